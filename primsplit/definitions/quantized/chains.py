@@ -15,6 +15,7 @@ from primsplit import ir, tracing
 from primsplit.array import Array
 from primsplit.carriers import POWERS_OF_TWO, QUANTIZED
 from primsplit.definitions.quantized.fake_quantize import (
+    FAKE_QUANTIZE,
     STRAIGHT_THROUGH,
     UNFOLLOWED,
     dequantized,
@@ -24,6 +25,7 @@ from primsplit.definitions.quantized.fake_quantize import (
 )
 from primsplit.definitions.quantized.meaning import Meaning, is_same, is_single, number
 from primsplit.definitions.quantized.moved_integers import LAYOUT, moved
+from primsplit.definitions.quantized.ranges import cancels, smooth_scale
 from primsplit.dims import same_shape
 from primsplit.errors import PrimsplitError
 from primsplit.ir import Block, Const, Op, Value, Var, is_call, live_ops, renamed, walk
@@ -75,7 +77,8 @@ class _Walk:
     """One walk. `origins` says which op made a Var, `meanings` what integers stand for, as far as it was asked.
 
     `lost` are integers that come from quantized numbers by an op of which it is not known what it makes of them: that
-    op, and the numbers. `told` are numbers that have their derivative already.
+    op, and the numbers. `told` are numbers that have their derivative already, `settled` the scales of numbers that an
+    earlier walk made.
     """
 
     def __init__(
@@ -90,12 +93,15 @@ class _Walk:
         self.meanings = meanings
         self.lost = lost
         self.told: set[Value | None] = set()
+        self.settled: set[Value | None] = set()
 
     def run(self, block: Block) -> Block:
         """The block, or sub-block, rewritten."""
         for step in reversed(block.ops):
             if step.kind in TOLD:
                 self.told.add(step.inputs[0])
+            elif step.kind == f"call::{FAKE_QUANTIZE}":
+                self.settled.add(step.inputs[1])
             elif step.kind == "Mul" and step.outputs[0] in self.told:  # as `dequantized` writes it
                 self.told.update(step.inputs)
         with tracing.recording() as recorded:
@@ -104,7 +110,7 @@ class _Walk:
             for step in block.ops:
                 recorded.place = step.place
                 recorded.remark = step.remark
-                self.step(step)
+                self.step(step, block)
             results = tuple(self.value(r) for r in block.results)
         return Block(block.name, block.params, tuple(live_ops(recorded.ops, results)), results)
 
@@ -112,8 +118,8 @@ class _Walk:
         """What stands for this value now."""
         return renamed(value, self.replaced)
 
-    def step(self, step: Op) -> None:
-        """Record an op, what stands for it, or the ops of a call that quantizes."""
+    def step(self, step: Op, block: Block | None = None) -> None:
+        """Record an op, what stands for it, or the ops of a call that quantizes; `block` holds the op."""
         inputs = tuple(None if v is None else self.value(v) for v in step.inputs)
         if is_call(step) and _is_opened(step):
             ops: list[Op] = []
@@ -129,10 +135,19 @@ class _Walk:
             return
         tracing.append(read)
         self.origins.update((v, read) for v in step.outputs)
+        if step.kind == "DynamicQuantizeLinear" and not {step.outputs[1]} & (self.told | self.settled):
+            self.rescale(read, block)
         for var in step.outputs:
             # Asked at once, a chain is followed by one step here rather than from its end, by all of them.
             if _holds_integers(var) and self.meaning(var) is None:
                 self.lose(var, read)
+
+    def rescale(self, step: Op, block: Block | None) -> None:
+        """Give the scale of a quantization a derivative, where it is not known to cancel."""
+        if block is None or not cancels(step, block):
+            scale = step.outputs[1]
+            smooth = smooth_scale(Array(_present(step, 0)), scale)
+            self.replaced[scale] = straight_through(Array(scale), smooth).value
 
     def inside(self, block: Block) -> Block:
         """A sub-block: what it learns of integers around it is recorded in it, and is not known outside."""
@@ -235,7 +250,9 @@ class _Walk:
             return _of_quantized(origin)
         if origin.kind == "DynamicQuantizeLinear" and value == origin.outputs[0]:
             _, scale, zero = origin.outputs
-            return Meaning(fake_quantize(Array(_present(origin, 0)), Array(scale), Array(zero)), scale, zero)
+            # The numbers are what they would be without integers: they do not vary with the scale.
+            numbers = fake_quantize(Array(_present(origin, 0)), Array(scale), Array(zero))
+            return Meaning(numbers, self.value(scale), zero)
         if origin.kind in {"MatMulInteger", "ConvInteger"}:
             left, right = self.levels(origin, 0), self.levels(origin, 1)
             return Meaning(_multiplied(origin, left, right, None), Const(_UNIT), None)

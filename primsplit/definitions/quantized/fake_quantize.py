@@ -23,6 +23,7 @@ from primsplit.ops import op
 from primsplit.passes.compositions.few_bits import per_element
 from primsplit.rules.quantization import sum_for
 
+FAKE_QUANTIZE = "primsplit::FakeQuantize"
 STRAIGHT_THROUGH = "primsplit::StraightThrough"
 UNFOLLOWED = "primsplit::Unfollowed"
 
@@ -51,7 +52,7 @@ def fake_quantize(
         zero = Array(tracing.constant((bytes_of.astype(np.int16) + 128).astype(np.uint8)))
     inputs = [x.value, scale.value] if zero is None else [x.value, scale.value, zero.value]
     attributes = {"axis": axis, "block_size": block_size, "dtype": dtype, "saturate": saturate}
-    return Array(record_call("primsplit::FakeQuantize", inputs, attributes)[0])
+    return Array(record_call(FAKE_QUANTIZE, inputs, attributes)[0])
 
 
 def _constant_of_bytes(zero: Array) -> np.ndarray[Any, Any] | None:
@@ -101,7 +102,7 @@ def _differentiated(
     return y, pullback
 
 
-@defines("primsplit::FakeQuantize", rule=_differentiated)
+@defines(FAKE_QUANTIZE, rule=_differentiated)
 def _pair(
     x: Array,
     scale: Array,
