@@ -25,7 +25,7 @@ from primsplit.programs.trace_program import Branches, Freeze, check_option, tra
 from primsplit.programs.weights import merged_weights
 from primsplit.providers import GivenAs, Provider
 from primsplit.specs import specs_from_annotations
-from primsplit.split import split_block
+from primsplit.split import split_whole
 from primsplit.transforms.cut import report_cut
 from primsplit.zeros import with_gradients
 
@@ -340,7 +340,7 @@ def split(
     positions = select_inputs(program, wrt)
     results = select_results(program, of)
     report_cut(program.block, positions, results)
-    made = split_block(rewritten(program.block, positions, results), positions, results)
+    made = split_whole(rewritten(program.block, positions, results), positions, results)
     own = [program.block.results[i].type for i in program.returned]
     seeded = seed == "ones" or (results == program.returned and len(own) == 1 and own[0].shape == ())
     unconnected = [program.inputs[i] for i in made.wrt if i not in made.targets]

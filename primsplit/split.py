@@ -16,6 +16,7 @@ from primsplit.collector import paused
 from primsplit.definitions.quantized.chains import with_straight_through
 from primsplit.dims import Dim, symbols
 from primsplit.errors import MissingRule, PrimsplitError
+from primsplit.even_slopes import MOVING, Arrival, EvenSlopes
 from primsplit.ir import (
     NOWHERE,
     Block,
@@ -48,6 +49,7 @@ from primsplit.rules.bodies import body_of
 from primsplit.rules.table import BLOCK_RULES, RULES, UNSUPPORTED, Epoch, Rule, Site, with_defaults
 from primsplit.tracing import append, fresh_stack, name_after, recording
 from primsplit.verify import verified
+from primsplit.zero_slopes import settled
 
 WANTED = "its gradient is wanted because it depends on"
 
@@ -64,6 +66,17 @@ def split_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
         made = composition.run_backward()
     verified(made.joint())
     return made
+
+
+def split_whole(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
+    """The split of a whole program, of which nothing else is differentiated: its quotients 0 / 0 are settled."""
+    made = split_block(block, wrt, of)
+    ops = settled(made.primal.ops, made.pullback, [made.primal.params[i] for i in made.wrt])
+    if ops is made.pullback.ops:
+        return made
+    pullback = replace(made.pullback, ops=tuple(live_ops(ops, made.pullback.results)), params=())
+    captures = tuple(v for v in free(pullback) if v not in made.cotangents)
+    return replace(made, pullback=replace(pullback, params=(*captures, *made.cotangents)), captures=captures)
 
 
 class _Composition:
@@ -128,12 +141,14 @@ class _Composition:
         with recording(place=NOWHERE, remark=SUMMED) as recorded:
             seeds = [recorded.param(results[i].type, f"d_{_hint(results[i], i)}") for i in self.of]
             cotangents: dict[Var, Array] = {}
+            slopes = EvenSlopes(self.primal.ops, recorded.ops, self.primal.value)
             for seed, position in zip(seeds, self.of, strict=True):
                 original = block.results[position]
                 if isinstance(original, Var) and original in self.active:
                     _accumulate(cotangents, original, Array(seed))
+                    slopes.arrivals[original].append(Arrival(seed))
             for op, split, renaming, sizes in reversed(self.steps):
-                self._inline_pullback(op, split, renaming, sizes, cotangents)
+                self._inline_pullback(op, split, renaming, sizes, cotangents, slopes)
             connected = [i for i in self.wrt if block.params[i] in cotangents]
             gradients = tuple(cotangents[block.params[i]].value for i in connected)
             name_after({v: c.value for v, c in cotangents.items()}, recorded.ops, "d_")
@@ -147,7 +162,13 @@ class _Composition:
         return Split(whole, pullback, captures, self.wrt, tuple(connected), self.of)
 
     def _inline_pullback(
-        self, op: Op, split: Split, primal_names: Renaming, sizes: dict[str, Dim], cotangents: dict[Var, Array]
+        self,
+        op: Op,
+        split: Split,
+        primal_names: Renaming,
+        sizes: dict[str, Dim],
+        cotangents: dict[Var, Array],
+        slopes: EvenSlopes,
     ) -> None:
         arrived = [cotangents.get(op.outputs[i]) for i in split.of]
         if all(a is None for a in arrived):
@@ -156,18 +177,36 @@ class _Composition:
         for param, array, position in zip(split.cotangents, arrived, split.of, strict=True):
             value = self.primal.value(op.outputs[position])
             renaming[param] = (zeros_like(Array(value)) if array is None else array).value
+            slopes.sources[renaming[param]].append(op.outputs[position])
         remark = remark_of("pullback", op)
         sources = operands(op)
+        given = dict(renaming)
         for inner in split.pullback.ops:
-            append(rename(inner, renaming, place=op.place, remark=remark, sizes=sizes))
+            slopes.append(rename(inner, renaming, place=op.place, remark=remark, sizes=sizes))
         for position, result in zip(split.targets, split.pullback.results, strict=True):
             target = sources[position]
             if isinstance(target, Var):
-                _accumulate(cotangents, target, Array(renamed(result, renaming)))
+                arrived_here = renamed(result, renaming)
+                _accumulate(cotangents, target, Array(arrived_here))
+                slopes.arrivals[target].append(_arrival(op, split, result, arrived_here, given, sizes))
 
 
 def _hint(value: Value, position: int) -> str:
     return value.hint or f"y{position}"
+
+
+def _arrival(op: Op, split: Split, result: Value, cotangent: Value, names: Renaming, sizes: dict[str, Dim]) -> Arrival:
+    """A cotangent that the op's pullback made, and the pullback itself of an op that moves elements."""
+    if op.kind not in MOVING or len(split.cotangents) != 1:
+        return Arrival(cotangent)
+
+    def pulled(other: Array) -> Array:
+        renaming = {**names, split.cotangents[0]: other.value}
+        for inner in split.pullback.ops:
+            append(rename(inner, renaming, place=op.place, sizes=sizes))
+        return Array(renamed(result, renaming))
+
+    return Arrival(cotangent, op.outputs[split.of[0]], pulled)
 
 
 def _accumulate(cotangents: dict[Var, Array], var: Var, new: Array) -> None:

@@ -87,7 +87,7 @@ LAYERS: list[list[str]] = [
     ["substitutes"],
     ["joins"],
     ["rule_run"],
-    ["primal_list", "policies"],
+    ["primal_list", "policies", "even_slopes", "zero_slopes"],
     ["split"],
     ["calls.boundaries"],
     ["batching"],

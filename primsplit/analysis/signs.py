@@ -41,3 +41,51 @@ def _is_square(op: Op) -> bool:
         return op.inputs[0] is op.inputs[1]
     power = op.inputs[1] if op.kind == "Pow" else None
     return isinstance(power, Const) and not power.is_weight and bool(np.all(power.numpy() % 2 == 0))
+
+
+_SMOOTH = frozenset({"Exp", "Sigmoid", "Softmax", "Softplus"})
+_SUMS_OF_SQUARES = frozenset({"ReduceSumSquare", "call::square"})
+_SMOOTH_OF_ALL = frozenset({"Add", "Div", "Mean", "Mul", "Sum"})
+_BOUNDED_BELOW = frozenset({"Max", "Clip", "Relu"})
+_WITH_EDGES = frozenset({"Acosh", "Log", "Sqrt", "call::cbrt", "call::log10", "call::log1p", "call::log2"})
+"""What has an edge of its domain where its slope may be infinite."""
+
+
+def is_smoothly_nonnegative(value: Value | None, made_by: Mapping[Var, Op], depth: int = DEPTH) -> bool:
+    """True where each number surely is at least 0 and is a smooth function of what it is made of, on both sides of 0.
+
+    Where such a number is 0 it has a minimum, and its slope is 0. What is cut off below by a number counts too: it has
+    a kink there, of which 0 is one slope.
+    """
+    if isinstance(value, Const):
+        return is_nonnegative(value, made_by)
+    op = made_by.get(value) if isinstance(value, Var) else None
+    if op is None or depth == 0:
+        return False
+    if op.kind in _SMOOTH:
+        return True
+    if op.kind in _SUMS_OF_SQUARES or _is_square(op) or _is_inner_product(op):
+        return not _has_edge(op.inputs[0], made_by, depth)
+    if op.kind in _BOUNDED_BELOW:
+        return op.kind == "Relu" or any(isinstance(v, Const) and is_nonnegative(v, made_by) for v in op.inputs[:2])
+    taken = op.inputs if op.kind in _SMOOTH_OF_ALL else op.inputs[:1] if op.kind in _AS_THE_FIRST else ()
+    return bool(taken) and all(is_smoothly_nonnegative(v, made_by, depth - 1) for v in taken)
+
+
+def _is_inner_product(op: Op) -> bool:
+    """True for the product of a vector with itself."""
+    one, *others = op.inputs
+    return op.kind == "MatMul" and others[0] is one and one is not None and len(one.type.shape or (0, 0)) == 1
+
+
+def _has_edge(value: Value | None, made_by: Mapping[Var, Op], depth: int) -> bool:
+    """True where an op that makes the value, not too many ops before it, has an edge of its domain."""
+    op = made_by.get(value) if isinstance(value, Var) else None
+    if op is None or depth == 0:
+        return False
+    fractional = op.kind == "Pow" and not _is_whole(op.inputs[1])
+    return op.kind in _WITH_EDGES or fractional or any(_has_edge(v, made_by, depth - 1) for v in op.inputs)
+
+
+def _is_whole(exponent: Value | None) -> bool:
+    return isinstance(exponent, Const) and not exponent.is_weight and bool(np.all(exponent.numpy() % 1 == 0))

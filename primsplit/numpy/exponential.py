@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.numpy.quotients import root_quotient
 from primsplit.numpy.ufuncs import elementwise
-from primsplit.numpy.units import nan_where, smallest, unit
+from primsplit.numpy.units import nan_where, unit
 from primsplit.ops import op
 from primsplit.passes.compositions import exponential
 
@@ -25,7 +26,7 @@ def log(x: Array) -> Array:
 
 @elementwise("sqrt")
 def sqrt(x: Array) -> Array:
-    """The square root. Its derivative at 0 is infinite, but a zero cotangent stays zero."""
+    """The square root. Its derivative at 0 is infinite; see `numpy/quotients.py` for a zero cotangent."""
     return op.Sqrt(x)
 
 
@@ -47,9 +48,7 @@ def exp10(x: Array) -> Array:
     return op.Pow(np.asarray(10.0, x.dtype), x)
 
 
-cbrt = elementwise("cbrt")(
-    unit("cbrt", exponential.cbrt, lambda dz, x, z: dz * (1.0 / 3.0) / op.Max(z * z, smallest(z)))
-)
+cbrt = elementwise("cbrt")(unit("cbrt", exponential.cbrt, lambda dz, x, z: root_quotient(dz * (1.0 / 3.0), z * z)))
 
 
 def _expit(x: Array) -> Array:

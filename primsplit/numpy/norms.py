@@ -11,10 +11,12 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array, implements
-from primsplit.broadcasting import inverse_permutation, reshape_to
+from primsplit.broadcasting import expand_to, inverse_permutation, reshape_to
+from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.errors import ShapeError
 from primsplit.numpy.axes import array_like, count_along, many_axes, one_axis
 from primsplit.numpy.dense.singular import singular_values
+from primsplit.numpy.quotients import length_quotient, signed
 from primsplit.numpy.reductions import extremum, extremum_of_some, reduced
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
@@ -42,7 +44,31 @@ def vector_norm_over(x: Array, axes: Sequence[int], order: Any, keepdims: Any) -
         return reduced("ReduceSum", cast_to(op.Not(op.Equal(x, 0.0)), x.dtype), axes, keepdims)
     if order == 1:
         return reduced("ReduceL1", x, axes, keepdims)
+    if order > 1:
+        found: Array = power_norm(x, tuple(axes), repr(float(order)))
+        return found if keepdims else op.Squeeze(found, sorted(axes))
     return _general_norm(x, axes, order, keepdims)
+
+
+@primitive
+def power_norm(x: Array, axes: tuple[int, ...], told: str) -> Array:
+    """(sum |x|**p) ** (1/p), the axes kept, for p > 1. The number is told as text: a float would be an array."""
+    return _general_norm(x, axes, float(told), True)
+
+
+@rrule(power_norm)
+def _power_norm(x: Array, axes: tuple[int, ...], told: str) -> tuple[Array, Function]:
+    """sign(x) r**(p-1) dy of the shares r = |x| / y; where p >= 2, x r**(p-2) dy / y."""
+    y, order = power_norm(x, axes, told), float(told)
+
+    def pullback(dy: Array) -> tuple[Array, None, None]:
+        share = length_quotient(op.Abs(x), expand_to(y, x.shape))
+        if order >= 2:
+            power = share ** (order - 2) if order >= 3 else _powers(share, order - 2)
+            return op.Mul(op.Mul(x, power), length_quotient(dy, y), types=[x.type]), None, None
+        return signed(op.Mul(dy, share ** (order - 1), types=[x.type]), x), None, None
+
+    return y, pullback
 
 
 def _general_norm(x: Array, axes: Sequence[int], order: Any, keepdims: Any) -> Array:

@@ -10,10 +10,12 @@ from primsplit import tracing
 from primsplit.array import Array, implements
 from primsplit.branching.raising import checked
 from primsplit.broadcasting import expand_to, of_shape, reshape_to
+from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.dims import Size, is_one
 from primsplit.errors import ShapeError
 from primsplit.lifting import as_array
 from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, size_as
+from primsplit.numpy.quotients import length_quotient
 from primsplit.numpy.reductions import counted_where, is_half, masked, mean_over, reduced, widened
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
@@ -63,10 +65,17 @@ def var(
     return delivered(cast_to(op.Div(squares, divisor), asked), out)
 
 
+@primitive
 def safe_root(variance: Array) -> Array:
-    """The square root, whose gradient at 0 is 0, as torch.std has it."""
+    """The square root, whose gradient at 0 is 0, as torch.std has it; 0 of what rounding put below 0."""
     positive = op.Greater(variance, 0.0)
     return op.Where(positive, op.Sqrt(op.Where(positive, variance, 1.0)), op.Mul(variance, 0.0))
+
+
+@rrule(safe_root)
+def _safe_root(variance: Array) -> tuple[Array, Function]:
+    root = safe_root(variance)
+    return root, lambda dz: length_quotient(dz * 0.5, root)
 
 
 @implements(np.std)

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from primsplit.array import Array, implements
-from primsplit.calls.primitive import Function, Primitive, rrule
+from primsplit.broadcasting import expand_to, sum_to
+from primsplit.calls.primitive import Function, Primitive, primitive, rrule
 from primsplit.numpy.axes import array_like
+from primsplit.numpy.quotients import length_quotient
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to, elementwise
 from primsplit.numpy.units import Unit, is_whole, unit
 from primsplit.ops import later, op
@@ -36,33 +38,39 @@ def rad2deg(x: Array) -> Array:
     return op.Mul(x, 180.0 / math.pi)
 
 
-def _over(x: Array, length: Array) -> Array:
-    """x / length, 0 where the length is 0, also in its derivatives."""
-    return x / op.Where(op.Equal(length, 0.0), math.inf, length)
+@primitive
+def hypot(x: Array, y: Array) -> Array:
+    """sqrt(x**2 + y**2). The gradient at the origin is 0."""
+    return exponential.hypot(x, y)
 
 
-hypot = elementwise("hypot")(
-    unit(
-        "hypot",
-        exponential.hypot,
-        lambda dz, x, y, z: dz * _over(x, z),
-        lambda dz, x, y, z: dz * _over(y, z),
-    )
-)
-"""sqrt(x**2 + y**2). The gradient at the origin is 0."""
+ELEMENTWISE["hypot"] = hypot
 
 
-def _over_square(y: Array, x: Array, value: Array) -> Array:
-    length = hypot(y, x)
-    return _over(_over(value, length), length)
+@rrule(hypot)
+def _hypot(x: Array, y: Array) -> tuple[Array, Function]:
+    z = hypot(x, y)
+
+    def pullback(dz: Array) -> tuple[Array, Array]:
+        share = length_quotient(dz, z)
+        return sum_to(x * share, x.shape), sum_to(y * share, y.shape)
+
+    return z, pullback
+
+
+def _over_square(dz: Array, y: Array, x: Array, value: Array) -> Array:
+    length: Array = hypot(y, x)
+    shape = length.shape
+    found: Array = length_quotient(dz * length_quotient(expand_to(value, shape), length), length)
+    return found
 
 
 arctan2 = elementwise("arctan2")(
     unit(
         "arctan2",
         trigonometric.atan2,
-        lambda dz, y, x, z: dz * _over_square(y, x, x),
-        lambda dz, y, x, z: -dz * _over_square(y, x, y),
+        lambda dz, y, x, z: _over_square(dz, y, x, x),
+        lambda dz, y, x, z: -_over_square(dz, y, x, y),
     )
 )
 """The angle of the point (x, y). The gradient at the origin is 0."""

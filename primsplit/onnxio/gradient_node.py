@@ -9,7 +9,7 @@ from primsplit.errors import ParseError
 from primsplit.ir import Block, Const, Op, Value, Var, reads
 from primsplit.passes.promote import promote
 from primsplit.passes.seed import with_unit_seeds
-from primsplit.split import gradient_or_zeros, split_block
+from primsplit.split import gradient_or_zeros, split_whole
 
 KIND = "ai.onnx.preview.training::Gradient"
 
@@ -30,7 +30,7 @@ def record_gradient(
         raise ParseError(f"a Gradient node has {told}", place=tracing.current().place)
     given = [v for v in inputs if v is not None]
     block = _function([known[name] for name in names], known[attributes["y"]])
-    split = split_block(block, range(len(xs)), [0])
+    split = split_whole(block, range(len(xs)), [0])
     made = tracing.inline(with_unit_seeds(split.joint(), dict(zip(split.cotangents, split.of, strict=True))), given)
     gradients = [Array(v) for v in made[len(split.primal.results) :]]
     return tuple(g.value for g in gradient_or_zeros(split, gradients, [Array(v) for v in given[: len(xs)]]))

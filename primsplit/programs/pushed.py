@@ -22,7 +22,7 @@ from primsplit.programs.prepared import ARRAYS
 from primsplit.programs.program import ARRAY, Program
 from primsplit.providers import GivenAs, Provider
 from primsplit.specs import check_array
-from primsplit.tangents.pushforward import Pushforward, push_block
+from primsplit.tangents.pushforward import Pushforward, push_whole
 from primsplit.transforms.cut import report_cut
 from primsplit.transforms.forward import match_tangents, tangent_leaves
 from primsplit.zeros import zeros_op
@@ -233,4 +233,4 @@ def push_program(program: Program, wrt: Sequence[int] | None = None, of: Sequenc
     inputs = [i for i in program.given if program.types[i].is_float] if wrt is None else wrt
     results = [i for i in program.returned if program.block.results[i].type.is_float] if of is None else of
     report_cut(program.block, inputs, results)
-    return PushedProgram(program, push_block(program.block, inputs, results))
+    return PushedProgram(program, push_whole(program.block, inputs, results))

@@ -1,9 +1,9 @@
 """Derivative rules of operators that work element by element.
 
 Conventions, where a derivative does not exist: abs'(0) = 0. Max and Min share the cotangent evenly among the inputs
-that attain the result. sqrt'(0) is infinite, but a zero cotangent stays zero. x**p has derivative 0 in x at x = 0 for
-p = 0, and in p at x = 0 for p >= 0. Mod has the derivatives of the piece that its result is on. A predicate, a
-rounding, a sign or an operation on bits has none.
+that attain the result. sqrt'(0) is infinite; see `numpy/quotients.py` for a zero cotangent. x**p has derivative 0 in x
+at x = 0 for p = 0, and in p at x = 0 for p >= 0. Mod has the derivatives of the piece that its result is on. A
+predicate, a rounding, a sign or an operation on bits has none.
 """
 
 import math
@@ -14,14 +14,12 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.broadcasting import sum_to
-from primsplit.calls.primitive import Function, primitive
-from primsplit.calls.primitive import rrule as rule_of
 from primsplit.ir import Const
 from primsplit.numpy.arithmetic import literal_power
+from primsplit.numpy.quotients import root_quotient, signed
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.numpy.units import number, smallest
+from primsplit.numpy.units import number
 from primsplit.ops import later, op
-from primsplit.passes.compositions.limits import float_limits
 from primsplit.rules.halves import compared_wide, wider
 from primsplit.rules.table import Pullback, no_gradient, partials, rrule
 
@@ -36,7 +34,6 @@ partials("Add", 1, 1)
 partials("Sub", 1, -1)
 partials("Mul", lambda x, y, z: y, lambda x, y, z: x)
 partials("Reciprocal", lambda x, y: -(y * y))
-partials("Abs", lambda x, y: sign_of(x))
 
 partials("Exp", lambda x, y: y)
 partials("Sin", lambda x, y: op.Cos(x))
@@ -48,18 +45,10 @@ partials("Tanh", lambda x, y: 1.0 - y * y)
 partials("Erf", lambda x, y: op.Exp(-(x * x)) * (2.0 / math.sqrt(math.pi)))
 
 
-@primitive
-def sign_of(x: Array) -> Array:
-    """The sign of x, as x times the largest float bounded by 1: a third of the time of Sign.
-
-    It is less than 1 for numbers whose reciprocal overflows, the smallest of the subnormal ones.
-    """
-    return op.Clip(x * float(float_limits(x).max), -1.0, 1.0)
-
-
-@rule_of(sign_of)
-def _sign_of(x: Array) -> tuple[Array, Function]:
-    return sign_of(x), lambda _: (None,)
+@rrule("Abs")
+def absolute(x: Array) -> tuple[Array, Pullback]:
+    """The cotangent with the sign of x, 0 at 0."""
+    return op.Abs(x), lambda dy: signed(dy, x)
 
 
 def quotient(kind: str, divisor: Callable[[Array, Array], Array]) -> None:
@@ -84,9 +73,9 @@ quotient("Atanh", lambda x, y: (1.0 - x) * (1.0 + x))
 
 @rrule("Sqrt")
 def sqrt(x: Array) -> tuple[Array, Pullback]:
-    """dy / (2 y), the divisor bounded away from 0 so that 0 / 0 is 0; the square root of no float is below it."""
+    """dy / (2 y); infinite at 0, but 0 where dy is 0 there and stays so (see `numpy/quotients.py`)."""
     y = op.Sqrt(x)
-    return y, lambda dy: dy * 0.5 / op.Max(y, smallest(y))
+    return y, lambda dy: root_quotient(dy * 0.5, y)
 
 
 @rrule("Div")

@@ -12,6 +12,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, size_scalar, zeros
 from primsplit.dims import Dim, Size, product
 from primsplit.ir import Type
+from primsplit.numpy.quotients import length_quotient, signed
 from primsplit.ops import op
 from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, rrule
@@ -318,26 +319,24 @@ def lp_pool(
     def pullback(dy: Array) -> tuple[Array]:
         taps = np.asarray(math.prod(kernel_shape), x.dtype)
         spread = spread_means(op.Mul(over_norm(dy, y, p), taps), windows)
-        return (op.Mul(spread, signed_power(x, p - 1)),)
+        return (times_power(spread, x, p - 1),)
 
     return y, pullback
 
 
 def over_norm(dy: Array, y: Array, p: int) -> Array:
     """dy y^(1-p), 0 where y is 0."""
-    if p == 1:
-        return dy
-    zero = op.Equal(y, np.zeros((), y.dtype))
-    safe = op.Where(zero, np.ones((), y.dtype), y)
-    quotient = op.Div(dy, _power(safe, p - 1))
-    return op.Where(zero, np.zeros((), y.dtype), quotient)
+    found: Array = dy if p == 1 else length_quotient(dy, _power(y, p - 1))
+    return found
 
 
-def signed_power(x: Array, p: int) -> Array:
-    """sign(x) |x|^p."""
+def times_power(n: Array, x: Array, p: int) -> Array:
+    """n sign(x) |x|^p."""
     if p == 0:
-        return op.Sign(x)
-    return _power(x, p) if p % 2 else op.Mul(op.Sign(x), _power(x, p))
+        found: Array = signed(n, x)
+        return found
+    power = _power(x, p) if p % 2 else op.Mul(op.Sign(x), _power(x, p))
+    return op.Mul(n, power, types=[x.type])
 
 
 def _power(x: Array, p: int) -> Array:

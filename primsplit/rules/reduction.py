@@ -15,9 +15,10 @@ from primsplit.dims import Shape, is_one, product
 from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.numpy.axes import size_as
+from primsplit.numpy.quotients import length_quotient, signed
 from primsplit.numpy.units import nan_where
 from primsplit.ops import later, op
-from primsplit.passes.compositions.reductions import euclidean, sum_of_squares
+from primsplit.passes.compositions.reductions import sum_of_squares
 from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, rrule
 
@@ -135,7 +136,8 @@ def _extremum(r: Reduction, z: Array, dz: Array) -> Array:
 
 def _sum_of_absolutes(r: Reduction, z: Array, dz: Array) -> Array:
     """The sign of each element; 0 at 0."""
-    return op.Mul(op.Sign(r.x), r.wide(r.restored(dz)), types=[r.x.type])
+    found: Array = signed(r.wide(r.restored(dz)), r.x)
+    return found
 
 
 def _sum_of_squares(r: Reduction, z: Array, dz: Array) -> Array:
@@ -145,9 +147,7 @@ def _sum_of_squares(r: Reduction, z: Array, dz: Array) -> Array:
 
 def _euclidean(r: Reduction, z: Array, dz: Array) -> Array:
     """`d |x| = x dx / |x|`; 0 at the zero vector, as in torch.linalg.norm."""
-    zero = op.Equal(z, 0.0)
-    factor = op.Where(zero, 0.0, dz / op.Where(zero, 1.0, z))
-    return op.Mul(r.x, r.wide(r.restored(factor)), types=[r.x.type])
+    return op.Mul(r.x, r.wide(r.restored(length_quotient(dz, z))), types=[r.x.type])
 
 
 def _log_sum_exp(r: Reduction, z: Array, dz: Array) -> Array:
@@ -166,7 +166,7 @@ reduction_rule("ReduceMax", _extremum)
 reduction_rule("ReduceMin", _extremum)
 reduction_rule("ReduceL1", _sum_of_absolutes)
 reduction_rule("ReduceSumSquare", _sum_of_squares, sum_of_squares)
-reduction_rule("ReduceL2", _euclidean, euclidean)
+reduction_rule("ReduceL2", _euclidean)
 reduction_rule("ReduceLogSumExp", _log_sum_exp)
 
 

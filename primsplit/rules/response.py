@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.broadcasting import expand_to
+from primsplit.numpy.quotients import length_quotient, signed
 from primsplit.ops import op
 from primsplit.rules.normalization import mean_over
 from primsplit.rules.table import Pullback, rrule
@@ -23,10 +25,10 @@ def lp_normalization(x: Array, *, axis: int, p: int) -> tuple[Array, Pullback]:
 
     def pullback(dy: Array) -> Array:
         norm = op.ReduceSum(op.Abs(x), [axis], keepdims=1) if p == 1 else op.ReduceL2(x, [axis], keepdims=1)
-        vanishes = op.Equal(norm, 0.0)
-        direction = op.Sign(x) if p == 1 else y
-        found = (dy - direction * op.ReduceSum(dy * y, [axis], keepdims=1)) / op.Where(vanishes, 1.0, norm)
-        return op.Where(vanishes, 0.0, found, types=[x.type])
+        along = op.ReduceSum(dy * y, [axis], keepdims=1)
+        lost = signed(along, x) if p == 1 else op.Mul(y, along, types=[x.type])
+        found: Array = length_quotient(dy - lost, expand_to(norm, x.shape))
+        return found
 
     return y, pullback
 

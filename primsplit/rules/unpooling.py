@@ -15,7 +15,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.ops import op
 from primsplit.passes.compositions.folding import folded
 from primsplit.passes.compositions.pooling import unpooled_shape
-from primsplit.rules.pooling import over_norm, signed_power
+from primsplit.rules.pooling import over_norm, times_power
 from primsplit.rules.table import Pullback, rrule
 from primsplit.rules.windows import padded, tap, windows_over
 
@@ -60,7 +60,7 @@ def global_lp_pool(x: Array, *, p: int) -> tuple[Array, Pullback]:
     y = op.GlobalLpPool(x, p=p)
 
     def pullback(dy: Array) -> tuple[Array]:
-        return (op.Mul(over_norm(dy, y, p), signed_power(x, p - 1), types=[x.type]),)
+        return (times_power(over_norm(dy, y, p), x, p - 1),)
 
     return y, pullback
 

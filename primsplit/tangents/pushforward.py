@@ -5,7 +5,7 @@ inputs' tangents to the results': that is the forward rule, and no other is writ
 left in it. A rule given by `frule` goes before the derived one.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -44,6 +44,7 @@ from primsplit.tangents.transposition import transpose
 from primsplit.tracing import append, fresh_stack, name_after, recording
 from primsplit.trees import as_list
 from primsplit.verify import verified
+from primsplit.zero_slopes import settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,14 @@ def push_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforwa
     return made
 
 
+def push_whole(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforward:
+    """The tangent list of a whole program, its quotients 0 / 0 settled."""
+    with paused():
+        made = _Composition(with_straight_through(block), wrt, of).run(settled)
+    verified(made.joint())
+    return made
+
+
 class _Composition:
     """One pass forward through a block's ops, collecting their primals and their tangent lists."""
 
@@ -103,7 +112,7 @@ class _Composition:
         self.primal = PrimalList()
         self.tangents: dict[Var, Value] = {}
 
-    def run(self) -> Pushforward:
+    def run(self, settle: Callable[[Sequence[Op], Block, Sequence[Var]], Sequence[Op]] | None = None) -> Pushforward:
         block = self.block
         with recording(place=NOWHERE) as recorded:
             params = [block.params[i] for i in self.wrt]
@@ -117,6 +126,8 @@ class _Composition:
         found = {i: self.tangents[r] for i in self.of if isinstance(r := block.results[i], Var) and r in self.tangents}
         fixed, linear = _apart(live_ops(recorded.ops, found.values()), seeds)
         primal = replace(block, ops=(*self.primal.ops, *fixed), results=results)
+        if settle is not None:
+            linear = live_ops(settle(primal.ops, Block("", (), tuple(linear), ()), params), found.values())
         return _made(primal, linear, seeds, found, self.wrt, self.of)
 
     def step(self, op: Op) -> None:

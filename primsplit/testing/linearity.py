@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from primsplit.analysis.carries import lead_and_carries, settled
-from primsplit.ir import Block, Const, Op, Value, Var, reads
+from primsplit.ir import Block, Const, Op, Value, Var, is_call, reads
 
 Kind = Literal["zero", "linear", "free"]
 
@@ -55,6 +55,9 @@ def _walk(block: Block, kinds: dict[Var, Kind]) -> None:
         known = [_kind(v, kinds) for v in op.inputs]
         if op.kind in _NESTED and any(kinds.get(v) == "linear" for v in reads(op)):
             kinds.update(zip(op.outputs, _NESTED[op.kind](op, known, kinds), strict=True))
+            continue
+        if is_call(op) and "linear" in known:
+            kinds.update(zip(op.outputs, _inside(op.attributes["body"], known, {}), strict=True))
             continue
         inside = any(kinds.get(v) == "linear" for v in reads(op))
         found = _result(op, known, kinds) if inside or "zero" in known else _source(op)

@@ -11,7 +11,7 @@ from primsplit.errors import DtypeError, PrimsplitError
 from primsplit.export import SplitProgram
 from primsplit.ir import Var
 from primsplit.programs.program import Program
-from primsplit.split import split_block
+from primsplit.split import split_whole
 from primsplit.testing.differences import agreement, directions, pairing
 from primsplit.testing.failures import CheckFailed
 from primsplit.testing.gradients import cut
@@ -189,7 +189,7 @@ def check_second_order(job: Job) -> None:
         return
     wrt = [*job.wrt, *range(count, len(block.params))]
     try:
-        split = split_block(block, wrt, of)
+        split = split_whole(block, wrt, of)
     except PrimsplitError as error:
         raise CheckFailed("second_order", str(error)) from error
     program = Program(

@@ -14,7 +14,7 @@ from primsplit.ir import Op, Value, Var, own_symbols
 from primsplit.passes.inline import inline_calls
 from primsplit.rule_run import run_rule
 from primsplit.rules.table import Rule
-from primsplit.split import split_block, split_op
+from primsplit.split import split_op, split_whole
 from primsplit.testing.closed import assert_closed
 from primsplit.testing.failures import CheckFailed
 from primsplit.testing.files import run_files
@@ -129,7 +129,7 @@ def _check_partial(job: Job, of: Sequence[int]) -> None:
     for position, result in enumerate(of):
         seeds = [s if i == position else np.zeros_like(s) for i, s in enumerate(job.seeds())]
         alone = SplitProgram(
-            job.made.program, split_block(block, job.wrt, [result]), seeded=False, differentiated=job.wrt
+            job.made.program, split_whole(block, job.wrt, [result]), seeded=False, differentiated=job.wrt
         )
         found = alone.joint().session()(*job.subject.point, seeds[position])[len(job.values) :]
         for which, (gradient, wanted) in enumerate(zip(found, job.gradients(seeds), strict=True)):
@@ -145,7 +145,7 @@ def check_subset(job: Job) -> None:
     lengths = range(1, len(job.wrt)) if len(job.wrt) <= 3 else (1,)
     block, split = job.made.program.block, job.made.split
     for subset in itertools.chain.from_iterable(itertools.combinations(job.wrt, n) for n in lengths):
-        part = split_block(block, subset, split.of)
+        part = split_whole(block, subset, split.of)
         made = SplitProgram(job.made.program, part, seeded=False, differentiated=part.wrt)
         found = made.joint().session()(*job.subject.point, *seeds)[len(job.values) :]
         for position, gradient in zip(subset, found, strict=True):

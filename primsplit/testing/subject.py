@@ -20,7 +20,7 @@ from primsplit.programs.trace_program import trace_program
 from primsplit.rules.table import RULES, Rule, with_defaults
 from primsplit.schema import schema
 from primsplit.specs import spec
-from primsplit.split import split_block
+from primsplit.split import split_whole
 
 AnyArray = npt.NDArray[Any]
 Target = str | Primitive | Callable[..., Any]
@@ -101,7 +101,7 @@ class Subject:
         """The split of the program with respect to some arrays, for cotangents of all floating-point results."""
         program = self.program(specs)
         of = [i for i, r in enumerate(program.block.results) if r.type.is_float]
-        made = split_block(program.block, wrt, of)
+        made = split_whole(program.block, wrt, of)
         return SplitProgram(program, made, seeded=False, differentiated=made.wrt)
 
 

@@ -12,7 +12,7 @@ from primsplit.errors import DtypeError, SpecError
 from primsplit.frames import Slot, record_keeping, store
 from primsplit.lifting import as_array
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.tangents.pushforward import Pushforward, push_block
+from primsplit.tangents.pushforward import Pushforward, push_whole
 from primsplit.transforms.cut import report_cut
 from primsplit.transforms.failing import failing_alike
 from primsplit.transforms.gradient import (
@@ -62,7 +62,7 @@ def push_call(function: Function, args: Sequence[Any], positions: Sequence[int] 
     kept = record_keeping(getattr(function, "__name__", "f"), stand_ins, call)
     of = [i for i, r in enumerate(kept.block.results[: kept.count]) if r.type.is_float]
     report_cut(kept.block, range(len(chosen)), of, [arrays[i] for i in chosen])
-    pushed = push_block(kept.block, range(len(chosen)), of)
+    pushed = push_whole(kept.block, range(len(chosen)), of)
     return Linearized(pushed, [arrays[i] for i in chosen], chosen, spec, kept.result, kept.states)
 
 

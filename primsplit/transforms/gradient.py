@@ -20,7 +20,7 @@ from primsplit.lifting import Held, as_array
 from primsplit.ops import op
 from primsplit.parts import Split
 from primsplit.passes.written.rewritten import rewritten
-from primsplit.split import gradient_or_zeros, split_block
+from primsplit.split import gradient_or_zeros, split_whole
 from primsplit.transforms.cut import report_cut
 from primsplit.transforms.failing import failing_alike
 
@@ -83,7 +83,7 @@ def _split(traced: TracedCall, of: Sequence[int]) -> Split:
     """These results of the call, by all of its parameters."""
     wanted = range(len(traced.block.params))
     report_cut(traced.block, wanted, of, traced.inputs)
-    return split_block(rewritten(traced.block, wanted, of), wanted, of)
+    return split_whole(rewritten(traced.block, wanted, of), wanted, of)
 
 
 def select_arguments(

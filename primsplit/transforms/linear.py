@@ -7,8 +7,8 @@ from typing import Literal
 from primsplit.analysis.dependence import dependent
 from primsplit.batching.random import draws
 from primsplit.ir import Block, Op, Renaming, Var, live_ops, own_symbols, rename, renamed, same_types
-from primsplit.split import split_block
-from primsplit.tangents.pushforward import push_block
+from primsplit.split import split_whole
+from primsplit.tangents.pushforward import push_whole
 
 Mode = Literal["forward", "reverse"]
 
@@ -64,8 +64,8 @@ def linear_lists(block: Block, mode: Mode, wanted: Mapping[int, Sequence[int]]) 
     for sources in [[*wanted]] if whole and wanted else [[s] for s in wanted]:
         targets = [*dict.fromkeys(t for s in sources for t in wanted[s])]
         if mode == "forward":
-            pushed = push_block(block, sources, targets)
+            pushed = push_whole(block, sources, targets)
             yield Linear(pushed.primal, pushed.tangent, pushed.captures, pushed.wrt, pushed.targets)
         else:
-            split = split_block(block, targets, sources)
+            split = split_whole(block, targets, sources)
             yield Linear(split.primal, split.pullback, split.captures, split.of, split.targets)

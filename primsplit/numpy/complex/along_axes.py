@@ -15,6 +15,7 @@ from primsplit.numpy.complex.joining import astype
 from primsplit.numpy.complex.matrices import times
 from primsplit.numpy.complex.operands import as_complex
 from primsplit.numpy.dense.loop import scan
+from primsplit.numpy.statistics import safe_root
 from primsplit.ops import op
 
 
@@ -143,7 +144,4 @@ def nanstd(
 ) -> Any:
     """The root of `nanvar`, whose gradient is 0 where all elements are equal."""
     variance: Any = nanvar(a, axis, dtype, None, ddof, keepdims, **options)
-    is_some = variance > 0
-    one = np.ones((), variance.dtype)
-    found: Any = np.where(is_some, np.sqrt(np.where(is_some, variance, one)), variance * 0)
-    return delivered(found, out)
+    return delivered(safe_root(variance), out)

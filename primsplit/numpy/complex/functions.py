@@ -8,7 +8,7 @@ from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.numpy import ufuncs
 from primsplit.numpy.complex.arithmetic import Parts, elementwise, quotient
 from primsplit.numpy.complex.operands import Pair
-from primsplit.numpy.units import smallest
+from primsplit.numpy.quotients import root_quotient
 from primsplit.ops import op
 from primsplit.passes.compositions.signs import is_negative
 
@@ -93,8 +93,8 @@ def _root(x: Array, y: Array) -> tuple[Parts, Function]:
     def pullback(dz: Parts) -> Parts:
         at_zero = op.And(op.Equal(u, 0.0), op.Equal(v, 0.0))
         found = quotient(*dz, op.Where(at_zero, 1.0, op.Add(u, u)), op.Neg(op.Add(v, v)))
-        least = smallest(x)
-        real, imaginary = (op.Where(at_zero, op.Div(g, least), part) for g, part in zip(dz, found, strict=True))
+        size = op.Add(u, op.Abs(v))
+        real, imaginary = (op.Where(at_zero, root_quotient(g, size), part) for g, part in zip(dz, found, strict=True))
         return real, imaginary
 
     return (u, v), pullback

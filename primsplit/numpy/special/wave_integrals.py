@@ -131,8 +131,8 @@ def fresnel(x: Array) -> tuple[Array, Array]:
 WAVE_FROM = 4.0
 
 
-def _over(x: Array, function: Elementwise, sign: float) -> Array:
-    """sin(x) / x or sinh(x) / x, smooth at 0."""
+def divided_by_argument(x: Array, function: Elementwise, sign: float) -> Array:
+    """sin(x) / x (with the sign -1) or sinh(x) / x, smooth at 0."""
     is_near = op.Abs(x) < 1.0
     near, far = op.Where(is_near, x, 0.0), op.Where(is_near, 1.0, x)
     series = horner([sign**k / math.factorial(2 * k + 1) for k in range(10)], near * near)
@@ -167,7 +167,7 @@ def _cosine_integral(x: Array) -> Array:
     return op.Where(op.Or(op.IsNaN(x), op.Equal(x, -math.inf)), math.nan, value)
 
 
-sine_integral = _smooth("sine_integral", _sine_integral, lambda dz, x, z: dz * _over(x, op.Sin, -1.0))
+sine_integral = _smooth("sine_integral", _sine_integral, lambda dz, x, z: dz * divided_by_argument(x, op.Sin, -1.0))
 cosine_integral = _smooth("cosine_integral", _cosine_integral, lambda dz, x, z: dz * (op.Cos(x) / x))
 
 
@@ -200,7 +200,7 @@ def _hyperbolic_cosine_integral(x: Array) -> Array:
     return op.Where(op.IsNaN(x), x, op.Where(op.Equal(size, 0.0), -math.inf, value))
 
 
-shi = _smooth("shi", _hyperbolic_sine_integral, lambda dz, x, z: dz * _over(x, op.Sinh, 1.0))
+shi = _smooth("shi", _hyperbolic_sine_integral, lambda dz, x, z: dz * divided_by_argument(x, op.Sinh, 1.0))
 chi = _smooth("chi", _hyperbolic_cosine_integral, lambda dz, x, z: dz * (op.Cosh(x) / x))
 
 

@@ -1,0 +1,158 @@
+"""Quotients by a root or a length, which may be 0: the slopes of what has an edge or a kink there.
+
+The slope of sqrt is `dy / (2 y)`, that of a norm `dy x / y`. Where y is 0 the first derivative follows a convention: a
+root's is infinite, but 0 where the cotangent is 0, a norm's is 0. A convention is no function of x that could be
+differentiated again. So each of these quotients has a rule: its derivative is again a quotient by y, never the
+derivative of a choice of 0.
+
+Whether 0 / 0 is 0 depends on where the numerator comes from, which the rule of one operator cannot see.
+`primsplit/zero_slopes.py` looks at the whole program and puts `exact_quotient` where the answer is not known.
+"""
+
+import functools
+import operator
+from typing import Any
+
+import numpy as np
+
+from primsplit.array import Array
+from primsplit.broadcasting import sum_to, zeros_like
+from primsplit.calls.primitive import Function, Primitive, primitive, rrule
+from primsplit.numpy.units import smallest
+from primsplit.ops import op
+from primsplit.passes.compositions.limits import float_limits
+
+
+@primitive
+def root_quotient(n: Array, y: Array) -> Array:
+    """n / y for y >= 0; 0 where both are 0. The divisor is bounded away from 0 by the smallest number of the dtype."""
+    return n / op.Max(y, smallest(y))
+
+
+@primitive
+def bounded_quotient(n: Array, y: Array) -> Array:
+    """`root_quotient` where 0 / 0 is surely meant to be 0."""
+    return n / op.Max(y, smallest(y))
+
+
+@primitive
+def length_quotient(n: Array, y: Array) -> Array:
+    """n / y; 0 where y is 0."""
+    zero = op.Equal(y, 0.0)
+    return op.Where(zero, 0.0, n / op.Where(zero, 1.0, y))
+
+
+@primitive
+def open_length_quotient(n: Array, y: Array) -> Array:
+    """n / y; 0 where y is 0, but NaN where n is NaN: what is unknown stays so in higher derivatives."""
+    return n / op.Where(op.Equal(y, 0.0), np.asarray(np.inf, y.dtype), y)
+
+
+@primitive
+def exact_quotient(n: Array, y: Array) -> Array:
+    """n / y; NaN where both are 0."""
+    return n / y
+
+
+def _of_root(n: Array, y: Array) -> Array:
+    found: Array = root_quotient(n, y)
+    return found
+
+
+def _register(quotient: Primitive, linear: Primitive) -> None:
+    """d(n / y) = dn / y - (n / y) dy / y. `linear` is the quotient that dn has: the same convention."""
+
+    @rrule(quotient)
+    def rule(n: Array, y: Array) -> tuple[Array, Function]:
+        z = quotient(n, y)
+
+        def pullback(dz: Array) -> tuple[Array, Array]:
+            return linear(dz, y), op.Neg(root_quotient(dz * z, y))
+
+        return z, pullback
+
+    def forward(n: Array, y: Array) -> tuple[Array, Function]:
+        z = quotient(n, y)
+
+        def pushforward(tn: Array | None, ty: Array | None) -> Array | None:
+            if linear is root_quotient and tn is not None and ty is not None:
+                return _of_root(tn - ty * z, y)
+            terms: list[Array] = [] if tn is None else [linear(tn, y)]
+            terms += [] if ty is None else [op.Neg(root_quotient(ty * z, y))]
+            return functools.reduce(operator.add, terms) if terms else None
+
+        return z, pushforward
+
+    quotient.frule = forward
+    quotient.ruled()
+
+
+for _quotient in (root_quotient, bounded_quotient, exact_quotient):
+    _register(_quotient, root_quotient)
+for _quotient in (length_quotient, open_length_quotient):
+    _register(_quotient, length_quotient)
+
+
+@primitive
+def sign_of(x: Array) -> Array:
+    """The sign of x, as x times the largest float bounded by 1: a third of the time of Sign.
+
+    It is less than 1 for numbers whose reciprocal overflows, the smallest of the subnormal ones.
+    """
+    return op.Clip(x * float(float_limits(x).max), -1.0, 1.0)
+
+
+@rrule(sign_of)
+def _sign_of(x: Array) -> tuple[Array, Function]:
+    return sign_of(x), lambda _: (None,)
+
+
+@primitive
+def signed(n: Array, x: Array) -> Array:
+    """n times the sign of x, 0 where x is 0: the slope of |x|. n may be broadcast."""
+    found: Array = op.Mul(n, sign_of(x), types=[x.type])
+    return found
+
+
+@primitive
+def kink(n: Array, x: Array, t: Array) -> Array:
+    """n t times the second derivative of |x|: 0. Where n varies with x, `exact_kink` takes its place."""
+    return zeros_like(x)
+
+
+@primitive
+def exact_kink(n: Array, x: Array, t: Array) -> Array:
+    """0; NaN where x is 0, t is not, and n is not: n is 0 where the cotangent of |x| is 0 whatever x is."""
+    moves = op.And(op.Not(op.Equal(n, 0.0)), op.Not(op.Equal(t, 0.0)))
+    return op.Where(op.And(op.Equal(x, 0.0), moves), np.asarray(np.nan, x.dtype), 0.0)
+
+
+@rrule(signed)
+def _signed(n: Array, x: Array) -> tuple[Array, Function]:
+    z = signed(n, x)
+    return z, lambda dz: (sum_to(signed(dz, x), n.shape), kink(n, x, dz))
+
+
+def _signed_forward(n: Array, x: Array) -> tuple[Array, Function]:
+    z = signed(n, x)
+
+    def pushforward(tn: Array | None, tx: Array | None) -> Any:
+        terms = [signed(tn, x)] if tn is not None else []
+        terms += [kink(n, x, tx)] if tx is not None else []
+        return functools.reduce(operator.add, terms) if terms else None
+
+    return z, pushforward
+
+
+signed.frule = _signed_forward
+signed.ruled()
+
+
+@rrule(kink)
+def _kink(n: Array, x: Array, t: Array) -> tuple[Array, Function]:
+    return kink(n, x, t), lambda _: (None, None, None)
+
+
+@rrule(exact_kink)
+def _exact_kink(n: Array, x: Array, t: Array) -> tuple[Array, Function]:
+    return exact_kink(n, x, t), lambda _: (None, None, None)

@@ -1,0 +1,123 @@
+"""What is smooth at 0 but written with a root, a norm or |x| has its derivatives there; expected values are by hand."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.spatial.distance
+
+import primsplit as ps
+
+norm = np.linalg.norm
+EYE = np.eye(2)
+Function = Callable[[Any], Any]
+
+
+def times_sine(r: Any) -> Any:
+    return r * np.sin(r)
+
+
+def with_itself(r: Any) -> Any:
+    return np.einsum("i,i->", r, r)
+
+
+FIRST: dict[str, tuple[Function, float]] = {
+    "sqrt(x)**2": (lambda x: np.sqrt(x) ** 2, 1.0),
+    "sqrt(x)**4": (lambda x: np.sqrt(x) ** 4, 0.0),
+    "a product of two roots written twice": (lambda x: np.sqrt(x) * np.sqrt(x), 1.0),
+    "(x**0.5)**2": (lambda x: (x**0.5) ** 2, 1.0),
+    "cos(sqrt(x))": (lambda x: np.cos(np.sqrt(x)), -0.5),
+    "cos(3 sqrt(x))": (lambda x: np.cos(3.0 * np.sqrt(x)), -4.5),
+    "cosh(sqrt(x))": (lambda x: np.cosh(np.sqrt(x)), 0.5),
+    "sqrt(x) sin(sqrt(x))": (lambda x: times_sine(np.sqrt(x)), 1.0),
+    "exp(-sqrt(x)**2)": (lambda x: np.exp(-(np.sqrt(x) ** 2)), -1.0),
+    "x sqrt(x)": (lambda x: x * np.sqrt(x), 0.0),
+    "cbrt(x)**3": (lambda x: np.cbrt(x) ** 3, 1.0),
+    "cbrt(x)**4": (lambda x: np.cbrt(x) ** 4, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_the_slope_at_zero_of_what_a_root_is_made_smooth_by(name: str) -> None:
+    function, expected = FIRST[name]
+    np.testing.assert_allclose(ps.grad(function)(0.0), expected, rtol=1e-15)
+
+
+def test_the_square_of_a_root_of_what_is_below_zero_stays_nan() -> None:
+    assert np.isnan(ps.grad(lambda x: np.sqrt(x) ** 2)(-1.0))
+
+
+SECOND: dict[str, tuple[Function, Any]] = {
+    "norm**2": (lambda x: norm(x) ** 2, 2 * EYE),
+    "norm**3": (lambda x: norm(x) ** 3, 0 * EYE),
+    "norm**4": (lambda x: norm(x) ** 4, 0 * EYE),
+    "norms written twice": (lambda x: norm(x) * norm(x), 2 * EYE),
+    "(-norm / 2)**2": (lambda x: (-norm(x) / 2) ** 2, EYE / 2),
+    "np.square of a Frobenius norm": (lambda x: np.square(norm(x[:, None])), 2 * EYE),
+    "a Gaussian kernel": (lambda x: np.exp(-(norm(x) ** 2) / (2 * 0.5**2)), -4 * EYE),
+    "a rational kernel": (lambda x: 1 / (1 + norm(x) ** 2), -2 * EYE),
+    "sqrt(1 - norm**2)": (lambda x: np.sqrt(1 - norm(x) ** 2), -EYE),
+    "log1p(norm**2)": (lambda x: np.log1p(norm(x) ** 2), 2 * EYE),
+    "cos(3 norm)": (lambda x: np.cos(3 * norm(x)), -9 * EYE),
+    "cosh(norm)": (lambda x: np.cosh(norm(x)), EYE),
+    "hypot**2": (lambda x: np.hypot(x[0], x[1]) ** 2, 2 * EYE),
+    "the square of the size of a complex number": (lambda x: np.abs(x[0] + 1j * x[1]) ** 2, 2 * EYE),
+    "the square of a written root": (lambda x: np.sqrt(np.sum(x**2)) ** 2, 2 * EYE),
+    "std**2": (lambda x: np.std(x) ** 2, [[0.5, -0.5], [-0.5, 0.5]]),
+    "std**2 of a sample": (lambda x: np.std(x, ddof=1) ** 2, [[1, -1], [-1, 1]]),
+    "a kernel by cdist": (
+        lambda x: np.exp(-(scipy.spatial.distance.cdist(x[None], np.zeros((1, 2)))[0, 0] ** 2) / 2),
+        -EYE,
+    ),
+    "mahalanobis**2": (lambda x: scipy.spatial.distance.mahalanobis(x, np.zeros(2), np.eye(2)) ** 2, 2 * EYE),
+    "norms of rows times a matrix": (
+        lambda x: np.sum((norm(x[None], axis=1)[:, None] * np.ones((1, 3))) ** 2),
+        6 * EYE,
+    ),
+    "a norm taken several times": (lambda x: np.sum(np.take(norm(x[None], axis=1), [0, 0, 0]) ** 2), 6 * EYE),
+    "a norm with itself in einsum": (lambda x: with_itself(norm(x[None], axis=1)), 2 * EYE),
+    "a norm in a batch": (lambda x: np.sum(ps.vmap(norm)(x[None]) ** 2), 2 * EYE),
+    "a norm in a scan": (lambda x: ps.scan(lambda c, r: (c + norm(r) ** 2, None), 0.0, x[None])[0], 2 * EYE),
+    "a norm in a branch": (lambda x: norm(x) ** 2 if x[0] < 1 else x[0], 2 * EYE),
+    "sum(|x|**2)": (lambda x: np.sum(np.abs(x) ** 2), 2 * EYE),
+    "sum(|x|**3)": (lambda x: np.sum(np.abs(x) ** 3), 0 * EYE),
+    "sum(|x|**4)": (lambda x: np.sum(np.abs(x) ** 4), 0 * EYE),
+    "cos(|x|)": (lambda x: np.sum(np.cos(np.abs(x))), -EYE),
+    "exp(-|x|**2)": (lambda x: np.sum(np.exp(-(np.abs(x) ** 2))), -2 * EYE),
+    "Huber's loss": (lambda x: np.sum(np.where(np.abs(x) < 1, 0.5 * x**2, np.abs(x) - 0.5)), EYE),
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_the_second_derivatives_at_zero_of_what_is_smooth_there(name: str) -> None:
+    function, expected = SECOND[name]
+    x, v = np.zeros(2), np.array([1.0, 2.0])
+    np.testing.assert_allclose(ps.hessian(function)(x), expected, atol=1e-14)
+    np.testing.assert_allclose(ps.hvp(function, (x,), v), expected @ v, atol=1e-14)
+    reverse = ps.grad(lambda x: np.sum(ps.grad(function)(x) * v))
+    np.testing.assert_allclose(reverse(x), expected @ v, atol=1e-14)
+    np.testing.assert_array_equal(ps.grad(function)(x), [0.0, 0.0])
+
+
+def test_a_kernel_of_all_pairs_has_the_hessian_of_its_squared_distances() -> None:
+    points = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.5]])
+
+    def by_distances(x: Any) -> Any:
+        return np.sum(np.exp(-(scipy.spatial.distance.cdist(x, x) ** 2)))
+
+    def by_squares(x: Any) -> Any:
+        return np.sum(np.exp(-np.sum((x[:, None] - x[None]) ** 2, axis=-1)))
+
+    def by_pairs(x: Any) -> Any:
+        return 2 * np.sum(np.exp(-(scipy.spatial.distance.pdist(x) ** 2)))
+
+    expected = ps.hessian(by_squares)(points)
+    assert expected[0, 0, 0, 0] == pytest.approx(-4 + 4 * np.exp(-1.25))
+    np.testing.assert_allclose(ps.hessian(by_distances)(points), expected, atol=1e-13)
+    np.testing.assert_allclose(ps.hessian(by_pairs)(points), expected, atol=1e-13)
+
+
+def test_what_cancels_makes_a_gradient_shorter() -> None:
+    joint = ps.split(lambda x: np.sum(norm(x, axis=1) ** 2), ps.spec("float64", ["N", 3])).joint()
+    assert "Where" not in {op.kind for op in joint.block.ops}
