@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from scipy import integrate, interpolate, linalg, optimize, signal, stats
+from scipy import integrate, interpolate, linalg, optimize, signal, special, stats
 from scipy.spatial import distance
 
 import primsplit as ps
@@ -106,6 +106,16 @@ CASES |= {
         array(1, 0.5),
         1e-3,
     ),
+    "max_step": Case(
+        lambda h: integrate.solve_ivp(lambda t, y: -y, (0, 1.0), array(1), max_step=h).y[0, -1], 1.0, -1.0, 1e-3
+    ),
+    "first_step": Case(
+        lambda h: integrate.solve_ivp(lambda t, y: -y, (0, 1.0), array(1), first_step=h).y[0, -1], 0.1, 2.0, 1e-3
+    ),
+    "a bracket": Case(
+        lambda m: optimize.minimize_scalar(lambda t: (t - 1) ** 2, bracket=(0.0, m, 3.0)).x, 0.9, 5.0, 1e-6
+    ),
+    "multigammaln": Case(lambda a: special.multigammaln(a, 3), 2.0, 0.9),
     "odeint": Case(
         lambda t: integrate.odeint(lambda y, t: -y, array(1), t)[:, 0], array(0, 0.5, 1), array(0, 1, 0.5), 1e-6
     ),
