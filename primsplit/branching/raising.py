@@ -1,6 +1,6 @@
 """A path that ends in an error: values whose computation fails when the program is run, at the line that raised."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from primsplit.reasons import Reason
 
 RAISES = "call::raises"
 CHECK = "call::check"
-"""An op that gives an int64 0 where its condition holds nowhere; elsewhere the run fails."""
-FAILING = frozenset({RAISES, CHECK})
-"""Ops that fail in some runs. Their remark names the error."""
+"""An op that gives an array, or an int64 0, where its condition holds nowhere; elsewhere the run fails."""
 OTHER_WAY = "raises BranchError: a branch goes another way than for the arrays that this was recorded for"
 """What the failing node of a path says that was not recorded."""
 
@@ -55,27 +53,63 @@ def zero_unless(wrong: Array, error: Exception) -> Array:
     `wrong` is a bool array of any shape. Where the user's function catches such an error, it is raised on a path of its
     own. Where the elements are known, it is raised at once.
     """
+    if _never(wrong, error):
+        return Array(tracing.constant(np.zeros((), np.int64)))
+    return _check(_zero, [wrong], Type(np.int64, ()), error)
+
+
+@implements("checked")
+def checked(x: Array, wrong: Array, error: Exception) -> Array:
+    """`x` bit for bit; a run in which an element of `wrong` is True fails with this error, as in `zero_unless`."""
+    return x if _never(wrong, error) else _check(_unchanged, [x, wrong], x.type, error)
+
+
+def checked_array(made: Op) -> Value | None:
+    """The array that an op checks, which is also its result; None for an op that is no such check."""
+    return made.inputs[0] if made.kind == CHECK and len(made.inputs) == 2 else None
+
+
+def _never(wrong: Array, error: Exception) -> bool:
+    """Whether it is known that no element is True. Raises the error where one is, or on a path of its own."""
     known = wrong.known()
     if known is not None:
         if known.any():
             raise error
-        return Array(tracing.constant(np.zeros((), np.int64)))
+        return True
     if tracing.is_caught(type(error)) and bool(Array(_count(wrong).value) > 0):
         raise error
-    into = tracing.current()
-    remark = Reason.of(error)
+    return False
 
-    def body(given: Array) -> list[Value]:
+
+def _check(body: Callable[..., Array], inputs: Sequence[Array], made: Type, error: Exception) -> Array:
+    """Record a check as one op, whose body has the remark and place that a failing run tells."""
+    into = tracing.current()
+    place, remark = into.place or tracing.user_place(), Reason.of(error)
+
+    def recorded(*given: Array) -> list[Value]:
         inner = tracing.current()
         inner.place, inner.remark = place, remark
-        # The standard has no operator that fails: an element is read beyond the end of an array.
-        return [op.Gather(tracing.constant(np.zeros(1, np.int64)), _count(given)).value]
+        return [body(*given).value]
 
-    place = into.place or tracing.user_place()
-    block = record("check", [wrong.type], body)
-    zero = Var(Type(np.int64, ()))
-    tracing.append(Op(CHECK, (wrong.value,), (zero,), {"body": block}, place, remark))
-    return Array(zero)
+    block = record("check", [x.type for x in inputs], recorded)
+    result = Var(made)
+    tracing.append(Op(CHECK, tuple(x.value for x in inputs), (result,), {"body": block}, place, remark))
+    return Array(result)
+
+
+def _zero(wrong: Array) -> Array:
+    # The standard has no operator that fails: an element is read beyond the end of an array.
+    zero: Array = op.Gather(tracing.constant(np.zeros(1, np.int64)), _count(wrong))
+    return zero
+
+
+def _unchanged(x: Array, wrong: Array) -> Array:
+    zero = _zero(wrong)
+    if x.dtype == np.bool_:
+        same: Array = op.Xor(x, op.Cast(zero, to=np.bool_))
+        return same
+    # Subtracting 0 keeps the sign of a zero, which adding it does not.
+    return op.Sub(x, op.Cast(zero, to=x.dtype), types=[x.type])
 
 
 def _count(answers: Array) -> Array:
@@ -84,15 +118,9 @@ def _count(answers: Array) -> Array:
     return op.ReduceSum(numbers, keepdims=0) if answers.type.shape != () else numbers
 
 
-@implements("checked")
-def checked(x: Array, wrong: Array, error: Exception) -> Array:
-    """`x` bit for bit; a run in which an element of `wrong` is True fails with this error."""
-    if (zero := zero_unless(wrong, error)).known() is not None:
-        return x
-    if x.dtype == np.bool_:
-        return op.Xor(x, op.Cast(zero, to=np.bool_))
-    # Subtracting 0 keeps the sign of a zero, which adding it does not.
-    return op.Sub(x, op.Cast(zero, to=x.dtype), types=[x.type])
+def may_raise(op: Op) -> bool:
+    """True for an op that stands for an error of the function, and for the node of a check that was inlined."""
+    return op.kind in {RAISES, CHECK} or (op.kind == "Gather" and isinstance(op.remark, Reason))
 
 
 def raising_op(ops: Iterable[Op]) -> Op | None:

@@ -1,49 +1,109 @@
-"""Where np.linalg raises LinAlgError for its numbers: a branch, where the user's code has an answer to it.
+"""Where np.linalg raises LinAlgError for its numbers: the run fails, or the user's own handler is a branch.
 
-Elsewhere a factor that there is none of is NaN or infinite, so that the choice costs nothing where nobody makes it.
+`nan_where_singular` has the same functions for code that goes on with the NaN or infinity of a singular matrix, as
+searches and densities do.
 """
 
 import functools
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
-from primsplit.numpy.axes import array_like
+from primsplit.branching.raising import checked
+from primsplit.lifting import holds_traced
+from primsplit.numpy.axes import END, array_like, slab
+from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.dense.loop import identity_like
+from primsplit.ops import op
 
-_FAILING: dict[Callable[..., Any], str] = {
-    np.linalg.cholesky: "Matrix is not positive definite",
-    np.linalg.inv: "Singular matrix",
-    np.linalg.solve: "Singular matrix",
-}
+SINGULAR = "Singular matrix"
+NO_FACTOR = "Matrix is not positive definite"
 
 
-def _raising(function: Callable[..., Any], told: str) -> Callable[..., Any]:
-    """The function, which follows both ways from where the user's code catches its error."""
+def _raising(function: Callable[..., Any], is_failed: Callable[[Any], Array], told: str) -> Callable[..., Any]:
+    """The function, whose run fails where NumPy raises; it follows both ways where the user's code catches that."""
 
     @functools.wraps(function)
     def call(a: Any, *args: Any, **options: Any) -> Any:
         found = function(a, *args, **options)
+        error = np.linalg.LinAlgError(told)
         if not tracing.is_caught(np.linalg.LinAlgError):
-            return found
+            return with_error(found, is_failed(found), (a, *(b for b in args if holds_traced(b))), error)
         is_finite = _all_finite(found)
         if not is_finite:
-            raise np.linalg.LinAlgError(told)
-        # A factor of a harmless matrix in the place of none: of NaN the gradient would be NaN on the other way too.
+            raise error
+        # The factor of a regular matrix in the place of none: of NaN the gradient would be NaN on the other way too.
         matrix = array_like(a)
         return function(FUNCTIONS[np.where](is_finite, matrix, identity_like(matrix.real)), *args, **options)
 
     return call
 
 
+def with_error(found: Any, failed: Array, operands: tuple[Any, ...], error: Exception) -> Any:
+    """What was computed of these operands; a run in which it `failed` raises, unless NaN or infinity was given."""
+    given = [part for x in operands for part in _parts(array_like(x)) if part.type.is_float]
+    wrong = functools.reduce(op.And, map(_is_finite, given), failed)
+    if isinstance(found, ComplexArray):
+        return ComplexArray(checked(found.real, wrong, error), found.imag)
+    return checked(found, wrong, error)
+
+
+def no_solution(found: Any) -> Array:
+    """Whether a solution or an inverse [..., n, m] or [n] is none.
+
+    Its first row is not finite then: substitution ends there, and neither infinity nor NaN becomes a number again.
+    """
+    first = [slab(part, max(len(part.shape) - 2, 0), 0, 1) for part in _parts(found)]
+    finite = functools.reduce(op.And, map(np.isfinite, first))
+    return _any(op.Not(finite))
+
+
+def _no_factor(found: Any) -> Array:
+    """Whether a Cholesky factor [..., n, n] is none. Its last diagonal element is not positive then, or NaN."""
+    real, *_ = _parts(found)
+    last = slab(slab(real, len(real.shape) - 1, -1, END), len(real.shape) - 2, -1, END)
+    return _any(op.Not(op.Greater(last, np.zeros((), last.dtype))))
+
+
+def _any(answers: Array) -> Array:
+    return op.Greater(op.ReduceSum(op.Cast(answers, to=np.int64), keepdims=0), 0)
+
+
+def _is_finite(x: Array) -> Array:
+    return op.Equal(op.ReduceSum(op.Mul(x, np.zeros((), x.dtype)), keepdims=0), np.zeros((), x.dtype))
+
+
+def _parts(x: Any) -> tuple[Array, ...]:
+    return (x.real, x.imag) if x.dtype.kind == "c" else (x,)
+
+
 def _all_finite(x: Any) -> Array:
-    parts = (x.real, x.imag) if x.dtype.kind == "c" else (x,)
-    answers: list[Array] = [FUNCTIONS[np.all](np.isfinite(p)) for p in parts]
+    answers: list[Array] = [FUNCTIONS[np.all](np.isfinite(p)) for p in _parts(x)]
     return functools.reduce(lambda a, b: a & b, answers)
 
 
-for _function, _told in _FAILING.items():
-    FUNCTIONS[_function] = _raising(FUNCTIONS[_function], _told)
+def _unchecked(function: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        return (traced if holds_traced(args) else function)(*args, **options)
+
+    return call
+
+
+_FAILING: dict[str, tuple[Callable[[Any], Array], str]] = {
+    "cholesky": (_no_factor, NO_FACTOR),
+    "inv": (no_solution, SINGULAR),
+    "solve": (no_solution, SINGULAR),
+    "tensorinv": (no_solution, SINGULAR),
+    "tensorsolve": (no_solution, SINGULAR),
+}
+nan_where_singular: Any = SimpleNamespace()
+"""`cholesky`, `inv` and `solve`, whose results are NaN or infinite where those of np.linalg raise."""
+for _name, (_is_failed, _told) in _FAILING.items():
+    _function = getattr(np.linalg, _name)
+    setattr(nan_where_singular, _name, _unchecked(_function, FUNCTIONS[_function]))
+    FUNCTIONS[_function] = _raising(FUNCTIONS[_function], _is_failed, _told)

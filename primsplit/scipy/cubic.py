@@ -13,6 +13,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.scipy.hermite import hermite
 from primsplit.scipy.interpolate import Piecewise
 from primsplit.scipy.operands import ascending, double, finite, of_at_least, of_length, refusing, wide
@@ -125,5 +126,5 @@ def _around(widths: Any, rises: Any, count: Dim) -> Any:
         + np.where(place == (row + 1) % number, before[:, None], 0.0)
     )
     sides = 3 * (widths.reshape((-1, *rest)) * earlier + before.reshape((-1, *rest)) * rises)
-    slopes = np.linalg.solve(matrix, sides.reshape((size, dims.product(sides.shape[1:])))).reshape(sides.shape)
+    slopes = nan_where_singular.solve(matrix, sides.reshape((size, dims.product(sides.shape[1:])))).reshape(sides.shape)
     return np.concatenate([slopes, slopes[:1]])

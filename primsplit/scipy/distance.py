@@ -16,6 +16,7 @@ from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced, plain_or_traced
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.diagonals import triu_indices
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.statistics import safe_root
 from primsplit.ops import op
 from primsplit.scipy.operands import double, not_empty, number_of, of_at_least, of_length, refusing
@@ -231,7 +232,7 @@ def _metric(metric: Any, out: Any, options: dict[str, Any], rows: list[Any]) -> 
         given["V"] = _variance(np.concatenate(rows))
     if name == "mahalanobis" and "VI" not in given:
         every = of_at_least(np.concatenate(rows), rows[0].shape[1] + 1, 0)
-        given["VI"] = np.linalg.inv(np.atleast_2d(np.cov(every.T))).T
+        given["VI"] = nan_where_singular.inv(np.atleast_2d(np.cov(every.T))).T
     if name == "jensenshannon":
         # Of no shares SciPy's compiled code says that they are infinitely far apart: such a run fails.
         return lambda u, v: jensenshannon(not_empty(u, [-1]), v, axis=-1, **given)

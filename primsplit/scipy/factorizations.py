@@ -17,12 +17,13 @@ from primsplit.numpy.dense.loop import identity_like, lower, rows_at, swapped, u
 from primsplit.numpy.dense.lu import factor, inverse_order
 from primsplit.numpy.dense.orthogonal import orthogonal_factor
 from primsplit.numpy.dense.triangular import solve_triangular
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.linalg import matrices, square
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.scipy.exchanges import exchanges, order_of
 from primsplit.scipy.linalg import chosen, mirrored, one_axis, toeplitz, turned, windows
-from primsplit.scipy.linalg import solve_triangular as solve_of
+from primsplit.scipy.linalg import substituted as solve_of
 from primsplit.scipy.matrix_functions import by_halves
 from primsplit.scipy.operands import of_at_least, of_length, refusing, wide
 
@@ -214,7 +215,7 @@ def _of(c_or_cr: Any) -> Any:
 
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     """The solution of T x = b, T being the Toeplitz matrix of this column, or column and row; by elimination."""
-    return np.linalg.solve(_of(c_or_cr), wide(b))
+    return nan_where_singular.solve(_of(c_or_cr), wide(b))
 
 
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:

@@ -10,6 +10,7 @@ from primsplit.broadcasting import count_up
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import operand
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.scipy.interpolate import placed
 from primsplit.scipy.operands import ascending, double, of_at_least, of_length, wide
 
@@ -133,5 +134,5 @@ def through(x: Any, y: Any, k: int, axis: int = 0) -> Knotted:
     place: Any = count_up(size)
     matrix: Any = sum(np.where(place == (first + i)[:, None], s[:, None], 0.0) for i, s in enumerate(shares))
     columns = values.reshape((size, dims.product(values.shape[1:])))
-    found = np.linalg.solve(matrix, columns).reshape(values.shape)
+    found = nan_where_singular.solve(matrix, columns).reshape(values.shape)
     return Knotted(knots, np.moveaxis(found, 0, axis), k, True, axis)

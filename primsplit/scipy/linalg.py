@@ -15,11 +15,12 @@ from primsplit.numpy.complex.matrices import halved, of_halves, square_parts, wh
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import identity_like, loop, swapped
 from primsplit.numpy.dense.triangular import solve_triangular as triangular_unit
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.linalg import solve_matrix, square
 from primsplit.ops import op
 from primsplit.scipy.banded import solve_banded, solveh_banded
 from primsplit.scipy.frechet import give_rules, upper_right
-from primsplit.scipy.operands import double, of_at_least, of_length
+from primsplit.scipy.operands import double, of_at_least, of_length, refusing
 from primsplit.scipy.spectral import eig, eigvals
 
 __all__ = [
@@ -62,8 +63,17 @@ def solve_triangular(
     """The solution of A x = b (or A^T x = b, or A^H x = b) with one triangle of A. Its cotangent lies in that triangle.
 
     Complex ones are solved as other complex systems are, which pivot.
-    A zero on the diagonal gives inf or NaN where SciPy raises. `overwrite_b` and `check_finite` are accepted.
+    A run with a zero on the diagonal fails. `overwrite_b` and `check_finite` are accepted.
     """
+    found = substituted(a, b, trans, lower, unit_diagonal)
+    if unit_diagonal or not holds_traced((a, b)):
+        return found
+    is_zero = np.diagonal(plain_or_traced(a), axis1=-2, axis2=-1) == 0
+    return refusing(found, is_zero, np.linalg.LinAlgError("singular matrix: there is a zero on the diagonal"))
+
+
+def substituted(a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False) -> Any:
+    """`solve_triangular`, whose solution is infinite or NaN for a zero on the diagonal."""
     if trans not in _TRANSPOSED:
         raise ShapeError(f"trans must be 0, 1, 2, 'N', 'T' or 'C', not {trans!r}", place=tracing.user_place())
     transposed = _TRANSPOSED[trans]
@@ -84,7 +94,7 @@ def _plain_solve(a: Any, b: Any, transposed: bool, lower: bool, unit: bool) -> A
     if unit:
         size = a.shape[-1]
         triangle = np.where(np.eye(size, dtype=bool), np.ones((), a.dtype), triangle)
-    return np.linalg.solve(np.swapaxes(triangle, -1, -2) if transposed else triangle, b)
+    return nan_where_singular.solve(np.swapaxes(triangle, -1, -2) if transposed else triangle, b)
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
@@ -96,7 +106,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     """The solution of A x = b by the factor of A that cho_factor gives: two triangular solutions."""
     factor, lower = c_and_lower
     first, second = (0, 2) if lower else (2, 0)
-    return solve_triangular(factor, solve_triangular(factor, b, trans=first, lower=lower), trans=second, lower=lower)
+    return substituted(factor, substituted(factor, b, trans=first, lower=lower), trans=second, lower=lower)
 
 
 def solve(
@@ -111,7 +121,7 @@ def solve(
 ) -> Any:
     """The solution of A x = b, or A^T x = b.
 
-    Inf or NaN, where SciPy raises, for a singular matrix. Raises ShapeError for what `_assumed` does not know.
+    A run with a singular matrix fails. Raises ShapeError for what `_assumed` does not know.
     """
     a, b = _lapack(_assumed(a, assume_a, lower), b)
     return np.linalg.solve(np.swapaxes(a, -1, -2) if transposed else a, b)
@@ -236,7 +246,7 @@ def inv(
     assume_a: str | None = None,
     lower: bool = False,
 ) -> Any:
-    """The inverse; inf or NaN, where SciPy raises, for a singular matrix. Raises ShapeError as `solve` does."""
+    """The inverse; a run with a singular matrix fails. Raises ShapeError as `solve` does."""
     return np.linalg.inv(_lapack(_assumed(a, assume_a, lower))[0])
 
 

@@ -14,6 +14,7 @@ from primsplit.errors import ShapeError
 from primsplit.ir import Value
 from primsplit.lifting import array_like, holds_traced
 from primsplit.nested import ScanForm, Walk, element, emit_scan, record
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.scipy.linalg import expm
 from primsplit.scipy.operands import double
 from primsplit.scipy.responses import freqs
@@ -151,7 +152,7 @@ def freqresp(system: Any, w: Any) -> tuple[Any, Any]:
     a, b, c, d = _matrices(system)
     if b.shape[1] != 1 or c.shape[0] != 1:
         raise unsupported("a frequency response of several inputs or outputs")
-    solved = np.linalg.solve(1j * places[:, None, None] * np.eye(a.shape[0]) - a, b)
+    solved = nan_where_singular.solve(1j * places[:, None, None] * np.eye(a.shape[0]) - a, b)
     return places, (c @ solved)[:, 0, 0] + d[0, 0]
 
 
@@ -178,6 +179,6 @@ def cont2discrete(system: Any, dt: Any, method: str, alpha: Any) -> tuple[Any, .
         return moved[:size, :size], moved[:size, size:], c, d, dt
     share = _SHARES.get(method, alpha)
     ahead = np.eye(size) - share * dt * a
-    driven = np.linalg.solve(ahead, dt * b)
-    turned = np.linalg.solve(ahead, np.eye(size) + (1.0 - share) * dt * a)
-    return turned, driven, np.linalg.solve(ahead.T, c.T).T, d + share * (c @ driven), dt
+    driven = nan_where_singular.solve(ahead, dt * b)
+    turned = nan_where_singular.solve(ahead, np.eye(size) + (1.0 - share) * dt * a)
+    return turned, driven, nan_where_singular.solve(ahead.T, c.T).T, d + share * (c @ driven), dt

@@ -19,6 +19,7 @@ from primsplit.dims import Dim, product
 from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.lifting import array_like
 from primsplit.numpy.dense.loop import on_diagonal
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.units import unit
 from primsplit.ops import op
@@ -102,12 +103,12 @@ class RadialBasis:
         alone = function(array_like(np.zeros(()))) + smoothing
         basis = np.where(own, alone, function(np.where(own, 1.0, squares)))
         if dims.same(size, 0):
-            return np.linalg.solve(basis, d)
+            return nan_where_singular.solve(basis, d)
         beside = self._polynomials(self.y)
         above = np.concatenate([basis, beside], axis=1)
         below = np.concatenate([beside.T, zeros((size, size), d.dtype)], axis=1)
         right = np.concatenate([d, expand_to(array_like(np.zeros(())), (size, d.shape[1]))], axis=0)
-        return np.linalg.solve(np.concatenate([above, below], axis=0), right)
+        return nan_where_singular.solve(np.concatenate([above, below], axis=0), right)
 
     def _squares(self, x: Any) -> Any:
         """The squares of the distances of points to the sites, [Q, P], in units of 1 / epsilon."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from primsplit.array import unsupported
 from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.scipy import linalg
 from primsplit.scipy.assembled import Assembled, dense
 from primsplit.scipy.signatures import as_scipys
@@ -31,7 +32,7 @@ class Factors:
         if self.known is not None and not holds_traced(rhs):
             return self.known.solve(rhs, trans)
         whole = dense(self.matrix)
-        return np.linalg.solve(whole if trans == "N" else whole.T, rhs)
+        return nan_where_singular.solve(whole if trans == "N" else whole.T, rhs)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or self.known is None:
@@ -78,7 +79,7 @@ def spsolve_triangular(
 
 def inv(A: Any) -> Assembled:
     """The inverse."""
-    return Assembled(array_like(np.linalg.inv(dense(A))), is_matrix=_is_matrix(A))
+    return Assembled(array_like(nan_where_singular.inv(dense(A))), is_matrix=_is_matrix(A))
 
 
 def expm(A: Any) -> Assembled:

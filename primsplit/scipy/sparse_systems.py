@@ -7,6 +7,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.array import Array
 from primsplit.errors import UnsupportedFunction
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.scipy.assembled import Assembled, dense, is_sparse
 
 __all__ = ["bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "minres", "qmr", "spsolve"]
@@ -14,7 +15,7 @@ __all__ = ["bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "minres", "qmr", 
 
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
     """The solution of A x = b, by the factors of the whole matrix, zeros included."""
-    found: Any = np.linalg.solve(dense(A), dense(b))
+    found: Any = nan_where_singular.solve(dense(A), dense(b))
     if is_sparse(b):
         return Assembled(found, is_matrix=True)
     return found.reshape(-1) if found.ndim == 2 and found.shape[1] == 1 else found

@@ -7,6 +7,7 @@ import numpy as np
 from primsplit.array import unsupported
 from primsplit.dims import Dim
 from primsplit.lifting import array_like
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.scipy.operands import double, not_empty, of_length
 
 __all__ = ["Nearest", "Triangulated", "griddata"]
@@ -34,7 +35,7 @@ class Triangulated:
         """`corners` [points, axes] and `simplices` [count, axes + 1] are NumPy's."""
         first = corners[simplices[:, 0]]
         sides = corners[simplices[:, 1:]] - first[:, None]
-        self.first, self.inverse = first, np.linalg.inv(np.swapaxes(sides, 1, 2))
+        self.first, self.inverse = first, nan_where_singular.inv(np.swapaxes(sides, 1, 2))
         self.simplices, self.fill = simplices, fill
         self.values = of_length(array_like(double(values)), len(corners), 0)
 

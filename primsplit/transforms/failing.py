@@ -8,7 +8,7 @@ import functools
 from collections.abc import Sequence
 
 from primsplit.array import Array
-from primsplit.branching.raising import FAILING
+from primsplit.branching.raising import may_raise
 from primsplit.errors import Place
 from primsplit.ir import Block, Op, Value, Var, live_ops, reads, walk
 from primsplit.ops import op as operators
@@ -46,7 +46,7 @@ def _failing(block: Block) -> dict[Op, Errors]:
     known: dict[int, Errors] = {}
     found: dict[Op, Errors] = {}
     for op in block.ops:
-        if op.kind in FAILING:
+        if may_raise(op):
             found[op] = _errors([op])
         for inner in op.blocks():
             if id(inner) not in known:
@@ -58,7 +58,7 @@ def _failing(block: Block) -> dict[Op, Errors]:
 
 def _errors(ops: Sequence[Op]) -> Errors:
     inner = [o for op in ops for block in op.blocks() for o in walk(block)]
-    return {(op.place, op.remark) for op in (*ops, *inner) if op.kind in FAILING}
+    return {(op.place, op.remark) for op in (*ops, *inner) if may_raise(op)}
 
 
 def _reached(block: Block, ops: set[Op]) -> list[int]:

@@ -266,7 +266,8 @@ def test_small_systems_are_solved_as_elimination_solves_them(spread: Callable[[i
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_a_small_singular_matrix_has_no_inverse_and_log_determinant_minus_infinity(n: int) -> None:
     for a in (np.zeros((n, n)), np.outer(np.arange(n), np.arange(1.0, n + 1)), np.eye(n) * (np.arange(n) > 0)):
-        assert not np.isfinite(ps.trace(np.linalg.inv, a)(a)).all()
+        with pytest.raises(np.linalg.LinAlgError):
+            ps.trace(np.linalg.inv, a)(a)
         sign, log = ps.trace(np.linalg.slogdet, a)(a)
         assert (sign, log) == (0.0, -np.inf)
 
@@ -301,11 +302,11 @@ def test_cholesky_reads_the_lower_triangle_and_gives_it_the_gradient() -> None:
     np.testing.assert_array_equal(np.triu(gradient, 1), 0)
 
 
-def test_where_numpy_raises_there_is_nan_or_inf() -> None:
-    (factor,) = session(np.linalg.cholesky, ["N", "N"])(np.array([[1.0, 2.0], [2.0, 1.0]]))
-    (solution,) = session(np.linalg.solve, ["N", "N"], ["N"])(np.ones((2, 2)), np.array([1.0, 2.0]))
-    assert np.isnan(factor[1, 1])
-    assert not np.isfinite(solution).any()
+def test_a_run_fails_where_numpy_raises() -> None:
+    with pytest.raises(np.linalg.LinAlgError):
+        session(np.linalg.cholesky, ["N", "N"])(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    with pytest.raises(np.linalg.LinAlgError):
+        session(np.linalg.solve, ["N", "N"], ["N"])(np.ones((2, 2)), np.array([1.0, 2.0]))
 
 
 TRIANGULAR: list[tuple[str, Callable[..., Any], bool]] = [

@@ -34,7 +34,7 @@ class SlogdetResult(NamedTuple):
 def cholesky(a: Any, /, *, upper: bool = False) -> Array:
     """The lower (or upper) triangular factor; reads the same triangle of `a`, which alone has a gradient.
 
-    NaN, where NumPy raises, for a matrix that is not positive definite.
+    NaN for a matrix that is not positive definite (see `failing`).
     """
     (a,) = square(a)
     return swapped(cholesky_unit.cholesky(swapped(a))) if upper else cholesky_unit.cholesky(a)

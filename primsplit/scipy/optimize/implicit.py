@@ -19,6 +19,7 @@ from primsplit.calls.recorded import StandIn, record_call
 from primsplit.dims import product
 from primsplit.ir import Block, Var, free
 from primsplit.lifting import array_like
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.transforms.directions import jacobian_of
 from primsplit.transforms.gradient import vector_jacobian
@@ -114,7 +115,7 @@ def _cotangents(
     if coupled:
         size = product(x.shape)
         _, slope = jacobian_of(residual, args, {}, 0, mode=None, chunk=None)
-        turned: Any = np.linalg.solve(reshape_to(slope, (size, size)).T, reshape_to(dx, (size,)))
+        turned: Any = nan_where_singular.solve(reshape_to(slope, (size, size)).T, reshape_to(dx, (size,)))
         step = reshape_to(turned, x.shape)
     else:
         step = dx / pullback(full(x.shape, np.ones((), x.dtype)))[0]

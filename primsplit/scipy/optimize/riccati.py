@@ -10,6 +10,7 @@ from primsplit.calls.recorded import StandIn
 from primsplit.numpy.complex.handle import refused
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import identity_like, until
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.linalg import matrices
 from primsplit.ops import op
 from primsplit.scipy.operands import not_empty
@@ -28,7 +29,7 @@ def solve_continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any =
     """
     _check("solve_continuous_are", e, s, a, b, q, r)
     a, b, q, r = (not_empty(m) for m in matrices(a, b, q, r))
-    g: Any = b @ np.linalg.solve(r, b.T)
+    g: Any = b @ nan_where_singular.solve(r, b.T)
 
     def residual(x: Any) -> Any:
         return a.T @ x + x @ a - x @ g @ x + q
@@ -50,20 +51,20 @@ def solve_discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = N
     a, b, q, r = matrices(a, b, q, r)
 
     def residual(x: Any) -> Any:
-        gain = np.linalg.solve(r + b.T @ x @ b, b.T @ x @ a)
+        gain = nan_where_singular.solve(r + b.T @ x @ b, b.T @ x @ a)
         return a.T @ x @ a - x - a.T @ x @ b @ gain + q
 
     def step(f: Any, g: Any, h: Any, _: Any) -> list[Any]:
         one = identity_like(f)
-        first = np.linalg.solve(one + g @ h, f)
-        second = np.linalg.solve(one + h @ g, f.T)
+        first = nan_where_singular.solve(one + g @ h, f)
+        second = nan_where_singular.solve(one + h @ g, f.T)
         more = f.T @ h @ first
         return [f @ first, g + f @ g @ second, h + more, np.max(np.abs(more)) - CLOSE * np.max(np.abs(h))]
 
     def settled(*carries: Any) -> Any:
         return ~(carries[-1] > 0)
 
-    g: Any = b @ np.linalg.solve(r, b.T)
+    g: Any = b @ nan_where_singular.solve(r, b.T)
     start = [stop_gradient(x) for x in (a, g, q)]
     _, __, h, ___ = until(settled, step, [*start, op.Identity(np.ones((), a.dtype))], MOST)
     return _as_root("solve_discrete_are", residual, h)
@@ -80,7 +81,7 @@ def _sign(h: Array) -> Array:
     """The sign of a matrix, by Newton's iteration with scaled norms."""
 
     def step(x: Any, _: Any) -> list[Any]:
-        inverse = np.linalg.inv(x)
+        inverse = nan_where_singular.inv(x)
         scale = np.sqrt(np.sqrt(np.sum(inverse * inverse) / np.sum(x * x)))
         moved = (x * scale + inverse / scale) * 0.5
         return [moved, np.sum(np.abs(moved - x)) - CLOSE * np.sum(np.abs(x))]

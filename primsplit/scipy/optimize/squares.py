@@ -15,6 +15,7 @@ from primsplit.lifting import array_like, plain_or_traced
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import until
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.scipy.operands import of_at_least, refusing, with_args
@@ -68,7 +69,7 @@ def _search(f: Function, start: Array) -> Array:
         square, gradient = slopes.T @ slopes, slopes.T @ values
         scale = np.diagonal(square)
         held = np.where(scale > 0, scale, 1.0)
-        moved = x - np.linalg.solve(square + np.diag(damping * held), gradient)
+        moved = x - nan_where_singular.solve(square + np.diag(damping * held), gradient)
         tried = f(moved)
         after = np.sum(tried * tried)
         falls = after < cost
@@ -135,7 +136,7 @@ def leastsq(
     flag = np.where(fit.success, 1, 5)
     if not full_output:
         return fit.x, flag
-    return fit.x, np.linalg.inv(fit.jac.T @ fit.jac), {"fvec": fit.fun}, "", flag
+    return fit.x, nan_where_singular.inv(fit.jac.T @ fit.jac), {"fvec": fit.fun}, "", flag
 
 
 REACHES = {"epsfcn", "ftol", "gtol", "max_nfev", "maxfev", "xtol"}
@@ -178,7 +179,7 @@ def curve_fit(
 
     fitted = _fitted(residuals, given)
     values, slopes = _slopes(_residuals(residuals), fitted)
-    covariance = np.linalg.inv(slopes.T @ slopes)
+    covariance = nan_where_singular.inv(slopes.T @ slopes)
     if absolute_sigma:
         return fitted, covariance
     freedom = size_as(values.shape[0], np.dtype(np.float64)) - float(count)

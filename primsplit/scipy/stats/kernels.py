@@ -10,6 +10,7 @@ from primsplit.errors import ShapeError
 from primsplit.handles.concretization import literal_size
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.scipy.operands import double, not_empty, of_at_least
 from primsplit.scipy.special import logsumexp
@@ -89,8 +90,8 @@ class Kernels:
             raise ShapeError(
                 f"points have dimension {points.shape[0]}, dataset has dimension {self.d}", place=tracing.user_place()
             )
-        root = np.linalg.cholesky(self._spread) * self.factor
-        places, centres = (np.linalg.solve(root, v) for v in (points, self.dataset))
+        root = nan_where_singular.cholesky(self._spread) * self.factor
+        places, centres = (nan_where_singular.solve(root, v) for v in (points, self.dataset))
         squares = np.sum((places[:, :, None] - centres[:, None, :]) ** 2, axis=0)
         return -0.5 * squares, np.sum(np.log(np.diagonal(root)) + 0.5 * math.log(2.0 * math.pi))
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from primsplit.broadcasting import count_up, expand_to
 from primsplit.dims import Dim
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.scipy.operands import not_empty, number_of, refusing, traced_double
 from primsplit.scipy.special import multigammaln
@@ -44,8 +45,8 @@ class MultivariateT(_Density):
         points, centre, spread = shaped(x, loc, shape)
         size = number_of(spread.shape[-1])
         freedom = traced_double(df)
-        factor = np.linalg.cholesky(spread)
-        white = np.linalg.solve(factor, (points - centre)[..., None])[..., 0]
+        factor = nan_where_singular.cholesky(spread)
+        white = nan_where_singular.solve(factor, (points - centre)[..., None])[..., 0]
         gammaln = ELEMENTWISE["gammaln"]
         lead = gammaln(0.5 * (freedom + size)) - gammaln(0.5 * freedom) - size / 2 * np.log(math.pi * freedom)
         away = np.log1p(np.sum(white * white, axis=-1) / freedom)
@@ -60,9 +61,9 @@ class MatrixNormal(_Density):
         given = traced_double(X)
         apart = given if mean is None else given - traced_double(mean)
         covariances = zip((rowcov, colcov), given.shape[-2:], strict=True)
-        across, down = (np.linalg.cholesky(_spread(v, n)) for v, n in covariances)
+        across, down = (nan_where_singular.cholesky(_spread(v, n)) for v, n in covariances)
         rows, columns = map(number_of, given.shape[-2:])
-        white = np.linalg.solve(down, np.swapaxes(np.linalg.solve(across, apart), -1, -2))
+        white = nan_where_singular.solve(down, np.swapaxes(nan_where_singular.solve(across, apart), -1, -2))
         logs = columns * log_determinant(across) + rows * log_determinant(down)
         return squeezed(-0.5 * (rows * columns * math.log(2 * math.pi) + logs + np.sum(white**2, axis=(-2, -1))))
 
@@ -91,7 +92,7 @@ class InverseWishart(_Density):
 
 def _ratio_trace(a: Any, b: Any) -> Any:
     """The trace of b**-1 a by their Cholesky factors, of which it is the squares of the quotient."""
-    white = np.linalg.solve(b, a)
+    white = nan_where_singular.solve(b, a)
     return np.sum(white * white, axis=(-2, -1))
 
 
@@ -104,7 +105,7 @@ def _factors(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, Dim]:
     freedom = traced_double(df)
     few = ValueError("Degrees of freedom must be greater than the dimension of scale matrix minus 1.")
     freedom = refusing(freedom, freedom <= number_of(size) - 1, few)
-    return np.linalg.cholesky(given), np.linalg.cholesky(_spread(spread, size)), freedom, size
+    return nan_where_singular.cholesky(given), nan_where_singular.cholesky(_spread(spread, size)), freedom, size
 
 
 def _wishart_scale(freedom: Any, size: Dim) -> Any:

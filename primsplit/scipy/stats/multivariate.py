@@ -9,6 +9,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import expand_to
 from primsplit.calls.primitive import stop_gradient
 from primsplit.lifting import array_like
+from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.scipy.operands import not_empty
 
@@ -40,13 +41,15 @@ class MultivariateNormal:
     def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
         """The entropy, which does not depend on the mean."""
         _, centre, spread = shaped(0.0 if mean is None else mean, mean, cov)
-        return 0.5 * (centre.shape[-1] * (1 + math.log(2 * math.pi)) + log_determinant(np.linalg.cholesky(spread)))
+        return 0.5 * (
+            centre.shape[-1] * (1 + math.log(2 * math.pi)) + log_determinant(nan_where_singular.cholesky(spread))
+        )
 
 
 def _log_density(offset: Any, spread: Any, rank: Any) -> Any:
     """The logarithm of the density at these offsets from the mean, scaled as in a space of `rank` dimensions."""
-    factor = np.linalg.cholesky(spread)
-    white = np.linalg.solve(factor, offset[..., None])[..., 0]
+    factor = nan_where_singular.cholesky(spread)
+    white = nan_where_singular.solve(factor, offset[..., None])[..., 0]
     log_scale = 0.5 * log_determinant(factor) + 0.5 * math.log(2 * math.pi) * rank
     return -0.5 * np.sum(white * white, axis=-1) - log_scale
 
