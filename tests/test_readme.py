@@ -1,4 +1,4 @@
-"""The README is true: its Python runs from top to bottom, and its commands exist."""
+"""The README and the pages of docs/ are true: their Python runs from top to bottom, and their commands exist."""
 
 import re
 from pathlib import Path
@@ -24,6 +24,16 @@ def test_the_tour_runs_block_after_block_and_prints_what_it_shows(
         printed = capsys.readouterr().out
         if shown:
             assert _without_places(printed) == _without_places(shown)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
+def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": page.stem}
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)):
+        source = tmp_path / f"block_{number}.py"
+        source.write_text(block)
+        exec(compile(block, str(source), "exec"), names)
 
 
 def _without_places(listing: str) -> list[str]:
