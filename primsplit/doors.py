@@ -8,9 +8,10 @@ from typing import Any
 
 from primsplit.analysis.restarts import report_restarting_draws
 from primsplit.collector import paused
-from primsplit.errors import SpecError
+from primsplit.errors import FileError, SpecError
 from primsplit.ir import Block, walk
 from primsplit.names import NamedBlock
+from primsplit.own_errors import own_errors
 from primsplit.reasons import Reason
 
 
@@ -29,7 +30,7 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
             f"{named.block.name} returns no array, and an ONNX graph needs a result",
             cure="Return an array.",
         )
-    with paused():
+    with paused(), own_errors(f"no file can be made of {named.block.name}"):
         names = dtypes_to_carry(named.block, *(other.block for other in beside))
         held = in_carriers(named, names)
         jumps = find_jumps(held)
@@ -53,7 +54,7 @@ def make_proto(named: NamedBlock) -> Any:
     from primsplit.onnxio.save import serialize
 
     report_restarting_draws(named)
-    with paused():
+    with paused(), own_errors(f"no file can be made of {named.block.name}"):
         return serialize(make_model(named))
 
 
@@ -62,7 +63,7 @@ def make_session(named: NamedBlock) -> Any:
     from primsplit.onnxio.save import beside, serialize
     from primsplit.runtime import Session
 
-    with paused():
+    with paused(), own_errors(f"no program can be made of {named.block.name}"):
         model = make_model(named)
         data = {} if model.fits else beside(model)
         proto = model.proto if data else serialize(model)
@@ -100,7 +101,7 @@ def save_models(programs: Sequence[tuple[NamedBlock, str]], primal: NamedBlock |
     every = [named for named, _ in programs]
     for named in every if primal is None else [primal]:
         report_restarting_draws(named)
-    with paused():
+    with paused(), own_errors("no file can be written", FileError):
         models = [(make_model(named, every), path) for named, path in programs]
         write_models(models, lambda: files_of(named.block for named in (*every, *([] if primal is None else [primal]))))
 
@@ -115,7 +116,7 @@ def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path:
     from primsplit.passes.carrying import dtypes_to_carry, in_carriers
 
     report_restarting_draws(joint)
-    with paused():
+    with paused(), own_errors(f"no file can be made of {joint.block.name}"):
         names = dtypes_to_carry(joint.block, *(named.block for named in functions.values()))
         called = {name: in_carriers(named, names) for name, named in functions.items()}
         held = in_carriers(joint, names)

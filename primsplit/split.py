@@ -15,7 +15,7 @@ from primsplit.caching.limited import Limited
 from primsplit.collector import paused
 from primsplit.definitions.quantized.chains import with_straight_through
 from primsplit.dims import Dim, symbols
-from primsplit.errors import MissingRule, PrimsplitError
+from primsplit.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.even_slopes import MOVING, Arrival, EvenSlopes
 from primsplit.ir import (
     NOWHERE,
@@ -37,6 +37,7 @@ from primsplit.ir import (
 )
 from primsplit.notation.listing import Tape
 from primsplit.ops import op as operators
+from primsplit.own_errors import own_errors
 from primsplit.parts import Split
 from primsplit.passes.cse import attribute_key
 from primsplit.passes.merge_scatter import merge_scatters
@@ -60,7 +61,7 @@ def split_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
     Numbers that are quantized and read again have the straight-through derivative. Raises MissingRule at the user's
     line where a needed operator has no derivative.
     """
-    with paused():
+    with paused(), own_errors(f"the derivative of {block.name} cannot be made", RuleError):
         composition = _Composition(with_straight_through(block), wrt, of)
         composition.run_forward()
         made = composition.run_backward()

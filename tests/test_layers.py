@@ -53,7 +53,7 @@ LAYERS: list[list[str]] = [
     ["infer"],
     ["verify"],
     ["tracing"],
-    ["functionlike", "handles.methods"],
+    ["functionlike", "handles.methods", "own_errors"],
     ["handles.operators", "handles.concretization", "handles.described"],
     ["handles.traced_text", "handles.views"],
     ["array"],

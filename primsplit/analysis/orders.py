@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from primsplit.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir import Block, Op, live_ops
 
-_PART = re.compile(r"(?P<what>pullback|tangent) of (?P<kind>\S+)(?: \(order (?P<order>\d+)\))?")
+_PART = re.compile(r"(?P<what>pullback|tangent) of (?P<kind>\S+)(?: \(order (?P<order>\d{1,9})\))?")
 
 
 SUMMED = "pullback of several"

@@ -55,6 +55,10 @@ def gemm(site: Site) -> Sequence[Type]:
     a = a[::-1] if site.attribute("transA") else a
     b = b[::-1] if site.attribute("transB") else b
     _meets(a[1], b[0], a, b)
+    if site.has(2) and (bias := site.type(2).shape) is not None:
+        wide = zip(bias[::-1], (b[1], a[0]), strict=False)
+        if len(bias) > 2 or any(isinstance(n, int) and isinstance(m, int) and n not in {1, m} for n, m in wide):
+            raise ShapeError(f"Gemm cannot add {site.type(2)} to a matrix of {a[0]} times {b[1]}")
     return typed(site.type(0).dtype, (a[0], b[1]))
 
 

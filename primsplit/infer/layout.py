@@ -145,12 +145,16 @@ def split(site: Site) -> Sequence[Type]:
     shape, dtype = list(site.shape(0)), site.type(0).dtype
     axis = axis_of(site.attribute("axis"), len(shape), site.kind)
     sizes = site.sizes(1)
+    known = site.integers(1)
+    whole = shape[axis]
+    if known is not None and (min(known, default=0) < 0 or (isinstance(whole, int) and sum(known) != whole)):
+        raise ShapeError(f"Split along an axis of {whole} into {list(known)[:9]}")
     if sizes is None:
         if site.has(1):
             sizes = tuple(fresh("part") for _ in range(site.outputs))
         else:
-            whole = -(-shape[axis] // site.outputs)
-            sizes = (*(whole,) * (site.outputs - 1), shape[axis] - whole * (site.outputs - 1))
+            part = -(-whole // site.outputs)
+            sizes = (*(part,) * (site.outputs - 1), whole - part * (site.outputs - 1))
     return [Type(dtype, (*shape[:axis], size, *shape[axis + 1 :])) for size in sizes]
 
 

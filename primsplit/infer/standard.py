@@ -1,6 +1,7 @@
 """Result types by onnx's own C++ inference, for the operators that have no rule here."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -10,35 +11,70 @@ import onnx.shape_inference
 from onnx.checker import ValidationError
 from onnx.numpy_helper import from_array
 
+from primsplit.caching.limited import Limited
 from primsplit.carriers import CARRIERS, LATER, in_carrier
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
 from primsplit.infer.table import Site, fresh
-from primsplit.ir import Const, Type
+from primsplit.ir import Const, Type, Value
 from primsplit.schema import IR_VERSION, OPSET, schema
 
 
 def infer_by_standard(site: Site) -> Sequence[Type]:
     """Ask onnx. Sizes that it does not know get fresh names. Raises ShapeError with onnx's reason."""
+    found = _asked(site)
+    types = [_read(found[f"o{k}"], site) for k in range(site.outputs)]
+    return types if all(v is None or _held(v.type) is v.type for v in site.inputs) else _as_said(types, site)
+
+
+def _asked(site: Site) -> Mapping[str, onnx.TypeProto]:
+    """What onnx says of the outputs `o0`, `o1`, of those that it knows something of."""
     domain, _, name = site.kind.rpartition("::")
     inputs = [f"i{k}" if v is not None else "" for k, v in enumerate(site.inputs)]
-    outputs = [f"o{k}" for k in range(site.outputs)]
     attributes = {k: from_array(v) if isinstance(v, np.ndarray) else v for k, v in site.attributes.items()}
-    node = onnx.helper.make_node(name, inputs, outputs, domain=domain, **attributes)
+    node = onnx.helper.make_node(name, inputs, [f"o{k}" for k in range(site.outputs)], domain=domain, **attributes)
     present = {f"i{k}": v for k, v in enumerate(site.inputs) if v is not None}
     try:
-        found = onnx.shape_inference.infer_node_outputs(
+        found: Mapping[str, onnx.TypeProto] = onnx.shape_inference.infer_node_outputs(
             onnx.defs.get_schema(name, max_inclusive_version=OPSET, domain=domain),
             node,
             {key: type_proto(_held(v.type)) for key, v in present.items()},
-            {key: _tensor(v) for key, v in present.items() if isinstance(v, Const) and v.is_short},
+            {key: _tensor(v) for key, v in present.items() if isinstance(v, Const) and v.is_small},
             opset_imports=[onnx.helper.make_opsetid("", OPSET)],
             ir_version=IR_VERSION,
         )
     except (onnx.shape_inference.InferenceError, ValidationError, RuntimeError) as error:
         raise ShapeError(f"{site.kind}: {str(error).splitlines()[0]}") from None
-    types = [_read(found[name], site) for name in outputs]
-    return types if all(_held(v.type) is v.type for v in present.values()) else _as_said(types, site)
+    return found
+
+
+_SOUND: Limited[Hashable, bool] = Limited(4096)
+
+
+def check_by_standard(site: Site) -> None:
+    """Raise ShapeError where onnx's own inference refuses a node, as onnxruntime does when it loads a file.
+
+    The rules here infer what a valid node gives, and need not find each fault. Empty arrays are not shown to onnx:
+    builds of it with assertions end the process at a Slice of one.
+    """
+    key = (site.kind, site.outputs, *map(_told, site.inputs), *map(_attribute, sorted(site.attributes.items())))
+    sizes = [d for v in site.inputs if v is not None for d in v.type.shape or () if isinstance(d, int)]
+    if key in _SOUND or (sizes and min(sizes) < 1):
+        return
+    _asked(site)
+    _SOUND[key] = True
+
+
+def _told(value: Value | None) -> Hashable:
+    """What onnx is told of an input."""
+    return value and (value.type.key, value.key if isinstance(value, Const) and value.is_small else None)
+
+
+def _attribute(named: tuple[str, Any]) -> Hashable:
+    """What is alike for equal attributes."""
+    name, value = named
+    told = (str(value.dtype), value.shape, value.tobytes()) if isinstance(value, np.ndarray) else repr(value)
+    return name, type(value).__name__, told
 
 
 def _held(type: Type) -> Type:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.helper
-import onnx_ir as oir
 
 from primsplit import dims, tracing
 from primsplit.array import Array
@@ -18,12 +17,15 @@ from primsplit.definitions.families import definition_of, record_call
 from primsplit.dims import Dim
 from primsplit.errors import ParseError, Place, PrimsplitError, UnsupportedFunction
 from primsplit.infer import fresh
+from primsplit.infer.choices import check_node
+from primsplit.infer.table import Site
 from primsplit.ir import BFLOAT16, Block, Const, Role, Type, Value, Var
 from primsplit.onnxio import gradient_node, shape_vectors
 from primsplit.onnxio.aligned import Known, Recorder, record_aligned
 from primsplit.onnxio.aligned.node import aligned
 from primsplit.onnxio.batch_scan import BATCH_SCAN
 from primsplit.onnxio.constants import Constants, stopped
+from primsplit.onnxio.declared import named_size, numpy_dtype
 from primsplit.onnxio.demands import demanded, of_rank
 from primsplit.onnxio.foreign import CURE, reason_of
 from primsplit.onnxio.invalid_nodes import told_node
@@ -39,21 +41,16 @@ from primsplit.onnxio.sequences.nodes import is_of_sequences, record_sequence
 from primsplit.onnxio.tensors import Tensor
 from primsplit.onnxio.versions import differs, domain_of, nodes_of
 from primsplit.ops import op
+from primsplit.own_errors import is_foreign
 from primsplit.schema import OPSET, exists
 from primsplit.tracing import Recording, close, emit, recording
 from primsplit.trees import as_list
-
-NAMELESS = frozenset({"", "?", "*", "-1", "None", "unknown"})
-"""What exporters write for a size that they know nothing of; two of them are not the same size."""
 
 GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 """What records graphs, whose nodes are counted there."""
 
 OPS = 2
 """A node that becomes many operators, as on values of unknown rank, counts as one for so many."""
-
-FAILURES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, MemoryError)
-"""What Python and NumPy raise at an attribute or a constant that no operator takes."""
 
 
 class GraphReader:
@@ -128,13 +125,16 @@ class GraphReader:
             self.count += 1
             recorded.place = place = Place(self.file, self.count, node.name or node.op_type)
             before = len(recorded.ops)
-            recorded.remark = next((p.value for p in node.metadata_props if p.key == "remark"), "")
+            remarks = (p.value for p in node.metadata_props if p.key == "remark")
+            recorded.remark = next((text for text in remarks if isinstance(text, str)), "")
             try:
                 made = self.node(node)
                 if self.constants.holds(node):
                     made = stopped(made)
-            except FAILURES as error:
+            except Exception as error:
                 if isinstance(error, PrimsplitError):
+                    error.place = error.place or place
+                if not is_foreign(error):
                     raise
                 reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
                 raise ParseError(f"{node.op_type} cannot be read: {reason}", place=place) from error
@@ -226,6 +226,7 @@ class GraphReader:
         """Record an operator of the standard on inputs as they are."""
         types = shape_vectors.declared(kind, given, self.shapes) if self.shapes else None
         made = emit(kind, given, attributes, outputs=outputs, types=types)
+        check_node(Site(kind, given, attributes, outputs))
         if (integers := settled_integers(made)) is not None:
             return (integers,)
         if kind == "Concat" and made[0].type.dtype.kind == "i" and made[0].sizes is None:
@@ -363,36 +364,3 @@ def _as_written(
     """Record an operator as a user writes it, which minds what the pinned opset does not take."""
     made = getattr(op, kind)(*(v and Array(v) for v in inputs), outputs=outputs, **attributes)
     return tuple(x.value for x in as_list(made))
-
-
-@functools.cache
-def numpy_dtype(number: int) -> np.dtype[Any]:
-    """The dtype of a file's data type. Raises ParseError for one that is unknown."""
-    try:
-        found: np.dtype[Any] = oir.DataType(number).numpy()
-    except (ValueError, TypeError):
-        raise ParseError(f"{number} is no data type of a tensor") from None
-    return found
-
-
-def named_size(text: str) -> Dim | None:
-    """The size that a model calls so, an expression of sizes where it is written as one; None for one without a name.
-
-    Equal names are equal sizes, whatever characters they are of.
-    """
-    if text in NAMELESS:
-        return None
-    size = dims.symbol(text) if len(text) > dims.LONG else dims.parse(text)
-    size = dims.abbreviated(size)
-    if isinstance(size, int) or not _is_sane(size):
-        return None
-    return size
-
-
-def _is_sane(size: Dim) -> bool:
-    """False for an expression that divides by zero."""
-    try:
-        dims.evaluate(size, dict.fromkeys(dims.symbols(size), 7))
-    except ArithmeticError:
-        return False
-    return True

@@ -7,8 +7,8 @@ import onnx
 
 from primsplit.errors import SpecError
 from primsplit.ir import Type
+from primsplit.onnxio.declared import numpy_dtype
 from primsplit.onnxio.demands import demanded
-from primsplit.onnxio.graph_reader import numpy_dtype
 from primsplit.specs import leaf_type, parse_spec
 
 Specs = Mapping[str, Any]

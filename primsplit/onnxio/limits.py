@@ -34,7 +34,7 @@ def node_count(proto: onnx.ModelProto) -> int:
 
 def most_nodes(proto: onnx.ModelProto, times: int) -> int:
     """The nodes that a file may become where each is told so often on average."""
-    numbers = sum(math.prod(t.dims) for t in proto.graph.initializer)
+    numbers: int = sum(math.prod(t.dims) for t in proto.graph.initializer)
     return FREE + times * node_count(proto) + max(numbers, int(proto.ByteSize())) // BYTES
 
 

@@ -1,7 +1,7 @@
 """An ONNX model as a Block: opset converted, functions inlined, types inferred anew, weights read when asked for."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import onnx
@@ -103,10 +103,13 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
     taken = [*names, *params]
     outputs = tuple(kept_apart([*taken, *ends.outputs])[len(taken) :])
     types = {name: param.type for name, param in zip(names, block.params, strict=True)}
-    states = read_states(metadata, types, {name: r.type for name, r in zip(outputs, block.results, strict=True)})
-    carried = {name for pair in states for name in (pair.input, pair.output)}
-    given = tuple(a for v, a in zip(inputs, arguments, strict=True) if v.name not in carried)
-    returned = tuple(r for v, r in zip(graph.output, results, strict=True) if v.name not in carried)
+    made = {name: result.type for name, result in zip(ends.outputs, block.results, strict=True)}
+    states = read_states(metadata, types, made)
+    taken_on, handed_on = {pair.input for pair in states}, {pair.output for pair in states}
+    given = tuple(a for v, a in zip(inputs, arguments, strict=True) if v.name not in taken_on)
+    returned = tuple(r for v, r in zip(graph.output, results, strict=True) if v.name not in handed_on)
+    renamed = dict(zip(ends.outputs, outputs, strict=True))
+    states = tuple(replace(pair, output=renamed.get(pair.output or "", pair.output)) for pair in states)
     return Model(block, tuple(names), outputs, params, given, returned, states, found.constants)
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from primsplit import trees
 from primsplit.doors import read_model
+from primsplit.errors import ParseError
+from primsplit.own_errors import own_errors
 from primsplit.programs.carried import Carried
 from primsplit.programs.program import ARRAY, Program
 
@@ -41,6 +43,19 @@ def load(
     Raises FileError, ParseError, SpecError for lengths or specs that do not fit, or UnsupportedFunction for an operator
     that is not of the standard, and for an input that is a sequence without a length.
     """
+    with own_errors(f"cannot read {os.fspath(path)}", ParseError):
+        return _loaded(path, lengths, given, specs, safe_where=safe_where, constant=constant)
+
+
+def _loaded(
+    path: str | os.PathLike[str],
+    lengths: Mapping[str, int] | None,
+    given: Mapping[str, bool] | None,
+    specs: Mapping[str, Any] | None,
+    *,
+    safe_where: bool,
+    constant: Collection[str],
+) -> Program:
     model = read_model(
         os.fspath(path), lengths or {}, given or {}, specs or {}, safe_where=safe_where, constant=constant
     )

@@ -11,6 +11,7 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to, size_scalar, zeros
 from primsplit.dims import Dim, Size, product
+from primsplit.errors import MissingRule
 from primsplit.ir import Type
 from primsplit.numpy.quotients import length_quotient, signed
 from primsplit.ops import op
@@ -75,6 +76,10 @@ def max_pool(
         return (reshape_to(found, x.shape),)
 
     return (y, indices), pullback
+
+
+MOST_PARTS = 2**14
+"""The most taps of a window along an axis, and steps to the next one, each of which is a few operators."""
 
 
 def _by_channel(x: Array) -> Array:
@@ -154,6 +159,9 @@ def _repeated(z: Array, kernel: Sequence[int]) -> Array:
 
 def _to_first(below: Array, top: Array, dy: Array, windows: Windows, axis: int) -> Array:
     """The cotangent of the maximum along one axis, at the first tap that is the maximum."""
+    parts = max(len(windows.taps(axis)), windows.strides[axis])
+    if parts > MOST_PARTS:
+        raise MissingRule(f"MaxPool has no derivative where a window has {parts:,} taps or steps along an axis")
     pieces, rest = [], dy
     for read in _taps_along(below, windows, axis)[:-1]:
         pieces.append(op.Mul(rest, op.Cast(op.Equal(read, top), to=dy.dtype)))

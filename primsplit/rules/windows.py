@@ -112,6 +112,9 @@ def windows_over(
     ceil = bool(ceil_mode) and not auto.startswith("SAME")
     counts = tuple(window_count(n, k, s, e, ceil=ceil) for n, k, s, e in zip(sizes, spans, steps, ends, strict=True))
     before, after = zip(*ends, strict=True)
+    lengths = (n + b + a for n, b, a in zip(sizes, before, after, strict=True))
+    # A stride past the end of the array is as good as one to the end, and what is recorded grows with it.
+    steps = tuple(min(s, max(n, 1)) if isinstance(n, int) else s for s, n in zip(steps, lengths, strict=True))
     return Windows(sizes, tuple(kernel), steps, spread, before, after, counts)
 
 

@@ -150,7 +150,7 @@ REFUSED: dict[str, tuple[Edit, type[PrimsplitError], str]] = {
     "a version to come": (field("ir_version", 99), ParseError, "99"),
     "a function that calls itself": (functions("f0"), ParseError, "recursive|calls itself"),
     "functions that call each other": (functions("f1", "f0"), ParseError, "recursive|calls itself"),
-    "functions of a billion nodes": (doubling, ParseError, "more than 10,000,000 nodes"),
+    "functions of a billion nodes": (doubling, ParseError, "would have 1,073,741,824 nodes"),
     "too few bytes": (weights(raw_data=b"abc"), ParseError, "3 bytes, and its shape .* needs 24"),
     "too many bytes": (weights(raw_data=bytes(1000)), ParseError, "1000 bytes"),
     "too few numbers": (weights(raw_data=None, float_data=[1.0, 2.0]), ParseError, "2 numbers"),
@@ -220,7 +220,7 @@ def test_padding_that_no_size_can_undo_is_refused(tmp_path: Path) -> None:
         <float[1,1,1] w = {{1.0}}> {{ y = Conv <pads = [{-(2**63)}, 0]> (x, w) }}"""
     path = str(tmp_path / "model.onnx")
     onnx.save(onnx.parser.parse_model(text), path)
-    with pytest.raises(PrimsplitError, match="none that an array can have"):
+    with pytest.raises(PrimsplitError, match=r"none that an array can have|must not contain negative values"):
         ps.split(ps.load(path))
 
 

@@ -9,7 +9,8 @@ import onnx
 from primsplit.errors import SpecError, UnsupportedFunction
 from primsplit.infer import fresh
 from primsplit.ir import Type, Value, Var
-from primsplit.onnxio.graph_reader import GraphReader, numpy_dtype
+from primsplit.onnxio.declared import numpy_dtype
+from primsplit.onnxio.graph_reader import GraphReader
 from primsplit.onnxio.input_types import tensor_type
 from primsplit.onnxio.sequences.forms import (
     Absent,

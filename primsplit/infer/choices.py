@@ -1,0 +1,72 @@
+"""Attributes that name a way to compute, and the names that there are.
+
+onnx lets any text and number pass; onnxruntime refuses to load what has none of these.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from primsplit.errors import ParseError
+from primsplit.infer.standard import check_by_standard
+from primsplit.infer.table import RULES, Site
+from primsplit.schema import text
+
+_AUTO_PAD = {"auto_pad": ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")}
+_DIRECTION = {"direction": ("forward", "reverse", "bidirectional"), "layout": (0, 1)}
+_REDUCTION = {"reduction": ("none", "add", "mul", "min", "max")}
+_LOSS = {"reduction": ("none", "mean", "sum")}
+CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
+    **dict.fromkeys(("AveragePool", "Conv", "ConvTranspose", "LpPool", "MaxPool"), _AUTO_PAD),
+    **dict.fromkeys(("GRU", "LSTM", "RNN"), _DIRECTION),
+    **dict.fromkeys(("ScatterElements", "ScatterND"), _REDUCTION),
+    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _LOSS),
+    "BitShift": {"direction": ("LEFT", "RIGHT")},
+    "DepthToSpace": {"mode": ("DCR", "CRD")},
+    "Gelu": {"approximate": ("none", "tanh")},
+    "GridSample": {
+        "mode": ("linear", "nearest", "cubic", "bilinear", "bicubic"),
+        "padding_mode": ("zeros", "border", "reflection"),
+    },
+    "LpNormalization": {"p": (1, 2)},
+    "Mod": {"fmod": (0, 1)},
+    "Pad": {"mode": ("constant", "reflect", "edge", "wrap")},
+    "Resize": {
+        "mode": ("nearest", "linear", "cubic"),
+        "coordinate_transformation_mode": (
+            "half_pixel",
+            "half_pixel_symmetric",
+            "pytorch_half_pixel",
+            "align_corners",
+            "asymmetric",
+            "tf_crop_and_resize",
+            "tf_half_pixel_for_nn",
+        ),
+        "nearest_mode": ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"),
+        "keep_aspect_ratio_policy": ("stretch", "not_larger", "not_smaller"),
+    },
+    "RoiAlign": {
+        "mode": ("avg", "max"),
+        "coordinate_transformation_mode": ("half_pixel", "output_half_pixel"),
+    },
+}
+
+LENIENT = frozenset({"Range"})
+"""What onnxruntime takes although onnx's inference refuses it: vectors of one number where numbers are meant."""
+
+
+def check_node(site: Site) -> None:
+    """Raise ParseError or ShapeError for a node of a file that onnxruntime would refuse to load."""
+    check_choices(site.kind, site.attributes)
+    if site.kind in RULES and site.kind not in LENIENT:
+        check_by_standard(site)
+
+
+def check_choices(kind: str, attributes: Mapping[str, Any]) -> None:
+    """Raise ParseError where an attribute is none of the choices that its operator has."""
+    for name, choices in CHOICES.get(kind, {}).items():
+        if name not in attributes:
+            continue
+        value = attributes[name]
+        value = text(value) if isinstance(value, bytes) else value
+        if value not in choices:
+            raise ParseError(f"{kind} has no {name} {value!r}", because=(f"there are {', '.join(map(str, choices))}",))
