@@ -15,6 +15,7 @@ from primsplit.notation.listing import names_of
 from primsplit.parts import Split
 from primsplit.passes.seed import with_unit_seeds
 from primsplit.passes.written.rewritten import rewritten
+from primsplit.plain_text import in_one_line
 from primsplit.policies import Policy, check_policy, recomputed, with_policy
 from primsplit.programs.asked import Wrt, select_inputs, select_results, with_asked_params
 from primsplit.programs.compiled import Compiled
@@ -62,7 +63,8 @@ class SplitProgram:
             self.split = with_policy(split, policy, names=self._listed_names())
 
     def __repr__(self) -> str:
-        return f"SplitProgram {self.program.block.name} wrt {', '.join(self.program.inputs[i] for i in self.split.wrt)}"
+        differentiated = ", ".join(self.program.inputs[i] for i in self.split.wrt)
+        return in_one_line(f"SplitProgram {self.program.block.name} wrt {differentiated}")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "SplitProgram":
         """The split itself, which does not change."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from primsplit.dims import Dim
 from primsplit.errors import Place
 from primsplit.ir.types import Type
+from primsplit.plain_text import in_one_line
 
 AnyArray = npt.NDArray[Any]
 
@@ -70,7 +71,7 @@ class Var:
         self.sizes = sizes
 
     def __repr__(self) -> str:
-        return f"Var({self.hint or '_'}: {self.type})"
+        return in_one_line(f"Var({self.hint or '_'}: {self.type})")
 
 
 Role = Literal["", "weight", "param", "statistic"]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from primsplit import tracing
 from primsplit.errors import SpecError
 from primsplit.names import StatePair
+from primsplit.plain_text import in_one_line
 from primsplit.states import State
 
 AnyArray = npt.NDArray[Any]
@@ -64,7 +65,8 @@ class Values(MutableMapping[str, AnyArray]):
         self._states = {c.name: c.state for c in carried}
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name}: {state.type}" for name, state in self._states.items()) or "no states"
+        told = (in_one_line(f"{name}: {state.type}") for name, state in self._states.items())
+        return "\n".join(told) or "no states"
 
     def __getitem__(self, name: str) -> AnyArray:
         return self._of(name).now.copy()

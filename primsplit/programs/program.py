@@ -22,6 +22,7 @@ from primsplit.lifting import as_array
 from primsplit.names import NamedBlock
 from primsplit.passes.promote import promote
 from primsplit.passes.repeats import fold_repeats
+from primsplit.plain_text import in_one_line
 from primsplit.programs.called import inline_block
 from primsplit.programs.carried import CARRYING, Carried, Values, run_carrying
 from primsplit.programs.labels import argument_names
@@ -125,7 +126,7 @@ class Program:
 
     def __repr__(self) -> str:
         told = ", ".join(f"{n}: {t}" for n, t in zip(self.inputs, self.types, strict=True))
-        return f"Program {self.block.name}({told})"
+        return in_one_line(f"Program {self.block.name}({told})")
 
     def __copy__(self) -> "Program":
         """The program itself, which does not change."""

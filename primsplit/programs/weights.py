@@ -8,6 +8,7 @@ import optree
 
 from primsplit import trees
 from primsplit.ir import AnyArray, Block, Const, Var, walk
+from primsplit.plain_text import in_one_line
 
 FOLDED = "it is a number of the file's computation, which went into other numbers too when the file was written"
 """Why an initializer of a file of primsplit's is no weight: the derivative by it would miss what it went into."""
@@ -48,7 +49,8 @@ class Weights(Mapping[str, AnyArray]):
         self._names = tuple(name for name in initializers if name not in (constants or {}))
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name}: {self._initializers[name].type}" for name in self._names) or "no weights"
+        told = (in_one_line(f"{name}: {self._initializers[name].type}") for name in self._names)
+        return "\n".join(told) or "no weights"
 
     def __getitem__(self, name: str) -> AnyArray:
         return self._initializers[name].numpy()

@@ -143,3 +143,12 @@ def test_a_traceback_and_a_user_error_are_safe_to_print(
     assert "a\\x1b[2Jb\nc" in done.error
     monkeypatch.setenv("PRIMSPLIT_TRACEBACK", "1")
     assert_safe(primsplit("export", path, "--spec", "x:f64[3]").error)
+
+
+def test_what_python_shows_of_a_program_is_safe_to_print(tmp_path: Path) -> None:
+    names = {place: f"{HOSTILE['escapes']}\n{i}" for i, place in enumerate(PLACES)}
+    program = ps.load(hostile_model(tmp_path / "m.onnx", **names))
+    split = ps.split(program)
+    for shown in (program, split, program.params, program.state, program.block.params[0], split.listing()):
+        assert_safe(str(shown))
+    assert len(repr(program).splitlines()) == len(repr(split).splitlines()) == 1
