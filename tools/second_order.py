@@ -1,6 +1,6 @@
 """Files with an input's gradient, loaded and differentiated again: the node cases with weights, and networks.
 
-    python -m tools.second_order [--named gemm] [--only Conv] [--networks] [--verbose]
+    python -m tools.second_order [--named gemm] [--only Conv] [--few] [--networks] [--verbose]
 
 Of each case some float inputs become weights of the model, under their names. Its gradient by the inputs that are left
 is written to a file, which is loaded and differentiated with respect to each input and each weight. What comes is
@@ -49,6 +49,23 @@ def with_weights(model: onnx.ModelProto, arrays: Mapping[str, Any]) -> onnx.Mode
     made.graph.initializer.extend(onnx.numpy_helper.from_array(np.asarray(a), name) for name, a in arrays.items())
     made.ir_version = max(made.ir_version, 4)
     return made
+
+
+def chosen(only: str | None, named: str, *, few: bool) -> list[Case]:
+    """The node cases that are asked for; where few are, the smallest of each operator and number of inputs."""
+    cases = node_cases(only, named)
+    if not few:
+        return cases
+    first: dict[Any, Case] = {}
+    for case in (c for c in cases if not c.name.endswith("_expanded")):
+        key = (frozenset(n.op_type for n in case.model.graph.node), len(case.inputs))
+        if key not in first or _size(case) < _size(first[key]):
+            first[key] = case
+    return list(first.values())
+
+
+def _size(case: Case) -> int:
+    return sum(int(x.size) for x in flat(case.inputs) if isinstance(x, np.ndarray))
 
 
 def frozen_cases(case: Case) -> Iterator[Case]:
@@ -132,7 +149,7 @@ def written(program: Program, inputs: list[Any], folder: Path) -> Written | None
     seeds = [] if made.seeded else [drawn(random, values[i]) for i in made.split.of]
     named = dict(zip(made.differentiated, made.gradient_names, strict=True))
     directions = {named[i]: drawn(random, inputs[i]) for i in made.split.targets}
-    (path,) = made.save(folder / "first.onnx")
+    (path,) = made.save(Path(tempfile.mkdtemp(dir=folder)) / "first.onnx")
     loaded = ps.load(path)
     weights = [n for n, v in program.initializers.items() if v.type.is_float]
     told = [n for n in weights if n in loaded.initializers and loaded.constants.get(n) != FOLDED]
@@ -143,18 +160,21 @@ def written(program: Program, inputs: list[Any], folder: Path) -> Written | None
 
 
 def verdict(case: Case, folder: Path) -> Verdict:
-    """Whether the file's second derivatives are those of the model; in float64, where the case has such a form."""
+    """Whether the file's second derivatives are those of the model, in its dtypes or else in float64."""
     inputs = flat(case.inputs)
     if not all(isinstance(x, np.ndarray) for x in inputs):
         return "refused", "sparse values"
     try:
         program = case.load(folder / "case.onnx", case.model)
         program.check_arrays(inputs)
-        wide = load_wide(case, folder, inputs)
     except PrimsplitError as error:
         return refused(error)
-    exact = None if wide is None else _verdict(wide.program, wide.inputs, folder)
-    return _verdict(program, inputs, folder) if exact is None or exact[0] == "refused" else exact
+    found = _verdict(program, inputs, folder)
+    if found[0] in SAID:
+        return found
+    exact = load_wide(case, folder, inputs)
+    wide = found if exact is None else _verdict(exact.program, exact.inputs, folder)
+    return found if wide[0] == "refused" else wide
 
 
 def _verdict(program: Program, inputs: list[Any], folder: Path) -> Verdict:
@@ -196,6 +216,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="cases that hold this operator")
     parser.add_argument("--named", default="", help="cases with this in their name")
+    parser.add_argument("--few", action="store_true", help="the first case alone of each set of operators")
     parser.add_argument("--networks", action="store_true", help="the light networks, not the node cases")
     parser.add_argument("--verbose", action="store_true")
     asked = parser.parse_args()
@@ -204,7 +225,7 @@ def main() -> None:
     if asked.networks:
         judged = ((name, partial(network_verdict, name)) for name in NAMES if asked.named in name)
     else:
-        cases = (made for case in node_cases(asked.only, asked.named) for made in frozen_cases(case))
+        cases = (made for case in chosen(asked.only, asked.named, few=asked.few) for made in frozen_cases(case))
         judged = ((case.name, partial(verdict, case)) for case in cases)
     print_verdicts(judged, verbose=asked.verbose)
 
