@@ -5,7 +5,7 @@ import types
 from typing import Any
 
 from primsplit.joins.either import Either, settled
-from primsplit.joins.holders import HELPER
+from primsplit.joins.holders import is_rewritten
 
 
 class _Taken:
@@ -22,7 +22,7 @@ def taken(called: Any) -> Any:
     """What is called, so that it may return one of several things where its file is rewritten."""
     function = called.__func__ if isinstance(called, types.MethodType) else called
     is_plain = isinstance(function, types.FunctionType)
-    return _Taken(called) if is_plain and any(n.startswith(HELPER) for n in function.__code__.co_names) else called
+    return _Taken(called) if is_plain and is_rewritten(function.__code__) else called
 
 
 def returned(value: Any) -> Any:

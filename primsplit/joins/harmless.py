@@ -21,7 +21,7 @@ from primsplit.caching.fingerprint import is_library, package_of
 from primsplit.functionlike import FunctionLike
 from primsplit.joins.either import Either
 from primsplit.joins.growing import Grown
-from primsplit.joins.holders import HELPER, held, is_users_object, reached, seen
+from primsplit.joins.holders import held, is_rewritten, is_users_object, reached, seen
 from primsplit.joins.records import only_holds
 from primsplit.joins.statements import RESULT, Callee, Effects, Refused, effects
 from primsplit.tracing import is_library as is_librarys_file
@@ -264,11 +264,7 @@ def files_to_note(values: Iterable[Any]) -> frozenset[str]:
     """The user's files with functions among what these values reach that would have to note what they set."""
     functions = (part for part in reached(values, seen) if isinstance(part, types.FunctionType))
     codes = {f.__code__ for f in functions if not is_library(f.__module__ or "")}
-    return frozenset(c.co_filename for c in codes if not _is_noted(c) and _effects_of(c, False) is None)
-
-
-def _is_noted(code: types.CodeType) -> bool:
-    return any(name.startswith(HELPER) for name in code.co_names)
+    return frozenset(c.co_filename for c in codes if not is_rewritten(c) and _effects_of(c, False) is None)
 
 
 def _statements_of(code: types.CodeType) -> Sequence[ast.AST]:
@@ -293,7 +289,7 @@ def _is_harmless_function(function: types.FunctionType, callers: Callers, bound:
         return True
     if code in callers.codes:
         return True  # it is, if all else that it does is: the one that began to ask tells
-    is_noted = _is_noted(code) and not callers.is_strict
+    is_noted = is_rewritten(code) and not callers.is_strict
     found = _effects_of(code, is_noted)
     if found is None:
         return False

@@ -22,7 +22,16 @@ from primsplit.substitutes.plain_arrays import Table
 from primsplit.substitutes.table import ModuleSubstitute, Substitute
 
 HELPER = "_joins_"
-"""What the names begin with that functions of a rewritten file call."""
+"""What the names begin with that functions of a rewritten file call, while it is written."""
+
+
+class Helper:
+    """What functions of a rewritten file call: it lies in the constants of their code."""
+
+
+def is_rewritten(code: types.CodeType) -> bool:
+    """True for the code of a function of a rewritten file."""
+    return any(isinstance(const, Helper) for const in code.co_consts)
 
 
 def is_users_object(value: Any) -> bool:
@@ -135,8 +144,8 @@ def seen(value: Any) -> list[Any]:
 
 
 def _is_pythons(name: str) -> bool:
-    """True for a name of a module that Python gives it, or that a rewritten file calls."""
-    return name in {"__builtins__", "__loader__", "__spec__"} or name.startswith(HELPER)
+    """True for a name of a module that Python gives it."""
+    return name in {"__builtins__", "__loader__", "__spec__"}
 
 
 def hides(value: Any) -> bool:
@@ -177,4 +186,4 @@ def _seen_by_function(function: types.FunctionType) -> list[Any]:
 def _names(code: types.CodeType) -> set[str]:
     """The names that code reads which are not its own, and that of the functions in it."""
     inner = (const for const in code.co_consts if isinstance(const, types.CodeType))
-    return {n for n in code.co_names if not n.startswith(HELPER)}.union(*map(_names, inner))
+    return {*code.co_names}.union(*map(_names, inner))

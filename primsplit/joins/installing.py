@@ -1,19 +1,24 @@
-"""The functions of a file with the code in which their statements are joined, for one run; afterwards their own."""
+"""Give the functions of a file code in which their statements are joined, for one run; afterwards their own.
+
+The new code calls the helper that its constants hold, so that nothing is written to the module. Another thread that
+runs it meanwhile computes what the function computes: on plain values a join does what the statement does.
+"""
 
 import ast
 import functools
-import gc
 import itertools
 import linecache
+import sys
 import threading
 import types
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from primsplit.caching.fingerprint import objects_met
 from primsplit.caching.limited import Recent
-from primsplit.joins.holders import HELPER
+from primsplit.joins.holders import HELPER, Helper, reached, seen
 from primsplit.joins.rewriting import SIDES, Join, Writer
 
 _numbers = itertools.count()
@@ -44,14 +49,35 @@ def _named_like_their_function(code: types.CodeType, name: str = "") -> types.Co
     return code.replace(co_name=own, co_consts=tuple(consts))
 
 
+class _HelpersName(ast.NodeTransformer):
+    """Reads the helper from the constants, where its name stands for it as a text."""
+
+    def __init__(self, helper: str) -> None:
+        self.helper = helper
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.copy_location(ast.Constant(node.id), node) if node.id == self.helper else node
+
+
+def _with_helper(code: types.CodeType, name: str, helper: Helper) -> types.CodeType:
+    """The code with the helper in place of the text that names it."""
+    consts = (
+        _with_helper(c, name, helper) if isinstance(c, types.CodeType) else helper if c == name else c
+        for c in code.co_consts
+    )
+    return code.replace(co_consts=tuple(consts))
+
+
+Helping = Callable[[Sequence[Join]], Helper]
+
+
 @dataclass(frozen=True)
 class _Written:
-    """The functions of a file as they are and with their joins, which call the helper by this name.
+    """The functions of a file as they are and with their joins.
 
     `refused` tells why what was asked about at some lines is no join.
     """
 
-    helper: str
     joins: Sequence[Join] = ()
     refused: Mapping[int, str] = field(default_factory=dict)
     before: Codes = field(default_factory=dict)
@@ -59,54 +85,65 @@ class _Written:
     looks_up: bool = False
 
 
-def _write(filename: str, text: str, asked: Set[int], left_out: Set[int], growing: Set[int], notes: bool) -> _Written:
+def _write(
+    filename: str, text: str, asked: Set[int], left_out: Set[int], growing: Set[int], notes: bool, helping: Helping
+) -> _Written:
     """The file with what was asked at these lines joined; without codes where nothing is, unless it `notes` all."""
-    helper = f"{HELPER}{next(_numbers)}"
+    name = f"{HELPER}{next(_numbers)}"
     try:
         before = _as_written(filename, text)
     except (SyntaxError, ValueError):
-        return _Written(helper)
-    writer = Writer(filename, asked, left_out, growing, helper)
+        return _Written()
+    writer = Writer(filename, asked, left_out, growing, name)
     tree = writer.visit(ast.parse(text, filename))
     if not (writer.joins or writer.looks_up or notes):
-        return _Written(helper, refused=writer.refused)
-    after = _functions_of(_named_like_their_function(compile(tree, filename, "exec", dont_inherit=True)))
-    return _Written(helper, writer.joins, writer.refused, before, after, writer.looks_up)
+        return _Written(refused=writer.refused)
+    whole = compile(_HelpersName(name).visit(tree), filename, "exec", dont_inherit=True)
+    after = _functions_of(_with_helper(_named_like_their_function(whole), name, helping(writer.joins)))
+    return _Written(writer.joins, writer.refused, before, after, writer.looks_up)
 
 
-Asked = tuple[str, str, frozenset[int], frozenset[int], frozenset[int], bool]
+Asked = tuple[str, str, frozenset[int], frozenset[int], frozenset[int], bool, Helping]
 
 
-class _Spare:
-    """Files that were written and that no run uses: writing one takes as long as it has lines."""
+class _Known:
+    """Files that were written: writing one takes as long as it has lines."""
 
     lock = threading.Lock()
-    written: ClassVar[Recent[Asked, list[_Written]]] = Recent(32)
+    written: ClassVar[Recent[Asked, _Written]] = Recent(32)
 
 
 class Rewriting:
     """Functions of one file, each with the code that it is to have: what their tests ask at some lines is joined.
 
-    Where something is, or the file `notes` it, functions note what they set.
+    `functions` are those that may be of this file. `helping` makes of its joins what the new code calls. Where
+    something is joined, or the file `notes` it, functions note what they set.
     """
 
     def __init__(
-        self, filename: str, asked: Set[int], left_out: Set[int], growing: Set[int], *, notes: bool = False
+        self,
+        functions: Sequence[types.FunctionType],
+        helping: Helping,
+        filename: str,
+        asked: Set[int] = frozenset(),
+        left_out: Set[int] = frozenset(),
+        growing: Set[int] = frozenset(),
+        *,
+        notes: bool = False,
     ) -> None:
         text = "".join(linecache.getlines(filename))
-        self.asked: Asked = (filename, text, frozenset(asked), frozenset(left_out), frozenset(growing), notes)
-        with _Spare.lock:
-            spare = _Spare.written.used(self.asked)
-            written = spare.pop() if spare else None
-        self.written = written or _write(*self.asked)
-        self.helper, self.joins = self.written.helper, self.written.joins
-        found = _functions_in(filename) if self.written.after else ()
+        key: Asked = (filename, text, frozenset(asked), frozenset(left_out), frozenset(growing), notes, helping)
+        with _Known.lock:
+            known = _Known.written.used(key)
+        self.written = known or _write(*key)
+        with _Known.lock:
+            _Known.written[key] = self.written
+        self.joins = self.written.joins
+        found = [f for f in functions if f.__code__.co_filename == filename] if self.written.after else ()
         codes = ((function, self._code_of(function)) for function in found)
         self.served = {function: code for function, code in codes if code is not None}
-        """The functions that were found in the file, each with its new code, or its own where nothing of it changes."""
+        """The functions of the file, each with its new code, or its own where nothing of it changes."""
         self.codes = [(function, code) for function, code in self.served.items() if code != original(function)]
-        if not self.codes:
-            self.done()
 
     def _code_of(self, function: types.FunctionType) -> types.CodeType | None:
         """The code that a function is to have; None for one that is not as the file has it."""
@@ -116,16 +153,15 @@ class Rewriting:
             return None
         return new if new.co_freevars == old.co_freevars else None
 
-    def done(self) -> None:
-        """Let another run have what was written."""
-        with _Spare.lock:
-            _Spare.written.setdefault(self.asked, []).append(self.written)
 
-
-def _functions_in(filename: str) -> list[types.FunctionType]:
-    """The functions that a file has defined."""
-    functions = [v for v in gc.get_objects() if type(v) is types.FunctionType]
-    return [f for f in functions if f.__code__.co_filename == filename]
+def functions_of_files(run: Callable[..., Any], filenames: Iterable[str]) -> list[types.FunctionType]:
+    """The functions that `run` reads, and those that the modules of these files hold."""
+    wanted = {*filenames}
+    modules = (m for m in [*sys.modules.values()] if isinstance(m, types.ModuleType))
+    theirs = [m for m in modules if vars(m).get("__file__") in wanted]
+    read = objects_met(run)
+    found = [v for v in reached([*read, *theirs], seen) if isinstance(v, types.FunctionType)]
+    return [*{id(f): f for f in found}.values()]
 
 
 class _Installed:
@@ -141,15 +177,12 @@ def original(function: types.FunctionType) -> types.CodeType:
 
 
 @contextmanager
-def installed(rewriting: Rewriting, helper: Any) -> Iterator[None]:
-    """Functions have their new code inside, and find the helper that it calls."""
-    names = [f.__globals__ for f, _ in rewriting.codes]
+def installed(rewriting: Rewriting) -> Iterator[None]:
+    """Functions have their new code inside."""
     with _Installed.lock:
         for function, code in rewriting.codes:
             _Installed.codes.setdefault(function, [function.__code__]).append(code)
             function.__code__ = code
-        for held in names:
-            held[rewriting.helper] = helper
     try:
         yield
     finally:
@@ -160,6 +193,3 @@ def installed(rewriting: Rewriting, helper: Any) -> Iterator[None]:
                 function.__code__ = codes[-1]
                 if len(codes) == 1:
                     del _Installed.codes[function]
-            for held in names:
-                held.pop(rewriting.helper, None)
-        rewriting.done()

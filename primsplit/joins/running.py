@@ -18,8 +18,9 @@ from primsplit.joins import growing
 from primsplit.joins.classes import class_of, telling
 from primsplit.joins.either import compared, holding, no_facts, tell, tell_opposite, told_by, truth
 from primsplit.joins.handing import returned, taken
+from primsplit.joins.holders import Helper
 from primsplit.joins.identity import nothing_given
-from primsplit.joins.installing import Rewriting, installed
+from primsplit.joins.installing import Rewriting, functions_of_files, installed
 from primsplit.joins.journal import changing, filling, journal, sharing
 from primsplit.joins.lookups import item
 from primsplit.joins.matching import is_sequence, matched, part
@@ -35,7 +36,7 @@ from primsplit.joins.unknown import is_unknown, joining
 from primsplit.ops import op
 
 
-class Joins:
+class Joins(Helper):
     """What the joined statements of a file call."""
 
     def __init__(self, joins: Sequence[Join]) -> None:
@@ -167,11 +168,14 @@ def joined(
     telling = functions_that_tell(run)
     noting = noting | {function.__code__.co_filename for function in telling}
     rewritten, served = [], set[types.FunctionType]()
-    for filename in sorted({p.filename for p in asked} | noting):
+    filenames = sorted({p.filename for p in asked} | noting)
+    functions = [*telling, *functions_of_files(run, filenames)]
+    for filename in filenames:
         lines = {p.line for p in asked if p.filename == filename}
         lines_left_out = {line for name, line in left_out if name == filename}
         lines_growing = {line for name, line in growing if name == filename}
-        rewriting = Rewriting(filename, lines, lines_left_out, lines_growing, notes=filename in noting)
+        notes = filename in noting
+        rewriting = Rewriting(functions, Joins, filename, lines, lines_left_out, lines_growing, notes=notes)
         refused |= {(filename, line): why for line, why in rewriting.written.refused.items()}
         rewritten += [rewriting] if rewriting.codes else []
         served |= rewriting.served.keys()
@@ -188,7 +192,8 @@ def truths_told(run: Callable[..., Any]) -> AbstractContextManager[None] | None:
     """
     asking = [] if are_told() else functions_that_compare_truths(run)
     filenames = sorted({function.__code__.co_filename for function in asking})
-    rewritten = [Rewriting(name, set(), set(), set(), notes=True) for name in filenames]
+    functions = [*asking, *(functions_of_files(run, filenames) if filenames else ())]
+    rewritten = [Rewriting(functions, Joins, name, notes=True) for name in filenames]
     served = {function for each in rewritten for function in each.served}
     for function in asking:
         if function not in served:
@@ -211,7 +216,7 @@ def _with_joins(rewritten: Sequence[Rewriting]) -> Iterator[None]:
 def _written_anew(rewritten: Sequence[Rewriting]) -> Iterator[None]:
     with ExitStack() as stack:
         for rewriting in rewritten:
-            stack.enter_context(installed(rewriting, Joins(rewriting.joins)))
+            stack.enter_context(installed(rewriting))
         stack.enter_context(functions_told())
         stack.enter_context(nothing_given())
         yield
