@@ -135,8 +135,8 @@ def _explored(run: Run, before: tracing.Snapshot, *, is_again: bool = False) -> 
         if told is None:
             return found
     tracing.current().restore(before)
-    with told:
-        return _in_paths(run, before, is_again=is_again)
+    with told as anew:
+        return _in_paths(anew, before, is_again=is_again)
 
 
 def _truths_told(run: Run, made: int) -> Any:
@@ -265,7 +265,7 @@ class _Joining:
             exploration = _Exploration(self.run, self.before)
             known = len(self.asked)
             try:
-                with joined:
+                with joined as exploration.run:
                     exploration.follow(FEW)
                     is_deep = exploration.is_deep() and not exploration.asked() <= self.asked
                     if not exploration.pending and not is_deep:

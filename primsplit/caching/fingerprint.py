@@ -234,7 +234,7 @@ class _Reading:
         if is_library(function.__module__ or ""):
             read = [os.environ] if ENVIRONMENT.intersection(function.__code__.co_names) else []
             return ("library", function.__module__, Same(function.__code__), self.each([*cells.values(), *read], depth))
-        names = _names(function.__code__)
+        names = names_read(function.__code__)
         self.watch_globals(function, names)
         noted = only_noted(function.__code__) if self.skips_notes else frozenset()
 
@@ -376,8 +376,8 @@ BY_TEXT = frozenset(
 
 
 @functools.lru_cache(4096)
-def _names(code: types.CodeType) -> frozenset[str]:
+def names_read(code: types.CodeType) -> frozenset[str]:
     """The global and attribute names that the code, and the functions inside it, may read."""
-    inner = (_names(c) for c in code.co_consts if isinstance(c, types.CodeType))
+    inner = (names_read(c) for c in code.co_consts if isinstance(c, types.CodeType))
     texts = (c for c in code.co_consts if isinstance(c, str) and not BY_TEXT.isdisjoint(code.co_names))
     return frozenset(code.co_names).union(*inner, *(re.findall(r"[^\W\d]\w*", text) for text in texts))

@@ -12,12 +12,14 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from primsplit.caching.fingerprint import objects_met
 from primsplit.caching.limited import Recent
+from primsplit.copies import copied as copied_with
+from primsplit.copies import functions_by_name, own_code
 from primsplit.joins.holders import HELPER, Helper, reached, seen
 from primsplit.joins.rewriting import SIDES, Join, Writer
 
@@ -159,9 +161,26 @@ def functions_of_files(run: Callable[..., Any], filenames: Iterable[str]) -> lis
     wanted = {*filenames}
     modules = (m for m in [*sys.modules.values()] if isinstance(m, types.ModuleType))
     theirs = [m for m in modules if vars(m).get("__file__") in wanted]
-    read = objects_met(run)
-    found = [v for v in reached([*read, *theirs], seen) if isinstance(v, types.FunctionType)]
-    return [*{id(f): f for f in found}.values()]
+    return functions_reached([*objects_met(run), *theirs], _seen_or_wrapped)
+
+
+def functions_reached(values: Iterable[Any], holds: Callable[[Any], list[Any]]) -> list[types.FunctionType]:
+    """The functions that are reached from these values."""
+    return [v for v in reached(values, holds) if isinstance(v, types.FunctionType)]
+
+
+_WRAPPER = type(functools.lru_cache(lambda: None))
+
+
+def _seen_or_wrapped(value: Any) -> list[Any]:
+    """What `seen` tells, and the function that a decorator such as `functools.lru_cache` hides."""
+    wrapped = getattr(value, "__wrapped__", None) if isinstance(value, _WRAPPER) else None
+    return [*seen(value), *([] if wrapped is None else [wrapped])]
+
+
+def without_modules(value: Any) -> list[Any]:
+    """The same of all but modules, whose other functions are not called."""
+    return [] if isinstance(value, types.ModuleType) else _seen_or_wrapped(value)
 
 
 class _Installed:
@@ -172,8 +191,24 @@ class _Installed:
 
 
 def original(function: types.FunctionType) -> types.CodeType:
-    """The function's own code."""
-    return _Installed.codes.get(function, [function.__code__])[0]
+    """The function's own code, or that of the function which it is a copy of."""
+    copied = own_code(function)
+    installed = _Installed.codes.get(function)
+    return copied if copied is not None else function.__code__ if installed is None else installed[0]
+
+
+def copies_with(run: Any, rewritten: Sequence[Rewriting]) -> AbstractContextManager[Callable[..., Any]] | None:
+    """A copy of `run` that calls copies with the new code; None where that would not reach all that it calls."""
+    is_plain = type(run) is types.FunctionType and own_code(run) is None
+    functions = functions_by_name(run) if is_plain else None
+    if functions is None:
+        return None
+    codes = {function: code for each in rewritten for function, code in each.served.items()}
+    copied = {id(f) for f in functions}
+    called = {id(f) for f in functions_reached(objects_met(run), without_modules)}
+    if any(id(f) in called and id(f) not in copied for f in codes):
+        return None
+    return copied_with(run, functions, codes)
 
 
 @contextmanager

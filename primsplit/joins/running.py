@@ -20,7 +20,7 @@ from primsplit.joins.either import compared, holding, no_facts, tell, tell_oppos
 from primsplit.joins.handing import returned, taken
 from primsplit.joins.holders import Helper
 from primsplit.joins.identity import nothing_given
-from primsplit.joins.installing import Rewriting, functions_of_files, installed
+from primsplit.joins.installing import Rewriting, copies_with, functions_of_files, installed
 from primsplit.joins.journal import changing, filling, journal, sharing
 from primsplit.joins.lookups import item
 from primsplit.joins.matching import is_sequence, matched, part
@@ -158,12 +158,12 @@ def joined(
     noting: Set[str],
     growing: Set[tuple[str, int]],
     refused: dict[tuple[str, int], str],
-) -> AbstractContextManager[None] | None:
+) -> AbstractContextManager[Callable[..., Any]] | None:
     """What lets the statements that `run` asked at these places be joined, but for those left out; None for none.
 
     In the files `noting`, all functions note what they set; in functions with statements that are `growing`, lists have
-    other lengths after one side. `refused` is told why some statements are never joined. None are where a function
-    that tells Python's values from traced ones cannot be written anew.
+    other lengths after one side. It gives what to run in place of `run`. `refused` is told why some statements are
+    never joined. None are where a function that tells Python's values from traced ones cannot be written anew.
     """
     telling = functions_that_tell(run)
     noting = noting | {function.__code__.co_filename for function in telling}
@@ -181,13 +181,14 @@ def joined(
         served |= rewriting.served.keys()
     if not served.issuperset(telling):
         return None
-    return _with_joins(rewritten) if any(r.joins or r.written.looks_up for r in rewritten) else None
+    return _with_joins(run, rewritten) if any(r.joins or r.written.looks_up for r in rewritten) else None
 
 
 @implements("truths told")
-def truths_told(run: Callable[..., Any]) -> AbstractContextManager[None] | None:
+def truths_told(run: Callable[..., Any]) -> AbstractContextManager[Callable[..., Any]] | None:
     """What lets functions see what `is True` says of a traced value; None where none asks that does not see it already.
 
+    It gives what to run in place of `run`.
     Raises ConcretizationError where one that asks cannot be written anew.
     """
     asking = [] if are_told() else functions_that_compare_truths(run)
@@ -203,20 +204,23 @@ def truths_told(run: Callable[..., Any]) -> AbstractContextManager[None] | None:
                 place=tracing.user_place(),
                 cure="Write `if flag:` for `if flag is True:`, or keep the function in a file.",
             )
-    return _written_anew(rewritten) if asking else None
+    return _written_anew(run, rewritten) if asking else None
 
 
 @contextmanager
-def _with_joins(rewritten: Sequence[Rewriting]) -> Iterator[None]:
-    with _written_anew(rewritten), joining(), no_facts():
-        yield
+def _with_joins(run: Callable[..., Any], rewritten: Sequence[Rewriting]) -> Iterator[Callable[..., Any]]:
+    """`run` with copies of its functions, or where these would not do, with new code in the functions themselves."""
+    copies = None if are_told() else copies_with(run, rewritten)
+    anew = _written_anew(run, rewritten) if copies is None else copies
+    with anew as ours, functions_told(), nothing_given(), joining(), no_facts():
+        yield ours
 
 
 @contextmanager
-def _written_anew(rewritten: Sequence[Rewriting]) -> Iterator[None]:
+def _written_anew(run: Callable[..., Any], rewritten: Sequence[Rewriting]) -> Iterator[Callable[..., Any]]:
     with ExitStack() as stack:
         for rewriting in rewritten:
             stack.enter_context(installed(rewriting))
         stack.enter_context(functions_told())
         stack.enter_context(nothing_given())
-        yield
+        yield run
