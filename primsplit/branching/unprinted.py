@@ -13,8 +13,11 @@ def unprinted() -> Iterator[None]:
     """Print nothing of an error that a function may do without, run again.
 
     Extension modules of SciPy print what is raised inside of a function that they call, by `sys.excepthook`, and
-    raise another error.
+    raise another error. Where none of SciPy is loaded, the hook of the process stays as it is.
     """
+    if "scipy" not in sys.modules:
+        yield
+        return
     before = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:

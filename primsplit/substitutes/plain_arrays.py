@@ -43,6 +43,8 @@ def tabled_results(found: Any, given: Any = ()) -> Any:
 
 
 def _made(found: Any, sources: Sequence[Any]) -> Any:
+    if not is_again():
+        return _plain(found)
     if not isinstance(found, np.ndarray) or not _can_be_held(found.dtype):
         return found
     return writable(_plain(found)) if is_written_later(found, sources) else tabled(found)
@@ -65,8 +67,16 @@ class Table(np.ndarray[Any, Any]):
     """A NumPy array that traced numbers can index, and whose copies can be written to.
 
     It shares its memory with the array that it stands in for. What NumPy computes of tables is a table, whose elements
-    are NumPy's own numbers: they count, and are keys of dictionaries.
+    are NumPy's own numbers: they count, and are keys of dictionaries. In a thread that runs no function again, which
+    may read a name that holds a table meanwhile, NumPy computes plain arrays of it; a pickle of it is one, too.
     """
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _plain(self).__reduce_ex__(protocol)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, options: Any) -> Any:
+        found = super().__array_function__(function, types, args, options)
+        return found if is_again() else _plain_within(found)
 
     def __getitem__(self, key: Any) -> Any:
         if is_again() and any(map(holds_traced, key if isinstance(key, tuple) else (key,))):
@@ -131,12 +141,25 @@ def _method(name: str) -> Callable[..., Any]:
     return functools.wraps(original)(call)
 
 
+def _showing(name: str) -> Callable[..., Any]:
+    original = getattr(np.ndarray, name)
+
+    def call(self: Table, *args: Any, **options: Any) -> Any:
+        return original(self if is_again() else _plain(self), *args, **options)
+
+    return functools.wraps(original)(call)
+
+
 _MAKING = (
     "all", "any", "argmax", "argmin", "argsort", "choose", "clip", "compress", "conj", "conjugate", "cumprod", "cumsum",
     "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "reshape", "round", "searchsorted",
     "std", "sum", "take", "trace", "var",
 )  # fmt: skip
 """The methods that may make a new array."""
+_SHOWING = ("diagonal", "squeeze", "swapaxes", "transpose")
+"""The methods that show the same elements otherwise."""
+for _name in _SHOWING:
+    setattr(Table, _name, _showing(_name))
 for _name in _MAKING:
     setattr(Table, _name, _method(_name))
 
@@ -178,6 +201,11 @@ def _not_made(table: Table) -> TraceError:
     )
     error.made_at = made_at(table)
     return error
+
+
+def _plain_within(found: Any) -> Any:
+    """What a function of NumPy's gives, with plain arrays for tables."""
+    return type(found)(map(_plain, found)) if type(found) in {tuple, list} else _plain(found)
 
 
 def _plain(value: Any) -> Any:
