@@ -58,22 +58,20 @@ def no_solution(found: Any) -> Array:
     Its first row is not finite then: substitution ends there, and neither infinity nor NaN becomes a number again.
     """
     first = [slab(part, max(len(part.shape) - 2, 0), 0, 1) for part in _parts(found)]
-    finite = functools.reduce(op.And, map(np.isfinite, first))
-    return _any(op.Not(finite))
+    answer: Array = op.Not(functools.reduce(op.And, map(_is_finite, first)))
+    return answer
 
 
 def _no_factor(found: Any) -> Array:
     """Whether a Cholesky factor [..., n, n] is none. Its last diagonal element is not positive then, or NaN."""
     real, *_ = _parts(found)
     last = slab(slab(real, len(real.shape) - 1, -1, END), len(real.shape) - 2, -1, END)
-    return _any(op.Not(op.Greater(last, np.zeros((), last.dtype))))
-
-
-def _any(answers: Array) -> Array:
-    return op.Greater(op.ReduceSum(op.Cast(answers, to=np.int64), keepdims=0), 0)
+    wrong = op.Not(op.Greater(last, np.zeros((), last.dtype)))
+    return op.Greater(op.ReduceSum(op.Cast(wrong, to=np.int64), keepdims=0), 0)
 
 
 def _is_finite(x: Array) -> Array:
+    """Whether all elements are finite: 0 times infinity is NaN."""
     return op.Equal(op.ReduceSum(op.Mul(x, np.zeros((), x.dtype)), keepdims=0), np.zeros((), x.dtype))
 
 
