@@ -14,6 +14,8 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "inv": lambda a: np.linalg.inv(a),
     "solve": lambda a: np.linalg.solve(a, np.arange(1.0, a.shape[0] + 1)),
     "solve of columns": lambda a: np.linalg.solve(a, np.ones((a.shape[0], 2))),
+    "negative power": lambda a: np.linalg.matrix_power(a, -2),
+    "complex negative power": lambda a: np.linalg.matrix_power(a * (1 + 0j), -1).real,
     "cholesky": lambda a: np.linalg.cholesky(a),
     "upper cholesky": lambda a: np.linalg.cholesky(a, upper=True),
     "tensorinv": lambda a: np.linalg.tensorinv(a, 1),

@@ -65,4 +65,4 @@ def matrix_power(a: Any, n: int) -> Any:
     (z,) = square_parts(a)
     if n == 0:
         return whole((identity_like(z.real), zeros_like(z.real)))
-    return powered(whole(inverse(z) if n < 0 else z), abs(n), np.matmul)
+    return powered(np.linalg.inv(whole(z)) if n < 0 else whole(z), abs(n), np.matmul)

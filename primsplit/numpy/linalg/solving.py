@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import dims, tracing
-from primsplit.array import Array, implements
+from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.branching.raising import checked_array
 from primsplit.broadcasting import expand_to, of_size, reshape_to
 from primsplit.dims import Shape, product
@@ -122,7 +122,7 @@ def matrix_power(a: Any, n: int) -> Array:
     n = operator.index(n)
     if n == 0:
         return identity_like(a)
-    found: Array = powered(inv(a) if n < 0 else a, abs(n), matrix_product)
+    found: Array = powered(FUNCTIONS[np.linalg.inv](a) if n < 0 else a, abs(n), matrix_product)
     return found
 
 
