@@ -277,3 +277,11 @@ def test_the_numbers_of_a_file_of_ours_are_no_weights(tmp_path: Path) -> None:
     ps.trace(lambda x: np.sum(np.tanh(x @ table) * 0.5), ps.spec("float64", ["N", 2])).save(tmp_path / "f.onnx")
     model = ps.load(str(tmp_path / "f.onnx"))
     assert [array.shape for array in model.params.values()] == [(2, 2)]
+
+
+def test_an_identity_matrix_of_a_computation_is_no_weight(tmp_path: Path) -> None:
+    table = np.array([[2.0, 0.2], [-1.0, 0.3]])
+    ps.trace(
+        lambda x: x @ np.linalg.inv(ps.param(table, "w")) + x @ np.eye(2)[::-1], ps.spec("float64", ["N", 2])
+    ).save(tmp_path / "f.onnx")
+    assert list(ps.load(str(tmp_path / "f.onnx")).params) == ["w"]
