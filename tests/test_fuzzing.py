@@ -1,0 +1,53 @@
+"""The fuzzer draws the same input for the same number, and tells right from wrong."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from tests.onnxio.edits import linear
+from tools.fuzzing import corpus
+from tools.fuzzing.case import Case, kept
+from tools.fuzzing.draw import SHARES, draw
+from tools.fuzzing.trial import outcome
+
+
+@pytest.fixture(autouse=True)
+def _few_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A corpus that takes no time to make."""
+    sources = ("seeds", "written", "nodes")
+    monkeypatch.setattr(corpus, "models", lambda: {name: [linear().SerializeToString()] for name in sources})
+
+
+@pytest.mark.parametrize("kind", SHARES)
+def test_an_input_is_told_by_its_number(kind: str) -> None:
+    first = [draw(3, n, kind) for n in range(20)]
+    assert first == [draw(3, n, kind) for n in range(20)]
+    assert len({str(case) for case in first}) > 5
+
+
+def test_a_model_is_loaded_and_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert outcome(Case("bytes", {"model.onnx": linear().SerializeToString()}), tmp_path).said == "loaded and run"
+
+
+def test_a_file_that_is_no_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = outcome(Case("bytes", {"model.onnx": b"no model"}), tmp_path)
+    assert (found.said, found.fault) == ("refused by load", "")
+
+
+def test_a_foreign_error_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tools.fuzzing.trial.ps.load", lambda path: {}[path])
+    found = outcome(Case("bytes", {"model.onnx": linear().SerializeToString()}), tmp_path)
+    assert (found.said, found.fault) == ("wrong", "foreign")
+
+
+def test_a_case_is_kept_and_read_again(tmp_path: Path) -> None:
+    data = numpy_helper.from_array(np.ones(2)).SerializeToString()
+    case = Case("commands", {"model.onnx": onnx.ModelProto().SerializeToString(), "x.npz": data}, ["run", "model.onnx"])
+    case.keep(tmp_path / "find", "what it came to")
+    assert kept(tmp_path / "find") == case
