@@ -34,6 +34,7 @@ from primsplit.passes.inline import inline_calls
 from primsplit.passes.later import LATER, write_later
 from primsplit.passes.legalize import legalize
 from primsplit.passes.log_sums import join_logarithms
+from primsplit.passes.long_sums import part_long_sums
 from primsplit.passes.loops.counted import scans_of_counted_loops
 from primsplit.passes.loops.fission import split_up_scans
 from primsplit.passes.loops.given_terms import given_terms_first
@@ -95,7 +96,7 @@ def finish(
     doubles = keep_double_products(read_masks(products), is_function=is_function)
     written = _each(LAST_FORMS, keep_faint_constants(keep_cast_stacks(doubles)))
     if provider == "cpu":
-        written = lengthen_rows(number_columns(written))
+        written = lengthen_rows(number_columns(part_long_sums(written)))
     if not gradients:
         return verified(written)
     return verified(gradients_last(results_apart(written), range(len(written.results))))

@@ -1,0 +1,104 @@
+"""Sums of many numbers of few bits keep their digits: against float64 of the same numbers."""
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.ops import op
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "ReduceSum": lambda x, **o: np.sum(x, **o),
+    "ReduceMean": lambda x, **o: np.mean(x, **o),
+    "ReduceL1": lambda x, **o: np.sum(np.abs(x), **o),
+    "ReduceL2": lambda x, **o: np.sqrt(np.sum(x * x, **o)),
+    "ReduceSumSquare": lambda x, **o: np.sum(x * x, **o),
+    "ReduceLogSum": lambda x, **o: np.log(np.sum(x, **o)),
+    "ReduceLogSumExp": lambda x, **o: np.log(np.sum(np.exp(x), **o)),
+}
+SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((100_000,), (0,)),
+    ((99_991,), (0,)),
+    ((3, 50_000), (1,)),
+    ((49_999, 3), (0,)),
+    ((2, 9_000, 2, 12), (1, 3)),
+    ((32, 2, 30, 40), (0, 2, 3)),
+    ((1, 300, 400, 1), (0, 1, 2, 3)),
+]
+"""Shapes, some of a prime length, and the axes that are summed."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("shape", "axes"), SHAPES, ids=str)
+def test_a_reduction_of_many_numbers_keeps_its_digits(kind: str, shape: Any, axes: Any) -> None:
+    x = np.full(shape, 0.1, np.float32) + np.arange(shape[-1], dtype=np.float32) / np.float32(9 * shape[-1])
+    for keepdims in (False, True):
+        program = ps.trace(lambda x, k=keepdims: getattr(op, kind)(x, list(axes), keepdims=int(k)), x)
+        wanted = KINDS[kind](x.astype(float), axis=axes, keepdims=keepdims)
+        np.testing.assert_allclose(program(x), wanted, rtol=5e-6)
+
+
+@pytest.mark.parametrize("kind", ["ReduceSum", "ReduceMean", "ReduceL1", "ReduceSumSquare", "ReduceL2"])
+def test_so_does_one_of_as_many_as_the_run_has(kind: str) -> None:
+    program = ps.trace(lambda x: getattr(op, kind)(x, keepdims=0), ps.spec("float32", ["N", "M"]))
+    for shape in ((1, 1), (3, 5), (2**14, 1), (1, 2**14 - 1), (300, 333), (17, 10_007)):
+        x = np.full(shape, 0.1, np.float32)
+        np.testing.assert_allclose(program(x), KINDS[kind](x.astype(float)), rtol=2e-5, err_msg=str(shape))
+    if kind != "ReduceMean":
+        assert program(np.zeros((0, 3), np.float32)) == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("count", [60_000, 49_999])
+def test_numbers_of_16_bits_are_rounded_once(dtype: Any, count: int) -> None:
+    x = np.full(count, 0.01).astype(dtype)
+    for function in (np.sum, np.mean):
+        wanted = function(x.astype(float)).astype(dtype)
+        assert ps.trace(function, x)(x) == wanted
+    halves = np.where(np.arange(60_000) < 30_000, 4.0, -4.0).astype(dtype)  # the sum of a half is no float16
+    assert ps.trace(np.sum, halves)(halves) == 0
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "a variance far from 0": lambda x: np.var(x + np.float32(1e4)),
+    "a standard deviation": np.std,
+    "a norm": np.linalg.norm,
+    "a product with itself": lambda x: x @ x,
+    "rows with a vector": lambda x: np.stack([x, x]) @ x,
+    "a vector with columns": lambda x: x @ np.stack([x, x], axis=1),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("count", [200_000, 99_991])
+def test_what_is_made_of_such_sums_keeps_its_digits(name: str, count: int) -> None:
+    if name.endswith(("vector", "columns")) and count != 200_000:
+        pytest.skip("products with matrices are parted where their length has a fit divisor")
+    x = (0.1 + np.sin(np.arange(count))).astype(np.float32)
+    if name == "a variance far from 0":
+        shifted = (x + np.float32(1e4)).astype(float)
+        assert ps.trace(FUNCTIONS[name], x)(x) == pytest.approx(np.var(shifted), rel=1e-5)
+        return
+    np.testing.assert_allclose(ps.trace(FUNCTIONS[name], x)(x), FUNCTIONS[name](x.astype(float)), rtol=3e-6)
+
+
+@pytest.mark.parametrize("count", [200_000, 99_991, "N"])
+def test_cotangents_that_a_broadcast_adds_up_keep_their_digits(count: Any) -> None:
+    """The gradients of a factor and of a bias: sums over all rows."""
+    length = count if isinstance(count, int) else 150_001
+    x = np.full((length, 2), 0.1, np.float32)
+    spec = ps.spec("float32", [count, 2])
+    made = ps.split(lambda s, b, x: np.mean(x * s + b), np.float32(2), np.zeros(2, np.float32), spec, wrt=(0, 1))
+    by_factor, by_bias = made.joint()(np.float32(2), np.zeros(2, np.float32), x)[1:]
+    np.testing.assert_allclose(by_factor, np.float64(x[0, 0]), rtol=1e-5)
+    np.testing.assert_allclose(by_bias, [0.5, 0.5], rtol=1e-5 if isinstance(count, int) else 1e-3)
+
+
+def test_few_numbers_are_summed_by_one_operator() -> None:
+    made = ps.trace(np.sum, ps.spec("float32", [2**13 - 1])).to_onnx()
+    assert [node.op_type for node in made.graph.node] == ["ReduceSum"]
+    made = ps.trace(np.sum, ps.spec("float64", [2**20])).to_onnx()
+    assert [node.op_type for node in made.graph.node] == ["ReduceSum"]
