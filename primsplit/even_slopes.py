@@ -75,6 +75,7 @@ class EvenSlopes:
     _open: set[Var] = field(default_factory=set)
     _vain: set[tuple[Var, Var]] = field(default_factory=set)
     _looked: int = 0
+    _seen: int = 0
 
     def append(self, inner: Op) -> None:
         """Record an op of a pullback, or what its quotient is without a division."""
@@ -97,11 +98,11 @@ class EvenSlopes:
         found = self.over(n, y)
         if found is None:
             return self._bounded(inner, y)
-        whole = _whole(found, y)
+        made = whole(found, y)
         if inner.kind == "call::root_quotient":
             # A root of what is below 0 is NaN, and so is its slope.
-            whole = operators.Where(operators.IsNaN(Array(y)), Array(y), whole)
-        return whole
+            made = operators.Where(operators.IsNaN(Array(y)), Array(y), made)
+        return made
 
     def _bounded(self, inner: Op, y: Var) -> Array | None:
         """Where y is the root of what has a minimum at 0, the quotient whose 0 / 0 is 0: the slope of y is bounded."""
@@ -115,15 +116,14 @@ class EvenSlopes:
 
     def _signed(self, inner: Op) -> Array | None:
         n, x = inner.inputs
-        self._look()
-        size = self._sizes.get(x) if isinstance(x, Var) else None
+        size = self.size_of(x)
         if size is None or not isinstance(x, Var):
             return None
         found = self.over(n, size)
         if found is not None:
-            return operators.Mul(_whole(found, size), Array(x), types=[x.type])
+            return operators.Mul(whole(found, size), Array(x), types=[x.type])
         found = self.over(n, x)
-        return None if found is None else operators.Mul(_whole(found, size), Array(size), types=[x.type])
+        return None if found is None else operators.Mul(whole(found, size), Array(size), types=[x.type])
 
     def over(self, e: Value | None, y: Var, depth: int = DEPTH) -> Quotient:
         """The value e over y, without a division by y."""
@@ -212,9 +212,9 @@ class EvenSlopes:
     def _of_arrival(self, arrival: Arrival, value: Var, depth: int) -> Quotient:
         if arrival.moved is None or arrival.pulled is None:
             found = self.over(arrival.cotangent, value, depth)
-            return found if found is None else _whole(found, value)
+            return found if found is None else whole(found, value)
         quotient = self._of_value(arrival.moved, depth)
-        return None if quotient is None else arrival.pulled(_whole(quotient, self.stands(arrival.moved)))
+        return None if quotient is None else arrival.pulled(whole(quotient, self.stands(arrival.moved)))
 
     def _of_op(self, made: Op, y: Var, depth: int) -> Quotient:
         """The result of an op over y."""
@@ -223,7 +223,12 @@ class EvenSlopes:
             return self.over(value, y, depth - 1)
         rule = _RULES.get(made.kind)
         found = None if rule is None else rule(self, made, y, depth - 1)
-        return _whole(found, made.outputs[0]) if isinstance(found, Array) else found
+        return whole(found, made.outputs[0]) if isinstance(found, Array) else found
+
+    def size_of(self, x: Value | None) -> Var | None:
+        """The Var of |x|, where the program has it."""
+        self._look()
+        return self._sizes.get(x) if x is not None else None
 
     def maker(self, value: Value | None) -> Op | None:
         """The op that makes a value, of the primal or of what is recorded of the pullback."""
@@ -232,17 +237,20 @@ class EvenSlopes:
 
     def _look(self) -> None:
         """Note the ops that were recorded since the last look."""
-        if self._looked == len(self.pullback) and self._made:
+        if self._looked == len(self.pullback) and self._seen == len(self.primal):
             return
-        if not self._made:
-            self._made.update((v, op) for op in self.primal for v in op.outputs)
-            self._order.update((v, i) for i, v in enumerate(self._made))
-            self._sizes.update((op.inputs[0], op.outputs[0]) for op in self.primal if op.kind == "Abs" and op.inputs[0])
+        fresh = self.primal[self._seen :]
+        self._seen = len(self.primal)
+        for op in fresh:
+            self._made.update(dict.fromkeys(op.outputs, op))
+            self._order.update((v, len(self._order)) for v in op.outputs)
+            if op.kind == "Abs" and op.inputs[0] is not None:
+                self._sizes[op.inputs[0]] = op.outputs[0]
         self._made.update((v, op) for op in self.pullback[self._looked :] for v in op.outputs)
         self._looked = len(self.pullback)
 
 
-def _whole(found: Array | float, like: Value) -> Array:
+def whole(found: Array | float, like: Value) -> Array:
     """A quotient in the shape of a value."""
     if not isinstance(found, Array):
         ones = ones_like(Array(like)) if found else zeros_like(Array(like))
@@ -283,7 +291,7 @@ def _share(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
     found = slopes.over(made.inputs[0], y, depth)
     if found is None or made.inputs[1] is None or (isinstance(found, float) and found == 0.0):
         return found
-    return _whole(found, made.outputs[0]) / Array(made.inputs[1])
+    return whole(found, made.outputs[0]) / Array(made.inputs[1])
 
 
 def _negative(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
@@ -297,7 +305,7 @@ def _sum(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
         found = slopes.over(term, y, depth)
         if found is None:
             return None
-        wide.append(_whole(found, made.outputs[0]))
+        wide.append(whole(found, made.outputs[0]))
     total: Array = getattr(operators, made.kind)(*wide)
     return total
 
@@ -306,7 +314,7 @@ def _choice(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
     sides = [slopes.over(v, y, depth) for v in made.inputs[1:]]
     if any(s is None for s in sides) or made.inputs[0] is None:
         return None
-    wide = [_whole(s, made.outputs[0]) for s in sides if s is not None]
+    wide = [whole(s, made.outputs[0]) for s in sides if s is not None]
     return operators.Where(Array(made.inputs[0]), *wide)
 
 
@@ -321,7 +329,7 @@ def _total(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
     found = slopes.over(wide, y, depth)
     if found is None:
         return None
-    (total,) = emit(made.kind, [_whole(found, wide).value, *made.inputs[1:]], made.attributes)
+    (total,) = emit(made.kind, [whole(found, wide).value, *made.inputs[1:]], made.attributes)
     return Array(total)
 
 

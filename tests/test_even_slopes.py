@@ -44,6 +44,21 @@ def test_the_slope_at_zero_of_what_a_root_is_made_smooth_by(name: str) -> None:
     np.testing.assert_allclose(ps.grad(function)(0.0), expected, rtol=1e-15)
 
 
+@pytest.mark.parametrize(
+    "name", ["sqrt(x)**2", "sqrt(x)**4", "(x**0.5)**2", "cos(3 sqrt(x))", "cosh(sqrt(x))", "cbrt(x)**3"]
+)
+def test_the_tangent_at_zero_of_what_a_root_is_made_smooth_by(name: str) -> None:
+    function, expected = FIRST[name]
+    np.testing.assert_allclose(ps.derivative(function)(0.0), expected, rtol=1e-15)
+    np.testing.assert_allclose(ps.jvp(function, (0.0,), (2.0,))[1], 2 * expected, rtol=1e-15)
+
+
+def test_the_second_derivative_of_an_even_function_of_a_root() -> None:
+    """That of cos(sqrt(x)) = 1 - x / 2 + x**2 / 24 - ..."""
+    np.testing.assert_allclose(ps.derivative(ps.derivative(lambda x: np.cos(np.sqrt(x))))(0.0), 1 / 12, rtol=1e-15)
+    np.testing.assert_allclose(ps.derivative(ps.derivative(lambda x: np.abs(x) ** 2))(0.0), 2, rtol=1e-15)
+
+
 def test_the_square_of_a_root_of_what_is_below_zero_stays_nan() -> None:
     assert np.isnan(ps.grad(lambda x: np.sqrt(x) ** 2)(-1.0))
 

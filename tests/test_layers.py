@@ -92,7 +92,7 @@ LAYERS: list[list[str]] = [
     ["calls.boundaries"],
     ["batching"],
     ["passes.loops.fission", "passes.loops.given_terms", "passes.loops.taken_along", "passes.finish", "passes.repeats"],
-    ["tangents.choices"],
+    ["tangents.choices", "tangents.even_tangents"],
     ["tangents.transposition", "calls.checkpoint"],
     ["tangents.pushforward"],
     ["tangents.frules", "tangents.rrules"],

@@ -19,6 +19,7 @@ from primsplit.calls.recorded import open_inputs
 from primsplit.collector import paused
 from primsplit.definitions.quantized.chains import with_straight_through
 from primsplit.errors import MissingRule, PrimsplitError, RuleError
+from primsplit.even_slopes import EvenSlopes
 from primsplit.ir import (
     NOWHERE,
     Block,
@@ -40,6 +41,7 @@ from primsplit.primal_list import PrimalList
 from primsplit.rule_run import is_parameter
 from primsplit.rules.table import FRULES, SYMMETRIC, Rule, with_defaults
 from primsplit.split import split_op
+from primsplit.tangents.even_tangents import EvenTangents
 from primsplit.tangents.transposition import transpose
 from primsplit.tracing import append, fresh_stack, name_after, recording
 from primsplit.trees import as_list
@@ -115,6 +117,7 @@ class _Composition:
     def run(self, settle: Callable[[Sequence[Op], Block, Sequence[Var]], Sequence[Op]] | None = None) -> Pushforward:
         block = self.block
         with recording(place=NOWHERE) as recorded:
+            self.even = EvenTangents(EvenSlopes(self.primal.ops, recorded.ops, self.primal.value))
             params = [block.params[i] for i in self.wrt]
             seeds = [recorded.param(p.type, f"t_{p.hint or f'x{i}'}") for i, p in zip(self.wrt, params, strict=True)]
             for param, seed in zip(params, seeds, strict=True):
@@ -147,8 +150,9 @@ class _Composition:
         remark = remark_of("tangent", op)
         for inner in pushed.tangent.ops:
             append(rename(inner, names, place=op.place, remark=remark, sizes=sizes))
+        given = {names[t] for t in pushed.tangents if t in names}
         for position, result in zip(pushed.targets, pushed.tangent.results, strict=True):
-            self.tangents[op.outputs[position]] = renamed(result, names)
+            self.tangents[op.outputs[position]] = self.even.stand(given, renamed(result, names))
 
     def push(self, op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
         """The tangent list of the op; an error tells where it was wanted."""
