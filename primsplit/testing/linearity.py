@@ -56,7 +56,7 @@ def _walk(block: Block, kinds: dict[Var, Kind]) -> None:
         if op.kind in _NESTED and any(kinds.get(v) == "linear" for v in reads(op)):
             kinds.update(zip(op.outputs, _NESTED[op.kind](op, known, kinds), strict=True))
             continue
-        if is_call(op) and "linear" in known:
+        if is_call(op) and op.kind not in _RULES and "linear" in known:
             kinds.update(zip(op.outputs, _inside(op.attributes["body"], known, {}), strict=True))
             continue
         inside = any(kinds.get(v) == "linear" for v in reads(op))
