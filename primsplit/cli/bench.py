@@ -122,7 +122,7 @@ def _calls(made: Subject, path: str | None, threads: int) -> dict[str, Timed]:
     program = made.split.program
     forward = made.model if isinstance(made, LoadedModel) else program
     point = arrays_of(program, made.arguments.values)
-    arrays = {n: a for n, a in zip(program.inputs, point, strict=True) if n not in program.defaults}
+    arrays = dict(zip(program.inputs, point, strict=True))
     session = _session(forward, threads)
     alone = Timed(_call(session, _chosen(session, arrays)))
     value = dict(zip(forward.outputs, alone.results, strict=True))
