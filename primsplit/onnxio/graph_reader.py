@@ -17,7 +17,7 @@ from primsplit.definitions.families import definition_of, record_call
 from primsplit.dims import Dim
 from primsplit.errors import ParseError, Place, PrimsplitError, UnsupportedFunction
 from primsplit.infer import fresh
-from primsplit.infer.choices import check_node
+from primsplit.infer.choices import check_choices, check_node
 from primsplit.infer.table import Site
 from primsplit.ir import BFLOAT16, Block, Const, Role, Type, Value, Var
 from primsplit.onnxio import gradient_node, shape_vectors
@@ -185,6 +185,7 @@ class GraphReader:
             self.align_read_by(node)
             return record_nested(node, inputs, Reading(self.subgraph, self.tensors_of, self.aligned))
         attributes = {a.name: self.attribute(a) for a in node.attribute}
+        check_choices(kind.removeprefix(f"{EARLIER}::"), attributes)
         if kind == gradient_node.KIND:
             tensors = {n: v for n, v in self.values.items() if isinstance(v, Var | Const)}
             return gradient_node.record_gradient(inputs, attributes, tensors)

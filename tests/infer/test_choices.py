@@ -41,6 +41,7 @@ ROWS: dict[str, Row] = {
     ),
     "DepthToSpace of an unknown mode": ([node("DepthToSpace", "x", "y", blocksize=2, mode="DRC")], [1, 4, 2, 2], {}),
     "Mod with two flags": ([node("Mod", "x x", "y", fmod=2)], [4], {}),
+    "Resize that leaves out twice": ([node("Resize", "x  c", "y", exclude_outside=2)], [4, 3], {"c": F([1, 2])}),
     "LpNormalization of order 3": ([node("LpNormalization", "x", "y", p=3)], [4], {}),
     "Conv of an unknown padding": ([node("Conv", "x w", "y", auto_pad="SAME")], [1, 1, 4, 4], {"w": ONES}),
     "an LSTM of an unknown direction": (
