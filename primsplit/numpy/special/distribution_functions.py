@@ -18,6 +18,7 @@ from primsplit.numpy.special.incomplete_beta import beta_density, beta_shapes_sl
 from primsplit.numpy.special.incomplete_gamma import gamma_density, gamma_shape_slope
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
+from primsplit.numpy.validity import where_valid
 from primsplit.ops import op
 
 Function = Callable[..., Any]
@@ -51,36 +52,42 @@ def chdtrc(v: Array, x: Array) -> Array:
 @elementwise("gdtr")
 def gdtr(a: Array, b: Array, x: Array) -> Array:
     """The gamma distribution of rate a and shape b."""
-    return gammainc(b, a * x)
+    (rate,) = where_valid(x >= 0.0, a)
+    return gammainc(b, rate * x)
 
 
 @elementwise("gdtrc")
 def gdtrc(a: Array, b: Array, x: Array) -> Array:
     """The probability of a larger number."""
-    return gammaincc(b, a * x)
+    (rate,) = where_valid(x >= 0.0, a)
+    return gammaincc(b, rate * x)
 
 
 @elementwise("pdtr")
 def pdtr(k: Array, m: Array) -> Array:
     """The probability of at most k of Poisson's distribution with mean m."""
-    return gammaincc(op.Floor(k) + 1.0, m)
+    (mean,) = where_valid(k >= 0.0, m)
+    return gammaincc(op.Floor(k) + 1.0, mean)
 
 
 @elementwise("pdtrc")
 def pdtrc(k: Array, m: Array) -> Array:
     """The probability of more than k."""
-    return gammainc(op.Floor(k) + 1.0, m)
+    (mean,) = where_valid(k >= 0.0, m)
+    return gammainc(op.Floor(k) + 1.0, mean)
 
 
 @elementwise("fdtr")
 def fdtr(dfn: Array, dfd: Array, x: Array) -> Array:
     """The F distribution."""
+    (x,) = where_valid(op.And(op.And(dfn > 0.0, dfd > 0.0), x >= 0.0), x)
     return betainc(dfn * 0.5, dfd * 0.5, dfn * x / (dfd + dfn * x))
 
 
 @elementwise("fdtrc")
 def fdtrc(dfn: Array, dfd: Array, x: Array) -> Array:
     """The probability of a larger number."""
+    (x,) = where_valid(op.And(op.And(dfn > 0.0, dfd > 0.0), x >= 0.0), x)
     return betainc(dfd * 0.5, dfn * 0.5, dfd / (dfd + dfn * x))
 
 
@@ -89,9 +96,10 @@ def bdtr(k: Array, n: Array, p: Array) -> Array:
     """The probability of at most k successes in n trials, of which SciPy drops a fraction."""
     trials = op.Where(n < 0.0, op.Ceil(n), op.Floor(n)) if n.dtype == p.dtype else op.Cast(n, to=p.dtype)
     whole = op.Floor(k)
+    (p,) = where_valid(op.And(k >= 0.0, op.And(p >= 0.0, p <= 1.0)), p)
     is_inside = whole < trials
     value = betainc(op.Where(is_inside, trials - whole, 1.0), op.Where(is_inside, whole + 1.0, 1.0), 1.0 - p)
-    return op.Where(is_inside, value, op.Where(op.Equal(whole, trials), 1.0, op.Where(p < 0.0, p, math.nan)))
+    return op.Where(is_inside, value, op.Where(op.Equal(whole, trials), 1.0, math.nan)) + p * 0.0
 
 
 # Inverses.

@@ -5,6 +5,7 @@ coefficients of Taylor's polynomials. Each is right to a part of its own size.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -46,6 +47,7 @@ from primsplit.numpy.special.jets import (
 )
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
+from primsplit.numpy.validity import where_valid
 from primsplit.ops import op
 from primsplit.passes.compositions.coefficients import LGAMMA
 from primsplit.passes.compositions.exponential import expm1
@@ -225,10 +227,21 @@ upper_of_few = unit(
     lambda dz, a, x, z: -dz * _slope_of_few(a, x, 1),
     lambda dz, a, x, z: -dz * density_of_few(a, x),
 )
-gammainc = elementwise("gammainc")(in_float64(by_size(lower_of_few, lower_of_many)))
+
+
+def _inside(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    """The function, NaN in value and derivative where a number is negative."""
+
+    def both(a: Array, x: Array) -> Array:
+        return function(*where_valid(op.And(a >= 0.0, x >= 0.0), a, x))
+
+    return in_float64(both)
+
+
+gammainc = elementwise("gammainc")(_inside(by_size(lower_of_few, lower_of_many)))
 """The regularized lower incomplete gamma function.
 
 About 6 sqrt(a) steps of 4 passes where x is near a, for shapes up to 1e6.
 """
-gammaincc = elementwise("gammaincc")(in_float64(by_size(upper_of_few, upper_of_many)))
+gammaincc = elementwise("gammaincc")(_inside(by_size(upper_of_few, upper_of_many)))
 """The regularized upper incomplete gamma function."""

@@ -72,3 +72,27 @@ def test_a_sample_without_skewness_has_scipys_score() -> None:
 def test_a_function_of_scipys_may_be_traced_itself() -> None:
     x = np.array([2.0, 1.0, 3.0])
     np.testing.assert_allclose(ps.trace(scipy.linalg.companion, x)(x), scipy.linalg.companion(x))
+
+
+BEYOND: dict[str, list[list[float]]] = {
+    "gdtr": [[1.3, 0.0, 2.0], [-3.7, 1.0, -0.5], [1.3, -1.0, 2.0], [1.3, 2.0, 0.7]],
+    "gdtrc": [[1.3, 0.0, 2.0], [-3.7, 1.0, -0.5], [1.3, 2.0, 0.7]],
+    "pdtr": [[-1.0, 0.5], [-3.7, 0.5], [2.0, 0.5]],
+    "pdtrc": [[-1.0, 0.5], [2.0, -0.5], [2.0, 0.5]],
+    "fdtr": [[0.0, 2.0, 2.0], [2.0, -1.0, 2.0], [2.0, 2.0, -1.0], [2.0, 3.0, 0.7]],
+    "fdtrc": [[0.0, 2.0, 2.0], [2.0, -1.0, 2.0], [2.0, 3.0, 0.7]],
+    "bdtr": [[-1.0, 4.0, 0.3], [0.0, 0.0, 30.0], [1.0, 4.0, -0.3], [1.0, 4.0, 0.3]],
+    "gammainc": [[-1.0, 2.0], [1.0, -2.0], [NAN, 1.0], [1.3, 0.7]],
+    "gammaincc": [[-1.0, 2.0], [1.0, -2.0], [NAN, 1.0], [1.3, 0.7]],
+}
+"""Arguments of which the last alone are in the domain."""
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_beyond_the_domain_value_and_derivative_are_nan(name: str) -> None:
+    columns, function = [np.array(c) for c in zip(*BEYOND[name], strict=True)], getattr(sp, name)
+    found = ps.trace(function, *columns)(*columns)
+    np.testing.assert_allclose(found, function(*columns), rtol=1e-12)
+    last = len(columns) - 1
+    gradient = ps.grad(lambda *a: np.sum(function(*a)), wrt=0 if name.startswith("gdtr") else last)(*columns)
+    np.testing.assert_array_equal(np.isnan(gradient), np.isnan(found))

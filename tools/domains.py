@@ -1,0 +1,182 @@
+"""Compare functions of SciPy and NumPy with primsplit's inside of their domains, at the ends and beyond.
+
+    python -m tools.domains                      all families of scipy.stats, all ufuncs
+    python -m tools.domains norm gammainc        these alone
+    python -m tools.domains --cases 2000 stats   the families, with so many arguments a function
+
+A value is right where it is SciPy's, or both are NaN. A gradient is right where it is NaN at each NaN of the value, and
+where it is what differences of SciPy's values say, if these settle. Cases with the reason in `reason_of` are counted
+apart. A line for each kind of fault, with its first cases; then the counts. It exits with 1 where there is a fault.
+"""
+
+import argparse
+import collections
+import itertools
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.special
+import scipy.stats
+
+import primsplit as ps
+from primsplit.numpy.ufuncs import ELEMENTWISE
+from primsplit.scipy import stats
+from primsplit.scipy.stats.kinds import Continuous, Discrete
+
+Function = Callable[..., Any]
+INF, NAN = np.inf, np.nan
+NUMBERS = (-INF, -3.7, -1.0, -0.5, -0.0, 1e-10, 0.3, 0.5, 1.0, 1.7, 2.0, 4.4, 30.0, 1e4, INF, NAN)
+"""Arguments of a function that is defined for any."""
+CHANCES = (-0.1, 0.0, 1e-30, 0.01, 0.3, 0.5, 0.77, 1.0, 1.1, NAN)
+SHAPES = (-INF, -1.1, -0.3, 0.0, 0.25, 0.6, 1.0, 1.7, 2.0, 3.4, 7.0, 40.0, INF, NAN)
+PLACES, SCALES = (0.0, 0.4, NAN), (1.0, 1.3, 0.0, -1.0, INF, NAN)
+QUANTILES = {"ppf", "isf"}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A function of arrays of one shape, and what its arguments may be."""
+
+    name: str
+    function: Function
+    arguments: Sequence[Sequence[float]]
+    steps: frozenset[int] = frozenset()
+    """The arguments that are numbers on a grid, of which there is no derivative."""
+
+    def cases(self, most: int, seed: int) -> list[Any]:
+        """The arguments, each an array: all there are, or so many at random."""
+        count = int(np.prod([len(a) for a in self.arguments], dtype=np.int64))
+        places = np.arange(count)
+        if count > most:
+            places = np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
+        indices = np.unravel_index(places, [len(a) for a in self.arguments])
+        return [np.asarray(given, np.float64)[index] for given, index in zip(self.arguments, indices, strict=True)]
+
+
+def of_family(name: str) -> Iterator[Subject]:
+    """The functions of a family of scipy.stats."""
+    family = stats.DISTRIBUTIONS[name]
+    if not isinstance(family, Continuous | Discrete):
+        return
+    shapes = len(family.names) - (2 if "scale" in family.names else 1)
+    parameters = [SHAPES] * shapes + [PLACES] + ([SCALES] if "scale" in family.names else [])
+    for method in family.methods:
+        if method == "interval":
+            continue
+
+        def function(*given: Any, method: str = method) -> Any:
+            return getattr(getattr(scipy.stats, name), method)(*given)
+
+        first = [] if method not in family.own else [CHANCES if method in QUANTILES else NUMBERS]
+        steps = frozenset() if isinstance(family, Continuous) else frozenset({0, shapes + 1})
+        yield Subject(f"{name}.{method}", function, [*first, *parameters], steps if first else frozenset())
+
+
+def of_ufunc(name: str) -> Iterator[Subject]:
+    """A ufunc of NumPy or SciPy with one result that is a float."""
+    ufunc = getattr(scipy.special, name, None)
+    ufunc = ufunc if isinstance(ufunc, np.ufunc) else getattr(np, name, None)
+    if not isinstance(ufunc, np.ufunc) or ufunc.signature or not any(t.endswith("->d") for t in ufunc.types):
+        return
+    if not any(t.split("->")[0] == "d" * ufunc.nin for t in ufunc.types):
+        return
+    yield Subject(name, ufunc, [NUMBERS] * ufunc.nin)
+
+
+def subjects(names: Sequence[str]) -> Iterator[Subject]:
+    """All that is asked for."""
+    every: dict[str, Function] = dict.fromkeys(stats.DISTRIBUTIONS, of_family)
+    every |= {n: of_ufunc for n in ELEMENTWISE if n not in every}
+    groups = {"stats": of_family, "ufuncs": of_ufunc}
+    for name, make in every.items():
+        if not names or name in names or any(groups.get(n) is make for n in names):
+            yield from make(name)
+
+
+def slopes_of(subject: Subject, given: list[Any], index: int) -> Any:
+    """Differences of SciPy's values in one argument, NaN where those to both sides do not agree, or are of rounding."""
+    size = 1e-6 * np.maximum(np.abs(given[index]), 0.1)
+    low, middle, high = (
+        subject.function(*given[:index], given[index] + s * size, *given[index + 1 :]) for s in (-1, 0, 1)
+    )
+    left, right, slope = (middle - low) / size, (high - middle) / size, (high - low) / (2 * size)
+    agree = np.abs(left - right) <= 1e-4 * np.abs(slope) + 1e-9
+    is_rounding = np.abs(middle) * 1e-15 > 1e-4 * np.abs(slope) * size
+    return np.where(agree & ~is_rounding & np.isfinite(given[index]), slope, NAN)
+
+
+Fault = tuple[str, tuple[Any, ...], Any, Any]
+
+
+def reason_of(name: str, kind: str, at: tuple[float, ...], comes: float, right: float) -> str:
+    """Why a case counts apart; empty where it is a fault."""
+    if kind.endswith("at NaN") and hasattr(np, name):
+        return "of slopes of NumPy's functions at NaN"  # log'(x) is 1 / x below 0, too, as in torch and JAX
+    if np.isinf(at).any():
+        return "of infinite arguments"  # of which SciPy's limits differ from function to function
+    if kind == "value" and right == -INF and -INF < comes < -700.0:
+        return "of logarithms of what SciPy lets underflow"
+    if kind == "value" and abs(comes - right) < 1e-14:
+        return "of what is lost beside 1 in either"
+    return ""
+
+
+def faults(subject: Subject, most: int, seed: int) -> Iterator[Fault]:
+    """What is wrong: the kind, the arguments, what comes and what is right."""
+    given = subject.cases(most, seed)
+    right = np.asarray(subject.function(*given), np.float64)
+    comes = np.asarray(ps.trace(subject.function, *given)(*given), np.float64)
+    close = np.isclose(comes, right, rtol=1e-8, atol=1e-300) | (np.isnan(comes) & np.isnan(right))
+    for i in np.flatnonzero(~close):
+        yield "value", tuple(g[i] for g in given), comes[i], right[i]
+    wrt = tuple(i for i in range(len(given)) if i not in subject.steps)
+    gradients = ps.grad(lambda *a: np.sum(subject.function(*a)), wrt=wrt)(*given)
+    for index, gradient in zip(wrt, gradients, strict=True):
+        lost = np.isnan(comes) & ~np.isnan(gradient)
+        for i in np.flatnonzero(lost):
+            yield f"gradient {index} at NaN", tuple(g[i] for g in given), gradient[i], NAN
+        slopes = slopes_of(subject, given, index)
+        wanted = np.isfinite(slopes) & close & np.isfinite(right)
+        apart = ~np.isclose(gradient, slopes, rtol=1e-3, atol=1e-6)
+        for i in np.flatnonzero(wanted & apart):
+            yield f"gradient {index}", tuple(g[i] for g in given), gradient[i], slopes[i]
+
+
+def main() -> int:
+    """Print what is wrong, and the counts."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--cases", type=int, default=600)
+    parser.add_argument("--shown", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    counts: collections.Counter[str] = collections.Counter({"functions": 0, "wrong": 0})
+    for subject in subjects(options.names):
+        counts["functions"] += 1
+        found = []
+        try:
+            with np.errstate(all="ignore"):
+                for fault in faults(subject, options.cases, options.seed):
+                    reason = reason_of(subject.name, *fault)
+                    found += [] if reason else [fault]
+                    counts[reason] += bool(reason)
+        except (TypeError, ValueError, ps.PrimsplitError) as error:
+            counts["refused"] += 1
+            print(f"{subject.name}: refused: {str(error).splitlines()[0][:90]}", flush=True)
+        for kind, group in itertools.groupby(found, key=lambda f: f[0]):
+            rows = list(group)
+            counts["wrong"] += len(rows)
+            for _, at, comes, right in rows[: options.shown]:
+                told = ", ".join(f"{float(a):.6g}" for a in at)
+                print(f"{subject.name}: {kind} x{len(rows)}: at ({told}) {comes}, right {right}", flush=True)
+    print(", ".join(f"{n} {word}" for word, n in counts.items() if n or word == "wrong"))
+    return 1 if counts["wrong"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
