@@ -40,7 +40,7 @@ def bench(
     spec: options.Spec = None,
     wrt: options.Wrt = None,
     dtype: options.Dtype = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="How often each is run.")] = 50,
+    runs: Annotated[int, typer.Option("--runs", min=1, max=10**9, help="How often each is run.")] = 50,
     threads: Annotated[int, typer.Option("--threads", min=0, help="Threads of onnxruntime; 0 for its own choice.")] = 0,
     length: options.Length = None,
     absent: options.Absent = None,

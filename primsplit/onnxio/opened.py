@@ -82,7 +82,10 @@ def _type(declared: Any, said: str | None) -> Type:
     match = re.fullmatch(r"tensor\((\w+)\)", declared.type)
     if match is None or match[1] == "string":
         raise SpecError(f"{declared.name} is a {declared.type}, which cannot be read from or written to a file")
-    dtype = NARROW[declared.type] if declared.type in NARROW else np.dtype(_DTYPES.get(match[1], match[1]))
+    try:
+        dtype = NARROW[declared.type] if declared.type in NARROW else np.dtype(_DTYPES.get(match[1], match[1]))
+    except TypeError:
+        raise SpecError(f"{declared.name} is a {declared.type}, which NumPy does not know") from None
     dtype = np.dtype(said) if said else dtype
     return Type(dtype, [_dim(d, declared.name, axis) for axis, d in enumerate(declared.shape)])
 

@@ -7,12 +7,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from primsplit.cli.failures import describe
+from primsplit.errors import SpecError
+from primsplit.onnxio import opened
 
 X = ("--spec", "x:f64[3]")
 GOOD = "def loss(x): return (x * x).sum()\n"
@@ -94,6 +97,17 @@ def test_files_that_cannot_be_run_or_read_are_told(primsplit: Callable[..., Any]
     with open(latin, "wb"):
         done = primsplit("run", latin)
     assert (done.status, "onnxruntime takes names in UTF-8 alone" in done.error) == (1, True)
+
+
+def test_an_input_of_a_dtype_that_numpy_lacks_is_told() -> None:
+    declared = SimpleNamespace(name="x", type="tensor(float8e8m0)", shape=[3])
+    with pytest.raises(SpecError, match=r"x is a tensor.*, which NumPy does not know"):
+        opened._type(declared, None)
+
+
+def test_more_runs_than_anybody_waits_for_are_refused(primsplit: Callable[..., Any]) -> None:
+    done = primsplit("bench", "model.onnx", "--runs", 2**70)
+    assert (done.status, "--runs" in done.error) == (2, True)
 
 
 NAMES = [

@@ -89,7 +89,7 @@ def outcome(case: Case, folder: Path) -> Outcome:
 def _outputs(case: Case) -> set[str]:
     """The files that a command line names as its output and that it does not read."""
     line = case.command
-    named = {b for a, b in pairwise(line) if a in {"--out", "-o", "--output", "--state"}}
+    named = {b for a, b in pairwise(line) if a in {"--out", "-o", "--output", "--onnx", "--state"}}
     return named - {*line[1:2], *(b for a, b in pairwise(line) if a == "--inputs")}
 
 
