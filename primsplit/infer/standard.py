@@ -59,10 +59,18 @@ def check_by_standard(site: Site) -> None:
     """
     key = (site.kind, site.outputs, *map(_told, site.inputs), *map(_attribute, sorted(site.attributes.items())))
     sizes = [d for v in site.inputs if v is not None for d in v.type.shape or () if isinstance(d, int)]
-    if key in _SOUND or (sizes and min(sizes) < 1):
+    if key in _SOUND or (sizes and min(sizes) < 1) or not _knows_dtypes(site):
         return
     _asked(site)
     _SOUND[key] = True
+
+
+def _knows_dtypes(site: Site) -> bool:
+    """False where onnx's inference refuses dtypes that the operator takes: later ones, and axes of 32 bits."""
+    arrays = [v for v in site.attributes.values() if isinstance(v, np.ndarray)]
+    if any(a.dtype.name in LATER for a in arrays):
+        return False
+    return not any(isinstance(v, Const) and v.type.dtype == np.int32 for v in site.inputs)
 
 
 def _told(value: Value | None) -> Hashable:
