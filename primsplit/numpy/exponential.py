@@ -1,13 +1,16 @@
 """NumPy's exponentials, logarithms and roots, and SciPy's logistic functions."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.broadcasting import sum_to
+from primsplit.calls.primitive import Function, Primitive, rrule
 from primsplit.numpy.quotients import root_quotient
 from primsplit.numpy.ufuncs import elementwise
-from primsplit.numpy.units import nan_where, unit
+from primsplit.numpy.units import UNITS, Unit, nan_where, unit
 from primsplit.ops import op
 from primsplit.passes.compositions import exponential
 
@@ -77,24 +80,32 @@ def _logit(p: Array) -> Array:
 logit = elementwise("logit")(unit("logit", _logit, lambda dz, p, z: dz / (p * (1.0 - p))))
 
 
-def _share(dz: Array, x: Array, y: Array, scale: float | None = None) -> Array:
-    """The cotangent of x in log(e**x + e**y), dz e**x / (e**x + e**y); equal infinities have no share."""
-    difference = x - y
-    undefined = op.IsNaN(difference)
-    finite = op.Where(undefined, 0.0, difference)
-    share = op.Where(undefined, 0.0, expit(finite if scale is None else finite * scale))
-    shared: Array = nan_where(undefined, dz) * share
-    return shared
+def _log_sum(name: str, body: Callable[[Array, Array], Array], scale: float | None = None) -> Unit:
+    """The function `body` of two logarithms as one op with a rule; equal infinities have no slope.
+
+    d log(e**x + e**y) is the share of each: dz e**x / (e**x + e**y). `scale` is the logarithm of the base, if not 1.
+    """
+    made = UNITS[name] = Primitive(body, name)
+
+    @rrule(made)
+    def rule(x: Array, y: Array) -> tuple[Array, Function]:
+        difference = x - y
+        undefined = op.IsNaN(difference)
+        finite = op.Where(undefined, 0.0, difference)
+        finite = finite if scale is None else finite * scale
+
+        def pullback(dz: Array) -> list[Array]:
+            spoiled = nan_where(undefined, dz)
+            shares = [op.Where(undefined, 0.0, expit(d)) for d in (finite, -finite)]
+            return [sum_to(spoiled * share, v.shape) for share, v in zip(shares, (x, y), strict=True)]
+
+        return made(x, y), pullback
+
+    rule.__name__ = f"{name}_rule"
+    return made
 
 
-logaddexp = elementwise("logaddexp")(
-    unit(
-        "logaddexp",
-        exponential.logaddexp,
-        lambda dz, x, y, z: _share(dz, x, y),
-        lambda dz, x, y, z: _share(dz, y, x),
-    )
-)
+logaddexp = elementwise("logaddexp")(_log_sum("logaddexp", exponential.logaddexp))
 """log(e**x + e**y). Equal arguments get half of the gradient each; of equal infinities it is NaN."""
 
 LOG_2 = math.log(2.0)
@@ -105,14 +116,7 @@ def _logaddexp2(x: Array, y: Array) -> Array:
     return op.Max(x, y) + exponential.log1p(op.Exp(spread * -LOG_2)) * (1.0 / LOG_2)
 
 
-logaddexp2 = elementwise("logaddexp2")(
-    unit(
-        "logaddexp2",
-        _logaddexp2,
-        lambda dz, x, y, z: _share(dz, x, y, LOG_2),
-        lambda dz, x, y, z: _share(dz, y, x, LOG_2),
-    )
-)
+logaddexp2 = elementwise("logaddexp2")(_log_sum("logaddexp2", _logaddexp2, LOG_2))
 
 # x log(y) is 0 where x is 0, and both derivatives are 0 where y is 0 too.
 
