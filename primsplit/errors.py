@@ -218,6 +218,10 @@ class FrozenNumberWarning(UserWarning):
     """A random number or the time was read while a function was traced: each run of the program has the same one."""
 
 
+class FrozenBranchWarning(UserWarning):
+    """A loaded model chooses by a condition that is a constant: an exporter may have frozen what depended on data."""
+
+
 class PromotionWarning(UserWarning):
     """A program of float32 computes in float64 from some line on, since it meets a float64 of NumPy's there."""
 

@@ -23,7 +23,7 @@ LAYERS: list[list[str]] = [
         "caching.once",
         "caching.unchanged",
     ],
-    ["providers", "reasons"],
+    ["providers", "reasons", "frozen_branches"],
     [
         "analysis",
         "branching",

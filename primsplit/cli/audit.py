@@ -61,7 +61,8 @@ def audit(
         _show_listing(made.split.listing(style.value), style, json=json)
         return
     if isinstance(made, LoadedModel):
-        found = {**report(made.split, made.model), "frozen": made.frozen()}
+        branches = [branch.as_dict() for branch in made.model.frozen_branches]
+        found = {**report(made.split, made.model), "frozen": made.frozen(), "frozen_branches": branches}
     else:
         found = report(made.split, made.file.function)
     if json:
@@ -70,6 +71,8 @@ def audit(
     if not frozen:
         _show_split(found)
     _show_frozen(found["frozen"])
+    if found.get("frozen_branches"):
+        _show_branches(found["frozen_branches"])
 
 
 def _show_listing(text: str, style: Style, *, json: bool) -> None:
@@ -146,6 +149,12 @@ def _show_frozen(frozen: list[dict[str, Any]]) -> None:
     ]
     columns = ("name", "type", "bytes", "value", "line", "")
     console().print(table(columns, rows, right=("bytes",), whole=("type", "bytes", "line")))
+
+
+def _show_branches(branches: list[dict[str, Any]]) -> None:
+    _heading("Frozen branches: choices by constants alone")
+    rows = [(b["kind"], b["node"], b["condition"], b["value"], b["runs"]) for b in branches]
+    console().print(table(("", "node", "condition", "always", ""), rows, whole=("", "always")))
 
 
 def _where(value: dict[str, Any]) -> tuple[str, str]:

@@ -59,6 +59,8 @@ def check(
         rows = _rows(made, _open(path, made.mode, form), tolerance, seed, quiet=json)
     right = all(r["verdict"] == "ok" for r in rows)
     answer = {"function": name_of(made), "file": onnx, "form": form.value, "mode": made.mode, "rows": rows, "ok": right}
+    if isinstance(made, LoadedModel):
+        answer["frozen_branches"] = [branch.as_dict() for branch in made.model.frozen_branches]
     if json:
         print_json(answer)
     else:
@@ -104,6 +106,8 @@ def _show(made: Subject, answer: dict[str, Any]) -> None:
     wrong = sum(r["verdict"] != "ok" for r in answer["rows"])
     told = f"{wrong} of {len(answer['rows'])} not ok" if wrong else "all ok"
     out.print(Text(f"{answer['function']}: {told}{drawn}", style="red" if wrong else "green"))
+    for branch in made.model.frozen_branches if isinstance(made, LoadedModel) else ():
+        out.print(Text(f"Frozen branch: {branch}", style="yellow"))
     if drawn and isinstance(made, LoadedModel) and any(r["verdict"] == "unclear" for r in answer["rows"]):
         out.print(Text("Inputs that the model is made for are told by --inputs PATH.npz, or --range NAME:LOW,HIGH."))
 

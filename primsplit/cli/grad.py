@@ -2,7 +2,7 @@
 
 import os
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -73,4 +73,5 @@ def grad(
         paths = save_derived(made, path, kind, form.value, provider.value, weights.value)
     seconds = time.perf_counter() - started
     left_out = program.float_constants if "params" in (wrt or ()) else {}
-    tell(os.path.basename(model), made, paths, form.value, seconds, left_out=left_out, json=json)
+    told_too: dict[str, Any] = {"left_out": left_out, "branches": program.frozen_branches}
+    tell(os.path.basename(model), made, paths, form.value, seconds, **told_too, json=json)

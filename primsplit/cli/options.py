@@ -20,7 +20,7 @@ from primsplit.ir import Type
 from primsplit.policies import POLICIES
 from primsplit.programs.arguments import Arguments, Call, arguments_of
 from primsplit.programs.examples import Way
-from primsplit.programs.loading import load as load_model
+from primsplit.programs.loading import load_silently
 from primsplit.programs.modes import Derived, derive, gradient_beside, read_mode
 from primsplit.programs.program import Program
 from primsplit.programs.trace_program import trace_program
@@ -275,9 +275,7 @@ class Told:
         given = dict.fromkeys(self.absent or [], False)
         lengths = read_lengths(self.length)
         constant = self.constant or ()
-        return load_model(
-            path, lengths=lengths, given=given, specs=specs, safe_where=self.safe_where, constant=constant
-        )
+        return load_silently(path, lengths, given, specs, safe_where=self.safe_where, constant=constant)
 
     def refuse(self) -> None:
         """Raise SpecError where something is told of a Python file's inputs."""

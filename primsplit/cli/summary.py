@@ -8,6 +8,7 @@ from primsplit.audit.frozen import Frozen
 from primsplit.audit.report import operators
 from primsplit.cli.output import console, print_json, size_text, table
 from primsplit.export import SplitProgram
+from primsplit.frozen_branches import FrozenBranch
 from primsplit.programs.modes import Derived
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram
@@ -25,19 +26,22 @@ def tell(
     *,
     drawn: Sequence[Frozen] = (),
     left_out: Mapping[str, str] | None = None,
+    branches: Sequence[FrozenBranch] = (),
     json: bool,
 ) -> None:
     """Print the files, their inputs and outputs, and the number of operators; as JSON where asked.
 
     `drawn` are the calls of random generators whose numbers the files hold, `left_out` the constants of a model that
-    are not among its weights, with the reason.
+    are not among its weights, with the reason, `branches` a model's choices by constants alone.
     """
     told = {"drawn": [d.as_dict() for d in drawn], "left_out": dict(left_out or {})}
-    answer = {**_answer(name, made, paths, form, seconds), **told}
+    answer = {**_answer(name, made, paths, form, seconds), **told, "frozen_branches": [b.as_dict() for b in branches]}
     if json:
         print_json(answer)
     else:
         _show(answer)
+        for branch in branches:
+            console().print(f"\nFrozen branch: {branch}.", markup=False)
 
 
 def _answer(name: str, made: Derived, paths: Sequence[str], form: str, seconds: float) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from primsplit.onnxio.constants import Constants, stopped
 from primsplit.onnxio.declared import named_size, numpy_dtype
 from primsplit.onnxio.demands import demanded, of_rank
 from primsplit.onnxio.foreign import CURE, reason_of
+from primsplit.onnxio.frozen_choices import FrozenChoices
 from primsplit.onnxio.invalid_nodes import told_node
 from primsplit.onnxio.known import settled_integers
 from primsplit.onnxio.model_tensors import tensor_in
@@ -66,6 +67,7 @@ class GraphReader:
         self.versions = versions
         self.most = most
         self.constants = Constants(constants)
+        self.choices = FrozenChoices()
         self.values: MutableMapping[str, Entry] = {}
         self.widened: Widened = {}
         self.aligned: Known = {}
@@ -128,7 +130,9 @@ class GraphReader:
             remarks = (p.value for p in node.metadata_props if p.key == "remark")
             recorded.remark = next((text for text in remarks if isinstance(text, str)), "")
             try:
+                chosen = self.choices.look(node, self.values, place)
                 made = self.node(node)
+                self.choices.learn(node, chosen)
                 if self.constants.holds(node):
                     made = stopped(made)
             except Exception as error:
@@ -323,6 +327,7 @@ class GraphReader:
         try:
             stored = {t.name: self.initializer(t) for t in graph.initializer}
             inputs = [v for v in graph.input if v.name not in stored]
+            self.choices.enter((v.name for v in inputs), stored)
             self.values.update((v.name, _as_declared(v, x)) for v, x in zip(inputs, given, strict=True))
             self.record(graph, tracing.current())
             return self.results(graph.output)

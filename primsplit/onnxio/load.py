@@ -15,6 +15,7 @@ from primsplit.definitions.quantized.chains import with_straight_through
 from primsplit.definitions.repeated_places import with_last_writers
 from primsplit.definitions.untaken import with_quiet_sides
 from primsplit.errors import UnsupportedFunction
+from primsplit.frozen_branches import FrozenBranch
 from primsplit.infer import reserve
 from primsplit.ir import Block, Const
 from primsplit.names import StatePair, kept_apart
@@ -25,6 +26,7 @@ from primsplit.onnxio.limits import STEPS, most_nodes, node_count
 from primsplit.onnxio.local_functions import inlined
 from primsplit.onnxio.modelfile import CONTRIB, ModelFile, graphs, read_file
 from primsplit.onnxio.running_order import in_running_order
+from primsplit.onnxio.save import PRODUCER
 from primsplit.onnxio.sequences.ends import Ends, Said
 from primsplit.onnxio.states import read_states
 from primsplit.onnxio.versions import converted, domain_of, lowered, nodes_of, version_of
@@ -39,7 +41,8 @@ class Model:
 
     `arguments` and `results` are what each input and output of the file is in a call: 0.0 for an array, a list of those
     for a sequence, None for an optional value that is not given. Those of `states` are neither. `constants` tells of
-    each of the `params` that is no weight why it is none.
+    each of the `params` that is no weight why it is none. `frozen` are the choices by constants alone, none of a file
+    of primsplit's own.
     """
 
     block: Block
@@ -50,6 +53,7 @@ class Model:
     results: tuple[Any, ...]
     states: tuple[StatePair, ...] = ()
     constants: Mapping[str, str] = field(default_factory=dict)
+    frozen: tuple[FrozenBranch, ...] = ()
 
 
 def load_model(
@@ -86,6 +90,7 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
         params = {n: reader.initializer(t, found.role(t)) for n, t in tensors.items()}
         inputs = [v for v in graph.input if v.name not in params]
         ends.said.check(inputs, reader.path)
+        reader.choices.enter((), file.fixed)
         arguments = tuple(ends.input(v, recorded) for v in inputs)
         reader.record(graph, recorded)
         recorded.place = None
@@ -110,7 +115,8 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
     returned = tuple(r for v, r in zip(graph.output, results, strict=True) if v.name not in handed_on)
     renamed = dict(zip(ends.outputs, outputs, strict=True))
     states = tuple(replace(pair, output=renamed.get(pair.output or "", pair.output)) for pair in states)
-    return Model(block, tuple(names), outputs, params, given, returned, states, found.constants)
+    frozen = () if file.producer == PRODUCER else reader.choices.found
+    return Model(block, tuple(names), outputs, params, given, returned, states, found.constants, frozen)
 
 
 def _in_own_domains(proto: onnx.ModelProto) -> onnx.ModelProto:

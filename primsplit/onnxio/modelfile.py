@@ -33,11 +33,16 @@ CONTRIB = "com.microsoft"
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A file's model. In `proto` long initializers are inputs; `tensors` are all initializers by name, in order."""
+    """A file's model. In `proto` long initializers are inputs; `tensors` are all initializers by name, in order.
+
+    `fixed` are the names of those that are no inputs of the file, `producer` is the program that wrote it.
+    """
 
     path: str
     proto: onnx.ModelProto
     tensors: Mapping[str, onnx.TensorProto]
+    fixed: frozenset[str]
+    producer: str
 
 
 def read_file(path: str) -> ModelFile:
@@ -50,7 +55,8 @@ def read_file(path: str) -> ModelFile:
     except UnicodeDecodeError as error:
         raise invalid(path, error) from None
     tensors = {t.name: t for t in proto.graph.initializer}
-    return ModelFile(path, _short(proto), tensors)
+    fixed = frozenset(tensors).difference(v.name for v in proto.graph.input)
+    return ModelFile(path, _short(proto), tensors, fixed, proto.producer_name)
 
 
 def _import_contrib(proto: onnx.ModelProto) -> None:

@@ -1,13 +1,14 @@
 """`load`: an ONNX model as a Program, which is called, split and traced like any other."""
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from primsplit import trees
+from primsplit import tracing, trees
 from primsplit.doors import read_model
 from primsplit.errors import ParseError
+from primsplit.frozen_branches import report_frozen
 from primsplit.own_errors import own_errors
 from primsplit.programs.carried import Carried
 from primsplit.programs.program import ARRAY, Program
@@ -39,15 +40,18 @@ def load(
     derivative is 0, whatever it would be, and it is not refused where they have none.
     A sequence in the result whose length only the run knows is one array of its elements; where these may differ in
     shape, a dict of `elements`, one after the other in a row, and of their `shapes`.
+    Warns, a FrozenBranchWarning, of an If or Loop whose condition is computed from constants alone: an exporter that
+    runs a Python `if` once keeps the side that it took.
     The states that a file of primsplit's tells of are no arguments: the program keeps them, from their first values on.
     Raises FileError, ParseError, SpecError for lengths or specs that do not fit, or UnsupportedFunction for an operator
     that is not of the standard, and for an input that is a sequence without a length.
     """
-    with own_errors(f"cannot read {os.fspath(path)}", ParseError):
-        return _loaded(path, lengths, given, specs, safe_where=safe_where, constant=constant)
+    program = load_silently(path, lengths, given, specs, safe_where=safe_where, constant=constant)
+    report_frozen(os.path.basename(os.fspath(path)), program.frozen_branches, tracing.user_place())
+    return program
 
 
-def _loaded(
+def load_silently(
     path: str | os.PathLike[str],
     lengths: Mapping[str, int] | None,
     given: Mapping[str, bool] | None,
@@ -56,9 +60,20 @@ def _loaded(
     safe_where: bool,
     constant: Collection[str],
 ) -> Program:
-    model = read_model(
-        os.fspath(path), lengths or {}, given or {}, specs or {}, safe_where=safe_where, constant=constant
-    )
+    """As `load`, without its warning: the program has what that tells."""
+    with own_errors(f"cannot read {os.fspath(path)}", ParseError):
+        model = read_model(
+            os.fspath(path), lengths or {}, given or {}, specs or {}, safe_where=safe_where, constant=constant
+        )
+        return _program(
+            model,
+            lambda ranks: load_silently(
+                path, lengths, given, {**(specs or {}), **ranks}, safe_where=safe_where, constant=constant
+            ),
+        )
+
+
+def _program(model: Any, narrowed: Callable[[Mapping[str, int]], Program]) -> Program:
     results = model.results[0] if len(model.results) == 1 else model.results
     leaves, arguments = trees.flatten((model.arguments, {}))
     # States come behind what a call gives, also where the file has them before cotangents.
@@ -72,13 +87,7 @@ def _loaded(
         static=[ARRAY] * len(leaves),
         initializers=model.params,
         constants=model.constants,
-        narrowed=lambda ranks: load(
-            path,
-            lengths=lengths,
-            given=given,
-            specs={**(specs or {}), **ranks},
-            safe_where=safe_where,
-            constant=constant,
-        ),
+        narrowed=narrowed,
         states=Carried.of(model.states),
+        frozen=model.frozen,
     )

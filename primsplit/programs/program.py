@@ -17,6 +17,7 @@ from primsplit.caching.fingerprint import Same
 from primsplit.doors import make_proto, make_session, save_models
 from primsplit.errors import SpecError
 from primsplit.frames import store
+from primsplit.frozen_branches import FrozenBranch
 from primsplit.ir import Block, Const, Type
 from primsplit.lifting import as_array
 from primsplit.names import NamedBlock
@@ -45,7 +46,7 @@ class Program:
     `constants` tells of those that are no weights why; `defaults` are the numbers that a file keeps for inputs;
     `narrowed` makes the program of a model whose inputs have the ranks that it is given by name. `states` are inputs
     and results that calls hand on, and no part of the arguments and the result: `given` and `returned` are the
-    positions of the others.
+    positions of the others. `frozen` are the choices of a loaded model whose conditions are constants.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Program:
         defaults: Mapping[str, Const] | None = None,
         narrowed: Callable[[Mapping[str, int]], "Program"] | None = None,
         states: Sequence[Carried] = (),
+        frozen: Sequence[FrozenBranch] = (),
     ) -> None:
         self.block = block
         self.inputs = tuple(inputs)
@@ -75,6 +77,7 @@ class Program:
         self.constants = dict(constants or {})
         self.defaults = dict(defaults or {})
         self.states = tuple(states)
+        self.frozen_branches = tuple(frozen)
         taken, made = {c.input for c in self.states}, {c.output for c in self.states}
         self.given = [i for i, n in enumerate(self.inputs) if n not in taken]
         self.returned = [i for i, n in enumerate(self.outputs) if n not in made]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import helper, numpy_helper
 
@@ -95,3 +96,44 @@ def test_what_is_no_model_is_told_in_a_few_lines(primsplit: Callable[..., Any], 
     assert "no valid model" in done.error
     assert len(done.error.splitlines()) < 10
     assert "No such file" in primsplit(command, tmp_path / "none.onnx").error
+
+
+@pytest.fixture
+def frozen(tmp_path: Path) -> Path:
+    """exp(x), since the condition of the If is a constant."""
+    text = """<ir_version: 8, opset_import: ["" : 18]>
+    g (float[N] x) => (float[N] y) <bool flag = {0}> {
+      y = If (flag) <then_branch = a () => (float[N] p) { p = Sin (x) },
+                     else_branch = b () => (float[N] q) { q = Exp (x) }>
+    }"""
+    model = onnx.parser.parse_model(text)
+    model.graph.node[0].name = "choose"
+    onnx.save(model, str(tmp_path / "frozen.onnx"))
+    return tmp_path / "frozen.onnx"
+
+
+@pytest.mark.parametrize("command", ["check", "audit", "grad"])
+def test_a_branch_that_always_runs_is_told(primsplit: Callable[..., Any], frozen: Path, command: str) -> None:
+    written = ["--onnx", frozen.parent / "out.onnx"] if command == "grad" else []
+    done = primsplit(command, frozen, *written, "--json")
+    assert done.json["frozen_branches"] == [
+        {
+            "kind": "If",
+            "node": "choose",
+            "condition": "flag",
+            "value": False,
+            "runs": "only its else_branch ever runs",
+            "place": "frozen.onnx:1 in choose",
+        }
+    ]
+    shown = primsplit(command, frozen, *written).out
+    assert "choose" in shown
+    assert "else_branch" in shown
+
+
+@pytest.mark.parametrize("command", ["check", "audit"])
+def test_nothing_is_told_of_branches_where_none_is_frozen(
+    primsplit: Callable[..., Any], network: Path, command: str
+) -> None:
+    assert primsplit(command, network, "--json").json["frozen_branches"] == []
+    assert "branch" not in primsplit(command, network).out
