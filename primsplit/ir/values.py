@@ -131,6 +131,11 @@ class Const:
         return (self.type.key, held, self.hint if self.is_weight else "")
 
     @property
+    def is_pattern(self) -> bool:
+        """True for an array in memory of 0, 1 and -1 alone: a mask, an identity matrix, signs."""
+        return isinstance(self.data, Loaded) and bool(np.isin(self.numpy(), (-1, 0, 1)).all())
+
+    @property
     def number(self) -> np.generic | None:
         """The number that all elements are, bit by bit; None where they differ, where there are none, and of a weight.
 

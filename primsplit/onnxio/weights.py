@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 import onnx
 
-from primsplit.ir import Const, Loaded, Role
+from primsplit.ir import Const, Role
 from primsplit.onnxio.versions import domain_of, nodes_of
 from primsplit.programs.weights import FOLDED
 
@@ -110,7 +109,7 @@ class FileConstants:
         An array that a traced function reads is one, too, and a long one of a model without a name for it.
         """
         is_array = const.number is None and not const.hint and (const.place is not None or not const.is_short)
-        is_array = is_array and not _is_pattern(const)
+        is_array = is_array and not const.is_pattern
         if const.role == "statistic":
             self.statistics.append(name)
         elif not const.is_weight and not is_array:
@@ -119,11 +118,6 @@ class FileConstants:
     def told(self) -> dict[str, str]:
         """What the file says of them."""
         return {CONSTANTS: json.dumps({"numbers": self.numbers, "statistics": self.statistics})}
-
-
-def _is_pattern(const: Const) -> bool:
-    """True for an array in memory of 0, 1 and -1 alone: a mask, an identity matrix, signs."""
-    return isinstance(const.data, Loaded) and bool(np.isin(const.numpy(), (-1, 0, 1)).all())
 
 
 def _told(text: str) -> FileConstants:

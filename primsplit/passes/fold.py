@@ -105,15 +105,19 @@ def folded(op: Op) -> Const | None:
 
 
 def _is_data(const: Const) -> bool:
-    """True for a weight, and for an array of floats, or of many bytes, that are not all one number.
+    """True for a weight, and for an array of floats, or of many bytes, that are not all one number, 0, 1 or -1.
 
     What is derived of such an array stays computed from it: a file holds the array once, and who loads the file and
     differentiates with respect to it reaches all that depends on it. onnxruntime folds it when it loads the file.
+
+    A short mask is none. Conditions of Ifs are computed from masks, and onnxruntime may end the process when it folds
+    an If of a constant condition.
     """
     dtype = const.type.dtype
     is_of_bytes = dtype.itemsize == 1 and dtype.kind in "iu" and not const.is_short
     is_array = math.prod(const.data.shape) > 1 and (is_of_bytes or dtype.kind not in "biuOUST")
-    return const.is_weight or (is_array and const.number is None)
+    is_mask = const.is_short and const.is_pattern
+    return const.is_weight or (is_array and const.number is None and not is_mask)
 
 
 def _is_worth(type: Type, constants: list[Const]) -> bool:
