@@ -51,7 +51,7 @@ def report_frozen(path: str, found: Sequence[FrozenBranch], place: Place | None)
         return
     listed = "; ".join(map(str, found[:SHOWN])) + (f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else "")
     told = (
-        f"{path}: {listed}, since constants alone decide. An exporter that runs a Python `if` once keeps the side that "
-        "its example took. Where the choice depends on data, export the model anew with torch.cond or a scripted if."
+        f"{path}: {listed}, since numbers in the file alone decide. An exporter that runs a Python `if` once keeps the "
+        "side that its example took. Where the choice depends on data, export it as one, by torch.cond or a script."
     )
     warn_at(place, told, FrozenBranchWarning)

@@ -12,7 +12,7 @@ from primsplit import tracing
 from primsplit.doors import make_session
 from primsplit.errors import Place, PrimsplitError
 from primsplit.frozen_branches import FrozenBranch
-from primsplit.ir import Block, Const, Value, Var, free, live_backwards, reads
+from primsplit.ir import Block, Const, Value, Var, free, live_backwards, walk
 from primsplit.names import NamedBlock
 from primsplit.onnxio.known import known_number
 from primsplit.onnxio.versions import domain_of
@@ -107,7 +107,7 @@ def _computed(condition: Value) -> int | None:
     """The one number of a value of constants alone, also of weights, by onnxruntime. None where that is much work."""
     ops = live_backwards(tracing.ops_backwards(), [condition])
     block = Block("condition", (), tuple(ops), (condition,))
-    values = {v for op in ops for v in (*reads(op), *op.outputs)}
+    values = [v for op in walk(block) for v in (*op.inputs, *op.outputs) if v is not None]
     sizes = [v.type.literal_nbytes() for v in values]
     if free(block) or any(size is None or size > LARGEST for size in sizes):
         return None

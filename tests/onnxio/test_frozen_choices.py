@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.numpy_helper
 import onnx.parser
 import pytest
 
@@ -72,6 +73,7 @@ OTHERS = {
     "a size": ("float[3] x", "int64[1] n = {3}", "s = Shape (x) c = Equal (s, n)"),
     "a number of elements": ("float[3] x", "int64 n = {3}", "s = Size (x) c = Equal (s, n)"),
     "a rank": ("float[3] x", "int64[1] n = {1}", "s = Shape (x) r = Shape (s) c = Equal (r, n)"),
+    "a size of a constant": ("float[N] x", "float[2] w = {1, 2}, int64[1] n = {2}", "s = Shape (w) c = Equal (s, n)"),
     "a draw": ("float[N] x", "float z = {0}", "r = RandomNormal <shape = [1], seed = 1.0> () c = Less (r, z)"),
 }
 
@@ -104,14 +106,16 @@ def test_a_choice_in_another_one_or_in_a_loop_is_told_once(tmp_path: Path) -> No
     assert found_in(written(tmp_path, loop, stored=stored)) == [("If", "flag", False)]
 
 
-def test_a_choice_in_a_loop_by_its_number_is_not_told_where_another_graph_calls_a_constant_so(tmp_path: Path) -> None:
+def test_a_choice_by_the_number_of_a_step_is_not_told_where_another_graph_calls_a_constant_so(tmp_path: Path) -> None:
     body = (
-        "i = Identity (flag) "
-        "y = Loop (trips, on, x) <body = l (int64 n, bool a, float[N] h) => (bool b, float[N] g) "
+        "t = ReduceSum <keepdims=0> (x) v = Less (t, z) "
+        "w = If (v) <then_branch = a () => (float[N] p) { n = Identity (trips) m = CastLike (n, x) p = Add (x, m) }, "
+        "else_branch = b () => (float[N] q) { q = Exp (x) }>"
+        "y = Loop (trips, on, w) <body = l (int64 n, bool a, float[N] h) => (bool b, float[N] g) "
         "{ b = Identity (a) e = Equal (n, trips) g = If (e) <then_branch = c () => (float[N] r) { r = Neg (h) }, "
         "else_branch = d () => (float[N] s) { s = Abs (h) }> }>"
     )
-    stored = "bool flag = {0}, bool on = {1}, int64 trips = {3}"
+    stored = "bool on = {1}, int64 trips = {3}, float z = {0}"
     assert found_in(written(tmp_path, body, stored=stored)) == []
 
 
@@ -130,6 +134,15 @@ def test_a_loop_that_never_starts_is_told_and_one_that_counts_is_not(
 def test_a_where_by_one_constant_is_told(tmp_path: Path) -> None:
     path = written(tmp_path, "s = Sin (x) y = Where (flag, s, x)", stored="bool flag = {1}")
     assert found_in(path) == [("Where", "flag", True)]
+
+
+@pytest.mark.parametrize("opset", [7, 11, 22])
+def test_a_choice_in_a_model_of_another_opset_is_told(opset: int, tmp_path: Path) -> None:
+    path = written(tmp_path, f"c = Greater (a, b) y = If (c) {SIDES}", stored="float[1] a = {0}, float[1] b = {1}")
+    model = onnx.load(path)
+    model.opset_import[0].version = opset
+    onnx.save(model, path)
+    assert found_in(path) == [("If", "c", False)]
 
 
 def test_a_choice_in_a_function_is_told_where_constants_are_handed_in(tmp_path: Path) -> None:
@@ -158,3 +171,13 @@ def test_a_warning_names_the_first_three_choices_and_the_number_of_others(tmp_pa
     path = written(tmp_path, f"h0 = Sin (x) {nodes} y = Identity (h5)", stored="bool flag = {1}")
     with pytest.warns(FrozenBranchWarning, match=r"Where h1 .*Where h2 .*Where h3 .*and 2 more"):
         ps.load(path)
+
+
+def test_a_condition_by_an_array_that_is_long_is_not_computed(tmp_path: Path) -> None:
+    """Weights may be gigabytes, and are read when they are asked for."""
+    nodes = "s = ReduceSum <keepdims = 0> (w) c = Less (s, z)"
+    path = written(tmp_path, f"{nodes} y = If (c) {SIDES}", stored="float z = {1}")
+    model = onnx.load(path)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros(40_000, np.float32), "w"))
+    onnx.save(model, path)
+    assert found_in(path) == []
