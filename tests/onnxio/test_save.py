@@ -264,7 +264,7 @@ def test_weights_are_copied_to_the_new_file_a_piece_at_a_time(tmp_path: Path) ->
     (tmp_path / "out").mkdir()
     out = tmp_path / "out" / "gradient.onnx"
     assert memory(path, str(out), str(10**6))["save"] < 60
-    assert os.path.getsize(f"{out}.data") >= 8 * 2_500**2 * 4
+    assert os.path.getsize(f"{out}.data") >= 7 * 2_500**2 * 4  # W3 is an input
     onnx.checker.check_model(str(out))
 
 
@@ -272,7 +272,7 @@ def test_so_are_those_that_one_protobuf_holds(tmp_path: Path) -> None:
     path = layers(tmp_path, width=2_500)
     out = tmp_path / "gradient.onnx"
     assert memory(path, str(out), str(10**9))["save"] < 60
-    assert os.path.getsize(out) >= 8 * 2_500**2 * 4
+    assert os.path.getsize(out) >= 7 * 2_500**2 * 4  # W3 is an input
     onnx.checker.check_model(str(out))
 
 
@@ -345,7 +345,7 @@ def test_a_line_that_is_no_text_is_told_as_far_as_it_is_one(tmp_path: Path) -> N
     path = str(tmp_path / "f.onnx")
     ps.trace(space["f"], ps.spec("float32", ["N"])).save(path)
     told = {p.key: p.value for p in onnx.load(path).graph.node[0].metadata_props}
-    assert told["place"] == "caf?.py:3 in f"
+    assert told["place"] == r"caf\udce9.py:3 in f"
 
 
 def test_a_copy_in_a_branch_is_no_node() -> None:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Value, Var
+from primsplit.ir import Block, Const, Op, Value, Var, has_blocks
 from primsplit.passes.rewriting import Rewriter
 
 NEUTRAL = {"Add": 0.0, "Sub": 0.0, "Mul": 1.0, "Div": 1.0}
@@ -31,19 +31,34 @@ class _Keeping(Rewriter):
 
     kinds = frozenset(NEUTRAL)
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: set[Var] = set()
+        """What is computed of constants alone, such as a part of a weight: onnxruntime folds it when it loads a file."""
+
     def visit(self, op: Op) -> Op | None:
         """An op with such a constant by the operators that onnxruntime does not look at."""
+        if all(isinstance(v, Const) or v in self.known for v in op.inputs) and not has_blocks(op):
+            self.known.update(op.outputs)
         if op.kind in NEUTRAL and any(map(_is_empty, (*op.inputs, *op.outputs))):
             return op.beside("Max", op.inputs, op.outputs)
         if op.kind not in NEUTRAL or op.outputs[0].type.dtype != np.float64:
             return super().visit(op)
-        places = [i for i, v in enumerate(op.inputs) if _looks_neutral(v, NEUTRAL[op.kind])]
+        places = [
+            i for i, v in enumerate(op.inputs) if _looks_neutral(v, NEUTRAL[op.kind]) or self._may_look_neutral(op, v)
+        ]
         places = [i for i in places if i == 1 or op.kind != "Sub"]
         if not places:
             return super().visit(op)
         *before, last = _kept(op, places[0])
         self.kept.extend(before)
         return last
+
+    def _may_look_neutral(self, op: Op, value: Value | None) -> bool:
+        """True for one number that onnxruntime folds, unless it folds the whole op."""
+        if not isinstance(value, Var) or value not in self.known or self.known.issuperset(op.outputs):
+            return False
+        return value.type.shape is not None and all(d == 1 for d in value.type.shape)
 
 
 def _is_empty(value: Value | None) -> bool:
@@ -61,7 +76,7 @@ def _looks_neutral(value: Value | None, neutral: float) -> bool:
 
 def _kept(op: Op, place: int) -> Sequence[Op]:
     constant = op.inputs[place]
-    assert isinstance(constant, Const)
+    assert constant is not None
     is_numerator = op.kind == "Div" and place == 0
     factor = {"Add": 1.0, "Sub": -1.0, "Mul": 0.5, "Div": -1.0 if is_numerator else 2.0}[op.kind]
     before, replaced = _times(op, constant, factor)
@@ -76,9 +91,11 @@ def _kept(op: Op, place: int) -> Sequence[Op]:
     return [*before, op.beside(op.kind, inputs, (other,)), op.beside("Mul", (other, two), (result,))]
 
 
-def _times(op: Op, constant: Const, factor: float) -> tuple[list[Op], Value]:
+def _times(op: Op, constant: Value, factor: float) -> tuple[list[Op], Value]:
     """The constant times a number, and the ops that compute it of a weight, which stays in the file."""
-    if not constant.is_weight or factor == 1.0:
-        return [], Const(np.asarray(constant.numpy() * factor)) if factor != 1.0 else constant
+    if factor == 1.0:
+        return [], constant
+    if isinstance(constant, Const) and not constant.is_weight:
+        return [], Const(np.asarray(constant.numpy() * factor))
     made = Var(constant.type)
     return [op.beside("Mul", (constant, Const(np.asarray(factor))), (made,))], made
