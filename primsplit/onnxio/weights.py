@@ -34,6 +34,11 @@ SETTINGS: Mapping[str, Sequence[int]] = {
     "Pad": (1, 2, 3), "Range": (0, 1, 2), "Resize": (1, 2, 3), "Upsample": (1,),
 }  # fmt: skip
 """The inputs by which an operator is told what to do: bounds, sizes, scales of an image. Types may follow from them."""
+FILLS: Mapping[str, Sequence[int]] = {
+    "CastLike": (0,), "Equal": (0, 1), "Greater": (0, 1), "GreaterOrEqual": (0, 1), "Less": (0, 1),
+    "LessOrEqual": (0, 1), "Where": (1, 2),
+}  # fmt: skip
+"""The inputs by which an operator is told a number to fill masked places with, or to compare with."""
 STATISTICS: Mapping[str, Sequence[int]] = {"BatchNormalization": (3, 4)}
 """The inputs that hold what was measured of the data, by which a model is told to normalize others."""
 NUMBERED = re.compile(
@@ -80,12 +85,15 @@ def look_at(graph: onnx.GraphProto, tensors: Iterable[onnx.TensorProto], metadat
     tensors = list(tensors)
     floats = {t.name: t for t in tensors if t.data_type in FLOATS}
     settings, statistics = _read_as(graph, SETTINGS), _read_as(graph, STATISTICS)
+    fills = _read_as(graph, FILLS)
     found = {t.name: NO_FLOATS for t in tensors if t.data_type in COUNTS}
     for name, tensor in floats.items():
         if name in numbers:
             found[name] = FOLDED
         elif name in settings:
             found[name] = f"{settings[name]} is told by it what to do"
+        elif name in fills and math.prod(tensor.dims) == 1:
+            found[name] = f"it is one number, by which {fills[name]} fills or compares"
         elif name in statistics or name in measured:
             found[name] = MEASURED
         elif math.prod(tensor.dims) == 1 and NUMBERED.fullmatch(name) and CONSTANTS not in metadata:

@@ -160,7 +160,7 @@ def test_a_file_that_is_written_of_it_refuses_it_too(name: str, tmp_path: Path) 
 def test_metadata_that_name_what_is_not_there_are_told(tmp_path: Path) -> None:
     ps.load(saved("Binarizer", tmp_path)).save(tmp_path / "written.onnx")
     model = onnx.load(tmp_path / "written.onnx")
-    (row,) = model.metadata_props
+    (row,) = (row for row in model.metadata_props if row.key == "primsplit.jumps")
     (told,) = json.loads(row.value)
     row.value = json.dumps([{**told, "numbers": ["gone"], "inputs": ["z"]}])
     onnx.save(model, tmp_path / "written.onnx")

@@ -34,19 +34,17 @@ class _Keeping(Rewriter):
     def __init__(self) -> None:
         super().__init__()
         self.known: set[Var] = set()
-        """What is computed of constants alone, such as a part of a weight: onnxruntime folds it when it loads a file."""
+        """What is computed of constants alone, such as a part of a weight. onnxruntime folds it at load."""
 
     def visit(self, op: Op) -> Op | None:
         """An op with such a constant by the operators that onnxruntime does not look at."""
-        if all(isinstance(v, Const) or v in self.known for v in op.inputs) and not has_blocks(op):
+        if op.inputs and all(isinstance(v, Const) or v in self.known for v in op.inputs) and not has_blocks(op):
             self.known.update(op.outputs)
         if op.kind in NEUTRAL and any(map(_is_empty, (*op.inputs, *op.outputs))):
             return op.beside("Max", op.inputs, op.outputs)
         if op.kind not in NEUTRAL or op.outputs[0].type.dtype != np.float64:
             return super().visit(op)
-        places = [
-            i for i, v in enumerate(op.inputs) if _looks_neutral(v, NEUTRAL[op.kind]) or self._may_look_neutral(op, v)
-        ]
+        places = [i for i, v in enumerate(op.inputs) if self._may_look_neutral(op, v)]
         places = [i for i in places if i == 1 or op.kind != "Sub"]
         if not places:
             return super().visit(op)
@@ -55,7 +53,9 @@ class _Keeping(Rewriter):
         return last
 
     def _may_look_neutral(self, op: Op, value: Value | None) -> bool:
-        """True for one number that onnxruntime folds, unless it folds the whole op."""
+        """True for a constant that looks neutral, and for one number that onnxruntime folds, but not the whole op."""
+        if _looks_neutral(value, NEUTRAL[op.kind]):
+            return True
         if not isinstance(value, Var) or value not in self.known or self.known.issuperset(op.outputs):
             return False
         return value.type.shape is not None and all(d == 1 for d in value.type.shape)
