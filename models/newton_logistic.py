@@ -83,8 +83,8 @@ def demo(product_file: str = "newton_logistic.onnx", *, tolerance: float = 1e-10
     first = value
     while np.linalg.norm(gradient) > tolerance and steps < 30:
         step, count = newton_step(partial(derivatives, weights), gradient)
-        scale = 1.0
-        while derivatives(weights + scale * step, step)[0] > value + 1e-4 * scale * (gradient @ step) and scale > 1e-6:
+        scale, rounding = 1.0, 1e-15 * abs(value)  # near the least value a decrease is lost in rounding
+        while derivatives(weights + scale * step, step)[0] > value + 1e-4 * scale * (gradient @ step) + rounding:
             scale *= 0.5
         weights, steps, products = weights + scale * step, steps + 1, products + count
         value, gradient, _ = derivatives(weights, np.zeros_like(weights))

@@ -85,6 +85,7 @@ LAYERS: list[list[str]] = [
     ["analysis.activity", "analysis.smoothness", "passes", "rules", "definitions", "control"],
     ["nests", "numpy.slices", "numpy.folding", "numpy.ufunc_methods"],
     ["substitutes"],
+    ["copies"],
     ["joins"],
     ["rule_run"],
     ["primal_list", "policies", "even_slopes", "zero_slopes"],

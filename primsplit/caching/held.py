@@ -43,6 +43,18 @@ def attributes(value: Any) -> dict[str, Any] | None:
     return {**members(value), **(held or {})}
 
 
+def attribute_of(value: Any, name: str) -> Any:
+    """An attribute of any object, None where it has none; a `__getattr__` of the user's is not run."""
+    return None if hasattr(type(value), "__getattr__") else getattr(value, name, None)
+
+
+def function_in(member: Any) -> Any:
+    """The function of a property, a method, a static or a class method; any other object itself."""
+    if isinstance(member, property):
+        return member.fget
+    return member.__func__ if isinstance(member, staticmethod | classmethod | types.MethodType) else member
+
+
 def members(value: Any) -> dict[str, Any]:
     """The attributes that an object holds in its slots."""
     slots = [n for kind in type(value).__mro__ for n in _slots(kind)]

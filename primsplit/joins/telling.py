@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from primsplit.caching.fingerprint import objects_read
+from primsplit.caching.held import function_in
 from primsplit.tracing import is_library
 
 
@@ -56,7 +57,7 @@ def _users_functions(run: Callable[..., Any]) -> list[types.FunctionType]:
 def _functions_of(value: Any) -> Iterator[types.FunctionType]:
     members = vars(value).values() if isinstance(value, type) else (value,)
     for member in members:
-        inner = getattr(member, "fget", None) or getattr(member, "__func__", member)
+        inner = function_in(member)
         if isinstance(inner, types.FunctionType):
             yield inner
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.caching.fingerprint import objects_read
+from primsplit.caching.held import attribute_of, function_in
 from primsplit.errors import FrozenNumberWarning, Place, warn_at
 from primsplit.programs.calls_by_name import Chain, codes, meanings
 
@@ -81,7 +82,7 @@ def _users_functions(read: Sequence[Any]) -> list[FunctionType]:
     found: dict[int, FunctionType] = {}
     for value in read:
         for member in vars(value).values() if isinstance(value, type) else (value,):
-            inner = getattr(member, "fget", None) or getattr(member, "__func__", member)
+            inner = function_in(member)
             if isinstance(inner, FunctionType) and tracing.is_users_own(inner.__code__.co_filename):
                 found[id(inner)] = inner
     return [*found.values()]
@@ -90,7 +91,7 @@ def _users_functions(read: Sequence[Any]) -> list[FunctionType]:
 def _sites(function: FunctionType) -> Iterator[Site]:
     for code in codes(function):
         known = [(chain, value) for chain, value in meanings(function, code, _reach) if value is not None]
-        seeded = [_owner(v) for c, v in known if getattr(v, "__name__", "") in SEEDING and c.given != ()]
+        seeded = [_owner(v) for c, v in known if attribute_of(v, "__name__") in SEEDING and c.given != ()]
         for chain, value in known:
             generator = _owner(value)
             if any(generator is s for s in seeded if s is not None):
@@ -106,9 +107,9 @@ def _sites(function: FunctionType) -> Iterator[Site]:
 
 def _owner(value: Any) -> Any:
     """The generator that a method is of."""
-    if getattr(value, "__module__", None) == "numpy.random" and getattr(value, "__name__", "") == "seed":
+    if attribute_of(value, "__module__") == "numpy.random" and attribute_of(value, "__name__") == "seed":
         value = np.random.random
-    owner = getattr(value, "__self__", None) if callable(value) else None
+    owner = attribute_of(value, "__self__") if callable(value) else None
     return owner if _is_generator(owner) else None
 
 
@@ -126,15 +127,15 @@ def _is_clock(chain: Chain, value: Any) -> bool:
         return chain.given == () or value is time.strftime
     if value is np.datetime64:
         return chain.given in {("now",), ("today",)}
-    kind = getattr(value, "__self__", None)
+    kind = attribute_of(value, "__self__")
     return isinstance(kind, type) and issubclass(kind, datetime.date) and value.__name__ in OF_DATES
 
 
 def _is_fresh(chain: Chain, value: Any) -> bool:
     """True for a call that draws from the system, or makes a generator without a seed."""
-    if isinstance(getattr(value, "__self__", None), random.SystemRandom) or value is os.urandom:
+    if isinstance(attribute_of(value, "__self__"), random.SystemRandom) or value is os.urandom:
         return True
-    where, name = getattr(value, "__module__", None), getattr(value, "__name__", "")
+    where, name = attribute_of(value, "__module__"), attribute_of(value, "__name__")
     if where == "secrets" or (where == "uuid" and name in {"uuid1", "uuid4"}):
         return isinstance(value, FunctionType)
     is_kind = name in UNSEEDED and str(where).partition(".")[0] in {"numpy", "random"}
@@ -151,13 +152,13 @@ def _reach(value: Any, name: str) -> Any:
         return getattr(value, name, None) if value.__module__ == "datetime" else vars(value).get(name)
     if name == "rvs" and type(value).__module__.startswith("scipy.stats"):
         return np.random.random  # what draws where no generator is given
-    return getattr(value, "__dict__", {}).get(name)
+    return (attribute_of(value, "__dict__") or {}).get(name)
 
 
 def _state(generator: Any) -> Any:
     if isinstance(generator, random.Random):
         return generator.getstate()
-    asked = getattr(generator, "get_state", None)
+    asked = attribute_of(generator, "get_state")
     return _hashable(generator.bit_generator.state if asked is None else asked(legacy=False))
 
 
