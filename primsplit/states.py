@@ -66,8 +66,10 @@ class State(NDArrayOperatorsMixin, Held):
     @property
     def arrays(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """The two arrays. Raises RunError where there is no memory for them."""
-        made = vars(self).get("_arrays")
-        return vars(self).setdefault("_arrays", self._made()) if made is None else made
+        made: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = vars(self).get("_arrays")
+        if made is None:
+            made = vars(self).setdefault("_arrays", self._made())
+        return made
 
     @arrays.setter
     def arrays(self, arrays: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> None:

@@ -26,7 +26,7 @@ def network(tmp_path: Path) -> Path:
         "network",
         [helper.make_tensor_value_info("x", 1, ["N", 3])],
         [helper.make_tensor_value_info("y", 1, ["N", 2])],
-        [numpy_helper.from_array(W, "W"), numpy_helper.from_array(np.float32(0.5), "b")],
+        [numpy_helper.from_array(W, "W"), numpy_helper.from_array(np.array(0.5, np.float32), "b")],
     )
     path = tmp_path / "network.onnx"
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))

@@ -57,7 +57,7 @@ def shapes() -> onnx.ModelProto:
         helper.make_node("Reshape", ["x", "t"], ["r"]),
         helper.make_node("Slice", ["r", "first", "rest"], ["c"]),
         helper.make_node("Transpose", ["c"], ["p"], perm=[1, 0]),
-        helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(np.float32(2))),
+        helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(np.array(2, np.float32))),
         helper.make_node("Pow", ["p", "k"], ["y"]),
     ]
     constants = {"first": np.array([0]), "rest": np.array([-1])}

@@ -74,11 +74,11 @@ def solve_ivp(
         _positive("max_step", options.get("max_step", np.inf)),
         _first_step(options.get("first_step"), span),
     )
-    given = tuple(args) if isinstance(args, list) else args or ()
-    watching = None if events is None or events == [] else watch(events, lambda event: with_args(event, given))
+    rest = tuple(args) if isinstance(args, list) else args or ()
+    watching = None if events is None or events == [] else watch(events, lambda event: with_args(event, rest))
     taken: Method = Rodas() if METHODS[method] == "Rodas" else _tableau(METHODS[method])
     is_scipys = METHODS[method] == method
-    steps = integrate(_slopes(with_args(fun, given)), span, y0, taken, control, is_scipys=is_scipys, watching=watching)
+    steps = integrate(_slopes(with_args(fun, rest)), span, y0, taken, control, is_scipys=is_scipys, watching=watching)
     sol = (lambda t: _between(steps, span, y0, t)) if dense_output else None
     return _solution(steps, span, y0, watching, t_eval, sol)
 
