@@ -171,7 +171,7 @@ def _from_traced_starts(ufunc: np.ufunc, x: Array, starts: Array, place: int, dt
         op.Or(op.Less(first, 0), op.GreaterOrEqual(first, end)),
         IndexError(f"an index is out of bounds in np.{ufunc.__name__}.reduceat of an axis of {size}"),
     )
-    following = op.Concat(slab(first, 0, 1, END), op.Unsqueeze(end, [0]), axis=0, types=[first.type])
+    following = slab(op.Concat(first, op.Unsqueeze(end, [0]), axis=0), 0, 1, END)
     last: Any = np.where(following > first, following, first + 1)
     places: Any = count_up(size)
     belongs = (places >= first[:, None]) & (places < last[:, None])

@@ -139,5 +139,8 @@ def test_a_choice_and_its_sides_may_be_inside_of_branches_and_loops(place: str, 
         value, gradient = ps.split(program, wrt="x", seed="ones").joint()(X)
         np.testing.assert_array_equal(value, [np.sqrt(x) if x > 0 else x for x in X])
         gradients[safe_where] = gradient
-    np.testing.assert_allclose(gradients[True], [0.5 / x**0.5 if x > 0 else 1.0 for x in X], rtol=1e-12)
-    assert np.isnan(gradients[False]).any()
+    wanted = np.array([0.5 / x**0.5 if x > 0 else 1.0 for x in X])
+    np.testing.assert_allclose(gradients[True], wanted, rtol=1e-12)
+    is_lost = np.isnan(gradients[False])
+    assert is_lost.any() or place == "in the body of a scan"  # a body that shows its mask loses nothing
+    np.testing.assert_allclose(gradients[False][~is_lost], wanted[~is_lost], rtol=1e-12)
