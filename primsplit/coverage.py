@@ -107,7 +107,7 @@ def name_of(key: Any) -> str:
     return f"{written}.{getattr(key, '__name__', key)}"
 
 
-INSIDE = {"_zeta": "zeta", "_riemann_zeta": "zeta"}
+INSIDE = {"_lgamma": "gammaln", "_zeta": "zeta", "_riemann_zeta": "zeta"}
 """SciPy's ufuncs that no one names, by the functions that call them."""
 
 
