@@ -58,7 +58,8 @@ class _Keeping(Rewriter):
             return True
         if not isinstance(value, Var) or value not in self.known or self.known.issuperset(op.outputs):
             return False
-        return value.type.shape is not None and all(d == 1 for d in value.type.shape)
+        # A symbolic size of what is known may be 1.
+        return all(not isinstance(d, int) or d == 1 for d in value.type.shape or ())
 
 
 def _is_empty(value: Value | None) -> bool:
