@@ -1,19 +1,20 @@
 """Whether a pullback is linear in its cotangents, read from its ops.
 
-Every value is one of three: it is zero, it is linear in the cotangents (and zero where they are), or it does not
-depend on them. An op that makes anything else of a linear value is named.
+Every value is one of four: it is zero or NaN, it is linear in the cotangents (and zero where they are), it does not
+depend on them, or it tests whether something linear is 0. A test may only choose between what is zero or linear. An op
+that makes anything else of a linear value is named.
 """
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from primsplit.analysis.carries import lead_and_carries, settled
 from primsplit.ir import Block, Const, Op, Value, Var, is_call, reads
 
-Kind = Literal["zero", "linear", "free"]
+Kind = Literal["zero", "linear", "free", "test"]
 
 LINEAR_IN_FIRST = frozenset({
     "AveragePool", "Cast", "CastLike", "CenterCropPad", "Col2Im", "Compress", "CumSum", "DFT", "DepthToSpace",
@@ -25,6 +26,8 @@ LINEAR_IN_FIRST = frozenset({
 SUMS = frozenset({"Add", "Sub", "Sum", "Concat", "Mean"})
 PRODUCTS = frozenset({"Mul", "MatMul", "Einsum", "Conv", "ConvTranspose"})
 SHAPES = frozenset({"Shape", "Size"})
+TESTS = frozenset({"And", "Cast", "Equal", "Expand", "Greater", "Not", "Or", "ReduceMax", "ReduceSum", "Reshape"})
+"""What gives a test where it reads one, and nothing linear."""
 
 
 class NotLinear(Exception):
@@ -39,15 +42,19 @@ def explain_nonlinearity(block: Block, cotangents: Sequence[Var]) -> str:
     except NotLinear as found:
         return str(found)
     for position, result in enumerate(block.results):
-        if _kind(result, kinds) == "free":
+        if _kind(result, kinds) in {"free", "test"}:
             return f"cotangent {position} does not depend on the incoming cotangents, and is no zero"
     return ""
 
 
 def _kind(value: Value | None, kinds: dict[Var, Kind]) -> Kind:
     if isinstance(value, Const):
-        return "zero" if value.is_small and not np.any(value.numpy()) else "free"
+        return "zero" if value.is_small and _is_zero_or_nan(value.numpy()) else "free"
     return "zero" if value is None else kinds.get(value, "free")
+
+
+def _is_zero_or_nan(array: np.ndarray[Any, Any]) -> bool:
+    return not np.any(array[~np.isnan(array)] if array.dtype.kind == "f" else array)
 
 
 def _walk(block: Block, kinds: dict[Var, Kind]) -> None:
@@ -59,7 +66,7 @@ def _walk(block: Block, kinds: dict[Var, Kind]) -> None:
         if is_call(op) and op.kind not in _RULES and "linear" in known:
             kinds.update(zip(op.outputs, _inside(op.attributes["body"], known, {}), strict=True))
             continue
-        inside = any(kinds.get(v) == "linear" for v in reads(op))
+        inside = any(kinds.get(v) in {"linear", "test"} for v in reads(op))
         found = _result(op, known, kinds) if inside or "zero" in known else _source(op)
         kinds.update(dict.fromkeys(op.outputs, found))
 
@@ -116,6 +123,8 @@ def _source(op: Op) -> Kind:
 def _result(op: Op, known: list[Kind], kinds: dict[Var, Kind]) -> Kind:
     if op.kind in SHAPES:
         return "free"
+    if "test" in known or (op.kind == "Equal" and sorted(known) == ["linear", "zero"]):
+        return _tested(op, known)
     rule = _RULES.get(op.kind)
     if "linear" not in known:
         if rule is None or any(op.blocks()):
@@ -127,6 +136,15 @@ def _result(op: Op, known: list[Kind], kinds: dict[Var, Kind]) -> Kind:
     if found is None:
         raise NotLinear(f"{op.kind} is not linear in the cotangent, or not known to be: inputs are {', '.join(known)}")
     return found
+
+
+def _tested(op: Op, known: list[Kind]) -> Kind:
+    """What an op makes of a test, or a test that an op makes."""
+    if op.kind == "Where" and known[0] == "test" and set(known[1:]) <= {"zero", "linear"}:
+        return "linear" if "linear" in known[1:] else "zero"
+    if op.kind in TESTS and ("linear" not in known or "test" not in known):
+        return "test"
+    raise NotLinear(f"{op.kind} depends on whether a cotangent is 0: inputs are {', '.join(known)}")
 
 
 def _first(known: list[Kind]) -> Kind | None:

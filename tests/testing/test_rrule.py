@@ -243,12 +243,12 @@ def test_a_rule_that_is_run_twice_for_one_signature_fails(monkeypatch: pytest.Mo
 
 
 def test_a_subset_with_other_numbers_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = structural.split_block
+    whole = structural.split_whole
 
     def swapped(block: Any, wrt: Any, of: Any) -> Any:
         return whole(block, [1 - i for i in wrt] if len(wrt) == 1 else wrt, of)
 
-    monkeypatch.setattr(structural, "split_block", swapped)
+    monkeypatch.setattr(structural, "split_whole", swapped)
     fails("subset", "Mul", F, F, only=["subset"])
 
 
