@@ -228,7 +228,6 @@ def test_points_outside_are_not_a_number_where_scipy_raises_or_says_so() -> None
 def test_what_has_no_form_is_told_at_the_users_line() -> None:
     for function in (
         lambda y: scipys.make_interp_spline(SITES, y, bc_type="periodic")(AT),
-        lambda y: scipys.interp1d(SITES[::-1], y, kind="nearest")(AT),
         lambda y: scipys.splrep(SITES, y, s=1.0),
         lambda y: scipys.UnivariateSpline(SITES, y),
         lambda y: scipys.griddata(CORNERS, y, POINTS, method="cubic"),
@@ -238,7 +237,6 @@ def test_what_has_no_form_is_told_at_the_users_line() -> None:
         lambda y: scipys.BSpline.design_matrix(AT, np.sort(y), 1),
         lambda y: scipys.BSpline.design_matrix(y.reshape(3, 2), KNOTS, 2),
         lambda y: scipys.PPoly(y.reshape(3, 2), [2.0, 1.0, 0.0])(AT),
-        lambda y: scipys.RegularGridInterpolator((SITES[::-1],), y)(AT[0, :, None]),
         lambda y: scipys.krogh_interpolate(SITES, y, AT, der=1),
         lambda y: scipys.RegularGridInterpolator((SITES,), VALUES, method="pchip")(y[:, None]),
     ):
