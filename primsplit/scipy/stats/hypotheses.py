@@ -246,6 +246,7 @@ def _divergence(
 
 
 @as_scipys("scipy.stats")
+@summary
 def chisquare(f_obs: Any, f_exp: Any, ddof: Any, axis: Any, keepdims: Any, sum_check: bool = True) -> Outcome:
     """`power_divergence` of Pearson's power."""
     return _divergence(f_obs, f_exp, ddof, axis, 1.0, keepdims, sum_check=sum_check)
