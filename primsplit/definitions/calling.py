@@ -1,6 +1,6 @@
 """A node with a definition, recorded as a call: an op with the definition's program inside."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,8 @@ def record_call(
         if error.place is None or error.place is NOWHERE:
             error.place = tracing.current().place or tracing.user_place()
         raise
-    arguments: list[Value] = [v for v in inputs if v is not None and not _is_part(v)]
+    is_open = _is_open(definition, inputs)
+    arguments: list[Value] = [v for v in inputs if v is not None and is_open(v)]
     into = tracing.current()
     place = into.place or tracing.user_place()
     if len(body.ops) <= 1 and definition.rule is None:
@@ -99,9 +100,18 @@ def _with_constants_outside(attributes: Mapping[str, Any]) -> tuple[dict[str, An
     return made, lifted
 
 
-def _is_part(value: Value) -> bool:
-    """True for what is part of the body. A constant of floats is not: it may be a weight that wants a gradient."""
-    return isinstance(value, Const) and value.is_small and not value.type.is_float
+def _is_open(definition: Definition, inputs: Sequence[Value | None]) -> Callable[[Value], bool]:
+    """Tells which inputs are parameters of the body; the others are constants inside of it.
+
+    Inside are small constants of whole numbers, and those that sizes follow from. Other constants of floats are not:
+    they may be weights that want a gradient.
+    """
+    inside = [
+        v
+        for i, v in enumerate(inputs)
+        if isinstance(v, Const) and v.is_small and (not v.type.is_float or i in definition.sizing)
+    ]
+    return lambda value: all(value is not v for v in inside)
 
 
 def _body(definition: Definition, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int) -> Block:
@@ -109,9 +119,10 @@ def _body(definition: Definition, inputs: Sequence[Value | None], attributes: Ma
     if key is not None and key in _bodies:
         return _bodies[key]
     _check_form(definition, inputs, attributes)
+    is_open = _is_open(definition, inputs)
     with tracing.fresh_stack(), tracing.recording(place=NOWHERE) as recorded:
-        params, given = open_inputs(inputs, recorded, lambda v: not _is_part(v))
-        for param, value in zip(params, (v for v in inputs if v is not None and not _is_part(v)), strict=True):
+        params, given = open_inputs(inputs, recorded, is_open)
+        for param, value in zip(params, (v for v in inputs if v is not None and is_open(v)), strict=True):
             param.hint = value.hint
         results = _results(definition, definition.function(*given, outputs=outputs, **attributes), outputs)
     body = Block(definition.name.lower(), tuple(params), tuple(live_ops(recorded.ops, results)), tuple(results))
@@ -142,7 +153,8 @@ def _key(definition: Definition, inputs: Sequence[Value | None], attributes: Map
     """What the body depends on; None where an attribute is a block, which is another each time."""
     if any(isinstance(a, Block) for a in attributes.values()):
         return None
-    types = tuple(None if v is None else _input_key(v) for v in inputs)
+    is_open = _is_open(definition, inputs)
+    types = tuple(None if v is None else _input_key(v, is_open) for v in inputs)
     named = tuple((k, _content(v)) for k, v in sorted(attributes.items()))
     return definition.kind, definition.since, types, named, outputs
 
@@ -156,8 +168,8 @@ def _content(value: Any) -> Any:
     return repr(value)
 
 
-def _input_key(value: Value) -> Any:
-    if isinstance(value, Const) and _is_part(value):
+def _input_key(value: Value, is_open: Callable[[Value], bool]) -> Any:
+    if isinstance(value, Const) and not is_open(value):
         return _content(value.numpy())
     known = value.sizes if isinstance(value, Var) else None
     return value.type.key, None if known is None else tuple(map(str, known))
@@ -176,8 +188,9 @@ class BoundRule:
         is_forward: bool = False,
     ) -> None:
         self.definition = definition
-        self.fixed = [v if v is None or _is_part(v) else None for v in inputs]
-        self.open = [i for i, v in enumerate(inputs) if v is not None and not _is_part(v)]
+        is_open = _is_open(definition, inputs)
+        self.fixed = [None if v is None or is_open(v) else v for v in inputs]
+        self.open = [i for i, v in enumerate(inputs) if v is not None and is_open(v)]
         self.attributes = {**definition.defaults, **attributes}
         self.outputs = outputs
         self.is_forward = is_forward

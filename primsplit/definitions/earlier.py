@@ -236,8 +236,8 @@ def upsample_by_attribute(x: Array, *, scales: Any, outputs: int = 1, mode: str 
     return _resized(x, np.array(scales, np.float32), mode)
 
 
-@defines(f"{EARLIER}::Resize")
-@defines(f"{EARLIER}::Upsample", since=9)
+@defines(f"{EARLIER}::Resize", sizing=(1,))
+@defines(f"{EARLIER}::Upsample", since=9, sizing=(1,))
 def upsample_by_input(x: Array, scales: Array, *, outputs: int = 1, mode: str = "nearest") -> Array:
     """An array made larger or smaller, by factors that may be computed."""
     return _resized(x, scales, mode)

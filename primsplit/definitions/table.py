@@ -19,7 +19,8 @@ class Definition:
 
     `rule` is a derivative in the form of `rules.table`, where the one through the definition is slower or less
     stable. It is called with all that the definition is called with: the inputs, `outputs`, and the attributes,
-    defaults included. `frule` is likewise one in forward mode, for a rule whose pullback is not linear.
+    defaults included. `frule` is likewise one in forward mode, for a rule whose pullback is not linear. `sizing` are
+    the positions of inputs of floats that sizes follow from: the function sees their numbers where they are constant.
     """
 
     kind: str
@@ -28,6 +29,7 @@ class Definition:
     rule: Function | None
     frule: Function | None
     signature: inspect.Signature
+    sizing: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -48,7 +50,12 @@ _VERSIONS: dict[str, list[Definition]] = {}
 
 
 def defines(
-    kind: str, *, since: int = 0, rule: Function | None = None, frule: Function | None = None
+    kind: str,
+    *,
+    since: int = 0,
+    rule: Function | None = None,
+    frule: Function | None = None,
+    sizing: tuple[int, ...] = (),
 ) -> Callable[[Function], Function]:
     """Register the definition of an operator, `Name` or `domain::Name`.
 
@@ -57,7 +64,7 @@ def defines(
     """
 
     def register(function: Function) -> Function:
-        made = Definition(kind, since, function, rule, frule, inspect.signature(function))
+        made = Definition(kind, since, function, rule, frule, inspect.signature(function), sizing)
         DEFINITIONS[f"{kind}@{since}" if since else kind] = made
         _VERSIONS.setdefault(kind, []).append(made)
         _VERSIONS[kind].sort(key=lambda d: d.since)

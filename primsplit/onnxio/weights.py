@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import onnx
 
+from primsplit.definitions.earlier import EARLIER
 from primsplit.ir import Const, Role
 from primsplit.onnxio.versions import domain_of, nodes_of
 from primsplit.programs.weights import FOLDED
@@ -145,7 +146,8 @@ def _read_as(graph: onnx.GraphProto, positions: Mapping[str, Sequence[int]]) -> 
     """The names that some node reads at such positions, with its operator."""
     found: dict[str, str] = {}
     for node in nodes_of(graph):
-        if node.op_type in positions and domain_of(node.domain) == "":
+        is_standard = domain_of(node.domain) == "" or node.domain.startswith(EARLIER)
+        if node.op_type in positions and is_standard:
             asked = positions[node.op_type]
             found.update({node.input[i]: node.op_type for i in asked if i < len(node.input) and node.input[i]})
     return found

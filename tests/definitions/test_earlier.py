@@ -314,3 +314,20 @@ def test_an_old_operator_inside_a_function_of_the_model_has_its_old_meaning(tmp_
     onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8, functions=[function]), path)
     (expected,) = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": x})
     np.testing.assert_allclose(ps.load(path)(x), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("opset", "kind"), [(9, "Upsample"), (10, "Resize")])
+def test_constant_factors_tell_the_sizes_of_an_old_image(opset: int, kind: str, tmp_path: Path) -> None:
+    case = SINCE_SEVEN["nearest, smaller and larger" if opset == 10 else "linear at (1.5, 1.6) in opset 9"]
+    assert (case.opset, case.kind) == (opset, kind)
+    x = case.inputs[0].astype(np.float32)
+    path = saved(tmp_path, opset, kind, (x, *case.inputs[1:]), [x], case.attributes)
+    model = onnx.load(path)
+    del model.graph.input[1]
+    model.graph.initializer.append(onnx.numpy_helper.from_array(case.inputs[1], "x1"))
+    onnx.save(model, path)
+    program = ps.load(path)
+    assert not program.params
+    expected = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x0": x})
+    assert program.block.results[0].type.shape == expected[0].shape
+    np.testing.assert_allclose(program(x), expected[0], rtol=1e-5, atol=1e-6)

@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import functools
 import io
 import math
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import typer.main
 
 import primsplit as ps
 from primsplit.cli.app import app
@@ -191,11 +193,17 @@ ARRAYS = {
 }
 
 
+@functools.cache
+def _app() -> Any:
+    """The command line: built once, for to build it takes longer than most commands do."""
+    return typer.main.get_command(app)
+
+
 def _command(case: Case) -> Outcome:
     out, err, status = io.StringIO(), io.StringIO(), 0
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            app(case.command, prog_name="primsplit")
+            _app()(case.command, prog_name="primsplit")
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 1
     finally:
