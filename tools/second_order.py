@@ -1,17 +1,20 @@
 """Files with an input's gradient, loaded and differentiated again: the node cases with weights, and networks.
 
-    python -m tools.second_order [--named gemm] [--only Conv] [--few] [--networks] [--verbose]
+    python -m tools.second_order [--named gemm] [--only Conv] [--few] [--networks] [--verbose] [--start 400]
 
 Of each case some float inputs become weights of the model, under their names. Its gradient by the inputs that are left
 is written to a file, which is loaded and differentiated with respect to each input and each weight. What comes is
 compared, input by input and weight by weight, with central differences of the first derivative. That one is taken of
 the model itself, every weight an input, and evaluated op by op in float64: no written file is part of the reference.
 `--networks` asks the light networks of the onnx package; their first derivative is evaluated in float64 in onnxruntime.
-One line a verdict that is not right, then a table. "wrong" and "crashed" tell of a fault.
+One line a verdict that is not right, then a table. "wrong" and "crashed" tell of a fault. Progress goes to stderr, with
+the number for `--start` that goes on after an interrupt.
 """
 
 import argparse
 import collections
+import itertools
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -223,6 +226,7 @@ def main() -> None:
     parser.add_argument("--named", default="", help="cases with this in their name")
     parser.add_argument("--few", action="store_true", help="the first case alone of each set of operators")
     parser.add_argument("--networks", action="store_true", help="the light networks, not the node cases")
+    parser.add_argument("--start", type=int, default=0, help="leave out so many verdicts")
     parser.add_argument("--verbose", action="store_true")
     asked = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -232,21 +236,23 @@ def main() -> None:
     else:
         cases = (made for case in chosen(asked.only, asked.named, few=asked.few) for made in frozen_cases(case))
         judged = ((case.name, partial(verdict, case)) for case in cases)
-    print_verdicts(judged, verbose=asked.verbose)
+    print_verdicts(judged, start=asked.start, verbose=asked.verbose)
 
 
-def print_verdicts(judged: Iterator[tuple[str, Callable[[Path], Verdict]]], *, verbose: bool) -> None:
-    """Print a line for each verdict that is not `SAID`, and the counts."""
+def print_verdicts(judged: Iterator[tuple[str, Callable[[Path], Verdict]]], *, start: int, verbose: bool) -> None:
+    """Print a line for each verdict that is not `SAID`, and the counts, of the cases from this one on."""
     counts: collections.Counter[str] = collections.Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        for name, judge in judged:
+    for number, (name, judge) in enumerate(itertools.islice(judged, start, None), start):
+        if number % 50 == 0:
+            print(f"at {number}: {dict(counts)}", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
             try:
                 word, reason = judge(Path(folder))
             except Exception as error:  # noqa: BLE001  # a crash is what the sweep looks for
                 word, reason = "crashed", f"{type(error).__name__}: {error}".splitlines()[0][:120]
-            counts[word] += 1
-            if verbose or word not in SAID:
-                print(f"{word:24s} {name:60s} {reason}", flush=True)
+        counts[word] += 1
+        if verbose or word not in SAID:
+            print(f"{word:24s} {name:60s} {reason}", flush=True)
     print("\n".join(f"{count:5d}  {word}" for word, count in counts.most_common()))
 
 
