@@ -45,7 +45,7 @@ def exp2(x: Array) -> Array:
     return exponential.exp2(x)
 
 
-@elementwise("exp10")
+@elementwise("exp10", is_total=True)
 def exp10(x: Array) -> Array:
     """10**x."""
     return op.Pow(np.asarray(10.0, x.dtype), x)
@@ -58,10 +58,10 @@ def _expit(x: Array) -> Array:
     return op.Reciprocal(1.0 + op.Exp(-x))
 
 
-expit = elementwise("expit")(unit("expit", _expit, lambda dz, x, z: dz * (z * _expit(-x))))
+expit = elementwise("expit", is_total=True)(unit("expit", _expit, lambda dz, x, z: dz * (z * _expit(-x))))
 """1 / (1 + exp(-x)), relatively accurate in both tails, as onnxruntime's Sigmoid is not: it is 0 below -18."""
 
-log_expit = elementwise("log_expit")(
+log_expit = elementwise("log_expit", is_total=True)(
     unit(
         "log_expit",
         lambda x: op.Min(x, 0.0) - exponential.log1p(op.Exp(-op.Abs(x))),

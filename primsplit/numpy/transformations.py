@@ -87,7 +87,7 @@ def _logarithmic_quotient(u: Array, order: int) -> Array:
     return op.Where(op.Abs(u) > CLOSE, found, op.Where(op.IsNaN(u), u, near))
 
 
-@elementwise("exprel")
+@elementwise("exprel", is_total=True)
 def exprel(x: Array) -> Array:
     """(exp(x) - 1) / x, 1 at 0."""
     found: Array = exponential_quotient(x, 0)

@@ -176,7 +176,7 @@ tandg = elementwise("tandg")(unit("tandg", _tandg, lambda dz, x, z: dz * ((1.0 +
 cotdg = elementwise("cotdg")(unit("cotdg", _cotdg, lambda dz, x, z: dz * ((1.0 + z * z) * -DEGREE)))
 
 
-@elementwise("cosm1")
+@elementwise("cosm1", is_total=True)
 def cosm1(x: Array) -> Array:
     """cos(x) - 1 = -2 sin(x / 2)**2, which does not cancel."""
     sine = op.Sin(x * 0.5)

@@ -20,6 +20,7 @@ from primsplit.ir import BFLOAT16, Const, converted, is_held
 from primsplit.lifting import Held, array_like
 from primsplit.numpy.few_bits import to_few_bits
 from primsplit.numpy.second_run import known_arrays, made_at
+from primsplit.numpy.validity import lost_at_nan
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
 from primsplit.trees import as_list
@@ -31,12 +32,20 @@ Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 """Which conversions NumPy admits."""
 
 
-def elementwise(*names: str) -> Callable[[Elementwise], Elementwise]:
-    """Register the traced form of these ufuncs; it gets Arrays of the loop's input dtypes."""
+def elementwise(
+    *names: str, is_total: bool = False, steps: tuple[int, ...] = ()
+) -> Callable[[Elementwise], Elementwise]:
+    """Register the traced form of these ufuncs; it gets Arrays of the loop's input dtypes.
+
+    Derivatives of SciPy's are NaN where their value is, but in the arguments `steps`, of which there is none. One that
+    `is_total` has numbers everywhere: it is NaN at NaN alone, and so are its slopes by themselves. Derivatives of
+    NumPy's are those of their formulas everywhere, as in other libraries: that of log is 1 / x below 0 too.
+    """
 
     def register(function: Elementwise) -> Elementwise:
         for name in names:
-            ELEMENTWISE[name] = function
+            is_plain = is_total or isinstance(getattr(np, name, None), np.ufunc)
+            ELEMENTWISE[name] = function if is_plain else lost_at_nan(function, steps)
         return function
 
     return register

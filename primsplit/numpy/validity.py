@@ -1,10 +1,14 @@
 """NaN for arguments outside of a function's domain, in value and derivative."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primsplit.array import Array
+from primsplit.broadcasting import sum_to
+from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.lifting import array_like
 from primsplit.numpy.units import unit
 from primsplit.ops import op
@@ -44,3 +48,58 @@ def where_valid(is_valid: Any, *values: Array) -> list[Array]:
     if known is not None and np.all(known):
         return list(values)
     return [_valid(v, condition) for v in values]
+
+
+@primitive
+def lost(dz: Array, z: Array, *_: Array) -> Array:
+    """NaN where the value `z` is NaN, unless `dz` is 0 there; else 0.
+
+    It stands for dz times a matrix of NaN and 0. The further arguments are those of the function: its next derivatives
+    are lost too.
+    """
+    spoiled = op.Where(op.Equal(dz, np.zeros((), dz.dtype)), dz, dz * _nan(dz))
+    found: Array = op.Where(op.IsNaN(z), spoiled, np.zeros((), dz.dtype))
+    return found
+
+
+@rrule(lost)
+def _lost_rule(dz: Array, z: Array, *inputs: Array) -> tuple[Array, Function]:
+    def pullback(c: Array) -> tuple[Array | None, ...]:
+        further = lost(c * dz, z, *inputs)
+        return (lost(c, z, *inputs), None, *(sum_to(further, x.shape) for x in inputs))
+
+    return lost(dz, z, *inputs), pullback
+
+
+@primitive
+def defined(z: Array, *_: Array) -> Array:
+    """The value `z` of a function of the further arguments, by which its derivatives are NaN where it is NaN."""
+    return _same(z)
+
+
+@rrule(defined)
+def _defined_rule(z: Array, *inputs: Array) -> tuple[Array, Function]:
+    def pullback(dz: Array) -> tuple[Array, ...]:
+        spoiled = lost(dz, z, *inputs)
+        return (dz, *(sum_to(spoiled, x.shape) for x in inputs))
+
+    return defined(z, *inputs), pullback
+
+
+def lost_at_nan(function: Callable[..., Any], steps: tuple[int, ...] = ()) -> Callable[..., Any]:
+    """The function, whose derivatives are NaN where its value is NaN; a cotangent of 0 stays 0.
+
+    Rules cut their formulas to the domain by Where, so that a derivative beyond it would be 0, or be that of the
+    formula. Results may be several. In the arguments `steps` there is no derivative. The value costs nothing, a
+    derivative five cheap operators.
+    """
+
+    @functools.wraps(function)
+    def wrapped(*inputs: Array) -> Any:
+        found = function(*inputs)
+        floats = [x for i, x in enumerate(inputs) if i not in steps and x.dtype.kind == "f"]
+        if isinstance(found, tuple):
+            return tuple(defined(z, *floats) for z in found)
+        return defined(found, *floats)
+
+    return wrapped

@@ -85,14 +85,14 @@ def _far(x: Array, order: int) -> Array:
     return half * (last if order == 0 else found) * half
 
 
-@elementwise("i0")
+@elementwise("i0", is_total=True)
 def i0(x: Array) -> Array:
     """The modified Bessel function of order 0; its derivative is I1."""
     found: Array = bessel_quotient(x, 0)
     return found
 
 
-@elementwise("i1")
+@elementwise("i1", is_total=True)
 def i1(x: Array) -> Array:
     """The modified Bessel function of order 1."""
     quotient: Array = bessel_quotient(x, 1)
@@ -107,13 +107,13 @@ def i0_of(x: Any) -> Array:
     return found
 
 
-@elementwise("i0e")
+@elementwise("i0e", is_total=True)
 def i0e(x: Array) -> Array:
     """exp(-|x|) I0(x); at 0, where it has a kink, the derivative 0."""
     return in_float64(x, lambda wide: _scaled(wide, lambda near: bessel_quotient(near, 0), BESSEL_I0_TAIL))
 
 
-@elementwise("i1e")
+@elementwise("i1e", is_total=True)
 def i1e(x: Array) -> Array:
     """exp(-|x|) I1(x)."""
 
@@ -182,14 +182,14 @@ def _wave(x: Array, order: int) -> Array:
     return found * (op.Sqrt(inverse) * math.sqrt(1 / math.pi))
 
 
-@elementwise("j0")
+@elementwise("j0", is_total=True)
 def j0(x: Array) -> Array:
     """The Bessel function of order 0; its derivative is -J1."""
     found: Array = oscillating_quotient(x, 0)
     return found
 
 
-@elementwise("j1")
+@elementwise("j1", is_total=True)
 def j1(x: Array) -> Array:
     """The Bessel function of order 1."""
     quotient: Array = oscillating_quotient(x, 1)

@@ -63,14 +63,14 @@ def gdtrc(a: Array, b: Array, x: Array) -> Array:
     return gammaincc(b, rate * x)
 
 
-@elementwise("pdtr")
+@elementwise("pdtr", steps=(0,))
 def pdtr(k: Array, m: Array) -> Array:
     """The probability of at most k of Poisson's distribution with mean m."""
     (mean,) = where_valid(k >= 0.0, m)
     return gammaincc(op.Floor(k) + 1.0, mean)
 
 
-@elementwise("pdtrc")
+@elementwise("pdtrc", steps=(0,))
 def pdtrc(k: Array, m: Array) -> Array:
     """The probability of more than k."""
     (mean,) = where_valid(k >= 0.0, m)
@@ -91,7 +91,7 @@ def fdtrc(dfn: Array, dfd: Array, x: Array) -> Array:
     return betainc(dfd * 0.5, dfn * 0.5, dfd / (dfd + dfn * x))
 
 
-@elementwise("bdtr")
+@elementwise("bdtr", steps=(0, 1))
 def bdtr(k: Array, n: Array, p: Array) -> Array:
     """The probability of at most k successes in n trials, of which SciPy drops a fraction."""
     trials = op.Where(n < 0.0, op.Ceil(n), op.Floor(n)) if n.dtype == p.dtype else op.Cast(n, to=p.dtype)

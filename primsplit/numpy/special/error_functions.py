@@ -19,7 +19,9 @@ def gaussian(x: Array) -> Array:
     return op.Exp(-(x * x))
 
 
-erfc = elementwise("erfc")(unit("erfc", error_function.erfc, lambda dz, x, z: dz * (gaussian(x) * (-2.0 / ROOT_PI))))
+erfc = elementwise("erfc", is_total=True)(
+    unit("erfc", error_function.erfc, lambda dz, x, z: dz * (gaussian(x) * (-2.0 / ROOT_PI)))
+)
 
 FAR = 25.0
 """Beyond it the slope of erfcx is taken from its asymptotic series, which 2 x erfcx(x) - 2 / sqrt(pi) cancels to."""
@@ -34,7 +36,9 @@ def _erfcx_slope(x: Array, z: Array) -> Array:
     return op.Where(x > FAR, series, 2.0 * (x * z) - 2.0 / ROOT_PI)
 
 
-erfcx = elementwise("erfcx")(unit("erfcx", error_function.erfcx, lambda dz, x, z: dz * _erfcx_slope(x, z)))
+erfcx = elementwise("erfcx", is_total=True)(
+    unit("erfcx", error_function.erfcx, lambda dz, x, z: dz * _erfcx_slope(x, z))
+)
 erfinv = elementwise("erfinv")(
     unit("erfinv", error_function.erfinv, lambda dz, y, z: dz * (op.Exp(z * z) * (ROOT_PI / 2)))
 )
@@ -44,10 +48,10 @@ erfcinv = elementwise("erfcinv")(
 ndtri = elementwise("ndtri")(
     unit("ndtri", error_function.ndtri, lambda dz, p, z: dz * (op.Exp(z * z * 0.5) * math.sqrt(2 * math.pi)))
 )
-ndtr = elementwise("ndtr")(
+ndtr = elementwise("ndtr", is_total=True)(
     unit("ndtr", error_function.ndtr, lambda dz, x, z: dz * (op.Exp(x * x * -0.5) * math.sqrt(0.5 / math.pi)))
 )
-log_ndtr = elementwise("log_ndtr")(
+log_ndtr = elementwise("log_ndtr", is_total=True)(
     unit(
         "log_ndtr",
         error_function.log_ndtr,

@@ -81,9 +81,9 @@ def digamma(x: Array) -> Array:
     return found
 
 
-lgamma = elementwise("_lgamma")(unit("lgamma", gamma.lgamma, lambda dz, x, z: dz * digamma(x)))
+lgamma = elementwise("_lgamma", is_total=True)(unit("lgamma", gamma.lgamma, lambda dz, x, z: dz * digamma(x)))
 """The logarithm of the size of gamma, infinite at both infinities: Python's lgamma."""
-gammaln = elementwise("gammaln")(
+gammaln = elementwise("gammaln", is_total=True)(
     unit(
         "gammaln",
         lambda x: op.Where(op.Equal(x, -math.inf), np.asarray(-math.inf, x.dtype), gamma.lgamma(x)),
@@ -126,7 +126,7 @@ gamma_function = elementwise("gamma")(
 )
 
 
-@elementwise("gammasgn")
+@elementwise("gammasgn", steps=(0,))
 def gammasgn(x: Array) -> Array:
     """The sign of gamma, NaN at its poles; it has no gradient."""
     even = op.Equal(op.Floor(x * 0.5) * 2.0, op.Floor(x))

@@ -11,7 +11,7 @@ from primsplit.numpy.ufuncs import elementwise
 from primsplit.ops import op
 
 
-@elementwise("huber")
+@elementwise("huber", is_total=True)
 def huber(delta: Array, r: Array) -> Array:
     """r**2 / 2 for |r| <= delta, delta (|r| - delta / 2) beyond; infinite for negative delta."""
     size = op.Abs(r)
@@ -19,7 +19,7 @@ def huber(delta: Array, r: Array) -> Array:
     return op.Where(delta < 0.0, math.inf, value)
 
 
-@elementwise("pseudo_huber")
+@elementwise("pseudo_huber", is_total=True)
 def pseudo_huber(delta: Array, r: Array) -> Array:
     """delta**2 (sqrt(1 + v**2) - 1) with v = r / delta, as delta r v / (sqrt(1 + v**2) + 1), which does not cancel."""
     none = op.Equal(delta, 0.0)

@@ -71,7 +71,7 @@ def _dawson_slope(x: Array, z: Array) -> Array:
     return op.Where(is_flat, series, 1.0 - 2.0 * (x * z))
 
 
-dawsn = elementwise("dawsn")(_smooth("dawsn", _dawson, lambda dz, x, z: dz * _dawson_slope(x, z)))
+dawsn = elementwise("dawsn", is_total=True)(_smooth("dawsn", _dawson, lambda dz, x, z: dz * _dawson_slope(x, z)))
 
 
 def _erfi(x: Array) -> Array:
@@ -82,7 +82,7 @@ def _erfi(x: Array) -> Array:
     return odd(x, half * (_dawson(size) * (2.0 / math.sqrt(math.pi))) * half)
 
 
-erfi = elementwise("erfi")(
+erfi = elementwise("erfi", is_total=True)(
     _smooth("erfi", _erfi, lambda dz, x, z: dz * (op.Exp(x * x) * (2.0 / math.sqrt(math.pi)))),
 )
 
