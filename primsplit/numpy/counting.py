@@ -9,7 +9,7 @@ import numpy as np
 from primsplit.array import Array, unsupported
 from primsplit.numpy.special.gamma import digamma, gamma_function, gammaln, gammasgn
 from primsplit.numpy.ufuncs import elementwise
-from primsplit.numpy.units import unit
+from primsplit.numpy.units import nan_where, unit
 from primsplit.ops import op
 from primsplit.passes.compositions.error_function import in_float64
 from primsplit.passes.compositions.signs import cos_pi, sin_pi
@@ -35,18 +35,38 @@ def _rgamma_slope_left(x: Array) -> Array:
 
 
 _rgamma = _of_rgamma(
-    lambda x: op.Reciprocal(gamma_function(x)), lambda x: sin_pi(x) * gamma_function(1.0 - x) * (1 / math.pi)
+    lambda x: op.Reciprocal(gamma_function(x)),
+    lambda x: op.Where(op.Equal(x, -math.inf), 0.0, sin_pi(x) * gamma_function(1.0 - x) * (1 / math.pi)),
 )
 _rgamma_slope = _of_rgamma(lambda x: -digamma(x) / gamma_function(x), _rgamma_slope_left)
 rgamma = elementwise("rgamma")(unit("rgamma", _rgamma, lambda dz, x, z: dz * _rgamma_slope(x)))
-"""1 / gamma(x), which is smooth everywhere; below 1/2 by reflection."""
+"""1 / gamma(x), which is smooth everywhere; below 1/2 by reflection. At -inf it is 0, as in SciPy."""
 
 
 @elementwise("poch")
 def poch(z: Array, m: Array) -> Array:
-    """gamma(z + m) / gamma(z), for numbers where neither has a pole."""
-    sign: Array = gammasgn(z + m) * gammasgn(z)
-    return sign * op.Exp(gammaln(z + m) - gammaln(z))
+    """gamma(z + m) / gamma(z): where both have a pole their ratio for this m, without a derivative in m."""
+    total = z + m
+    above, below = _is_pole(total), _is_pole(z)
+    both, none = op.And(above, below), op.Not(op.Or(above, below))
+    first, second = op.Where(none, total, 1.0), op.Where(none, z, 1.0)
+    sign = gammasgn(first) * gammasgn(second)
+    found = sign * op.Exp(gammaln(first) - gammaln(second))
+    low, high = op.Where(both, z, 0.0), op.Where(both, z + _step(m, both), 0.0)
+    is_odd = op.Not(op.Equal(op.Floor(m * 0.5) * 2.0, m))
+    between = op.Where(is_odd, -1.0, np.ones((), z.dtype)) * op.Exp(gammaln(1.0 - low) - gammaln(1.0 - high))
+    is_zero, is_end = op.And(below, op.Not(above)), op.And(above, op.Not(below))
+    zeros = gamma_function(op.Where(is_zero, total, 1.0)) * rgamma(op.Where(is_zero, z, 1.0))
+    ends = op.Exp(gammaln(op.Where(is_end, total, 1.0)))
+    return op.Where(none, found, op.Where(both, between, op.Where(is_zero, zeros, ends)))
+
+
+_step = unit("step", lambda m, at: op.Identity(m), lambda dz, m, at, z: nan_where(at, dz), None)
+"""A number in which a function jumps where `at` says so."""
+
+
+def _is_pole(x: Array) -> Array:
+    return op.And(x <= 0.0, _is_whole(x))
 
 
 MOST_FACTORS = 30

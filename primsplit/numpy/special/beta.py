@@ -130,7 +130,9 @@ def _beta(a: Array, b: Array) -> Array:
     high = op.Max(a, b)
     of_whole = op.Where(op.Equal(op.Floor(high * 0.5) * 2.0, high), 1.0, -1.0)
     sign = op.Where(_is_finite_at_poles(a, b), of_whole, op.Where(op.IsNaN(sign), 1.0, sign))
-    return sign * op.Exp(_betaln(a, b))
+    are_poles = op.And(op.Max(a, b) <= 0.0, op.And(_is_whole(a), _is_whole(b)))
+    of_second = op.Where(op.Equal(op.Floor(b * 0.5) * 2.0, b), 1.0, -1.0)
+    return op.Where(are_poles, of_second, sign) * op.Exp(_betaln(a, b))
 
 
 beta = elementwise("beta")(

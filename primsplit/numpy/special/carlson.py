@@ -124,16 +124,17 @@ def elliprd(x: Array, y: Array, z: Array) -> Array:
 
 @elementwise("elliprc")
 def elliprc(x: Array, y: Array) -> Array:
-    """Carlson's RC, RF of a number and another one twice; of a negative one its principal value (19.2.20)."""
+    """Carlson's RC, RF of a number and another one twice; of a negative one its principal value (19.2.20).
+
+    NaN for y = 0, as SciPy has it.
+    """
 
     def value(x: Array, y: Array) -> Array:
         is_negative = y < 0.0
         first, second = op.Where(is_negative, x - y, x), op.Where(is_negative, -y, y)
         factor = op.Sqrt(op.Where(is_negative, x / op.Where(is_negative, x - y, 1.0), 1.0))
-        pole = op.Equal(y, 0.0)
-        defined = op.And(_none_below(x, second), op.Not(pole))
-        found = factor * _where_defined(defined, (first, second, second), rf_of_roots)
-        return op.Where(op.And(pole, x >= 0.0), math.inf, found)
+        defined = op.And(_none_below(x, second), op.Not(op.Equal(y, 0.0)))
+        return factor * _where_defined(defined, (first, second, second), rf_of_roots)
 
     return in_float64(value)(x, y)
 
@@ -143,13 +144,15 @@ def elliprg(x: Array, y: Array, z: Array) -> Array:
     """Carlson's RG, with the middle one of the numbers in the place of z, so that nothing cancels (19.21.10)."""
 
     def value(x: Array, y: Array, z: Array) -> Array:
+        allowed = _none_below(x, y, z)
         x, y, middle = _middle_last(x, y, z)
         most = op.Max(x, y)
-        defined = op.And(_none_below(x, y, z), middle > 0.0)
+        defined = op.And(allowed, middle > 0.0)
         first, second = (_where_defined(defined, (x, y, middle), f) for f in (rf_of_roots, rd_of_roots))
         safe = op.Where(defined, middle, 1.0)
-        found = middle * first + (middle - x) * (y - middle) * second * (1 / 3) + op.Sqrt(x * (y / safe))
-        return op.Where(op.Or(op.Equal(middle, 0.0), op.Equal(most, math.inf)), op.Sqrt(most), found) * 0.5
+        found = middle * first + (middle - x) * (y - middle) * second * (1 / 3) + op.Sqrt(x) * op.Sqrt(y / safe)
+        found = op.Where(op.Or(op.Equal(middle, 0.0), op.Equal(most, math.inf)), op.Sqrt(most), found) * 0.5
+        return op.Where(allowed, found, math.nan)
 
     return in_float64(value)(x, y, z)
 

@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from primsplit.array import Array
 from primsplit.broadcasting import ones_like
 from primsplit.numpy.dense.loop import until
@@ -77,18 +79,36 @@ def pdtrc(k: Array, m: Array) -> Array:
     return gammainc(op.Floor(k) + 1.0, mean)
 
 
+def _nearer(dfn: Array, dfd: Array, x: Array) -> tuple[Array, Parts, Array]:
+    """Whether dfn x / (dfd + dfn x) is above a half, and the shapes of beta functions and the number from its end.
+
+    So what is left to an end is not rounded beside 1.
+    """
+    is_right = dfn * x > dfd
+    shapes = op.Where(is_right, dfd, dfn) * 0.5, op.Where(is_right, dfn, dfd) * 0.5
+    ratio = op.Where(is_right, dfd, dfn * x) / op.Where(is_right, dfn * x, dfd)
+    return is_right, shapes, ratio / (1.0 + ratio)
+
+
+def _f_part(dfn: Array, dfd: Array, x: Array, part: int) -> Array:
+    """The probability of a smaller number, or of a larger one."""
+    is_right, shapes, place = _nearer(dfn, dfd, x)
+    both = betainc(*shapes, place), betaincc(*shapes, place)
+    return op.Where(is_right, both[1 - part], both[part])
+
+
 @elementwise("fdtr")
 def fdtr(dfn: Array, dfd: Array, x: Array) -> Array:
     """The F distribution."""
     (x,) = where_valid(op.And(op.And(dfn > 0.0, dfd > 0.0), x >= 0.0), x)
-    return betainc(dfn * 0.5, dfd * 0.5, dfn * x / (dfd + dfn * x))
+    return _f_part(dfn, dfd, x, 0)
 
 
 @elementwise("fdtrc")
 def fdtrc(dfn: Array, dfd: Array, x: Array) -> Array:
     """The probability of a larger number."""
     (x,) = where_valid(op.And(op.And(dfn > 0.0, dfd > 0.0), x >= 0.0), x)
-    return betainc(dfd * 0.5, dfn * 0.5, dfd / (dfd + dfn * x))
+    return _f_part(dfn, dfd, x, 1)
 
 
 @elementwise("bdtr", steps=(0, 1))
@@ -163,12 +183,24 @@ def _gamma_inverse_of(a: Array, wanted: Parts) -> Array:
         few = op.Exp(_logarithm_of_gamma_inverse(op.Where(op.And(inside, op.Not(is_many)), a, 1.0), wanted))
         return op.Where(is_many, inverse_of_many(op.Where(is_many, a, MANY), *wanted), few)
 
-    return _bounded(found, a > 0.0, wanted, math.inf)
+    bounded = _bounded(found, a > 0.0, wanted, math.inf)
+    at_none = op.And(op.Equal(a, 0.0), op.Or(op.Equal(wanted[0], 0.0), op.Equal(wanted[1], 0.0)))
+    return op.Where(at_none, op.Where(op.Equal(wanted[0], 0.0), 0.0, np.asarray(math.inf)), bounded)
 
 
 def log_odds_of_beta_inverse(a: Array, b: Array, wanted: Parts) -> Array:
-    """log(x / (1 - x)) where the beta functions are these, both above 0, for positive shapes."""
+    """log(x / (1 - x)) where the beta functions are these, both above 0, for positive shapes.
 
+    Where x is above a half, 1 - x is looked for, so that it is not rounded beside 1.
+    """
+    is_right = betainc(a, b, 0.5 * ones_like(a)) < wanted[0]
+    first, second = op.Where(is_right, b, a), op.Where(is_right, a, b)
+    low, high = op.Where(is_right, wanted[1], wanted[0]), op.Where(is_right, wanted[0], wanted[1])
+    found = _lower_log_odds(first, second, (low, high))
+    return op.Where(is_right, -found, found)
+
+
+def _lower_log_odds(a: Array, b: Array, wanted: Parts) -> Array:
     def parts(x: Array) -> tuple[Array, Array]:
         return betainc(a, b, x), betaincc(a, b, x)
 
@@ -228,8 +260,33 @@ def chdtri(v: Array, p: Array) -> Array:
     return half * 2.0
 
 
-@elementwise("fdtri")
-def fdtri(dfn: Array, dfd: Array, p: Array) -> Array:
-    """The number that F is below with probability p."""
-    x: Array = betaincinv(dfn * 0.5, dfd * 0.5, p)
-    return dfd * x / (dfn * (1.0 - x))
+def _fdtri(dfn: Array, dfd: Array, p: Array) -> Array:
+    def found(inside: Array, wanted: Parts) -> Array:
+        shapes = (op.Where(inside, shape, 1.0) for shape in (dfn, dfd))
+        first, second = shapes
+        return op.Exp(log_odds_of_beta_inverse(first * 0.5, second * 0.5, wanted)) * (second / first)
+
+    return _bounded(found, op.And(dfn > 0.0, dfd > 0.0), (p, 1.0 - p), math.inf)
+
+
+def _fdtri_slopes(dfn: Array, dfd: Array, f: Array) -> tuple[Array, Array, Array]:
+    """The derivatives of the logarithm of `f`, by those of the beta functions; 0 in the shapes at an end."""
+    is_right, (first, second), place = _nearer(dfn, dfd, f)
+    density = beta_density(first, second, place) * (place * (1.0 - place))
+    slopes = (beta_shapes_slope(first, second, place, *orders) for orders in ((1, 0), (0, 1)))
+    own, other = (quantile_slope(slope, density) * 0.5 for slope in slopes)
+    by_dfn = op.Where(is_right, -other, own) - op.Reciprocal(dfn)
+    by_dfd = op.Where(is_right, -own, other) + op.Reciprocal(dfd)
+    return by_dfn, by_dfd, op.Reciprocal(density)
+
+
+fdtri = elementwise("fdtri")(
+    unit(
+        "fdtri",
+        in_float64(_fdtri),
+        lambda dz, dfn, dfd, p, f: dz * (f * _fdtri_slopes(dfn, dfd, f)[0]),
+        lambda dz, dfn, dfd, p, f: dz * (f * _fdtri_slopes(dfn, dfd, f)[1]),
+        lambda dz, dfn, dfd, p, f: dz * (f * _fdtri_slopes(dfn, dfd, f)[2]),
+    )
+)
+"""The number that F is below with probability p."""

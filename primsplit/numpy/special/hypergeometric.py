@@ -56,7 +56,10 @@ def _is_last(x: Array) -> Array:
 
 
 def _zero(b: Array, z: Array) -> Array:
-    return _series(lambda n: z / ((b + n) * (n + 1.0)), b)
+    """NaN where a term is infinite."""
+    is_pole = _is_last(b)
+    found = _series(lambda n: z / ((op.Where(is_pole, 1.0, b) + n) * (n + 1.0)), b)
+    return op.Where(is_pole, math.nan, found)
 
 
 def _kummer(a: Array, b: Array, z: Array) -> Array:

@@ -12,7 +12,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import ones_like, sum_to
 from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.numpy.dense.loop import until
-from primsplit.numpy.exponential import log1p
+from primsplit.numpy.exponential import expm1, log1p
 from primsplit.numpy.special.beta import betaln, digamma_rise
 from primsplit.numpy.special.gamma import digamma, polygamma
 from primsplit.numpy.special.incomplete import (
@@ -91,7 +91,8 @@ def _beta_parts(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
     place = op.Where(inside, op.Where(from_above, 1.0 - x, x), 0.0)
     p, q = parameters([first, second], (0, 0))
     near = _beta_power(a, b, safe) / first * _beta_fraction(p, q, place).first()
-    far = 1.0 - near
+    is_tiny = op.And(inside, op.And(first < SMALL, place <= SMALL))
+    far = op.Where(is_tiny, _rest_of_tiny(is_tiny, first, second, place), 1.0 - near)
     at_zero, at_one = op.Equal(x, 0.0), op.Equal(x, 1.0)
     below = op.Or(at_zero, op.And(second_is_none, op.Not(at_one)))
     above = op.Or(at_one, first_is_none)
@@ -103,6 +104,32 @@ def _beta_parts(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
         for at, part in ((np.asarray(0.0), parts[0]), (np.asarray(1.0), parts[1]))
     )
     return lower, upper
+
+
+TERMS = 18
+"""The terms of a series in x b, which is below 1, and of which the next one is below 1e-17."""
+
+
+def _rest_of_tiny(inside: Array, a: Array, b: Array, x: Array) -> Array:
+    """1 less the lower function for an `a` and an `x` up to SMALL, and b x below 1: all terms are as small as `a`.
+
+    The lower function is exp(g) (1 + a S) with g = log(x**a gamma(a + b) / (gamma(a + 1) gamma(b))). NIST Digital
+    Library of Mathematical Functions, 8.17.7.
+    """
+    a, b, x = (op.Where(inside, given, other) for given, other in ((a, SMALL), (b, 1.0), (x, SMALL)))
+    growth = a * op.Log(x) - log1p(a / b) + _log_gamma_rise(b + 1.0, a) - _log_gamma_rise(ones_like(a), a)
+    term, total = ones_like(x), x * 0.0
+    for n in range(1, TERMS + 1):
+        term = term * ((n - b) * x * (1 / n))
+        total = total + term / (a + float(n))
+    return -expm1(growth) - op.Exp(growth) * (a * total)
+
+
+def _log_gamma_rise(x: Array, by: Array) -> Array:
+    """log(gamma(x + by) / gamma(x)) for x from 1 on and a `by` up to SMALL: digamma's integral by Gauss's rule."""
+    low, high = (0.5 - math.sqrt(3) / 6), (0.5 + math.sqrt(3) / 6)
+    total: Array = (digamma(x + by * low) + digamma(x + by * high)) * (by * 0.5)
+    return total
 
 
 def _is_from_above(a: Array, b: Array, x: Array) -> Array:

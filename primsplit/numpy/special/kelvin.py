@@ -13,6 +13,7 @@ from primsplit.numpy.special.bessel_fits import Fit, turned_tail
 from primsplit.numpy.special.incomplete import TINY
 from primsplit.numpy.special.integrals import EULER
 from primsplit.numpy.ufuncs import elementwise
+from primsplit.numpy.units import unit
 from primsplit.ops import op
 from primsplit.passes.compositions.error_function import in_float64
 from primsplit.passes.compositions.rational import horner
@@ -157,6 +158,13 @@ def _second(x: Array, order: int) -> Pair:
 
 def _second_near(x: Array, order: int) -> Pair:
     """Equations 10.31.1 and 10.31.2 for x up to SECOND_FROM."""
+    real, imaginary = _second_regular(x, order)
+    pole = op.Reciprocal(x) * math.sqrt(0.5) if order else 0.0
+    return real + pole, imaginary - pole
+
+
+def _second_regular(x: Array, order: int = 1) -> Pair:
+    """The same without the pole."""
     t, end = x * x * 0.25, SECOND_FROM**2 / 4
     harmonic = [math.fsum(1.0 / j for j in range(1, k + 1)) for k in range(64)]
     logarithm = op.Log(x * 0.5)
@@ -165,9 +173,7 @@ def _second_near(x: Array, order: int) -> Pair:
         rest = _series(lambda k: harmonic[k] / math.factorial(k) ** 2, t, end)
         return rest[0] - grown[0], rest[1] - grown[1]
     rest = _series(lambda k: (harmonic[k] + harmonic[k + 1]) / 2 * _first_term(1)(k), t, end)
-    found = _turned((grown[0] - rest[0], grown[1] - rest[1]), 0.25, x * 0.5)
-    pole = op.Reciprocal(x) * math.sqrt(0.5)
-    return found[0] + pole, found[1] - pole
+    return _turned((grown[0] - rest[0], grown[1] - rest[1]), 0.25, x * 0.5)
 
 
 def _second_at_ends(x: Array, order: int, part: int) -> Array:
@@ -177,10 +183,19 @@ def _second_at_ends(x: Array, order: int, part: int) -> Array:
     return op.Where(op.Or(op.Or(x < 0.0, op.IsNaN(x)), op.Equal(x, math.inf)), math.nan, value)
 
 
-def _second_slope(x: Array, part: int) -> Array:
-    """The derivative of K of order 0, whose imaginary part is 0 at 0."""
-    value = -_eighth(second_part, x, 1, part)
-    return op.Where(op.Equal(x, 0.0), 0.0, value) if part else value
+def _kei_slope(x: Array) -> Array:
+    """The derivative of kei, 0 at 0: near 0 the sum of the parts of K1, in which the poles 1 / x cancel."""
+    real, imaginary = _second_regular(op.Clip(x, TINY, SECOND_FROM))
+    near = (real + imaginary) * -math.sqrt(0.5)
+    far = -_eighth(second_part, op.Max(x, SECOND_FROM), 1, 1)
+    found = op.Where(x > SECOND_FROM, far, op.Where(op.Equal(x, 0.0), 0.0, near))
+    return op.Where(op.Or(op.Or(x < 0.0, op.IsNaN(x)), op.Equal(x, math.inf)), math.nan, found)
+
+
+_kei_slope_unit = unit(
+    "keip", lambda x: in_float64(x, _kei_slope), lambda dz, x, z: dz * (second_part(x, 0, 0) - z / x)
+)
+"""Its own derivative by the equation of Kelvin's functions, x**2 w'' + x w' = i x**2 w (10.61.3)."""
 
 
 PARTS: dict[str, Callable[[Array], Array]] = {
@@ -190,8 +205,8 @@ PARTS: dict[str, Callable[[Array], Array]] = {
     "beip": lambda x: x * first_part(x, 1, 0),
     "ker": lambda x: second_part(x, 0, 0),
     "kei": lambda x: second_part(x, 0, 1),
-    "kerp": lambda x: _second_slope(x, 0),
-    "keip": lambda x: _second_slope(x, 1),
+    "kerp": lambda x: -_eighth(second_part, x, 1, 0),
+    "keip": _kei_slope_unit,
 }
 for _name, _function in PARTS.items():
     elementwise(_name)(_function)

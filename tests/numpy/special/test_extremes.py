@@ -96,3 +96,70 @@ def test_beyond_the_domain_value_and_derivative_are_nan(name: str) -> None:
     last = len(columns) - 1
     gradient = ps.grad(lambda *a: np.sum(function(*a)), wrt=0 if name.startswith("gdtr") else last)(*columns)
     np.testing.assert_array_equal(np.isnan(gradient), np.isnan(found))
+
+
+ENDS_OF: dict[str, tuple[Callable[..., Any], list[tuple[float, ...]]]] = {
+    "elliprc": (sp.elliprc, [(0.0, 0.0), (1.0, 0.0), (1.0, 2.0), (1.0, -2.0)]),
+    "elliprg": (sp.elliprg, [(0.0, -1.0, 1.7), (-3.7, 0.0, 1.0), (0.0, 0.0, 1.0), (1.0, 0.0, 2.0)]),
+    "fdtr": (sp.fdtr, [(1e4, 1e-10, 1.7), (1e4, 1e-10, 1e4), (2.0, 3.0, 0.3), (2.0, 3.0, -1.0), (2.0, 3.0, 0.0)]),
+    "fdtrc": (sp.fdtrc, [(1e-10, 1e4, 0.3), (2.0, 3.0, 30.0), (2.0, 3.0, 0.0)]),
+    "fdtri": (sp.fdtri, [(2.0, 3.0, 0.3), (2.0, 3.0, 0.999), (2.0, 3.0, 0.0), (2.0, 3.0, 1.5), (200.0, 1e-3, 0.2)]),
+    "voigt_profile": (
+        sp.voigt_profile,
+        [(1.0, -1.0, 1.0), (1.0, 1.0, -1.0), (1.0, -1.0, -1.0), (1.0, 0.0, 1.0), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0)],
+    ),
+    "keip": (sp.keip, [(1e-10,), (1e-3,), (1.0,), (1.5,), (0.0,), (-1.0,), (20.0,)]),
+    "poch": (
+        sp.poch,
+        [(-2.0, 1.0), (-2.0, 2.0), (-2.0, 0.5), (1.0, -1.0), (0.0, -1.0), (-1.0, 3.0), (3.0, 0.5), (200.0, -0.3)],
+    ),
+    "beta": (sp.beta, [(-2.0, -1.0), (-1.0, -2.0), (0.0, 0.0)]),
+    "rgamma": (sp.rgamma, [(-INF,)]),
+    "gammaincinv": (sp.gammaincinv, [(0.0, 0.0), (0.0, 1.0), (0.0, 0.5)]),
+    "betainc of small shapes": (sp.betainc, [(175.5, 1.5e-11, 1 - 2.8e-13), (0.02, 2.4e-11, 1 - 7.7e-13)]),
+    "betaincc of small shapes": (
+        sp.betaincc,
+        [(1.4e-12, 0.24, 1.5e-8), (2.1e-10, 3.6e-5, 5.3e-8), (5e-11, 5e3, 6e-15), (1e-5, 1e-9, 0.5), (1e-9, 1e-5, 0.5)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDS_OF)
+def test_values_of_hard_arguments_are_scipys(name: str) -> None:
+    function, rows = ENDS_OF[name]
+    columns = list(np.array(rows).T)
+    found = ps.trace(lambda *a: function(*a), *columns)(*columns)
+    np.testing.assert_allclose(found, function(*columns), rtol=2e-11)
+
+
+def test_the_limit_function_is_nan_where_a_term_is_infinite() -> None:
+    v, z = np.array([-1.0, 0.0, -1.5]), 0.3
+    np.testing.assert_allclose(ps.trace(sp.hyp0f1, v, z)(v, z), sp.hyp0f1(v, z), rtol=1e-12)
+
+
+SLOPES_AT: dict[str, tuple[Callable[..., Any], tuple[float, ...]]] = {
+    "voigt_profile of a negative width": (sp.voigt_profile, (1.0, -1.0, 1.0)),
+    "fdtri": (sp.fdtri, (2.0, 3.0, 0.3)),
+    "fdtri far out": (sp.fdtri, (2.0, 3.0, 0.999)),
+    "fdtr on the right": (sp.fdtr, (2.0, 3.0, 30.0)),
+    "keip": (lambda x: sp.keip(x), (1e-3,)),
+    "keip far": (lambda x: sp.keip(x), (1.5,)),
+}
+
+
+@pytest.mark.parametrize("name", SLOPES_AT)
+def test_gradients_of_hard_arguments_are_differences(name: str) -> None:
+    function, at = SLOPES_AT[name]
+    found = ps.grad(function, wrt=tuple(range(len(at))))(*at)
+    for i, (x, slope) in enumerate(zip(at, found, strict=True)):
+        step = 1e-6 * abs(x)
+        low, high = (function(*at[:i], x + s * step, *at[i + 1 :]) for s in (-1, 1))
+        np.testing.assert_allclose(slope, (high - low) / (2 * step), rtol=1e-6)
+
+
+def test_poch_at_poles_has_the_derivative_of_its_polynomial() -> None:
+    z = np.array([-2.0, -2.0, 0.0])
+    m = np.array([1.0, 2.0, 3.0])
+    by_z, by_m = ps.grad(lambda z, m: np.sum(sp.poch(z, m)), wrt=(0, 1))(z, m)
+    np.testing.assert_allclose(by_z, [1.0, 2 * -2.0 + 1, 2.0])  # of z, z (z + 1), z (z + 1) (z + 2)
+    np.testing.assert_array_equal(np.isnan(by_m), [True, True, False])  # at poles of both it jumps
