@@ -11,6 +11,7 @@ apart. A line for each kind of fault, with its first cases; then the counts. It 
 
 import argparse
 import collections
+import functools
 import itertools
 import sys
 import warnings
@@ -84,7 +85,12 @@ def of_ufunc(name: str) -> Iterator[Subject]:
         return
     if not any(t.split("->")[0] == "d" * ufunc.nin for t in ufunc.types):
         return
-    yield Subject(name, ufunc, [NUMBERS] * ufunc.nin, frozenset(STEPS.get(name, ())))
+    numbers = FEW if name.startswith("hyp") else NUMBERS
+    known = KNOWN.get(name)
+    if known is None:
+        yield Subject(name, ufunc, [numbers] * ufunc.nin, frozenset(STEPS.get(name, ())))
+    for first in known or ():
+        yield Subject(f"{name} of {first:g}", functools.partial(ufunc, first), [numbers] * (ufunc.nin - 1))
 
 
 def subjects(names: Sequence[str], start: str | None = None) -> Iterator[Subject]:
@@ -111,8 +117,20 @@ def slopes_of(subject: Subject, given: list[Any], index: int) -> Any:
 
 Fault = tuple[str, tuple[Any, ...], Any, Any]
 
-STEPS = {"pdtr": {0}, "pdtrc": {0}, "bdtr": {0, 1}, "gammasgn": {0}}
+STEPS = {
+    "pdtr": {0}, "pdtrc": {0}, "bdtr": {0, 1}, "gammasgn": {0}, "hyp0f1": {0}, "hyp1f1": {0, 1}, "hyp2f1": {0, 1, 2},
+    "expn": {0},
+}  # fmt: skip
 """The arguments of ufuncs of which there is no derivative."""
+ORDERS, DEGREES = (-1.0, 0.0, 1.0, 2.5, 12.0), (0.0, 1.0, 2.0, 5.0)
+KNOWN = {
+    **dict.fromkeys(("jv", "jve", "yv", "yve", "iv", "ive", "kv", "kve", "struve", "modstruve"), ORDERS),
+    **dict.fromkeys(("yn", "kn"), (0, 1, 5)),
+    **{n: DEGREES for n in dir(scipy.special) if n.startswith("eval_") and "sh_" not in n},
+}
+"""First arguments that are known when tracing."""
+FEW = (-3.7, -1.0, -0.5, -0.0, 1e-10, 0.3, 1.0, 1.7, 4.4, 30.0, NAN)
+"""Arguments of hypergeometric functions, of which SciPy takes minutes for large ones."""
 
 
 def reason_of(name: str, kind: str, at: tuple[float, ...], comes: float, right: float) -> str:

@@ -122,7 +122,8 @@ def _rest_of_tiny(inside: Array, a: Array, b: Array, x: Array) -> Array:
     for n in range(1, TERMS + 1):
         term = term * ((n - b) * x * (1 / n))
         total = total + term / (a + float(n))
-    return -expm1(growth) - op.Exp(growth) * (a * total)
+    found: Array = -expm1(growth) - op.Exp(growth) * (a * total)
+    return found
 
 
 def _log_gamma_rise(x: Array, by: Array) -> Array:
