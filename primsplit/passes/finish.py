@@ -34,7 +34,6 @@ from primsplit.passes.inline import inline_calls
 from primsplit.passes.later import LATER, write_later
 from primsplit.passes.legalize import legalize
 from primsplit.passes.log_sums import join_logarithms
-from primsplit.passes.long_sums import part_long_sums
 from primsplit.passes.loops.counted import scans_of_counted_loops
 from primsplit.passes.loops.fission import split_up_scans
 from primsplit.passes.loops.given_terms import given_terms_first
@@ -54,6 +53,7 @@ from primsplit.passes.products.stacks import join_stacks, keep_transposed_stacks
 from primsplit.passes.products.sums import sums_of_derivatives
 from primsplit.passes.products.transposed import gemm_of_transposed
 from primsplit.passes.short_rows import lengthen_rows
+from primsplit.passes.sums.long_sums import part_long_sums
 from primsplit.passes.written.writes import join_writes
 from primsplit.providers import Provider
 from primsplit.verify import verified
