@@ -95,9 +95,11 @@ def lost_at_nan(function: Callable[..., Any], steps: tuple[int, ...] = ()) -> Ca
     """
 
     @functools.wraps(function)
-    def wrapped(*inputs: Array) -> Any:
+    def wrapped(*inputs: Any) -> Any:
         found = function(*inputs)
-        floats = [x for i, x in enumerate(inputs) if i not in steps and x.dtype.kind == "f"]
+        floats = [x for i, x in enumerate(inputs) if i not in steps and isinstance(x, Array) and x.type.is_float]
+        if not floats:
+            return found
         if isinstance(found, tuple):
             return tuple(defined(z, *floats) for z in found)
         return defined(found, *floats)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special as sp
+import scipy.stats
 
 import primsplit as ps
 
@@ -71,3 +72,10 @@ def test_derivatives_are_missing_in_batches_and_in_single_precision() -> None:
     found = ps.vmap(ps.grad(sp.ellipk))(points)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, [np.pi / 8, np.nan], rtol=1e-6)
+
+
+def test_a_family_may_give_a_function_plain_numbers() -> None:
+    gradient = ps.grad(lambda df: scipy.stats.t.logpdf(0.7, df))(3.0)
+    step = 1e-6
+    slope = (scipy.stats.t.logpdf(0.7, 3.0 + step) - scipy.stats.t.logpdf(0.7, 3.0 - step)) / (2 * step)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-6)
