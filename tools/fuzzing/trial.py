@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import onnx
 import typer.main
 
 import primsplit as ps
@@ -26,6 +27,7 @@ from primsplit.errors import PrimsplitError, RunError
 from primsplit.runtime import Session
 from tools.fuzzing.case import Case
 from tools.fuzzing.texts import MARK
+from tools.fuzzing.values import difference, original
 
 SECONDS = 10
 """The most seconds of a processor for one input."""
@@ -129,7 +131,7 @@ def _model(case: Case) -> Outcome:
         session = Session("gradient.onnx", threads=1)
     except RunError as error:
         return Outcome("wrong", "not loaded", f"not loaded {_kind(str(error))}", str(error))
-    return _run(program, session)
+    return _run(session)
 
 
 def _kind(text: str) -> str:
@@ -168,20 +170,30 @@ def _check_listing(text: str) -> None:
         raise _InjectedError(text)
 
 
-def _run(program: Any, session: Session) -> Outcome:
-    """Run the gradient file on small arrays."""
-    feeds = {}
+def _run(session: Session) -> Outcome:
+    """Run the gradient file on small arrays, and compare it with the model."""
+    feeds, random = {}, np.random.default_rng(0)
     for given in session.session.get_inputs():
         shape = [d if isinstance(d, int) else 2 for d in given.shape]
         kind = ARRAYS.get(given.type)
         if kind is None or math.prod(shape) > FEW:
             return Outcome("loaded")
-        feeds[given.name] = np.ones(shape, kind)
+        numbers = random.uniform(0.3, 1.7, shape) if kind[0] == "f" else np.ones(shape)
+        feeds[given.name] = numbers.astype(kind)
     try:
-        session.run(feeds)
+        found = session.run(feeds)
     except RunError as error:
         return Outcome("refused by the run", told=str(error))
-    return Outcome("loaded and run")
+    model = original()
+    if model is None:
+        return Outcome("loaded and run")
+    told = difference(model, feeds, session.outputs, found)
+    return Outcome("wrong", "differs", f"differs {told[:5]} {_operators()}", told) if told else Outcome("compared")
+
+
+def _operators() -> str:
+    model = onnx.load("model.onnx", load_external_data=False)
+    return " ".join(sorted({n.op_type for n in model.graph.node}))[:60]
 
 
 ARRAYS = {
