@@ -136,9 +136,15 @@ def read_model(
 ) -> Any:
     """The block of an ONNX file, with names: see `onnxio.load`, and `onnxio.sequences.ends.Said` for the rest."""
     from primsplit.onnxio.load import load_model
+    from primsplit.onnxio.rare_kernels import rare_ops
     from primsplit.onnxio.sequences.ends import Said
 
-    return load_model(path, Said(lengths, given), specs, safe_where=safe_where, constant=constant)
+    model = load_model(path, Said(lengths, given), specs, safe_where=safe_where, constant=constant)
+    if rare := rare_ops(model.block):
+        from primsplit.onnxio.kernels_asked import check_kernels
+
+        check_kernels(rare)
+    return model
 
 
 def kinds_in_file(path: str) -> list[str]:

@@ -248,6 +248,8 @@ def _resized(x: Array, scales: Any, mode: str) -> Array:
 
     Else it is below. That is how the test cases of opset 10 have it.
     """
+    if x.ndim == 0:
+        return op.Identity(x)
     kind = "linear" if mode == "bilinear" else mode
     known = scales.known() if isinstance(scales, Array) else scales
     if kind == "nearest" and (known is None or (known < 1).any()):

@@ -55,9 +55,17 @@ def _types(site: Site) -> Sequence[Type]:
     _check_vectors(found, site.inputs)
     rule = RULES.get(site.kind)
     try:
-        return infer_by_standard(site) if rule is None else rule(site)
+        types = infer_by_standard(site) if rule is None else rule(site)
     except UnknownRank:
-        return infer_by_standard(site)
+        types = infer_by_standard(site)
+    for made in types:
+        if any(isinstance(d, int) and not 0 <= d <= LARGEST for d in made.shape or ()):
+            raise ShapeError(f"the result of {site.kind} would be {made}: a size is from 0 to 2**63 - 1")
+    return types
+
+
+LARGEST = 2**63 - 1
+"""Sizes are held in 64 bits with a sign."""
 
 
 def _check_arity(found: Schema, inputs: Sequence[Value | None], attributes: Mapping[str, Any]) -> None:

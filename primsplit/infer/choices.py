@@ -6,7 +6,7 @@ onnx lets any text and number pass; onnxruntime refuses to load what has none of
 from collections.abc import Mapping
 from typing import Any
 
-from primsplit.errors import ParseError
+from primsplit.errors import ParseError, ShapeError
 from primsplit.infer.standard import check_by_standard
 from primsplit.infer.table import RULES, Site
 from primsplit.schema import text
@@ -51,6 +51,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     },
 }
 
+POOLS = frozenset({"AveragePool", "LpPool", "MaxPool"})
 LENIENT = frozenset({"Range"})
 """What onnxruntime takes although onnx's inference refuses it: vectors of one number where numbers are meant."""
 
@@ -59,6 +60,18 @@ def check_node(site: Site) -> None:
     """Raise ShapeError for a node of a file that onnxruntime would refuse to load."""
     if site.kind in RULES and site.kind not in LENIENT:
         check_by_standard(site)
+    if site.kind == "SoftmaxCrossEntropyLoss":
+        # onnxruntime reads it as the function that it is: a loss of the logarithms.
+        check_by_standard(Site("NegativeLogLikelihoodLoss", site.inputs, site.attributes, 1))
+    if site.kind in POOLS:
+        _check_pads(site)
+
+
+def _check_pads(site: Site) -> None:
+    """Raise ShapeError where a window of a pool may lie in the padding alone."""
+    pads, kernel = site.attribute("pads"), site.attribute("kernel_shape")
+    if pads is not None and kernel is not None and any(p >= k for p, k in zip(pads, [*kernel, *kernel], strict=False)):
+        raise ShapeError(f"{site.kind}: the pads {pads} are not less than the kernel {kernel}")
 
 
 def check_choices(kind: str, attributes: Mapping[str, Any]) -> None:

@@ -282,6 +282,9 @@ def center_crop_pad(site: Site) -> Sequence[Type]:
     axes = site.attribute("axes")
     chosen = range(len(shape)) if axes is None else [axis_of(a, len(shape), site.kind) for a in axes]
     known = site.sizes(1)
+    if known is not None and len(known) != len(chosen):
+        raise ShapeError(f"{site.kind} is given {len(known)} sizes for {len(chosen)} axes")
     for position, axis in enumerate(chosen):
-        shape[axis] = fresh("cropped") if known is None else known[position]
+        size = fresh("cropped") if known is None else known[position]
+        shape[axis] = max(size, 0) if isinstance(size, int) else size
     return typed(site.type(0).dtype, tuple(shape))

@@ -39,7 +39,7 @@ def _asked(site: Site) -> Mapping[str, onnx.TypeProto]:
             onnx.defs.get_schema(name, max_inclusive_version=OPSET, domain=domain),
             node,
             {key: type_proto(_held(v.type)) for key, v in present.items()},
-            {key: _tensor(v) for key, v in present.items() if isinstance(v, Const) and v.is_small},
+            {key: tensor_of(v) for key, v in present.items() if isinstance(v, Const) and v.is_small},
             opset_imports=[onnx.helper.make_opsetid("", OPSET)],
             ir_version=IR_VERSION,
         )
@@ -57,12 +57,17 @@ def check_by_standard(site: Site) -> None:
     The rules here infer what a valid node gives, and need not find each fault. Empty arrays are not shown to onnx:
     builds of it with assertions end the process at a Slice of one.
     """
-    key = (site.kind, site.outputs, *map(_told, site.inputs), *map(_attribute, sorted(site.attributes.items())))
+    key = key_of(site)
     sizes = [d for v in site.inputs if v is not None for d in v.type.shape or () if isinstance(d, int)]
     if key in _SOUND or (sizes and min(sizes) < 1) or not _knows_dtypes(site):
         return
     _asked(site)
     _SOUND[key] = True
+
+
+def key_of(site: Site) -> Hashable:
+    """What is alike for uses of an operator that are alike: types, attributes, small constants."""
+    return (site.kind, site.outputs, *map(_told, site.inputs), *map(_attribute, sorted(site.attributes.items())))
 
 
 def _knows_dtypes(site: Site) -> bool:
@@ -90,7 +95,8 @@ def _held(type: Type) -> Type:
     return Type(CARRIERS[type.key[0]], type.shape) if type.key[0] in LATER else type
 
 
-def _tensor(const: Const) -> onnx.TensorProto:
+def tensor_of(const: Const) -> onnx.TensorProto:
+    """The numbers as ONNX writes them, in the dtype that carries them."""
     return from_array(in_carrier(const.numpy()) if const.type.key[0] in LATER else const.numpy())
 
 

@@ -14,6 +14,7 @@ from primsplit import dims
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, reshape_to, size_scalar, transpose
 from primsplit.dims import Dim
+from primsplit.errors import MissingRule
 from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.rules.indexing import part, scatter_along
@@ -156,8 +157,14 @@ def _counting(size: Dim) -> Array:
     return op.Range(0, size_scalar(size), 1, types=[Type(np.int64, (size,))])
 
 
+LONGEST = 2**17
+"""The longest axis that is interpolated by a matrix, which then takes 64 GB."""
+
+
 def _identity(size: Dim, dtype: np.dtype[Any]) -> Array:
-    """The identity matrix of a size that may be known only at run time."""
+    """The identity matrix of a size that may be known only at run time. Raises MissingRule for one that none has."""
+    if isinstance(size, int) and size > LONGEST:
+        raise MissingRule(f"Resize has no derivative where an axis of {size:,} elements is interpolated")
     counted = _counting(size)
     return op.Cast(op.Equal(op.Unsqueeze(counted, [1]), op.Unsqueeze(counted, [0])), to=dtype)
 

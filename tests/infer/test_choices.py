@@ -1,5 +1,7 @@
 """What onnxruntime refuses to load is refused when the model is read, at its node."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,16 @@ from tests.onnxio.edits import node, written
 Row = tuple[list[onnx.NodeProto], list[int | str], dict[str, Any]]
 F, N = np.float32, np.int64
 EYE, ONES = np.eye(3, dtype=F), np.ones((1, 1, 2, 2), F)
+LSTM = {"w": np.ones((1, 4, 3), F), "r": np.ones((1, 4, 1), F)}
+
+
+def n_grams(counts: list[int]) -> list[onnx.NodeProto]:
+    """Counts of words 1, 2, 3, of which the first belong to the n-grams of length 1, and so on."""
+    told = {"min_gram_length": 1, "max_gram_length": 1, "max_skip_count": 0, "mode": "TF"}
+    words = {"ngram_counts": counts, "ngram_indexes": [0, 1, 2], "pool_int64s": [1, 2, 3]}
+    return [node("Cast", "x", "i", to=7), node("TfIdfVectorizer", "i", "y", **told, **words)]
+
+
 ROWS: dict[str, Row] = {
     "TopK of more than there are": ([node("TopK", "x k", "y i")], [4, 3], {"k": N([7])}),
     "Tile by a negative number": ([node("Tile", "x r", "y")], [4, 3], {"r": N([-1, 1])}),
@@ -49,6 +61,27 @@ ROWS: dict[str, Row] = {
         [2, 1, 3],
         {"w": np.ones((1, 4, 3), F), "r": np.ones((1, 4, 1), F)},
     ),
+    "an LSTM that clips at -1": ([node("LSTM", "x w r", "y", hidden_size=1, clip=-1.0)], [2, 1, 3], LSTM),
+    "an LSTM that clips at 0": ([node("LSTM", "x w r", "y", hidden_size=1, clip=0.0)], [2, "N", 3], LSTM),
+    "an LSTM that clips at NaN": ([node("LSTM", "x w r", "y", hidden_size=1, clip=float("nan"))], [2, 1, 3], LSTM),
+    "an LRN of an even size": ([node("LRN", "x", "y", size=2)], ["N", 3, 4, 4], {}),
+    "an LRN of size 0": ([node("LRN", "x", "y", size=0)], [1, 3, 4, 4], {}),
+    "MaxRoiPool into no rows": (
+        [node("MaxRoiPool", "x r", "y", pooled_shape=[0, 1])], [1, 3, 4, 4], {"r": F([[0] * 5])}
+    ),
+    "MaxPool with a window of padding": ([node("MaxPool", "x", "y", kernel_shape=[2], pads=[0, 2])], [1, 1, "N"], {}),
+    "AveragePool with a window of padding": (
+        [node("AveragePool", "x", "y", kernel_shape=[2], pads=[2, 0])], [1, 1, 4], {}
+    ),
+    "CenterCropPad to no sizes": ([node("CenterCropPad", "x s", "y")], [4, 3], {"s": np.zeros(0, N)}),
+    "CenterCropPad to one size of two": ([node("CenterCropPad", "x s", "y")], [4, 3], {"s": N([2])}),
+    "a loss with a matrix of weights": (
+        [node("SoftmaxCrossEntropyLoss", "x t w", "y")], [2, 3], {"t": N([0, 1]), "w": np.ones((3, 1), F)}
+    ),
+    "a loss of other labels": ([node("SoftmaxCrossEntropyLoss", "x t", "y")], [2, 3], {"t": N([0, 1, 2])}),
+    "Pad to fewer than no elements": ([node("Pad", "x p", "y")], ["N", 4], {"p": N([0, -(2**60), 0, 0])}),
+    "n-grams beyond their pool": ([*n_grams([0, 5])], [3], {}),
+    "fewer than no n-grams": ([*n_grams([-1])], [3], {}),
 }  # fmt: skip
 
 
@@ -72,7 +105,9 @@ def test_what_onnxruntime_refuses_is_refused_when_it_is_read(name: str, tmp_path
     path = written(tmp_path, model(ROWS[name]))
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    if not name.startswith(("Gemm", "Split into a negative")):  # which onnxruntime refuses only in the run
+    if not name.startswith(
+        ("Gemm", "Split into a negative", "Pad to fewer")
+    ):  # which onnxruntime refuses only in the run
         with pytest.raises(Exception, match=r"."):
             onnxruntime.InferenceSession(path, options)
     with pytest.raises(PrimsplitError) as caught:
@@ -87,3 +122,37 @@ def test_empty_arrays_are_sliced_backwards(tmp_path: Path) -> None:
     back = {"b": N([-1]), "e": N([-(2**62)]), "a": N([0]), "s": N([-1])}
     program = ps.load(written(tmp_path, model(([node("Slice", "x b e a s", "y")], [0, 3], back))))
     assert np.shape(program(np.zeros((0, 3), F))) == (0, 3)
+
+
+TAKEN: dict[str, Row] = {
+    "an RNN that clips at -1": (
+        [node("RNN", "x w r", "y", hidden_size=1, clip=-1.0)],
+        [2, 1, 3],
+        {"w": np.ones((1, 1, 3), F), "r": np.ones((1, 1, 1), F)},
+    ),
+    "a batch that comes first": ([node("LSTM", "x w r", "y", hidden_size=1, layout=1)], [1, 2, 3], LSTM),
+    "n-grams without a skip": (n_grams([0]), [3], {}),
+    "a normalized text": (
+        [
+            node("StringNormalizer", "t", "u", locale="xx_YY"),
+            node("Shape", "u", "n"),
+            node("ConstantOfShape", "n", "y"),
+        ],
+        [3],
+        {"t": np.array(["a"])},
+    ),
+    "CenterCropPad to -2 rows, which are none": ([node("CenterCropPad", "x s", "y")], [4, 3], {"s": N([-2, 3])}),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_may_run_is_read(name: str, tmp_path: Path) -> None:
+    assert ps.load(written(tmp_path, model(TAKEN[name]))).block.results
+
+
+def test_usual_operators_are_not_shown_to_onnxruntime(tmp_path: Path) -> None:
+    """To import it takes longer than to read a small model."""
+    path = written(tmp_path, model(([node("LeakyRelu", "x", "a", alpha=0.1), node("Softmax", "a", "y")], ["N", 3], {})))
+    code = f"import sys, primsplit; primsplit.load({path!r}); print('onnxruntime' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

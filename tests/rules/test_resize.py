@@ -8,6 +8,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 import primsplit as ps
+from primsplit.errors import MissingRule
 from primsplit.ops import op
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4, 5)).astype(np.float32)
@@ -232,3 +233,11 @@ def test_an_axis_that_keeps_its_size_at_a_scale_beyond_1_moves_with_the_others(
         units = np.eye(x.size, dtype=dtype).reshape(-1, *x.shape)
         wanted = [np.sum(joint(u, *given, seed)[0] * seed) for u in units]
         np.testing.assert_allclose(joint(x, *given, seed)[1], np.reshape(wanted, x.shape), rtol=1e-4, atol=1e-5)
+
+
+def test_an_axis_whose_matrix_fits_in_no_memory_has_no_derivative() -> None:
+    def wide(x: Any) -> Any:
+        return op.Resize(x, None, np.array([1, 1, 0.5, 1], np.float32), mode="linear")
+
+    with pytest.raises(MissingRule, match="an axis of 2,147,483,647 elements"):
+        ps.split(wide, ps.spec("float32", [1, 1, 2**31 - 1, 4]))
