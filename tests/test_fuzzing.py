@@ -1,14 +1,18 @@
 """The fuzzer draws the same input for the same number, and tells right from wrong."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
 
+from primsplit.runtime import Session
 from tests.onnxio.edits import linear
-from tools.fuzzing import corpus
+from tests.onnxio.seeds import function
+from tools.fuzzing import corpus, session
 from tools.fuzzing.case import Case, kept
 from tools.fuzzing.draw import SHARES, draw
 from tools.fuzzing.trial import outcome
@@ -28,9 +32,39 @@ def test_an_input_is_told_by_its_number(kind: str) -> None:
     assert len({str(case) for case in first}) > 5
 
 
-def test_a_model_is_loaded_and_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_is_loaded_run_and_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert outcome(Case("bytes", {"model.onnx": linear().SerializeToString()}), tmp_path).said == "loaded and run"
+    assert outcome(Case("bytes", {"model.onnx": linear().SerializeToString()}), tmp_path).said == "compared"
+
+
+@pytest.mark.parametrize("part", ["value", "slope"])
+def test_what_the_model_does_not_compute_is_wrong(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gradient file gives half of each value, or of each gradient."""
+    monkeypatch.chdir(tmp_path)
+    real = Session.run
+
+    def half(session: Session, feeds: Any, outputs: Any = None) -> list[Any]:
+        found = real(session, feeds, outputs)
+        return [
+            v * (0.5 if (name[:2] == "d_") == (part == "slope") else 1)
+            for name, v in zip(session.outputs, found, strict=True)
+        ]
+
+    monkeypatch.setattr(Session, "run", half)
+    found = outcome(Case("bytes", {"model.onnx": function().SerializeToString()}), tmp_path)
+    assert (found.said, found.fault) == ("wrong", "differs")
+    assert found.told.startswith(part)
+
+
+def test_the_fuzzer_runs_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few inputs of each kind, in a process of their own, as `tools/fuzz.py` runs them."""
+    monkeypatch.chdir(tmp_path)
+    said = SimpleNamespace(
+        inputs=12, start=0, seed=0, jobs=1, kind="", finds=tmp_path / "finds", again=None, shrink=None
+    )
+    monkeypatch.setattr("tools.fuzzing.session.models", lambda: None)
+    assert session.main(said) == 0
+    assert not said.finds.exists()
 
 
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

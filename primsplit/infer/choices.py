@@ -6,9 +6,11 @@ onnx lets any text and number pass; onnxruntime refuses to load what has none of
 from collections.abc import Mapping
 from typing import Any
 
+from primsplit.carriers import LATER
 from primsplit.errors import ParseError, ShapeError
 from primsplit.infer.standard import check_by_standard
 from primsplit.infer.table import RULES, Site
+from primsplit.ir import Block, Op, is_call, walk
 from primsplit.schema import text
 
 _AUTO_PAD = {"auto_pad": ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")}
@@ -65,6 +67,17 @@ def check_node(site: Site) -> None:
         check_by_standard(Site("NegativeLogLikelihoodLoss", site.inputs, site.attributes, 1))
     if site.kind in POOLS:
         _check_pads(site)
+    if site.kind in {"GRU", "LSTM", "RNN"} and not 0 <= (site.attribute("hidden_size") or 0) < 2**31:
+        raise ShapeError(f"{site.kind} cannot have a hidden size of {site.attribute('hidden_size')}")
+
+
+def check_definition(step: Op) -> None:
+    """Raise ShapeError where onnxruntime would refuse an operator that a definition recorded, or one in its body."""
+    body = step.attributes.get("body")
+    for each in walk(body) if isinstance(body, Block) else [step]:
+        is_later = any(v is not None and v.type.key[0] in LATER for v in (*each.inputs, *each.outputs))
+        if not is_call(each) and not is_later and not any(isinstance(a, Block) for a in each.attributes.values()):
+            check_node(Site(each.kind, each.inputs, each.attributes, len(each.outputs)))
 
 
 def _check_pads(site: Site) -> None:

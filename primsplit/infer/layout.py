@@ -282,8 +282,9 @@ def center_crop_pad(site: Site) -> Sequence[Type]:
     axes = site.attribute("axes")
     chosen = range(len(shape)) if axes is None else [axis_of(a, len(shape), site.kind) for a in axes]
     known = site.sizes(1)
-    if known is not None and len(known) != len(chosen):
-        raise ShapeError(f"{site.kind} is given {len(known)} sizes for {len(chosen)} axes")
+    (count,) = site.type(1).shape or (None,)
+    if isinstance(count, int) and count != len(chosen):
+        raise ShapeError(f"{site.kind} is given {count} sizes for {len(chosen)} axes")
     for position, axis in enumerate(chosen):
         size = fresh("cropped") if known is None else known[position]
         shape[axis] = max(size, 0) if isinstance(size, int) else size

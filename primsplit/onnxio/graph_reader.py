@@ -17,7 +17,7 @@ from primsplit.definitions.families import definition_of, record_call
 from primsplit.dims import Dim
 from primsplit.errors import ParseError, Place, PrimsplitError, UnsupportedFunction
 from primsplit.infer import fresh
-from primsplit.infer.choices import check_choices, check_node
+from primsplit.infer.choices import check_choices, check_definition, check_node
 from primsplit.infer.table import Site
 from primsplit.ir import BFLOAT16, Block, Const, Role, Type, Value, Var
 from primsplit.onnxio import gradient_node, shape_vectors
@@ -194,7 +194,7 @@ class GraphReader:
             tensors = {n: v for n, v in self.values.items() if isinstance(v, Var | Const)}
             return gradient_node.record_gradient(inputs, attributes, tensors)
         if is_defined:
-            recorder = functools.partial(record_call, version=version)
+            recorder = functools.partial(_record_defined, version=version)
             return self.with_ranks(recorder, kind, inputs, attributes, len(node.output))
         if any(v is not None and v.type.dtype == BFLOAT16 for v in inputs):
             return self.with_ranks(_as_written, kind, inputs, attributes, len(node.output))
@@ -362,6 +362,23 @@ def _as_declared(declared: onnx.ValueInfoProto, given: Entry) -> Entry:
     if isinstance(given, Var | Const) and given.type.rank == 0 and [d.dim_value for d in dims_told] == [1]:
         return op.Reshape(Array(given), [1]).value
     return given
+
+
+def _record_defined(
+    kind: str,
+    inputs: Sequence[Value | None],
+    attributes: Mapping[str, Any],
+    outputs: int,
+    *,
+    version: int | None,
+) -> tuple[Value, ...]:
+    """Record a node by its definition, whose operators onnxruntime must take too."""
+    recorded = tracing.current()
+    before = len(recorded.ops)
+    made = record_call(kind, inputs, attributes, outputs, version=version)
+    for step in recorded.ops[before:]:
+        check_definition(step)
+    return made
 
 
 def _as_written(

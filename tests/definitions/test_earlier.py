@@ -17,7 +17,7 @@ import pytest
 from onnx import helper
 
 import primsplit as ps
-from primsplit.errors import UnsupportedFunction
+from primsplit.errors import ShapeError, UnsupportedFunction
 from primsplit.testing import check_grads
 
 RANDOM = np.random.default_rng(3)
@@ -331,3 +331,21 @@ def test_constant_factors_tell_the_sizes_of_an_old_image(opset: int, kind: str, 
     expected = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x0": x})
     assert program.block.results[0].type.shape == expected[0].shape
     np.testing.assert_allclose(program(x), expected[0], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("opset", [6, 7, 9])
+def test_an_old_batch_norm_of_other_channels_is_refused_when_it_is_read(opset: int, tmp_path: Path) -> None:
+    five = np.ones(5, np.float32)
+    attributes = {"is_test": 1} if opset < 7 else {}
+    path = saved(tmp_path, opset, "BatchNormalization", (X.astype(np.float32), *[five] * 4), [X], attributes)
+    with pytest.raises(ShapeError, match="between 5 and 3") as caught:
+        ps.load(path)
+    assert caught.value.place is not None
+    assert caught.value.place.filename == path
+
+
+def test_an_old_number_that_is_resized_stays_as_it_is(tmp_path: Path) -> None:
+    path = saved(tmp_path, 10, "Resize", (np.float32(2), np.zeros(0, np.float32)), [np.float32(2)], {})
+    ps.split(ps.load(path)).save(str(tmp_path / "gradient.onnx"))
+    onnxruntime.InferenceSession(str(tmp_path / "gradient.onnx"), providers=["CPUExecutionProvider"])
+    assert ps.load(path)(np.float32(2), np.zeros(0, np.float32)) == 2

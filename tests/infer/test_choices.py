@@ -75,6 +75,9 @@ ROWS: dict[str, Row] = {
     ),
     "CenterCropPad to no sizes": ([node("CenterCropPad", "x s", "y")], [4, 3], {"s": np.zeros(0, N)}),
     "CenterCropPad to one size of two": ([node("CenterCropPad", "x s", "y")], [4, 3], {"s": N([2])}),
+    "CenterCropPad to no sizes that the run tells": (
+        [node("Shape", "x", "s", start=2), node("CenterCropPad", "x s", "y")], [4, 3], {}
+    ),
     "a loss with a matrix of weights": (
         [node("SoftmaxCrossEntropyLoss", "x t w", "y")], [2, 3], {"t": N([0, 1]), "w": np.ones((3, 1), F)}
     ),

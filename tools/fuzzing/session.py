@@ -22,9 +22,9 @@ def main(said: argparse.Namespace) -> int:
     """Do what the command line says; 1 where something is wrong."""
     models()
     if said.again:
-        return _again(said.again, said.jobs)
+        return _again(said.again.resolve(), said.jobs)
     if said.shrink:
-        for folder in sorted(p.parent for p in said.shrink.glob("*/case.json")):
+        for folder in sorted(p.parent for p in said.shrink.resolve().glob("*/case.json")):
             print(f"{folder.name}: {shrink(folder).key}", flush=True)
         return 0
     return _fuzz(said)

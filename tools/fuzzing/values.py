@@ -11,6 +11,7 @@ import numpy as np
 import onnxruntime
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
+FAILS = "the model fails"
 STRAY = ("Random", "Bernoulli", "Multinomial", "Dropout", "Quantize", "Round", "Ceil", "Floor")
 """Operators whose values are drawn, or whose gradient is not their derivative on purpose."""
 
@@ -42,7 +43,7 @@ def difference(session: Any, feeds: Arrays, names: Sequence[str], found: Sequenc
         expected = session.run(None, given)
     except Exception as error:  # noqa: BLE001  # see above
         told = str(error)
-        return "" if "INVALID_ARGUMENT" in told else f"fails: {told[:300]}"
+        return "" if "INVALID_ARGUMENT" in told else f"{FAILS}: {told[:300]}"
     for name, wanted, made in zip(outputs, expected, found, strict=False):
         if not _is_alike(wanted, made):
             return f"value {name}: {_told(made)} and not {_told(wanted)}"
