@@ -3,9 +3,11 @@
 The standard leaves the result of such a ScatterND or ScatterElements open. onnxruntime writes one after the other, as
 NumPy does. The rules of the two operators, which NumPy's writes use with each place once, give every writer the
 cotangent of its place. `with_last_writers` puts `Overwrite` in the place of such an operator wherever it does not see
-that all places differ; its value is that of the operator.
+that all places differ; its value is that of the operator. A MaxUnpool of windows that overlap is put back likewise:
+one maximum is that of several windows, and would get the cotangent of its place from each.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,11 +19,14 @@ from primsplit.definitions.calling import record_call
 from primsplit.definitions.table import defines
 from primsplit.ir import Block, Const, Op, Value, Var, walk
 from primsplit.ops import op
+from primsplit.passes.compositions.pooling import unpooled_shape
 from primsplit.passes.faults.shared_places import are_distinct
 from primsplit.passes.rewriting import Rewriter
+from primsplit.rules.unpooling import max_unpool
 from primsplit.schema import text
 
 KIND = "primsplit::Overwrite"
+UNPOOL = "primsplit::MaxUnpool"
 SCATTERS = frozenset({"ScatterND", "ScatterElements"})
 MOVES = frozenset({"Cast", "Identity", "Transpose", "Unsqueeze", "Squeeze"})
 """Operators through which indices come from where they were made, each once."""
@@ -72,9 +77,43 @@ def _is_last(data: Array, indices: Array, updates: Array, along: int | None) -> 
 defines(KIND, rule=_rule)(overwrite)
 
 
+def _unpool_rule(
+    x: Array, indices: Array, shape: Array | None = None, *, outputs: int, **windows: Any
+) -> tuple[Array, Any]:
+    """The cotangent of a place goes to its last writer; indices count over the whole of what the windows cover."""
+    given = [x.value, indices.value, *([] if shape is None else [shape.value])]
+    z = Array(record_call(UNPOOL, given, windows)[0])
+    _, back = max_unpool(x, indices, shape, **windows)
+    counted = dims.product(unpooled_shape(x.shape, **{"strides": None, "pads": None, **windows}))
+
+    def pullback(dz: Array) -> tuple[Array | None, ...]:
+        places = reshape_to(indices, (dims.product(indices.shape),))
+        line = zeros((counted,), x.dtype)
+        is_last = reshape_to(_is_last(line, places, reshape_to(x, places.shape), 0), x.shape)
+        dx, *others = back(dz)
+        return (op.Where(is_last, dx, 0, types=[x.type]), *others)
+
+    return z, pullback
+
+
+@defines(UNPOOL, rule=_unpool_rule)
+def _unpool(
+    x: Array,
+    indices: Array,
+    shape: Array | None = None,
+    *,
+    kernel_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    pads: Sequence[int] | None = None,
+    outputs: int = 1,
+) -> Array:
+    """The operator of the standard."""
+    return op.MaxUnpool(x, indices, shape, kernel_shape=kernel_shape, strides=strides, pads=pads)
+
+
 def with_last_writers(block: Block) -> Block:
     """The block with an `Overwrite` for each of these operators; itself where there is none."""
-    return _Overwriting().run(block) if any(step.kind in SCATTERS for step in walk(block)) else block
+    return _Overwriting().run(block) if any(step.kind in {*SCATTERS, "MaxUnpool"} for step in walk(block)) else block
 
 
 class _Overwriting(Rewriter):
@@ -86,17 +125,32 @@ class _Overwriting(Rewriter):
 
     def visit(self, op: Op) -> Op | None:
         self.origins.update((v, op) for v in op.outputs)
+        if op.kind == "MaxUnpool" and not self.is_of_windows_apart(op.inputs[1]):
+            self.define(op, UNPOOL, dict(op.attributes))
+            return None
         if op.kind not in SCATTERS or not self.may_repeat(op):
             return super().visit(op)
-        along = {} if op.kind == "ScatterND" else {"along": int(op.attributes.get("axis", 0))}
-        with tracing.fresh_stack(), tracing.recording(place=op.place, remark=op.remark) as around:
-            for known in op.inputs:
+        self.define(op, KIND, {} if op.kind == "ScatterND" else {"along": int(op.attributes.get("axis", 0))})
+        return None
+
+    def define(self, step: Op, kind: str, attributes: dict[str, Any]) -> None:
+        """Record an operator of these definitions for a step."""
+        with tracing.fresh_stack(), tracing.recording(place=step.place, remark=step.remark) as around:
+            for known in step.inputs:
                 if isinstance(known, Var):
                     around.learn(known)
-            (made,) = record_call(KIND, op.inputs, along)
+            (made,) = record_call(kind, step.inputs, attributes)
         self.kept.extend(around.ops)
-        self.replaced[op.outputs[0]] = made
-        return None
+        self.replaced[step.outputs[0]] = made
+
+    def is_of_windows_apart(self, indices: Value | None) -> bool:
+        """True for the indices of a MaxPool here whose windows share no element."""
+        pool = self.origins.get(indices) if isinstance(indices, Var) else None
+        if pool is None or pool.kind != "MaxPool":
+            return False
+        kernel = pool.attributes["kernel_shape"]
+        strides, dilations = (pool.attributes.get(name) or [1] * len(kernel) for name in ("strides", "dilations"))
+        return all(s > (k - 1) * d for k, s, d in zip(kernel, strides, dilations, strict=True))
 
     def may_repeat(self, step: Op) -> bool:
         """True for a write of floats without a reduction that may name a place twice."""

@@ -106,3 +106,33 @@ def test_a_reduction_at_places_named_twice_has_the_derivatives_of_its_formula(ki
     by_x, by_u = gradient("min")
     np.testing.assert_allclose(by_x, WEIGHTS * [0, 1, 1 / 3, 1, 1, 1])
     np.testing.assert_allclose(by_u, [0, 1, 1, 1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("is_given_a_shape", [False, True])
+@pytest.mark.parametrize(("stride", "slopes"), [(1, [0, 2, 0, 4, 0]), (2, [0, 2, 0, 4, 0])])
+def test_a_maximum_of_two_windows_is_put_back_once(
+    stride: int, slopes: list[int], is_given_a_shape: bool, dtype: type, tmp_path: Path
+) -> None:
+    x = np.array([[[1, 3, 2, 5, 4]]], dtype)
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    nodes = [
+        helper.make_node("MaxPool", ["x"], ["m", "i"], kernel_shape=[2], strides=[stride]),
+        helper.make_node("MaxUnpool", ["m", "i", *["s"] * is_given_a_shape], ["y"], kernel_shape=[2], strides=[stride]),
+    ]
+    long = np.array([1, 1, 5 if stride == 1 else 4], np.int64)
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", kind, ["N", 1, 5])],
+        [helper.make_tensor_value_info("y", kind, None)],
+        [numpy_helper.from_array(long, "s")] if is_given_a_shape else [],
+    )
+    path = str(tmp_path / "unpool.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), path)
+    program = ps.load(path)
+    weights = np.arange(1, long[2] + 1).astype(dtype)
+    value, slope = ps.value_and_grad(lambda x: np.sum(program(x) * weights))(x)
+    assert value == 3 * 2 + 5 * 4
+    np.testing.assert_array_equal(slope, [[slopes]])
+    assert ("ScatterElements" in ps.split(program).listing()) == (stride == 1)
