@@ -40,7 +40,7 @@ def reshape(site: Site) -> Sequence[Type]:
 
 
 def left_over(shape: Shape, known: Sequence[Dim]) -> Dim:
-    """The size that `-1` stands for."""
+    """The size that `-1` stands for. Raises ShapeError beside a size of 0, where it may be any."""
     rest, left = list(known), list(shape)
     for dim in known:
         if (match := next((d for d in left if dims.same(d, dim)), None)) is not None and not dims.same(dim, 0):
@@ -48,7 +48,8 @@ def left_over(shape: Shape, known: Sequence[Dim]) -> Dim:
             rest.pop(next(i for i, d in enumerate(rest) if d is dim))
     divisor = dims.product(rest)
     if dims.same(divisor, 0):
-        return 0
+        told = ",".join(map(str, known))
+        raise ShapeError(f"Reshape: -1 may be any size beside [{told}], which hold no element")
     return dims.floor_divide(dims.product(left), divisor)
 
 

@@ -285,6 +285,8 @@ class GraphReader:
         if attribute.type == onnx.AttributeProto.TENSOR:
             return self.tensor(attribute.t).numpy()
         value = onnx.helper.get_attribute_value(attribute)
+        if attribute.name == "keepdims":  # onnxruntime keeps axes for 1 alone
+            return int(value == 1)
         if isinstance(value, bytes):
             return value.decode()
         is_list = attribute.type in {onnx.AttributeProto.FLOATS, onnx.AttributeProto.INTS, onnx.AttributeProto.STRINGS}

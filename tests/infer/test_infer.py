@@ -187,6 +187,8 @@ WRONG: list[tuple[type[PrimsplitError], Any, tuple[str, ...], str]] = [
     (ShapeError, lambda x, y: op.Add(x, y), ("float32[2]", "float32[3]"), "cannot broadcast"),
     (ShapeError, lambda x, y: op.MatMul(x, y), ("float32[2,3]", "float32[4,5]"), "inner sizes 3 and 4"),
     (ShapeError, lambda x: op.Reshape(x, [5]), ("float32[2,3]",), "cannot reshape"),
+    (ShapeError, lambda x: op.Reshape(x, [0, -1]), ("float32[0,3]",), "-1 may be any size"),
+    (ShapeError, lambda x: op.Pad(x, [0, -7, 0, 0]), ("float32[N,3]",), "a size is from 0"),
     (ShapeError, lambda x: op.Transpose(x, perm=[0, 0]), ("float32[2,3]",), "does not permute"),
     (ShapeError, lambda x: op.Squeeze(x, [0]), ("float32[2]",), "cannot squeeze"),
     (ShapeError, lambda x: op.Concat(x, x, axis=4), ("float32[2]",), "axis 4"),

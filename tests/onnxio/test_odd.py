@@ -165,3 +165,17 @@ def test_a_chain_deeper_than_pythons_stack_is_loaded_differentiated_and_written(
     assert len(made.pullback.ops) == 2 * steps
     made.save(out)
     assert len(onnx.load(out).graph.node) == 3 * steps
+
+
+@pytest.mark.parametrize("keepdims", [-3, 2])
+def test_axes_are_kept_for_a_flag_of_1_alone(keepdims: int, tmp_path: Path) -> None:
+    """So onnxruntime reads other numbers, which the standard does not know."""
+    model = linear()
+    with_nodes(node("MatMul", "x W", "z"), node("ReduceSum", "z", "y", keepdims=keepdims))(model)
+    cleared("graph.output.0.type.tensor_type.shape")(model)
+    path = written(tmp_path, model)
+    x = np.ones((4, 3), np.float32)
+    expected = onnxruntime.InferenceSession(path).run(None, {"x": x})[0]
+    found = ps.load(path)(x)
+    assert found.shape == expected.shape == ()
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
