@@ -37,6 +37,7 @@ from primsplit.ir import (
 )
 from primsplit.notation.listing import Tape
 from primsplit.parts import Split
+from primsplit.passes.written.kinks import recognize_kinks
 from primsplit.primal_list import PrimalList
 from primsplit.rule_run import is_parameter
 from primsplit.rules.table import FRULES, SYMMETRIC, Rule, with_defaults
@@ -99,7 +100,7 @@ def push_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforwa
 def push_whole(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforward:
     """The tangent list of a whole program, its quotients 0 / 0 settled."""
     with paused():
-        made = _Composition(with_straight_through(block), wrt, of).run(settled)
+        made = _Composition(with_straight_through(recognize_kinks(block)), wrt, of).run(settled)
     verified(made.joint())
     return made
 

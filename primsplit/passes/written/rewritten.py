@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from primsplit.analysis.orders import order_of
 from primsplit.ir import Block, walk
 from primsplit.passes.cse import merge_common
+from primsplit.passes.written.kinks import recognize_kinks
 from primsplit.passes.written.logistics import recognize_logistics
 from primsplit.passes.written.norms import recognize_norms
 from primsplit.passes.written.pooled_relu import pool_before_relu
@@ -20,4 +21,5 @@ def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
     """
     if any(order_of(op.remark) for op in walk(block)):
         block = merge_common(block)
+    block = recognize_kinks(block)
     return recognize_norms(pool_before_relu(recognize_logistics(recognize(join_writes(block)))), wrt, of)
