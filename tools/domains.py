@@ -13,6 +13,7 @@ import argparse
 import collections
 import functools
 import itertools
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +33,8 @@ Function = Callable[..., Any]
 INF, NAN = np.inf, np.nan
 NUMBERS = (-INF, -3.7, -1.0, -0.5, -0.0, 1e-10, 0.3, 0.5, 1.0, 1.7, 2.0, 4.4, 30.0, 1e4, INF, NAN)
 """Arguments of a function that is defined for any."""
+PLAIN = tuple(x + 0.0 for x in NUMBERS)
+"""The same for families, of which SciPy takes -0 for below the support in some formulas, and for 0 in others."""
 CHANCES = (-0.1, 0.0, 1e-30, 0.01, 0.3, 0.5, 0.77, 1.0, 1.1, NAN)
 SHAPES = (-INF, -1.1, -0.3, 0.0, 0.25, 0.6, 1.0, 1.7, 2.0, 3.4, 7.0, 40.0, INF, NAN)
 PLACES, SCALES = (0.0, 0.4, NAN), (1.0, 1.3, 0.0, -1.0, INF, NAN)
@@ -72,7 +75,7 @@ def of_family(name: str) -> Iterator[Subject]:
         def function(*given: Any, method: str = method) -> Any:
             return getattr(getattr(scipy.stats, name), method)(*given)
 
-        first = [] if method not in family.own else [CHANCES if method in QUANTILES else NUMBERS]
+        first = [] if method not in family.own else [CHANCES if method in QUANTILES else PLAIN]
         steps = frozenset() if isinstance(family, Continuous) else frozenset({0, shapes + 1})
         yield Subject(f"{name}.{method}", function, [*first, *parameters], steps if first else frozenset())
 
@@ -104,15 +107,21 @@ def subjects(names: Sequence[str], start: str | None = None) -> Iterator[Subject
 
 
 def slopes_of(subject: Subject, given: list[Any], index: int) -> Any:
-    """Differences of SciPy's values in one argument, NaN where those to both sides do not agree, or are of rounding."""
-    size = 1e-6 * np.maximum(np.abs(given[index]), 0.1)
-    low, middle, high = (
-        subject.function(*given[:index], given[index] + s * size, *given[index + 1 :]) for s in (-1, 0, 1)
-    )
-    left, right, slope = (middle - low) / size, (high - middle) / size, (high - low) / (2 * size)
-    agree = np.abs(left - right) <= 1e-4 * np.abs(slope) + 1e-9
-    is_rounding = np.abs(middle) * 1e-15 > 1e-4 * np.abs(slope) * size
-    return np.where(agree & ~is_rounding & np.isfinite(given[index]), slope, NAN)
+    """Differences of SciPy's values in one argument, NaN where they do not settle, or are of rounding.
+
+    Those to both sides and those of a step a quarter as long must agree.
+    """
+    found = []
+    for part in (1.0, 0.25):
+        size = part * 1e-6 * np.where(given[index] == 0, 0.1, np.abs(given[index]))
+        low, middle, high = (
+            subject.function(*given[:index], given[index] + s * size, *given[index + 1 :]) for s in (-1, 0, 1)
+        )
+        left, right, slope = (middle - low) / size, (high - middle) / size, (high - low) / (2 * size)
+        agree = np.abs(left - right) <= 1e-4 * np.abs(slope) + 1e-9
+        is_rounding = np.abs(middle) * 1e-15 > 1e-4 * np.abs(slope) * size
+        found.append(np.where(agree & ~is_rounding & np.isfinite(given[index]), slope, NAN))
+    return np.where(np.abs(found[0] - found[1]) <= 1e-3 * np.abs(found[1]) + 1e-9, found[1], NAN)
 
 
 Fault = tuple[str, tuple[Any, ...], Any, Any]
@@ -133,21 +142,47 @@ FEW = (-3.7, -1.0, -0.5, -0.0, 1e-10, 0.3, 1.0, 1.7, 4.4, 30.0, NAN)
 """Arguments of hypergeometric functions, of which SciPy takes minutes for large ones."""
 
 
+Case = tuple[float, ...]
+LAST = "of inverses that SciPy ends at the smallest normal number"
+SURE = "of SciPy's sure events for parameters out of range"
+SMALL = "of logarithms of what SciPy rounds to 0"
+REASONS: tuple[tuple[str, Callable[[Case, float, float], bool], str], ...] = (
+    ("cotdg", lambda at, comes, right: abs(comes / right - 1) < 1e-5, "of cotdg, of which SciPy loses digits near 0"),
+    ("fdtri", lambda at, comes, right: right > 1e290, LAST),
+    ("betaincinv", lambda at, comes, right: right < 1e-307, LAST),
+    ("stdtrit", lambda at, comes, right: at[0] < 1e-9, LAST),
+    ("poch", lambda at, comes, right: np.isnan(comes) and right == 0, "of 0 times a gamma function that overflows"),
+    ("poch", lambda at, comes, right: abs(comes / right - 1) < 1e-6, "of poch beside a pole"),
+    ("voigt_profile", lambda at, comes, right: at[1] * at[2] < 0, "of cosines of more than 1e16 in Voigt profiles"),
+    ("eval_gegenbauer", lambda at, comes, right: np.isnan(right), "of polynomials that SciPy's formula does not give"),
+    ("eval_jacobi", lambda at, comes, right: np.isnan(right), "of polynomials that SciPy's formula does not give"),
+    ("eval_jacobi", lambda at, comes, right: np.isnan(comes), "of Jacobi's recurrence where it divides by 0"),
+    ("hyp1f1", lambda at, comes, right: at[0] == 0 and comes == 1, "of a series without a second term"),
+    ("logcdf", lambda at, comes, right: np.isnan(comes) and right == 0, SURE),
+    ("logcdf", lambda at, comes, right: right == -INF and comes < -20, SMALL),
+    ("logsf", lambda at, comes, right: right == -INF and comes < -20, SMALL),
+    ("logpdf", lambda at, comes, right: right == -INF and comes < -700, SMALL),
+    ("logpmf", lambda at, comes, right: right == -INF and comes < -700, SMALL),
+    ("isf", lambda at, comes, right: right == INF and comes > 0, "of quantiles that SciPy takes of 1 - q"),
+)
+"""Names of functions or methods, which values of theirs count apart, and why."""
+
+
 def reason_of(name: str, kind: str, at: tuple[float, ...], comes: float, right: float) -> str:
     """Why a case counts apart; empty where it is a fault."""
     if kind.endswith("at NaN") and hasattr(np, name):
         return "of slopes of NumPy's functions at NaN"  # log'(x) is 1 / x below 0, too, as in torch and JAX
     if np.isinf(at).any():
         return "of infinite arguments"  # of which SciPy's limits differ from function to function
-    if kind.startswith("gradient") and np.isnan(comes):
-        return "of gradients that are NaN at an end, where differences settle"  # a product of 0 and inf, told as NaN
-    if kind == "value" and np.isnan(comes) and np.isnan(at).any():
+    if kind.startswith("gradient"):
+        # At an end: a product of 0 and inf, told as NaN.
+        return "of gradients that are NaN where differences settle" if np.isnan(comes) else ""
+    if np.isnan(comes) and np.isnan(at).any():
         return "of NaN that SciPy leaves out"
-    if kind == "value" and right == -INF and -INF < comes < -700.0:
-        return "of logarithms of what SciPy lets underflow"
-    if kind == "value" and abs(comes - right) < 1e-14:
+    if abs(comes - right) < 1e-14:
         return "of what is lost beside 1 in either"
-    return ""
+    word, method = (*re.split("[ .]", name), "")[:2]
+    return next((why for told, is_so, why in REASONS if told in {word, method} and is_so(at, comes, right)), "")
 
 
 def values_and_gradients(subject: Subject, given: list[Any], wrt: tuple[int, ...]) -> tuple[Any, list[Any]]:
@@ -175,6 +210,7 @@ def faults(subject: Subject, most: int, seed: int) -> Iterator[Fault]:
         slopes = slopes_of(subject, given, index)
         wanted = np.isfinite(slopes) & close & np.isfinite(right)
         apart = ~np.isclose(gradient, slopes, rtol=1e-3, atol=1e-6)
+        apart &= (slopes != 0) | (np.abs(gradient * given[index]) > 1e-9)  # else SciPy may round the change away
         for i in np.flatnonzero(wanted & apart):
             yield f"gradient {index}", tuple(g[i] for g in given), gradient[i], slopes[i]
 

@@ -10,6 +10,7 @@ from primsplit.array import Array, unsupported
 from primsplit.numpy.special.gamma import digamma, gamma_function, gammaln, gammasgn
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import nan_where, unit
+from primsplit.numpy.validity import where_valid
 from primsplit.ops import op
 from primsplit.passes.compositions.error_function import in_float64
 from primsplit.passes.compositions.signs import cos_pi, sin_pi
@@ -112,6 +113,8 @@ def _polynomials(name: str, first: Step, following: Step) -> None:
         if known is None or known.size == 0 or np.any(known < 0) or np.any(known % 1):
             raise unsupported(f"scipy.special.{name} of degrees that are no known whole numbers")
         *parameters, x = rest
+        if name == "eval_genlaguerre":
+            (x,) = where_valid(parameters[0] > -1.0, x)
         return _of_degrees(known.astype(int), x, lambda *ks: following(*ks, *parameters), first(x, *parameters))
 
     evaluate.__name__ = name

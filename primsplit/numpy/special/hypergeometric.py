@@ -73,7 +73,8 @@ def _kummer(a: Array, b: Array, z: Array) -> Array:
     total = _series(lambda n: (a + n) * (a - b + 1.0 + n) * inverse / (n + 1.0), a * 0.0 + 2.0)
     outer = op.Where(is_far, b - a, 1.0)
     factor = gamma_function(op.Where(is_far, b, 1.0)) / gamma_function(outer)
-    return op.Where(is_far, total * factor * op.Pow(op.Where(is_far, inverse, 1.0), a), near)
+    found = op.Where(is_far, total * factor * op.Pow(op.Where(is_far, inverse, 1.0), a), near)
+    return op.Where(_comes_to_pole(b, a), math.inf, found)
 
 
 def _gauss(a: Array, b: Array, c: Array, z: Array) -> Array:
@@ -97,8 +98,14 @@ def _gauss(a: Array, b: Array, c: Array, z: Array) -> Array:
     over, under = gamma_function(shapes[0]) * gamma_function(shapes[1]), [_reciprocal_gamma(s) for s in shapes[2:]]
     at_one = op.Where(rest > 0.0, over * under[0] * under[1], math.inf)
     beyond = op.Where(op.Equal(z, 1.0), at_one, math.inf)
-    found = op.Where(outside, beyond, _at_pole(c, found))
+    is_pole = op.And(_comes_to_pole(c, a), op.And(_comes_to_pole(c, b), op.Not(op.Equal(z, 0.0))))
+    found = op.Where(is_pole, math.inf, op.Where(outside, beyond, _at_pole(c, found)))
     return op.Where(op.Or(op.IsNaN(z), op.Equal(z, -math.inf)), np.asarray(math.nan), found)
+
+
+def _comes_to_pole(below: Array, above: Array) -> Array:
+    """Whether a parameter below is a whole number up to 0, and the one above does not end the series before."""
+    return op.And(_is_last(below), op.Not(op.And(_is_last(above), above >= below)))
 
 
 def _at_pole(below: Array, found: Array) -> Array:

@@ -81,7 +81,7 @@ def _expn(n: Array, x: Array) -> Array:
     positive = op.Max(x, TINY)
     value = op.Where(op.Equal(n, 0.0), op.Exp(-positive) / positive, value)
     value = op.Where(op.Equal(x, 0.0), at_zero, op.Where(op.Equal(x, math.inf), 0.0, value))
-    return op.Where(op.Or(op.Or(x < 0.0, n < 0.0), op.IsNaN(x)), math.nan, value)
+    return op.Where(op.Or(op.Or(x < 0.0, n < 0.0), op.IsNaN(x + n)), math.nan, value)
 
 
 def _series(n: Array, x: Array) -> Array:

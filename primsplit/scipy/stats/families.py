@@ -29,7 +29,15 @@ def _laplace_tail(z: Any) -> Any:
 
 
 def _laplace_quantile(q: Any) -> Any:
-    return np.where(q < 0.5, np.log(2 * np.minimum(q, 0.5)), -np.log(2 * np.minimum(1 - q, 0.5)))
+    is_low = q < 0.5
+    return np.where(is_low, np.log(2 * np.where(is_low, q, 0.5)), -np.log(2 * np.where(is_low, 0.5, 1 - q)))
+
+
+def _half_normal_tail(z: Any) -> Any:
+    """The logarithm of a larger number's probability; near 0 by the small one of the rest."""
+    is_near = z < 0.5
+    near = np.log1p(-special("erf")(np.where(is_near, z, 0.5) / math.sqrt(2)))
+    return np.where(is_near, near, math.log(2) + _log_ndtr(-z))
 
 
 def tangent(angle: Any, is_pole: Any) -> Any:
@@ -113,7 +121,7 @@ CONTINUOUS: dict[str, Continuous] = {
         lambda z: 0.5 * math.log(2 / math.pi) - z * z / 2,
         low=0.0,
         parts=(lambda z: special("erf")(z / math.sqrt(2)), lambda z: special("erfc")(z / math.sqrt(2))),
-        tail=lambda z: math.log(2) + _log_ndtr(-z),
+        tail=_half_normal_tail,
         quantile=lambda q: _ndtri(0.5 + q / 2),
         above=lambda q: -_ndtri(q / 2),
     ),
@@ -189,6 +197,7 @@ CONTINUOUS: dict[str, Continuous] = {
         tail=lambda z, c: -(z**c),
         quantile=lambda q, c: (-np.log1p(-q)) ** (1 / c),
         above=lambda q, c: (-np.log(q)) ** (1 / c),
+        chooses=True,
     ),
 }  # fmt: skip
 """Distributions of real numbers, by SciPy's names."""
@@ -225,6 +234,7 @@ DISCRETE: dict[str, Discrete] = {
         lambda k, p: _xlog1py(k - 1, -p) + np.log(p),
         low=1,
         parts=(lambda k, p: -np.expm1(k * np.log1p(-p)), lambda k, p: np.exp(k * np.log1p(-p))),
+        tail=lambda k, p: _xlog1py(k, -p),
         valid=lambda p: both(p > 0, p <= 1),
     ),
     "nbinom": Discrete(

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.numpy.transformations import logarithmic_quotient
 from primsplit.numpy.validity import missing
 from primsplit.scipy.stats.families import is_count, log_choices
-from primsplit.scipy.stats.kinds import TINY, Continuous, Discrete, both, special
+from primsplit.scipy.stats.kinds import LARGEST, TINY, Continuous, Discrete, both, special
 
 _betaln, _gammaln, _log_ndtr, _i0e = map(special, ("betaln", "gammaln", "log_ndtr", "i0e"))
 _xlog1py, _xlogy, _ndtri = map(special, ("xlog1py", "xlogy", "ndtri"))
@@ -26,10 +27,11 @@ def _f(z: Any, n: Any, m: Any) -> Any:
 
 
 def _stretched(z: Any, c: Any) -> Any:
-    """log(1 + c z) / c, which is z where c is 0."""
-    is_none = c == 0
-    safe = np.where(is_none, 1.0, c)
-    return np.where(is_none, z, np.log1p(np.where(is_none, 0.0, c * z)) / safe)
+    """log(1 + c z) / c, which is z where c is 0, with all derivatives there."""
+    product = c * np.clip(z, -LARGEST, LARGEST)
+    is_far = np.abs(product) > 1e100
+    far = np.log1p(np.where(is_far, product, 0.0)) / np.where(is_far, c, 1.0)
+    return np.where(is_far, far, z * logarithmic_quotient(np.where(is_far, 0.0, product), 0))
 
 
 def _extreme(z: Any, c: Any) -> Any:
@@ -75,13 +77,18 @@ def _truncated(z: Any, a: Any, b: Any) -> Any:
 
 
 def _triangle(z: Any, c: Any) -> Any:
-    is_left = z <= c
-    left = np.log(2 * z / np.where(is_left, np.maximum(c, TINY), 1.0))
+    is_left = (z < c) | (c == 1)
+    left = np.log(2 * z / np.where(is_left, c, 1.0))
     return np.where(is_left, left, np.log(2 * (1 - z) / np.where(is_left, 1.0, 1 - c)))
 
 
 def _folded(z: Any, c: Any) -> Any:
     return -HALF_LOG_TWO_PI + np.logaddexp(-((z - c) ** 2) / 2, -((z + c) ** 2) / 2)
+
+
+def _general_gamma(z: Any, a: Any, c: Any) -> Any:
+    """For a negative c nothing is at 0."""
+    return _without((z == 0) & (c < 0), z, 1.0, lambda z: np.log(np.abs(c)) + _xlogy(c * a - 1, z) - z**c - _gammaln(a))
 
 
 def _between(z: Any, a: Any, b: Any) -> Any:
@@ -146,8 +153,8 @@ FURTHER: dict[str, Continuous] = {
     "foldnorm": Continuous("c", _folded, low=0.0, valid=lambda c: c >= 0),
     "gengamma": Continuous(
         "a c",
-        lambda z, a, c: np.log(np.abs(c)) + _xlogy(c * a - 1, z) - z**c - _gammaln(a),
-        low=TINY,
+        _general_gamma,
+        low=0.0,
         valid=lambda a, c: both(a > 0, np.abs(c) > 0),
     ),
     "genextreme": Continuous(
@@ -156,10 +163,11 @@ FURTHER: dict[str, Continuous] = {
         head=_extreme_head,
         parts=(lambda z, c: np.exp(_extreme_head(z, c)), lambda z, c: -np.expm1(_extreme_head(z, c))),
         valid=np.isfinite,
+        chooses=True,
     ),
     "genlogistic": Continuous("c", lambda z, c: np.log(c) - z - (c + 1) * np.logaddexp(0.0, -z)),
     "gennorm": Continuous("beta", lambda z, b: np.log(b / 2) - _gammaln(1 / b) - np.abs(z) ** b),
-    "genpareto": Continuous("c", _excess, low=0.0, tail=_excess_tail, valid=np.isfinite),
+    "genpareto": Continuous("c", _excess, low=0.0, tail=_excess_tail, valid=np.isfinite, chooses=True),
     "gompertz": Continuous(
         "c", lambda z, c: np.log(c) + z - c * np.expm1(z), low=0.0, tail=lambda z, c: -c * np.expm1(z)
     ),
@@ -186,10 +194,12 @@ FURTHER: dict[str, Continuous] = {
         tail=lambda z, a, b: _log_ndtr(-(a + b * np.arcsinh(z))),
         valid=_is_strength,
     ),
-    "laplace_asymmetric": Continuous("kappa", lambda z, k: np.where(z < 0, z / k, -k * z) - np.log(k + 1 / k)),
+    "laplace_asymmetric": Continuous(
+        "kappa", lambda z, k: np.where(z < 0, z / k, -k * z) - np.log(k + 1 / k), chooses=True
+    ),
     "levy": Continuous("", lambda z: -HALF_LOG_TWO_PI - 1.5 * np.log(z) - 0.5 / z, low=TINY),
     "loggamma": Continuous("c", lambda z, c: c * z - np.exp(z) - _gammaln(c)),
-    "loguniform": Continuous("a b", _log_uniform, valid=lambda a, b: both(a > 0, b > a)),
+    "loguniform": Continuous("a b", _log_uniform, valid=lambda a, b: both(a > 0, b > a), chooses=True),
     "lomax": Continuous(
         "c",
         lambda z, c: np.log(c) - (c + 1) * np.log1p(z),
@@ -213,7 +223,7 @@ FURTHER: dict[str, Continuous] = {
         lambda z, nu: math.log(2) + nu * np.log(nu) - _gammaln(nu) + _xlogy(2 * nu - 1, z) - nu * z * z,
         low=0.0,
     ),
-    "powerlaw": Continuous("a", lambda z, a: np.log(a) + _xlogy(a - 1, z), low=0.0, high=1.0),
+    "powerlaw": Continuous("a", lambda z, a: np.log(a) + _xlogy(a - 1, z), low=0.0, high=1.0, chooses=True),
     "rayleigh": Continuous(
         "",
         lambda z: np.log(z) - z * z / 2,
@@ -228,10 +238,10 @@ FURTHER: dict[str, Continuous] = {
     "skewnorm": Continuous(
         "a", lambda z, a: math.log(2) - z * z / 2 - HALF_LOG_TWO_PI + _log_ndtr(a * z), valid=np.isfinite
     ),
-    "triang": Continuous("c", _triangle, low=0.0, high=1.0, valid=lambda c: both(c >= 0, c <= 1)),
-    "truncnorm": Continuous("a b", _truncated, valid=lambda a, b: a < b),
+    "triang": Continuous("c", _triangle, low=0.0, high=1.0, valid=lambda c: both(c >= 0, c <= 1), chooses=True),
+    "truncnorm": Continuous("a b", _truncated, valid=lambda a, b: a < b, chooses=True),
     "truncexpon": Continuous(
-        "b", lambda z, b: _without(z > b, z, 0.0, lambda z: -missing(z)) - np.log(-np.expm1(-b)), low=0.0
+        "b", lambda z, b: _without(z > b, z, 0.0, lambda z: -missing(z)) - np.log(-np.expm1(-b)), low=0.0, chooses=True
     ),
     "vonmises": Continuous(
         "kappa",

@@ -11,7 +11,7 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
-from primsplit.numpy.validity import where_valid
+from primsplit.numpy.validity import defined, where_valid
 from primsplit.scipy.stats.moments import Moments
 
 Function = Callable[..., Any]
@@ -87,13 +87,13 @@ class _Known:
         found = of(shapes, scale)
         if loc.known() is None or loc.ndim:
             found = found + 0.0 * np.where(np.isinf(loc), 0.0, loc)
-        return found
+        return defined(found, *shapes, loc, scale)
 
     def mean(self, *parameters: Any, **named: Any) -> Any:
         """The mean."""
         assert self.moments is not None
         shapes, loc, scale = self._parameters(parameters, named)
-        return loc + scale * self.moments.mean(*shapes)
+        return defined(loc + scale * self.moments.mean(*shapes), *shapes, loc, scale)
 
     def var(self, *parameters: Any, **named: Any) -> Any:
         """The variance."""
@@ -121,6 +121,8 @@ class Continuous(_Known):
     `density` is the log density of the standard distribution between `low` and `high`. `parts` are the probabilities of
     a smaller and a larger number, `head` and `tail` their logarithms, of which a tail alone is enough. `quantile` is
     the inverse of the first part, `above` that of the second. Each is asked for valid shapes alone, or for NaN.
+    One of density, head, tail and parts may give a NaN a slope that is a number, such as a formula that chooses by a
+    comparison: then `chooses` is True, and the gradient is made NaN, which takes time.
     """
 
     def __init__(
@@ -136,9 +138,11 @@ class Continuous(_Known):
         quantile: Function | None = None,
         above: Function | None = None,
         valid: Function = all_positive,
+        chooses: bool = False,
     ) -> None:
         self.names = (*shapes.split(), "loc", "scale")
         self.valid = valid
+        self.chooses = chooses
         self.density = density
         self.low = low
         self.high = high
@@ -171,6 +175,7 @@ class Continuous(_Known):
             quantile=self.quantile or quantile,
             above=self.above or above,
             valid=self.valid,
+            chooses=self.chooses,
         )
 
     def logpdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
@@ -221,7 +226,7 @@ class Continuous(_Known):
         shapes, loc, scale = self._parameters(parameters, named)
         chance = cast_to(array_like(q), np.float64)
         chance, loc = where_valid((chance >= 0) & (chance <= 1), chance, loc)
-        return loc + scale * inverse(chance, *shapes)
+        return defined(loc + scale * inverse(chance, *shapes), chance, *shapes, loc, scale)
 
     def median(self, *parameters: Any, **named: Any) -> Any:
         """The number that a draw is below as often as above."""
@@ -246,13 +251,14 @@ class Continuous(_Known):
         """
         shapes, loc, scale, is_valid = self._checked(parameters, named)
         *shapes, scale = where_valid(is_valid, *shapes, scale)
-        z = cast_to((array_like(x) - loc) / scale, np.float64)
+        given = cast_to(array_like(x), np.float64)
+        z = (given - loc) / scale
         is_outside, inside = self._held(z)
         found = of(inside, *shapes)
         if is_outside is not False:
             beside = ends[0] if ends[0] == ends[1] else np.where(z < self.low, *ends)
             found = np.where(is_outside, beside, found)
-        return found, scale
+        return (defined(found, given, *shapes, loc, scale) if self.chooses else found), scale
 
     def _held(self, z: Array) -> tuple[Any, Any]:
         """Where `z` is outside of the support, or infinite, and `z` with a number inside there: no gradient is NaN."""
@@ -279,10 +285,12 @@ class Discrete(_Known):
         low: int = 0,
         high: Function = lambda *_: np.inf,
         parts: tuple[Function, Function] | None = None,
+        tail: Function | None = None,
         valid: Function = all_positive,
     ) -> None:
         self.names = (*shapes.split(), "loc")
         self.valid = valid
+        self.tail = tail
         self.probability = probability
         self.low = low
         self.high = high
@@ -314,16 +322,25 @@ class Discrete(_Known):
         return _log_of(self.cdf(k, *parameters, **named), self.sf(k, *parameters, **named))
 
     def logsf(self, k: Any, *parameters: Any, **named: Any) -> Any:
-        """The logarithm of `sf`."""
+        """The logarithm of `sf`, right far out where there is a `tail`."""
+        if self.tail is not None:
+            return self._by(self.tail, (0.0, -np.inf), k, parameters, named)
         return _log_of(self.sf(k, *parameters, **named), self.cdf(k, *parameters, **named))
 
     def _part(self, which: int, k: Any, parameters: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """The probability of a number that is not larger, or of a larger one."""
         assert self.parts is not None
+        return self._by(self.parts[which], (float(which), 1.0 - which), k, parameters, named)
+
+    def _by(
+        self, of: Function, ends: tuple[float, float], k: Any, parameters: tuple[Any, ...], named: dict[str, Any]
+    ) -> Any:
+        """A function of the number and the shapes inside of the support, with these values beside it."""
         shapes, loc, _ = self._parameters(parameters, named)
         number = np.floor(cast_to(array_like(k) - loc, np.float64))
         is_below, is_above = number < self.low, number >= self.high(*shapes)
-        found = self.parts[which](np.where(is_below | is_above, float(self.low), number), *shapes)
-        return np.where(is_below, float(which), np.where(is_above, 1.0 - which, found))
+        found = of(np.where(is_below | is_above, float(self.low), number), *shapes)
+        return np.where(is_below, ends[0], np.where(is_above, ends[1], found))
 
 
 def _bound(names: tuple[str, ...], parameters: tuple[Any, ...], named: dict[str, Any]) -> list[Array]:

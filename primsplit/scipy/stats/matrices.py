@@ -38,19 +38,27 @@ class _Density(ABC):
 
 
 class MultivariateT(_Density):
-    """`multivariate_t.logpdf(x, loc, shape, df)`; the shape must be positive definite: NaN where it is not."""
+    """`multivariate_t.logpdf(x, loc, shape, df)`; the shape must be positive definite: NaN where it is not.
+
+    A run whose degrees of freedom are not above 0 fails, as SciPy raises; of infinitely many it is normal.
+    """
 
     def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
         """The logarithm of the density at the vectors along the last axis."""
         points, centre, spread = shaped(x, loc, shape)
         size = number_of(spread.shape[-1])
-        freedom = traced_double(df)
+        given = traced_double(df)
+        given = refusing(given, np.logical_not(given > 0), ValueError("'df' must be greater than zero."))
+        is_normal = given == np.inf
+        freedom = np.where(is_normal, 1.0, given)
         factor = nan_where_singular.cholesky(spread)
         white = nan_where_singular.solve(factor, (points - centre)[..., None])[..., 0]
         gammaln = ELEMENTWISE["gammaln"]
         lead = gammaln(0.5 * (freedom + size)) - gammaln(0.5 * freedom) - size / 2 * np.log(math.pi * freedom)
-        away = np.log1p(np.sum(white * white, axis=-1) / freedom)
-        return squeezed(lead - 0.5 * log_determinant(factor) - 0.5 * (freedom + size) * away)
+        square = np.sum(white * white, axis=-1)
+        by_freedom = lead - 0.5 * (freedom + size) * np.log1p(square / freedom)
+        normal = -0.5 * size * math.log(2 * math.pi) - 0.5 * square
+        return squeezed(np.where(is_normal, normal, by_freedom) - 0.5 * log_determinant(factor))
 
 
 class MatrixNormal(_Density):

@@ -16,6 +16,26 @@ def _two_powers(z: Any, c: Any) -> Any:
     return -c * np.abs(np.log(z))
 
 
+def _two_power_part(logarithm: Any, c: Any) -> Any:
+    """The probability of a smaller number, by the logarithm of the number."""
+    is_low = logarithm < 0
+    low, high = np.where(is_low, logarithm, 0.0), np.where(is_low, 0.0, logarithm)
+    return np.where(is_low, 0.5 * np.exp(c * low), 1 - 0.5 * np.exp(-c * high))
+
+
+def _burr(z: Any, c: Any, d: Any) -> Any:
+    """By the power of z that does not overflow."""
+    is_low = z < 1
+    low, high = np.where(is_low, z, 0.5), np.where(is_low, 2.0, z)
+    left = _xlogy(c * d - 1, low) - (d + 1) * np.log1p(low**c)
+    right = -(c + 1) * np.log(high) - (d + 1) * np.log1p(high**-c)
+    return np.log(c * d) + np.where(is_low, left, right)
+
+
+def _log_mielke(z: Any, k: Any, s: Any) -> Any:
+    return -k / s * np.logaddexp(0.0, -s * np.log(z))
+
+
 def _trapezoid(z: Any, c: Any, d: Any) -> Any:
     is_left, is_right = z < c, z > d
     rising = np.where(is_left, z / np.where(is_left, c, 1.0), 1.0)
@@ -50,8 +70,8 @@ RARER: dict[str, Continuous] = {
     ),
     "burr": Continuous(
         "c d",
-        lambda z, c, d: np.log(c * d) - (c + 1) * np.log(z) - (d + 1) * np.log1p(z**-c),
-        low=TINY,
+        _burr,
+        low=0.0,
         parts=(
             lambda z, c, d: np.exp(-d * np.log1p(z**-c)),
             lambda z, c, d: -np.expm1(-d * np.log1p(z**-c)),
@@ -83,6 +103,7 @@ RARER: dict[str, Continuous] = {
         "beta",
         lambda z, b: np.log(b) - _gammaln(1 / b) - z**b,
         low=0.0,
+        chooses=True,
         parts=(
             lambda z, b: special("gammainc")(1 / b, z**b),
             lambda z, b: special("gammaincc")(1 / b, z**b),
@@ -95,8 +116,8 @@ RARER: dict[str, Continuous] = {
         lambda z, c: np.log(c / 2) - np.log(z) + _two_powers(z, c),
         low=TINY,
         parts=(
-            lambda z, c: np.where(z < 1, 0.5 * np.exp(_two_powers(z, c)), 1 - 0.5 * np.exp(_two_powers(z, c))),
-            lambda z, c: np.where(z < 1, 1 - 0.5 * np.exp(_two_powers(z, c)), 0.5 * np.exp(_two_powers(z, c))),
+            lambda z, c: _two_power_part(np.log(z), c),
+            lambda z, c: _two_power_part(-np.log(z), c),
         ),
         quantile=lambda q, c: np.where(q < 0.5, (2 * q) ** (1 / c), (2 * (1 - q)) ** (-1 / c)),
         above=lambda q, c: np.where(q > 0.5, (2 * (1 - q)) ** (1 / c), (2 * q) ** (-1 / c)),
@@ -106,9 +127,10 @@ RARER: dict[str, Continuous] = {
         lambda z, k, s: np.log(k) + _xlogy(k - 1, z) - (1 + k / s) * np.log1p(z**s),
         low=0.0,
         parts=(
-            lambda z, k, s: (z**s / (1 + z**s)) ** (k / s),
-            lambda z, k, s: -np.expm1(-k / s * np.log1p(np.maximum(z, TINY) ** -s)),
+            lambda z, k, s: np.exp(_log_mielke(z, k, s)),
+            lambda z, k, s: -np.expm1(_log_mielke(z, k, s)),
         ),
+        head=_log_mielke,
     ),
     "norminvgauss": Continuous("a b", _normal_inverse, valid=lambda a, b: both(a > 0, np.abs(b) < a)),
     "powernorm": Continuous(
@@ -131,6 +153,7 @@ RARER: dict[str, Continuous] = {
     "trapezoid": Continuous(
         "c d",
         _trapezoid,
+        chooses=True,
         low=0.0,
         high=1.0,
         parts=(_trapezoid_part, lambda z, c, d: _trapezoid_part(1 - z, 1 - d, 1 - c)),

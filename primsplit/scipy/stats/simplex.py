@@ -6,8 +6,11 @@ import numpy as np
 
 from primsplit import dims
 from primsplit.broadcasting import expand_to
+from primsplit.calls.primitive import stop_gradient
+from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.ufuncs import ELEMENTWISE
+from primsplit.numpy.validity import where_valid
 from primsplit.scipy.operands import not_empty, of_at_least, of_length, refusing, traced_double
 from primsplit.scipy.stats.multivariate import squeezed
 
@@ -19,7 +22,7 @@ def _log_beta(alpha: Any) -> Any:
 
 def _parameters(alpha: Any) -> Any:
     weights = not_empty(traced_double(alpha))
-    return refusing(weights, np.logical_not(weights > 0), ValueError("All parameters must be greater than 0"))
+    return refusing(weights, weights <= 0, ValueError("All parameters must be greater than 0"))
 
 
 def _shares(shares: Any, alpha: Any) -> Any:
@@ -55,6 +58,8 @@ class Dirichlet:
             shares = np.concatenate([shares, expand_to(rest, (missing, *shares.shape[1:]))])
         shares = _shares(shares, weights)
         powers = weights.reshape((-1, *(1,) * (shares.ndim - 1)))
+        is_number = np.isfinite(np.sum(shares, axis=0, keepdims=True) + np.sum(weights))
+        shares, powers = where_valid(is_number, shares, powers)
         return squeezed(np.sum(ELEMENTWISE["xlogy"](powers - 1, shares), axis=0) - _log_beta(weights))
 
     def pdf(self, x: Any, alpha: Any) -> Any:
@@ -81,21 +86,28 @@ class Dirichlet:
         return _log_beta(weights) + rest - np.sum((weights - 1) * digamma(weights))
 
 
-class Multinomial:
-    """`multinomial.logpmf(x, n, p)`: counts along the last axis; the last probability is the rest, as in SciPy.
+def _count(n: Any) -> Any:
+    """A number without its fraction, which SciPy drops; the derivative in it is that of gamma functions."""
+    given = traced_double(n)
+    return given + stop_gradient(np.trunc(given) - given)
 
-    Parameters out of range give numbers of no meaning, where SciPy gives NaN.
-    """
+
+class Multinomial:
+    """`multinomial.logpmf(x, n, p)`: counts along the last axis; the last probability is the rest, as in SciPy."""
 
     methods = ("pmf", "logpmf")
 
     def logpmf(self, x: Any, n: Any, p: Any) -> Any:
         """The logarithm of the probability; -inf for what are no counts of this sum."""
-        counts, total, chances = traced_double(x), traced_double(n), of_at_least(traced_double(p), 1)
+        counts, total, chances = traced_double(x), _count(n), of_at_least(traced_double(p), 1)
         counts = of_length(counts, chances.shape[-1])
         rest = 1 - np.sum(chances[..., :-1], axis=-1, keepdims=True)
-        chances = np.concatenate([chances[..., :-1], rest], axis=-1)
+        chances = array_like(np.concatenate([chances[..., :-1], rest], axis=-1))
         is_outside = np.any((counts < 0) | (counts != np.floor(counts)), axis=-1) | (np.sum(counts, axis=-1) != total)
+        is_valid = np.all((chances >= 0) & (chances <= 1), axis=-1) & (total >= 0)
+        is_outside = is_outside & is_valid
+        counts, chances = where_valid(is_valid[..., None], counts, chances)
+        (total,) = where_valid(is_valid, total)
         held = np.where(is_outside[..., None], 0.0, counts)
         gammaln = ELEMENTWISE["gammaln"]
         terms = np.sum(ELEMENTWISE["xlogy"](held, chances) - gammaln(held + 1), axis=-1)

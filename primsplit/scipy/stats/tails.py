@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from primsplit.numpy.special.quadrature import gauss_jacobi
+from primsplit.numpy.transformations import exponential_quotient
 from primsplit.scipy.stats.families import tangent
 from primsplit.scipy.stats.further import log_between
 from primsplit.scipy.stats.kinds import special
@@ -32,7 +34,7 @@ def _mirrored(quantile: Function) -> Tails:
     """What a distribution has that is the same on both sides of 0, of which the quantile of its right half is told."""
 
     def below(q: Any, *shapes: Any) -> Any:
-        return np.where(q < 0.5, -1.0, 1.0) * quantile(2 * np.minimum(q, 1 - q), *shapes)
+        return np.where(q < 0.5, -1.0, 1.0) * quantile(2 * np.where(q < 0.5, q, 1 - q), *shapes)
 
     return Tails(quantile=below, above=lambda q, *shapes: -below(q, *shapes))
 
@@ -41,7 +43,7 @@ def _two_sided(far: Function) -> tuple[Function, Function]:
     """The parts of such a distribution, of which the probability of what is further from 0 is told."""
 
     def below(z: Any, *shapes: Any) -> Any:
-        half = 0.5 * far(np.abs(z), *shapes)
+        half = 0.5 * far(np.where(z > 0, z, -z), *shapes)  # which has a slope at 0, as np.abs has not
         return np.where(z > 0, 1 - half, half)
 
     return below, lambda z, *shapes: below(-z, *shapes)
@@ -120,14 +122,36 @@ def _steep_quantile(q: Any, k: Any) -> Any:
 
 def _fatigue(x: Any) -> Any:
     """(x + sqrt(x^2 + 4))^2 / 4, of two numbers whose product is 1 the one for the sign of x."""
-    larger = (np.abs(x) + np.sqrt(x * x + 4)) ** 2 / 4
+    larger = (np.where(x < 0, -x, x) + np.sqrt(x * x + 4)) ** 2 / 4
     return np.where(x < 0, 1 / larger, larger)
 
 
+def _cut_quantile(q: Any, rest: Any, b: Any) -> Any:
+    """Of the exponential distribution up to b, by a probability and the rest of it."""
+    is_low = q < 0.5
+    low = np.log1p(np.where(is_low, q, 0.0) * np.expm1(-b))
+    return -np.where(is_low, low, np.log(np.where(is_low, 1.0, rest + q * np.exp(-b))))
+
+
+def _folded(z: Any, c: Any) -> Any:
+    """The normal probability between -z - c and z - c, for small z by Gauss's quadrature, in which nothing cancels."""
+    is_near = z < 0.5
+    near = np.where(is_near, z, 0.5)
+    density = sum(2 * weight * np.exp(-0.5 * (c + near * (2 * node - 1)) ** 2) for node, weight in NODES)
+    far = np.where(is_near, 0.5, z)
+    return np.where(is_near, near * density * math.sqrt(0.5 / math.pi), _ndtr(far - c) - _ndtr(-far - c))
+
+
+NODES = gauss_jacobi(10, 0.0, 0.0)
+
+
 def _box(x: Any, c: Any) -> Any:
-    """expm1(c x) / c, which is x where c is 0."""
-    is_none = c == 0
-    return np.where(is_none, x, np.expm1(np.where(is_none, 0.0, c * x)) / np.where(is_none, 1.0, c))
+    """expm1(c x) / c, which is x where c is 0, with all derivatives there."""
+    is_end = np.isinf(x)
+    is_bent = is_end & (c != 0)
+    end = np.where(is_bent, np.expm1(np.where(is_bent, c * x, 0.0)) / np.where(is_bent, c, 1.0), x)
+    held = np.where(is_end, 0.0, x)
+    return np.where(is_end, end, held * exponential_quotient(c * held, 0))
 
 
 def _expon_normal(z: Any, k: Any, side: float) -> Any:
@@ -136,7 +160,7 @@ def _expon_normal(z: Any, k: Any, side: float) -> Any:
 
 def _triangle(z: Any, c: Any) -> Any:
     is_left = z < c
-    right = 1 - (1 - z) ** 2 / np.where(is_left, 1.0, np.where(c < 1, 1 - c, 1.0))
+    right = c + (z - c) * (2 - z - c) / np.where(is_left, 1.0, np.where(c < 1, 1 - c, 1.0))
     return np.where(is_left, z * z / np.where(is_left, c, 1.0), right)
 
 
@@ -192,7 +216,7 @@ TAILS: dict[str, Tails] = {
         lambda q, c: _fatigue(-c * _ndtri(q)),
     ),
     "foldnorm": Tails(
-        (lambda z, c: _ndtr(z - c) - _ndtr(-z - c), lambda z, c: _ndtr(c - z) + _ndtr(-z - c))
+        (_folded, lambda z, c: _ndtr(c - z) + _ndtr(-z - c))
     ),
     "gengamma": Tails(
         (
@@ -308,10 +332,10 @@ TAILS: dict[str, Tails] = {
     "truncexpon": Tails(
         (
             lambda z, b: np.expm1(-np.minimum(z, b)) / np.expm1(-b),
-            lambda z, b: (np.exp(-b) - np.exp(-np.minimum(z, b))) / np.expm1(-b),
+            lambda z, b: np.exp(-np.minimum(z, b)) * np.expm1(np.minimum(z, b) - b) / np.expm1(-b),
         ),
-        lambda q, b: -np.log1p(q * np.expm1(-b)),
-        lambda q, b: -np.log1p((1 - q) * np.expm1(-b)),
+        lambda q, b: _cut_quantile(q, 1 - q, b),
+        lambda q, b: _cut_quantile(1 - q, q, b),
     ),
     "truncnorm": Tails(
         (_truncated, lambda z, a, b: _truncated(-z, -b, -a)),
