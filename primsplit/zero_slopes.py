@@ -23,7 +23,7 @@ from primsplit.analysis.orders import order_of
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to
 from primsplit.calls.primitive import Primitive
-from primsplit.ir import Block, Const, Op, Value, Var, reads
+from primsplit.ir import Block, Const, Op, Value, Var, is_call, reads
 from primsplit.numpy.quotients import exact_kink, exact_quotient, open_length_quotient
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op as operators
@@ -59,18 +59,47 @@ def settled(primal: Sequence[Op], linear: Block, wrt: Iterable[Var]) -> tuple[Op
     """
     if SETTLED.keys().isdisjoint(linear.kinds):
         return linear.ops
-    varies = {v: 1 << i for i, v in enumerate(wrt)}
-    return _Settling(varies, {}, any(order_of(op.remark) for op in primal)).run(primal, linear.ops)
+    varies, parts = _parameters(primal, wrt)
+    return _Settling(varies, {}, any(order_of(op.remark) for op in primal), parts).run(primal, linear.ops)
+
+
+def _parameters(primal: Sequence[Op], wrt: Iterable[Var]) -> tuple[dict[Var, int], dict[Var, int]]:
+    """The bits of the parameters, and of elements that are taken out of them: each element has a bit of its own."""
+    varies: dict[Var, int] = {}
+    parts: dict[Var, int] = {}
+    free = 0
+    for param in dict.fromkeys(wrt):
+        taken = [(op, index) for op in primal if (index := _element_of(op, param)) is not None]
+        bits = {index: 1 << free + i for i, index in enumerate(dict.fromkeys(index for _, index in taken))}
+        parts.update({op.outputs[0]: bits[index] for op, index in taken})
+        free += len(bits) + 1
+        varies[param] = sum(bits.values()) + (1 << free - 1)
+    return varies, parts
+
+
+def _element_of(op: Op, param: Var) -> int | None:
+    """The index of the element, or row, that an op takes out of a parameter."""
+    if op.kind != "Gather" or op.inputs[0] is not param or op.attributes.get("axis", 0) != 0:
+        return None
+    index, size = op.inputs[1], (param.type.shape or (None,))[0]
+    if not isinstance(index, Const) or index.type.shape != () or not isinstance(size, int):
+        return None
+    return int(index.numpy()) % size
 
 
 @dataclass
 class _Settling:
-    """One walk. `varies` are the parameters that each value varies with, as bits, `made` the ops that make values."""
+    """One walk. `varies` are the parameters that each value varies with, as bits, `made` the ops that make values.
+
+    `parts` are the bits of elements of parameters, by the values that they are taken out as.
+    """
 
     varies: dict[Var, int]
     made: dict[Var, Op]
     is_higher: bool
+    parts: Mapping[Var, int] = field(default_factory=dict)
     supports: Supports = field(default_factory=dict)
+    entrance: "_Entrance | None" = None
 
     def run(self, before: Sequence[Op], ops: Sequence[Op]) -> tuple[Op, ...]:
         for op in before:
@@ -91,12 +120,12 @@ class _Settling:
         for out in op.outputs:
             self.made[out] = op
             if found and out.type.is_float:
-                self.varies[out] = found
+                self.varies[out] = self.parts.get(out, found)
 
     def settle(self, op: Op) -> Sequence[Op]:
         """The op, or what stands for it."""
         if op.kind not in SETTLED:
-            return [op.with_blocks(self.inside) if op.blocks() else op]
+            return self.within(op) if op.blocks() else [op]
         n, y, *_ = op.inputs
         if n is None or not isinstance(y, Var):
             return [op]
@@ -106,7 +135,7 @@ class _Settling:
         with fresh_stack(), recording(place=op.place, remark=op.remark) as around:
             for var in reads(op):
                 around.learn(var)
-            support = Support(self.made, self.varies, self.varies.get(y, 0), self.supports).of(n)
+            support = Support(self.made, self.varies, self.varies.get(y, 0), self.supports, self.entrance).of(n)
             self.write(mode, Array(n), Array(y), support, [Array(v) for v in op.inputs[2:] if v is not None])
         return [*around.ops[:-1], replace(around.ops[-1], outputs=op.outputs)]
 
@@ -130,13 +159,92 @@ class _Settling:
             y = y if form is not exact_quotient else operators.Where(used, y, np.ones((), y.dtype))
         form(n, y, *others)
 
-    def inside(self, block: Block) -> Block:
-        """A sub-block. Its parameters may vary with anything."""
+    def within(self, op: Op) -> Sequence[Op]:
+        """An op with sub-blocks; before it, the supports that it is given beside its inputs."""
+        if all(SETTLED.keys().isdisjoint(block.kinds) for block in op.blocks()):
+            return [op]
+        entrance = _Entrance(self, op)
+        found = op.with_blocks(lambda block: self.inside(block, entrance))
+        return [*entrance.before, entrance.given(found)]
+
+    def inside(self, block: Block, entrance: "_Entrance") -> Block:
+        """A sub-block. Parameters that no known value enters by may vary with anything."""
         if SETTLED.keys().isdisjoint(block.kinds):
             return block
-        varies = {**self.varies, **{p: EVERYTHING for p in block.params if p.type.is_float}}
-        ops = _Settling(varies, dict(self.made), self.is_higher, dict(self.supports)).run((), block.ops)
-        return Block(block.name, block.params, ops, block.results)
+        varies = dict(self.varies)
+        for param in block.params:
+            if param.type.is_float:
+                value = entrance.values.get(param)
+                varies[param] = EVERYTHING if value is None else self.bits(value)
+        inner = _Settling(varies, dict(self.made), self.is_higher, self.parts, dict(self.supports), entrance)
+        return Block(block.name, block.params, inner.run((), block.ops), block.results)
+
+    def bits(self, value: Value) -> int:
+        """What a value varies with."""
+        return self.varies.get(value, 0) if isinstance(value, Var) else 0
+
+
+class _Entrance:
+    """The way into a call or a Scan: the supports of what enters go in beside it.
+
+    `values` are what enters by the block's parameters: a call's arguments, and the sequences of which a Scan takes a
+    slice in each step. `before` are the ops that make the supports.
+    """
+
+    def __init__(self, outer: _Settling, op: Op) -> None:
+        self.outer = outer
+        self.op = op
+        self.before: list[Op] = []
+        self.scanned = int(op.attributes.get("num_scan_inputs", 0)) if op.kind == "Scan" else 0
+        self.values: dict[Var, Value] = {}
+        self._added: dict[tuple[Var, int], tuple[Var, Value] | None] = {}
+        if is_call(op) or self.scanned:
+            (block,) = op.blocks()
+            entering = list(zip(block.params, (v for v in op.inputs if v is not None), strict=True))
+            self.values = dict(entering[-self.scanned :])
+
+    def support(self, param: Var, bits: int) -> Array | None:
+        """The support of what enters by a parameter, as a parameter of its own; None where none is known."""
+        value = self.values.get(param)
+        if value is None:
+            return None
+        key = param, bits
+        if key not in self._added:
+            self._added[key] = self._entered(param, value, bits)
+        found = self._added[key]
+        return None if found is None else Array(found[0])
+
+    def _entered(self, param: Var, value: Value, bits: int) -> tuple[Var, Value] | None:
+        outer = self.outer
+        with fresh_stack(), recording(place=self.op.place, remark=self.op.remark) as around:
+            for var in reads(self.op):
+                around.learn(var)
+            found = Support(outer.made, outer.varies, bits, outer.supports, outer.entrance).of(value)
+            whole = None if found is None else expand_to(found, Array(value).shape).value
+        for one in around.ops:
+            outer.note(one)
+        self.before.extend(around.ops)
+        return None if whole is None else (Var(param.type), whole)
+
+    def given(self, op: Op) -> Op:
+        """The op with the supports among its inputs, and its block's parameters."""
+        found = {key: pair for key, pair in self._added.items() if pair is not None}
+        added = list(found.values())
+        if not added:
+            return op
+        (name,) = (k for k, v in op.attributes.items() if isinstance(v, Block))
+        block: Block = op.attributes[name]
+        params = (*block.params, *(param for param, _ in added))
+        attributes = {**op.attributes, name: Block(block.name, params, block.ops, block.results)}
+        attributes = {k: v for k, v in attributes.items() if k not in {"rule", "frule"}}
+        if self.scanned:
+            attributes["num_scan_inputs"] = self.scanned + len(added)
+            order = list(self.values)
+            sources = [order.index(param) for param, _ in found]
+            for each in ("scan_input_axes", "scan_input_directions"):
+                if each in attributes:
+                    attributes[each] = [*attributes[each], *(attributes[each][i] for i in sources)]
+        return replace(op, inputs=(*op.inputs, *(value for _, value in added)), attributes=attributes)
 
 
 @dataclass
@@ -147,6 +255,7 @@ class Support:
     varies: Mapping[Var, int]
     bits: int
     known: Supports
+    entrance: _Entrance | None = None
 
     def of(self, value: Value | None, depth: int = DEPTH) -> Array | None:
         """The support of a value, broadcastable to its shape."""
@@ -166,7 +275,7 @@ class Support:
         if not self.varies.get(value, 0) & self.bits:
             return self.of_fixed(value)
         if op is None:
-            return None
+            return None if self.entrance is None else self.entrance.support(value, self.bits)
         current().learn(value)
         if op.kind in AS_THE_FIRST:
             return self._like(self.of(op.inputs[0], depth - 1), value)

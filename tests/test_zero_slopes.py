@@ -133,3 +133,50 @@ def test_a_gradient_penalty_keeps_the_slope_of_a_norm() -> None:
         return (norm(ps.grad(lambda x: np.sum(w * x**2))(np.zeros(2))) - 1) ** 2
 
     np.testing.assert_array_equal(ps.grad(penalty)(np.ones(2)), [0.0, 0.0])
+
+
+X = np.array([0.0, 1.0, 4.0])
+HALF = np.array([0.0, 0.5, 0.25])
+"""The slopes of sqrt at X, 0 where a mask leaves it out."""
+CLOSED: dict[str, Function] = {
+    "a checkpoint": lambda x: ps.checkpoint(np.sqrt)(x),
+    "a checkpoint in a checkpoint": lambda x: ps.checkpoint(lambda x: 1.0 * ps.checkpoint(np.sqrt)(x))(x),
+    "a cached function": lambda x: ps.cached(np.sqrt)(x),
+    "a primitive that stays a call": lambda x: ps.primitive(np.sqrt, inline=False, name="root")(x),
+    "a map": lambda x: ps.map(np.sqrt, x),
+    "a map of a checkpoint": lambda x: ps.map(ps.checkpoint(np.sqrt), x),
+    "a checkpoint of a map": lambda x: ps.checkpoint(lambda x: ps.map(np.sqrt, x))(x),
+    "a map from the end": lambda x: ps.scan(lambda c, k: (c, np.sqrt(k)), 0.0, x[::-1])[1][::-1],
+    "a scan": lambda x: ps.scan(lambda c, k: (c + k, np.sqrt(k)), 0.0, x)[1],
+    "a batch": lambda x: ps.vmap(ps.checkpoint(np.sqrt))(x),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_mask_is_seen_from_inside_of_a_call_and_of_a_loop(name: str) -> None:
+    roots = CLOSED[name]
+    np.testing.assert_array_equal(ps.grad(lambda x: np.sum(np.where(x > 0, roots(x), 0)))(X), HALF)
+    np.testing.assert_array_equal(ps.grad(lambda x: np.sum(roots(x)[1:]))(X), HALF)
+    np.testing.assert_array_equal(ps.grad(lambda x: np.sum((x > 0) * roots(x)))(X), HALF)
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_square_outside_of_a_call_or_a_loop_has_its_slope_or_nan(name: str) -> None:
+    slopes = ps.grad(lambda x: np.sum(CLOSED[name](x) ** 2))(X)
+    assert np.isnan(slopes[0]) or slopes[0] == 1.0
+    np.testing.assert_allclose(slopes[1:], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: x[0] * np.sqrt(x[1]), [0.0, 0.0]),
+        (lambda x: x[0] ** 2 * np.sqrt(x[-1]), [0.0, 0.0]),
+        (lambda x: x[0] * np.cbrt(x[1]), [0.0, 0.0]),
+        (lambda x: x[1] * np.sqrt(x[1]), [0.0, np.nan]),
+        (lambda x: np.sum(x) * np.sqrt(x[1]), [0.0, np.nan]),
+    ],
+)
+def test_a_root_times_another_element_is_0_where_that_is(function: Function, expected: list[float]) -> None:
+    """The product is 0 along the axis of the root, and so is its partial derivative."""
+    np.testing.assert_array_equal(ps.grad(function)(np.zeros(2)), expected)
