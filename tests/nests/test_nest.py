@@ -243,3 +243,28 @@ def test_the_joint_program_of_72_by_72_allocates_nothing_once_it_is_prepared() -
     np.testing.assert_allclose(value, A @ B, rtol=1e-12)
     np.testing.assert_allclose(d_a, seed @ B.T, rtol=1e-12)
     np.testing.assert_allclose(d_b, A.T @ seed, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("s := sqrt(x[i])**2", 1.0),
+        ("s := cos(sqrt(x[i]))", -0.5),
+        ("s := x[i]*sqrt(x[i])", 0.0),
+        ("s := where(x[i] > 0, sqrt(x[i]), 0)", 0.0),
+        ("s := sqrt(x[i])", np.inf),
+    ],
+)
+def test_a_root_at_0_in_a_traced_program_has_the_slope_of_its_composition(text: str, expected: float) -> None:
+    nest = ps.loops(text)
+    assert ps.grad(lambda x: nest(x))(np.array([0.0, 4.0]))[0] == expected
+
+
+def test_what_is_around_a_nest_decides_the_slope_of_its_root_too() -> None:
+    roots = ps.loops("s[i] := sqrt(x[i])")
+    x = np.array([0.0, 4.0])
+    np.testing.assert_array_equal(ps.grad(lambda x: np.sum(np.where(x > 0, roots(x), 0)))(x), [0.0, 0.25])
+    np.testing.assert_array_equal(ps.grad(lambda x: np.sum(roots(x) ** 2))(x), [1.0, 1.0])
+    distances = ps.loops("d[i,j] := (x[i,k] - y[j,k])**2 |> sqrt")
+    kernel = ps.hessian(lambda x: np.sum(np.exp(-(distances(x, np.zeros((1, 2))) ** 2))))(np.zeros((1, 2)))
+    np.testing.assert_allclose(kernel[0, :, 0], -2 * np.eye(2))

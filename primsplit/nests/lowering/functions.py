@@ -11,6 +11,7 @@ from primsplit.lifting import as_array
 from primsplit.nests.functions import TRUTHS
 from primsplit.nests.lowering.space import over
 from primsplit.numpy.contraction import Term
+from primsplit.numpy.quotients import root_quotient
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.numpy.units import smallest
 from primsplit.ops import op
@@ -23,6 +24,7 @@ def _relu(x: Array) -> Array:
 OWN: Mapping[str, Callable[..., Any]] = {
     "relu": _relu,
     "off_zero": lambda x: op.Max(floating(x), smallest(floating(x))),
+    "root_quotient": lambda n, y: root_quotient(floating(n), floating(y)),
     "cot": lambda x: op.Reciprocal(ELEMENTWISE["tan"](floating(x))),
     "exp10": lambda x: op.Pow(np.asarray(10, floating(x).dtype), floating(x)),
     "expit": lambda x: op.Sigmoid(floating(x)),

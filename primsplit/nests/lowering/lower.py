@@ -80,9 +80,18 @@ class _Lowering:
             assert operation.reference is not None
             return load(self.space, operation.reference)
         if operation.kind == "compute":
-            operands = [self.value(parent) for parent in operation.parents]
-            return computed(operation.function, operands, operation.loops, self.functions)
+            function, parents = self._quotient_by_root(operation) or (operation.function, operation.parents)
+            operands = [self.value(parent) for parent in parents]
+            return computed(function, operands, operation.loops, self.functions)
         return self._reduced(operation, self.orders.get(at, operation.loops))
+
+    def _quotient_by_root(self, operation: Operation) -> tuple[str, tuple[int, int]] | None:
+        """`n / off_zero(y)` as a quotient whose 0 / 0 the composition around the nest decides."""
+        if operation.function != "divide":
+            return None
+        numerator, divisor = operation.parents
+        by = self.nest.operations[divisor]
+        return ("root_quotient", (numerator, by.parents[0])) if by.function == "off_zero" else None
 
     def factors(self, at: int) -> Factors:
         """The values whose product an operation is.
