@@ -8,13 +8,13 @@ from primsplit.array import Array
 from primsplit.batching.table import Outputs, Shared, Site, any_of, batched_type, batching, of_takers, spread
 from primsplit.branching.raising import raise_at_run_time, raising_op
 from primsplit.broadcasting import reshape_to, zeros
-from primsplit.dims import Dim, same, symbols
+from primsplit.dims import Dim, same
 from primsplit.errors import ShapeError
 from primsplit.infer import fresh
 from primsplit.ir import Block, Op, Type, Value, Var, reads
 from primsplit.nested import emit_if, record, same_everywhere
 from primsplit.ops import op
-from primsplit.rules.branches import BRANCHES, KEPT
+from primsplit.passes.faults.untaken_sides import BRANCHES, is_kept_size
 
 
 @batching("If")
@@ -86,7 +86,7 @@ def _kept_by(output: Var, *sides: Value) -> int | None:
 
     Where an example does not take that branch, nobody reads what it keeps: the pullback chooses likewise.
     """
-    axes = [i for i, d in enumerate(output.type.shape or ()) if _is_kept_size(d)]
+    axes = [i for i, d in enumerate(output.type.shape or ()) if is_kept_size(d)]
     empty = [all(same((v.type.shape or ())[i], 0) for i in axes) for v in sides]
     return empty.index(False) if axes and empty.count(True) == 1 else None
 
@@ -96,11 +96,7 @@ def _is_kept(output: Var) -> bool:
 
     In a batch of batches a size of the inner one is beside its own.
     """
-    return any(map(_is_kept_size, output.type.shape or ()))
-
-
-def _is_kept_size(size: Dim) -> bool:
-    return KEPT in {name.rpartition("_")[0] for name in symbols(size)}
+    return any(map(is_kept_size, output.type.shape or ()))
 
 
 def _side(site: Site, block: Block, taken: Array, wanted: Mapping[int, bool]) -> list[Array | Shared]:
@@ -141,5 +137,5 @@ def _side_type(output: Var, size: Dim, *, is_met: bool, is_batched: bool) -> Typ
 def _nothing(output: Var, size: Dim, *, is_met: bool, is_batched: bool) -> Array:
     """What stands for a result of a branch that no example takes: zeros, or no elements where one branch keeps it."""
     stand_in = 1 if is_met else 0
-    shape = [stand_in if _is_kept_size(d) else d for d in output.type.shape or ()]
+    shape = [stand_in if is_kept_size(d) else d for d in output.type.shape or ()]
     return zeros((size, *shape) if is_batched else shape, output.type.dtype)

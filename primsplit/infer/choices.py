@@ -53,6 +53,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     },
 }
 
+DRAWS = frozenset({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
 POOLS = frozenset({"AveragePool", "LpPool", "MaxPool"})
 LENIENT = frozenset({"Range"})
 """What onnxruntime takes although onnx's inference refuses it: vectors of one number where numbers are meant."""
@@ -67,8 +68,19 @@ def check_node(site: Site) -> None:
         check_by_standard(Site("NegativeLogLikelihoodLoss", site.inputs, site.attributes, 1))
     if site.kind in POOLS:
         _check_pads(site)
+    if site.kind in DRAWS:
+        _check_draw(site)
     if site.kind in {"GRU", "LSTM", "RNN"} and not 0 <= (site.attribute("hidden_size") or 0) < 2**31:
         raise ShapeError(f"{site.kind} cannot have a hidden size of {site.attribute('hidden_size')}")
+
+
+def _check_draw(site: Site) -> None:
+    """Raise ShapeError for bounds or a scale that end the process of onnxruntime, whose library asserts them."""
+    low, high, scale = (site.attribute(name) for name in ("low", "high", "scale"))
+    if site.kind.startswith("RandomUniform") and not low <= high:
+        raise ShapeError(f"{site.kind} cannot draw from {low} to {high}")
+    if site.kind.startswith("RandomNormal") and not scale > 0:
+        raise ShapeError(f"{site.kind} cannot draw with the scale {scale}")
 
 
 def check_definition(step: Op) -> None:

@@ -30,6 +30,7 @@ from primsplit.passes.faults.skipped_starts import cut_behind_windows
 from primsplit.passes.faults.squares import write_squares
 from primsplit.passes.faults.surplus_windows import cut_pools
 from primsplit.passes.faults.unread_masks import read_masks
+from primsplit.passes.faults.untaken_sides import fill_untaken_sides
 from primsplit.passes.inline import inline_calls
 from primsplit.passes.later import LATER, write_later
 from primsplit.passes.legalize import legalize
@@ -66,7 +67,9 @@ GUARDS: tuple[Pass, ...] = (
 )  # fmt: skip
 """What keeps onnxruntime's kernels from arrays that they refuse or misread, in this order."""
 
-LAST_FORMS: tuple[Pass, ...] = (write_squares, write_cosines, write_quotients, copy_captured_dequantized)
+LAST_FORMS: tuple[Pass, ...] = (
+    write_squares, write_cosines, write_quotients, copy_captured_dequantized, fill_untaken_sides,
+)  # fmt: skip
 """What is spelt otherwise in the end, for what some onnxruntime makes of it as it stands; in this order."""
 
 

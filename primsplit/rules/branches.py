@@ -14,11 +14,8 @@ from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, r
 from primsplit.nested import as_declared, emit_if, record
 from primsplit.ops import op
 from primsplit.parts import Split
+from primsplit.passes.faults.untaken_sides import BRANCHES, KEPT
 from primsplit.rules.table import Pullback, Site, block_rule
-
-BRANCHES = ("then_branch", "else_branch")
-KEPT = "kept"
-"""The stem of the sizes of what a branch keeps for its pullback; batching knows it by them."""
 
 
 @block_rule("If")

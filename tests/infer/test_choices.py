@@ -148,6 +148,23 @@ TAKEN: dict[str, Row] = {
 }
 
 
+DRAWS: dict[str, dict[str, float]] = {
+    "RandomNormal": {"scale": -1.0},
+    "RandomNormalLike": {"scale": float("nan")},
+    "RandomUniform": {"low": 2.0, "high": 1.0},
+    "RandomUniformLike": {"low": float("nan")},
+}
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+def test_draws_that_would_end_the_process_are_refused(kind: str, tmp_path: Path) -> None:
+    """onnxruntime is no judge here: its library asserts the bounds, and ends the process in a run."""
+    of = ("x", {}) if kind.endswith("Like") else ("", {"shape": [3]})
+    nodes = [node(kind, of[0], "a", **of[1], **DRAWS[kind]), node("Mul", "x a", "y")]
+    with pytest.raises(PrimsplitError, match="cannot draw"):
+        ps.load(written(tmp_path, model((nodes, [3], {}))))
+
+
 @pytest.mark.parametrize("name", TAKEN)
 def test_what_may_run_is_read(name: str, tmp_path: Path) -> None:
     assert ps.load(written(tmp_path, model(TAKEN[name]))).block.results
