@@ -9,6 +9,7 @@ from primsplit.definitions.attention.heads import counted
 from primsplit.definitions.spectra import transform
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.infer.table import axis_of
 from primsplit.numpy.linalg import inv
 from primsplit.ops import op
 
@@ -97,7 +98,7 @@ def distances(a: Array, b: Array, *, outputs: int = 1, metric: str = "sqeuclidea
 def unfold(x: Array, *, outputs: int = 1, dim: int = -1, size: int, step: int = 1) -> Any:
     """Windows of `size` elements along an axis, `step` apart, as a last axis."""
     rank = len(x.shape)
-    axis = dim % rank
+    axis = axis_of(dim, rank, "UnfoldTensor")
     length = x.shape[axis]
     count = (length - size) // step + 1
     starts = op.Mul(counted(0, count), np.int64(step))
@@ -163,7 +164,7 @@ def bias_softmax(x: Array, bias: Array, *, outputs: int = 1, axis: int = 1, is_i
     The bias broadcasts from the left where `is_inner_broadcast`, its axes before `axis` being those of `x`.
     """
     rank = len(x.shape)
-    first = axis % rank
+    first = axis_of(axis, rank, "BiasSoftmax")
     missing = rank - len(bias.shape)
     if missing:
         bias = op.Unsqueeze(bias, list(range(first - missing, first)) if is_inner_broadcast else list(range(missing)))

@@ -5,6 +5,7 @@ import numpy as np
 from primsplit.array import Array
 from primsplit.broadcasting import full
 from primsplit.definitions.table import defines
+from primsplit.infer.table import axis_of
 from primsplit.numpy.axes import END, slab_of
 from primsplit.numpy.running_products import running_product
 from primsplit.ops import cast_to, op
@@ -18,8 +19,8 @@ def cumprod(x: Array, axis: Array, *, outputs: int = 1, exclusive: int = 0, reve
     """
     known = axis.known()
     rank = len(x.shape)
-    if known is not None or rank == 1:
-        return _product(x, 0 if known is None else int(known) % rank, exclusive=bool(exclusive), reverse=bool(reverse))
+    if known is not None:
+        return _product(x, axis_of(int(known), rank, "CumProd"), exclusive=bool(exclusive), reverse=bool(reverse))
     made = _product(_around(x, axis), 1, exclusive=bool(exclusive), reverse=bool(reverse))
     return op.Reshape(made, op.Shape(x), allowzero=1, types=[x.type])
 
@@ -35,9 +36,8 @@ def _product(x: Array, axis: int, *, exclusive: bool, reverse: bool) -> Array:
 
 
 def _around(x: Array, axis: Array) -> Array:
-    """`x` as [before, size, after] of an axis that only the run knows."""
-    place = op.Reshape(cast_to(axis, np.int64), [1])
-    place = op.Where(op.Less(place, 0), op.Add(place, len(x.shape)), place)
+    """`x` as [before, size, after] of an axis that only the run knows; a run with one that `x` has not fails."""
+    place = op.Gather(np.arange(len(x.shape)), op.Reshape(cast_to(axis, np.int64), [1]), axis=0)
     after = op.Add(place, 1)
     sizes = op.Shape(x)
     parts = [op.Slice(sizes, [0], place, [0]), op.Gather(sizes, place, axis=0), op.Slice(sizes, after, [END], [0])]

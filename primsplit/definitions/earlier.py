@@ -14,6 +14,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import expand_to, ones_like, reshape_to, zeros_like
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.infer.table import axis_of
 from primsplit.ir import Type
 from primsplit.ops import cast_to, op
 
@@ -48,7 +49,7 @@ def _define_pair(kind: str) -> None:
     ) -> Array:
         """The operator of two arrays, the axes of `b` laid along those of `a` from `axis` on, else along the last."""
         if axis is not None and broadcast:
-            behind = a.ndim - (axis % a.ndim if a.ndim else 0) - b.ndim
+            behind = a.ndim - axis_of(axis, a.ndim, kind) - b.ndim
             if behind < 0:
                 raise ShapeError(f"{kind} lays {b.type} along {a.type} from axis {axis} on, which has too few axes")
             b = reshape_to(b, (*b.shape, *(1,) * behind)) if behind else b
@@ -213,7 +214,7 @@ def _define_over_all_axes(kind: str) -> None:
     def over_all_axes(x: Array, *, outputs: int = 1, axis: int = 1) -> Array:
         """The operator over all elements of the axes from `axis` on, as one row."""
         made: Array
-        if axis % max(x.ndim, 1) == x.ndim - 1:
+        if axis_of(axis, max(x.ndim, 1), kind) == x.ndim - 1:
             made = getattr(op, kind)(x, axis=-1)
             return made
         made = getattr(op, kind)(op.Flatten(x, axis=axis), axis=-1)

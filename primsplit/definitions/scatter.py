@@ -8,6 +8,7 @@ from primsplit.broadcasting import inverse_permutation, transpose
 from primsplit.definitions.attention.heads import counted
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError
+from primsplit.infer.table import axis_of
 from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.tracing import size_vector
@@ -28,7 +29,7 @@ def tensor_scatter(
     `circular` goes on at the start where the end is reached; `linear` fails at run time there.
     """
     rank = len(past_cache.shape)
-    place = axis % rank
+    place = axis_of(axis, rank, "TensorScatter")
     if not place:
         raise ShapeError("TensorScatter writes along an axis that is not the batch")
     order = [0, place, *(i for i in range(1, rank) if i != place)]

@@ -8,6 +8,7 @@ from primsplit.definitions.fused import channels_first, channels_last
 from primsplit.definitions.table import defines
 from primsplit.dims import same_shape
 from primsplit.errors import ShapeError
+from primsplit.infer.table import axis_of
 from primsplit.ops import op
 
 HALVES = frozenset({"float16", "bfloat16"})
@@ -98,7 +99,8 @@ def simplified_layer_normalization(
     of `scale`.
     """
     wide = widened(x)
-    inverse = inverse_deviation(wide, list(range(axis % len(x.shape), len(x.shape))), epsilon)
+    first = axis_of(axis, len(x.shape), "SimplifiedLayerNormalization")
+    inverse = inverse_deviation(wide, list(range(first, len(x.shape))), epsilon)
     normal = narrowed(op.Mul(wide, inverse), scale)
     return op.Mul(normal, scale), inverse
 

@@ -14,6 +14,7 @@ from primsplit.broadcasting import int_scalar
 from primsplit.definitions.table import defines
 from primsplit.dims import Dim, floor_divide
 from primsplit.infer import fresh
+from primsplit.infer.table import axis_of
 from primsplit.ir import Type
 from primsplit.numpy.axes import slab_of
 from primsplit.numpy.complex.handle import ComplexArray
@@ -53,7 +54,7 @@ def _told(x: Array, length: Array | None, axis: Array | None, *, is_half: bool) 
     sizes = None if length is None else length.value.sizes
     if known is None or x.dtype not in EXACT or not isinstance(x.shape[-1], int) or (length is not None and not sizes):
         return None
-    place = int(known) % x.ndim
+    place = axis_of(int(known), x.ndim, "DFT")
     size = x.shape[place]
     return place, sizes[0] if sizes else 2 * (size - 1) if is_half else size
 

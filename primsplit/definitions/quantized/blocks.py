@@ -8,6 +8,7 @@ from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
 from primsplit.definitions.table import defines
 from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.infer.table import axis_of
 from primsplit.ops import op
 
 
@@ -126,9 +127,10 @@ def gather_block_quantized(
     UnsupportedFunction for such along other axes, and where the blocks are along the axis that is gathered from.
     """
     rank = len(data.shape)
+    gathered, scaled = (axis_of(a, rank, "GatherBlockQuantized") for a in (gather_axis, quantize_axis))
     if data.dtype.name in {"int4", "uint4"}:
-        return _gathered(data, indices, scales, zero_points, gather_axis % rank, quantize_axis % rank, block_size)
-    if data.dtype != np.uint8 or gather_axis % rank or quantize_axis % rank != rank - 1:
+        return _gathered(data, indices, scales, zero_points, gathered, scaled, block_size)
+    if data.dtype != np.uint8 or gathered or scaled != rank - 1:
         raise UnsupportedFunction(
             "GatherBlockQuantized is read for bytes, gathered by row and scaled along the last axis"
         )

@@ -15,6 +15,7 @@ from primsplit.broadcasting import transpose
 from primsplit.definitions.fused import channels_first, channels_last
 from primsplit.definitions.table import defines
 from primsplit.errors import UnsupportedFunction
+from primsplit.infer.table import axis_of
 from primsplit.ops import op
 
 
@@ -122,10 +123,10 @@ def softmax(
 ) -> Any:
     """Softmax along an axis, or, as before opset 13, along all axes from it on."""
     numbers = op.DequantizeLinear(x, x_scale, x_zero)
-    rank = len(x.shape)
-    if opset >= 13 or axis % rank == rank - 1:
+    place = axis_of(axis, len(x.shape), "QLinearSoftmax")
+    if opset >= 13 or place == len(x.shape) - 1:
         return _integers(op.Softmax(numbers, axis=axis), scale, zero, x)
-    rows = op.Softmax(op.Flatten(numbers, axis=axis % rank), axis=-1)
+    rows = op.Softmax(op.Flatten(numbers, axis=place), axis=-1)
     return _integers(op.Reshape(rows, op.Shape(numbers), types=[numbers.type]), scale, zero, x)
 
 

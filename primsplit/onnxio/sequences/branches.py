@@ -13,7 +13,7 @@ import onnx
 
 from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.errors import TraceError, UnsupportedFunction
+from primsplit.errors import ShapeError, TraceError, UnsupportedFunction
 from primsplit.ir import Block, Op, Value, free
 from primsplit.nested import Walk, element, emit_if, visible
 from primsplit.onnxio.known import known_number
@@ -54,6 +54,8 @@ def record_if(condition: Entry | None, graphs: Sequence[Graph], inner: Inner, wi
     UnsupportedFunction where a sequence would have a length, or an optional value be given, as the run decides.
     """
     chosen = require_tensor(condition, "If")
+    if not dims.could_be(dims.product(chosen.type.shape or ()), 1):
+        raise ShapeError(f"the condition of an If is one number, and not {chosen.type}")
     known = known_number(chosen)
     if known is not None:
         return inner(graphs[bool(known)], [])
