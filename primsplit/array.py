@@ -7,7 +7,6 @@ a write to either is seen by the other, as in NumPy. The operators and methods l
 """
 
 import sys
-import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -55,21 +54,6 @@ def implements(*keys: Any) -> Callable[[_Function], _Function]:
     return register
 
 
-def _not_open(recording: tracing.Recording) -> TraceError:
-    """The error for a value that is used where its function is not traced: by another thread, or later."""
-    if recording.thread != threading.get_ident():
-        return TraceError(
-            "a traced value is used in another thread than the one that traces its function",
-            place=tracing.user_place(),
-            cure="Compute in that thread: map(f, items) in place of pool.map(f, items).",
-        )
-    return TraceError(
-        "a traced value is used outside the function that it belongs to",
-        place=tracing.user_place(),
-        cure="Return it from the traced function instead of storing it.",
-    )
-
-
 class Array(Described, Operators, metaclass=ComparedClass):
     """A traced array: what NumPy's functions, operators and methods record, `isinstance(x, ps.Array)` in a library.
 
@@ -102,7 +86,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
     def value(self) -> Value:
         """The Value this handle stands for now. Raises TraceError where it left its trace, or is ambiguous."""
         if isinstance(self._value, Var) and not tracing.is_open(self._recording):
-            raise _not_open(self._recording)
+            raise tracing.not_open(self._recording)
         self.refresh()
         return self._value
 

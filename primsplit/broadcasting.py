@@ -8,11 +8,11 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
+from primsplit.branching.raising import zero_unless
 from primsplit.dims import Dim, Shape, Size
 from primsplit.infer import fresh
 from primsplit.ir import Type
 from primsplit.ops import op
-from primsplit.reasons import RAISES
 
 
 def sum_to(x: Array, shape: Shape) -> Array:
@@ -116,19 +116,8 @@ def of_shape(x: Array, shape: Sequence[Dim]) -> Array:
 
 def reshaped_unless(wrong: Array, x: Array, shape: Sequence[Dim]) -> Array:
     """`x` in this shape; a run in which one of the answers is True fails."""
-    sizes = op.Add(tracing.size_vector(shape), nothing_unless(wrong))
+    sizes = op.Add(tracing.size_vector(shape), zero_unless(wrong, ValueError("the sizes of the arrays do not fit")))
     return op.Reshape(x, sizes, allowzero=1, types=[Type(x.dtype, shape)])
-
-
-def nothing_unless(wrong: Array) -> Array:
-    """An int64 0 for each answer; a run in which one is True fails, for sizes that NumPy raises ValueError for.
-
-    The standard has no operator that fails: an element is read beyond the end of an array.
-    """
-    index = op.Cast(wrong, to=np.int64)
-    with tracing.remarked(f"{RAISES}ValueError: the sizes of the arrays do not fit"):
-        zero: Array = op.Gather(tracing.constant(np.zeros(1, np.int64)), index)
-    return zero
 
 
 def expanded_strictly(x: Array, shape: Sequence[Dim]) -> Array:

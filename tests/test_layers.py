@@ -111,7 +111,7 @@ LAYERS: list[list[str]] = [
         "programs.out",
         "programs.wholes",
     ],
-    ["programs.prepared", "programs.nothing", "programs.called"],
+    ["programs.prepared", "programs.nothing", "programs.called", "programs.binding"],
     ["programs.program"],
     ["programs.flat", "programs.forms", "programs.asked"],
     ["programs.plain"],

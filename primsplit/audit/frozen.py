@@ -19,7 +19,7 @@ from primsplit.errors import Place
 from primsplit.export import SplitProgram
 from primsplit.ir import Block, Const, Type, walk
 from primsplit.programs.labels import input_names
-from primsplit.programs.program import ARRAY
+from primsplit.programs.binding import ARRAY
 
 Scope = Mapping[str, Any]
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda

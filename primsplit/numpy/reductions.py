@@ -152,7 +152,7 @@ def of_nothing(x: Array, axes: Sequence[int]) -> Array | None:
 
 
 def unless(wrong: Array | None, number: Any) -> Any:
-    """The number; a run in which the answer is True fails, as in `broadcasting.nothing_unless`."""
+    """The number; a run in which the answer is True fails, as in `zero_unless`."""
     if wrong is None:
         return number
     index = op.Cast(wrong, to=np.int64)

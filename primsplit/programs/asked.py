@@ -9,7 +9,8 @@ from typing import Any
 
 from primsplit.errors import SpecError
 from primsplit.names import variables
-from primsplit.programs.program import ARRAY, Program
+from primsplit.programs.binding import ARRAY
+from primsplit.programs.program import Program
 
 Wrt = int | str | Sequence[int | str] | None
 

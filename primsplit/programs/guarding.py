@@ -20,8 +20,9 @@ from primsplit.functionlike import remade, require_function
 from primsplit.ir import Type
 from primsplit.lifting import as_array
 from primsplit.ops import op
+from primsplit.programs.binding import ARRAY
 from primsplit.programs.compiled import BY_BRANCHES, Batched, Compiled
-from primsplit.programs.program import ARRAY, Program
+from primsplit.programs.program import Program
 from primsplit.programs.trace_program import check_option, trace_program
 from primsplit.providers import Provider
 

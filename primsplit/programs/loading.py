@@ -10,8 +10,9 @@ from primsplit.doors import read_model
 from primsplit.errors import ParseError
 from primsplit.frozen_branches import report_frozen
 from primsplit.own_errors import own_errors
+from primsplit.programs.binding import ARRAY
 from primsplit.programs.carried import Carried
-from primsplit.programs.program import ARRAY, Program
+from primsplit.programs.program import Program
 
 
 def load(

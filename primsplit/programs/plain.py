@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import trees
-from primsplit.programs.program import ARRAY, Program
+from primsplit.programs.binding import ARRAY
+from primsplit.programs.program import Program
 
 AnyArray = npt.NDArray[Any]
 Call = tuple[tuple[Any, ...], Mapping[str, Any]]

@@ -24,6 +24,7 @@ from primsplit.names import NamedBlock
 from primsplit.passes.promote import promote
 from primsplit.passes.repeats import fold_repeats
 from primsplit.plain_text import in_one_line
+from primsplit.programs.binding import ARRAY, Binding
 from primsplit.programs.called import inline_block
 from primsplit.programs.carried import CARRYING, Carried, Values, run_carrying
 from primsplit.programs.labels import argument_names
@@ -31,13 +32,12 @@ from primsplit.programs.nothing import nothing_to_run
 from primsplit.programs.out import arrays_of, check_out, refuse_traced
 from primsplit.programs.prepared import ARRAYS, Prepared, prepared_for, prepared_if_small
 from primsplit.programs.weights import FOLDED, Weights
-from primsplit.programs.wholes import both, given_parts, pairs_of
+from primsplit.programs.wholes import both, pairs_of
 from primsplit.providers import GivenAs, Provider
-from primsplit.specs import check_array, check_expressions
 from primsplit.states import State
 
 
-class Program:
+class Program(Binding):
     """A traced function.
 
     `inputs` and `outputs` name the block's parameters and results; `arguments` and `result` are their structure.
@@ -169,17 +169,6 @@ class Program:
         written = [c for c in self.states if c.output is not None]
         store([c.state for c in written], [found[c.output] for c in written if c.output is not None])
         return trees.unflatten(self.result, [values[i] for i in self.returned])
-
-    @property
-    def given_names(self) -> list[str]:
-        """The names of the inputs that a call gives."""
-        return [self.inputs[i] for i in self.given]
-
-    @property
-    def leaf_names(self) -> list[str | None]:
-        """The name of the input that each leaf of the arguments is; None for a static one."""
-        given = iter(self.given_names)
-        return [next(given) if fixed is ARRAY else None for fixed in self.static]
 
     def argument_names(self, count: int | None = None) -> list[str]:
         """What the arguments by position are called, in a call of so many."""
@@ -328,50 +317,6 @@ class Program:
         found.states = tuple(c.own() for c in self.states)
         return found
 
-    def bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
-        """The array leaves of a call. Raises SpecError for another structure, or other static arguments."""
-        leaves, spec = trees.flatten((args, dict(named)))
-        told = leaves if spec == self.arguments else given_parts(self.arguments, self.leaf_names, (args, dict(named)))
-        if told is None:
-            raise SpecError(
-                f"{self.block.name} was traced for arguments of another structure",
-                place=tracing.user_place(),
-                because=(
-                    f"inputs: {_first_names(self.inputs)}",
-                    f"traced: {trees.brief(self.arguments)}",
-                    f"given:  {trees.brief(spec)}",
-                    *([f"params: {_first_names(self.initializers)}"] if self.initializers and named else []),
-                ),
-            )
-        arrays = []
-        for leaf, fixed in zip(told, self.static, strict=True):
-            if fixed is ARRAY:
-                arrays.append(leaf)
-            elif fixed is not leaf and fixed != leaf:
-                raise SpecError(
-                    f"{self.block.name} was traced with the static argument {fixed!r}, not {leaf!r}",
-                    place=tracing.user_place(),
-                )
-        return arrays
-
-    def check_arrays(self, leaves: Sequence[Any], sizes: dict[str, int] | None = None) -> list[npt.NDArray[Any]]:
-        """The leaves of a call as NumPy arrays that fit the inputs' types; sizes of one symbol must be equal.
-
-        `sizes` learns what the symbols are.
-        """
-        sizes = {} if sizes is None else sizes
-        arrays = []
-        for leaf, position in zip(leaves, self.given, strict=True):
-            name, var = self.inputs[position], self.block.params[position]
-            array = np.asarray(leaf)
-            if isinstance(leaf, float | int) and not isinstance(leaf, np.generic):
-                array = np.asarray(leaf, var.type.dtype)
-            check_array(array, name, var.type, sizes)
-            arrays.append(array)
-        told = ((self.inputs[i], a.shape, self.block.params[i].type) for i, a in zip(self.given, arrays, strict=True))
-        check_expressions(told, sizes)
-        return arrays
-
     def folded(self) -> "Program":
         """The program with regions that repeat, such as the steps of an unrolled loop, as calls of one function.
 
@@ -414,13 +359,3 @@ class Program:
     def listing(self, style: str = "text") -> str:
         """The program as "text", as "python" that traces to it, or a page of "html". Raises SpecError for others."""
         return list_blocks((self.block,), dict(zip(self.block.params, self.inputs, strict=True)), style)
-
-
-def _first_names(names: Iterable[str]) -> str:
-    """The first of the names, for an error."""
-    told = list(names)
-    return f"{', '.join(told[:8])}{', ...' if len(told) > 8 else ''}"
-
-
-ARRAY = object()
-"""Stands in `Program.static` for a leaf that is an input."""

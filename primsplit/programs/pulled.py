@@ -11,10 +11,11 @@ from primsplit import tracing, trees
 from primsplit.array import Array
 from primsplit.caching.fingerprint import Same
 from primsplit.errors import SpecError
+from primsplit.programs.binding import ARRAY
 from primsplit.programs.compiled import CACHE_SIZE, Arguments, Compiled, Function
 from primsplit.programs.looks import look_of
 from primsplit.programs.out import filled
-from primsplit.programs.program import ARRAY, Program
+from primsplit.programs.program import Program
 from primsplit.programs.trace_program import Branches
 from primsplit.transforms import vector_jacobian
 from primsplit.transforms.gradient import Wrt

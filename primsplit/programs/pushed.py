@@ -13,13 +13,14 @@ from primsplit.errors import DtypeError
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.lifting import as_array
 from primsplit.names import Names, name_captures
+from primsplit.programs.binding import ARRAY
 from primsplit.programs.called import inline_block
 from primsplit.programs.carried import run_carrying
 from primsplit.programs.flat import flat_program
 from primsplit.programs.forms import Form, save_in_form
 from primsplit.programs.out import arrays_of, refuse_traced
 from primsplit.programs.prepared import ARRAYS
-from primsplit.programs.program import ARRAY, Program
+from primsplit.programs.program import Program
 from primsplit.providers import GivenAs, Provider
 from primsplit.specs import check_array
 from primsplit.tangents.pushforward import Pushforward, push_whole

@@ -19,11 +19,12 @@ from primsplit.functionlike import require_function, unbound
 from primsplit.ir import Block, Const, Type, Var, same_data, walk
 from primsplit.names import kept_apart
 from primsplit.notation.literals import bytes_text
+from primsplit.programs.binding import ARRAY
 from primsplit.programs.carried import Carried
 from primsplit.programs.examples import Examples, Way, example_sets
 from primsplit.programs.frozen_numbers import frozen_numbers_told
 from primsplit.programs.labels import input_names, output_names
-from primsplit.programs.program import ARRAY, Program
+from primsplit.programs.program import Program
 from primsplit.specs import leaf_type, may_be
 from primsplit.states import State
 

@@ -4,6 +4,7 @@ A Recording collects ops. Recordings nest: an op recorded inside may read a Var 
 that Var a capture of the inner block. Each thread has a stack of its own.
 """
 
+from primsplit.tracing.closed import not_open
 from primsplit.tracing.emission import append, close, constant, emit, emit_call, inline
 from primsplit.tracing.places import (
     Instruction,
@@ -80,6 +81,7 @@ __all__ = [
     "is_users_own",
     "line_with_type",
     "name_after",
+    "not_open",
     "number_for_examples",
     "ops_backwards",
     "outcomes_for_examples",
