@@ -33,14 +33,14 @@ MOVING = frozenset({
     "Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Pad", "Reshape", "Slice",
     "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Where",
 })  # fmt: skip
-"""What only moves and repeats elements: a cotangent over its value goes back through it as the cotangent does."""
+"""Operators that only move and repeat elements: a quotient goes back through them as a cotangent does."""
 OPENED = frozenset({"call::square", "call::integer_power"})
 """Calls whose bodies are products."""
 DEPTH = 12
 """How many ops are looked at, one behind the other; a cotangent that others add up to counts for five."""
 
 Quotient = Array | float | None
-"""A value over another one, a number where it is one everywhere; None where it is not known without a division."""
+"""A value divided by another: a number where it is the same everywhere; None where only a division gives it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Arrival:
 
 @dataclass
 class EvenSlopes:
-    """What the cotangents of a composition are over their values.
+    """Finds the cotangents of a composition divided by their values, without a division.
 
     `primal` are the ops of its primal list, `pullback` those of its pullback as far as they are recorded, and `stands`
     tells the value of the primal for a Var of the block.
@@ -78,7 +78,7 @@ class EvenSlopes:
     _seen: int = 0
 
     def append(self, inner: Op) -> None:
-        """Record an op of a pullback, or what its quotient is without a division."""
+        """Record an op of a pullback; in the place of a quotient its value, where no division is needed."""
         instead, first = None, len(self.pullback)
         if inner.kind in DIVIDED:
             instead = self._divided(inner)
@@ -105,7 +105,7 @@ class EvenSlopes:
         return made
 
     def _bounded(self, inner: Op, y: Var) -> Array | None:
-        """Where y is the root of what has a minimum at 0, the quotient whose 0 / 0 is 0: the slope of y is bounded."""
+        """The quotient whose 0 / 0 is 0, where y is the root of what is at least 0 and smooth: its slope is bounded."""
         root = self.maker(y)
         if inner.kind != "call::root_quotient" or order_of(inner.remark) > 1 or root is None or root.kind != "Sqrt":
             return None
@@ -175,7 +175,7 @@ class EvenSlopes:
         return made is not None and self._is_same(self.maker(a), made, depth)
 
     def _twice(self, e: Var, factor: Value | None, depth: int) -> Quotient:
-        """e over the square of a value."""
+        """e divided by the square of a value."""
         if not isinstance(factor, Var):
             return None
         once = self.over(e, factor, depth)
@@ -217,7 +217,7 @@ class EvenSlopes:
         return None if quotient is None else arrival.pulled(whole(quotient, self.stands(arrival.moved)))
 
     def _of_op(self, made: Op, y: Var, depth: int) -> Quotient:
-        """The result of an op over y."""
+        """The result of an op divided by y."""
         if made.kind in OPENED:
             (value,) = inline(made.attributes["body"], [v for v in made.inputs if v is not None])
             return self.over(value, y, depth - 1)

@@ -1,4 +1,4 @@
-"""A choice in a loaded model whose condition is a constant: an exporter that runs a Python `if` once may write it.
+"""Choices in a loaded model whose condition is a constant, as exporters write that run a Python `if` once.
 
 The file holds both sides, and only one ever runs, whatever the inputs are.
 """

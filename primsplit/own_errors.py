@@ -1,4 +1,4 @@
-"""Errors of Python and of libraries, raised inside of primsplit, told as primsplit's own.
+"""Turn errors of Python and of libraries that are raised inside of primsplit into primsplit's own.
 
 A broken model makes NumPy, onnx or a rule raise an IndexError that says nothing of the model. It becomes a
 PrimsplitError with the operator and the node; the original stays its `__cause__`, and `PRIMSPLIT_TRACEBACK=1` shows it.
@@ -16,7 +16,7 @@ from primsplit.ir import Op
 LIBRARIES = sys.stdlib_module_names - {"__main__"} | {
     "google", "ml_dtypes", "numpy", "onnx", "onnx_ir", "onnxruntime", "optree", "primsplit", "scipy", "sympy",
 }  # fmt: skip
-"""The packages whose code is none of the user's."""
+"""The packages whose code is not the user's."""
 LONGEST = 200
 """The most characters of another's error that are shown."""
 

@@ -50,7 +50,7 @@ def _promotions(block: Block) -> Iterator[tuple[Place, np.dtype[Any], Const]]:
 
 
 _CONVERTING = re.compile(r"\bastype\b|\bdtype\s*=")
-"""What a line has that converts on purpose."""
+"""Matches a line that sets a dtype: its author chose float64."""
 
 
 def _by_place(ops: Sequence[Op]) -> dict[Place, list[Op]]:
@@ -70,7 +70,10 @@ def _widened(op: Op) -> Var | None:
 
 
 def _is_of_numpy(value: Value | None, op: Op) -> bool:
-    """True for a float64, or integers that become such, of the user's; Python's own numbers have no place."""
+    """True for a NumPy constant of the user's that is float64, or integers that the op makes float64.
+
+    Numbers of Python have no place, and give way to the other operand.
+    """
     if not isinstance(value, Const) or value.place is None or value.is_param:
         return False
     becomes = op.outputs[0].type.dtype if op.kind == "Cast" else value.type.dtype
@@ -78,5 +81,5 @@ def _is_of_numpy(value: Value | None, op: Op) -> bool:
 
 
 def _leaves(value: Var, place: Place, read: Mapping[Var, list[Op | None]]) -> bool:
-    """True for a float64 that more is computed of than its own expression does."""
+    """True for a float64 value that an op outside of the expression at this place reads."""
     return value.type.dtype == WIDE and any(r is None or r.place != place for r in read.get(value, ()))

@@ -39,7 +39,7 @@ def _draws(block: Block, outer: Place) -> Iterator[Place]:
 
 
 def _goes_on(named: NamedBlock) -> bool:
-    """True where the next run takes what this one gave."""
+    """True for a step: a program with states, or with a result that may be an input of the next run."""
     if any(state.output is not None for state in named.states):
         return True
     given = {param.type.key for param in named.block.params if param.type.rank != 0}

@@ -18,7 +18,7 @@ _AS_THE_FIRST = frozenset(
 
 
 def is_nonnegative(value: Value | None, made_by: Mapping[Var, Op], depth: int = DEPTH) -> bool:
-    """True where each number of the value surely is at least 0 (of either sign), or NaN.
+    """True for a value whose numbers are all proven to be at least 0 (-0.0 included), or NaN.
 
     `made_by` are the ops that make the Vars that are known.
     """
@@ -48,11 +48,11 @@ _SUMS_OF_SQUARES = frozenset({"ReduceSumSquare", "call::square"})
 _SMOOTH_OF_ALL = frozenset({"Add", "Div", "Mean", "Mul", "Sum"})
 _BOUNDED_BELOW = frozenset({"Max", "Clip", "Relu"})
 _WITH_EDGES = frozenset({"Acosh", "Log", "Sqrt", "call::cbrt", "call::log10", "call::log1p", "call::log2"})
-"""What has an edge of its domain where its slope may be infinite."""
+"""Functions with a finite end of their domain, where their slope may be infinite."""
 
 
 def is_smoothly_nonnegative(value: Value | None, made_by: Mapping[Var, Op], depth: int = DEPTH) -> bool:
-    """True where each number surely is at least 0 and is a smooth function of what it is made of, on both sides of 0.
+    """True for a value proven to be at least 0, and a smooth function of its inputs where it is 0.
 
     Where such a number is 0 it has a minimum, and its slope is 0. What is cut off below by a number counts too: it has
     a kink there, of which 0 is one slope.
@@ -79,7 +79,7 @@ def _is_inner_product(op: Op) -> bool:
 
 
 def _has_edge(value: Value | None, made_by: Mapping[Var, Op], depth: int) -> bool:
-    """True where an op that makes the value, not too many ops before it, has an edge of its domain."""
+    """True where one of the last ops that compute the value has such an end of its domain."""
     op = made_by.get(value) if isinstance(value, Var) else None
     if op is None or depth == 0:
         return False

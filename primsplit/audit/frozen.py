@@ -18,8 +18,8 @@ import numpy.typing as npt
 from primsplit.errors import Place
 from primsplit.export import SplitProgram
 from primsplit.ir import Block, Const, Type, walk
-from primsplit.programs.labels import input_names
 from primsplit.programs.binding import ARRAY
+from primsplit.programs.labels import input_names
 
 Scope = Mapping[str, Any]
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda

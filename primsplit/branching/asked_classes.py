@@ -1,4 +1,4 @@
-"""Find code that may call `type(x)`: in a first run that is no class of NumPy's, so that another run must answer it."""
+"""Find code that may call `type(x)`. A first run does not answer with a class of NumPy's: a second run must."""
 
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType

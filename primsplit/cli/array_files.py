@@ -1,4 +1,4 @@
-"""The files of arrays that NumPy writes, .npz and .npy: read as what they say only where their bytes bear it out.
+"""Read NumPy's .npz and .npy files, after a check that each header fits the bytes behind it.
 
 Such a file may come from anywhere. Nothing in it is unpickled, no array is made before its size is known to be in the
 file, and whatever goes wrong is a FileError that names the file and the array.
@@ -22,9 +22,9 @@ Array = npt.NDArray[Any]
 
 NPY, ZIP = b"\x93NUMPY", b"PK"
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""What NumPy writes. Others unpack a few bytes to gigabytes."""
+"""The compressions that NumPy writes. Others unpack a few bytes to gigabytes."""
 MOST_TIMES = 1032
-"""How many times as long as in the file what is unpacked may be: deflate can do no more."""
+"""The largest ratio of unpacked bytes to those in the file: deflate reaches no higher."""
 
 
 def read_array_file(path: str) -> Array | dict[str, Array]:
@@ -52,7 +52,7 @@ def write_npz(file: BinaryIO, arrays: Mapping[str, Array]) -> None:
 
 
 def _check_plain(path: str) -> None:
-    """Raise FileError for what is no file: to open a pipe would wait for its other end."""
+    """Raise FileError for a path that is no regular file: opening a pipe would wait for its other end."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         raise FileError(f"cannot read {path}: it is {'a folder' if stat.S_ISDIR(mode) else 'a device or pipe'}")
@@ -60,7 +60,7 @@ def _check_plain(path: str) -> None:
 
 @contextmanager
 def _told(otherwise: str) -> Iterator[None]:
-    """Raise FileError for whatever reading raises, with these words where the system has none."""
+    """Turn any error of reading into a FileError, with these words where the system gives none."""
     try:
         yield
     except FileError:

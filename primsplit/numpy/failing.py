@@ -13,11 +13,10 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.array import FUNCTIONS, Array
-from primsplit.branching.raising import checked
 from primsplit.lifting import holds_traced
 from primsplit.numpy.axes import END, array_like, slab
-from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.dense.loop import identity_like
+from primsplit.numpy.refusing import refusing
 from primsplit.ops import op
 
 SINGULAR = "Singular matrix"
@@ -49,9 +48,7 @@ def with_error(found: Any, failed: Array, operands: tuple[Any, ...], error: Exce
     """What was computed of these operands; a run in which it `failed` raises, unless NaN or infinity was given."""
     given = [part for x in operands for part in _parts(array_like(x)) if part.type.is_float]
     wrong = functools.reduce(op.And, map(_is_finite, given), failed)
-    if isinstance(found, ComplexArray):
-        return ComplexArray(checked(found.real, wrong, error), found.imag)
-    return checked(found, wrong, error)
+    return refusing(found, wrong, error)
 
 
 def no_solution(found: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Quotients by a root or a length, which may be 0: the slopes of what has an edge or a kink there.
+"""Divide by a root or a length that may be 0, as the slopes of sqrt, norm and abs do.
 
 The slope of sqrt is `dy / (2 y)`, that of a norm `dy x / y`. Where y is 0 the first derivative follows a convention: a
 root's is infinite, but 0 where the cotangent is 0, a norm's is 0. A convention is no function of x that could be

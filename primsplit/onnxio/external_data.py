@@ -1,4 +1,4 @@
-"""Where the numbers of a tensor lie that are in another file, and whether a model may read that file.
+"""Find the file that holds the numbers of a tensor, and check that its model may read it.
 
 A model from elsewhere must not read files of its reader. Its data lie in a plain file inside of the model's folder,
 also after links are followed, and are as many as the tensor's shape tells.
@@ -15,11 +15,11 @@ from primsplit.errors import FileError, ParseError
 
 NUMBER = re.compile(r"-?[0-9]{1,20}")
 IN_MEMORY = "_ORT_MEM_ADDR_"
-"""onnxruntime takes the offset for an address of its memory where this is part of the location."""
+"""A part of a location for which onnxruntime takes the offset for an address of its memory."""
 
 
 def entries_of(tensor: onnx.TensorProto, path: str) -> Mapping[str, str]:
-    """What the tensor of the model at `path` tells of its data. Raises ParseError where it tells something twice."""
+    """The entries about the data of a tensor, by key. Raises ParseError for a key that is there twice."""
     counts = Counter(e.key for e in tensor.external_data)
     if twice := [key for key, count in counts.items() if count > 1]:  # readers differ in which of the two they take
         raise ParseError(f"{path}: where the data of {_name(tensor)} lie is told twice: {twice[0]}")
@@ -27,7 +27,7 @@ def entries_of(tensor: onnx.TensorProto, path: str) -> Mapping[str, str]:
 
 
 def check_external(tensor: onnx.TensorProto, size: int, path: str) -> None:
-    """Raise ParseError where a model tells what no tensor's data can be, FileError where its data are not there."""
+    """Raise ParseError for entries that no data can have, FileError for data that are not there."""
     entries = entries_of(tensor, path)
     where = external_path(tensor, path)
     numbers = [entries.get("offset", "0"), entries.get("length", str(size))]

@@ -12,7 +12,7 @@ from primsplit.onnxio.modelfile import parsed
 from primsplit.onnxio.tensor_checks import bytes_of
 
 LOCATION = b"location"
-"""The key under which a tensor tells which file its data are in: a model that does not have it has no such tensor."""
+"""The key of a tensor's file of data: a model without it has no such tensor."""
 
 
 def check_external_files(path: str) -> None:

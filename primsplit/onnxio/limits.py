@@ -1,4 +1,4 @@
-"""How many nodes a file may become while it is read: functions are put where they are called, loops unrolled.
+"""Limit the nodes that a file grows to while it is read, by inlined functions and unrolled loops.
 
 A few functions that call each other tell 3^20 nodes in two kilobytes. So what a file becomes is counted before it is
 made, and may grow with the nodes and the numbers of the file alone.
@@ -16,13 +16,13 @@ from primsplit.onnxio.modelfile import Key, call_key, function_key
 from primsplit.onnxio.versions import nodes_of
 
 FREE = 3_000
-"""The nodes that any file may become."""
+"""The nodes that any file may grow to."""
 CALLS = 100
-"""How often a node of a function may be told, on average."""
+"""How often a node of a function may be inlined, on average."""
 STEPS = 300
 """How often a node may be recorded, on average: once for each step of a loop that is unrolled."""
 BYTES = 1_000
-"""The bytes of numbers that allow for one node more: who has so many layers has weights for them."""
+"""The bytes of weights that allow one node more: a model of many layers has weights for them."""
 DEEPEST = 100
 """The most calls of functions inside each other, as in onnx's checker."""
 
@@ -33,14 +33,14 @@ def node_count(proto: onnx.ModelProto) -> int:
 
 
 def most_nodes(proto: onnx.ModelProto, times: int) -> int:
-    """The nodes that a file may become where each is told so often on average."""
+    """The most nodes that a file may grow to, where each is repeated so often on average."""
     numbers: int = sum(math.prod(t.dims) for t in proto.graph.initializer)
     return FREE + times * node_count(proto) + max(numbers, int(proto.ByteSize())) // BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What a graph or a function has in all of its graphs: nodes of operators, and calls of functions by how many."""
+    """Counts in a graph or function, sub-graphs included: nodes of operators, and calls of each function."""
 
     nodes: int
     calls: Counter[Key]

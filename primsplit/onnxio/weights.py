@@ -34,14 +34,14 @@ SETTINGS: Mapping[str, Sequence[int]] = {
     "HannWindow": (0,), "MelWeightMatrix": (0, 1, 2, 3, 4), "NonMaxSuppression": (2, 3, 4), "OneHot": (1, 2),
     "Pad": (1, 2, 3), "Range": (0, 1, 2), "Resize": (1, 2, 3), "Upsample": (1,),
 }  # fmt: skip
-"""The inputs by which an operator is told what to do: bounds, sizes, scales of an image. Types may follow from them."""
+"""Inputs that set how an operator works: bounds, sizes, scales of an image. Types may follow from them."""
 FILLS: Mapping[str, Sequence[int]] = {
     "CastLike": (0,), "Equal": (0, 1), "Greater": (0, 1), "GreaterOrEqual": (0, 1), "Less": (0, 1),
     "LessOrEqual": (0, 1), "Where": (1, 2),
 }  # fmt: skip
-"""The inputs by which an operator is told a number to fill masked places with, or to compare with."""
+"""Inputs that are a number to fill masked places with, or to compare with."""
 STATISTICS: Mapping[str, Sequence[int]] = {"BatchNormalization": (3, 4)}
-"""The inputs that hold what was measured of the data, by which a model is told to normalize others."""
+"""Inputs that hold statistics of the data that a model was made for, by which it normalizes its own."""
 NUMBERED = re.compile(
     "|".join(
         (

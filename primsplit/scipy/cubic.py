@@ -14,9 +14,10 @@ from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
 from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.refusing import refusing
 from primsplit.scipy.hermite import hermite
 from primsplit.scipy.interpolate import Piecewise
-from primsplit.scipy.operands import ascending, double, finite, of_at_least, of_length, refusing, wide
+from primsplit.scipy.operands import ascending, double, finite, of_at_least, of_length, wide
 
 __all__ = ["cubic_spline"]
 

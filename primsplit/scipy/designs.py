@@ -11,8 +11,9 @@ import numpy as np
 from primsplit.array import unsupported
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.complex.operands import operand
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.second_run import running_plainly
-from primsplit.scipy.operands import double, refusing
+from primsplit.scipy.operands import double
 from primsplit.scipy.signatures import as_scipys
 
 __all__ = ["bessel", "butter", "cheby1", "cheby2", "ellip"]

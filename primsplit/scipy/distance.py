@@ -17,9 +17,10 @@ from primsplit.lifting import array_like, holds_traced, plain_or_traced
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.diagonals import triu_indices
 from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.statistics import safe_root
 from primsplit.ops import op
-from primsplit.scipy.operands import double, not_empty, number_of, of_at_least, of_length, refusing
+from primsplit.scipy.operands import double, not_empty, number_of, of_at_least, of_length
 
 __all__ = [
     "braycurtis",

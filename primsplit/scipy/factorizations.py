@@ -19,13 +19,14 @@ from primsplit.numpy.dense.orthogonal import orthogonal_factor
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.linalg import matrices, square
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.scipy.exchanges import exchanges, order_of
 from primsplit.scipy.linalg import chosen, mirrored, one_axis, toeplitz, turned, windows
 from primsplit.scipy.linalg import substituted as solve_of
 from primsplit.scipy.matrix_functions import by_halves
-from primsplit.scipy.operands import of_at_least, of_length, refusing, wide
+from primsplit.scipy.operands import of_at_least, of_length, wide
 
 __all__ = [
     "companion", "eigh_tridiagonal", "eigvalsh_tridiagonal", "hankel", "khatri_rao", "lu", "lu_factor", "lu_solve",

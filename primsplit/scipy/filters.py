@@ -13,8 +13,9 @@ from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.loop import scan
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.operands import inexact, of_at_least, of_length, refusing
+from primsplit.scipy.operands import inexact, of_at_least, of_length
 from primsplit.scipy.signal import convolve, lfilter
 
 __all__ = ["deconvolve", "filtfilt", "lfilter_zi", "lfiltic", "sosfilt", "sosfiltfilt"]

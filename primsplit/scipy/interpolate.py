@@ -11,8 +11,9 @@ from primsplit.array import unsupported
 from primsplit.lifting import array_like, holds_traced, plain_or_traced
 from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import operand
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.operands import double, not_empty, of_length, refusing, wide
+from primsplit.scipy.operands import double, not_empty, of_length, wide
 
 __all__ = ["Piecewise", "ascending_grid", "in_order", "integral", "lines", "on_grid", "piecewise"]
 

@@ -17,10 +17,11 @@ from primsplit.numpy.dense.loop import identity_like, loop, swapped
 from primsplit.numpy.dense.triangular import solve_triangular as triangular_unit
 from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.linalg import solve_matrix, square
+from primsplit.numpy.refusing import refusing
 from primsplit.ops import op
 from primsplit.scipy.banded import solve_banded, solveh_banded
 from primsplit.scipy.frechet import give_rules, upper_right
-from primsplit.scipy.operands import double, of_at_least, of_length, refusing
+from primsplit.scipy.operands import double, of_at_least, of_length
 from primsplit.scipy.spectral import eig, eigvals
 
 __all__ = [

@@ -7,7 +7,6 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.array import Array
-from primsplit.branching.raising import checked
 from primsplit.broadcasting import of_size
 from primsplit.dims import Dim, Size
 from primsplit.errors import ShapeError
@@ -15,6 +14,7 @@ from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.axes import reaching, size_as
 from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import holds_complex, operand
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 
 
@@ -88,20 +88,6 @@ def not_empty(x: Any, axes: Iterable[int] | None = None) -> Any:
     for axis in range(len(x.shape)) if axes is None else axes:
         x = of_at_least(x, 1, axis)
     return x
-
-
-def refusing(x: Any, wrong: Any, error: Exception) -> Any:
-    """`x`; a run in which an element of `wrong` is True fails with this error, as SciPy raises it.
-
-    It is raised at once where the elements are known.
-    """
-    if not holds_traced(wrong):
-        if np.any(wrong):
-            raise error
-        return x
-    if isinstance(x, ComplexArray):
-        return ComplexArray(checked(x.real, wrong, error), x.imag)
-    return checked(array_like(x), wrong, error)
 
 
 def ascending(sites: Any, *, least: str = "strictly increasing") -> Any:

@@ -13,11 +13,12 @@ from primsplit.lifting import array_like, plain_or_traced
 from primsplit.numpy.complex.handle import refused
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.reductions import extremum, is_half
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.numpy.units import nan_where
 from primsplit.ops import op
 from primsplit.scipy.counts import comb, factorial, lambertw, perm, polygamma
-from primsplit.scipy.operands import floating, not_empty, refusing
+from primsplit.scipy.operands import floating, not_empty
 from primsplit.scipy.spherical import sph_harm_y, spherical_in, spherical_jn, spherical_kn, spherical_yn
 
 __all__ = [

@@ -16,9 +16,9 @@ from primsplit.infer import broadcast_shapes
 from primsplit.lifting import array_held, holds_traced
 from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
 from primsplit.numpy.layout import as_shape
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.second_run import is_again, known_arrays, running_plainly
 from primsplit.numpy.windows import WINDOWS
-from primsplit.scipy.operands import refusing
 from primsplit.substitutes.grids import Grid, from_function, indices
 from primsplit.substitutes.number_types import CALLED
 from primsplit.substitutes.plain_arrays import Table, tabled_results, writable

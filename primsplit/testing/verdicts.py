@@ -17,8 +17,8 @@ from primsplit import trees
 from primsplit.errors import PrimsplitError, SpecError
 from primsplit.export import SplitProgram
 from primsplit.ir import BFLOAT16, Type, walk
-from primsplit.programs.plain import arrays_of, as_given, plain_results
 from primsplit.programs.binding import ARRAY
+from primsplit.programs.plain import arrays_of, as_given, plain_results
 from primsplit.testing.lines import ROUNDINGS, ROUNDS, Errors, Line, Verdict, compared
 from primsplit.testing.reference import Reference, evaluate, play
 

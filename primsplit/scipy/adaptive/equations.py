@@ -13,12 +13,13 @@ from primsplit.calls.primitive import stop_gradient
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like, holds_traced
 from primsplit.numpy.complex.operands import holds_complex
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.scipy.adaptive.events import Seen, Watch, seen, watch
 from primsplit.scipy.adaptive.rosenbrock import Rodas
 from primsplit.scipy.adaptive.runge_kutta import Control, Function, Method, Steps, Tableau, between, integrate
-from primsplit.scipy.operands import refusing, with_args
+from primsplit.scipy.operands import with_args
 
 __all__ = ["odeint", "solve_ivp"]
 

@@ -9,8 +9,8 @@ from primsplit import tracing
 from primsplit.array import Array
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.scipy.operands import refusing
 
 
 class Box(NamedTuple):

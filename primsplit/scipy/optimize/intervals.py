@@ -17,9 +17,10 @@ from primsplit.calls.primitive import stop_gradient
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
 from primsplit.numpy.dense.loop import until
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.scipy.operands import refusing, with_args
+from primsplit.scipy.operands import with_args
 from primsplit.scipy.optimize.bounds import Box
 from primsplit.scipy.optimize.minima import least
 

@@ -16,9 +16,10 @@ from primsplit.calls.primitive import stop_gradient
 from primsplit.calls.recorded import StandIn
 from primsplit.errors import ShapeError
 from primsplit.lifting import array_like
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.scipy.operands import refusing, with_args
+from primsplit.scipy.operands import with_args
 from primsplit.scipy.optimize.bounds import Box, box_of
 from primsplit.scipy.optimize.constraints import least_within, limits_of
 from primsplit.scipy.optimize.descent import descent, gradient_of

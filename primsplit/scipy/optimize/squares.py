@@ -16,9 +16,10 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.scipy.operands import of_at_least, refusing, with_args
+from primsplit.scipy.operands import of_at_least, with_args
 from primsplit.scipy.optimize.implicit import recorded, root_of
 from primsplit.transforms.directions import jacobian_of
 from primsplit.transforms.gradient import vector_jacobian

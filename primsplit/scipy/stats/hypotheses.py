@@ -7,8 +7,9 @@ import numpy as np
 from primsplit.array import unsupported
 from primsplit.calls.primitive import stop_gradient
 from primsplit.lifting import array_like
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.scipy.operands import floating, of_length, refusing
+from primsplit.scipy.operands import floating, of_length
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.descriptive import kurtosis, skew
 from primsplit.scipy.stats.samples import count_of, sample, summary

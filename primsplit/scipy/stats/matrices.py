@@ -9,8 +9,9 @@ import numpy as np
 from primsplit.broadcasting import count_up, expand_to
 from primsplit.dims import Dim
 from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
-from primsplit.scipy.operands import not_empty, number_of, refusing, traced_double
+from primsplit.scipy.operands import not_empty, number_of, traced_double
 from primsplit.scipy.special import multigammaln
 from primsplit.scipy.stats.multivariate import log_determinant, shaped, squeezed
 

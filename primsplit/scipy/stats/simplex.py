@@ -9,9 +9,10 @@ from primsplit.broadcasting import expand_to
 from primsplit.calls.primitive import stop_gradient
 from primsplit.lifting import array_like
 from primsplit.numpy.axes import size_as
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.numpy.validity import where_valid
-from primsplit.scipy.operands import not_empty, of_at_least, of_length, refusing, traced_double
+from primsplit.scipy.operands import not_empty, of_at_least, of_length, traced_double
 from primsplit.scipy.stats.multivariate import squeezed
 
 

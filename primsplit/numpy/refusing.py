@@ -1,0 +1,23 @@
+"""Values beside which a run fails: for numbers that NumPy and SciPy raise an error for."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit.branching.raising import checked
+from primsplit.lifting import array_like, holds_traced
+from primsplit.numpy.complex.handle import ComplexArray
+
+
+def refusing(x: Any, wrong: Any, error: Exception) -> Any:
+    """`x`; a run in which an element of `wrong` is True fails with this error, as NumPy or SciPy raise it.
+
+    It is raised at once where the elements are known.
+    """
+    if not holds_traced(wrong):
+        if np.any(wrong):
+            raise error
+        return x
+    if isinstance(x, ComplexArray):
+        return ComplexArray(checked(x.real, wrong, error), x.imag)
+    return checked(array_like(x), wrong, error)
