@@ -50,6 +50,13 @@ def _series(ratio: Ratio, lowest: Array) -> Array:
     return op.Where(op.Or(rest(n, term, size) > 0.0, is_lost), math.nan, total)
 
 
+def _ratio(above: Array, below: Array, other: Array | None = None) -> Array:
+    """above / below; 0 where `above` or another factor is 0, since then the series ends before it comes to a pole."""
+    is_end = op.Equal(above, 0.0) if other is None else op.Or(op.Equal(above, 0.0), op.Equal(other, 0.0))
+    found: Array = op.Where(is_end, 0.0, above / op.Where(is_end, 1.0, below))
+    return found
+
+
 def _is_last(x: Array) -> Array:
     """Whether a series with this parameter above is a polynomial."""
     return op.And(x <= 0.0, op.Equal(op.Floor(x), x))
@@ -67,14 +74,14 @@ def _kummer(a: Array, b: Array, z: Array) -> Array:
     is_turned = op.And(z < 0.0, op.Not(op.Or(_is_last(a), _is_last(b))))
     is_far = op.And(op.And(is_turned, z < -FAR), op.Not(_is_last(b - a)))
     first, place = op.Where(is_turned, b - a, a), op.Where(is_far, 0.0, op.Where(is_turned, -z, z))
-    near = _series(lambda n: (first + n) / (b + n) * (place / (n + 1.0)), op.Min(b, first))
+    near = _series(lambda n: _ratio(first + n, b + n) * (place / (n + 1.0)), op.Min(b, first))
     near = _at_pole(b, near * op.Exp(op.Where(is_turned, -place, 0.0)))
     inverse = op.Where(is_far, op.Reciprocal(op.Where(is_far, -z, 1.0)), 0.0)
     total = _series(lambda n: (a + n) * (a - b + 1.0 + n) * inverse / (n + 1.0), a * 0.0 + 2.0)
     outer = op.Where(is_far, b - a, 1.0)
     factor = gamma_function(op.Where(is_far, b, 1.0)) / gamma_function(outer)
     found = op.Where(is_far, total * factor * op.Pow(op.Where(is_far, inverse, 1.0), a), near)
-    return op.Where(_comes_to_pole(b, a), math.inf, found)
+    return op.Where(op.And(_comes_to_pole(b, a), op.Not(op.IsNaN(a + z))), math.inf, found)
 
 
 def _gauss(a: Array, b: Array, c: Array, z: Array) -> Array:
@@ -92,15 +99,17 @@ def _gauss(a: Array, b: Array, c: Array, z: Array) -> Array:
     place = op.Where(is_turned, safe / (safe - 1.0), safe)
     factor = op.Pow(1.0 - op.Where(is_turned, safe, 0.0), -first)
     lowest = op.Min(c, op.Min(first, second))
-    found = factor * _series(lambda n: (first + n) * ((second + n) / (c + n)) * (place / (n + 1.0)), lowest)
+    found = factor * _series(lambda n: (first + n) * _ratio(second + n, c + n, first + n) * (place / (n + 1.0)), lowest)
     rest = c - a - b
     shapes = [op.Where(rest > 0.0, s, 1.0) for s in (c, rest, c - a, c - b)]
     over, under = gamma_function(shapes[0]) * gamma_function(shapes[1]), [_reciprocal_gamma(s) for s in shapes[2:]]
     at_one = op.Where(rest > 0.0, over * under[0] * under[1], math.inf)
     beyond = op.Where(op.Equal(z, 1.0), at_one, math.inf)
     is_pole = op.And(_comes_to_pole(c, a), op.And(_comes_to_pole(c, b), op.Not(op.Equal(z, 0.0))))
+    is_pole = op.And(is_pole, op.Not(op.IsNaN(a + b + z)))
     found = op.Where(is_pole, math.inf, op.Where(outside, beyond, _at_pole(c, found)))
-    return op.Where(op.Or(op.IsNaN(z), op.Equal(z, -math.inf)), np.asarray(math.nan), found)
+    is_lost = op.Or(op.IsNaN(a + b + c + z), op.Equal(z, -math.inf))
+    return op.Where(is_lost, np.asarray(math.nan), found)
 
 
 def _comes_to_pole(below: Array, above: Array) -> Array:
