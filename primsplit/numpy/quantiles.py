@@ -20,6 +20,7 @@ from primsplit.numpy.axes import array_like, delivered, joined_last, many_axes, 
 from primsplit.numpy.ordering import sorted_along
 from primsplit.numpy.reductions import is_half, of_nothing, reduced
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.numpy.validity import where_valid
 from primsplit.numpy.weighted_quantiles import weighted_quantiles
 from primsplit.ops import op
 
@@ -129,7 +130,7 @@ class _Sample:
             return found
         missing = reduced("ReduceSum", op.Cast(op.IsNaN(self.ordered), to=np.int64), (self.last,), False)
         some = with_ones(op.Greater(missing, 0), [self.last + i for i in range(extra)])
-        return op.Where(some, np.asarray(np.nan, found.dtype), found, types=[found.type])
+        return where_valid(op.Not(some), found)[0]
 
 
 def _nothing(dtype: np.dtype[Any]) -> Any:

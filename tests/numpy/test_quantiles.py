@@ -97,3 +97,10 @@ def test_a_run_of_weights_that_are_all_zero_fails_as_numpy_does() -> None:
         ps.trace(function, x, x)(x, np.zeros_like(x))
     with pytest.raises(ValueError, match="inverted_cdf"):
         ps.trace(lambda x: np.quantile(x, 0.5, weights=x), x)
+
+
+@pytest.mark.parametrize("f", [np.median, lambda x: np.percentile(x, 30.0), lambda x: np.quantile(x, 0.6)])
+def test_the_gradient_of_a_missing_quantile_is_not_0(f: Callable[[Any], Any]) -> None:
+    value, gradient = ps.value_and_grad(f)(np.array([1.0, np.nan, 3.0, 4.0]))
+    assert np.isnan(value)
+    assert np.any(np.isnan(gradient))

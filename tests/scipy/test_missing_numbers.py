@@ -23,6 +23,9 @@ WITH_NAN: dict[str, Callable[[Any], Any]] = {
     "gmean": lambda x: st.gmean(x, axis=-1),
     "hmean": lambda x: st.hmean(x, axis=-1),
     "pmean": lambda x: st.pmean(x, 2, axis=-1),
+    "iqr": lambda x: st.iqr(x, axis=-1),
+    "zscore": lambda x: st.zscore(x, axis=-1),
+    "median_abs_deviation": lambda x: st.median_abs_deviation(x, axis=-1),
     "all of them": lambda x: st.trim_mean(x, 0.2, axis=None),
     **{
         f"rankdata {m}": lambda x, m=m: st.rankdata(x, m, axis=-1)
@@ -41,7 +44,7 @@ def test_a_missing_number_makes_its_sample_nan(name: str) -> None:
     np.testing.assert_allclose(made(x), f(x), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["trim_mean", "tvar", "tmin", "hmean"])
+@pytest.mark.parametrize("name", ["trim_mean", "tvar", "tmin", "hmean", "iqr"])
 def test_its_gradient_is_nan_and_that_of_the_others_is_not(name: str) -> None:
     x = X.copy()
     x[0, 2] = np.nan

@@ -18,7 +18,7 @@ from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.numpy.validity import where_valid
 from primsplit.scipy.operands import floating, of_at_least, of_length
 from primsplit.scipy.signatures import as_scipys
-from primsplit.scipy.stats.samples import Numbers, count_of, numbers, sample, summary
+from primsplit.scipy.stats.samples import Numbers, count_of, numbers, sample, summary, whole_sample
 
 __all__ = [
     "describe", "entropy", "gmean", "hmean", "iqr", "kurtosis", "linregress", "median_abs_deviation", "moment",
@@ -256,7 +256,7 @@ def linregress(x: Any, y: Any, alternative: Any) -> Line:
 def iqr(x: Any, axis: Any, rng: Any, scale: Any, interpolation: Any, keepdims: Any) -> Any:
     """The distance of two percentiles."""
     scale = {"normal": 1.3489795003921634}.get(scale, scale) if isinstance(scale, str) else scale
-    given = array_like(floating(x))
+    given = whole_sample(array_like(floating(x)), axis)
     low, high = quantiles_or_nan(given, np.true_divide(list(rng), 100), axis, interpolation, keepdims)
     return cast_to((high - low) / scale, given.dtype)
 

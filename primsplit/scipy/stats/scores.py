@@ -8,6 +8,7 @@ import numpy as np
 from primsplit.array import unsupported
 from primsplit.lifting import array_like
 from primsplit.numpy.ufuncs import ELEMENTWISE
+from primsplit.numpy.validity import where_valid
 from primsplit.scipy.operands import floating
 from primsplit.scipy.signatures import as_scipys
 from primsplit.scipy.stats.samples import count_of, numbers, sample, summary
@@ -28,7 +29,7 @@ def zscore(a: Any, axis: Any, ddof: Any, nan_policy: Any) -> Any:
         raise unsupported(f"scipy.stats.zscore with nan_policy={nan_policy!r} and axis={axis!r}")
     mean, spread = _mean_and_spread(given, axis, ddof)
     is_constant = spread <= np.abs(np.finfo(given.dtype).eps * mean)
-    return np.where(is_constant, np.nan, (given - mean) / np.where(is_constant, 1.0, spread))
+    return where_valid(~is_constant, (given - mean) / np.where(is_constant, 1.0, spread))[0]
 
 
 def _mean_and_spread(x: Any, axis: Any, ddof: Any) -> tuple[Any, Any]:
