@@ -5,6 +5,7 @@ from typing import Any
 
 from primsplit import dims
 from primsplit.dims import Dim
+from primsplit.errors import ShapeError
 from primsplit.infer import fresh
 from primsplit.ir import Type, Value
 
@@ -43,7 +44,10 @@ def parts_of(value: Value, known: Mapping[Value, Parts]) -> Parts | None:
 
 
 def declared(kind: str, inputs: Sequence[Value | None], known: Mapping[Value, Parts]) -> list[Type] | None:
-    """The type of a Reshape or Expand to a shape that is known in part; None of another node."""
+    """The type of a Reshape or Expand to a shape that is known in part; None of another node.
+
+    Raises ShapeError where what is known does not fit.
+    """
     if kind not in {"Reshape", "Expand"} or len(inputs) != 2 or inputs[1] not in known:
         return None
     source, vector = inputs[0], inputs[1]
@@ -51,6 +55,8 @@ def declared(kind: str, inputs: Sequence[Value | None], known: Mapping[Value, Pa
         return None
     wanted = known[vector]
     if kind == "Reshape":
+        if any(isinstance(d, int) and d < -1 for d in wanted):
+            raise ShapeError(f"Reshape to a size below -1: {[d for d in wanted if isinstance(d, int)]} are known")
         # 0 and -1 stand for other sizes, and a symbol may be either.
         sizes = [d if isinstance(d, int) and d > 0 else fresh("reshaped") for d in wanted]
         return [Type(source.type.dtype, sizes)]
@@ -63,6 +69,8 @@ def declared(kind: str, inputs: Sequence[Value | None], known: Mapping[Value, Pa
 def _stretched(dim: Dim, wanted: Dim | None) -> Dim:
     """A size broadcast with one that may be unknown."""
     if isinstance(wanted, int) and wanted > 1:
+        if isinstance(dim, int) and dim not in {1, wanted}:
+            raise ShapeError(f"Expand cannot broadcast: {dim} meets {wanted}")
         return wanted
     if dims.same(wanted, 1) if wanted is not None else isinstance(dim, int) and dim > 1:
         return dim

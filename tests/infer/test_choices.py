@@ -84,6 +84,16 @@ ROWS: dict[str, Row] = {
     "a loss of other labels": ([node("SoftmaxCrossEntropyLoss", "x t", "y")], [2, 3], {"t": N([0, 1, 2])}),
     "Pad to fewer than no elements": ([node("Pad", "x p", "y")], ["N", 4], {"p": N([0, -(2**60), 0, 0])}),
     "n-grams beyond their pool": ([*n_grams([0, 5])], [3], {}),
+    "Expand to other sizes, of which one is computed": (
+        [node("Where", "b o o", "n"), node("Concat", "n s", "t", axis=0), node("Expand", "x t", "y")],
+        [4, 3],
+        {"b": np.array([True]), "o": N([4]), "s": N([5])},
+    ),
+    "Reshape to less than -1, of which one is computed": (
+        [node("Where", "b o o", "n"), node("Concat", "n s", "t", axis=0), node("Reshape", "x t", "y")],
+        [4, 3],
+        {"b": np.array([True]), "o": N([4]), "s": N([-3])},
+    ),
     "fewer than no n-grams": ([*n_grams([-1])], [3], {}),
 }  # fmt: skip
 
