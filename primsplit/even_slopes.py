@@ -18,6 +18,7 @@ from primsplit.analysis.orders import order_of
 from primsplit.analysis.signs import is_smoothly_nonnegative
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, ones_like, zeros_like
+from primsplit.cancelling_sums import cancelled
 from primsplit.dims import same_shape
 from primsplit.ir import Const, Op, Value, Var, reads, same_data
 from primsplit.numpy.quotients import bounded_quotient
@@ -205,9 +206,16 @@ class EvenSlopes:
         for arrival in self.arrivals[var]:
             found = self._of_arrival(arrival, value, depth) if isinstance(value, Var) else None
             if found is None:
-                return None
+                return self._cancelled(var, value)
             total = _plus(total, found)
         return total
+
+    def _cancelled(self, var: Var, value: Value) -> Array | None:
+        """The sum of what arrived over the value, where only the sum has it as a factor."""
+        if not isinstance(value, Var) or any(arrival.moved is not None for arrival in self.arrivals[var]):
+            return None
+        found = cancelled(self, [arrival.cotangent for arrival in self.arrivals[var]], value)
+        return None if found is None else whole(found, value)
 
     def _of_arrival(self, arrival: Arrival, value: Var, depth: int) -> Quotient:
         if arrival.moved is None or arrival.pulled is None:
@@ -304,7 +312,7 @@ def _sum(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
     for term in made.inputs:
         found = slopes.over(term, y, depth)
         if found is None:
-            return None
+            return cancelled(slopes, made.outputs, y)
         wide.append(whole(found, made.outputs[0]))
     total: Array = getattr(operators, made.kind)(*wide)
     return total

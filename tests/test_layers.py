@@ -88,7 +88,7 @@ LAYERS: list[list[str]] = [
     ["copies"],
     ["joins"],
     ["rule_run"],
-    ["primal_list", "policies", "even_slopes", "zero_slopes"],
+    ["primal_list", "policies", "even_slopes", "zero_slopes", "cancelling_sums"],
     ["split"],
     ["calls.boundaries"],
     ["batching"],

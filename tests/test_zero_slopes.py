@@ -31,8 +31,6 @@ def test_a_slope_that_the_composition_does_not_tell_is_nan(name: str) -> None:
 
 UNKNOWN: dict[str, Function] = {
     "norm": norm,
-    "Matern's kernel": lambda x: matern(norm(x)),
-    "Matern's kernel of a written root": lambda x: matern(np.sqrt(np.sum(x**2))),
     "hypot": lambda x: np.hypot(x[0], x[1]),
     "arctan2": lambda x: np.arctan2(x[0], x[1]),
     "std": np.std,

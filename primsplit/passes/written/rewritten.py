@@ -1,4 +1,4 @@
-"""What is rewritten in a block before it is differentiated."""
+"""Run the rewrites that must precede differentiation."""
 
 from collections.abc import Sequence
 
@@ -17,9 +17,21 @@ def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
     """The block as its derivative is cheapest; `wrt` and `of` are the positions of parameters and results.
 
     Derivatives that it holds already compute much twice, as each was made by itself: merged, they are pulled back once.
-    What the user wrote twice stays as it is written.
+    What the user wrote twice stays as it is written, but for roots: the slopes of one that is there once may cancel.
     """
     if any(order_of(op.remark) for op in walk(block)):
         block = merge_common(block)
-    block = recognize_kinks(block)
+    block = recognize_kinks(_with_each_root_once(block))
     return recognize_norms(pool_before_relu(recognize_logistics(recognize(join_writes(block)))), wrt, of)
+
+
+def _with_each_root_once(block: Block) -> Block:
+    """The block with every value computed once, where that makes roots and lengths fewer; else itself."""
+    roots = [op for op in block.ops if op.kind in ROOTS]
+    if len(roots) < 2:
+        return block
+    merged = merge_common(block)
+    return merged if len([op for op in merged.ops if op.kind in ROOTS]) < len(roots) else block
+
+
+ROOTS = frozenset({"ReduceL2", "Sqrt"})
