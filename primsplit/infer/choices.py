@@ -70,8 +70,20 @@ def check_node(site: Site) -> None:
         _check_pads(site)
     if site.kind in DRAWS:
         _check_draw(site)
+    if site.kind in {"ConstantOfShape", "Div", "Mod"}:
+        _check_numbers(site)
     if site.kind in {"GRU", "LSTM", "RNN"} and not 0 <= (site.attribute("hidden_size") or 0) < 2**31:
         raise ShapeError(f"{site.kind} cannot have a hidden size of {site.attribute('hidden_size')}")
+
+
+def _check_numbers(site: Site) -> None:
+    """Raise ShapeError for a fill that is not one number, and for whole numbers divided by a constant 0."""
+    fill = site.attribute("value") if site.kind == "ConstantOfShape" else None
+    if fill is not None and fill.size != 1:
+        raise ShapeError(f"{site.kind} fills with one number, and is given {fill.size}")
+    divisor = site.constant(1) if site.kind != "ConstantOfShape" else None
+    if divisor is not None and divisor.dtype.kind in "iu" and not divisor.all():
+        raise ShapeError(f"{site.kind} divides whole numbers by a constant 0")
 
 
 def _check_draw(site: Site) -> None:

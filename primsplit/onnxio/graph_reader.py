@@ -18,6 +18,7 @@ from primsplit.dims import Dim
 from primsplit.errors import ParseError, Place, PrimsplitError, UnsupportedFunction
 from primsplit.infer import fresh
 from primsplit.infer.choices import check_choices, check_definition, check_node
+from primsplit.infer.reduction import REDUCTIONS
 from primsplit.infer.table import Site
 from primsplit.ir import BFLOAT16, Block, Const, Role, Type, Value, Var
 from primsplit.onnxio import gradient_node, shape_vectors
@@ -229,6 +230,8 @@ class GraphReader:
         self, kind: str, given: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int
     ) -> Sequence[Value]:
         """Record an operator of the standard on inputs as they are."""
+        if kind in {*REDUCTIONS, "ArgMax", "ArgMin"} and "keepdims" in attributes:
+            attributes = {**attributes, "keepdims": int(attributes["keepdims"] == 1)}  # as onnxruntime reads it
         types = shape_vectors.declared(kind, given, self.shapes) if self.shapes else None
         made = emit(kind, given, attributes, outputs=outputs, types=types)
         check_node(Site(kind, given, attributes, outputs))
@@ -285,8 +288,6 @@ class GraphReader:
         if attribute.type == onnx.AttributeProto.TENSOR:
             return self.tensor(attribute.t).numpy()
         value = onnx.helper.get_attribute_value(attribute)
-        if attribute.name == "keepdims":  # onnxruntime keeps axes for 1 alone
-            return int(value == 1)
         if isinstance(value, bytes):
             return value.decode()
         is_list = attribute.type in {onnx.AttributeProto.FLOATS, onnx.AttributeProto.INTS, onnx.AttributeProto.STRINGS}

@@ -94,6 +94,15 @@ ROWS: dict[str, Row] = {
         [4, 3],
         {"b": np.array([True]), "o": N([4]), "s": N([-3])},
     ),
+    "whole numbers divided by 0": (
+        [node("Cast", "x", "i", to=7), node("Div", "i z", "j"), node("Cast", "j", "y", to=1)], [3], {"z": N([1, 0, 2])}
+    ),
+    "the rest of whole numbers divided by 0": (
+        [node("Cast", "x", "i", to=7), node("Mod", "i z", "j"), node("Cast", "j", "y", to=1)], [3], {"z": N(0)}
+    ),
+    "ConstantOfShape of two numbers": (
+        [node("ConstantOfShape", "n", "y", value=numpy_helper.from_array(F([1, 2])))], [3], {"n": N([3])}
+    ),
     "fewer than no n-grams": ([*n_grams([-1])], [3], {}),
 }  # fmt: skip
 

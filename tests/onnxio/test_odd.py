@@ -179,3 +179,13 @@ def test_axes_are_kept_for_a_flag_of_1_alone(keepdims: int, tmp_path: Path) -> N
     found = ps.load(path)(x)
     assert found.shape == expected.shape == ()
     np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_rows_keep_their_axis_for_any_flag_but_0(tmp_path: Path) -> None:
+    model = linear()
+    rows = [node("SplitToSequence", "x", "s", axis=0, keepdims=2), node("ConcatFromSequence", "s", "z", axis=0)]
+    with_nodes(*rows, node("MatMul", "z W", "y"))(model)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 4
+    x = np.ones((4, 3), np.float32)
+    path = written(tmp_path, model)
+    np.testing.assert_allclose(ps.load(path)(x), onnxruntime.InferenceSession(path).run(None, {"x": x})[0])
