@@ -150,6 +150,9 @@ def split(site: Site) -> Sequence[Type]:
     whole = shape[axis]
     if known is not None and (min(known, default=0) < 0 or (isinstance(whole, int) and sum(known) != whole)):
         raise ShapeError(f"Split along an axis of {whole} into {list(known)[:9]}")
+    parts = site.attribute("num_outputs") if sizes is None else len(sizes)
+    if parts is not None and parts != site.outputs:
+        raise ShapeError(f"Split into {parts} parts has {site.outputs} outputs")
     if sizes is None:
         if site.has(1):
             sizes = tuple(fresh("part") for _ in range(site.outputs))

@@ -12,7 +12,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import primsplit as ps
-from primsplit.errors import PrimsplitError
+from primsplit.errors import PrimsplitError, ShapeError
 from tests.onnxio.edits import node, written
 
 Row = tuple[list[onnx.NodeProto], list[int | str], dict[str, Any]]
@@ -173,6 +173,26 @@ DRAWS: dict[str, dict[str, float]] = {
     "RandomUniform": {"low": 2.0, "high": 1.0},
     "RandomUniformLike": {"low": float("nan")},
 }
+
+
+@pytest.mark.parametrize(
+    ("outputs", "told"),
+    [
+        ("y b c d", {"num_outputs": 2}),
+        ("y b", {"num_outputs": 4}),
+        ("y b", {"num_outputs": 0}),
+        ("y b", {"num_outputs": -1}),
+        ("y b c", {"sizes": [3, 4]}),
+        ("y", {"sizes": [3, 4]}),
+        ("y b", {"sizes": []}),
+    ],
+)
+def test_parts_are_as_many_as_outputs(outputs: str, told: dict[str, Any], tmp_path: Path) -> None:
+    """Builds of onnx and onnxruntime with assertions end the process where they infer some of these."""
+    sizes = {"s": np.array(told["sizes"], N)} if "sizes" in told else {}
+    nodes = [node("Split", "x s" if sizes else "x", outputs, **({} if sizes else told))]
+    with pytest.raises(ShapeError, match="Split"):
+        ps.load(written(tmp_path, model((nodes, [7], sizes))))
 
 
 @pytest.mark.parametrize("kind", DRAWS)
