@@ -13,7 +13,7 @@ PACKAGE = Path(primsplit.__file__).parent
 
 LAYERS: list[list[str]] = [
     ["plain_text", "machine"],
-    ["atomic_files", "carriers", "errors", "collector", "caching.counters"],
+    ["atomic_files", "carriers", "errors", "collector", "caching.counters", "dispatching"],
     [
         "families",
         "caching.fingerprint",
@@ -84,8 +84,8 @@ LAYERS: list[list[str]] = [
     ["rules.table"],
     ["analysis.activity", "analysis.smoothness", "passes", "rules", "definitions", "control"],
     ["nests", "numpy.slices", "numpy.folding", "numpy.ufunc_methods"],
-    ["substitutes"],
     ["copies"],
+    ["substitutes"],
     ["joins"],
     ["rule_run"],
     ["primal_list", "policies", "even_slopes", "zero_slopes", "cancelling_sums"],

@@ -74,20 +74,28 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
 
 
 class Needs(NamedTuple):
-    """What a run that is run again needs: arrays made at these places are traced, these packages mean substitutes."""
+    """What a run that is run again needs: arrays made at these places are traced, these packages mean substitutes.
+
+    `in_names` says that names themselves are to hold substitutes, since copies of the functions were not enough.
+    """
 
     written: frozenset[Hashable]
     packages: frozenset[str]
+    in_names: bool = False
 
     def more(self, error: PrimsplitError, run: Run) -> "Needs":
-        """The needs that the error tells; where it tells no new ones, the packages that `run` reads.
+        """The needs that the error tells; where it tells no new ones, substitutes in names, and then in packages.
 
-        The objects of those may hold the array that is written to.
+        The objects of the packages that `run` reads may hold the array that is written to.
         """
-        found = Needs(self.written | {error.made_at} - {None}, self.packages | packages_through(error))
-        if error.again and found == self:
-            return Needs(self.written, self.packages | packages_read(run))
-        return found
+        found = Needs(self.written | {error.made_at} - {None}, self.packages | packages_through(error), self.in_names)
+        if not error.again or found != self:
+            return found
+        return (
+            found._replace(packages=self.packages | packages_read(run))
+            if self.in_names
+            else found._replace(in_names=True)
+        )
 
 
 def _explored_again(
@@ -100,8 +108,8 @@ def _explored_again(
     while is_new:
         into.restore(before)
         try:
-            with FUNCTIONS["again"](run, *needs), numbers_told(into.examples if told else None):
-                return _explored(run, before, is_again=True)
+            with FUNCTIONS["again"](run, *needs) as anew, numbers_told(into.examples if told else None):
+                return _explored(anew, before, is_again=True)
         except PrimsplitError as error:
             second = error
         except Exception:

@@ -9,6 +9,8 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from primsplit.dispatching import undispatched
+
 C_DATA: tuple[Any, ...] = (ctypes._SimpleCData, ctypes._Pointer, ctypes.Array, ctypes.Structure, ctypes.Union)
 """The classes of what ctypes has in C's memory."""
 
@@ -51,8 +53,14 @@ def attribute_of(value: Any, name: str) -> Any:
 def function_in(member: Any) -> Any:
     """The function of a property, a method, a static or a class method; any other object itself."""
     if isinstance(member, property):
-        return member.fget
-    return member.__func__ if isinstance(member, staticmethod | classmethod | types.MethodType) else member
+        return undispatched(member.fget)
+    is_method = isinstance(member, staticmethod | classmethod | types.MethodType)
+    return undispatched(member.__func__ if is_method else member)
+
+
+def is_written_by_python(code: types.CodeType) -> bool:
+    """True for the code of a method that Python wrote, of a dataclass for example."""
+    return code.co_filename.startswith("<") and code.co_name.startswith("__") and code.co_name.endswith("__")
 
 
 def members(value: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import sys
 import types
 from typing import Any
 
+from primsplit.dispatching import called_by
 from primsplit.joins.either import Either, settled
 from primsplit.joins.holders import is_rewritten
 
@@ -20,7 +21,7 @@ class _Taken:
 
 def taken(called: Any) -> Any:
     """What is called, so that it may return one of several things where its file is rewritten."""
-    function = called.__func__ if isinstance(called, types.MethodType) else called
+    function = called_by(called.__func__ if isinstance(called, types.MethodType) else called)
     is_plain = isinstance(function, types.FunctionType)
     return _Taken(called) if is_plain and is_rewritten(function.__code__) else called
 

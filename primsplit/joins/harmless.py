@@ -18,6 +18,7 @@ import numpy as np
 
 from primsplit.array import Array
 from primsplit.caching.fingerprint import is_library, package_of
+from primsplit.dispatching import called_by
 from primsplit.functionlike import FunctionLike
 from primsplit.joins.either import Either
 from primsplit.joins.growing import Grown
@@ -194,8 +195,9 @@ _NOT_ASKED = frozenset({
 
 def _is_quiet(name: str, member: Any, callers: Callers) -> bool:
     """False for what a class has that an expression may run, and that does more than to compute."""
+    member = called_by(member)
     if isinstance(member, property):
-        member = member.fget
+        member = called_by(member.fget)
     elif not isinstance(member, types.FunctionType):
         return not hasattr(type(member), "__get__") or isinstance(member, _READ_ONLY)
     elif name in _NOT_ASKED or not (name in _METHODS or (name.startswith("__") and name.endswith("__"))):
@@ -284,6 +286,7 @@ def _is_harmless_function(function: types.FunctionType, callers: Callers, bound:
 
     `bound` is the object whose method it is.
     """
+    function = called_by(function)
     code, key = function.__code__, (id(function), id(bound))
     if callers.harmless is not None and key in callers.harmless:
         return True

@@ -12,6 +12,7 @@ from primsplit import trees
 from primsplit.array import Array
 from primsplit.caching.fingerprint import is_library
 from primsplit.dims import Size
+from primsplit.dispatching import called_by
 from primsplit.functionlike import FunctionLike
 from primsplit.handles import views
 from primsplit.handles.views import Choice
@@ -125,6 +126,7 @@ def held(value: Any) -> list[Any]:
 
 def seen(value: Any) -> list[Any]:
     """What something holds or, as a function, method, class or module, may read when it is called."""
+    value = called_by(value)
     if isinstance(value, types.MethodType):
         return [value.__self__, value.__func__]
     if isinstance(value, staticmethod | classmethod):

@@ -18,8 +18,9 @@ from typing import Any, ClassVar
 
 from primsplit.caching.fingerprint import objects_met
 from primsplit.caching.limited import Recent
+from primsplit.copies import Copying, functions_by_name, origin, own_code
 from primsplit.copies import copied as copied_with
-from primsplit.copies import functions_by_name, own_code
+from primsplit.dispatching import undispatched
 from primsplit.joins.holders import HELPER, Helper, reached, seen
 from primsplit.joins.rewriting import SIDES, Join, Writer
 
@@ -166,7 +167,7 @@ def functions_of_files(run: Callable[..., Any], filenames: Iterable[str]) -> lis
 
 def functions_reached(values: Iterable[Any], holds: Callable[[Any], list[Any]]) -> list[types.FunctionType]:
     """The functions that are reached from these values."""
-    return [v for v in reached(values, holds) if isinstance(v, types.FunctionType)]
+    return [f for v in reached(values, holds) if isinstance(f := undispatched(v), types.FunctionType)]
 
 
 _WRAPPER = type(functools.lru_cache(lambda: None))
@@ -199,16 +200,18 @@ def original(function: types.FunctionType) -> types.CodeType:
 
 def copies_with(run: Any, rewritten: Sequence[Rewriting]) -> AbstractContextManager[Callable[..., Any]] | None:
     """A copy of `run` that calls copies with the new code; None where that would not reach all that it calls."""
-    is_plain = type(run) is types.FunctionType and own_code(run) is None
-    functions = functions_by_name(run) if is_plain else None
-    if functions is None:
+    run, copying = origin(run)
+    if copying is None and type(run) is types.FunctionType:
+        functions = functions_by_name(run)
+        copying = None if functions is None else Copying(functions)
+    if copying is None:
         return None
     codes = {function: code for each in rewritten for function, code in each.served.items()}
-    copied = {id(f) for f in functions}
+    copied = {id(f) for f in copying.functions}
     called = {id(f) for f in functions_reached(objects_met(run), without_modules)}
     if any(id(f) in called and id(f) not in copied for f in codes):
         return None
-    return copied_with(run, functions, codes)
+    return copied_with(run, copying, codes)
 
 
 @contextmanager

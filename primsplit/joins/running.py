@@ -13,6 +13,7 @@ from primsplit.array import Array, implements
 from primsplit.branching.conditions import scalar_condition
 from primsplit.branching.paths import NotJoined
 from primsplit.control.branching import choose
+from primsplit.copies import copied_again, origin
 from primsplit.errors import ConcretizationError, Place
 from primsplit.joins import growing
 from primsplit.joins.classes import class_of, telling
@@ -165,11 +166,12 @@ def joined(
     other lengths after one side. It gives what to run in place of `run`. `refused` is told why some statements are
     never joined. None are where a function that tells Python's values from traced ones cannot be written anew.
     """
-    telling = functions_that_tell(run)
+    original, _ = origin(run)
+    telling = functions_that_tell(original)
     noting = noting | {function.__code__.co_filename for function in telling}
     rewritten, served = [], set[types.FunctionType]()
     filenames = sorted({p.filename for p in asked} | noting)
-    functions = [*telling, *functions_of_files(run, filenames)]
+    functions = [*telling, *functions_of_files(original, filenames)]
     for filename in filenames:
         lines = {p.line for p in asked if p.filename == filename}
         lines_left_out = {line for name, line in left_out if name == filename}
@@ -191,9 +193,10 @@ def truths_told(run: Callable[..., Any]) -> AbstractContextManager[Callable[...,
     It gives what to run in place of `run`.
     Raises ConcretizationError where one that asks cannot be written anew.
     """
-    asking = [] if are_told() else functions_that_compare_truths(run)
+    original, _ = origin(run)
+    asking = [] if are_told() else functions_that_compare_truths(original)
     filenames = sorted({function.__code__.co_filename for function in asking})
-    functions = [*asking, *(functions_of_files(run, filenames) if filenames else ())]
+    functions = [*asking, *(functions_of_files(original, filenames) if filenames else ())]
     rewritten = [Rewriting(functions, Joins, name, notes=True) for name in filenames]
     served = {function for each in rewritten for function in each.served}
     for function in asking:
@@ -223,4 +226,4 @@ def _written_anew(run: Callable[..., Any], rewritten: Sequence[Rewriting]) -> It
             stack.enter_context(installed(rewriting))
         stack.enter_context(functions_told())
         stack.enter_context(nothing_given())
-        yield run
+        yield stack.enter_context(copied_again(run))

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from primsplit.caching.fingerprint import objects_read
-from primsplit.caching.held import function_in
+from primsplit.caching.held import function_in, is_written_by_python
 from primsplit.tracing import is_library
 
 
@@ -68,7 +68,7 @@ _ASKING = frozenset({"isinstance", "hasattr", "type", "__class__"})
 @functools.lru_cache(maxsize=4096)
 def _tells(code: types.CodeType) -> bool:
     """True where the code compares by `is`, matches patterns or asks for classes."""
-    if _is_pythons(code):
+    if is_written_by_python(code):
         return False
     if not _ASKING.isdisjoint(code.co_names):
         return True
@@ -81,15 +81,10 @@ def _asks(name: str) -> bool:
     return name == "IS_OP" or name.startswith("MATCH_") or name.endswith(("_NONE", "_NOT_NONE"))
 
 
-def _is_pythons(code: types.CodeType) -> bool:
-    """True for a method that Python made, of a dataclass for example."""
-    return code.co_filename.startswith("<") and code.co_name.startswith("__") and code.co_name.endswith("__")
-
-
 @functools.lru_cache(maxsize=4096)
 def _compared(code: types.CodeType) -> tuple[tuple[dis.Instruction, dis.Instruction], ...]:
     """The last two instructions that give what the code compares by `is`, on its right."""
-    if _is_pythons(code):
+    if is_written_by_python(code):
         return ()
     listed = [*dis.get_instructions(code)]
     found = ((listed[k - 2], listed[k - 1]) for k in range(2, len(listed)) if listed[k].opname == "IS_OP")

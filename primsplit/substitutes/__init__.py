@@ -11,6 +11,6 @@ In a function that is run again, the makers of arrays that people write into (`n
 give traced arrays. Their elements are known until something traced is written to them.
 """
 
-from primsplit.substitutes import arrays, complex_numbers, iterating, names, numbers, vectorized
+from primsplit.substitutes import arrays, complex_numbers, iterating, numbers, running, vectorized
 
-families = (arrays, complex_numbers, iterating, names, numbers, vectorized)
+families = (arrays, complex_numbers, iterating, numbers, running, vectorized)

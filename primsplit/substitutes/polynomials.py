@@ -30,6 +30,8 @@ MODULES = (
     ),
     "numpy.lib._polynomial_impl",
 )  # fmt: skip
+_SERIES = ("cheb", "herm", "lag", "leg", "roots")
+"""What the names of series and of their functions begin with."""
 TRIMMING = {"trimseq", "trimcoef", "trim_zeros"}
 """Functions that drop coefficients."""
 SHIFTING = {"polymulx", "chebmulx", "legmulx", "hermmulx", "hermemulx", "lagmulx"}
@@ -64,6 +66,11 @@ def _counted(original: Callable[..., Any], names: tuple[str, ...], form: Callabl
 
 def _is_symbolic(c: Any) -> bool:
     return isinstance(c, Array) and bool(c.shape) and isinstance(c.shape[0], Size) and Size.told(c.shape[0]) is None
+
+
+def are_named(name: str) -> bool:
+    """True for a name that may lead to NumPy's polynomials, such as `polyfit`, `Chebyshev` or a module of theirs."""
+    return "poly" in name or name.rpartition(".")[2].lower().startswith(_SERIES)
 
 
 def namespaces() -> Iterator[dict[str, Any]]:

@@ -1,0 +1,63 @@
+"""What stands in for parts of NumPy, SciPy and Python themselves: in their modules, classes and import statements."""
+
+import builtins
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from primsplit.families import import_families
+from primsplit.numpy.second_run import is_again
+from primsplit.substitutes import polynomials
+from primsplit.substitutes.held import is_left, of_module
+from primsplit.substitutes.reads import reads_library
+from primsplit.substitutes.slots import AttributeSlot, Slot
+from primsplit.substitutes.table import methods, substitute_of
+
+
+def register_scipys() -> None:
+    """Register what stands in for SciPy's functions, where it is loaded; only then are ours imported."""
+    if "scipy" in sys.modules:
+        *_, science = import_families("primsplit", "scipy.adaptive", "scipy.optimize", "substitutes.science")
+        science.register_loaded()
+
+
+def slots_of_libraries(run: Callable[..., Any]) -> Iterator[Slot]:
+    """Those of NumPy and SciPy themselves that `run` may come to."""
+    if reads_library(run, polynomials.are_named):
+        yield from slots_of_polynomials()
+    owners = {owner for owner, _ in methods}
+    reached = {owner for owner in owners if reads_library(run, _names_of(owner))}
+    yield from slots_of_methods(key for key in methods if key[0] in reached)
+
+
+def _names_of(owner: type) -> Callable[[str], bool]:
+    """Whether a name may lead to objects of a class: its own, or one of SciPy, whose functions make many."""
+    if owner.__module__.startswith("scipy"):
+        return lambda name: name.startswith("scipy")
+    return lambda name: name.rpartition(".")[2] == owner.__name__
+
+
+def slots_of_polynomials() -> Iterator[Slot]:
+    """The names of the modules of NumPy's polynomials, which are written in Python."""
+    for namespace, name, original, substitute in polynomials.untrimmed():
+        yield Slot(namespace, name, original, substitute)
+    for namespace in polynomials.namespaces():
+        yield from of_module(namespace)
+
+
+def slots_of_methods(keys: Iterable[tuple[type, str]]) -> Iterator[Slot]:
+    """The methods of libraries' classes that something stands in for."""
+    for owner, name in keys:
+        original, substitute = methods[owner, name]
+        if vars(owner)[name] is not substitute:
+            yield AttributeSlot(owner, name, original, substitute)
+
+
+_original_import = builtins.__import__
+
+
+def importing(name: str, globals: Any = None, *rest: Any, **options: Any) -> Any:
+    """The import statement: a substitute for what the user's own code imports while it is run again."""
+    found = _original_import(name, globals, *rest, **options)
+    is_users = is_again() and globals is not None and not is_left(globals.get("__name__"))
+    return substitute_of(found) if is_users else found
