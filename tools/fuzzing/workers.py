@@ -17,8 +17,10 @@ from pathlib import Path
 from tools.fuzzing.case import Case
 from tools.fuzzing.trial import Outcome, outcome
 
-PATIENCE = 120
-"""The most seconds that a process may be silent: what holds the interpreter hears no alarm."""
+PATIENCE = 60
+"""The most seconds of a processor for which a process may be silent: what holds the interpreter hears no alarm."""
+LONGEST_SILENCE = 1200
+"""The most seconds of a clock. A process that others keep from working is slow, and one that waits for ever hangs."""
 ROOM = 3 << 30
 """The address space of a process beyond what it has when it begins."""
 LIFE = 2000
@@ -38,6 +40,7 @@ class Worker:
     numbers: list[int]
     at: int | None = None
     since: float = 0.0
+    worked: float = 0.0
     read: bytes = b""
     left: list[int] = field(default_factory=list)
 
@@ -57,7 +60,7 @@ def tried(get: Get, numbers: list[int], jobs: int) -> Iterator[tuple[int, Outcom
                 data = os.read(worker.pipe, 1 << 20)
                 ended = not data
                 yield from _heard(worker, data)
-            late = worker.at is not None and time.monotonic() - worker.since > PATIENCE
+            late = worker.at is not None and _is_late(worker)
             if late:
                 os.kill(worker.process, signal.SIGKILL)
             if ended or late:
@@ -69,9 +72,25 @@ def tried(get: Get, numbers: list[int], jobs: int) -> Iterator[tuple[int, Outcom
                 waiting += reversed(worker.numbers)
 
 
+def _is_late(worker: Worker) -> bool:
+    is_busy = _seconds(worker.process) - worker.worked > PATIENCE
+    return is_busy or time.monotonic() - worker.since > LONGEST_SILENCE
+
+
+def _seconds(process: int) -> float:
+    """The seconds of a processor that a process has taken; 0 for one that has ended."""
+    try:
+        told = Path(f"/proc/{process}/stat").read_text().rsplit(") ", 1)[1].split()
+    except OSError:
+        return 0.0
+    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _lost(status: int, *, late: bool) -> Outcome:
     if late:
-        return Outcome("wrong", "hang", "hang outside of Python", f"silent for {PATIENCE} s")
+        return Outcome(
+            "wrong", "hang", "hang outside of Python", f"silent for {PATIENCE} s of a processor, or {LONGEST_SILENCE} s"
+        )
     told = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
     return Outcome("wrong", "crash", f"crash {told}", told)
 
@@ -81,7 +100,7 @@ def _heard(worker: Worker, data: bytes) -> Iterator[tuple[int, Outcome]]:
     *lines, worker.read = (worker.read + data).split(b"\n")
     for line in lines:
         said = json.loads(line)
-        worker.since = time.monotonic()
+        worker.since, worker.worked = time.monotonic(), _seconds(worker.process)
         if isinstance(said, int):
             worker.at = said
             worker.numbers.remove(said)
