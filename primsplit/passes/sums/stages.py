@@ -174,11 +174,11 @@ def _parted(x: Array, kind: str, groups: Groups, place: int) -> Array:
     size, (first, last) = groups[place][0], STAGES[kind]
     if isinstance(size, Size) and len(groups) == 1:
         return _of_vector(x, kind, size)
-    length = divisor(size, PART) if isinstance(size, int) else None
+    limit = math.isqrt(size) if isinstance(size, int) and _is_wide(groups, place) else PART
+    length = divisor(size, limit) if isinstance(size, int) else None
     if length is None:
         return _cut(x, kind, groups, place)
-    columns = dims.product(size for size, _ in groups[place + 1 :])
-    in_rows = isinstance(columns, int) and 1 < columns <= NARROW
+    in_rows = _is_narrow(groups, place)
     sizes = (length, size // length) if in_rows else (size // length, length)
     parted = [*groups[:place], *((size, True) for size in sizes), *groups[place + 1 :]]
     inner = _reduce(_as(x, parted), first, place if in_rows else place + 1)
@@ -188,18 +188,29 @@ def _parted(x: Array, kind: str, groups: Groups, place: int) -> Array:
 
 def _cut(x: Array, kind: str, groups: Groups, place: int) -> Array:
     """The same, whole parts of one length reduced beside each other, and the rest by itself."""
-    parts, rest = parted_and_rest(x, place, 2)
-    joined = _of_parts(parts, rest, kind, place)
+    parts, rest = parted_and_rest(x, place, 1 if _is_wide(groups, place) else 2)
+    joined = _of_parts(parts, rest, kind, place, in_rows=_is_narrow(groups, place))
     last = STAGES[kind][1]
     return _staged(_reduce(joined, last, place), last, _without(groups, place))
 
 
-def _of_parts(parts: Array, rest: Array, kind: str, place: int) -> Array:
+def _is_narrow(groups: Groups, place: int) -> bool:
+    """True for rows of few numbers: whole rows of parts are added faster than the columns of each part."""
+    columns = dims.product(size for size, _ in groups[place + 1 :])
+    return isinstance(columns, int) and 1 < columns <= NARROW
+
+
+def _is_wide(groups: Groups, place: int) -> bool:
+    """True for rows of more numbers, which onnxruntime adds up as a product with ones: in long parts as well."""
+    return place < len(groups) - 1 and not _is_narrow(groups, place)
+
+
+def _of_parts(parts: Array, rest: Array, kind: str, place: int, *, in_rows: bool = False) -> Array:
     """The reductions of parts beside each other, and that of the rest behind."""
     first, last = STAGES[kind]
-    found = _reduce(parts, first, parts.ndim - rest.ndim + place)
+    found = _reduce(parts, first, place if in_rows else parts.ndim - rest.ndim + place)
     while found.ndim > rest.ndim:
-        found = _reduce(found, last, found.ndim - rest.ndim + place)
+        found = _reduce(found, last, place if in_rows else found.ndim - rest.ndim + place)
     sizes = list(found.shape)
     sizes[place] = fresh("sums")
     few = getattr(op, first)(rest, [place], keepdims=1)
