@@ -158,6 +158,8 @@ REASONS: tuple[tuple[str, Callable[[Case, float, float], bool], str], ...] = (
     ("poch", lambda at, comes, right: at[0] + at[1] < 0.5 and abs(at[0] + at[1] - round(at[0] + at[1])) < 1e-9, POLE),
     ("gammaincinv", lambda at, comes, right: np.isnan(comes) and at[0] < 1e-9 and not 0 <= at[1] <= 1, SHAPELESS),
     ("gammainccinv", lambda at, comes, right: np.isnan(comes) and at[0] < 1e-9 and not 0 <= at[1] <= 1, SHAPELESS),
+    ("dweibull", lambda at, comes, right: np.isinf(at).any(), "of powers of infinite shapes"),
+    ("weibull_min", lambda at, comes, right: np.isinf(at).any(), "of powers of infinite shapes"),
     ("betaprime", lambda at, comes, right: at[0] == at[3], "of betaprime's density at its end, which SciPy has as 0"),
     ("voigt_profile", lambda at, comes, right: at[1] * at[2] < 0, "of cosines of more than 1e16 in Voigt profiles"),
     ("eval_gegenbauer", lambda at, comes, right: np.isnan(right), "of polynomials that SciPy's formula does not give"),
@@ -171,7 +173,11 @@ REASONS: tuple[tuple[str, Callable[[Case, float, float], bool], str], ...] = (
     ("logcdf", lambda at, comes, right: np.isnan(comes) and right == 0, SURE),
     ("logcdf", lambda at, comes, right: right == -INF and comes < -20, SMALL),
     ("logsf", lambda at, comes, right: right == -INF and comes < -20, SMALL),
+    ("mielke", lambda at, comes, right: np.isnan(right) or comes < -34, "of powers that overflow in SciPy's formula"),
+    ("powernorm", lambda at, comes, right: np.isnan(right) and comes == 0, "of 0 times inf in SciPy's formula"),
     ("logsf", lambda at, comes, right: max(comes, right) < -20 and abs(comes / right - 1) < 1e-6, FROM_ONE),
+    ("mielke", lambda at, comes, right: np.isnan(right) or comes < -34, "of powers that overflow in SciPy's formula"),
+    ("powernorm", lambda at, comes, right: np.isnan(right) and comes == 0, "of 0 times inf in SciPy's formula"),
     ("logsf", lambda at, comes, right: max(comes, right) < -34, "of numbers that differ from an end by rounding"),
     ("truncnorm", lambda at, comes, right: at[0] == 1e-30, FROM_ONE),
     ("logpdf", lambda at, comes, right: right == -INF and comes < -700, SMALL),
@@ -185,8 +191,10 @@ def reason_of(name: str, kind: str, at: tuple[float, ...], comes: float, right: 
     """Why a case counts apart; empty where it is a fault."""
     if kind.endswith("at NaN") and hasattr(np, name):
         return "of slopes of NumPy's functions at NaN"  # log'(x) is 1 / x below 0, too, as in torch and JAX
-    if np.isinf(at).any() and not np.isfinite(comes):
-        return "of infinite arguments"  # of which SciPy's limits differ from function to function
+    if np.isinf(at).any() and kind.endswith("at NaN"):
+        return "of slopes of families beside NaN at infinite arguments" if "." in name else ""
+    if np.isinf(at).any() and (np.isnan(right) or not np.isfinite(comes)):
+        return "of infinite arguments, whose limits are NaN in one of both"
     if kind.startswith("gradient"):
         # At an end: a product of 0 and inf, told as NaN.
         return "of gradients that are NaN where differences settle" if np.isnan(comes) else ""
