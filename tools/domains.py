@@ -149,7 +149,7 @@ FROM_ONE = "of small numbers that SciPy takes from 1"
 LAST = "of inverses that SciPy ends at the smallest normal number"
 SURE = "of SciPy's sure events for parameters out of range"
 SMALL = "of logarithms of what SciPy rounds to 0"
-REASONS: tuple[tuple[str, Callable[[Case, float, float], bool], str], ...] = (
+REASONS: tuple[tuple[str, Callable[[Case, float, float], Any], str], ...] = (
     ("cotdg", lambda at, comes, right: abs(comes / right - 1) < 1e-5, "of cotdg, of which SciPy loses digits near 0"),
     ("fdtri", lambda at, comes, right: right > 1e290, LAST),
     ("betaincinv", lambda at, comes, right: right < 1e-307, LAST),

@@ -57,8 +57,8 @@ def lost(dz: Array, z: Array, *_: Array) -> Array:
     It stands for dz times a matrix of NaN and 0. The further arguments are those of the function: its next derivatives
     are lost too.
     """
-    spoiled = op.Where(op.Equal(dz, np.zeros((), dz.dtype)), dz, dz * _nan(dz))
-    found: Array = op.Where(op.IsNaN(z), spoiled, np.zeros((), dz.dtype))
+    none = np.zeros((), dz.dtype)
+    found: Array = op.Where(op.And(op.IsNaN(z), op.Not(op.Equal(dz, none))), _nan(dz), none)
     return found
 
 

@@ -17,7 +17,7 @@ def _entr(x: Array) -> Array:
     return op.Where(x < 0.0, -math.inf, inside)
 
 
-entr = elementwise("entr")(unit("entr", _entr, lambda dz, x, z: -dz * (op.Log(x) + 1.0)))
+entr = elementwise("entr", is_total=True)(unit("entr", _entr, lambda dz, x, z: -dz * (op.Log(x) + 1.0)))
 
 
 def _log_ratio(x: Array, y: Array) -> Array:
@@ -37,7 +37,7 @@ def _rel_entr(x: Array, y: Array) -> Array:
 
 log_ratio = unit("log_ratio", _log_ratio, lambda dz, x, y, z: dz / x, lambda dz, x, y, z: -dz / y)
 
-rel_entr = elementwise("rel_entr")(
+rel_entr = elementwise("rel_entr", is_total=True)(
     unit(
         "rel_entr",
         _rel_entr,
