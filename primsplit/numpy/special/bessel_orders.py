@@ -295,11 +295,19 @@ def _scaled(x: Array, kind: str, order: float) -> Array:
     return found
 
 
+def _scaled_first(x: Array, order: float) -> Array:
+    """exp(-|x|) I; up to 1 as that product, whose derivatives of any order are right at 0 too."""
+    size = op.Abs(x)
+    is_near = size < 1.0
+    near = op.Exp(-size) * bessel(op.Where(is_near, x, 0.0), "I", order)
+    return op.Where(is_near, near, _scaled(op.Where(is_near, 1.0, x), "I", order))
+
+
 jv = elementwise("jv", "jve")(of_orders("jv", lambda x, v: bessel(x, "J", v)))
 yv = elementwise("yv", "yn", "yve")(of_orders("yv", lambda x, v: bessel(x, "Y", v)))
 iv = elementwise("iv")(of_orders("iv", lambda x, v: bessel(x, "I", v)))
 kv = elementwise("kv", "kn")(of_orders("kv", lambda x, v: bessel(x, "K", v)))
-ive = elementwise("ive")(of_orders("ive", lambda x, v: _scaled(x, "I", v)))
+ive = elementwise("ive")(of_orders("ive", _scaled_first))
 kve = elementwise("kve")(of_orders("kve", lambda x, v: _scaled(x, "K", v)))
 
 

@@ -104,7 +104,10 @@ def _gauss(a: Array, b: Array, c: Array, z: Array) -> Array:
     shapes = [op.Where(rest > 0.0, s, 1.0) for s in (c, rest, c - a, c - b)]
     over, under = gamma_function(shapes[0]) * gamma_function(shapes[1]), [_reciprocal_gamma(s) for s in shapes[2:]]
     at_one = op.Where(rest > 0.0, over * under[0] * under[1], math.inf)
-    beyond = op.Where(op.Equal(z, 1.0), at_one, math.inf)
+    is_one = op.Equal(z, 1.0)
+    powers = op.Pow(1.0 - z, -op.Where(op.Equal(b, c), a, b))  # 15.4.6
+    is_power = op.And(op.Not(is_one), op.Or(op.Equal(b, c), op.Equal(a, c)))
+    beyond = op.Where(is_power, powers, op.Where(is_one, at_one, math.inf))
     is_pole = op.And(_comes_to_pole(c, a), op.And(_comes_to_pole(c, b), op.Not(op.Equal(z, 0.0))))
     is_pole = op.And(is_pole, op.Not(op.IsNaN(a + b + z)))
     found = op.Where(is_pole, math.inf, op.Where(outside, beyond, _at_pole(c, found)))

@@ -118,3 +118,7 @@ def test_other_orders_are_refused_at_the_users_line() -> None:
         assert caught.value.place.filename == __file__
     with pytest.raises(UnsupportedFunction, match="known orders"):
         ps.trace(lambda x: sp.jv(x[0], x), POSITIVE)
+
+
+def test_a_scaled_function_of_order_1_has_its_slope_at_0() -> None:
+    assert ps.grad(lambda x: sp.ive(1.0, x))(0.0) == 0.5
