@@ -22,6 +22,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     **dict.fromkeys(("GRU", "LSTM", "RNN"), _DIRECTION),
     **dict.fromkeys(("ScatterElements", "ScatterND"), _REDUCTION),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _LOSS),
+    "BatchNormalization": {"training_mode": (0, 1)},
     "BitShift": {"direction": ("LEFT", "RIGHT")},
     "DepthToSpace": {"mode": ("DCR", "CRD")},
     "Gelu": {"approximate": ("none", "tanh")},
@@ -47,6 +48,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "nearest_mode": ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"),
         "keep_aspect_ratio_policy": ("stretch", "not_larger", "not_smaller"),
     },
+    "Upsample": {"mode": ("nearest", "linear", "bilinear", "cubic")},
     "RoiAlign": {
         "mode": ("avg", "max"),
         "coordinate_transformation_mode": ("half_pixel", "output_half_pixel"),

@@ -17,7 +17,7 @@ import pytest
 from onnx import helper
 
 import primsplit as ps
-from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.errors import ParseError, ShapeError, UnsupportedFunction
 from primsplit.testing import check_grads
 
 RANDOM = np.random.default_rng(3)
@@ -349,3 +349,10 @@ def test_an_old_number_that_is_resized_stays_as_it_is(tmp_path: Path) -> None:
     ps.split(ps.load(path)).save(str(tmp_path / "gradient.onnx"))
     onnxruntime.InferenceSession(str(tmp_path / "gradient.onnx"), providers=["CPUExecutionProvider"])
     assert ps.load(path)(np.float32(2), np.zeros(0, np.float32)) == 2
+
+
+def test_an_old_resizing_of_an_unknown_mode_is_refused(tmp_path: Path) -> None:
+    attributes = {"scales": [1.0, 1.0, 2.0, 2.0], "mode": ""}
+    path = saved(tmp_path, 7, "Upsample", (X.astype(np.float32),), [X], attributes)
+    with pytest.raises(ParseError, match="Upsample has no mode ''"):
+        ps.load(path)

@@ -45,6 +45,9 @@ ROWS: dict[str, Row] = {
     "GridSample of vectors": ([node("GridSample", "x x", "y")], ["N", 3], {}),
     "Reshape to less than -1": ([node("Reshape", "x s", "y")], [4, 3], {"s": N([-3, 12])}),
     "a batch norm of other channels": ([node("BatchNormalization", "x m m m m", "y")], [2, 3, 4], {"m": F([1, 2])}),
+    "a batch norm in training mode 2": (
+        [node("BatchNormalization", "x m m m m", "y", training_mode=2)], [2, 3, 4], {"m": F([1, 2, 3])}
+    ),
     "Resize of an unknown mode": ([node("Resize", "x  c", "y", mode="nmarest")], [4, 3], {"c": F([1, 2])}),
     "Resize by one factor": ([node("Resize", "x  c", "y")], [4, 3], {"c": F([2])}),
     "Pad of an unknown mode": ([node("Pad", "x p", "y", mode="symmetric")], [4, 3], {"p": N([1, 1, 1, 1])}),
