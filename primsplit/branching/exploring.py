@@ -89,13 +89,11 @@ class Needs(NamedTuple):
         The objects of the packages that `run` reads may hold the array that is written to.
         """
         found = Needs(self.written | {error.made_at} - {None}, self.packages | packages_through(error), self.in_names)
-        if not error.again or found != self:
+        if found != self:
             return found
-        return (
-            found._replace(packages=self.packages | packages_read(run))
-            if self.in_names
-            else found._replace(in_names=True)
-        )
+        if not self.in_names:
+            return found._replace(in_names=True)
+        return found._replace(packages=self.packages | packages_read(run)) if error.again else found
 
 
 def _explored_again(
@@ -113,6 +111,9 @@ def _explored_again(
         except PrimsplitError as error:
             second = error
         except Exception:
+            if not needs.in_names:
+                needs = needs._replace(in_names=True)
+                continue
             if first.__cause__ is None:
                 raise
             second = first  # it tells what a library's function raised already
