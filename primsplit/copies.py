@@ -63,8 +63,8 @@ OWN: Meanings = _OwnMeanings()
 class Copying:
     """Which functions are copied, and what names mean in the copies.
 
-    Of functions that classes or containers hold, the `dispatchers` by the functions' ids are what names mean: they
-    stand in those classes and containers too, so that a function is one object wherever it is read.
+    Names of methods mean their `dispatchers`, by the methods' ids: these stand in the classes too, so that a method is
+    one object wherever it is read.
     """
 
     functions: list[Function]

@@ -1,7 +1,6 @@
-"""Functions that stand in classes and containers for others: in one thread they call copies, in all others those.
+"""Functions that stand in classes for methods: in one thread they call copies of these, in all others the methods.
 
-class Model:                        class Model:
-def energy(self, x): ...            energy = dispatcher(energy)
+After `Model.energy = dispatcher(Model.energy)`, `model.energy(x)` calls the copy inside of `dispatching(copies.copy)`.
 """
 
 import functools
