@@ -18,6 +18,8 @@ from primsplit.tracing import inline
 
 DEPTH = 24
 """How many ops are looked at, one behind the other."""
+MOST = 200
+"""How many values are looked at."""
 LONGEST = 32
 """The most monomials of a polynomial."""
 Quotient = Array | float | None
@@ -44,11 +46,19 @@ class _Parts:
 
 def cancelled(made: Made, terms: Sequence[Value], y: Var) -> Array | None:
     """The sum of the terms divided by y, where what has no factor y cancels; else None."""
-    found = _sum([_parts(made, term, y, DEPTH) for term in terms])
+    seen: dict[int, _Parts] = {}
+    found = _sum([_parts(made, term, y, DEPTH, seen) for term in terms])
     return None if found.rest or found.multiple is None else found.multiple()
 
 
-def _parts(made: Made, value: Value, y: Var, depth: int) -> _Parts:
+def _parts(made: Made, value: Value, y: Var, depth: int, seen: dict[int, _Parts]) -> _Parts:
+    """The parts of a value. Each value is read once: many ops may share it."""
+    if id(value) not in seen:
+        seen[id(value)] = _read(made, value, y, depth if len(seen) < MOST else 0, seen)
+    return seen[id(value)]
+
+
+def _read(made: Made, value: Value, y: Var, depth: int, seen: dict[int, _Parts]) -> _Parts:
     if value is y:
         return _Parts({}, lambda: operators.Add(operators.Mul(Array(y), 0.0), 1.0))
     if isinstance(value, Const) and value.type.shape == () and value.is_small and not value.is_weight:
@@ -58,20 +68,20 @@ def _parts(made: Made, value: Value, y: Var, depth: int) -> _Parts:
         return opaque
     terms = [v for v in op.inputs if v is not None]
     if op.kind == "Neg":
-        return _scaled(_parts(made, terms[0], y, depth - 1), -1.0)
+        return _scaled(_parts(made, terms[0], y, depth - 1, seen), -1.0)
     if op.kind in {"Add", "Sub", "Sum"}:
-        found = [_parts(made, v, y, depth - 1) for v in terms]
+        found = [_parts(made, v, y, depth - 1, seen) for v in terms]
         return _sum([*found[:-1], _scaled(found[-1], -1.0)] if op.kind == "Sub" else found)
     if op.kind == "Div":
-        divisor = _parts(made, terms[1], y, 1).rest
-        return _scaled(_parts(made, terms[0], y, depth - 1), 1.0 / divisor[()]) if _is_number(divisor) else opaque
+        divisor = _parts(made, terms[1], y, 1, {}).rest
+        return _scaled(_parts(made, terms[0], y, depth - 1, seen), 1.0 / divisor[()]) if _is_number(divisor) else opaque
     if op.kind == "call::integer_power":
         (value,) = inline(op.attributes["body"], terms)
-        return _parts(made, value, y, depth - 1)
+        return _parts(made, value, y, depth - 1, seen)
     if op.kind == "call::square":
         terms = [terms[0], terms[0]]
     if op.kind in {"Mul", "call::square"}:
-        one, other = (_parts(made, v, y, depth - 1) for v in terms)
+        one, other = (_parts(made, v, y, depth - 1, seen) for v in terms)
         product = _product(one, other, Array(terms[0]), Array(terms[1]), y)
         return product if len(product.rest) <= LONGEST else opaque
     return opaque
