@@ -2,14 +2,14 @@
 
 import builtins
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
 from primsplit.families import import_families
 from primsplit.numpy.second_run import is_again
 from primsplit.substitutes import polynomials
 from primsplit.substitutes.held import is_left, of_module
-from primsplit.substitutes.reads import reads_library
+from primsplit.substitutes.reads import names_met
 from primsplit.substitutes.slots import AttributeSlot, Slot
 from primsplit.substitutes.table import methods, substitute_of
 
@@ -23,18 +23,17 @@ def register_scipys() -> None:
 
 def slots_of_libraries(run: Callable[..., Any]) -> Iterator[Slot]:
     """Those of NumPy and SciPy themselves that `run` may come to."""
-    if reads_library(run, polynomials.are_named):
+    names = names_met(run)
+    if any(map(polynomials.are_named, names)):
         yield from slots_of_polynomials()
-    owners = {owner for owner, _ in methods}
-    reached = {owner for owner in owners if reads_library(run, _names_of(owner))}
-    yield from slots_of_methods(key for key in methods if key[0] in reached)
+    yield from slots_of_methods(key for key in methods if _leads_to(names, key[0]))
 
 
-def _names_of(owner: type) -> Callable[[str], bool]:
-    """Whether a name may lead to objects of a class: its own, or one of SciPy, whose functions make many."""
+def _leads_to(names: Set[str], owner: type) -> bool:
+    """True where a name may lead to objects of a class: its own, or one of SciPy, whose functions make many."""
     if owner.__module__.startswith("scipy"):
-        return lambda name: name.startswith("scipy")
-    return lambda name: name.rpartition(".")[2] == owner.__name__
+        return any(name.startswith("scipy") for name in names)
+    return any(name.rpartition(".")[2] == owner.__name__ for name in names)
 
 
 def slots_of_polynomials() -> Iterator[Slot]:

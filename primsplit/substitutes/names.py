@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.copies import content
 from primsplit.substitutes.held import is_left, is_users, of_containers, of_module, of_values
 from primsplit.substitutes.libraries import importing, slots_of_methods, slots_of_polynomials
 from primsplit.substitutes.meanings import meaning
-from primsplit.substitutes.slots import AttributeSlot, Slot, content
+from primsplit.substitutes.slots import AttributeSlot, Slot
 from primsplit.substitutes.table import methods
 
 _COMPILED = tuple(importlib.machinery.EXTENSION_SUFFIXES)

@@ -1,4 +1,4 @@
-"""Whether a function may come to a part of a library, by the names that it reads and the objects that it meets."""
+"""The names by which a function may come to a part of a library: those that it reads, and of what it meets."""
 
 import types
 from collections.abc import Callable, Iterator
@@ -7,9 +7,9 @@ from typing import Any
 from primsplit.caching.fingerprint import is_library, names_read, objects_met
 
 
-def reads_library(run: Callable[..., Any], is_named: Callable[[str], bool]) -> bool:
-    """True where a name that `run` reads, or that of a module, class or function that it meets, is one of these."""
-    return any(is_named(name) for met in objects_met(run) for name in _names(met))
+def names_met(run: Callable[..., Any]) -> set[str]:
+    """The names that `run` reads, and those of the modules, classes and functions that it meets."""
+    return {name for met in objects_met(run) for name in _names(met)}
 
 
 def _names(met: Any) -> Iterator[str]:

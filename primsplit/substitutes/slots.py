@@ -8,16 +8,9 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from primsplit.caching.fingerprint import meaning_otherwise
+from primsplit.copies import content
 
 ABSENT = object()
-
-
-def content(cell: types.CellType) -> Any:
-    """What a cell holds; ABSENT for one that holds nothing."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return ABSENT
 
 
 class Slot:
