@@ -9,6 +9,8 @@ import pytest
 from scipy.spatial.distance import cdist, pdist, squareform
 
 import primsplit as ps
+from primsplit.cancelling_sums import cancelled
+from primsplit.ir import Op, Value
 
 ROOT3, ROOT5 = math.sqrt(3), math.sqrt(5)
 KERNELS: dict[str, tuple[Callable[[Any], Any], float]] = {
@@ -78,3 +80,35 @@ def test_of_a_written_root_the_second_derivatives_are_right_or_nan(kernel: str) 
     slope = ps.grad(lambda x: function(np.sqrt(np.sum(x**2))))
     for made in (ps.grad(lambda x: np.sum(slope(x) * v))(np.zeros(2)), ps.jvp(slope, (np.zeros(2),), (v,))[1]):
         assert np.all(np.isnan(made) | np.isclose(made, second * v))
+
+
+class _Counted:
+    """The ops of a program, and how often one was asked for."""
+
+    def __init__(self, program: ps.Program) -> None:
+        self.ops = {output: op for op in program.block.ops for output in op.outputs}
+        self.asked = 0
+
+    def maker(self, value: Value | None) -> Op | None:
+        self.asked += 1
+        return self.ops.get(value) if value is not None else None
+
+
+def test_a_value_that_many_ops_share_is_read_once() -> None:
+    """Each of 20 sums reads the sum before it twice: there are 2**20 ways to the first."""
+
+    def doubled(x: Any) -> Any:
+        for _ in range(20):
+            x = x * 0.5 + x * 0.25
+        return x
+
+    program = ps.trace(doubled, np.float64(1.0))
+    counted = _Counted(program)
+    (y,), (last,) = program.block.params, program.block.results
+
+    def looked_at(z: Any) -> Any:
+        assert cancelled(counted, [last], y) is None
+        return z
+
+    ps.trace(looked_at, np.float64(1.0))
+    assert len(program.block.ops) / 2 < counted.asked <= 2 * len(program.block.ops)
