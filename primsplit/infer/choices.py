@@ -18,12 +18,15 @@ _DIRECTION = {"direction": ("forward", "reverse", "bidirectional"), "layout": (0
 _REDUCTION = {"reduction": ("none", "add", "mul", "min", "max")}
 _LOSS = {"reduction": ("none", "mean", "sum")}
 CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
-    **dict.fromkeys(("AveragePool", "Conv", "ConvTranspose", "LpPool", "MaxPool"), _AUTO_PAD),
+    **dict.fromkeys(("AveragePool", "Conv", "ConvTranspose", "LpPool"), _AUTO_PAD),
+    "MaxPool": {**_AUTO_PAD, "storage_order": (0, 1)},
     **dict.fromkeys(("GRU", "LSTM", "RNN"), _DIRECTION),
     **dict.fromkeys(("ScatterElements", "ScatterND"), _REDUCTION),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _LOSS),
     "BatchNormalization": {"training_mode": (0, 1)},
     "BitShift": {"direction": ("LEFT", "RIGHT")},
+    "Cast": {"round_mode": ("up", "down", "nearest")},
+    "CumSum": {"exclusive": (0, 1), "reverse": (0, 1)},
     "DepthToSpace": {"mode": ("DCR", "CRD")},
     "Gelu": {"approximate": ("none", "tanh")},
     "GridSample": {
@@ -35,6 +38,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "Pad": {"mode": ("constant", "reflect", "edge", "wrap")},
     "Resize": {
         "mode": ("nearest", "linear", "cubic"),
+        "antialias": (0, 1),
         "exclude_outside": (0, 1),
         "coordinate_transformation_mode": (
             "half_pixel",

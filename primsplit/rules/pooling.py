@@ -267,13 +267,17 @@ def _shares(windows: Windows, *, ceil_mode: int, count_include_pad: int, dtype: 
     return Array(tracing.constant((taps / total).astype(dtype)))
 
 
+MOST_COUNTED = 2**16
+"""The most windows along an axis whose taps are counted while the rule is run: a file would hold each count."""
+
+
 def _counted_along(windows: Windows, axis: int, count_include_pad: int, dtype: np.dtype[Any]) -> Any:
-    """How many taps along an axis count for each window: an array where the sizes are numbers, else a traced one."""
+    """How many taps along an axis count for each window: an array for small known sizes, else a traced one."""
     size, low, high, count = (d[axis] for d in (windows.sizes, windows.before, windows.after, windows.counts))
     first: Dim = 0 if count_include_pad else low
     end = low + size + (high if count_include_pad else 0)
     taps = np.array(windows.taps(axis), np.int64) * windows.dilations[axis]
-    if not any(isinstance(d, Size) for d in (first, end, count)):
+    if not any(isinstance(d, Size) for d in (first, end, count)) and int(count) <= MOST_COUNTED:
         places = np.arange(int(count))[:, None] * windows.strides[axis] + taps
         return ((places >= int(first)) & (places < int(end))).sum(axis=1).astype(dtype)
     starts = op.Mul(op.Range(0, size_scalar(count), 1, types=[Type(np.int64, (count,))]), windows.strides[axis])

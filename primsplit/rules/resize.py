@@ -157,8 +157,8 @@ def _counting(size: Dim) -> Array:
     return op.Range(0, size_scalar(size), 1, types=[Type(np.int64, (size,))])
 
 
-LONGEST = 2**17
-"""The longest axis that is interpolated by a matrix, which then takes 64 GB."""
+LONGEST = 2**14
+"""The longest axis that is interpolated by a matrix, which then takes 1 GB."""
 
 
 def _identity(size: Dim, dtype: np.dtype[Any]) -> Array:

@@ -12,7 +12,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import primsplit as ps
-from primsplit.errors import PrimsplitError, ShapeError
+from primsplit.errors import ParseError, PrimsplitError, ShapeError
 from tests.onnxio.edits import node, written
 
 Row = tuple[list[onnx.NodeProto], list[int | str], dict[str, Any]]
@@ -71,6 +71,14 @@ ROWS: dict[str, Row] = {
     "an LRN of size 0": ([node("LRN", "x", "y", size=0)], [1, 3, 4, 4], {}),
     "MaxRoiPool into no rows": (
         [node("MaxRoiPool", "x r", "y", pooled_shape=[0, 1])], [1, 3, 4, 4], {"r": F([[0] * 5])}
+    ),
+    "CumSum that is reversed twice": ([node("CumSum", "x a", "y", reverse=2)], [4, 3], {"a": N(0)}),
+    "CumSum that excludes by -1": ([node("CumSum", "x a", "y", exclusive=-1)], [4, 3], {"a": N(0)}),
+    "Resize of antialias 2": ([node("Resize", "x  c", "y", antialias=2)], [4, 3], {"c": F([1, 2])}),
+    "MaxPool that stores in no order": (
+        [node("MaxPool", "x", "y", kernel_shape=[2], storage_order=4)],
+        [1, 1, "N"],
+        {},
     ),
     "MaxPool with a window of padding": ([node("MaxPool", "x", "y", kernel_shape=[2], pads=[0, 2])], [1, 1, "N"], {}),
     "AveragePool with a window of padding": (
@@ -140,6 +148,14 @@ def test_what_onnxruntime_refuses_is_refused_when_it_is_read(name: str, tmp_path
     assert caught.value.place is not None
     assert caught.value.place.filename == path
     assert len(str(caught.value).splitlines()) < 10
+
+
+def test_a_cast_that_rounds_in_no_way_is_refused(tmp_path: Path) -> None:
+    """Opset 24 has the attribute."""
+    proto = model(([node("Cast", "x", "y", to=1, round_mode="away")], [3], {}))
+    proto.opset_import[0].version = 24
+    with pytest.raises(ParseError, match="Cast has no round_mode 'away'"):
+        ps.load(written(tmp_path, proto))
 
 
 def test_empty_arrays_are_sliced_backwards(tmp_path: Path) -> None:

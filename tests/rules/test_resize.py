@@ -53,6 +53,19 @@ def test_whole_repeats_are_summed_and_other_neighbours_scattered() -> None:
     assert nodes("B", 3, 4, 5, mode="nearest", coordinate_transformation_mode="align_corners") == ["ScatterND"] * 2
 
 
+def test_an_axis_whose_matrix_would_take_gigabytes_is_refused() -> None:
+    def resized(mode: str) -> ps.Program:
+        return ps.split(
+            lambda x: op.Resize(x, None, None, [9], axes=[2], mode=mode), ps.spec("float32", [1, 1, 2**14 + 1])
+        )
+
+    with pytest.raises(MissingRule, match="an axis of 16,385 elements is interpolated"):
+        resized("linear")
+    assert (
+        resized("nearest").joint()(np.ones((1, 1, 2**14 + 1), np.float32), np.ones((1, 1, 9), np.float32))[1].sum() == 9
+    )
+
+
 def test_no_value_is_captured() -> None:
     made = ps.split(
         lambda x: op.Resize(x, None, None, [7, 9], axes=[2, 3], mode="cubic"), ps.spec("float64", list("BCHW"))

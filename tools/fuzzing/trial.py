@@ -11,7 +11,8 @@ import resource
 import signal
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,6 +51,11 @@ class Outcome(NamedTuple):
     told: str = ""
 
 
+MODEL_ALONE = "onnxruntime runs the model alone"
+"""What is said before onnxruntime gets the model itself: it may end the process, which is no fault of primsplit's."""
+Say = Callable[[str], object]
+
+
 class TooLate(BaseException):
     """The time for an input is over."""
 
@@ -69,11 +75,11 @@ def limited() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
-def outcome(case: Case, folder: Path) -> Outcome:
-    """Try a case in an empty folder that the process is in."""
+def outcome(case: Case, folder: Path, say: Say = lambda text: None) -> Outcome:
+    """Try a case in an empty folder that the process is in; `say` gets what comes next where it may end the process."""
     case.write(folder)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    trial = _command if case.command else _model
+    trial = _command if case.command else partial(_model, say=say)
     try:
         with limited(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -111,7 +117,7 @@ def _where(error: BaseException) -> str:
     return f"{os.path.basename(code.co_filename)}:{code.co_name}"
 
 
-def _model(case: Case) -> Outcome:
+def _model(case: Case, say: Say) -> Outcome:
     step = "load"
     try:
         program = ps.load("model.onnx")
@@ -136,7 +142,7 @@ def _model(case: Case) -> Outcome:
         session = Session("gradient.onnx", threads=1, optimize=not any(map(_is_huge, program.block.params)))
     except RunError as error:
         return Outcome("wrong", "not loaded", f"not loaded {_kind(str(error))}", str(error))
-    return _run(session)
+    return _run(session, say)
 
 
 def _is_huge(param: Var) -> bool:
@@ -179,7 +185,7 @@ def _check_listing(text: str) -> None:
         raise _InjectedError(text)
 
 
-def _run(session: Session) -> Outcome:
+def _run(session: Session, say: Say) -> Outcome:
     """Run the gradient file on small arrays, and compare it with the model."""
     feeds, random = {}, np.random.default_rng(0)
     for given in session.session.get_inputs():
@@ -193,6 +199,7 @@ def _run(session: Session) -> Outcome:
         found = session.run(feeds)
     except RunError as error:
         return Outcome("refused by the run", told=str(error))
+    say(MODEL_ALONE)
     model = original()
     if model is None:
         return Outcome("loaded and run")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.fuzzing.case import Case
-from tools.fuzzing.trial import Outcome, outcome
+from tools.fuzzing.trial import MODEL_ALONE, Outcome, outcome
 
 PATIENCE = 60
 """The most seconds of a processor for which a process may be silent: what holds the interpreter hears no alarm."""
@@ -42,6 +42,7 @@ class Worker:
     since: float = 0.0
     worked: float = 0.0
     read: bytes = b""
+    said: str = ""
     left: list[int] = field(default_factory=list)
 
 
@@ -68,7 +69,7 @@ def tried(get: Get, numbers: list[int], jobs: int) -> Iterator[tuple[int, Outcom
                 status = os.waitpid(worker.process, 0)[1]
                 os.close(worker.pipe)
                 if worker.at is not None:
-                    yield worker.at, _lost(status, late=late)
+                    yield worker.at, _lost(status, worker.said, late=late)
                 waiting += reversed(worker.numbers)
 
 
@@ -86,7 +87,9 @@ def _seconds(process: int) -> float:
     return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _lost(status: int, *, late: bool) -> Outcome:
+def _lost(status: int, said: str, *, late: bool) -> Outcome:
+    if said == MODEL_ALONE:
+        return Outcome("loaded, though the model ends onnxruntime")
     if late:
         return Outcome(
             "wrong", "hang", "hang outside of Python", f"silent for {PATIENCE} s of a processor, or {LONGEST_SILENCE} s"
@@ -101,8 +104,10 @@ def _heard(worker: Worker, data: bytes) -> Iterator[tuple[int, Outcome]]:
     for line in lines:
         said = json.loads(line)
         worker.since, worker.worked = time.monotonic(), _seconds(worker.process)
-        if isinstance(said, int):
-            worker.at = said
+        if isinstance(said, str):
+            worker.said = said
+        elif isinstance(said, int):
+            worker.at, worker.said = said, ""
             worker.numbers.remove(said)
         elif worker.at is not None:
             found, worker.at = worker.at, None
@@ -136,14 +141,17 @@ def _work(get: Get, numbers: list[int], pipe: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     home = tempfile.mkdtemp(prefix="primsplit-fuzz-")
+
+    def say(what: object) -> None:
+        os.write(pipe, json.dumps(what).encode() + b"\n")
+
     try:
         for number in numbers:
-            os.write(pipe, json.dumps(number).encode() + b"\n")
+            say(number)
             folder = Path(home, str(number))
             folder.mkdir()
             os.chdir(folder)
-            found = outcome(get(number), folder)
-            os.write(pipe, json.dumps(found).encode() + b"\n")
+            say(outcome(get(number), folder, say))
             os.chdir(home)
             shutil.rmtree(folder, ignore_errors=True)
     finally:
