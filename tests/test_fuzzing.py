@@ -10,7 +10,7 @@ import pytest
 from onnx import numpy_helper
 
 from primsplit.runtime import Session
-from tests.onnxio.edits import linear
+from tests.onnxio.edits import linear, node
 from tests.onnxio.seeds import function
 from tools.fuzzing import corpus, session
 from tools.fuzzing.case import Case, kept
@@ -54,6 +54,15 @@ def test_what_the_model_does_not_compute_is_wrong(part: str, tmp_path: Path, mon
     found = outcome(Case("bytes", {"model.onnx": function().SerializeToString()}), tmp_path)
     assert (found.said, found.fault) == ("wrong", "differs")
     assert found.told.startswith(part)
+
+
+def test_the_lowest_number_has_no_differences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """onnxruntime masks by it where the standard has -inf."""
+    monkeypatch.chdir(tmp_path)
+    model = linear()
+    model.graph.node[1].CopyFrom(node("Add", "z lowest", "y"))
+    model.graph.initializer.append(numpy_helper.from_array(np.float32([np.finfo(np.float32).min, 0]), "lowest"))
+    assert outcome(Case("bytes", {"model.onnx": model.SerializeToString()}), tmp_path).said == "compared"
 
 
 def test_the_fuzzer_runs_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,8 @@ def difference(session: Any, feeds: Arrays, names: Sequence[str], found: Sequenc
     shapes = {f"d_{n}": v.shape for n, v in zip(outputs, expected, strict=True)}
     if any(shapes.get(n) != a.shape for n, a in cotangents.items()):
         return ""
+    if any(v.dtype.kind == "f" and not np.all(np.abs(v) < LARGEST) for v in expected):
+        return ""  # the lowest float32 stands for -inf, which has no differences
     return _slope(session, given, cotangents, gradients)
 
 
