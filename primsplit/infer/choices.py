@@ -13,20 +13,57 @@ from primsplit.infer.table import RULES, Site
 from primsplit.ir import Block, Op, is_call, walk
 from primsplit.schema import text
 
+FLAGS = frozenset(
+    {
+        "allowzero",
+        "align_corners",
+        "antialias",
+        "ceil_mode",
+        "center_point_box",
+        "count_include_pad",
+        "detect_negative",
+        "detect_positive",
+        "exclude_outside",
+        "exclusive",
+        "fmod",
+        "input_forget",
+        "interleaved",
+        "inverse",
+        "is_causal",
+        "largest",
+        "layout",
+        "linear_before_reset",
+        "new_axis",
+        "noop_with_empty_axes",
+        "onesided",
+        "periodic",
+        "reverse",
+        "saturate",
+        "select_last_index",
+        "sorted",
+        "storage_order",
+        "training_mode",
+        "transA",
+        "transB",
+        "upper",
+    }
+)
+"""Attributes that are 0 or 1 in every operator. What another number is differs between the kernels of onnxruntime: 0,
+1, an error, or a Cast that writes nothing. `keepdims` is not among them: all kernels read it alike."""
 _AUTO_PAD = {"auto_pad": ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")}
-_DIRECTION = {"direction": ("forward", "reverse", "bidirectional"), "layout": (0, 1)}
+_DIRECTION = {"direction": ("forward", "reverse", "bidirectional")}
 _REDUCTION = {"reduction": ("none", "add", "mul", "min", "max")}
+_STASH = {"stash_type": (1, 10, 11, 16)}
 _LOSS = {"reduction": ("none", "mean", "sum")}
 CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
-    **dict.fromkeys(("AveragePool", "Conv", "ConvTranspose", "LpPool"), _AUTO_PAD),
-    "MaxPool": {**_AUTO_PAD, "storage_order": (0, 1)},
+    **dict.fromkeys(("AveragePool", "Conv", "ConvTranspose", "LpPool", "MaxPool"), _AUTO_PAD),
     **dict.fromkeys(("GRU", "LSTM", "RNN"), _DIRECTION),
     **dict.fromkeys(("ScatterElements", "ScatterND"), _REDUCTION),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _LOSS),
-    "BatchNormalization": {"training_mode": (0, 1)},
+    **dict.fromkeys(("GroupNormalization", "RMSNormalization"), _STASH),
+    "Attention": {"qk_matmul_output_mode": (0, 1, 2, 3)},
     "BitShift": {"direction": ("LEFT", "RIGHT")},
     "Cast": {"round_mode": ("up", "down", "nearest")},
-    "CumSum": {"exclusive": (0, 1), "reverse": (0, 1)},
     "DepthToSpace": {"mode": ("DCR", "CRD")},
     "Gelu": {"approximate": ("none", "tanh")},
     "GridSample": {
@@ -34,12 +71,9 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "padding_mode": ("zeros", "border", "reflection"),
     },
     "LpNormalization": {"p": (1, 2)},
-    "Mod": {"fmod": (0, 1)},
     "Pad": {"mode": ("constant", "reflect", "edge", "wrap")},
     "Resize": {
         "mode": ("nearest", "linear", "cubic"),
-        "antialias": (0, 1),
-        "exclude_outside": (0, 1),
         "coordinate_transformation_mode": (
             "half_pixel",
             "half_pixel_symmetric",
@@ -119,10 +153,11 @@ def _check_pads(site: Site) -> None:
 
 def check_choices(kind: str, attributes: Mapping[str, Any]) -> None:
     """Raise ParseError where an attribute is none of the choices that its operator has."""
-    for name, choices in CHOICES.get(kind, {}).items():
-        if name not in attributes:
+    known = CHOICES.get(kind, {})
+    for name, value in attributes.items():
+        choices = (0, 1) if name in FLAGS else known.get(name)
+        if choices is None:
             continue
-        value = attributes[name]
-        value = text(value) if isinstance(value, bytes) else value
-        if value not in choices:
-            raise ParseError(f"{kind} has no {name} {value!r}", because=(f"there are {', '.join(map(str, choices))}",))
+        chosen = text(value) if isinstance(value, bytes) else value
+        if chosen not in choices:
+            raise ParseError(f"{kind} has no {name} {chosen!r}", because=(f"there are {', '.join(map(str, choices))}",))

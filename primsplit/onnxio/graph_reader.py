@@ -183,14 +183,13 @@ class GraphReader:
         if kind in {"If", "SequenceMap"} or (kind == "Loop" and any(map(is_held, entries))):
             return self.node_with_graphs(kind, entries, {a.name: a.g for a in node.attribute})
         if is_of_sequences(kind, entries):
-            attributes = {a.name: self.attribute(a) for a in node.attribute}
+            attributes = self.attributes(kind, node)
             return (record_sequence(kind, entries, attributes, self.aligned),)
         inputs = [None if x is None else require_tensor(x, node.op_type) for x in entries]
         if kind in KINDS:
             self.align_read_by(node)
             return record_nested(node, inputs, Reading(self.subgraph, self.tensors_of, self.aligned))
-        attributes = {a.name: self.attribute(a) for a in node.attribute}
-        check_choices(kind.removeprefix(f"{EARLIER}::"), attributes)
+        attributes = self.attributes(kind, node)
         if kind == gradient_node.KIND:
             tensors = {n: v for n, v in self.values.items() if isinstance(v, Var | Const)}
             return gradient_node.record_gradient(inputs, attributes, tensors)
@@ -200,6 +199,12 @@ class GraphReader:
         if any(v is not None and v.type.dtype == BFLOAT16 for v in inputs):
             return self.with_ranks(_as_written, kind, inputs, attributes, len(node.output))
         return self.emitted(node.op_type, inputs, attributes, len(node.output))
+
+    def attributes(self, kind: str, node: onnx.NodeProto) -> dict[str, Any]:
+        """The attributes of a node. Raises ParseError where one is none of its operator's choices."""
+        found = {a.name: self.attribute(a) for a in node.attribute}
+        check_choices(kind.removeprefix(f"{EARLIER}::"), found)
+        return found
 
     def emitted(
         self, kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int

@@ -158,6 +158,34 @@ def test_a_cast_that_rounds_in_no_way_is_refused(tmp_path: Path) -> None:
         ps.load(written(tmp_path, proto))
 
 
+ROPE = {"c": np.ones((1, 2), F), "s": np.ones((1, 2), F)}
+VAGUE: dict[str, Row] = {
+    "Cast": ([node("Cast", "x", "y", to=1, saturate=2)], [1, 1, 1, 4], {}),
+    "CastLike": ([node("CastLike", "x x", "y", saturate=-1)], [1, 1, 1, 4], {}),
+    "Attention": ([node("Attention", "x x x", "y", is_causal=2)], [1, 1, 3, 4], {}),
+    "RotaryEmbedding": ([node("RotaryEmbedding", "x c s", "y", interleaved=2)], [1, 1, 1, 4], ROPE),
+    "ConcatFromSequence": (
+        [node("SequenceConstruct", "x x", "s"), node("ConcatFromSequence", "s", "y", axis=0, new_axis=2)],
+        [1, 1, 1, 4],
+        {},
+    ),
+    "GroupNormalization": (
+        [node("GroupNormalization", "x w w", "y", num_groups=1, stash_type=0)],
+        [1, 1, 4],
+        {"w": np.ones(1, F)},
+    ),
+}
+"""onnxruntime does what it likes with another number: it is read as 0 or as 1, or no result is written."""
+
+
+@pytest.mark.parametrize("name", VAGUE)
+def test_a_flag_is_0_or_1(name: str, tmp_path: Path) -> None:
+    proto = model(VAGUE[name])
+    proto.opset_import[0].version = 23
+    with pytest.raises(ParseError, match=f"{name} has no "):
+        ps.load(written(tmp_path, proto))
+
+
 def test_empty_arrays_are_sliced_backwards(tmp_path: Path) -> None:
     """Builds of onnx with assertions end the process where they infer this."""
     back = {"b": N([-1]), "e": N([-(2**62)]), "a": N([0]), "s": N([-1])}
