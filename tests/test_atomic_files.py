@@ -78,3 +78,9 @@ def test_what_a_link_names_is_written_and_the_link_stays(write: Callable[[Path],
     write(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "file").read_bytes() != b"old"
+
+
+@pytest.mark.parametrize("write", [_write, _export])
+def test_a_name_with_a_nul_character_is_refused(write: Callable[[Path], None]) -> None:
+    with pytest.raises(FileError, match=r"cannot write .*: a name has no NUL character"):
+        write(Path("a\0b"))

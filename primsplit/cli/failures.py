@@ -35,10 +35,13 @@ class NotRightError(Exception):
 class Group(TyperGroup):
     """The commands. With --json, what the parser of the command line refuses is told in JSON on the output too."""
 
-    def make_context(self, *args: Any, **named: Any) -> Any:
-        """Read the options before the command."""
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Read the options before the command. Refuses a NUL character: Python's calls raise ValueError for one."""
         with _safe_to_print():
-            return super().make_context(*args, **named)
+            for text in args:
+                if "\0" in text:
+                    raise typer.BadParameter(f"{text!r} has a NUL character, which no name may have")
+            return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, context: Any) -> Any:
         """Read the command's own arguments, and run it."""

@@ -30,6 +30,7 @@ def write_models(models: Sequence[tuple[Model, str]], sources: Callable[[], Iter
         with tempfile.TemporaryDirectory(dir=folder, prefix=".primsplit-") as scratch:
             names: list[str] = []
             for model, path in models:
+                file_of(path)
                 names += _write(model, scratch, os.path.basename(path))
             check_apart([os.path.join(folder, name) for name in names], sources)
             _put(names, scratch, folder)

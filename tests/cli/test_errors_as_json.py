@@ -26,6 +26,9 @@ USAGE = [
     (["audit", "model.py", "more"], "unexpected extra argument"),
     (["loops", "show"], "Missing argument"),
     (["bogus"], "No such command"),
+    (["export", "a\0b"], "NUL character"),
+    (["run", "model.onnx", "--out", "a\0b"], "NUL character"),
+    (["loops", "show", "a\0b"], "NUL character"),
 ]
 
 
