@@ -43,6 +43,7 @@ from primsplit.passes.loops.shared_loops import share_loops
 from primsplit.passes.loops.taken_along import take_along
 from primsplit.passes.loops.tiles import work_in_tiles
 from primsplit.passes.masks import choose_by_masks
+from primsplit.passes.misfits import refuse_misfits
 from primsplit.passes.order import results_apart
 from primsplit.passes.products.addends import addends_in_products
 from primsplit.passes.products.biases import biases_in_products
@@ -101,8 +102,8 @@ def finish(
     if provider == "cpu":
         written = lengthen_rows(number_columns(part_long_sums(written)))
     if not gradients:
-        return verified(written)
-    return verified(gradients_last(results_apart(written), range(len(written.results))))
+        return verified(refuse_misfits(written))
+    return verified(refuse_misfits(gradients_last(results_apart(written), range(len(written.results)))))
 
 
 def _each(passes: Sequence[Pass], block: Block) -> Block:

@@ -1,0 +1,51 @@
+"""Whole numbers that folding finds may not fit the op that reads them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+import primsplit as ps
+from primsplit.errors import ShapeError
+from tests.infer.test_choices import model
+from tests.onnxio.edits import node, written
+
+F, N = np.float32, np.int64
+CHOSEN = [node("Greater", "one zero", "m"), node("Where", "m n n", "a")]
+"""The numbers n, which are not known before floats have been compared."""
+ROWS: dict[str, tuple[list[onnx.NodeProto], Any]] = {
+    "an axis twice": ([node("Unsqueeze", "x a", "y")], N([1, 1])),
+    "an axis that there is not": ([node("Unsqueeze", "x a", "y")], N([1, 5])),
+    "an axis of two elements": ([node("Squeeze", "x a", "y")], N([0, 1])),
+    "the rest of a division by 0": (
+        [node("Cast", "x", "i", to=7), node("Mod", "i a", "j"), node("Cast", "j", "k", to=1), node("Mul", "x k", "y")],
+        N([3, 0]),
+    ),
+}  # fmt: skip
+
+
+def chosen(nodes: list[onnx.NodeProto], numbers: Any) -> onnx.ModelProto:
+    return model(([*CHOSEN, *nodes], [1, 2], {"n": numbers, "one": F(1), "zero": F(0)}))
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_numbers_that_do_not_fit_are_refused_at_their_node(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path, chosen(*ROWS[name]))
+    if not name.startswith("the rest"):  # which onnxruntime refuses in the run
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        with pytest.raises(Exception, match="InferenceError"):
+            onnxruntime.InferenceSession(path, options)
+    program = ps.load(path)
+    with pytest.raises(ShapeError) as caught:
+        ps.split(program).save(str(tmp_path / "gradient.onnx"))
+    assert caught.value.place is not None
+    assert caught.value.place.filename == path
+
+
+def test_numbers_that_fit_are_taken(tmp_path: Path) -> None:
+    path = written(tmp_path, chosen([node("Unsqueeze", "x a", "y")], N([1, 2])))
+    assert np.shape(ps.load(path)(np.ones((1, 2), F))) == (1, 1, 1, 2)
