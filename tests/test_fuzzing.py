@@ -15,7 +15,7 @@ from tests.onnxio.seeds import function
 from tools.fuzzing import corpus, session
 from tools.fuzzing.case import Case, kept
 from tools.fuzzing.draw import SHARES, draw
-from tools.fuzzing.trial import outcome
+from tools.fuzzing.trial import GRADIENT, MODEL_ALONE, outcome
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +63,21 @@ def test_the_lowest_number_has_no_differences(tmp_path: Path, monkeypatch: pytes
     model.graph.node[1].CopyFrom(node("Add", "z lowest", "y"))
     model.graph.initializer.append(numpy_helper.from_array(np.float32([np.finfo(np.float32).min, 0]), "lowest"))
     assert outcome(Case("bytes", {"model.onnx": model.SerializeToString()}), tmp_path).said == "compared"
+
+
+def test_the_model_runs_before_its_gradient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the one ends the process, so may the other: that is no fault of primsplit's."""
+    monkeypatch.chdir(tmp_path)
+    said: list[object] = []
+    real = Session.run
+
+    def run(session: Session, feeds: Any, outputs: Any = None) -> list[Any]:
+        said.append("run")
+        return real(session, feeds, outputs)
+
+    monkeypatch.setattr(Session, "run", run)
+    outcome(Case("bytes", {"model.onnx": linear().SerializeToString()}), tmp_path, said.append)
+    assert said == [MODEL_ALONE, GRADIENT, "run"]
 
 
 def test_the_fuzzer_runs_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ import onnx
 import onnxruntime
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
-FAILS = "the model fails"
 LARGEST = float(np.finfo(np.float32).max)
 STRAY = ("Random", "Bernoulli", "Multinomial", "Dropout", "Quantize", "Round", "Ceil", "Floor")
 """Operators whose values are drawn, or whose gradient is not their derivative on purpose."""
@@ -39,18 +38,23 @@ def original() -> Any:
     return session if all(e.type.startswith("tensor(") for e in ends) else None
 
 
-def difference(session: Any, feeds: Arrays, names: Sequence[str], found: Sequence[Any]) -> str:
-    """What a run of the gradient file has else than the model; `names` are those of the file's outputs."""
+def run_alone(session: Any, feeds: Arrays) -> Sequence[Any] | str | None:
+    """What the model computes, or how it fails; None where it takes other inputs, or refuses these."""
     inputs = [i.name for i in session.get_inputs()]
-    outputs = [o.name for o in session.get_outputs()]
     if any(name not in feeds for name in inputs):
-        return ""
-    given = {name: feeds[name] for name in inputs}
+        return None
     try:
-        expected = session.run(None, given)
+        found: Sequence[Any] = session.run(None, {name: feeds[name] for name in inputs})
     except Exception as error:  # noqa: BLE001  # see above
         told = str(error)
-        return "" if "INVALID_ARGUMENT" in told else f"{FAILS}: {told[:300]}"
+        return None if "INVALID_ARGUMENT" in told else f"the model fails: {told[:300]}"
+    return found
+
+
+def difference(session: Any, feeds: Arrays, expected: Sequence[Any], names: Sequence[str], found: Sequence[Any]) -> str:
+    """What a run of the gradient file has else than the model; `names` are those of the file's outputs."""
+    given = {i.name: feeds[i.name] for i in session.get_inputs()}
+    outputs = [o.name for o in session.get_outputs()]
     for name, wanted, made in zip(outputs, expected, found, strict=False):
         if not _is_alike(wanted, made):
             return f"value {name}: {_told(made)} and not {_told(wanted)}"
