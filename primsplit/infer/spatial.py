@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import onnx.helper
 
-from primsplit.dims import Dim, Size, floor_divide
+from primsplit.dims import Dim, Size, could_be, floor_divide
 from primsplit.errors import ShapeError
 from primsplit.infer.standard import infer_by_standard
 from primsplit.infer.table import Site, axis_of, fresh, rule, typed
 from primsplit.ir import AnyArray, Type
+from primsplit.schema import schema
 
 LARGEST_DENOMINATOR = 4096
 """Scales that are fractions of integers up to this give sizes that are known; others give fresh ones."""
@@ -28,7 +29,8 @@ def resize(site: Site) -> Sequence[Type]:
     kept = site.attribute("keep_aspect_ratio_policy") in {b"stretch", "stretch"}
     axes = site.attribute("axes")
     count = len(shape) if axes is None else len(axes)
-    if scales is not None and not site.has(3) and not (scales.shape == (count,) and _are_factors(scales)):
+    _check_resize(site, count)
+    if scales is not None and not site.has(3) and not _are_factors(scales):
         raise ShapeError(f"{site.kind}: the scales are not {count} finite numbers above 0")
     is_literal = not any(isinstance(d, Size) for d in shape)
     if is_literal and site.has(3) and site.integers(3) is not None:
@@ -42,6 +44,18 @@ def resize(site: Site) -> Sequence[Type]:
         else:
             shape[axis] = fresh("resized")
     return typed(site.type(0).dtype, tuple(shape))
+
+
+def _check_resize(site: Site, count: int) -> None:
+    """Raise ShapeError for vectors that do not tell so many axes, and for an antialiased choice of the nearest."""
+    crops = site.attribute("coordinate_transformation_mode") in {b"tf_crop_and_resize", "tf_crop_and_resize"}
+    for position, length in ((1, 2 * count), (2, count), (3, count)):
+        shape = site.type(position).shape if site.has(position) and (position > 1 or crops) else None
+        if shape is not None and (len(shape) != 1 or not could_be(shape[0], length)):
+            name = schema(site.kind).inputs[position][0]
+            raise ShapeError(f"{site.kind}: {name} must have {length} elements, and has the shape {list(shape)}")
+    if site.attribute("antialias") and site.attribute("mode") in {b"nearest", "nearest"}:
+        raise ShapeError(f"{site.kind}: antialias is for the modes linear and cubic, not for nearest")
 
 
 def _are_factors(scales: AnyArray) -> bool:

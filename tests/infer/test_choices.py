@@ -48,15 +48,15 @@ ROWS: dict[str, Row] = {
     "a batch norm in training mode 2": (
         [node("BatchNormalization", "x m m m m", "y", training_mode=2)], [2, 3, 4], {"m": F([1, 2, 3])}
     ),
-    "Resize of an unknown mode": ([node("Resize", "x  c", "y", mode="nmarest")], [4, 3], {"c": F([1, 2])}),
-    "Resize by one factor": ([node("Resize", "x  c", "y")], [4, 3], {"c": F([2])}),
+    "Resize of an unknown mode": ([node("Resize", "x - c", "y", mode="nmarest")], [4, 3], {"c": F([1, 2])}),
+    "Resize by one factor": ([node("Resize", "x - c", "y")], [4, 3], {"c": F([2])}),
     "Pad of an unknown mode": ([node("Pad", "x p", "y", mode="symmetric")], [4, 3], {"p": N([1, 1, 1, 1])}),
     "GridSample of an unknown padding": (
         [node("GridSample", "x g", "y", padding_mode="wrap")], [1, 1, 4, 4], {"g": np.zeros((1, 2, 2, 2), F)}
     ),
     "DepthToSpace of an unknown mode": ([node("DepthToSpace", "x", "y", blocksize=2, mode="DRC")], [1, 4, 2, 2], {}),
     "Mod with two flags": ([node("Mod", "x x", "y", fmod=2)], [4], {}),
-    "Resize that leaves out twice": ([node("Resize", "x  c", "y", exclude_outside=2)], [4, 3], {"c": F([1, 2])}),
+    "Resize that leaves out twice": ([node("Resize", "x - c", "y", exclude_outside=2)], [4, 3], {"c": F([1, 2])}),
     "LpNormalization of order 3": ([node("LpNormalization", "x", "y", p=3)], [4], {}),
     "Conv of an unknown padding": ([node("Conv", "x w", "y", auto_pad="SAME")], [1, 1, 4, 4], {"w": ONES}),
     "an LSTM of an unknown direction": (
@@ -74,7 +74,15 @@ ROWS: dict[str, Row] = {
     ),
     "CumSum that is reversed twice": ([node("CumSum", "x a", "y", reverse=2)], [4, 3], {"a": N(0)}),
     "CumSum that excludes by -1": ([node("CumSum", "x a", "y", exclusive=-1)], [4, 3], {"a": N(0)}),
-    "Resize of antialias 2": ([node("Resize", "x  c", "y", antialias=2)], [4, 3], {"c": F([1, 2])}),
+    "Resize of antialias 2": ([node("Resize", "x - c", "y", antialias=2)], [4, 3], {"c": F([1, 2])}),
+    "Resize of the nearest, antialiased": ([node("Resize", "x - c", "y", antialias=1)], [4, 3], {"c": F([1, 2])}),
+    "Resize to one size of two": ([node("Resize", "x - - s", "y")], ["N", 3], {"s": N([4])}),
+    "Resize of a region of one axis": (
+        [node("Resize", "x r c", "y", coordinate_transformation_mode="tf_crop_and_resize")],
+        ["N", 3],
+        {"r": F([0, 1]), "c": F([1, 2])},
+    ),
+    "Resize by a matrix of scales": ([node("Resize", "x - c", "y")], ["N", 3], {"c": F([[1, 2]])}),
     "MaxPool that stores in no order": (
         [node("MaxPool", "x", "y", kernel_shape=[2], storage_order=4)],
         [1, 1, "N"],
@@ -124,8 +132,7 @@ def model(row: Row) -> onnx.ModelProto:
     made.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
     stored = [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()]
     for each in nodes:
-        if each.op_type == "Resize":
-            each.input[:] = ["x", "", "c"]
+        each.input[:] = ["" if name == "-" else name for name in each.input]
     return helper.make_model(
         helper.make_graph(nodes, "g", [given], [made], stored),
         opset_imports=[helper.make_opsetid("", 18)],
@@ -139,7 +146,7 @@ def test_what_onnxruntime_refuses_is_refused_when_it_is_read(name: str, tmp_path
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     if not name.startswith(
-        ("Gemm", "Split into a negative", "Pad to fewer")
+        ("Gemm", "Split into a negative", "Pad to fewer", "Resize of a region", "Resize by a matrix")
     ):  # which onnxruntime refuses only in the run
         with pytest.raises(Exception, match=r"."):
             onnxruntime.InferenceSession(path, options)
