@@ -56,8 +56,6 @@ UNARY = [
     "Clip",
     "CumSum",
     "Trilu",
-    "ScatterElements",
-    "ScatterND",
     "Shrink",
     "LRN",
     "LpNormalization",

@@ -6,7 +6,7 @@ import numpy as np
 import onnx.helper
 
 from primsplit import dims
-from primsplit.dims import Dim, Size
+from primsplit.dims import Dim, Shape, Size
 from primsplit.errors import ShapeError
 from primsplit.infer.table import Site, UnknownRank, axis_of, fresh, rule, typed
 from primsplit.ir import Type
@@ -25,17 +25,67 @@ def gather(site: Site) -> Sequence[Type]:
 @rule("GatherElements")
 def gather_elements(site: Site) -> Sequence[Type]:
     """The shape of the indices."""
+    _check_elements(site)
     return typed(site.type(0).dtype, site.shape(1))
+
+
+@rule("ScatterElements")
+def scatter_elements(site: Site) -> Sequence[Type]:
+    """The type of the data; there are as many updates as indices."""
+    _check_elements(site)
+    indices, updates = site.type(1).shape, site.type(2).shape
+    if indices is not None and updates is not None and not _could_be(updates, indices):
+        raise ShapeError(f"{site.kind}: updates of the shape {list(updates)} at indices of {list(indices)}")
+    return (site.type(0),)
+
+
+def _check_elements(site: Site) -> None:
+    """Raise ShapeError for indices of other axes than the data, and for an axis that the data lack."""
+    shape, indices = site.type(0).shape, site.type(1).shape
+    if shape is not None:
+        axis_of(site.attribute("axis"), len(shape), site.kind)
+    if shape is not None and indices is not None and len(shape) != len(indices):
+        raise ShapeError(f"{site.kind}: indices of {len(indices)} axes into an array of {len(shape)}")
+
+
+def _could_be(shape: Shape, other: Shape) -> bool:
+    return len(shape) == len(other) and all(map(dims.could_be, shape, other))
 
 
 @rule("GatherND")
 def gather_nd(site: Site) -> Sequence[Type]:
     """The indices' leading axes, then the axes that are not indexed."""
     shape, indices = site.shape(0), site.shape(1)
-    depth = indices[-1]
+    batch = site.attribute("batch_dims")
+    if not 0 <= batch < min(len(shape), len(indices)):
+        raise ShapeError(
+            f"{site.kind} needs more axes of both inputs than batch_dims, which is {batch}, and at least one"
+        )
+    depth = _depth(site, indices, len(shape) - batch)
     if isinstance(depth, Size):
         raise UnknownRank
-    return typed(site.type(0).dtype, (*indices[:-1], *shape[site.attribute("batch_dims") + depth :]))
+    return typed(site.type(0).dtype, (*indices[:-1], *shape[batch + depth :]))
+
+
+@rule("ScatterND")
+def scatter_nd(site: Site) -> Sequence[Type]:
+    """The type of the data, into which updates fit."""
+    shape, indices, updates = (site.type(i).shape for i in range(3))
+    if shape is not None and indices is not None and updates is not None:
+        depth = _depth(site, indices, len(shape))
+        if isinstance(depth, int) and not _could_be(updates, (*indices[:-1], *shape[depth:])):
+            wanted = [*indices[:-1], *shape[depth:]]
+            raise ShapeError(f"{site.kind} needs updates of the shape {wanted}, not {list(updates)}")
+    return (site.type(0),)
+
+
+def _depth(site: Site, indices: Shape, most: int) -> Dim:
+    """How many axes are indexed. Raises ShapeError where there are not so many."""
+    depth = indices[-1] if indices else -1
+    if isinstance(depth, int) and not 0 <= depth <= most:
+        told = f"indices of {depth} axes" if indices else "a lone index"
+        raise ShapeError(f"{site.kind}: {told} into an array of {most}")
+    return depth
 
 
 @rule("Compress")

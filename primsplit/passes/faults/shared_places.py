@@ -83,7 +83,10 @@ def are_distinct(indices: Value, shape: Sequence[Dim]) -> bool:
     """True for constant indices of which no two name one place."""
     if not isinstance(indices, Const):
         return False
-    rows = indices.numpy().reshape(-1, indices.numpy().shape[-1])
+    found = indices.numpy()
+    if not found.shape[-1]:
+        return math.prod(found.shape[:-1]) < 2
+    rows = found.reshape(-1, found.shape[-1])
     sizes = [d if isinstance(d, int) else 0 for d in shape[: rows.shape[1]]]
     if (rows < 0).any():
         if 0 in sizes:

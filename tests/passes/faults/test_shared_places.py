@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.ir import Const
 from primsplit.ops import op
-from primsplit.passes.faults.shared_places import ALONE
+from primsplit.passes.faults.shared_places import ALONE, are_distinct
 from primsplit.passes.finish import finish
 
 
@@ -105,3 +106,8 @@ def test_so_has_one_whose_depth_only_the_run_knows(reduction: str, depth: int) -
         places = np.stack([random.integers(-size, size, count) for size in shape[:depth]], -1)
         updates = random.uniform(0.99, 1.01, (count, *shape[depth:]))
         np.testing.assert_allclose(program(data, places, updates), in_turn(data, places, updates, combined), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("count", "distinct"), [(0, True), (1, True), (2, False)])
+def test_indices_of_no_axes_name_the_whole_array(count: int, distinct: bool) -> None:
+    assert are_distinct(Const(np.zeros((count, 0), np.int64)), (2, 2)) is distinct
