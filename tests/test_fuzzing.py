@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import numpy_helper
 
@@ -78,6 +79,24 @@ def test_the_model_runs_before_its_gradient(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(Session, "run", run)
     outcome(Case("bytes", {"model.onnx": linear().SerializeToString()}), tmp_path, said.append)
     assert said == [MODEL_ALONE, GRADIENT, "run"]
+
+
+def test_the_gradient_of_a_long_loop_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tools.fuzzing.trial.SLOW", -1)
+    monkeypatch.setattr(Session, "run", None)
+    found = outcome(Case("bytes", {"model.onnx": linear().SerializeToString()}), tmp_path)
+    assert found.said == "loaded, and the model is slow"
+
+
+def test_functions_of_another_opset_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """onnxruntime reads them in the opset of the model: a Hardmax before opset 13 is another."""
+    monkeypatch.chdir(tmp_path)
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 11, "own" : 1]>
+        g (float[3,4,5] x) => (float[3,4,5] y) { y = own.f (x) }
+        <domain: "own", opset_import: ["" : 13]> f (x) => (y) { y = Hardmax <axis = 0> (x) }""")
+    found = outcome(Case("bytes", {"model.onnx": model.SerializeToString()}), tmp_path)
+    assert found.said == "loaded and run"
 
 
 def test_the_fuzzer_runs_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import os
 import re
 import resource
 import signal
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -33,6 +34,8 @@ from tools.fuzzing.values import difference, original, run_alone
 
 SECONDS = 10
 """The most seconds of a processor for one input."""
+SLOW = 1
+"""The seconds of a model, such as one with a long loop, whose gradient is not run."""
 MEGABYTES = 600
 """The most memory for one input, beyond what the process has."""
 FEW = 100_000
@@ -198,8 +201,14 @@ def _run(session: Session, say: Say) -> Outcome:
         feeds[given.name] = numbers.astype(kind)
     # The model comes first: where it runs for ever, or ends the process, so may its gradient.
     say(MODEL_ALONE)
-    model = original()
-    expected = None if model is None else run_alone(model, feeds)
+    began = time.process_time()
+    try:
+        model = original()
+        expected = None if model is None else run_alone(model, feeds)
+    except TooLate:
+        return Outcome("loaded, though the model takes too long")
+    if time.process_time() - began > SLOW:
+        return Outcome("loaded, and the model is slow")
     say(GRADIENT)
     try:
         found = session.run(feeds)
