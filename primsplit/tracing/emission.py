@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import dims, ir
 from primsplit.dims import Dim, Size
-from primsplit.errors import PrimsplitError
+from primsplit.errors import PrimsplitError, ShapeError
 from primsplit.infer import fresh, infer
 from primsplit.ir import Block, Const, Op, Type, Value, Var
 from primsplit.tracing.places import user_place
@@ -26,7 +26,7 @@ def emit(
 
     `types` declares the output types where the caller knows more than inference; an op with a sub-block (Loop, If,
     Scan) is not inferred then. Vectors of sizes that turn out to be literal become constants. Raises ShapeError or
-    DtypeError at the user's line.
+    DtypeError at the user's line, also where an output cannot be of the type that is declared.
     """
     into = current()
     attributes = attributes or {}
@@ -38,6 +38,8 @@ def emit(
         return declared
     try:
         inferred = infer(kind, inputs, attributes, outputs)
+        for (known, _), told in zip(inferred, types or (), strict=False):
+            _check_declared(kind, known, told)
     except PrimsplitError as error:
         if error.place is None:
             error.place = place
@@ -56,6 +58,15 @@ def emit(
     into.variables.name(made, place)
     append(Op(kind, tuple(inputs), made, attributes, place, into.remark))
     return made
+
+
+def _check_declared(kind: str, known: Type, told: Type) -> None:
+    """Raise ShapeError where an output cannot be what is declared, such as a sum that is wider than an addend."""
+    a, b = known.shape, told.shape
+    if a is None or b is None or a is b:
+        return
+    if len(a) != len(b) or not all(map(dims.could_be, a, b)):
+        raise ShapeError(f"{kind} gives {known}, and {told} is needed")
 
 
 def emit_call(name: str, body: Block, inputs: Sequence[Value], attributes: Mapping[str, Any]) -> tuple[Var, ...]:

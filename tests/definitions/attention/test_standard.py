@@ -133,6 +133,7 @@ def test_attention_keeps_the_dtype_of_its_queries(dtype: type) -> None:
         ([*qkv(), draw(2, 2, 3, 4)], (3,), {}, "past_key and past_value together"),
         (qkv(), (), {"left_window_size": -3}, "a window of Attention is -1"),
         ([*qkv(), draw(3, 6)], (), {}, "has 6 keys, and there are 5"),
+        ([*qkv(queries=1), MASK], (), {}, "Add gives .*, and .* is needed"),
         (qkv(), (), {"dropout": 0.5}, "unexpected keyword argument 'dropout'"),
     ],
 )
