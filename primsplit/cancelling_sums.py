@@ -5,6 +5,8 @@ but their sum is `y (-s s e)`. Each value is written as a polynomial in values t
 of y. Where the polynomial of a sum is 0, the multiple is what division by y gives.
 """
 
+import math
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from primsplit.array import Array
-from primsplit.ir import Const, Op, Value, Var
+from primsplit.ir import Block, Const, Op, Value, Var
 from primsplit.ops import op as operators
 from primsplit.tracing import inline
 
@@ -22,6 +24,17 @@ MOST = 200
 """How many values are looked at."""
 LONGEST = 32
 """The most monomials of a polynomial."""
+ROUNDING = 1e-9
+"""The part of a sum of sizes that a sum which is 0 may come to."""
+_VALUES: dict[str, Callable[[Sequence[float]], float]] = {
+    "Add": sum, "Div": lambda v: v[0] / v[1], "Mul": math.prod, "Neg": lambda v: -v[0], "Sub": lambda v: v[0] - v[1],
+    "Sum": sum,
+}  # fmt: skip
+POLYNOMIAL = frozenset({*_VALUES, "call::integer_power", "call::square"})
+"""The ops that are looked into."""
+_Sample = tuple[float, float]
+"""A value at a point, and the sum of the sizes of what it is the sum of."""
+UNKNOWN: _Sample = (math.nan, math.nan)
 Quotient = Array | float | None
 Monomials = Mapping[tuple[int, ...], float]
 """The coefficient of each product of values, which are told by their identities."""
@@ -44,8 +57,67 @@ class _Parts:
     multiple: Multiple = None
 
 
+class Samples:
+    """Sums at one point, where y is 0 and the values that are not looked into are random.
+
+    A polynomial that is not 0 there is not 0, which most sums show: few need to be written out. Each value is computed
+    once for all sums.
+    """
+
+    def __init__(self, made: Made, y: Var) -> None:
+        self._made = made
+        self._known: dict[Value, _Sample] = {y: (0.0, 0.0)}
+        self._random = random.Random(0)  # noqa: S311  # the same program gives the same file
+
+    def may_vanish(self, terms: Sequence[Value]) -> bool:
+        """True where the sum of the terms may have the factor y."""
+        value, size = _computed("Sum", [self._sample(term, DEPTH) for term in terms])
+        return not abs(value) > ROUNDING * size
+
+    def _sample(self, value: Value, depth: int) -> _Sample:
+        if value not in self._known:
+            self._known[value] = self._fresh(value, depth)
+        return self._known[value]
+
+    def _fresh(self, value: Value, depth: int) -> _Sample:
+        if (number := _number(value)) is not None:
+            return number, abs(number)
+        op = self._made.maker(value)
+        if op is None or not depth or op.kind not in POLYNOMIAL:
+            number = self._random.uniform(0.5, 1.5)
+            return number, number
+        inputs = [self._sample(v, depth - 1) for v in op.inputs if v is not None]
+        return _computed(op.kind, inputs) if op.kind in _VALUES else _of_body(op.attributes["body"], inputs)
+
+
+def _number(value: Value | None) -> float | None:
+    """The number that a value is everywhere and always."""
+    if isinstance(value, Const) and value.type.shape == () and value.is_small and not value.is_weight:
+        return float(value.numpy())
+    return None
+
+
+def _of_body(body: Block, inputs: Sequence[_Sample]) -> _Sample:
+    known: dict[Value | None, _Sample] = dict(zip(body.params, inputs, strict=True))
+    for op in body.ops:
+        known[op.outputs[0]] = UNKNOWN
+        if op.kind in _VALUES:
+            known[op.outputs[0]] = _computed(op.kind, [known.get(v, UNKNOWN) for v in op.inputs])
+    return known[body.results[0]]
+
+
+def _computed(kind: str, inputs: Sequence[_Sample]) -> _Sample:
+    values, sizes = [value for value, _ in inputs], [size for _, size in inputs]
+    if kind == "Div":
+        return (values[0] / values[1], sizes[0] / abs(values[1])) if values[1] else UNKNOWN
+    return _VALUES[kind](values), math.prod(sizes) if kind == "Mul" else sum(sizes)
+
+
 def cancelled(made: Made, terms: Sequence[Value], y: Var) -> Array | None:
-    """The sum of the terms divided by y, where what has no factor y cancels; else None."""
+    """The sum of the terms divided by y, where what has no factor y cancels; else None.
+
+    This writes out polynomials. Ask `Samples.may_vanish` first, which is cheap.
+    """
     seen: dict[int, _Parts] = {}
     found = _sum([_parts(made, term, y, DEPTH, seen) for term in terms])
     return None if found.rest or found.multiple is None else found.multiple()
@@ -61,8 +133,8 @@ def _parts(made: Made, value: Value, y: Var, depth: int, seen: dict[int, _Parts]
 def _read(made: Made, value: Value, y: Var, depth: int, seen: dict[int, _Parts]) -> _Parts:
     if value is y:
         return _Parts({}, lambda: operators.Add(operators.Mul(Array(y), 0.0), 1.0))
-    if isinstance(value, Const) and value.type.shape == () and value.is_small and not value.is_weight:
-        return _Parts({(): float(value.numpy())})
+    if (number := _number(value)) is not None:
+        return _Parts({(): number})
     op, opaque = made.maker(value), _Parts({(id(value),): 1.0})
     if op is None or not depth or any(v is None for v in op.inputs):
         return opaque

@@ -18,7 +18,7 @@ from primsplit.analysis.orders import order_of
 from primsplit.analysis.signs import is_smoothly_nonnegative
 from primsplit.array import Array
 from primsplit.broadcasting import expand_to, ones_like, zeros_like
-from primsplit.cancelling_sums import cancelled
+from primsplit.cancelling_sums import Samples, cancelled
 from primsplit.dims import same_shape
 from primsplit.ir import Const, Op, Value, Var, reads, same_data
 from primsplit.numpy.quotients import bounded_quotient
@@ -75,6 +75,7 @@ class EvenSlopes:
     _order: dict[Var, int] = field(default_factory=dict)
     _open: set[Var] = field(default_factory=set)
     _vain: set[tuple[Var, Var]] = field(default_factory=set)
+    _samples: dict[Var, Samples] = field(default_factory=dict)
     _looked: int = 0
     _seen: int = 0
 
@@ -214,8 +215,14 @@ class EvenSlopes:
         """The sum of what arrived over the value, where only the sum has it as a factor."""
         if not isinstance(value, Var) or any(arrival.moved is not None for arrival in self.arrivals[var]):
             return None
-        found = cancelled(self, [arrival.cotangent for arrival in self.arrivals[var]], value)
+        found = self.cancelled([arrival.cotangent for arrival in self.arrivals[var]], value)
         return None if found is None else whole(found, value)
+
+    def cancelled(self, terms: Sequence[Value], y: Var) -> Array | None:
+        """The sum of the terms over y, where what has no factor y cancels."""
+        if y not in self._samples:
+            self._samples[y] = Samples(self, y)
+        return cancelled(self, terms, y) if self._samples[y].may_vanish(terms) else None
 
     def _of_arrival(self, arrival: Arrival, value: Var, depth: int) -> Quotient:
         if arrival.moved is None or arrival.pulled is None:
@@ -312,7 +319,7 @@ def _sum(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
     for term in made.inputs:
         found = slopes.over(term, y, depth)
         if found is None:
-            return cancelled(slopes, made.outputs, y)
+            return slopes.cancelled(made.outputs, y)
         wide.append(whole(found, made.outputs[0]))
     total: Array = getattr(operators, made.kind)(*wide)
     return total

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist, pdist, squareform
 
 import primsplit as ps
-from primsplit.cancelling_sums import cancelled
+from primsplit.cancelling_sums import Samples, cancelled
 from primsplit.ir import Op, Value
 
 ROOT3, ROOT5 = math.sqrt(3), math.sqrt(5)
@@ -80,6 +80,24 @@ def test_of_a_written_root_the_second_derivatives_are_right_or_nan(kernel: str) 
     slope = ps.grad(lambda x: function(np.sqrt(np.sum(x**2))))
     for made in (ps.grad(lambda x: np.sum(slope(x) * v))(np.zeros(2)), ps.jvp(slope, (np.zeros(2),), (v,))[1]):
         assert np.all(np.isnan(made) | np.isclose(made, second * v))
+
+
+@pytest.mark.parametrize(
+    ("function", "vanishes"),
+    [
+        (lambda y, e: 1.7 * e - 1.7 * (1 + y) * e, True),
+        (lambda y, e: (e + y) ** 3 - e * e * e, True),
+        (lambda y, e: (1 + e) - 1 - e + y, True),
+        (lambda y, e: e / 3 - (e + y) * (1 / 3), True),
+        (lambda y, e: 1.7 * e - 1.6 * (1 + y) * e, False),
+        (lambda y, e: (e + y) ** 3 - e * e, False),
+        (lambda y, e: np.exp(e) - np.exp(2 * e) * (1 - y), False),
+    ],
+)
+def test_a_sample_shows_that_most_sums_lack_a_factor(function: Callable[[Any, Any], Any], vanishes: bool) -> None:
+    program = ps.trace(function, np.float64(1.0), np.float64(1.0))
+    samples = Samples(_Counted(program), program.block.params[0])
+    assert samples.may_vanish(program.block.results) == vanishes
 
 
 class _Counted:
