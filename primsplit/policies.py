@@ -27,6 +27,7 @@ import numpy as np
 
 from primsplit import dims, tracing
 from primsplit.analysis.costs import COSTS, THRESHOLD, cost
+from primsplit.analysis.orders import AGAIN
 from primsplit.dims import Dim, Size
 from primsplit.errors import SpecError
 from primsplit.ir import NOWHERE, Block, Comparison, Op, Type, Value, Var, free, is_call, live_ops, reads
@@ -35,7 +36,7 @@ from primsplit.parts import Split
 from primsplit.passes.cse import Merging
 from primsplit.passes.later import computed_late
 from primsplit.passes.loops.hoist import is_movable
-from primsplit.passes.recompute import AGAIN, recomputing
+from primsplit.passes.recompute import recomputing
 from primsplit.passes.segments import cut_values
 from primsplit.surgery import rebind
 from primsplit.tracing import fresh_stack, recording

@@ -1,28 +1,58 @@
-"""Of which order of derivative an op is a part: its remark tells, and errors of higher orders are told with it."""
+"""What an op is a part of: a derivative and its order, a sum of cotangents, or values that are computed again.
 
-import re
+An `Origin` is such a fact, and the text that listings show of it. A remark that a file has is a text alone: whatever it
+says, the file is compiled as if it said nothing.
+"""
+
 from collections.abc import Sequence
+from typing import Literal
 
 from primsplit.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir import Block, Op, live_ops
 
-_PART = re.compile(r"(?P<what>pullback|tangent) of (?P<kind>\S+)(?: \(order (?P<order>\d{1,9})\))?")
+Role = Literal["pullback", "tangent", "sum of cotangents", "computed again", "of an Imputer"]
 
 
-SUMMED = "pullback of several"
-"""The remark of an op that adds up the cotangents of a value that several ops read."""
+class Origin(str):
+    """The remark of an op that is a part of something. `kind` is the op that a pullback or a tangent is of."""
+
+    __slots__ = ("kind", "order", "role")
+    role: Role
+    kind: str
+    order: int
+
+    def __new__(cls, text: str, role: Role, kind: str = "", order: int = 0) -> "Origin":
+        """The text with these facts; `order` is that of the derivative, 0 for what is no derivative."""
+        made = super().__new__(cls, text)
+        made.role, made.kind, made.order = role, kind, order
+        return made
+
+    def __reduce__(self) -> tuple[type["Origin"], tuple[str, Role, str, int]]:
+        return Origin, (str(self), self.role, self.kind, self.order)
 
 
-def remark_of(what: str, op: Op) -> str:
+SUMMED = Origin("pullback of several", "sum of cotangents")
+"""Of an op that adds up the cotangents of a value that several ops read."""
+AGAIN = Origin("computed again", "computed again")
+"""Of an op that computes for the pullback what the forward pass did not keep."""
+OF_IMPUTER = Origin("of an Imputer", "of an Imputer")
+"""Of an op of the definition of an Imputer."""
+
+
+def role_of(remark: str) -> Role | None:
+    """What an op with this remark is a part of; None where nothing is known but a text."""
+    return remark.role if isinstance(remark, Origin) else None
+
+
+def remark_of(what: Literal["pullback", "tangent"], op: Op) -> Origin:
     """The remark of an op in the `pullback` or `tangent` list of another: `pullback of Mul`, `... (order 2)`."""
     order = order_of(op.remark) + 1
-    return f"{what} of {op.kind}" + (f" (order {order})" if order > 1 else "")
+    return Origin(f"{what} of {op.kind}" + (f" (order {order})" if order > 1 else ""), what, op.kind, order)
 
 
 def order_of(remark: str) -> int:
     """The order of the derivative that an op with this remark is a part of; 0 for one of the function itself."""
-    found = _PART.fullmatch(remark)
-    return 0 if found is None else int(found["order"] or 1)
+    return remark.order if isinstance(remark, Origin) else 0
 
 
 def derivatives_of(block: Block) -> tuple[int, ...]:
@@ -40,13 +70,14 @@ def ops_of_values(block: Block, derivatives: Sequence[int]) -> list[Op]:
 
 def tell_order(error: PrimsplitError, op: Op) -> None:
     """Add to what a refusal says, where the op that has no derivative is itself part of a derivative: of which."""
-    found = _PART.fullmatch(op.remark)
-    if found is None or not isinstance(error, MissingRule | RuleError) or any(_TOLD in b for b in error.because):
+    part = op.remark
+    if not isinstance(part, Origin) or not part.order or any(_TOLD in b for b in error.because):
         return
-    what, kind = found["what"], found["kind"].removeprefix("call::").removesuffix("__pullback")
-    order = order_of(op.remark) + 1
-    error.because = (f"{_TOLD} {order}: it is part of the {what} of {kind}", *error.because)
-    if isinstance(error, MissingRule) and found["kind"].startswith("call::"):
+    if not isinstance(error, MissingRule | RuleError):
+        return
+    kind = part.kind.removeprefix("call::").removesuffix("__pullback")
+    error.because = (f"{_TOLD} {part.order + 1}: it is part of the {part.role} of {kind}", *error.because)
+    if isinstance(error, MissingRule) and part.kind.startswith("call::"):
         error.cures = (f"Write the rule of {kind} with operators that have derivatives, or mark it first_order_only.",)
 
 

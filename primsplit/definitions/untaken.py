@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from primsplit import tracing
+from primsplit.analysis.orders import OF_IMPUTER, role_of
 from primsplit.array import Array
 from primsplit.broadcasting import ones_like, sum_to
 from primsplit.definitions.calling import record_call
@@ -32,7 +33,6 @@ KEEPING = frozenset(
 """Operators whose derivative is finite wherever they are defined: through them a Where is looked for."""
 
 IMPUTER = "call::ai.onnx.ml::Imputer"
-OF_IMPUTER = "of an Imputer"
 
 
 def with_quiet_sides(block: Block, *, everywhere: bool) -> Block:
@@ -105,7 +105,7 @@ def _look_back(block: Block, leads: set[Any], chosen: set[Var], *, everywhere: b
     """Add to `leads` what leads to a choice, and to `chosen` what of it is singular."""
     for step in reversed(block.ops):
         is_before = any(v in leads for v in step.outputs)
-        if step.kind == "Where" and (everywhere or step.remark == OF_IMPUTER or is_before):
+        if step.kind == "Where" and (everywhere or role_of(step.remark) == "of an Imputer" or is_before):
             leads.update(step.inputs[1:])
         elif is_before and step.kind in SINGULAR | KEEPING and not is_call(step):
             leads.update(step.inputs)

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from primsplit.analysis.orders import Origin
 from primsplit.dims import Dim
 from primsplit.errors import Place, PrimsplitError
 from primsplit.ir import NOWHERE, AnyArray, Attribute, Block, Const, Op, Role, Type, Value, Var, check, is_call
@@ -38,6 +39,11 @@ class Calls(Protocol):
     def attributes(self, told: Any, body: Block) -> Mapping[str, Attribute]:
         """The attributes of the call again. Raises ValueError or LookupError for what `tell` did not write."""
         ...
+
+
+def _remark(remark: str) -> Any:
+    """A text, or a list of a text and of what is known beside it."""
+    return [str(remark), remark.role, remark.kind, remark.order] if isinstance(remark, Origin) else remark
 
 
 def encoded(block: Block, calls: Calls) -> Told:
@@ -100,7 +106,7 @@ class _Writer:
         inputs = [None if v is None else self.value(v) for v in op.inputs]
         attributes = {name: self.attribute(value) for name, value in held.items()}
         outputs = [self.value(v) for v in op.outputs]
-        return [op.kind, inputs, outputs, attributes, _told(op.place), op.remark, told]
+        return [op.kind, inputs, outputs, attributes, _told(op.place), _remark(op.remark), told]
 
     def value(self, value: Value) -> Any:
         """A variable's number, or a constant's in a list."""
@@ -176,14 +182,15 @@ class _Reader:
         variables = tuple(self.variables[p] for p in params)
         return Block(name, variables, tuple(self._op(*o) for o in ops), tuple(self.value(r) for r in results))
 
-    def _op(self, kind: str, inputs: Any, outputs: Any, attributes: Any, place: Any, remark: str, told: Any) -> Op:
+    def _op(self, kind: str, inputs: Any, outputs: Any, attributes: Any, place: Any, remark: Any, told: Any) -> Op:
         held: Mapping[str, Any] = {name: self.attribute(value) for name, value in attributes.items()}
         if kind.startswith("call::"):
             held = self.calls.attributes(told, held["body"])
         given = tuple(None if v is None else self.value(v) for v in inputs)
-        return Op(
-            kind, given, tuple(self.variables[v] for v in outputs), held, _place(place), self.calls.remark(remark)
-        )
+        return Op(kind, given, tuple(self.variables[v] for v in outputs), held, _place(place), self._remark(remark))
+
+    def _remark(self, told: Any) -> str:
+        return self.calls.remark(told) if isinstance(told, str) else Origin(*told)
 
     def value(self, told: Any) -> Value:
         return self.constants[told[0]] if isinstance(told, list) else self.variables[told]

@@ -14,10 +14,10 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.analysis.dependence import dependent
+from primsplit.analysis.orders import AGAIN
 from primsplit.array import Array
 from primsplit.ir import Block, Op, Value, Var, free, reads
 from primsplit.ops import op as operators
-from primsplit.passes.recompute import AGAIN
 from primsplit.passes.rewriting import Rewriter, literal_shape, recorded_beside
 from primsplit.surgery import rebind
 

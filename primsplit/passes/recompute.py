@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from primsplit.analysis.orders import AGAIN
 from primsplit.errors import ShapeError
 from primsplit.ir import Block, Op, Renaming, Value, Var, free, reads, rename, renamed
 from primsplit.parts import Split
@@ -10,8 +11,6 @@ from primsplit.passes.loops.hoist import is_movable
 
 VIEWS = frozenset({"Slice", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Identity"})
 """Operators that only rearrange their first input."""
-AGAIN = "computed again"
-"""The remark of an op of the primal in a pullback."""
 
 
 def read_views_again(ops: Sequence[Op], primal: Sequence[Op], params: Iterable[Var]) -> list[Op]:

@@ -164,3 +164,13 @@ def rank_two(*sizes: int) -> Edit:
             dim.dim_value = size
 
     return edit
+
+
+def remark(graph: onnx.GraphProto, text: str | None) -> None:
+    """Give every node of a graph and of its sub-graphs this remark in its metadata, or none."""
+    for each in graph.node:
+        del each.metadata_props[:]
+        if text is not None:
+            each.metadata_props.add(key="remark", value=text)
+        for attribute in each.attribute:
+            remark(attribute.g, text)

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,7 +51,7 @@ def _command(line: Sequence[str], folder: Path) -> None:
     """Run a command of the command line in the checkout; its words and its files are kept."""
     import typer.main
 
-    from primsplit.cli import app
+    from primsplit.cli.app import app
 
     given = [*line, str(folder / "out.onnx")] if line[-1] == "--onnx" else list(line)
     out = io.StringIO()
@@ -60,7 +61,8 @@ def _command(line: Sequence[str], folder: Path) -> None:
             typer.main.get_command(app)(given, prog_name="primsplit")
         except SystemExit as end:
             print("status", end.code)
-    (folder / "words.txt").write_text(out.getvalue().replace(str(folder), "FOLDER").replace(str(ROOT), "ROOT"))
+    words = out.getvalue().replace(str(folder), "FOLDER").replace(str(ROOT), "ROOT")
+    (folder / "words.txt").write_text(re.sub(r"\d+\.\d+ s\b", "SECONDS", words))
 
 
 def networks() -> dict[str, Entry]:
@@ -164,10 +166,12 @@ def _collected() -> list[str]:
 
 def _tests(names: Sequence[str], folder: Path) -> None:
     line = [sys.executable, "-m", "pytest", "-q", "-p", "tools.same.plugin", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    subprocess.run(
+    done = subprocess.run(
         [*line, *names],
-        cwd=ROOT, env={**os.environ, "SAME_FILES": str(folder)}, capture_output=True, check=False,
+        cwd=ROOT, env={**os.environ, "SAME_FILES": str(folder)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
+    if done.returncode > 1:  # 1 is for tests that fail, which wrote files all the same
+        raise RuntimeError(f"pytest ends with {done.returncode}: {done.stdout[-2000:]}")
 
 
 PARTS: Mapping[str, Callable[[], dict[str, Entry]]] = {

@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from primsplit.analysis.dependence import needed
-from primsplit.analysis.orders import ops_of_values
+from primsplit.analysis.orders import ops_of_values, role_of
 from primsplit.ir import Block, Op, Value, Var, reads, walk
-from primsplit.passes.recompute import AGAIN
 from primsplit.passes.rewriting import Rewriter
 
 
@@ -24,7 +23,7 @@ class OfDerivatives(Rewriter):
 
     def read(self, op: Op) -> Op:
         """The op with its blocks rewritten, where they make derivatives and do not compute values again."""
-        if op.remark == AGAIN:
+        if role_of(op.remark) == "computed again":
             self.early.update(v for block in op.blocks() for inner in walk(block) for v in inner.outputs)
         is_open = op.kind in {"If", "Loop", "Scan"} and not all(v in self.early for v in op.outputs)
         # A function may compute with derivatives of its own: what makes these may be rewritten.

@@ -3,19 +3,19 @@
 At 0 each of these is written by a choice, whose own derivative there is that of the chosen side: 0 where the true one
 is unknown. Their rules know better. Of a derivative that a file holds:
 
-    p = Equal(y, 0);  z = Where(p, 0, Div(n, Where(p, 1, y)))      becomes    z = length_quotient(n, y)
+    p = Equal(y, -0.0);  z = Where(p, 0, Div(n, Where(p, 1, y)))   becomes    z = length_quotient(n, y)
     z = Div(n, Max(y, tiny))                                       becomes    z = root_quotient(n, y)
     s = Clip(Mul(x, huge), -1, 1)                                  becomes    s = sign_of(x)
 
-These three are recognized in ops of derivatives alone: a user who divides so means 0. Norms, cube roots and standard
-deviations are recognized wherever they stand.
+These three are known by their numbers: -0.0, the smallest and the largest float. A user who divides so compares with
+0.0 and means 0. Whatever a file says of its nodes is not asked, since other programs drop it.
 """
 
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from primsplit.analysis.orders import order_of
+from primsplit.analysis.orders import Origin, order_of
 from primsplit.array import Array
 from primsplit.ir import Block, Const, Op, Value, Var
 from primsplit.numpy.exponential import cbrt
@@ -50,6 +50,8 @@ class _Recognizing(LookingUp):
         written = self.ops.made_by[op.outputs[0]]
         for form in FORMS.get(op.kind, ()):
             with recorded_beside(op) as around:
+                if form in OF_SLOPES and not order_of(op.remark):
+                    around.remark = OF_SLOPES[form]
                 found = form(written, self.ops, self.read_now)
                 value = None if found is None else found.value
             if value is not None and self.replace(op.outputs[0], value):
@@ -68,8 +70,8 @@ class _Recognizing(LookingUp):
 def _length_quotient(choice: Op, ops: Ops, read: Reader) -> Array | None:
     """Where(y == 0, 0, n / Where(y == 0, 1, y)), or some multiple of it."""
     is_zero, zero, quotient = choice.inputs
-    y = _compared("Equal", is_zero, 0.0, ops)
-    if not order_of(choice.remark) or not _is_all(zero, 0.0) or y is None:
+    y = _compared("Equal", is_zero, -0.0, ops)
+    if not _is_all(zero, 0.0) or y is None:
         return None
     return _multiple(quotient, y, ops, read, 3)
 
@@ -99,14 +101,14 @@ def _is_guarded(value: Value | None, y: Value, ops: Ops) -> bool:
     chosen = ops.maker(value, "Where")
     if chosen is None or not _is_all(chosen.inputs[1], 1.0) or _seen(chosen.inputs[2], ops) is not _seen(y, ops):
         return False
-    return _compared("Equal", chosen.inputs[0], 0.0, ops) is not None
+    return _compared("Equal", chosen.inputs[0], -0.0, ops) is not None
 
 
 def _root_quotient(quotient: Op, ops: Ops, read: Reader) -> Array | None:
     """n / max(y, tiny)."""
     n, divisor = quotient.inputs
     bounded = ops.maker(divisor, "Max")
-    if n is None or bounded is None or not order_of(quotient.remark) or len(bounded.inputs) != 2:
+    if n is None or bounded is None or len(bounded.inputs) != 2:
         return None
     y, least = bounded.inputs
     if y is None or not _is_all(least, float(float_limits(Array(y)).smallest_subnormal)):
@@ -127,7 +129,7 @@ def _sign(clip: Op, ops: Ops, read: Reader) -> Array | None:
 def _argument_of_sign(clip: Op, ops: Ops) -> Value | None:
     scaled, low, high = (*clip.inputs, None, None)[:3]
     product = ops.maker(scaled, "Mul")
-    if product is None or not order_of(clip.remark) or not _is_all(low, -1.0) or not _is_all(high, 1.0):
+    if product is None or not _is_all(low, -1.0) or not _is_all(high, 1.0):
         return None
     x, huge = product.inputs
     return x if x is not None and _is_all(huge, float(float_limits(Array(x)).max)) else None
@@ -256,14 +258,19 @@ def _seen(value: Value | None, ops: Ops) -> Value | None:
 
 
 def _is_all(value: Value | None, number: float) -> bool:
-    """True for a small constant that is this number, to its precision, everywhere."""
+    """True for a small constant that is this number, with its sign and to its precision, everywhere."""
     if not isinstance(value, Const) or not value.is_small or value.is_weight or not value.type.is_float:
         return False
-    array = value.numpy()
-    return array.size > 0 and bool(np.all(array == np.asarray(number, array.dtype)))
+    array, wanted = value.numpy(), np.asarray(number, value.type.dtype)
+    return array.size > 0 and bool(np.all((array == wanted) & (np.signbit(array) == np.signbit(wanted))))
 
 
 Form = Callable[[Op, Ops, Reader], Array | None]
+OF_SLOPES: Mapping[Form, Origin] = {
+    form: Origin(f"pullback of {kind}", "pullback", kind, 1)
+    for form, kind in ((_length_quotient, "ReduceL2"), (_root_quotient, "Sqrt"), (_sign, "Abs"), (_signed, "Abs"))
+}
+"""What stands in derivatives alone, and of what that is a part, where a file is read that does not say so."""
 FORMS: Mapping[str, tuple[Form, ...]] = {
     "Where": (_length_quotient, _safe_root, _cube_root, _hypotenuse, _power_norm),
     "Div": (_root_quotient,),
