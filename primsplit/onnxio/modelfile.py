@@ -143,12 +143,24 @@ def _inside(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
 def _check_graph(graph: onnx.GraphProto, path: str, *, in_function: bool = False) -> None:
     """Refuse numbers that are not there, names that are no texts; in the graphs inside too."""
     _check_texts(path, graph.name)
+    inputs = {v.name: v.type.tensor_type for v in graph.input}
     for tensor in graph.initializer:
         _check_texts(path, tensor.name)
         check_tensor(tensor, path)
+        if tensor.name in inputs and not _is_of(inputs[tensor.name], tensor):
+            raise ParseError(f"{path} is no valid model: the initializer {tensor.name} is not of the type of its input")
     for value in (*graph.input, *graph.output, *graph.value_info):
         _check_texts(path, value.name, *(d.dim_param for d in value.type.tensor_type.shape.dim))
     _check_nodes(graph.node, path, in_function=in_function)
+
+
+def _is_of(declared: onnx.TypeProto.Tensor, tensor: onnx.TensorProto) -> bool:
+    """True for a tensor of a declared type, of which any part may be open."""
+    if declared.elem_type not in {onnx.TensorProto.UNDEFINED, tensor.data_type}:
+        return False
+    sizes = [d.dim_value if d.HasField("dim_value") else -1 for d in declared.shape.dim]
+    is_alike = len(sizes) == len(tensor.dims) and all(a < 0 or a == b for a, b in zip(sizes, tensor.dims, strict=True))
+    return is_alike or not declared.HasField("shape")
 
 
 def _check_texts(path: str, *texts: Any) -> None:

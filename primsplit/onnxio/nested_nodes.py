@@ -13,6 +13,7 @@ from primsplit import nested
 from primsplit.array import Array
 from primsplit.broadcasting import reshape_to
 from primsplit.dims import same_shape
+from primsplit.errors import ParseError
 from primsplit.ir import Block, Type, Value
 from primsplit.nested import ScanForm, Walk, element, emit_loop, emit_scan, walks_of
 from primsplit.onnxio.aligned import Known
@@ -42,6 +43,9 @@ def record_nested(node: onnx.NodeProto, inputs: Sequence[Value | None], reading:
     attributes = {a.name: a.g if a.type == onnx.AttributeProto.GRAPH else _plain(a) for a in node.attribute}
     if node.op_type == "Loop":
         return _record_loop(inputs, attributes, reading)
+    scans = attributes["num_scan_inputs"]
+    if not 0 < scans <= len(inputs):
+        raise ParseError(f"Scan has {len(inputs)} inputs, and cannot walk along {scans}")
     if node.domain:
         is_whole = not inputs or inputs[0] is None
         if is_whole and is_open(*(v.type for v in inputs if v is not None)):

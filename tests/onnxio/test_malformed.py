@@ -79,6 +79,20 @@ Y = "graph.output.0.type.tensor_type.elem_type"
 EMPTY = with_nodes(node("Constant", "", "c"), node("Add", "x c", "y"))
 FULL = with_nodes(node("Constant", "", "c", value_int=1, value_float=2.0))
 CYCLE = with_nodes(node("Add", "x b", "a"), node("Neg", "a", "b"), node("Neg", "a", "y"))
+
+
+def as_input(dtype: int, shape: list[int | str]) -> Edit:
+    """The weights are the default of an input of this type."""
+    return lambda model: model.graph.input.append(helper.make_tensor_value_info("W", dtype, shape))
+
+
+def scan(count: int) -> Edit:
+    """The nodes are one Scan of x, along so many of its inputs."""
+    ends = [helper.make_tensor_value_info(name, 1, [3]) for name in ("a", "b")]
+    body = helper.make_graph([node("Tanh", "a", "b")], "body", ends[:1], ends[1:])
+    return with_nodes(node("Scan", "x", "y", body=body, num_scan_inputs=count))
+
+
 REFUSED: dict[str, tuple[Edit, type[PrimsplitError], str]] = {
     "a cycle": (
         CYCLE,
@@ -137,6 +151,11 @@ REFUSED: dict[str, tuple[Edit, type[PrimsplitError], str]] = {
     "one with fewer numbers than indices": (sparse([0, 1]), ParseError, r"int64\[2\]"),
     "one beyond all memory": (sparse([0], (2**31, 2**31)), ParseError, "would take"),
     "one that is too large when whole": (sparse([0], (2**20, 2**10)), UnsupportedFunction, "4,294,967,296 bytes"),
+    "an initializer of another size than its input": (as_input(1, [3, 1]), ParseError, "W is not of the type of its"),
+    "an initializer of another rank": (as_input(1, [3, 2, 1]), ParseError, "W is not of the type of its input"),
+    "an initializer of another dtype": (as_input(11, [3, 2]), ParseError, "W is not of the type of its input"),
+    "a Scan along too many inputs": (scan(2**40), ParseError, "Scan has 1 inputs, and cannot walk along 1099511627776"),
+    "a Scan along no input": (scan(0), ParseError, "Scan has 1 inputs, and cannot walk along 0"),
     "no opset": (cleared("opset_import"), ParseError, "opset"),
     "two opsets": (opsets(17, 9), ParseError, r"\[17, 9\]"),
     "opset 0": (opsets(0), UnsupportedFunction, "opset 0"),
@@ -189,6 +208,17 @@ def test_a_malformed_model_is_refused_in_a_sentence(name: str, tmp_path: Path) -
     model = linear()
     edit(model)
     refused(written(folder, model), error, words)
+
+
+@pytest.mark.parametrize("shape", [[3, 2], ["K", 2], [-1, 2], None])
+def test_an_initializer_is_of_the_type_of_its_input_as_far_as_that_is_told(
+    shape: list[int | str] | None, tmp_path: Path
+) -> None:
+    model = linear()
+    as_input(1, shape or [])(model)
+    if shape is None:
+        model.graph.input[1].type.tensor_type.ClearField("shape")
+    assert ps.load(written(tmp_path, model)).block.results
 
 
 def deep_branches(depth: int) -> bytes:
