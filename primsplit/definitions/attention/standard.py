@@ -49,6 +49,7 @@ def attention(
     q, k, v = _by_heads(q, k, v, q_num_heads, kv_num_heads) if is_packed else (q, k, v)
     keys = k if past_key is None else op.Concat(past_key, k, axis=2)
     values = v if past_value is None else op.Concat(past_value, v, axis=2)
+    _check_fit(keys, values)
     raw = scores(q, keys, heads.default_scale(q) if scale is None else scale)
     capped = op.Tanh(raw / softcap) * softcap if softcap > 0 else raw
     past = 0 if past_key is None else past_key.shape[2]
@@ -81,6 +82,12 @@ def _check(past_key: Array | None, past_value: Array | None, nonpad: Array | Non
         raise UnsupportedFunction("Attention takes past_key and past_value together")
     if nonpad is not None and past_key is not None:
         raise UnsupportedFunction("Attention takes either nonpad_kv_seqlen or past_key and past_value")
+
+
+def _check_fit(keys: Array, values: Array) -> None:
+    """Raise ShapeError for keys and values of other samples, heads or lengths."""
+    if not all(map(dims.could_be, keys.shape[:3], values.shape[:3])):
+        raise ShapeError(f"Attention needs one value for each key, and has {keys.type} and {values.type}")
 
 
 def scores(q: Array, k: Array, scale: Array | float) -> Array:

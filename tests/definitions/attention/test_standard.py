@@ -134,6 +134,8 @@ def test_attention_keeps_the_dtype_of_its_queries(dtype: type) -> None:
         (qkv(), (), {"left_window_size": -3}, "a window of Attention is -1"),
         ([*qkv(), draw(3, 6)], (), {}, "has 6 keys, and there are 5"),
         ([*qkv(queries=1), MASK], (), {}, "Add gives .*, and .* is needed"),
+        ([*qkv()[:2], qkv(shared=1)[2]], (), {}, "one value for each key"),
+        ([*qkv()[:2], qkv(keys=4)[2]], (), {}, "one value for each key"),
         (qkv(), (), {"dropout": 0.5}, "unexpected keyword argument 'dropout'"),
     ],
 )
