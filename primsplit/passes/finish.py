@@ -20,6 +20,7 @@ from primsplit.passes.faults.empty_products import zero_empty_products
 from primsplit.passes.faults.empty_rows import guard_empty_rows
 from primsplit.passes.faults.empty_scans import guard_empty_scans
 from primsplit.passes.faults.empty_windows import guard_empty_windows
+from primsplit.passes.faults.long_splits import slice_long_splits
 from primsplit.passes.faults.neutral import keep_faint_constants
 from primsplit.passes.faults.precision import keep_double_products
 from primsplit.passes.faults.quotients import write_quotients
@@ -69,7 +70,7 @@ GUARDS: tuple[Pass, ...] = (
 """What keeps onnxruntime's kernels from arrays that they refuse or misread, in this order."""
 
 LAST_FORMS: tuple[Pass, ...] = (
-    write_squares, write_cosines, write_quotients, copy_captured_dequantized, fill_untaken_sides,
+    write_squares, write_cosines, write_quotients, copy_captured_dequantized, fill_untaken_sides, slice_long_splits,
 )  # fmt: skip
 """What is spelt otherwise in the end, for what some onnxruntime makes of it as it stands; in this order."""
 
