@@ -4,6 +4,7 @@
 """
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -61,11 +62,13 @@ def _types(site: Site) -> Sequence[Type]:
     for made in types:
         if any(isinstance(d, int) and not 0 <= d <= LARGEST for d in made.shape or ()):
             raise ShapeError(f"the result of {site.kind} would be {made}: a size is from 0 to 2**63 - 1")
+        if math.prod(d for d in made.shape or () if isinstance(d, int)) > LARGEST:
+            raise ShapeError(f"the result of {site.kind} would be {made}: that are more than 2**63 - 1 elements")
     return types
 
 
 LARGEST = 2**63 - 1
-"""Sizes are held in 64 bits with a sign."""
+"""Sizes, and numbers of elements, are held in 64 bits with a sign."""
 
 
 def _check_arity(found: Schema, inputs: Sequence[Value | None], attributes: Mapping[str, Any]) -> None:

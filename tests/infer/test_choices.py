@@ -152,6 +152,13 @@ def model(row: Row) -> onnx.ModelProto:
     )
 
 
+def test_more_elements_than_64_bits_count_are_refused(tmp_path: Path) -> None:
+    """onnxruntime loads the Pad alone, and not a Reshape of what it gives, which a gradient may have."""
+    far = model(([node("Pad", "x p", "y")], ["N", 4, 4], {"p": N([0, 2**61, 0, 0, 0, 0])}))
+    with pytest.raises(ShapeError, match=r"more than 2\*\*63 - 1 elements"):
+        ps.load(written(tmp_path, far))
+
+
 LATE = (
     "Gemm",
     "Split into a negative",
