@@ -10,6 +10,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.errors import ShapeError
+from primsplit.runtime import Session
 from tests.infer.test_choices import model
 from tests.onnxio.edits import node, written
 
@@ -44,6 +45,22 @@ def test_numbers_that_do_not_fit_are_refused_at_their_node(name: str, tmp_path: 
         ps.split(program).save(str(tmp_path / "gradient.onnx"))
     assert caught.value.place is not None
     assert caught.value.place.filename == path
+
+
+def test_a_divisor_that_onnxruntime_alone_folds_is_looked_at(tmp_path: Path) -> None:
+    """What is computed of weights stays computed here."""
+    nodes = [
+        node("Cast", "x", "i", to=7),
+        node("Floor", "h", "f"),
+        node("Cast", "f", "d", to=7),
+        node("Div", "i d", "j"),
+    ]
+    nodes += [node("Cast", "j", "k", to=1), node("Mul", "x k", "y")]
+    path = written(tmp_path, model((nodes, [1, 2], {"h": F([1.5, 0.5])})))
+    with pytest.raises(Exception, match="Integer division by zero"):
+        Session(path)
+    with pytest.raises(ShapeError, match="Div divides whole numbers by a constant 0"):
+        ps.split(ps.load(path)).save(str(tmp_path / "gradient.onnx"))
 
 
 def test_numbers_that_fit_are_taken(tmp_path: Path) -> None:
