@@ -135,6 +135,8 @@ def one_hot(site: Site) -> Sequence[Type]:
 @rule("EyeLike")
 def eye_like(site: Site) -> Sequence[Type]:
     """The input's shape; its dtype unless attribute `dtype` names another."""
+    if site.type(0).rank not in {None, 2}:
+        raise ShapeError(f"{site.kind} needs a matrix, not {site.type(0)}")
     code = site.attribute("dtype")
     dtype = site.type(0).dtype if code is None else onnx.helper.tensor_dtype_to_np_dtype(code)
     return typed(dtype, site.shape(0))

@@ -159,6 +159,13 @@ def test_more_elements_than_64_bits_count_are_refused(tmp_path: Path) -> None:
         ps.load(written(tmp_path, far))
 
 
+def test_an_eye_like_a_vector_of_bfloat16_is_refused(tmp_path: Path) -> None:
+    """onnx's inference is not asked about bfloat16."""
+    nodes = [node("Cast", "x", "b", to=16), node("EyeLike", "b", "e"), node("Cast", "e", "f", to=1)]
+    with pytest.raises(ShapeError, match="EyeLike needs a matrix"):
+        ps.load(written(tmp_path, model(([*nodes, node("Mul", "x f", "y")], [3], {}))))
+
+
 LATE = (
     "Gemm",
     "Split into a negative",
