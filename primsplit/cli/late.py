@@ -32,6 +32,13 @@ def keep_program(written: Iterable[str], path: str, block: Any) -> None:
     check_apart(written, lambda: {path, *files_of([block])})
 
 
+def stage_rows() -> list[dict[str, Any]]:
+    """The stages that a program goes through before it is a file."""
+    from primsplit.passes.pipeline import rows
+
+    return rows()
+
+
 def check_file(*args: Any, **named: Any) -> Any:
     """The comparisons of a file with the function that it was made from: see `testing.verdicts.FileCheck`."""
     from primsplit.testing.verdicts import FileCheck

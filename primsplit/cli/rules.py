@@ -1,4 +1,4 @@
-"""`primsplit rules`: which operators and NumPy functions are covered, how, and by which test."""
+"""`primsplit rules`: which operators and functions are covered, how, and by which test; the stages to a file."""
 
 from collections import Counter
 from typing import Annotated, Any
@@ -8,6 +8,7 @@ from rich.text import Text
 
 from primsplit.cli import options
 from primsplit.cli.failures import NotRightError, command
+from primsplit.cli.late import stage_rows
 from primsplit.cli.output import console, print_json, table
 from primsplit.coverage import missing_in_file, name_rows, operator_rows
 from primsplit.errors import SpecError
@@ -27,6 +28,9 @@ def rules(
     ] = None,
     names: Annotated[bool, typer.Option("--numpy", help="Only the NumPy and SciPy functions.")] = False,
     operators: Annotated[bool, typer.Option("--onnx", help="Only the operators of ONNX.")] = False,
+    pipeline: Annotated[
+        bool, typer.Option("--pipeline", help="The stages that a program goes through before it is a file.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """The coverage table: each operator of ONNX with its kind of rule, each function of NumPy, SciPy and math.
@@ -36,6 +40,9 @@ def rules(
     """
     if missing_for is not None and (names or operators or name):
         raise SpecError("--missing-for tells of a file's operators alone: a NAME, --numpy and --onnx say nothing more")
+    if pipeline:
+        _show_pipeline(alone=not (names or operators or name or missing_for), json=json)
+        return
     if missing_for is not None:
         _show_missing(missing_for, missing_in_file(missing_for), json=json)
         return
@@ -53,6 +60,17 @@ def rules(
     for title, rows in found.items():
         if rows:
             _show(title, rows)
+
+
+def _show_pipeline(*, alone: bool, json: bool) -> None:
+    if not alone:
+        raise SpecError("--pipeline lists the stages alone: a NAME, --numpy, --onnx and --missing-for say nothing more")
+    found = stage_rows()
+    if json:
+        print_json({"stages": found})
+        return
+    cells = [[r["stage"], r["for"], "rounds" if r["rounds"] else "", r["only"], r["why"]] for r in found]
+    console().print(table(("stage", "for", "last digits", "only", ""), cells))
 
 
 def _show(title: str, rows: list[dict[str, Any]]) -> None:

@@ -115,3 +115,19 @@ def test_an_operator_that_is_refused_by_name_is_missing(primsplit: Callable[...,
     assert done.status == 1
     (row,) = done.json["missing"]
     assert (row["name"], row["status"]) == ("ai.onnx.ml::CategoryMapper", "refused")
+
+
+def test_the_stages_are_listed_in_their_order(primsplit: Callable[..., Any]) -> None:
+    rows = primsplit("rules", "--pipeline", "--json").json["stages"]
+    names = [row["stage"] for row in rows]
+    assert names[0] == "inline_calls"
+    assert names.index("legalize") < names.index("guard_empty_scans") < names.index("gemm_of_transposed")
+    done = primsplit("rules", "--pipeline")
+    assert done.status == 0
+    assert all(name in done.out for name in names)
+
+
+def test_the_stages_are_listed_alone(primsplit: Callable[..., Any]) -> None:
+    done = primsplit("rules", "--pipeline", "Conv")
+    assert done.status == 1
+    assert "--pipeline lists the stages alone" in done.error
