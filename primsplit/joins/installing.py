@@ -22,7 +22,7 @@ from primsplit.copies import Copying, functions_by_name, origin, own_code
 from primsplit.copies import copied as copied_with
 from primsplit.dispatching import undispatched
 from primsplit.joins.holders import HELPER, Helper, reached, seen
-from primsplit.joins.rewriting import SIDES, Join, Writer
+from primsplit.joins.rewriting import SIDES, Facts, Join, Writer, lines_of
 
 _numbers = itertools.count()
 
@@ -88,22 +88,55 @@ class _Written:
     looks_up: bool = False
 
 
+@dataclass(frozen=True)
+class _Unasked:
+    """A file in which nothing is asked: what is known of it, and its functions, which note what they set."""
+
+    facts: Facts
+    codes: Codes
+    looks_up: bool
+
+
+@functools.lru_cache(maxsize=64)
+def _unasked(filename: str, text: str) -> _Unasked:
+    """A file's functions that no join is in. Writing them takes longer than all else, and is done once."""
+    facts = Facts.of(ast.parse(text, filename))
+    writer = Writer(filename, facts, frozenset(), frozenset(), frozenset(), UNASKED)
+    return _Unasked(facts, _compiled(filename, writer.written(ast.parse(text, filename)), UNASKED), writer.looks_up)
+
+
+UNASKED = f"{HELPER}unasked"
+"""The name of the helper in functions that no join is in."""
+
+
+def _compiled(filename: str, tree: ast.Module, helper: str) -> Codes:
+    """The code of the functions of a written file, in which a text stands for the helper of that name."""
+    whole = compile(_HelpersName(helper).visit(tree), filename, "exec", dont_inherit=True)
+    return _functions_of(_named_like_their_function(whole))
+
+
 def _write(
     filename: str, text: str, asked: Set[int], left_out: Set[int], growing: Set[int], notes: bool, helping: Helping
 ) -> _Written:
     """The file with what was asked at these lines joined; without codes where nothing is, unless it `notes` all."""
     name = f"{HELPER}{next(_numbers)}"
     try:
-        before = _as_written(filename, text)
+        before, others = _as_written(filename, text), _unasked(filename, text)
     except (SyntaxError, ValueError):
         return _Written()
-    writer = Writer(filename, asked, left_out, growing, name)
-    tree = writer.visit(ast.parse(text, filename))
-    if not (writer.joins or writer.looks_up or notes):
+    writer = Writer(filename, others.facts, asked, left_out, growing, name)
+    file, lines = ast.parse(text, filename), asked | left_out | growing
+    here = {line for s in file.body if not lines.isdisjoint(own := lines_of(s)) for line in own}
+    tree = writer.written(file, here)
+    looks_up = writer.looks_up or others.looks_up
+    if not (writer.joins or looks_up or notes):
         return _Written(refused=writer.refused)
-    whole = compile(_HelpersName(name).visit(tree), filename, "exec", dont_inherit=True)
-    after = _functions_of(_with_helper(_named_like_their_function(whole), name, helping(writer.joins)))
-    return _Written(writer.joins, writer.refused, before, after, writer.looks_up)
+    helper = helping(writer.joins)
+    joined = {
+        key: _with_helper(c, name, helper) for key, c in _compiled(filename, tree, name).items() if key[1] in here
+    }
+    plain = {key: _with_helper(c, UNASKED, helper) for key, c in others.codes.items() if key[1] not in here}
+    return _Written(writer.joins, writer.refused, before, plain | joined, looks_up)
 
 
 Asked = tuple[str, str, frozenset[int], frozenset[int], frozenset[int], bool, Helping]

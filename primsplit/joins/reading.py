@@ -15,11 +15,11 @@ class Reads(ast.NodeTransformer):
     def __init__(self) -> None:
         self.uncertain: set[str] = set()
         """The names of the function that a join may leave without a value, which is asked at each read of them."""
-        self.modules: set[str] = set()
+        self.modules: Set[str] = frozenset()
         """The names that the file's imports give modules."""
         self.told: set[ast.expr] = set()
         """The expressions whose value may be one of several things, which a name is given."""
-        self.attributes: set[str] = set()
+        self.attributes: Set[str] = frozenset()
         """The attributes that the file sets, which may be one of several things too."""
         self.holds_none = False
         """Whether lists or dictionaries of the file are given None, so that their elements may be."""

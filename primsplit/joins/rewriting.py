@@ -76,11 +76,36 @@ class Join:
     ended: str = ""
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a whole file. `sums` tells whether `sum` and `len` are Python's own in it."""
+
+    modules: frozenset[str]
+    attributes: frozenset[str]
+    holds_none: bool
+    sums: bool
+
+    @classmethod
+    def of(cls, file: ast.Module) -> "Facts":
+        sums = not binds(file, "sum") and not binds(file, "len")
+        return cls(frozenset(modules_of(file)), frozenset(attributes_set(file)), holds_none(file), sums)
+
+
+def lines_of(statement: ast.stmt) -> range:
+    """The lines of a statement, with those of its decorators."""
+    first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
+    return range(first, (statement.end_lineno or statement.lineno) + 1)
+
+
 class Writer(Stores):
     """Writes the joins of a file, where a line of the test was asked about and is not left out."""
 
-    def __init__(self, filename: str, asked: Set[int], left_out: Set[int], growing: Set[int], helper: str) -> None:
+    def __init__(
+        self, filename: str, facts: "Facts", asked: Set[int], left_out: Set[int], growing: Set[int], helper: str
+    ) -> None:
         super().__init__()
+        self.modules, self.attributes, self.holds_none = facts.modules, facts.attributes, facts.holds_none
+        self.sums = facts.sums
         self.filename, self.asked, self.left_out, self.helper = filename, {*asked}, left_out, helper
         self.growing = growing
         self.joins: list[Join] = []
@@ -94,14 +119,20 @@ class Writer(Stores):
         """How many joins are around what is visited."""
         self.followed: set[str] = set()
         """The names that tell the ends of loops that are not joined: what gives them a value is followed both ways."""
-        self.sums = False
-        """Whether `sum` and `len` are Python's own in the file."""
 
-    def visit_Module(self, node: ast.Module) -> ast.AST:
-        self.modules = modules_of(node)
-        self.attributes, self.holds_none = attributes_set(node), holds_none(node)
-        self.sums = not binds(node, "sum") and not binds(node, "len")
-        return self.generic_visit(node)
+    def written(self, file: ast.Module, lines: Set[int] | None = None) -> ast.Module:
+        """The file with its joins; with `lines`, only its statements that have one of these lines.
+
+        A statement is a function, a class, or what else stands at the top of the file. What is written of it depends on
+        no other, but for `facts` and on what a file imports from `__future__`.
+        """
+        body: list[ast.stmt] = []
+        for statement in file.body:
+            is_future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+            if lines is None or is_future or not lines.isdisjoint(lines_of(statement)):
+                found = self.visit(statement)
+                body += found if isinstance(found, list) else [found]
+        return ast.Module(body, file.type_ignores)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         without_matches(node, self.helper)
