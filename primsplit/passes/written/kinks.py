@@ -111,7 +111,7 @@ def _root_quotient(quotient: Op, ops: Ops, read: Reader) -> Array | None:
     if n is None or bounded is None or len(bounded.inputs) != 2:
         return None
     y, least = bounded.inputs
-    if y is None or not _is_all(least, float(float_limits(Array(y)).smallest_subnormal)):
+    if y is None or not y.type.is_float or not _is_all(least, float(float_limits(Array(y)).smallest_subnormal)):
         return None
     found: Array = root_quotient(read(n), read(y))
     return found
@@ -132,7 +132,7 @@ def _argument_of_sign(clip: Op, ops: Ops) -> Value | None:
     if product is None or not _is_all(low, -1.0) or not _is_all(high, 1.0):
         return None
     x, huge = product.inputs
-    return x if x is not None and _is_all(huge, float(float_limits(Array(x)).max)) else None
+    return x if x is not None and x.type.is_float and _is_all(huge, float(float_limits(Array(x)).max)) else None
 
 
 def _signed(product: Op, ops: Ops, read: Reader) -> Array | None:

@@ -10,6 +10,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import primsplit as ps
+from primsplit.ops import op
 from tests.onnxio.edits import remark
 
 EYE = np.eye(2)
@@ -102,3 +103,14 @@ def test_a_division_that_a_user_guards_keeps_its_derivative_of_0(tmp_path: Path)
 
     loaded = _loaded(guarded, tmp_path / "guarded.onnx")
     np.testing.assert_array_equal(ps.grad(lambda x: loaded(x))(np.array([0.0, 1.0])), [0, -2])
+
+
+def test_whole_numbers_are_divided_and_cut_as_they_are(tmp_path: Path) -> None:
+    def whole(x: Any) -> Any:
+        n = op.Cast(x, to=np.int64)
+        return np.sum(
+            x * op.Cast(op.Add(op.Div(n, op.Max(n, np.int64(1))), op.Clip(op.Mul(n, n), 0, 9)), to=np.float64)
+        )
+
+    loaded = _loaded(whole, tmp_path / "whole.onnx")
+    np.testing.assert_array_equal(ps.grad(lambda x: loaded(x))(np.array([2.5, 4.5])), [5, 10])
