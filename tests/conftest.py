@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,24 @@ def pytest_configure() -> None:
     """Workers, one a core, whose NumPy and SciPy do not wait for threads to solve a small system."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.disable()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--slow-tenth 0` to 9 runs that tenth of the slow tests too."""
+    parser.addoption("--slow-tenth", type=int, choices=range(10), help="run this tenth of the slow tests, 0 to 9, too")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep of the slow tests those of a tenth, where one is asked for; which these are depends on their names alone."""
+    tenth = config.getoption("--slow-tenth")
+    if tenth is None:
+        return
+    left_out = [i for i in items if i.get_closest_marker("slow") and zlib.crc32(i.nodeid.encode()) % 10 != tenth]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [i for i in items if i not in {*left_out}]
+    if config.option.markexpr == "not slow":
+        config.option.markexpr = ""
 
 
 def pytest_collection_finish() -> None:
