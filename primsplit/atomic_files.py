@@ -31,13 +31,13 @@ def not_written(path: str, error: OSError) -> FileError:
     return FileError(f"cannot write {path or repr(path)}: {why}")
 
 
-def file_of(path: str) -> str:
+def file_of(path: str | os.PathLike[str]) -> str:
     """The file that is meant by `path`, there already or not: a link means the file that it names.
 
     Raises OSError where a folder is there, or a device or pipe, which a file would otherwise take the place of, and for
     a NUL character.
     """
-    if "\0" in path:
+    if "\0" in os.fspath(path):
         raise OSError(errno.EINVAL, "a name has no NUL character", path)
     target = os.path.realpath(path)
     if os.path.isdir(target):

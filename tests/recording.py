@@ -5,10 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from primsplit import tracing
+from primsplit.analysis.orders import Origin
 from primsplit.array import Array
 from primsplit.ir import Block
 from primsplit.lifting import lift
 from primsplit.specs import parse_spec
+
+PULLBACK = Origin("pullback of f", "pullback", "f", 1)
 
 
 def record(function: Callable[..., Any], *types: str, name: str = "f") -> Block:
@@ -34,7 +37,7 @@ def derivative(function: Callable[..., Any], *types: str) -> Block:
 
 
 def _remarked(block: Block) -> Block:
-    return replace(block, ops=tuple(replace(op.with_blocks(_remarked), remark="pullback of f") for op in block.ops))
+    return replace(block, ops=tuple(replace(op.with_blocks(_remarked), remark=PULLBACK) for op in block.ops))
 
 
 def kinds(block: Block) -> list[str]:

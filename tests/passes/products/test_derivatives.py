@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.analysis.orders import AGAIN
 from primsplit.infer import check_types
 from primsplit.ir import Block, Op, walk
 from primsplit.ops import op
@@ -60,7 +61,7 @@ def test_what_ends_a_loop_is_a_value() -> None:
 
 def test_what_computes_values_again_is_left() -> None:
     block = record(both(LOOPS["Scan"]), "float64", "float64")
-    again = [Op(o.kind, o.inputs, o.outputs, o.attributes, o.place, "computed again") for o in block.ops]
+    again = [Op(o.kind, o.inputs, o.outputs, o.attributes, o.place, AGAIN) for o in block.ops]
     block = Block(block.name, block.params, tuple(again), block.results)
     assert factors_behind_sums(block, [0, 1]) is block
 
