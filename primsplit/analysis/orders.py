@@ -1,4 +1,4 @@
-"""What an op is a part of: a derivative and its order, a sum of cotangents, or values that are computed again.
+"""What an op is a part of: a derivative and its order, or values that are computed again.
 
 An `Origin` is such a fact, and the text that listings show of it. A remark that a file has is a text alone: whatever it
 says, the file is compiled as if it said nothing.
@@ -10,7 +10,7 @@ from typing import Literal
 from primsplit.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir import Block, Op, live_ops
 
-Role = Literal["pullback", "tangent", "sum of cotangents", "computed again", "of an Imputer"]
+Role = Literal["pullback", "tangent", "computed again", "of an Imputer"]
 
 
 class Origin(str):
@@ -31,7 +31,7 @@ class Origin(str):
         return Origin, (str(self), self.role, self.kind, self.order)
 
 
-SUMMED = Origin("pullback of several", "sum of cotangents")
+SUMMED = Origin("pullback of several", "pullback", "several", 1)
 """Of an op that adds up the cotangents of a value that several ops read."""
 AGAIN = Origin("computed again", "computed again")
 """Of an op that computes for the pullback what the forward pass did not keep."""
