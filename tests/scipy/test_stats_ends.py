@@ -138,3 +138,11 @@ def test_missing_shares_and_powers_have_no_density() -> None:
     value, gradient = ps.value_and_grad(logpdf, wrt=(0, 1))(x, alpha)
     assert np.isnan(value)
     assert np.all(np.isnan(gradient))
+
+
+def test_the_quantile_of_gennorm_has_its_slopes_at_the_median() -> None:
+    """1 / pdf(0) in the probability; the median is 0 for every shape."""
+    slope = ps.grad(lambda q: ss.gennorm.ppf(q, 1.7))(0.5)
+    np.testing.assert_allclose(slope, 1 / ss.gennorm.pdf(0.0, 1.7), rtol=1e-12)
+    assert ps.grad(lambda b: ss.gennorm.ppf(0.5, b))(1.7) == 0
+    assert ps.grad(lambda b: ss.gennorm.median(b, 0.1, 2.0))(0.7) == 0

@@ -30,11 +30,20 @@ class Tails(NamedTuple):
     tail: Function | None = None
 
 
-def _mirrored(quantile: Function) -> Tails:
-    """What a distribution has that is the same on both sides of 0, of which the quantile of its right half is told."""
+def _mirrored(quantile: Function, middle: Function | None = None) -> Tails:
+    """What a distribution has that is the same on both sides of 0, of which the quantile of its right half is told.
+
+    `middle` is the slope of the quantile at the median, 1 / pdf(0), where the formula of the half has 0 / 0.
+    """
+
+    def sided(q: Any, *shapes: Any) -> Any:
+        return np.where(q < 0.5, -1.0, 1.0) * quantile(2 * np.where(q < 0.5, q, 1 - q), *shapes)
 
     def below(q: Any, *shapes: Any) -> Any:
-        return np.where(q < 0.5, -1.0, 1.0) * quantile(2 * np.where(q < 0.5, q, 1 - q), *shapes)
+        if middle is None:
+            return sided(q, *shapes)
+        is_middle = q == 0.5
+        return np.where(is_middle, (q - 0.5) * middle(*shapes), sided(np.where(is_middle, 0.25, q), *shapes))
 
     return Tails(quantile=below, above=lambda q, *shapes: -below(q, *shapes))
 
@@ -238,7 +247,9 @@ TAILS: dict[str, Tails] = {
         lambda q, c: -np.log(np.expm1(-np.log(q) / c)),
         lambda q, c: -np.log(np.expm1(-np.log1p(-q) / c)),
     ),
-    "gennorm": _mirrored(lambda q, b: _gammainccinv(1 / b, q) ** (1 / b))._replace(
+    "gennorm": _mirrored(
+        lambda q, b: _gammainccinv(1 / b, q) ** (1 / b), lambda b: 2 * np.exp(special("gammaln")(1 + 1 / b))
+    )._replace(
         parts=_two_sided(lambda z, b: _gammaincc(1 / b, z**b))
     ),
     "genpareto": Tails(
