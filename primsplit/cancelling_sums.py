@@ -109,7 +109,7 @@ def _of_body(body: Block, inputs: Sequence[_Sample]) -> _Sample:
 def _computed(kind: str, inputs: Sequence[_Sample]) -> _Sample:
     values, sizes = [value for value, _ in inputs], [size for _, size in inputs]
     if kind == "Div":
-        return (values[0] / values[1], sizes[0] / abs(values[1])) if values[1] else UNKNOWN
+        return (_VALUES[kind](values), sizes[0] / abs(values[1])) if values[1] else UNKNOWN
     return _VALUES[kind](values), math.prod(sizes) if kind == "Mul" else sum(sizes)
 
 

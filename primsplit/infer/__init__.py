@@ -63,7 +63,7 @@ def _types(site: Site) -> Sequence[Type]:
         if any(isinstance(d, int) and not 0 <= d <= LARGEST for d in made.shape or ()):
             raise ShapeError(f"the result of {site.kind} would be {made}: a size is from 0 to 2**63 - 1")
         if math.prod(d for d in made.shape or () if isinstance(d, int)) > LARGEST:
-            raise ShapeError(f"the result of {site.kind} would be {made}: that are more than 2**63 - 1 elements")
+            raise ShapeError(f"the result of {site.kind} would be {made}: that is more than 2**63 - 1 elements")
     return types
 
 

@@ -100,9 +100,10 @@ class _Unasked:
 @functools.lru_cache(maxsize=64)
 def _unasked(filename: str, text: str) -> _Unasked:
     """A file's functions that no join is in. Writing them takes longer than all else, and is done once."""
-    facts = Facts.of(ast.parse(text, filename))
+    file = ast.parse(text, filename)
+    facts = Facts.of(file)
     writer = Writer(filename, facts, frozenset(), frozenset(), frozenset(), UNASKED)
-    return _Unasked(facts, _compiled(filename, writer.written(ast.parse(text, filename)), UNASKED), writer.looks_up)
+    return _Unasked(facts, _compiled(filename, writer.written(file), UNASKED), writer.looks_up)
 
 
 UNASKED = f"{HELPER}unasked"

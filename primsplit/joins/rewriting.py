@@ -101,7 +101,7 @@ class Writer(Stores):
     """Writes the joins of a file, where a line of the test was asked about and is not left out."""
 
     def __init__(
-        self, filename: str, facts: "Facts", asked: Set[int], left_out: Set[int], growing: Set[int], helper: str
+        self, filename: str, facts: Facts, asked: Set[int], left_out: Set[int], growing: Set[int], helper: str
     ) -> None:
         super().__init__()
         self.modules, self.attributes, self.holds_none = facts.modules, facts.attributes, facts.holds_none

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from primsplit.ir import Block
-from primsplit.passes.pipeline import STAGES, Target
+from primsplit.passes.pipeline import STAGES, Target, in_turn
 from primsplit.providers import Provider
 from primsplit.verify import verified
 
@@ -23,6 +23,4 @@ def finish(
     positions of results that are gradients of parameters; see `Target` for the rest.
     """
     target = Target(tuple(gradients), is_function, keep_calls, provider)
-    for stage in STAGES:
-        block = stage.apply(block, target)
-    return verified(block)
+    return verified(in_turn(STAGES, block, target))

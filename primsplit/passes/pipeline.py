@@ -152,16 +152,11 @@ def _in_order(block: Block, _: Target) -> Block:
     return gradients_last(results_apart(block), range(len(block.results)))
 
 
-def _guarded(stages: Iterable[Stage]) -> Run:
-    """Stages in turn; what they bring in gets kernels."""
-    listed = tuple(stages)
-
-    def run(block: Block, target: Target) -> Block:
-        for stage in listed:
-            block = stage.apply(block, target)
-        return block
-
-    return run
+def in_turn(stages: Iterable[Stage], block: Block, target: Target) -> Block:
+    """The block after these stages."""
+    for stage in stages:
+        block = stage.apply(block, target)
+    return block
 
 
 GUARDS: tuple[Stage, ...] = (
@@ -212,7 +207,7 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "guards",
-        _guarded(GUARDS),
+        lambda block, target: in_turn(GUARDS, block, target),
         "Keep kernels from arrays that they refuse or misread: see GUARDS.",
         "fault",
         then=lambda block, target: legalize(block, target.provider),
@@ -231,13 +226,7 @@ STAGES: tuple[Stage, ...] = (
     _plain(join_stacks, "speed", "Stack arrays, and take stacks apart, without copies."),
     _plain(biases_in_products, "speed", "Add a bias in the product.", rounds=True),
     _of_gradients(factors_behind_sums, "speed", "Take a factor of all that is summed after the sum.", rounds=True),
-    Stage(
-        "keep_transposed_stacks",
-        lambda block, _: keep_transposed_stacks(block),
-        "Take transposed stacks apart as matrices.",
-        "speed",
-        needs=frozenset({"gradients"}),
-    ),
+    _plain(keep_transposed_stacks, "speed", "Take transposed stacks apart as matrices.", "gradients"),
     _of_gradients(products_read_again, "speed", "Make the operand of a product again rather than keep it."),
     _of_gradients(pulled_as_matrices, "speed", "Compute a pullback between products of matrices on matrices."),
     _of_gradients(sums_of_derivatives, "speed", "Sum along axes once where derivatives add up.", rounds=True),
