@@ -1,30 +1,27 @@
 """primsplit: a NumPy function or an ONNX model in, one ONNX file with its forward and backward pass out."""
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
-from primsplit.collector import lasting
+from primsplit.ir.collector import lasting
 
 if TYPE_CHECKING:
-    from primsplit.nests.nest import loops
+    from primsplit.frontends.loops.nest import loops
 
 # A third of what an import takes would be the collector's, which finds nothing.
 with lasting():
-    from primsplit import joins as joins
-    from primsplit import random, rules
-    from primsplit import substitutes as substitutes
-    from primsplit.array import Array
-    from primsplit.caching.counters import counts
-    from primsplit.calls.boundaries import primitive
-    from primsplit.calls.checkpoint import checkpoint
-    from primsplit.calls.primitive import opt_out, stop_gradient
-    from primsplit.calls.projection import project_to
-    from primsplit.control import cond, fori_loop, safe_where, scan, switch, while_loop
-    from primsplit.control import mapped as map  # noqa: A004  # the field's word for it
-    from primsplit.errors import PrimsplitError
-    from primsplit.export import SplitProgram, split, trace
-    from primsplit.lifting import param
+    from primsplit import rules
+    from primsplit import special as special
+    from primsplit.frontends import random
+    from primsplit.frontends.python import conversion as conversion
+    from primsplit.frontends.python import overrides as overrides
+    from primsplit.ir import errors
+    from primsplit.ir.caching.counters import counts
+    from primsplit.ir.errors import PrimsplitError
     from primsplit.numpy.namespace import NAMESPACE
+    from primsplit.onnx.definitions.quantized import chains as chains
+    from primsplit.programs.api import SplitProgram, split, trace
     from primsplit.programs.caching import cached
     from primsplit.programs.compiled import grad, value_and_grad, vmap
     from primsplit.programs.derivatives import (
@@ -41,17 +38,28 @@ with lasting():
         value_grad_and_hvp,
     )
     from primsplit.programs.elementwise_forward import forward
+    from primsplit.programs.export import export
     from primsplit.programs.guarding import export_guarded, guarded
     from primsplit.programs.loading import load
-    from primsplit.programs.modes import export
     from primsplit.programs.program import Program
     from primsplit.programs.pulled import vjp
-    from primsplit.specs import spec
-    from primsplit.states import state
-    from primsplit.tangents.frules import frule
-    from primsplit.tangents.rrules import rrule
+    from primsplit.tracing.array import Array
+    from primsplit.tracing.asarray import param
+    from primsplit.tracing.calls.primitive import opt_out, stop_gradient
+    from primsplit.tracing.calls.projection import project_to
+    from primsplit.tracing.control import cond, fori_loop, safe_where, scan, switch, while_loop
+    from primsplit.tracing.control import mapped as map  # noqa: A004  # the field's word for it
+    from primsplit.tracing.specs import spec
+    from primsplit.tracing.states import state
+    from primsplit.transforms.boundaries import primitive
+    from primsplit.transforms.checkpoint import checkpoint
+    from primsplit.transforms.tangents.frules import frule
+    from primsplit.transforms.tangents.rrules import rrule
 
 __version__ = "0.1.0"
+
+sys.modules[f"{__name__}.errors"] = errors
+"""The classes of errors and warnings, also for `from primsplit.errors import TraceError`."""
 
 numpy = NAMESPACE
 """NumPy for traced functions: `from primsplit import numpy as np`."""
@@ -66,6 +74,7 @@ __all__ = [
     "cond",
     "counts",
     "derivative",
+    "errors",
     "export",
     "export_guarded",
     "fori_loop",
@@ -114,7 +123,7 @@ def __getattr__(name: str) -> Any:
     if name == "testing":
         return importlib.import_module("primsplit.testing")
     if name == "loops":
-        return importlib.import_module("primsplit.nests.nest").loops
+        return importlib.import_module("primsplit.frontends.loops.nest").loops
     raise AttributeError(f"module 'primsplit' has no attribute {name!r}")
 
 

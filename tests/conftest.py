@@ -11,7 +11,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from primsplit.verify import checking
+from primsplit.ops.verify import checking
 from tests.refusals import reason_of
 
 

@@ -7,13 +7,13 @@ import numpy as np
 import onnx
 from hypothesis import strategies as st
 
-from primsplit import dims, tracing
-from primsplit.array import Array
-from primsplit.dims import symbol
-from primsplit.ir import Block, Type
-from primsplit.onnxio.save import serialize, to_model
+from primsplit import tracing
+from primsplit.ir import Block, Type, dims
+from primsplit.ir.dims import symbol
+from primsplit.onnx.save import serialize, to_model
 from primsplit.ops import op
-from primsplit.runtime import Session
+from primsplit.programs.runtime import Session
+from primsplit.tracing.array import Array
 
 N = symbol("N")
 NUMBERS = (0.0, -0.0, 1.0, -1.0, 2.0, 4.0, 0.5, 3.0, np.inf, np.nan)

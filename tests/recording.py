@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from primsplit import tracing
-from primsplit.analysis.orders import Origin
-from primsplit.array import Array
 from primsplit.ir import Block
-from primsplit.lifting import lift
-from primsplit.specs import parse_spec
+from primsplit.ir.analysis.orders import Origin
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import lift
+from primsplit.tracing.specs import parse_spec
 
 PULLBACK = Origin("pullback of f", "pullback", "f", 1)
 

@@ -1,8 +1,10 @@
-"""The house: a layer imports lower layers only, and `import primsplit` stays light."""
+"""The house: a room imports itself and the rooms before it, and `import primsplit` stays light."""
 
 import ast
+import graphlib
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,167 +13,52 @@ import primsplit
 
 PACKAGE = Path(primsplit.__file__).parent
 
-LAYERS: list[list[str]] = [
-    ["plain_text", "machine"],
-    ["atomic_files", "carriers", "errors", "collector", "caching.counters", "dispatching"],
-    [
-        "families",
-        "caching.fingerprint",
-        "caching.held",
-        "caching.limited",
-        "caching.noting",
-        "caching.once",
-        "caching.unchanged",
-    ],
-    ["providers", "reasons", "frozen_branches"],
-    [
-        "analysis",
-        "branching",
-        "caching",
-        "calls",
-        "handles",
-        "programs",
-        "tangents",
-    ],  # their modules follow one by one
-    ["dims"],
-    ["ir"],
-    ["analysis.carries"],
-    [
-        "names",
-        "analysis.orders",
-        "schema",
-        "surgery",
-        "parts",
-        "analysis.dependence",
-        "analysis.unrolled",
-        "analysis.promotions",
-        "analysis.restarts",
-        "analysis.costs",
-        "analysis.signs",
-    ],
-    ["notation"],
-    ["infer"],
-    ["verify"],
-    ["tracing"],
-    ["functionlike", "handles.methods", "own_errors"],
-    ["handles.operators", "handles.concretization", "handles.described"],
-    ["handles.traced_text", "handles.views"],
-    ["array"],
-    ["lifting"],
-    ["ops", "trees"],
-    ["calls.portable", "calls.contracts", "calls.vanishing"],
-    ["nested"],
-    [
-        "branching.raising",
-        "branching.joining",
-        "branching.users_errors",
-        "branching.conditions",
-        "branching.asked_classes",
-    ],
-    ["branching.paths"],
-    ["branching.complex_results"],
-    ["branching.tree", "branching.whole_numbers"],
-    ["branching.exploring"],
-    ["calls.recorded"],
-    ["frames"],
-    ["states"],
-    ["calls.staging"],
-    ["broadcasting", "calls.flat_rules", "calls.primitive", "calls.projection"],
-    ["calls.slots"],
-    ["passes.compositions"],
-    ["numpy", "scipy"],
-    ["random"],
-    ["rules.table"],
-    ["analysis.activity", "analysis.smoothness", "passes", "rules", "definitions", "control"],
-    ["nests", "numpy.slices", "numpy.folding", "numpy.ufunc_methods"],
-    ["copies"],
-    ["substitutes"],
-    ["joins"],
-    ["rule_run"],
-    ["primal_list", "policies", "even_slopes", "zero_slopes", "cancelling_sums"],
-    ["split"],
-    ["calls.boundaries"],
-    ["batching"],
-    [
-        "passes.loops.fission",
-        "passes.loops.given_terms",
-        "passes.loops.taken_along",
-        "passes.pipeline",
-        "passes.finish",
-        "passes.repeats",
-    ],
-    ["tangents.choices", "tangents.even_tangents"],
-    ["tangents.transposition", "calls.checkpoint"],
-    ["tangents.pushforward"],
-    ["tangents.frules", "tangents.rrules"],
-    ["zeros", "transforms", "specs"],
-    ["scipy.optimize"],
-    ["scipy.adaptive"],
-    ["doors"],
-    ["audit.page", "audit.python", "audit.styles", "audit.__init__"],
-    [
-        "programs.labels",
-        "programs.sharing",
-        "programs.carried",
-        "programs.single_use",
-        "programs.weights",
-        "programs.out",
-        "programs.wholes",
-    ],
-    ["programs.prepared", "programs.nothing", "programs.called", "programs.binding"],
-    ["programs.program"],
-    ["programs.flat", "programs.forms", "programs.asked"],
-    ["programs.plain"],
-    ["programs.examples", "programs.looks", "programs.calls_by_name"],
-    ["programs.frozen_numbers"],
-    ["programs.trace_program"],
-    ["programs.loading"],
-    ["programs.storing"],
-    ["programs.compiled"],
-    ["export", "programs.caching", "programs.guarding", "programs.pulled", "programs.pushed"],
-    ["programs.derivatives", "programs.modes", "programs.elementwise_forward", "nests.nest"],
-    ["onnxio", "runtime", "audit"],
-    ["userfile", "programs.arguments", "coverage", "analysis.domains", "testing"],
-    ["cli", "__init__", "__main__"],
-]
-RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+ROOMS = (
+    "ir", "ops", "tracing", "numpy", "special", "rewrites", "rules", "transforms", "targets", "onnx", "programs",
+    "frontends", "audit", "testing", "cli",
+)  # fmt: skip
+"""The folders of the package, in the order of their imports. `ARCHITECTURE.md` tells what is in each."""
+FILES = sorted(PACKAGE.rglob("*.py"))
+ROOT = {"__init__.py", "__main__.py", "py.typed", *ROOMS}
 
 
-def _layer(module: str) -> int:
-    """The rank of a module, by its longest prefix that is listed."""
-    parts = module.removeprefix("primsplit").lstrip(".").split(".")
-    for end in range(len(parts), 0, -1):
-        if ".".join(parts[:end]) in RANK:
-            return RANK[".".join(parts[:end])]
-    raise AssertionError(f"{module} has no layer: add it to LAYERS")
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
-def _imports(path: Path) -> list[str]:
-    """The modules of primsplit that a file imports when it is loaded."""
-    tree = ast.parse(path.read_text())
-    found: list[str] = []
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("primsplit"):
-            for alias in node.names:
-                inner = PACKAGE.parent / (f"{node.module}.{alias.name}".replace(".", "/"))
-                is_module = inner.with_suffix(".py").exists() or inner.is_dir()
-                found.append(f"{node.module}.{alias.name}" if is_module else str(node.module))
+MODULES = {_module(path) for path in FILES}
+
+
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The modules of primsplit that these nodes import."""
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "primsplit":
+            named = (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from (name if name in MODULES else node.module for name in named)
         elif isinstance(node, ast.Import):
-            found += [a.name for a in node.names if a.name.startswith("primsplit")]
-    return found
+            yield from (alias.name for alias in node.names if alias.name in MODULES)
 
 
-FILES = sorted(p for p in PACKAGE.rglob("*.py"))
+def _room(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_module_imports_only_its_own_layer_and_those_below(path: Path) -> None:
-    module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-    own = _layer("__init__" if path == PACKAGE / "__init__.py" else module.removesuffix(".__init__"))
-    for imported in _imports(path):
-        if imported == "primsplit":
-            continue
-        assert _layer(imported) <= own, f"{module} imports {imported}, which is above it"
+def test_at_the_root_stand_the_rooms_and_nothing_else() -> None:
+    assert {path.name for path in PACKAGE.iterdir()} - {"__pycache__"} == ROOT
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.parent != PACKAGE], ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_module_imports_its_own_room_and_rooms_before_it(path: Path) -> None:
+    """Also inside of its functions."""
+    own = ROOMS.index(_room(_module(path)))
+    reached = set(_imports(ast.walk(ast.parse(path.read_text()))))
+    assert "primsplit" not in reached, "the root imports every room"
+    assert {name for name in reached if ROOMS.index(_room(name)) > own} == set()
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {_module(path): set(_imports(ast.parse(path.read_text()).body)) - {_module(path)} for path in FILES}
+    list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError
 
 
 def loaded(statement: str, modules: str) -> list[str]:
@@ -187,8 +74,8 @@ def test_importing_primsplit_loads_neither_onnx_ir_nor_onnxruntime_nor_scipy_nor
 
 def test_importing_primsplit_reads_no_schema_and_loads_nothing_that_only_writes_files() -> None:
     """onnx makes its table of a thousand schemas when the first is asked for."""
-    read = "import primsplit; from primsplit.schema import schema; assert schema.cache_info().misses == 0"
-    late = "passes.finish passes.legalize onnxio.save runtime testing cli"
+    read = "import primsplit; from primsplit.ops.schema import schema; assert schema.cache_info().misses == 0"
+    late = "targets.finish targets.legalize onnx.save programs.runtime testing cli"
     assert loaded(read, " ".join(f"primsplit.{m}" for m in late.split())) == []
 
 

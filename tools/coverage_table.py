@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 import primsplit
-from primsplit.definitions.families import DEFINITIONS
+from primsplit.onnx.definitions.families import DEFINITIONS
 from primsplit.rules.table import RULES
 from primsplit.testing.watching import Watcher
 

@@ -26,9 +26,9 @@ import scipy.special
 import scipy.stats
 
 import primsplit as ps
+from primsplit.frontends.scipy import stats
+from primsplit.frontends.scipy.stats.kinds import Continuous, Discrete
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.scipy import stats
-from primsplit.scipy.stats.kinds import Continuous, Discrete
 
 Function = Callable[..., Any]
 INF, NAN = np.inf, np.nan

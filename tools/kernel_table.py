@@ -1,4 +1,4 @@
-"""Write primsplit/passes/kernels.py: which operators onnxruntime's CPU provider has a kernel for, dtype by dtype.
+"""Write primsplit/ops/kernels.py: which operators onnxruntime's CPU provider has a kernel for, dtype by dtype.
 
     python -m tools.kernel_table            write the table
     python -m tools.kernel_table --check    exit 1 when the written table is not what the installed onnxruntime says;
@@ -70,13 +70,13 @@ LATER = {
     "Trilu": frozenset({"int32"}),
     "Where": frozenset({"int8", "uint32"}),
 }
-"""Dtypes of T whose kernel came after OLDEST, and for which `passes/compositions` has another form."""
+"""Dtypes of T whose kernel came after OLDEST, and for which `rewrites/decompositions` has another form."""
 NEWER = {
     "Cast": PACKED, "CastLike": PACKED, "ConvInteger": frozenset({"int8", "uint8"}), "Cos": frozenset({"float64"}),
     "DeformConv": frozenset({"float16", "float32", "float64"}), "MatMulInteger": frozenset({"int8", "uint8"}),
     "SplitToSequence": frozenset({"bool"}),
 }  # fmt: skip
-"""Those without another form: a file that holds one needs a newer onnxruntime. For Cos see `passes/faults/cosines`."""
+"""Those without another form: a file that holds one needs a newer onnxruntime. For Cos see `targets/faults/cosines`."""
 ATTRIBUTES: dict[str, dict[str, Any]] = {
     "AveragePool": {"kernel_shape": [1]},
     "Cast": {"to": TensorProto.FLOAT},

@@ -1,4 +1,4 @@
-"""Write primsplit/ops.pyi: one method for every operator of the standard, for type checkers and editors.
+"""Write primsplit/ops/namespace.pyi: one method for every operator of the standard, for type checkers and editors.
 
 python -m tools.make_ops_stub [--check]
 """
@@ -7,27 +7,23 @@ import keyword
 import sys
 from pathlib import Path
 
-from primsplit.schema import Schema, kinds, schema
+from primsplit.ops.schema import Schema, kinds, schema
 
-STUB = Path(__file__).parent.parent / "primsplit" / "ops.pyi"
+STUB = Path(__file__).parent.parent / "primsplit" / "ops" / "namespace.pyi"
 
 HEAD = '''"""Made by `python -m tools.make_ops_stub`; do not edit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy.typing as npt
-
-from primsplit.array import Array
-from primsplit.ir import Type, Value
-from primsplit.schema import Schema
+from primsplit.ir import Type
+from primsplit.ops.schema import Schema
+from primsplit.tracing.array import Array
 
 Operand = Any
 
-def lift_inputs(found: Schema, inputs: Sequence[Any]) -> list[Value | None]: ...
-def cast_to(x: Array, dtype: npt.DTypeLike) -> Array: ...
-
 class Operators:
+    recorder: Callable[[Schema], Callable[..., Any]]
     def __getattr__(self, kind: str) -> Any: ...
 '''
 

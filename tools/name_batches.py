@@ -1,6 +1,6 @@
 """What the tests check of NumPy's and SciPy's functions, asked of batches: `ps.vmap` against the points one by one.
 
-    python -m tools.name_batches [--verbose] [pytest's arguments, such as tests/scipy]
+    python -m tools.name_batches [--verbose] [pytest's arguments, such as tests/frontends/scipy]
 
 Runs tests with `check_grads` and `check_agrees` replaced. A function's values and gradients, which the tests compare
 with NumPy's and with differences, are taken at three points near its arguments; in a batch they are to be the same. All
@@ -19,11 +19,12 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit import testing, trees
-from primsplit.coverage import name_rows
-from primsplit.errors import PrimsplitError, RunError
-from primsplit.specs import leaf_type
+from primsplit import testing
+from primsplit.ir.errors import PrimsplitError, RunError
+from primsplit.testing.coverage import name_rows
 from primsplit.testing.watching import Watcher
+from primsplit.tracing import trees
+from primsplit.tracing.specs import leaf_type
 from tests.numpy import agreement
 from tools.node_differences import Verdict, refused
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import primsplit as ps
-from primsplit import trees
-from primsplit.errors import PrimsplitError
+from primsplit.ir.errors import PrimsplitError
+from primsplit.tracing import trees
 from tools.node_cases import Loaded, run, split_of
 from tools.node_differences import TOLERANCES, Verdict, drawn, moved, refused
 

@@ -13,9 +13,9 @@ import onnx.numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
 import primsplit as ps
-from primsplit import trees
-from primsplit.errors import PrimsplitError
-from primsplit.export import SplitProgram
+from primsplit.ir.errors import PrimsplitError
+from primsplit.programs.api import SplitProgram
+from primsplit.tracing import trees
 from tools.node_differences import Verdict, refused
 from tools.node_wide import wide_inputs, widened
 

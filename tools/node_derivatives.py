@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import primsplit as ps
-from primsplit.errors import PrimsplitError
+from primsplit.ir.errors import PrimsplitError
 from primsplit.programs.pushed import push_program
 from primsplit.testing.reference import Reference
 from tools.node_cases import Loaded, run, split_of

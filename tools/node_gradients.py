@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import onnx.reference
 
-from primsplit import trees
-from primsplit.errors import PrimsplitError
-from primsplit.export import SplitProgram
+from primsplit.ir.errors import PrimsplitError
+from primsplit.programs.api import SplitProgram
 from primsplit.testing.reference import Reference
+from primsplit.tracing import trees
 from tools.node_cases import Loaded, run, split_of, told
 from tools.node_differences import TOLERANCES, Verdict, compared, drawn, pairing, refused
 

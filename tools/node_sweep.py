@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 import primsplit as ps
-from primsplit.carriers import CARRIERS, QUANTIZED
-from primsplit.errors import PrimsplitError
 from primsplit.ir import walk
-from primsplit.passes.inline import inline_calls
+from primsplit.ir.carriers import CARRIERS, QUANTIZED
+from primsplit.ir.errors import PrimsplitError
+from primsplit.rewrites.inline import inline_calls
 from tools.node_batches import batch_verdict
 from tools.node_cases import FOLDERS, Case, Loaded, flat, folder_cases, load_wide, node_cases, run, told
 from tools.node_derivatives import second_verdict, tangent_verdict
@@ -82,7 +82,7 @@ def verdict(case: Case, folder: Path, judge: Judge) -> Verdict:
     if not any(t.is_float for t in program.types) or not any(r.type.is_float for r in program.block.results):
         return "not differentiable", ""
     if case.is_large:
-        return "value right, and flat", "a gradient is asked of other weights by tests/test_networks.py"
+        return "value right, and flat", "a gradient is asked of other weights by tests/journeys/test_networks.py"
     inputs = _movable(inputs)
     loaded = Loaded(case, program, inputs, load_wide(case, folder, inputs))
     word, reason = judge(loaded)

@@ -143,7 +143,7 @@ def write_table(
     lines = [
         f'"""Coefficients of special functions. Made by `python -m tools.{tool}`; do not edit."""',
         "",
-        "from primsplit.passes.compositions.rational import Rational",
+        "from primsplit.numpy.approximations.rational import Rational",
         "",
         *first(),
     ]

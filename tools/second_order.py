@@ -28,11 +28,11 @@ import onnx
 import onnx.numpy_helper
 
 import primsplit as ps
-from primsplit.errors import PrimsplitError
 from primsplit.ir import walk
-from primsplit.passes.inline import inline_calls
+from primsplit.ir.errors import PrimsplitError
+from primsplit.ir.reasons import FOLDED
 from primsplit.programs.program import Program
-from primsplit.programs.weights import FOLDED
+from primsplit.rewrites.inline import inline_calls
 from primsplit.testing.reference import Reference
 from tests.networks import NAMES, light_network, random_inputs
 from tools.node_cases import Case, flat, load_wide, node_cases, run

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit.errors import Place
-from primsplit.export import SplitProgram
 from primsplit.ir import Block, Const, Type, walk
+from primsplit.ir.errors import Place
+from primsplit.programs.api import SplitProgram
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.labels import input_names
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from primsplit.ir import Block
 from primsplit.programs.trace_program import trace_program
-from primsplit.specs import specs_from_annotations
+from primsplit.tracing.specs import specs_from_annotations
 
 
 def run_source(source: str, constants: Mapping[str, Any] | None = None) -> Block:

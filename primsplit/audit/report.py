@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from primsplit.audit.frozen import frozen_values, value_text
-from primsplit.dims import Dim
-from primsplit.errors import Place
-from primsplit.export import SplitProgram
 from primsplit.ir import Block, Op, is_call
-from primsplit.notation.literals import bytes_text
+from primsplit.ir.dims import Dim
+from primsplit.ir.errors import Place
+from primsplit.ir.notation.literals import bytes_text
+from primsplit.programs.api import SplitProgram
 from primsplit.programs.carried import Carried
 
 

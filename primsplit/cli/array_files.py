@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from primsplit.errors import FileError
-from primsplit.machine import memory
+from primsplit.ir.errors import FileError
+from primsplit.ir.machine import memory
 
 Array = npt.NDArray[Any]
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit.cli.array_files import read_array_file
-from primsplit.errors import SpecError
+from primsplit.ir.errors import SpecError
 from primsplit.programs.wholes import stem_of
 
 Arrays = dict[str, npt.NDArray[Any]]

@@ -12,7 +12,7 @@ from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.loaded import LoadedModel, read_subject
 from primsplit.cli.output import console, print_json, print_page, print_text, size_text, table
-from primsplit.errors import SpecError
+from primsplit.ir.errors import SpecError
 
 
 class Style(StrEnum):

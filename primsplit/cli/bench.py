@@ -12,13 +12,13 @@ import typer
 from rich.progress import track
 from rich.text import Text
 
-from primsplit.caching.counters import Buffers, buffers
-from primsplit.carriers import FOUR_BITS
 from primsplit.cli import options
 from primsplit.cli.failures import command
 from primsplit.cli.late import make_session, open_file
 from primsplit.cli.loaded import LoadedModel, Subject, name_of, read_subject
 from primsplit.cli.output import console, print_json, progress_console, table
+from primsplit.ir.caching.counters import Buffers, buffers
+from primsplit.ir.carriers import FOUR_BITS
 from primsplit.programs.plain import arrays_of
 from primsplit.programs.prepared import new_buffer
 from primsplit.programs.program import Program

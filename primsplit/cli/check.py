@@ -15,7 +15,7 @@ from primsplit.cli.late import check_derived, check_file, open_file, open_pair
 from primsplit.cli.loaded import LoadedModel, Subject, name_of, read_subject
 from primsplit.cli.options import FormName
 from primsplit.cli.output import console, plain, print_json, progress_console, table
-from primsplit.programs.modes import save_derived
+from primsplit.programs.export import save_derived
 
 COLOURS = {"ok": "green", "wrong": "red", "unclear": "yellow"}
 

@@ -12,8 +12,8 @@ from primsplit.cli.grad import grad
 from primsplit.cli.options import Exported, FormName, progress
 from primsplit.cli.overwriting import keep_apart
 from primsplit.cli.summary import tell
-from primsplit.errors import SpecError
-from primsplit.programs.modes import save_derived
+from primsplit.ir.errors import SpecError
+from primsplit.programs.export import save_derived
 
 
 @command

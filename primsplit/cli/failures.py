@@ -17,8 +17,8 @@ import typer
 from typer.core import TyperGroup
 
 from primsplit.cli.output import print_error, print_json
-from primsplit.errors import Place, PrimsplitError
-from primsplit.plain_text import in_one_line
+from primsplit.ir.errors import Place, PrimsplitError
+from primsplit.ir.plain_text import in_one_line
 from primsplit.tracing import is_library
 
 TRACEBACK = "PRIMSPLIT_TRACEBACK"

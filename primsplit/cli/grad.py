@@ -11,8 +11,8 @@ from primsplit.cli.failures import command
 from primsplit.cli.options import FormName, progress
 from primsplit.cli.overwriting import keep_apart
 from primsplit.cli.summary import tell
-from primsplit.errors import SpecError
-from primsplit.programs.modes import derive, read_mode, save_derived
+from primsplit.ir.errors import SpecError
+from primsplit.programs.export import derive, read_mode, save_derived
 
 
 @command

@@ -6,35 +6,35 @@ from typing import Any
 
 def open_file(path: str) -> Any:
     """An ONNX file to be run by names. Raises FileError, RunError."""
-    from primsplit.onnxio.opened import OpenedFile
+    from primsplit.programs.opened import OpenedFile
 
     return OpenedFile(path)
 
 
 def open_pair(forward: str, backward: str) -> Any:
     """The two files of a split, to be run like the one of the joint form."""
-    from primsplit.onnxio.opened import OpenedPair
+    from primsplit.programs.opened import OpenedPair
 
     return OpenedPair(forward, backward)
 
 
 def keep_model(written: Iterable[str], path: str) -> None:
     """Raise FileError where a file would be written over an ONNX model or its weights: see `onnxio.sources`."""
-    from primsplit.onnxio.sources import check_apart, files_of_model
+    from primsplit.onnx.sources import check_apart, files_of_model
 
     check_apart(written, lambda: files_of_model(path))
 
 
 def keep_program(written: Iterable[str], path: str, block: Any) -> None:
     """Raise FileError where a file would be written over what the block of a Python file was made of."""
-    from primsplit.onnxio.sources import check_apart, files_of
+    from primsplit.onnx.sources import check_apart, files_of
 
     check_apart(written, lambda: {path, *files_of([block])})
 
 
 def stage_rows() -> list[dict[str, Any]]:
     """The stages that a program goes through before it is a file."""
-    from primsplit.passes.pipeline import rows
+    from primsplit.targets.pipeline import rows
 
     return rows()
 
@@ -68,15 +68,15 @@ def reference_function(block: Any) -> Any:
 
 def make_session(*args: Any, **named: Any) -> Any:
     """A model loaded into onnxruntime: see `runtime.Session`."""
-    from primsplit.runtime import Session
+    from primsplit.programs.runtime import Session
 
     return Session(*args, **named)
 
 
 def open_nest(target: str) -> Any:
     """The loop nest of a file's function, or of index notation, which has an `=`. Raises what reading it raises."""
-    from primsplit import userfile
-    from primsplit.nests.nest import Nest, loops
+    from primsplit.frontends.loops.nest import Nest, loops
+    from primsplit.programs import userfile
 
     if "=" in target:
         return loops(target)
@@ -86,6 +86,6 @@ def open_nest(target: str) -> Any:
 
 def nest_texts() -> Any:
     """The module that lists nests."""
-    from primsplit.nests import listing
+    from primsplit.frontends.loops import listing
 
     return listing

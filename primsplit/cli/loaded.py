@@ -5,18 +5,18 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from primsplit import trees
-from primsplit.analysis.domains import integer_bounds
 from primsplit.cli.arrays import Arrays, as_declared, read_arrays
+from primsplit.cli.domains import integer_bounds
 from primsplit.cli.late import reference_function
 from primsplit.cli.options import DtypeName, Exported, ModeName, Told, progress, read_policy, read_ranges, read_specs
-from primsplit.errors import ParseError, RunError, SpecError
-from primsplit.export import SplitProgram
 from primsplit.ir import Type
+from primsplit.ir.errors import ParseError, RunError, SpecError
+from primsplit.programs.api import SplitProgram
 from primsplit.programs.arguments import Arguments, Call, draw_arrays
-from primsplit.programs.modes import derive, gradient_beside, read_mode
+from primsplit.programs.export import derive, gradient_beside, read_mode
 from primsplit.programs.program import Program
-from primsplit.specs import check_array, check_expressions
+from primsplit.tracing import trees
+from primsplit.tracing.specs import check_array, check_expressions
 
 
 class LoadedModel:

@@ -12,9 +12,9 @@ from primsplit.cli.late import nest_texts, open_nest
 from primsplit.cli.output import console, print_json
 
 if TYPE_CHECKING:
-    from primsplit.nests.derivation import Derivation
-    from primsplit.nests.loopset import LoopSet
-    from primsplit.nests.nest import Nest
+    from primsplit.frontends.loops.derivation import Derivation
+    from primsplit.frontends.loops.loopset import LoopSet
+    from primsplit.frontends.loops.nest import Nest
 
 app = typer.Typer(help="Loop nests: index notation, and Python functions of loops.", no_args_is_help=True)
 

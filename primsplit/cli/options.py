@@ -10,22 +10,22 @@ from typing import Annotated, Any
 
 import typer
 
-from primsplit import trees
 from primsplit.audit.frozen import Frozen, draws
 from primsplit.cli.failures import user_output_to_stderr
 from primsplit.cli.output import plain, progress_console
-from primsplit.errors import SpecError
-from primsplit.export import SplitProgram
 from primsplit.ir import Type
-from primsplit.policies import POLICIES
+from primsplit.ir.errors import SpecError
+from primsplit.programs.api import SplitProgram
 from primsplit.programs.arguments import Arguments, Call, arguments_of
 from primsplit.programs.examples import Way
+from primsplit.programs.export import Derived, derive, gradient_beside, read_mode
 from primsplit.programs.loading import load_silently
-from primsplit.programs.modes import Derived, derive, gradient_beside, read_mode
 from primsplit.programs.program import Program
 from primsplit.programs.trace_program import trace_program
-from primsplit.specs import SHORT
-from primsplit.userfile import UserFile, load
+from primsplit.programs.userfile import UserFile, load
+from primsplit.tracing import trees
+from primsplit.tracing.specs import SHORT
+from primsplit.transforms.policies import POLICIES
 
 
 class FormName(StrEnum):

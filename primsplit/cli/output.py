@@ -10,7 +10,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from primsplit.plain_text import in_json, in_lines, in_one_line
+from primsplit.ir.plain_text import in_json, in_lines, in_one_line
 
 
 class Terminal(Console):

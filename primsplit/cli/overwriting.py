@@ -2,7 +2,7 @@
 
 import os
 
-from primsplit.errors import SpecError
+from primsplit.ir.errors import SpecError
 
 
 def keep_apart(option: str, written: str | None, *read: str | None, form: str = "joint") -> None:

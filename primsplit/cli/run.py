@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from primsplit.atomic_files import write_whole
 from primsplit.cli import options
 from primsplit.cli.array_files import write_npz
 from primsplit.cli.arrays import Arrays, as_declared, as_stored, read_arrays
@@ -18,16 +17,17 @@ from primsplit.cli.options import Exported, progress
 from primsplit.cli.output import console, print_json, table
 from primsplit.cli.overwriting import keep_apart
 from primsplit.cli.states import read_states, write_states
-from primsplit.errors import SpecError
-from primsplit.export import SplitProgram
 from primsplit.ir import Type
-from primsplit.names import StatePair
+from primsplit.ir.atomic_files import write_whole
+from primsplit.ir.errors import SpecError
+from primsplit.ir.names import StatePair
+from primsplit.programs.api import SplitProgram
 from primsplit.programs.plain import arrays_of
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram
+from primsplit.programs.userfile import read_target
 from primsplit.programs.wholes import joined
-from primsplit.specs import check_array, check_expressions, check_names
-from primsplit.userfile import read_target
+from primsplit.tracing.specs import check_array, check_expressions, check_names
 
 Ran = tuple[Arrays, Callable[[], None]]
 """The outputs of a run, and what writes its states for the next one."""

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 
-from primsplit.atomic_files import write_whole
 from primsplit.cli.array_files import write_npz
 from primsplit.cli.arrays import Arrays, as_declared, as_stored, read_arrays
-from primsplit.errors import SpecError
 from primsplit.ir import Type
-from primsplit.names import StatePair
-from primsplit.specs import check_array
+from primsplit.ir.atomic_files import write_whole
+from primsplit.ir.errors import SpecError
+from primsplit.ir.names import StatePair
+from primsplit.tracing.specs import check_array
 
 
 def read_states(pairs: Sequence[StatePair], path: str | None) -> Arrays:

@@ -7,9 +7,9 @@ from typing import Any
 from primsplit.audit.frozen import Frozen
 from primsplit.audit.report import operators
 from primsplit.cli.output import console, print_json, size_text, table
-from primsplit.export import SplitProgram
-from primsplit.frozen_branches import FrozenBranch
-from primsplit.programs.modes import Derived
+from primsplit.ir.frozen_branches import FrozenBranch
+from primsplit.programs.api import SplitProgram
+from primsplit.programs.export import Derived
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.caching.fingerprint import fingerprint
-from primsplit.dims import symbols
-from primsplit.errors import Place
+from primsplit.ir.caching.fingerprint import fingerprint
+from primsplit.ir.dims import symbols
+from primsplit.ir.errors import Place
 from primsplit.ir.types import Type
 from primsplit.ir.values import Const, Value, Var, same_array, same_data
 

@@ -1,7 +1,7 @@
 """Whether a block is a program: every Var defined once, and before it is read."""
 
-from primsplit.errors import PrimsplitError
 from primsplit.ir.blocks import Block, free, is_call
+from primsplit.ir.errors import PrimsplitError
 from primsplit.ir.values import Var
 
 

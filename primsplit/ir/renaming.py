@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
-from primsplit.dims import Dim, substitute
-from primsplit.errors import Place
 from primsplit.ir.blocks import Block, Op, free
+from primsplit.ir.dims import Dim, substitute
+from primsplit.ir.errors import Place
 from primsplit.ir.values import Value, Var
 
 Renaming = dict[Var, Value]

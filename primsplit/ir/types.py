@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from primsplit.carriers import CARRIERS, FLOAT8
-from primsplit.dims import Dim, Shape, Size, abbreviated, product, same_shape, substitute
+from primsplit.ir.carriers import CARRIERS, FLOAT8
+from primsplit.ir.dims import Dim, Shape, Size, abbreviated, product, same_shape, substitute
 
 BFLOAT16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})

@@ -8,10 +8,10 @@ from weakref import WeakValueDictionary
 import numpy as np
 import numpy.typing as npt
 
-from primsplit.dims import Dim
-from primsplit.errors import Place
+from primsplit.ir.dims import Dim
+from primsplit.ir.errors import Place
+from primsplit.ir.plain_text import in_one_line
 from primsplit.ir.types import Type
-from primsplit.plain_text import in_one_line
 
 AnyArray = npt.NDArray[Any]
 

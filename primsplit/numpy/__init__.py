@@ -1,6 +1,6 @@
 """What NumPy's protocols dispatch to."""
 
-from primsplit.families import import_families
+from primsplit.ir.families import import_families
 
 families = import_families(
     __name__,

@@ -6,16 +6,17 @@ from collections.abc import Callable
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array, implements
-from primsplit.branching.raising import checked
-from primsplit.broadcasting import ones_like, sum_to
-from primsplit.calls.primitive import Function, primitive, rrule
-from primsplit.errors import DtypeError
+from primsplit.ir.errors import DtypeError
+from primsplit.numpy.approximations.limits import float_limits
+from primsplit.numpy.approximations.signs import is_negative
 from primsplit.numpy.ufuncs import cast_to, elementwise
 from primsplit.numpy.units import is_bool, is_signed, is_whole, number, same, unit
-from primsplit.ops import later, op
-from primsplit.passes.compositions.limits import float_limits
-from primsplit.passes.compositions.signs import is_negative
+from primsplit.ops import op
+from primsplit.ops.namespace import later
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.branching.raising import checked
+from primsplit.tracing.broadcasting import ones_like, sum_to
+from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 LARGEST_CHAIN = 16
 """The largest exponent that is multiplied out: the error of a chain for x**n is at most (n - 1) / 2 ulp."""

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, lifting, tracing
-from primsplit.array import FUNCTIONS, Array
-from primsplit.broadcasting import reshape_to, reshaped_unless, transpose
-from primsplit.dims import Dim, Size
-from primsplit.errors import ShapeError
-from primsplit.ir import Const, Type
-from primsplit.lifting import as_array
+from primsplit import tracing
+from primsplit.ir import Const, Type, dims
+from primsplit.ir.dims import Dim, Size
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.ufuncs import cast_to, write_out
 from primsplit.ops import op
+from primsplit.tracing import asarray as lifting
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.broadcasting import reshape_to, reshaped_unless, transpose
 
 END = int(np.iinfo(np.int64).max)
 """The end of a slice that goes to the end of the axis."""

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import axis_back, axis_first, reshape_to, zeros
-from primsplit.errors import DtypeError
+from primsplit.ir.errors import DtypeError
 from primsplit.numpy.axes import array_like, one_axis, slab
 from primsplit.numpy.ufuncs import cast_to, elementwise
 from primsplit.numpy.units import is_bool, is_signed, number
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import axis_back, axis_first, reshape_to, zeros
 
 
 @elementwise("bitwise_and")

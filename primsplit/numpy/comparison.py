@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import full
-from primsplit.dims import could_be, same_shape
-from primsplit.errors import UndecidableSize
+from primsplit.ir.dims import could_be, same_shape
+from primsplit.ir.errors import UndecidableSize
 from primsplit.numpy.axes import array_like, delivered
 from primsplit.numpy.ufuncs import call, cast_to, elementwise
 from primsplit.numpy.units import common_dtype, is_bool, is_whole
-from primsplit.ops import later, op
+from primsplit.ops import op
+from primsplit.ops.namespace import later
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import full
 
 Comparison = Callable[[Array, Array], Array]
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import FUNCTIONS, Array
-from primsplit.broadcasting import expand_to, of_size, reshape_to, transpose
-from primsplit.dims import Dim, Size, product
-from primsplit.errors import ShapeError
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.dims import Dim, Size, product
+from primsplit.ir.errors import ShapeError
 from primsplit.ops import op
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.broadcasting import expand_to, of_size, reshape_to, transpose
 
 Label = str | int | tuple[str, int]
 Labels = tuple[Label, ...]

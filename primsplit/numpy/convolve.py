@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import reshape_to
-from primsplit.dims import Dim
-from primsplit.errors import ShapeError
-from primsplit.ir import Type
+from primsplit import tracing
+from primsplit.ir import Type, dims
+from primsplit.ir.dims import Dim
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import reaching
 from primsplit.numpy.products import computed, operands
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import reshape_to
 
 
 @implements(np.convolve)

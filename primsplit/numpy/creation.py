@@ -6,17 +6,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements, made_of_number
-from primsplit.broadcasting import count_up, expand_to, full, reshape_to
-from primsplit.dims import Dim, Size
-from primsplit.lifting import as_array, holds_traced
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.dims import Dim, Size
 from primsplit.numpy.axes import array_like, as_size, size_as
 from primsplit.numpy.joining import joined_dtype, stack
 from primsplit.numpy.layout import as_shape, astype, fresh, maybe_copy
 from primsplit.numpy.memory_order import order_name
 from primsplit.numpy.ufuncs import call, cast_to, check_fits
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements, made_of_number
+from primsplit.tracing.asarray import as_array, holds_traced
+from primsplit.tracing.broadcasting import count_up, expand_to, full, reshape_to
 
 
 def constant_like(value: Any) -> Array:

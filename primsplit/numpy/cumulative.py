@@ -5,17 +5,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import axis_back, axis_first, expand_to, full, of_size, reshape_to
-from primsplit.dims import Dim, Size
-from primsplit.errors import ShapeError
-from primsplit.ir import Type
+from primsplit import tracing
+from primsplit.ir import Type, dims
+from primsplit.ir.dims import Dim, Size
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, reaching, slab
 from primsplit.numpy.reductions import summed_in
 from primsplit.numpy.running_products import running_product
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import axis_back, axis_first, expand_to, full, of_size, reshape_to
 
 
 def _along(a: Any, axis: Any, dtype: npt.DTypeLike | None) -> tuple[Array, int, np.dtype[Any]]:

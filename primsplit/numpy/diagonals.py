@@ -5,16 +5,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import count_up, expand_to, reshape_to, transpose, zeros, zeros_like
-from primsplit.dims import Dim
-from primsplit.errors import ShapeError
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.dims import Dim
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import array_like, as_size, one_axis
 from primsplit.numpy.indexing import as_written
 from primsplit.numpy.layout import read_only_view, reshape
 from primsplit.numpy.ufuncs import call, select
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import count_up, expand_to, reshape_to, transpose, zeros, zeros_like
 
 
 def diagonal_length(rows: Dim, columns: Dim, offset: int) -> Dim:

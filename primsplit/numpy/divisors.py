@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from primsplit.array import Array
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.ufuncs import cast_to, elementwise
 from primsplit.ops import op
+from primsplit.tracing.array import Array
 
 MOST = 100
 """More divisions than Euclid's algorithm takes for numbers of 64 bits, where Fibonacci's numbers take most."""

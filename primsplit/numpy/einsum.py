@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array, implements
-from primsplit.errors import ShapeError
-from primsplit.handles.concretization import literal_size
-from primsplit.lifting import array_like
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.contraction import Labels, Term, sum_of_products
 from primsplit.numpy.layout import maybe_copy
 from primsplit.numpy.products import computed, operands, to_out
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.asarray import array_like
+from primsplit.tracing.handles.concretization import literal_size
 
 
 @implements(np.einsum)

@@ -1,16 +1,16 @@
-"""The elementwise functions of NumPy and SciPy, one family a file, and the ufuncs that are refused."""
+"""The elementwise functions of NumPy, one family a file, and the ufuncs that are refused."""
 
 from typing import Any
 
 from primsplit import tracing
-from primsplit.errors import UnsupportedFunction
-from primsplit.families import import_families
+from primsplit.ir.errors import UnsupportedFunction
+from primsplit.ir.families import import_families
 from primsplit.numpy.ufuncs import ELEMENTWISE
 
 families = import_families(
     "primsplit.numpy",
-    "arithmetic", "bits", "comparison", "counting", "divisors", "exponential", "neighbours", "rounding", "selection",
-    "special", "transformations", "trigonometric",
+    "arithmetic", "bits", "comparison", "divisors", "exponential", "neighbours", "rounding", "selection",
+    "transformations", "trigonometric",
 )  # fmt: skip
 
 REFUSED = {"isnat": "there are no dates here"}

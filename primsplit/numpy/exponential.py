@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import sum_to
-from primsplit.calls.primitive import Function, Primitive, rrule
+from primsplit.numpy.approximations import exponential
 from primsplit.numpy.quotients import root_quotient
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import UNITS, Unit, nan_where, unit
 from primsplit.ops import op
-from primsplit.passes.compositions import exponential
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import sum_to
+from primsplit.tracing.calls.primitive import Function, Primitive, rrule
 
 
 @elementwise("exp")

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import FUNCTIONS, Array
-from primsplit.lifting import holds_traced
 from primsplit.numpy.axes import END, array_like, slab
 from primsplit.numpy.dense.loop import identity_like
 from primsplit.numpy.refusing import refusing
 from primsplit.ops import op
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.asarray import holds_traced
 
 SINGULAR = "Singular matrix"
 NO_FACTOR = "Matrix is not positive definite"

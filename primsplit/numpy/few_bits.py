@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.carriers import FLOAT8, POWERS_OF_TWO
-from primsplit.errors import DtypeError
+from primsplit.ir.carriers import FLOAT8, POWERS_OF_TWO
+from primsplit.ir.errors import DtypeError
 from primsplit.ops import op
+from primsplit.tracing.array import Array
 
 INFINITE = {"float8_e4m3fn": np.nextafter(np.float16(464), np.float16(np.inf)), "float8_e5m2": np.float16(61440)}
 """From where on a number is too large: onnxruntime's conversion is wrong for some beyond, and right for infinity."""

@@ -9,19 +9,19 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import count_up, transpose
-from primsplit.dims import Dim, floor_divide, maximum
-from primsplit.errors import DtypeError, ShapeError
 from primsplit.ir import BFLOAT16, Type
+from primsplit.ir.dims import Dim, floor_divide, maximum
+from primsplit.ir.errors import DtypeError, ShapeError
 from primsplit.numpy.axes import as_size, one_axis, size_as, slab_of
 from primsplit.numpy.complex.dispatch import delivered
-from primsplit.numpy.complex.handle import OFFERED, ComplexArray
 from primsplit.numpy.complex.operands import literal, operand
 from primsplit.numpy.fourier.operator import Parts, filled
 from primsplit.numpy.fourier.sums import analysis, backwards, fourier, synthesis
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import count_up, transpose
+from primsplit.tracing.complex_array import OFFERED, ComplexArray
 
 Norm = Literal["backward", "ortho", "forward"] | None
 SWAPPED: dict[Any, Norm] = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import dims, tracing
-from primsplit.array import Array
-from primsplit.broadcasting import expand_to, full
-from primsplit.control.scanning import scan
-from primsplit.errors import ShapeError
-from primsplit.ir import BFLOAT16, Type
+from primsplit import tracing
+from primsplit.ir import BFLOAT16, Type, dims
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import END, array_like, slab
 from primsplit.numpy.cumulative import cumsum
 from primsplit.numpy.reductions import total
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import expand_to, full
+from primsplit.tracing.control.scanning import scan
 
 UNROLLED = 64
 """Up to so many elements are folded one by one."""

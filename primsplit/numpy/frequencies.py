@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import count_up
-from primsplit.dims import Dim
 from primsplit.ir import Type
+from primsplit.ir.dims import Dim
 from primsplit.numpy.axes import array_like, as_size, many_axes, size_as
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import count_up
 
 
 @implements(np.fft.fftshift)

@@ -4,14 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.branching.raising import checked, zero_unless
-from primsplit.broadcasting import expand_to, of_shape, reshape_to
-from primsplit.dims import Dim
-from primsplit.errors import DtypeError, ShapeError
-from primsplit.infer import fresh
-from primsplit.ir import Type
+from primsplit import tracing
+from primsplit.ir import Type, dims
+from primsplit.ir.dims import Dim
+from primsplit.ir.errors import DtypeError, ShapeError
 from primsplit.numpy.axes import END, array_like, as_size, size_as, slab
 from primsplit.numpy.comparison import isfinite
 from primsplit.numpy.cumulative import difference
@@ -20,6 +16,10 @@ from primsplit.numpy.ordering import searchsorted
 from primsplit.numpy.reductions import reduced
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.ops.inference import fresh
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.branching.raising import checked, zero_unless
+from primsplit.tracing.broadcasting import expand_to, of_shape, reshape_to
 
 
 def counted(places: Array, weights: Array, size: Any) -> Array:

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements, unsupported
-from primsplit.broadcasting import expand_to, reshape_to
-from primsplit.dims import Shape, Size
-from primsplit.errors import DtypeError, UnsupportedFunction
-from primsplit.lifting import holds_traced
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.dims import Shape, Size
+from primsplit.ir.errors import DtypeError, UnsupportedFunction
 from primsplit.numpy.axes import array_like
 from primsplit.numpy.keys import Cut, Entry, Fancy, Take, read_key
 from primsplit.numpy.reading import read
@@ -20,6 +18,9 @@ from primsplit.numpy.second_run import known_arrays
 from primsplit.numpy.ufuncs import call_ufunc, cast_to, loop_dtypes, plain_out, ufunc_method
 from primsplit.numpy.writing import write
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements, unsupported
+from primsplit.tracing.asarray import holds_traced
+from primsplit.tracing.broadcasting import expand_to, reshape_to
 
 
 @implements("getitem")

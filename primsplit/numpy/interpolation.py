@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import of_one_size, reshape_to, zeros_like
-from primsplit.calls.primitive import stop_gradient
-from primsplit.errors import DtypeError, ShapeError
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.errors import DtypeError, ShapeError
 from primsplit.numpy.axes import END, array_like, one_axis, reaching, size_as, slab
 from primsplit.numpy.cumulative import cumsum, difference
 from primsplit.numpy.indexing import getitem, setitem
@@ -17,6 +15,9 @@ from primsplit.numpy.ordering import argsort, searchsorted
 from primsplit.numpy.ufuncs import call_ufunc, cast_to
 from primsplit.numpy.units import common_dtype
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import of_one_size, reshape_to, zeros_like
+from primsplit.tracing.calls.primitive import stop_gradient
 
 
 @implements(np.interp)

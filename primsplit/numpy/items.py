@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import FUNCTIONS, Array, implements
-from primsplit.broadcasting import reshape_to
-from primsplit.errors import ShapeError, TraceError
-from primsplit.handles.concretization import literal_size
-from primsplit.handles.views import bases_of
-from primsplit.lifting import plain_or_traced
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.errors import ShapeError, TraceError
 from primsplit.numpy.indexing import WrittenInRow
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.tracing.array import FUNCTIONS, Array, implements
+from primsplit.tracing.asarray import plain_or_traced
+from primsplit.tracing.broadcasting import reshape_to
+from primsplit.tracing.handles.concretization import literal_size
+from primsplit.tracing.handles.views import bases_of
 
 _PYTHON = {"f": np.float64, "V": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
 """The dtype of Python's number for a kind of dtype."""

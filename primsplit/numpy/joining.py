@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import dims, tracing
-from primsplit.array import FUNCTIONS, Array, implements, unsupported
-from primsplit.broadcasting import count_up, expand_to, full, of_shape
-from primsplit.dims import Dim, Size
-from primsplit.errors import DtypeError, IndexingError, ShapeError
-from primsplit.ir import BFLOAT16, Type
+from primsplit import tracing
+from primsplit.ir import BFLOAT16, Type, dims
+from primsplit.ir.dims import Dim, Size
+from primsplit.ir.errors import DtypeError, IndexingError, ShapeError
 from primsplit.numpy.axes import END, array_like, delivered, one_axis, reaching, size_as, slab
 from primsplit.numpy.indexing import as_view
 from primsplit.numpy.keys import as_int64
 from primsplit.numpy.layout import atleast_1d, atleast_2d, atleast_3d, moveaxis, reshape
 from primsplit.numpy.ufuncs import Casting, cast_to
 from primsplit.ops import op
-from primsplit.trees import as_list
+from primsplit.tracing.array import FUNCTIONS, Array, implements, unsupported
+from primsplit.tracing.broadcasting import count_up, expand_to, full, of_shape
+from primsplit.tracing.trees import as_list
 
 
 def joined_dtype(arrays: Sequence[Array]) -> np.dtype[Any]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import FUNCTIONS, Array
-from primsplit.broadcasting import of_shape
-from primsplit.dims import Dim, Shape, Size
-from primsplit.errors import IndexingError
-from primsplit.ir import BFLOAT16
-from primsplit.lifting import Held, as_array
+from primsplit import tracing
+from primsplit.ir import BFLOAT16, dims
+from primsplit.ir.dims import Dim, Shape, Size
+from primsplit.ir.errors import IndexingError
 from primsplit.ops import op
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.asarray import Held, as_array
+from primsplit.tracing.broadcasting import of_shape
 
 Bound = int | Size | Array
 END = 2**62

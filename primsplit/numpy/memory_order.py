@@ -1,8 +1,8 @@
 """What NumPy's `order=` means: in which order elements are read, and how a new array lies in memory."""
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.errors import TraceError
+from primsplit.ir.errors import TraceError
+from primsplit.tracing.array import Array
 
 
 def order_name(order: str | None) -> str:

@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit.array import Array, implements
-from primsplit.broadcasting import reshape_to
 from primsplit.numpy.axes import array_like, delivered, many_axes
 from primsplit.numpy.cumulative import cumprod, cumsum
 from primsplit.numpy.reductions import (
@@ -24,6 +22,8 @@ from primsplit.numpy.reductions import (
 from primsplit.numpy.statistics import freedom, safe_root, var
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import reshape_to
 
 
 def filled(x: Array, number: float) -> Array:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import FUNCTIONS, Array, implements
-from primsplit.dims import Size
+from primsplit.ir.dims import Size
 from primsplit.numpy import frequencies
 from primsplit.numpy.windows import WINDOWS
 from primsplit.tracing import is_recording
+from primsplit.tracing.array import FUNCTIONS, Array, implements
 
 MADE = frozenset({
     "zeros", "ones", "empty", "full", "arange", "linspace", "logspace", "geomspace", "eye", "identity", "tri",

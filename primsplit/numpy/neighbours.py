@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import ones_like
-from primsplit.calls.primitive import stop_gradient
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.arithmetic import frexp, ldexp
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import ones_like
+from primsplit.tracing.calls.primitive import stop_gradient
 
 
 def _steps(x: Array) -> tuple[Array, Array]:

@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import expand_to, inverse_permutation, reshape_to
-from primsplit.calls.primitive import Function, primitive, rrule
-from primsplit.errors import ShapeError
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.errors import ShapeError
+from primsplit.numpy.approximations.reductions import power_of_two_near
 from primsplit.numpy.axes import array_like, count_along, many_axes, one_axis
 from primsplit.numpy.dense.singular import singular_values
 from primsplit.numpy.quotients import length_quotient, signed
 from primsplit.numpy.reductions import extremum, extremum_of_some, reduced
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
-from primsplit.passes.compositions.reductions import power_of_two_near
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import expand_to, inverse_permutation, reshape_to
+from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 
 def _floats(x: Any) -> Array:

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.branching.raising import checked, zero_unless
-from primsplit.broadcasting import count_up, of_shape, reshape_to, zeros_like
-from primsplit.errors import ShapeError, UnsupportedFunction
-from primsplit.ir import Type
+from primsplit import tracing
+from primsplit.ir import Type, dims
+from primsplit.ir.errors import ShapeError, UnsupportedFunction
 from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, size_as, slab, slab_of
 from primsplit.numpy.reductions import all_of, any_of, of_nothing, reduced
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.branching.raising import checked, zero_unless
+from primsplit.tracing.broadcasting import count_up, of_shape, reshape_to, zeros_like
 
 
 def _flat_or(a: Any, axis: Any) -> tuple[Array, int]:

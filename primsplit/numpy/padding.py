@@ -6,18 +6,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements, unsupported
-from primsplit.broadcasting import count_up, expand_to
-from primsplit.dims import Dim
-from primsplit.errors import DtypeError, ShapeError
-from primsplit.ir import Type
+from primsplit import tracing
+from primsplit.ir import Type, dims
+from primsplit.ir.dims import Dim
+from primsplit.ir.errors import DtypeError, ShapeError
 from primsplit.numpy.axes import END, array_like, as_size, one_axis, reaching, size_as, slab
 from primsplit.numpy.quantiles import median
 from primsplit.numpy.reductions import maximum, mean, minimum
 from primsplit.numpy.repetition import trace_vector
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements, unsupported
+from primsplit.tracing.broadcasting import count_up, expand_to
 
 Copied = Literal["edge", "reflect", "symmetric", "wrap"]
 """The modes of np.pad whose margins are elements of the array."""

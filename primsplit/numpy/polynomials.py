@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import count_up, reshape_to, zeros
-from primsplit.dims import Dim, Size
-from primsplit.errors import ShapeError
-from primsplit.ir import Type
+from primsplit import tracing
+from primsplit.ir import Type, dims
+from primsplit.ir.dims import Dim, Size
+from primsplit.ir.errors import ShapeError
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.axes import END, array_like, as_size, reaching, size_as, slab
 from primsplit.numpy.convolve import convolve
 from primsplit.numpy.creation import asarray
@@ -26,7 +25,8 @@ from primsplit.numpy.linalg.least_squares import solved
 from primsplit.numpy.linalg.operands import matrices
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import count_up, reshape_to, zeros
 
 
 def coefficients(p: Any) -> Array:

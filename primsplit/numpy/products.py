@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import FUNCTIONS, Array, implements, unsupported
-from primsplit.broadcasting import of_one_size, reshape_to, zeros_like
-from primsplit.dims import Size, product
-from primsplit.errors import ShapeError
-from primsplit.lifting import Held, array_like
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.dims import Size, product
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.contraction import NOMINAL, Label, Term, sum_of_products
 from primsplit.numpy.ufuncs import cast_to, elementwise, plain_out, ufunc_method
 from primsplit.numpy.units import is_whole, unit
-from primsplit.ops import later, op
+from primsplit.ops import op
+from primsplit.ops.namespace import later
+from primsplit.tracing.array import FUNCTIONS, Array, implements, unsupported
+from primsplit.tracing.asarray import Held, array_like
+from primsplit.tracing.broadcasting import of_one_size, reshape_to, zeros_like
 
 # What MatMul, Mul and ReduceSum all have kernels for, for dtypes that one of them lacks; integers wrap alike.
 _COMPUTED_IN = {

@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.branching.raising import checked
-from primsplit.broadcasting import full, reshape_to, transpose
-from primsplit.dims import Dim, Size
-from primsplit.errors import ShapeError
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.dims import Dim, Size
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import array_like, delivered, joined_last, many_axes, size_as, with_ones
 from primsplit.numpy.ordering import sorted_along
 from primsplit.numpy.reductions import is_half, of_nothing, reduced
@@ -23,6 +21,9 @@ from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.validity import where_valid
 from primsplit.numpy.weighted_quantiles import weighted_quantiles
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.branching.raising import checked
+from primsplit.tracing.broadcasting import full, reshape_to, transpose
 
 Places = tuple[Any, Any, Any]
 """The lower place, the upper one, and how far between them."""

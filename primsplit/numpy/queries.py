@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array, implements
-from primsplit.dims import Dim, Shape, product
-from primsplit.errors import DtypeError
-from primsplit.handles.views import bases_of
 from primsplit.ir import BFLOAT16
-from primsplit.lifting import as_array
+from primsplit.ir.dims import Dim, Shape, product
+from primsplit.ir.errors import DtypeError
 from primsplit.numpy.axes import array_like, many_axes
 from primsplit.numpy.ufuncs import Casting
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.handles.views import bases_of
 
 
 @implements(np.shape)

@@ -6,7 +6,7 @@ differentiated again. So each of these quotients has a rule: its derivative is a
 derivative of a choice of 0.
 
 Whether 0 / 0 is 0 depends on where the numerator comes from, which the rule of one operator cannot see.
-`primsplit/zero_slopes.py` looks at the whole program and puts `exact_quotient` where the answer is not known.
+`transforms/zero_slopes.py` looks at the whole program and puts `exact_quotient` where the answer is not known.
 """
 
 import functools
@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import sum_to, zeros_like
-from primsplit.calls.primitive import Function, Primitive, primitive, rrule
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.units import smallest
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import sum_to, zeros_like
+from primsplit.tracing.calls.primitive import Function, Primitive, primitive, rrule
 
 
 @primitive

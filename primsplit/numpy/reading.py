@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array
-from primsplit.broadcasting import expand_to, transpose
-from primsplit.dims import Shape, Size
-from primsplit.errors import IndexingError, ShapeError
-from primsplit.infer import broadcast_shapes
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.dims import Shape, Size
+from primsplit.ir.errors import IndexingError, ShapeError
 from primsplit.numpy.keys import END, WHOLE, Bound, Cut, Entry, Fancy, New, Take, index_vector
 from primsplit.ops import op
+from primsplit.ops.inference import broadcast_shapes
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import expand_to, transpose
 
 
 def read(x: Array, entries: Sequence[Entry]) -> Array:

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import axis_first, expand_to
-from primsplit.dims import Size
-from primsplit.errors import DtypeError, ShapeError
-from primsplit.ir import BFLOAT16
-from primsplit.lifting import as_array
+from primsplit import tracing
+from primsplit.ir import BFLOAT16, dims
+from primsplit.ir.dims import Size
+from primsplit.ir.errors import DtypeError, ShapeError
+from primsplit.ir.reasons import RAISES
 from primsplit.numpy.axes import array_like, count_along, delivered, joined_last, many_axes, size_as, with_ones
 from primsplit.numpy.scans import folded, lowest
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
-from primsplit.reasons import RAISES
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.broadcasting import axis_first, expand_to
 
 
 def reduced(kind: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:

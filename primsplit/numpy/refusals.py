@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import implements
-from primsplit.errors import UnsupportedFunction
+from primsplit.ir.errors import UnsupportedFunction
 from primsplit.numpy.ufuncs import ELEMENTWISE
+from primsplit.tracing.array import implements
 
 FILES = "a program writes no files"
 TEXT = "the elements are known only at run time"

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.branching.raising import checked
-from primsplit.lifting import array_like, holds_traced
-from primsplit.numpy.complex.handle import ComplexArray
+from primsplit.tracing.asarray import array_like, holds_traced
+from primsplit.tracing.branching.raising import checked
+from primsplit.tracing.complex_array import ComplexArray
 
 
 def refusing(x: Any, wrong: Any, error: Exception) -> Any:

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.branching.raising import checked
-from primsplit.broadcasting import count_up, expand_to, full, reshape_to
-from primsplit.dims import Dim, Size
-from primsplit.errors import ShapeError
-from primsplit.ir import Type
+from primsplit import tracing
+from primsplit.ir import Type, dims
+from primsplit.ir.dims import Dim, Size
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import array_like, one_axis, reaching, size_as, slab
 from primsplit.numpy.keys import as_int64
 from primsplit.numpy.layout import as_shape, read_only_view, reshape
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.branching.raising import checked
+from primsplit.tracing.broadcasting import count_up, expand_to, full, reshape_to
 
 FEW = 8
 """Up to so many copies are joined; more are expanded."""

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array, implements
 from primsplit.numpy.axes import array_like, delivered
 from primsplit.numpy.ufuncs import cast_to, elementwise
 from primsplit.numpy.units import is_bool, is_signed, is_whole, same, unit
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
 
 
 @elementwise("floor")

@@ -4,16 +4,16 @@ import math
 
 import numpy as np
 
-from primsplit import nested
-from primsplit.array import Array
-from primsplit.broadcasting import axis_back, axis_first, full, ones_like
 from primsplit.ir import Value
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.axes import slab
 from primsplit.numpy.dense.loop import scan
 from primsplit.numpy.scans import scanned
 from primsplit.numpy.units import is_whole
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing import regions as nested
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import axis_back, axis_first, full, ones_like
 
 FEW = 32
 """Elements that are multiplied one after the other: about as many operators as products of parts take."""

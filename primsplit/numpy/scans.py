@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims
-from primsplit.array import Array
-from primsplit.broadcasting import axis_back, axis_first, full, reshape_to, transpose
-from primsplit.dims import Size
+from primsplit.ir import dims
+from primsplit.ir.dims import Size
 from primsplit.numpy.axes import END, slab, slab_of
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import axis_back, axis_first, full, reshape_to, transpose
 
 BLOCK = 32
 DEPTH = 7

@@ -1,4 +1,4 @@
-"""Whether this thread runs a function again, with other meanings of NumPy's names: see `primsplit.substitutes`."""
+"""Whether this thread runs a function again, with other meanings of NumPy's names: see `frontends.python.overrides`."""
 
 import threading
 import weakref
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.array import Array
+from primsplit.tracing.array import Array
 
 
 class _Thread(threading.local):

@@ -5,14 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.branching.raising import zero_unless
-from primsplit.broadcasting import count_up, expand_to, reshape_strictly, reshape_to
-from primsplit.dims import Dim, Shape, Size
-from primsplit.errors import DtypeError, IndexingError, ShapeError
-from primsplit.infer import broadcast_shapes
-from primsplit.lifting import as_array
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.dims import Dim, Shape, Size
+from primsplit.ir.errors import DtypeError, IndexingError, ShapeError
 from primsplit.numpy.axes import array_like, delivered, many_axes, one_axis, size_as
 from primsplit.numpy.indexing import as_written, setitem
 from primsplit.numpy.joining import joined_dtype
@@ -23,6 +19,11 @@ from primsplit.numpy.repetition import resize
 from primsplit.numpy.ufuncs import Casting, cast_to, select, wrapped_to
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
+from primsplit.ops.inference import broadcast_shapes
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.branching.raising import zero_unless
+from primsplit.tracing.broadcasting import count_up, expand_to, reshape_strictly, reshape_to
 
 
 def _indices(indices: Any, mode: str, size: Any) -> Any:

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import zeros_like
-from primsplit.dims import Size
-from primsplit.errors import ShapeError
-from primsplit.infer import broadcast_shapes
 from primsplit.ir import Value
-from primsplit.lifting import as_array, plain_or_traced
-from primsplit.nested import ScanForm, Walk, element, emit_scan, record
+from primsplit.ir.dims import Size
+from primsplit.ir.errors import ShapeError
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.axes import array_like, delivered
 from primsplit.numpy.ufuncs import call, call_ufunc, cast_to, elementwise, loop_dtypes, wrapped_to
 from primsplit.numpy.units import common_dtype, is_bool, is_whole, same
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.ops.inference import broadcast_shapes
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.asarray import as_array, plain_or_traced
+from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.regions import ScanForm, Walk, element, emit_scan, record
 
 CLIP: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]  # what np.clip calls; NumPy has no public name for it
 

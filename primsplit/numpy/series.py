@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import FUNCTIONS, Array, implements
-from primsplit.broadcasting import count_up, expand_to, of_shape
-from primsplit.errors import ShapeError
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import array_like, reaching
 from primsplit.numpy.dense.loop import scan
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.tracing.array import FUNCTIONS, Array, implements
+from primsplit.tracing.broadcasting import count_up, expand_to, of_shape
 
 __all__ = ["FAMILIES", "added", "derived", "integrated", "multiplied", "subtracted", "valued"]
 

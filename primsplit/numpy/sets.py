@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primsplit.array import Array, implements
-from primsplit.broadcasting import reshape_to
 from primsplit.numpy.axes import array_like, size_as
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.ordering import searchsorted, sorted_along, unique
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import reshape_to
 
 
 class UniqueAllResult(NamedTuple):

@@ -5,16 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import reshape_to, transpose
-from primsplit.control.scanning import mapped
-from primsplit.errors import ShapeError
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import array_like, one_axis, reaching
 from primsplit.numpy.creation import asarray
 from primsplit.numpy.joining import stack
 from primsplit.numpy.layout import expand_dims
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import reshape_to, transpose
+from primsplit.tracing.control.scanning import mapped
 
 
 @implements(np.apply_along_axis)

@@ -6,16 +6,16 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.array import Array, implements
-from primsplit.branching.raising import checked
-from primsplit.broadcasting import count_up, reshape_to
-from primsplit.errors import ShapeError
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import array_like, as_size, size_as
 from primsplit.numpy.creation import call_broadcast, linspace
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.layout import expand_dims, moveaxis
 from primsplit.numpy.ufuncs import call_ufunc, cast_to
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.branching.raising import checked
+from primsplit.tracing.broadcasting import count_up, reshape_to
 
 
 @implements(np.logspace)

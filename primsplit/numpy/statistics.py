@@ -7,18 +7,18 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.array import Array, implements
-from primsplit.branching.raising import checked
-from primsplit.broadcasting import expand_to, of_shape, reshape_to
-from primsplit.calls.primitive import Function, primitive, rrule
-from primsplit.dims import Size, is_one
-from primsplit.errors import ShapeError
-from primsplit.lifting import as_array
+from primsplit.ir.dims import Size, is_one
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, size_as
 from primsplit.numpy.quotients import length_quotient
 from primsplit.numpy.reductions import counted_where, is_half, masked, mean_over, reduced, widened
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.branching.raising import checked
+from primsplit.tracing.broadcasting import expand_to, of_shape, reshape_to
+from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 
 def freedom(count: Any, ddof: Any, dtype: Any) -> Array:

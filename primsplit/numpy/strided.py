@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, unsupported
-from primsplit.broadcasting import count_up, expand_to, inverse_permutation, reshape_to, transpose
-from primsplit.dims import Dim
-from primsplit.errors import ShapeError
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.dims import Dim
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import array_like, size_as
 from primsplit.numpy.layout import as_shape, read_only_view
 from primsplit.ops import op
+from primsplit.tracing.array import Array, unsupported
+from primsplit.tracing.broadcasting import count_up, expand_to, inverse_permutation, reshape_to, transpose
 
 
 def as_strided(

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.calls.primitive import Function, primitive, rrule
+from primsplit.numpy.approximations.error_function import in_float64
+from primsplit.numpy.approximations.exponential import expm1, log1p
+from primsplit.numpy.approximations.rational import horner
 from primsplit.numpy.exponential import log1p as log1p_of
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
 from primsplit.ops import op
-from primsplit.passes.compositions.error_function import in_float64
-from primsplit.passes.compositions.exponential import expm1, log1p
-from primsplit.passes.compositions.rational import horner
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 NEAR = 4.0
 TERMS = 32

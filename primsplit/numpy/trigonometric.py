@@ -5,17 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array, implements
-from primsplit.broadcasting import expand_to, sum_to
-from primsplit.calls.primitive import Function, Primitive, primitive, rrule
+from primsplit.numpy.approximations import exponential, trigonometric
+from primsplit.numpy.approximations.rational import horner
+from primsplit.numpy.approximations.signs import is_negative, is_odd
 from primsplit.numpy.axes import array_like
 from primsplit.numpy.quotients import length_quotient
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to, elementwise
 from primsplit.numpy.units import Unit, is_whole, unit
-from primsplit.ops import later, op
-from primsplit.passes.compositions import exponential, trigonometric
-from primsplit.passes.compositions.rational import horner
-from primsplit.passes.compositions.signs import is_negative, is_odd
+from primsplit.ops import op
+from primsplit.ops.namespace import later
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import expand_to, sum_to
+from primsplit.tracing.calls.primitive import Function, Primitive, primitive, rrule
 
 _OPERATORS = {
     "sin": "Sin", "cos": "Cos", "tan": "Tan", "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan",

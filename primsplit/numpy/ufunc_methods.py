@@ -7,10 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.branching.raising import zero_unless
-from primsplit.broadcasting import axis_back, axis_first, count_up, expand_to
-from primsplit.errors import ConcretizationError, IndexingError, ShapeError
+from primsplit.ir.errors import ConcretizationError, IndexingError, ShapeError
 from primsplit.numpy import cumulative, reductions
 from primsplit.numpy.axes import (
     END,
@@ -29,6 +26,9 @@ from primsplit.numpy.reductions import reduced
 from primsplit.numpy.scans import lowest, scanned
 from primsplit.numpy.ufuncs import cast_to, ufunc_method
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.branching.raising import zero_unless
+from primsplit.tracing.broadcasting import axis_back, axis_first, count_up, expand_to
 
 NOTHING = np._NoValue  # NumPy's mark for an argument that was not given
 

@@ -12,18 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.array import FUNCTIONS, Array, implements, numbers_of, unsupported
-from primsplit.broadcasting import zeros_like
-from primsplit.errors import DtypeError, ShapeError, TraceError
-from primsplit.infer import broadcast_shapes
 from primsplit.ir import BFLOAT16, Const, converted, is_held
-from primsplit.lifting import Held, array_like
+from primsplit.ir.errors import DtypeError, ShapeError, TraceError
 from primsplit.numpy.few_bits import to_few_bits
 from primsplit.numpy.second_run import known_arrays, made_at
 from primsplit.numpy.validity import lost_at_nan
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
-from primsplit.trees import as_list
+from primsplit.ops.inference import broadcast_shapes
+from primsplit.tracing.array import FUNCTIONS, Array, implements, numbers_of, unsupported
+from primsplit.tracing.asarray import Held, array_like
+from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.trees import as_list
 
 Elementwise = Callable[..., Any]
 ELEMENTWISE: dict[str, Elementwise] = {}

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import FUNCTIONS, Array
-from primsplit.broadcasting import sum_to
-from primsplit.calls.primitive import Function, Primitive, primitive, rrule
-from primsplit.dims import is_one
+from primsplit.ir.dims import is_one
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.broadcasting import sum_to
+from primsplit.tracing.calls.primitive import Function, Primitive, primitive, rrule
 
 Slope = Callable[..., Array] | None
 Unit = Callable[..., Array]

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import sum_to
-from primsplit.calls.primitive import Function, primitive, rrule
-from primsplit.lifting import array_like
 from primsplit.numpy.units import unit
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import array_like
+from primsplit.tracing.broadcasting import sum_to
+from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 
 def _nan(x: Array) -> Any:

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.branching.raising import checked, zero_unless
-from primsplit.broadcasting import expand_to, of_shape, reshape_to
-from primsplit.errors import ShapeError
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import array_like, joined_last, size_as
 from primsplit.numpy.cumulative import cumsum
 from primsplit.numpy.ordering import argsort
 from primsplit.numpy.reductions import reduced
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.branching.raising import checked, zero_unless
+from primsplit.tracing.broadcasting import expand_to, of_shape, reshape_to
 
 
 def weighted_quantiles(x: Array, q: Any, weights: Any, axis: Any, axes: Sequence[int], *, skip_nan: bool) -> Array:

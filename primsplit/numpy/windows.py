@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import count_up
-from primsplit.dims import maximum
+from primsplit.ir.dims import maximum
 from primsplit.numpy.axes import array_like, as_size, size_as
-from primsplit.numpy.special.bessel import i0_of as i0
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.broadcasting import count_up
 
 
 def _places(size: Any) -> tuple[Array, Array]:
@@ -54,6 +53,7 @@ def kaiser(M: Any, beta: Any) -> Any:
     """np.kaiser; `beta` may be traced."""
     places, last = _places(M)
     steepness = cast_to(array_like(beta), np.float64)
+    i0 = FUNCTIONS[np.i0]
     return i0(steepness * np.sqrt(1.0 - (places / last) ** 2.0)) / i0(steepness)
 
 

@@ -6,9 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array
-from primsplit.broadcasting import (
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.dims import Dim, Shape
+from primsplit.ir.errors import ShapeError
+from primsplit.numpy.keys import END, WHOLE, Bound, Cut, Entry, Fancy, Mask, New, Take, index_vector
+from primsplit.numpy.reading import block_place, index_matrix, read_basic
+from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import (
     count_up,
     expand_to,
     expanded_strictly,
@@ -17,12 +23,7 @@ from primsplit.broadcasting import (
     transpose,
     zeros,
 )
-from primsplit.calls.primitive import stop_gradient
-from primsplit.dims import Dim, Shape
-from primsplit.errors import ShapeError
-from primsplit.numpy.keys import END, WHOLE, Bound, Cut, Entry, Fancy, Mask, New, Take, index_vector
-from primsplit.numpy.reading import block_place, index_matrix, read_basic
-from primsplit.ops import op
+from primsplit.tracing.calls.primitive import stop_gradient
 
 Label = int | str
 

@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import trees
-from primsplit.dims import Dim, Size, evaluate, symbols
-from primsplit.errors import SpecError
-from primsplit.export import called
 from primsplit.ir import Type
+from primsplit.ir.dims import Dim, Size, evaluate, symbols
+from primsplit.ir.errors import SpecError
+from primsplit.programs.api import called
 from primsplit.programs.labels import input_names
-from primsplit.specs import annotated_type, annotation_told, leaf_type, parse_spec, read_dtype
-from primsplit.tracing import defined_at
-from primsplit.userfile import UserFile
+from primsplit.programs.userfile import UserFile
+from primsplit.tracing import defined_at, trees
+from primsplit.tracing.specs import annotated_type, annotation_told, leaf_type, parse_spec, read_dtype
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 GIVEN = (np.ndarray, np.generic, float, complex)

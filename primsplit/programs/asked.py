@@ -7,8 +7,8 @@ from itertools import islice
 from textwrap import shorten
 from typing import Any
 
-from primsplit.errors import SpecError
-from primsplit.names import variables
+from primsplit.ir.errors import SpecError
+from primsplit.ir.names import variables
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.program import Program
 

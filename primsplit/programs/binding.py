@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import tracing, trees
-from primsplit.errors import SpecError
+from primsplit import tracing
 from primsplit.ir import Block, Const
+from primsplit.ir.errors import SpecError
 from primsplit.programs.wholes import given_parts
-from primsplit.specs import check_array, check_expressions
+from primsplit.tracing import trees
+from primsplit.tracing.specs import check_array, check_expressions
 
 ARRAY = object()
 """Stands in `Program.static` for a leaf that is an input."""

@@ -8,24 +8,25 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from primsplit import tracing, trees
-from primsplit.array import Array
-from primsplit.caching.counters import Counters
-from primsplit.caching.fingerprint import fingerprint
-from primsplit.caching.limited import Limited, Recent
-from primsplit.caching.once import Turns
-from primsplit.calls.boundaries import Bounded
-from primsplit.calls.primitive import Primitive, is_for_every_use
-from primsplit.calls.recorded import StandIn
-from primsplit.errors import SpecError
-from primsplit.functionlike import remade
+from primsplit import tracing
 from primsplit.ir import Block, Var
-from primsplit.notation.encoding import Unstorable
+from primsplit.ir.caching.counters import Counters
+from primsplit.ir.caching.fingerprint import fingerprint
+from primsplit.ir.caching.limited import Limited, Recent
+from primsplit.ir.caching.once import Turns
+from primsplit.ir.errors import SpecError
+from primsplit.ir.notation.encoding import Unstorable
 from primsplit.programs.compiled import Compiled, Known, Place, Statistics
 from primsplit.programs.looks import look_of
 from primsplit.programs.program import Program
 from primsplit.programs.storing import Recorded, Store
 from primsplit.rules.table import Epoch
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import Primitive, is_for_every_use
+from primsplit.tracing.calls.recorded import StandIn
+from primsplit.tracing.functionlike import remade
+from primsplit.transforms.boundaries import Bounded
 
 Function = Callable[..., Any]
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.dims import Shape
-from primsplit.errors import DtypeError, ShapeError
 from primsplit.ir import Block
+from primsplit.ir.dims import Shape
+from primsplit.ir.errors import DtypeError, ShapeError
+from primsplit.tracing.array import Array
 
 
 def inline_block(block: Block, names: Sequence[str], arguments: Sequence[Array]) -> list[Array]:

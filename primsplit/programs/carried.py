@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.errors import SpecError
-from primsplit.names import StatePair
-from primsplit.plain_text import in_one_line
-from primsplit.states import State
+from primsplit.ir.errors import SpecError
+from primsplit.ir.names import StatePair
+from primsplit.ir.plain_text import in_one_line
+from primsplit.tracing.states import State
 
 AnyArray = npt.NDArray[Any]
 

@@ -8,14 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from primsplit import tracing, trees
-from primsplit.array import Array
-from primsplit.caching.fingerprint import Same, watched_fingerprint
-from primsplit.caching.limited import Limited, Recent
-from primsplit.caching.once import Turns
-from primsplit.caching.unchanged import Unchanged
-from primsplit.errors import BranchError, SpecError
-from primsplit.functionlike import FunctionLike, remade, require_function
+from primsplit import tracing
+from primsplit.ir.caching.fingerprint import Same, watched_fingerprint
+from primsplit.ir.caching.limited import Limited, Recent
+from primsplit.ir.caching.once import Turns
+from primsplit.ir.caching.unchanged import Unchanged
+from primsplit.ir.errors import BranchError, SpecError
 from primsplit.programs.examples import Way
 from primsplit.programs.labels import takes
 from primsplit.programs.looks import leaf_key, look_of
@@ -25,6 +23,9 @@ from primsplit.programs.program import Program
 from primsplit.programs.sharing import alike, shared
 from primsplit.programs.trace_program import Branches, check_option, trace_program
 from primsplit.rules.table import Epoch
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.functionlike import FunctionLike, remade, require_function
 from primsplit.transforms import value_and_gradient
 from primsplit.transforms.gradient import Wrt
 from primsplit.transforms.vmap import Axes, batched_call

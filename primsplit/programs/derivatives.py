@@ -8,24 +8,20 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from primsplit import tracing, trees
-from primsplit.array import Array
-from primsplit.caching.fingerprint import Same
-from primsplit.caching.limited import Limited
-from primsplit.errors import DtypeError, ShapeError, SpecError
-from primsplit.functionlike import remade
+from primsplit import tracing
+from primsplit.ir.caching.fingerprint import Same
+from primsplit.ir.caching.limited import Limited
+from primsplit.ir.errors import DtypeError, ShapeError, SpecError
 from primsplit.programs.compiled import CACHE_SIZE, Compiled
 from primsplit.programs.out import refuse_traced
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram, push_program
 from primsplit.programs.trace_program import Branches
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.functionlike import remade
 from primsplit.transforms.directions import hessian_of, jacobian_of, laplacian_of
-from primsplit.transforms.forward import (
-    as_tuple,
-    jacobian_vector,
-    linear_part,
-    value_gradient_and_product,
-)
+from primsplit.transforms.forward import as_tuple, jacobian_vector, linear_part, value_gradient_and_product
 from primsplit.transforms.gradient import Wrt, check_differentiable, differentiable, select_arguments
 from primsplit.transforms.linear import Mode
 

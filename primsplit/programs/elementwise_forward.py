@@ -5,15 +5,15 @@ from collections.abc import Callable
 from typing import Any
 
 from primsplit import tracing
-from primsplit.analysis.dependence import ELEMENTWISE
-from primsplit.array import Array
-from primsplit.broadcasting import ones_like
-from primsplit.calls.boundaries import primitive
-from primsplit.calls.primitive import Primitive, rrule
-from primsplit.calls.projection import project_to
-from primsplit.errors import RuleError
 from primsplit.ir import is_call, walk
-from primsplit.lifting import as_array
+from primsplit.ir.analysis.dependence import ELEMENTWISE
+from primsplit.ir.errors import RuleError
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.broadcasting import ones_like
+from primsplit.tracing.calls.primitive import Primitive, rrule
+from primsplit.tracing.calls.projection import project_to
+from primsplit.transforms.boundaries import primitive
 from primsplit.transforms.forward import jacobian_vector
 
 Function = Callable[..., Any]

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import trees
-from primsplit.caching.fingerprint import fingerprint
-from primsplit.doors import make_session
-from primsplit.errors import SpecError
 from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, free, live_ops, reads, walk
-from primsplit.names import NamedBlock
-from primsplit.schema import RANDOM
-from primsplit.specs import leaf_type, may_be
-from primsplit.tracing import user_place
+from primsplit.ir.caching.fingerprint import fingerprint
+from primsplit.ir.errors import SpecError
+from primsplit.ir.names import NamedBlock
+from primsplit.ops.schema import RANDOM
+from primsplit.programs.doors import make_session
+from primsplit.tracing import trees, user_place
+from primsplit.tracing.specs import leaf_type, may_be
 
 Arrays = dict[Var, npt.NDArray[Any]]
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from primsplit import trees
 from primsplit.ir import Block, Const
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.carried import Carried
 from primsplit.programs.program import Program
 from primsplit.programs.wholes import flat_tree
+from primsplit.tracing import trees
 
 
 def flat_program(

@@ -3,10 +3,10 @@
 import os
 from typing import Literal, Protocol, get_args
 
-from primsplit.doors import save_functions, save_models
-from primsplit.errors import SpecError
+from primsplit.ir.errors import SpecError
+from primsplit.ir.providers import GivenAs, Provider
+from primsplit.programs.doors import save_functions, save_models
 from primsplit.programs.program import Program
-from primsplit.providers import GivenAs, Provider
 
 Form = Literal["joint", "split", "functions"]
 FORMS: tuple[str, ...] = get_args(Form)

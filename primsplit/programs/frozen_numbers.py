@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primsplit import tracing
-from primsplit.caching.fingerprint import objects_read
-from primsplit.caching.held import attribute_of, function_in
-from primsplit.errors import FrozenNumberWarning, Place, warn_at
+from primsplit.ir.caching.fingerprint import objects_read
+from primsplit.ir.caching.held import attribute_of, function_in
+from primsplit.ir.errors import FrozenNumberWarning, Place, warn_at
 from primsplit.programs.calls_by_name import Chain, codes, meanings
 
 CLOCKS: tuple[Any, ...] = (

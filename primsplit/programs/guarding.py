@@ -9,22 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing, trees
-from primsplit.array import Array
-from primsplit.atomic_files import write_whole
-from primsplit.branching.raising import raise_at_run_time
-from primsplit.control import cond
-from primsplit.doors import save_models
-from primsplit.errors import SpecError
-from primsplit.functionlike import remade, require_function
+from primsplit import tracing
 from primsplit.ir import Type
-from primsplit.lifting import as_array
+from primsplit.ir.atomic_files import write_whole
+from primsplit.ir.errors import SpecError
+from primsplit.ir.providers import Provider
 from primsplit.ops import op
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.compiled import BY_BRANCHES, Batched, Compiled
+from primsplit.programs.doors import save_models
 from primsplit.programs.program import Program
 from primsplit.programs.trace_program import check_option, trace_program
-from primsplit.providers import Provider
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.branching.raising import raise_at_run_time
+from primsplit.tracing.control import cond
+from primsplit.tracing.functionlike import remade, require_function
 
 Function = Callable[..., Any]
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from itertools import chain, count
 from typing import Any
 
-from primsplit.functionlike import positional_names
-from primsplit.names import kept_apart
+from primsplit.ir.names import kept_apart
 from primsplit.programs.wholes import stem_of
-from primsplit.trees import Parts, TreeSpec, paths, whole_leaves
+from primsplit.tracing.functionlike import positional_names
+from primsplit.tracing.trees import Parts, TreeSpec, paths, whole_leaves
 
 
 def input_names(function: Callable[..., Any], spec: TreeSpec, last: str = "") -> list[str]:

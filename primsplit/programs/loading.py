@@ -5,14 +5,15 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from primsplit import tracing, trees
-from primsplit.doors import read_model
-from primsplit.errors import ParseError
-from primsplit.frozen_branches import report_frozen
-from primsplit.own_errors import own_errors
+from primsplit import tracing
+from primsplit.ir.errors import ParseError
+from primsplit.ir.frozen_branches import report_frozen
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.carried import Carried
+from primsplit.programs.doors import read_model
 from primsplit.programs.program import Program
+from primsplit.tracing import trees
+from primsplit.tracing.own_errors import own_errors
 
 
 def load(

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import trees
-from primsplit.caching.fingerprint import fingerprint
-from primsplit.calls.recorded import StandIn
-from primsplit.specs import leaf_type
+from primsplit.ir.caching.fingerprint import fingerprint
+from primsplit.tracing import trees
+from primsplit.tracing.calls.recorded import StandIn
+from primsplit.tracing.specs import leaf_type
 
 
 def look_of(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Sequence[Any], Any]:

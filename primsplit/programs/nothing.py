@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from primsplit.branching.raising import RAISES
-from primsplit.errors import SpecError
 from primsplit.ir import Block, walk
+from primsplit.ir.errors import SpecError
+from primsplit.tracing.branching.raising import RAISES
 
 
 class NoResults:

@@ -5,10 +5,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from primsplit import tracing, trees
-from primsplit.dims import Shape, evaluate, symbols
-from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit import tracing
 from primsplit.ir import Type
+from primsplit.ir.dims import Shape, evaluate, symbols
+from primsplit.ir.errors import DtypeError, ShapeError, SpecError
+from primsplit.tracing import trees
 
 
 def arrays_of(out: Any, result: trees.TreeSpec, name: str) -> list[Any]:

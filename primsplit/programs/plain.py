@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import trees
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.program import Program
+from primsplit.tracing import trees
 
 AnyArray = npt.NDArray[Any]
 Call = tuple[tuple[Any, ...], Mapping[str, Any]]

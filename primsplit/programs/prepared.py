@@ -7,14 +7,15 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import tracing, trees
-from primsplit.caching.counters import Counters
-from primsplit.dims import evaluate, symbols
-from primsplit.errors import DtypeError, ShapeError, SpecError
+from primsplit import tracing
 from primsplit.ir import Block, Type
+from primsplit.ir.caching.counters import Counters
+from primsplit.ir.dims import evaluate, symbols
+from primsplit.ir.errors import DtypeError, ShapeError, SpecError
 from primsplit.programs.carried import CARRYING, Carried
 from primsplit.programs.out import arrays_of, check_out
 from primsplit.programs.single_use import SingleUse, Trail, references
+from primsplit.tracing import trees
 
 AnyArray = npt.NDArray[Any]
 ARRAYS = {np.ndarray}

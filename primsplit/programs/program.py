@@ -9,32 +9,34 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import tracing, trees
-from primsplit.analysis.orders import derivatives_of
-from primsplit.array import Array
-from primsplit.audit.styles import list_blocks
-from primsplit.caching.fingerprint import Same
-from primsplit.doors import make_proto, make_session, save_models
-from primsplit.errors import SpecError
-from primsplit.frames import store
-from primsplit.frozen_branches import FrozenBranch
+from primsplit import tracing
 from primsplit.ir import Block, Const, Type
-from primsplit.lifting import as_array
-from primsplit.names import NamedBlock
-from primsplit.passes.promote import promote
-from primsplit.passes.repeats import fold_repeats
-from primsplit.plain_text import in_one_line
+from primsplit.ir.analysis.orders import derivatives_of
+from primsplit.ir.caching.fingerprint import Same
+from primsplit.ir.errors import SpecError
+from primsplit.ir.frozen_branches import FrozenBranch
+from primsplit.ir.names import NamedBlock
+from primsplit.ir.plain_text import in_one_line
+from primsplit.ir.providers import GivenAs, Provider
+from primsplit.ir.reasons import FOLDED
 from primsplit.programs.binding import ARRAY, Binding
 from primsplit.programs.called import inline_block
 from primsplit.programs.carried import CARRYING, Carried, Values, run_carrying
+from primsplit.programs.doors import make_proto, make_session, save_models
 from primsplit.programs.labels import argument_names
 from primsplit.programs.nothing import nothing_to_run
 from primsplit.programs.out import arrays_of, check_out, refuse_traced
 from primsplit.programs.prepared import ARRAYS, Prepared, prepared_for, prepared_if_small
-from primsplit.programs.weights import FOLDED, Weights
+from primsplit.programs.styles import list_blocks
+from primsplit.programs.weights import Weights
 from primsplit.programs.wholes import both, pairs_of
-from primsplit.providers import GivenAs, Provider
-from primsplit.states import State
+from primsplit.rewrites.promote import promote
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.frames import store
+from primsplit.tracing.states import State
+from primsplit.transforms.outline import fold_repeats
 
 
 class Program(Binding):

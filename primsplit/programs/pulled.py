@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing, trees
-from primsplit.array import Array
-from primsplit.caching.fingerprint import Same
-from primsplit.errors import SpecError
+from primsplit import tracing
+from primsplit.ir.caching.fingerprint import Same
+from primsplit.ir.errors import SpecError
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.compiled import CACHE_SIZE, Arguments, Compiled, Function
 from primsplit.programs.looks import look_of
 from primsplit.programs.out import filled
 from primsplit.programs.program import Program
 from primsplit.programs.trace_program import Branches
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
 from primsplit.transforms import vector_jacobian
 from primsplit.transforms.gradient import Wrt
 

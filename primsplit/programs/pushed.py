@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing, trees
-from primsplit.array import Array
-from primsplit.audit.styles import list_blocks
-from primsplit.errors import DtypeError
+from primsplit import tracing
 from primsplit.ir import Block, Type, Value, Var
-from primsplit.lifting import as_array
-from primsplit.names import Names, name_captures
+from primsplit.ir.errors import DtypeError
+from primsplit.ir.names import Names, name_captures
+from primsplit.ir.providers import GivenAs, Provider
+from primsplit.ir.zeros import zeros_op
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.called import inline_block
 from primsplit.programs.carried import run_carrying
@@ -21,12 +20,14 @@ from primsplit.programs.forms import Form, save_in_form
 from primsplit.programs.out import arrays_of, refuse_traced
 from primsplit.programs.prepared import ARRAYS
 from primsplit.programs.program import Program
-from primsplit.providers import GivenAs, Provider
-from primsplit.specs import check_array
-from primsplit.tangents.pushforward import Pushforward, push_whole
+from primsplit.programs.styles import list_blocks
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.specs import check_array
 from primsplit.transforms.cut import report_cut
 from primsplit.transforms.forward import match_tangents, tangent_leaves
-from primsplit.zeros import zeros_op
+from primsplit.transforms.tangents.pushforward import Pushforward, push_whole
 
 
 class PushedProgram:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, ClassVar
 
-from primsplit.caching.fingerprint import Same
-from primsplit.caching.limited import Recent
-from primsplit.caching.once import Turns
-from primsplit.functionlike import FunctionLike, name_in_module
+from primsplit.ir.caching.fingerprint import Same
+from primsplit.ir.caching.limited import Recent
+from primsplit.ir.caching.once import Turns
+from primsplit.tracing.functionlike import FunctionLike, name_in_module
 
 Recorded = tuple[Callable[..., Any], Recent[Any, Any], threading.Lock, Turns]
 """What is recorded, the programs by what they were recorded for, and what threads wait for that use them."""

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from primsplit import tracing
-from primsplit.errors import RunError
+from primsplit.ir.errors import RunError
 
 Mark = tuple[int]
 """Made by one event in the thread of this number. Marks are compared by identity, so that each event has its own."""

@@ -18,18 +18,18 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.atomic_files import write_whole
-from primsplit.caching.fingerprint import fingerprint, objects_read
-from primsplit.calls.boundaries import Bounded
-from primsplit.calls.flat_rules import Flat
-from primsplit.calls.portable import References, portable, read_structure, told_structure
-from primsplit.calls.primitive import Primitive
-from primsplit.errors import PrimsplitError, StoreWarning
 from primsplit.ir import Attribute, Block, Op
-from primsplit.notation.encoding import Calls, Unstorable, decoded, encoded
-from primsplit.reasons import RAISES, Reason
+from primsplit.ir.atomic_files import write_whole
+from primsplit.ir.caching.fingerprint import fingerprint, objects_read
+from primsplit.ir.errors import PrimsplitError, StoreWarning
+from primsplit.ir.notation.encoding import Calls, Unstorable, decoded, encoded
+from primsplit.ir.reasons import RAISES, Reason
 from primsplit.rules.table import BLOCK_RULES, FRULES, RULES, Epoch
-from primsplit.trees import TreeSpec
+from primsplit.tracing.calls.flat_rules import Flat
+from primsplit.tracing.calls.portable import References, portable, read_structure, told_structure
+from primsplit.tracing.calls.primitive import Primitive
+from primsplit.tracing.trees import TreeSpec
+from primsplit.transforms.boundaries import Bounded
 
 FORMAT = 2
 OF_KIND = (np.zeros(()), np.float64(0.0), 0.0)
@@ -103,7 +103,7 @@ def _warn(told: str) -> None:
 @functools.cache
 def _sources() -> str:
     """A digest of this package's own code."""
-    root = os.path.dirname(os.path.abspath(sys.modules["primsplit.errors"].__file__ or ""))
+    root = os.path.dirname(os.path.abspath(sys.modules["primsplit.ir.errors"].__file__ or ""))
     digest = hashlib.sha256()
     for folder, inner, files in os.walk(root):
         inner.sort()

@@ -6,27 +6,28 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy.typing as npt
 
-from primsplit import tracing, trees
-from primsplit.analysis.promotions import report_promotions
-from primsplit.analysis.unrolled import report_unrolled
-from primsplit.branching.users_errors import tell_caller
-from primsplit.caching.counters import Counters
-from primsplit.calls.recorded import StandIn, merged
-from primsplit.collector import paused
-from primsplit.errors import FrozenArrayWarning, Place, PrimsplitError, SpecError, warn_at
-from primsplit.frames import explored_keeping
-from primsplit.functionlike import require_function, unbound
+from primsplit import tracing
 from primsplit.ir import Block, Const, Type, Var, same_data, walk
-from primsplit.names import kept_apart
-from primsplit.notation.literals import bytes_text
+from primsplit.ir.analysis.promotions import report_promotions
+from primsplit.ir.analysis.unrolled import report_unrolled
+from primsplit.ir.caching.counters import Counters
+from primsplit.ir.collector import paused
+from primsplit.ir.errors import FrozenArrayWarning, Place, PrimsplitError, SpecError, warn_at
+from primsplit.ir.names import kept_apart
+from primsplit.ir.notation.literals import bytes_text
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.carried import Carried
 from primsplit.programs.examples import Examples, Way, example_sets
 from primsplit.programs.frozen_numbers import frozen_numbers_told
 from primsplit.programs.labels import input_names, output_names
 from primsplit.programs.program import Program
-from primsplit.specs import leaf_type, may_be
-from primsplit.states import State
+from primsplit.tracing import trees
+from primsplit.tracing.branching.users_errors import tell_caller
+from primsplit.tracing.calls.recorded import StandIn, merged
+from primsplit.tracing.frames import explored_keeping
+from primsplit.tracing.functionlike import require_function, unbound
+from primsplit.tracing.specs import leaf_type, may_be
+from primsplit.tracing.states import State
 
 Function = Callable[..., Any]
 

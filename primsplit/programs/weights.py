@@ -6,13 +6,9 @@ from typing import Any
 
 import optree
 
-from primsplit import trees
 from primsplit.ir import AnyArray, Block, Const, Var, walk
-from primsplit.plain_text import in_one_line
-
-FOLDED = "it is a number of the file's computation, which went into other numbers too when the file was written"
-"""Why an initializer of a file of primsplit's is no weight: the derivative by it would miss what it went into."""
-
+from primsplit.ir.plain_text import in_one_line
+from primsplit.tracing import trees
 
 MERGED = 2
 """How many ops read a weight that may be several parameters."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from primsplit import trees
+from primsplit.tracing import trees
 
 AnyArray = npt.NDArray[Any]
 Call = tuple[tuple[Any, ...], Mapping[str, Any]]

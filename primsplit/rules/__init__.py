@@ -1,6 +1,6 @@
 """Derivative rules, one operator family a file; each puts its own into `rules.table`, as `primsplit rules` prints."""
 
-from primsplit.families import import_families
+from primsplit.ir.families import import_families
 
 families = import_families(
     __name__,

@@ -13,12 +13,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import sum_to
 from primsplit.numpy.exponential import expit
-from primsplit.ops import later, op
+from primsplit.ops import op
+from primsplit.ops.namespace import later
 from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, no_gradient, partials, rrule
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import sum_to
 
 no_gradient("Hardmax")
 

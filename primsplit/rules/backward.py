@@ -5,17 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.broadcasting import axis_first
-from primsplit.errors import TraceError
-from primsplit.handles.described import RANK_CURE
 from primsplit.ir import Block, Renaming, Type, Value, Var, rename, renamed
-from primsplit.nested import ScanForm, Walk, as_declared, element, emit_scan, record
+from primsplit.ir.errors import TraceError
+from primsplit.ir.parts import Split
 from primsplit.ops import op
-from primsplit.parts import Split
-from primsplit.passes.loops.hoist import without_invariants
+from primsplit.rewrites.loops.hoist import without_invariants
 from primsplit.rules.branches import zeros_of
 from primsplit.rules.steps import Along, Kept, Turns
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import axis_first
+from primsplit.tracing.handles.described import RANK_CURE
+from primsplit.tracing.regions import ScanForm, Walk, as_declared, element, emit_scan, record
 
 
 class Backward:

@@ -11,14 +11,14 @@ import onnx.helper
 from onnx.numpy_helper import from_array, to_array
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.errors import PrimsplitError
-from primsplit.infer.standard import type_proto
 from primsplit.ir import NOWHERE, Block, Const, Op, Var
+from primsplit.ir.errors import PrimsplitError
 from primsplit.ops import op as operators
+from primsplit.ops.inference.standard import type_proto
+from primsplit.ops.schema import OPSET
 from primsplit.rules.table import with_defaults
-from primsplit.schema import OPSET
-from primsplit.trees import as_list
+from primsplit.tracing.array import Array
+from primsplit.tracing.trees import as_list
 
 
 def body_of(op: Op) -> tuple[Block, list[int]]:

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.branching.raising import raise_at_run_time, raising_op
-from primsplit.broadcasting import zeros_like
-from primsplit.errors import ShapeError
-from primsplit.infer import fresh
 from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, renamed
-from primsplit.nested import as_declared, emit_if, record
+from primsplit.ir.errors import ShapeError
+from primsplit.ir.parts import Split
 from primsplit.ops import op
-from primsplit.parts import Split
-from primsplit.passes.faults.untaken_sides import BRANCHES, KEPT
+from primsplit.ops.inference import fresh
+from primsplit.rewrites.untaken_sides import BRANCHES, KEPT
 from primsplit.rules.table import Pullback, Site, block_rule
+from primsplit.tracing.array import Array
+from primsplit.tracing.branching.raising import raise_at_run_time, raising_op
+from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.regions import as_declared, emit_if, record
 
 
 @block_rule("If")

@@ -7,12 +7,12 @@ Sequences x [T, N, I], y [T, N, H]; w [G H, I], r [G H, H] for G gates; b [2 G H
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from primsplit.array import Array
-from primsplit.broadcasting import reshape_to
 from primsplit.ir import Value
-from primsplit.nested import ScanForm, Walk, element, emit_scan, record
 from primsplit.ops import op
-from primsplit.passes.compositions.gates import Activation, Layer, parts, turned
+from primsplit.special.gates import Activation, Layer, parts, turned
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import reshape_to
+from primsplit.tracing.regions import ScanForm, Walk, element, emit_scan, record
 
 Gradients = tuple[Array, ...]
 

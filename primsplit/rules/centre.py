@@ -1,9 +1,9 @@
 """Derivative rule of cropping and padding around the middle."""
 
 from primsplit import tracing
-from primsplit.array import Array
 from primsplit.ops import op
 from primsplit.rules.table import Pullback, rrule
+from primsplit.tracing.array import Array
 
 
 @rrule("CenterCropPad")

@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-from primsplit.array import Array
-from primsplit.broadcasting import expand_to, reshape_to, sum_to
-from primsplit.dims import is_one, product, same
+from primsplit.ir.dims import is_one, product, same
 from primsplit.numpy.contraction import Labels, Term, sum_of_products
 from primsplit.numpy.dense.determinant import cofactors_with
 from primsplit.numpy.dense.loop import counting
@@ -14,6 +12,8 @@ from primsplit.numpy.einsum import equation_labels
 from primsplit.ops import op
 from primsplit.rules.table import Pullback, no_gradient, rrule
 from primsplit.tracing import size_vector
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import expand_to, reshape_to, sum_to
 
 no_gradient("MatMulInteger", "QLinearMatMul")
 

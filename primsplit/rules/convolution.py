@@ -8,16 +8,16 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from primsplit.array import Array
-from primsplit.broadcasting import reshape_to, transpose
-from primsplit.dims import Dim, Size, is_one, product, same
-from primsplit.infer.windows import halves
 from primsplit.ir import Type
+from primsplit.ir.dims import Dim, Size, is_one, product, same
 from primsplit.ops import op
-from primsplit.passes.kernels import KERNELS
+from primsplit.ops.inference.windows import halves
+from primsplit.ops.kernels import KERNELS
+from primsplit.ops.schema import text
 from primsplit.rules.table import Pullback, rrule
 from primsplit.rules.windows import Windows, literal, padded, tap, transposed, unpadded, windows_over
-from primsplit.schema import text
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import reshape_to, transpose
 
 SHORT = 200
 """Up to this many windows, a batch of products of a 1x1 convolution is one product."""

@@ -1,8 +1,8 @@
 """The derivative rule of running sums."""
 
-from primsplit.array import Array
 from primsplit.ops import op
 from primsplit.rules.table import Pullback, rrule
+from primsplit.tracing.array import Array
 
 
 @rrule("CumSum")

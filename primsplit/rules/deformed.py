@@ -12,10 +12,8 @@ from functools import reduce
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.broadcasting import reshape_like, reshape_to, size_scalar
-from primsplit.dims import Dim, Shape, floor_divide, product
-from primsplit.errors import MissingRule
+from primsplit.ir.dims import Dim, Shape, floor_divide, product
+from primsplit.ir.errors import MissingRule
 from primsplit.ops import op
 from primsplit.rules.sampling import (
     Neighbours,
@@ -29,6 +27,8 @@ from primsplit.rules.sampling import (
 )
 from primsplit.rules.table import Pullback, rrule
 from primsplit.rules.windows import Windows, literal, windows_over
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import reshape_like, reshape_to, size_scalar
 
 BETWEEN = Sampling("linear", "zeros", is_cornered=True)
 

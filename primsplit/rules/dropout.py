@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from primsplit.array import Array
 from primsplit.ops import op
 from primsplit.rules.normalization import as_dtype
 from primsplit.rules.table import Pullback, rrule
+from primsplit.tracing.array import Array
 
 
 @rrule("Dropout")

@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import sum_to
 from primsplit.ir import Const
 from primsplit.numpy.arithmetic import literal_power
 from primsplit.numpy.quotients import root_quotient, signed
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.units import number
-from primsplit.ops import later, op
+from primsplit.ops import op
+from primsplit.ops.namespace import later
 from primsplit.rules.halves import compared_wide, wider
 from primsplit.rules.table import Pullback, no_gradient, partials, rrule
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import sum_to
 
 no_gradient("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "And", "Or", "Xor", "IsNaN", "IsInf")
 no_gradient("Sign", "Floor", "Ceil", "Round")

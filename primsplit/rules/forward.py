@@ -7,11 +7,12 @@ product has one term a factor, and the tangent of an operator that works element
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from primsplit.array import Array
-from primsplit.broadcasting import expand_to
 from primsplit.ir import Op
-from primsplit.ops import later, op
+from primsplit.ops import op
+from primsplit.ops.namespace import later
 from primsplit.rules.table import RULES, Pullback, frule, symmetric
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import expand_to
 
 symmetric(
     "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Celu", "Clip", "Cos", "Cosh", "Div", "Elu", "Erf", "Exp",

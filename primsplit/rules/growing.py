@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array
-from primsplit.dims import Dim
-from primsplit.errors import ShapeError
-from primsplit.ir import Block, Op, Renaming, Type, Value, Var
-from primsplit.nested import VARYING, as_declared, emit_loop, outside, record, visible
+from primsplit import tracing
+from primsplit.ir import Block, Op, Renaming, Type, Value, Var, dims
+from primsplit.ir.dims import Dim
+from primsplit.ir.errors import ShapeError
 from primsplit.ops import op
-from primsplit.passes.loops.hoist import without_invariants
+from primsplit.rewrites.loops.hoist import without_invariants
 from primsplit.rules.backward import Backward, element_type
 from primsplit.rules.branches import zeros_of
 from primsplit.rules.steps import Along
+from primsplit.tracing.array import Array
+from primsplit.tracing.regions import VARYING, as_declared, emit_loop, outside, record, visible
 
 
 class Appended(NamedTuple):

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
 from primsplit.ir import BFLOAT16
 from primsplit.ops import op
 from primsplit.rules.table import Rule
-from primsplit.trees import as_list
+from primsplit.tracing.array import Array
+from primsplit.tracing.trees import as_list
 
 HALVES = (np.dtype(np.float16), BFLOAT16)
 

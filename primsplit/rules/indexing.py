@@ -10,13 +10,21 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.broadcasting import expand_to, full, inverse_permutation, reshape_to, size_scalar, transpose, zeros
-from primsplit.dims import Dim, Shape, at_least, is_one
+from primsplit.ir.dims import Dim, Shape, at_least, is_one
 from primsplit.ops import op
+from primsplit.ops.schema import text
 from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, no_gradient, rrule
-from primsplit.schema import text
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import (
+    expand_to,
+    full,
+    inverse_permutation,
+    reshape_to,
+    size_scalar,
+    transpose,
+    zeros,
+)
 
 
 def as_column(indices: Array) -> Array:

@@ -5,9 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array
-from primsplit.broadcasting import (
+from primsplit import tracing
+from primsplit.ir import Type, dims
+from primsplit.ops import op
+from primsplit.ops.inference import slice_size
+from primsplit.ops.schema import text
+from primsplit.rules.indexing import part, scatter_along
+from primsplit.rules.table import Pullback, rrule
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import (
     full,
     inverse_permutation,
     reshape_like,
@@ -17,12 +23,6 @@ from primsplit.broadcasting import (
     transpose,
     zeros,
 )
-from primsplit.infer import slice_size
-from primsplit.ir import Type
-from primsplit.ops import op
-from primsplit.rules.indexing import part, scatter_along
-from primsplit.rules.table import Pullback, rrule
-from primsplit.schema import text
 
 
 @rrule("Transpose")

@@ -4,14 +4,14 @@ from functools import partial
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.infer import fresh
 from primsplit.ir import Block, Value, rename_block, walk
-from primsplit.nested import ScanForm, Walk, counts_alone, emit_loop, emit_scan, outside, visible, walks_of
 from primsplit.ops import op
+from primsplit.ops.inference import fresh
 from primsplit.rules.steps import Turns
 from primsplit.rules.table import Pullback, Site, block_rule
 from primsplit.rules.turns import run_turns
+from primsplit.tracing.array import Array
+from primsplit.tracing.regions import ScanForm, Walk, counts_alone, emit_loop, emit_scan, outside, visible, walks_of
 
 
 @block_rule("Scan")

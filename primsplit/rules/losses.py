@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import zeros
-from primsplit.dims import Dim, product
 from primsplit.ir import Type
+from primsplit.ir.dims import Dim, product
 from primsplit.numpy.axes import size_as
 from primsplit.ops import op
 from primsplit.rules.halves import computed_wide
 from primsplit.rules.table import Pullback, rrule
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import zeros
 
 CLASSES = np.array([1], np.int64)
 

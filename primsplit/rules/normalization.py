@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.broadcasting import full, reshape_to, sum_to
-from primsplit.dims import Dim, at_least, floor_divide, product, same_shape
-from primsplit.errors import ShapeError
 from primsplit.ir import Type
+from primsplit.ir.dims import Dim, at_least, floor_divide, product, same_shape
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import size_as
 from primsplit.ops import op
-from primsplit.passes.compositions.normalization import batch_statistics
+from primsplit.rewrites.decompositions.normalization import batch_statistics
 from primsplit.rules.table import Pullback, rrule
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import full, reshape_to, sum_to
 
 
 def inner_dtype(x: Array) -> np.dtype[Any]:

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import reshape_to, zeros
 from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.rules.table import Pullback, no_gradient, rrule
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import reshape_to, zeros
 
 
 @rrule("TopK")

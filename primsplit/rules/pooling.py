@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.broadcasting import reshape_to, size_scalar, zeros
-from primsplit.dims import Dim, Size, product
-from primsplit.errors import MissingRule
 from primsplit.ir import Type
+from primsplit.ir.dims import Dim, Size, product
+from primsplit.ir.errors import MissingRule
 from primsplit.numpy.quotients import length_quotient, signed
 from primsplit.ops import op
 from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, rrule
 from primsplit.rules.windows import Windows, literal, padded, tap, transposed, unpadded, windows_over
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import reshape_to, size_scalar, zeros
 
 
 def exact(windows: Windows) -> Windows:

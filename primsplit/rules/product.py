@@ -7,14 +7,14 @@ Where only the run knows the number, the elements are split into zeros and the r
 
 import numpy as np
 
-from primsplit import dims
-from primsplit.array import Array
-from primsplit.broadcasting import full, inverse_permutation, reshape_to, transpose
-from primsplit.dims import Dim, Size
+from primsplit.ir import dims
+from primsplit.ir.dims import Dim, Size
 from primsplit.numpy.axes import slab_of
 from primsplit.ops import op
 from primsplit.rules.reduction import Reduction, from_front
 from primsplit.rules.table import Pullback, rrule
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import full, inverse_permutation, reshape_to, transpose
 
 
 @rrule("ReduceProd")

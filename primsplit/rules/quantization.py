@@ -8,12 +8,11 @@ before these rules are asked.
 
 import numpy as np
 
-from primsplit import dims
-from primsplit.array import Array
-from primsplit.broadcasting import full, reshape_to, sum_to
-from primsplit.ir import Type
+from primsplit.ir import Type, dims
 from primsplit.ops import op
 from primsplit.rules.table import Pullback, no_gradient, rrule
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import full, reshape_to, sum_to
 
 no_gradient("ConvInteger", "DynamicQuantizeLinear", "QLinearConv", "QuantizeLinear")
 

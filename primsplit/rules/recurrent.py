@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.broadcasting import reshape_like, zeros
-from primsplit.dims import Shape, at_least
-from primsplit.errors import MissingRule, ShapeError
+from primsplit.ir.dims import Shape, at_least
+from primsplit.ir.errors import MissingRule, ShapeError
 from primsplit.ops import op
-from primsplit.passes.compositions.gates import Layer, read_layer, turned
-from primsplit.passes.compositions.recurrent import measured, part, reversed_to, within
+from primsplit.rewrites.decompositions.recurrent import measured, part, reversed_to, within
 from primsplit.rules.cells import Gradients, Run, gru_backward, lstm_backward, rnn_backward
 from primsplit.rules.table import Pullback, rrule
+from primsplit.special.gates import Layer, read_layer, turned
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import reshape_like, zeros
 
 Backward = Callable[[Run], Gradients]
 BACKWARD: dict[str, Backward] = {"RNN": rnn_backward, "GRU": gru_backward, "LSTM": lstm_backward}

@@ -9,18 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.broadcasting import expand_to, reshape_to
-from primsplit.dims import Shape, is_one, product
-from primsplit.infer import fresh
 from primsplit.ir import Type
+from primsplit.ir.dims import Shape, is_one, product
+from primsplit.numpy.approximations.reductions import sum_of_squares
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.quotients import length_quotient, signed
 from primsplit.numpy.units import nan_where
-from primsplit.ops import later, op
-from primsplit.passes.compositions.reductions import sum_of_squares
+from primsplit.ops import op
+from primsplit.ops.inference import fresh
+from primsplit.ops.namespace import later
 from primsplit.rules.halves import compared_wide
 from primsplit.rules.table import Pullback, rrule
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import expand_to, reshape_to
 
 
 def kept_shape(x: Array, axes: Array | None, noop: int) -> Shape | None:

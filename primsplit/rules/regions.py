@@ -11,16 +11,16 @@ from functools import reduce
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import reshape_like, reshape_to, size_scalar, zeros
-from primsplit.dims import Dim, product
-from primsplit.infer import fresh
 from primsplit.ir import Type
+from primsplit.ir.dims import Dim, product
 from primsplit.ops import op
-from primsplit.passes.compositions.regions import LEAST, bins_of, pixels_in
+from primsplit.ops.inference import fresh
+from primsplit.ops.schema import text
+from primsplit.rewrites.decompositions.regions import LEAST, bins_of, pixels_in
 from primsplit.rules.sampling import Neighbours, image_of, moved, read_rows
 from primsplit.rules.table import Pullback, rrule
-from primsplit.schema import text
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import reshape_like, reshape_to, size_scalar, zeros
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims
-from primsplit.array import Array
-from primsplit.broadcasting import expand_to, reshape_to, size_scalar, transpose
-from primsplit.dims import Dim
-from primsplit.errors import MissingRule
-from primsplit.ir import Type
+from primsplit.ir import Type, dims
+from primsplit.ir.dims import Dim
+from primsplit.ir.errors import MissingRule
 from primsplit.ops import op
+from primsplit.ops.schema import text
 from primsplit.rules.indexing import part, scatter_along
 from primsplit.rules.table import Pullback, rrule
-from primsplit.schema import text
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import expand_to, reshape_to, size_scalar, transpose
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import expand_to
 from primsplit.numpy.quotients import length_quotient, signed
 from primsplit.ops import op
 from primsplit.rules.normalization import mean_over
 from primsplit.rules.table import Pullback, rrule
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import expand_to
 
 
 @rrule("LpNormalization")

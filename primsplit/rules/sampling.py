@@ -10,15 +10,15 @@ from functools import reduce
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array
-from primsplit.broadcasting import full, reshape_to, size_scalar, zeros
-from primsplit.dims import Dim
-from primsplit.errors import ShapeError
-from primsplit.ir import Type
+from primsplit import tracing
+from primsplit.ir import Type, dims
+from primsplit.ir.dims import Dim
+from primsplit.ir.errors import ShapeError
 from primsplit.ops import op
+from primsplit.ops.schema import text
 from primsplit.rules.table import Pullback, rrule
-from primsplit.schema import text
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import full, reshape_to, size_scalar, zeros
 
 CUBIC = -0.75
 """The coefficient of Keys's kernel in GridSample."""

@@ -6,16 +6,16 @@ written: onnxruntime's inverse ones round 1 / length to float32. The axis may be
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array
-from primsplit.broadcasting import int_scalar, size_scalar, zeros
-from primsplit.dims import Dim
-from primsplit.errors import MissingRule
-from primsplit.infer import fresh
-from primsplit.ir import Type
+from primsplit import tracing
+from primsplit.ir import Type, dims
+from primsplit.ir.dims import Dim
+from primsplit.ir.errors import MissingRule
 from primsplit.ops import op
+from primsplit.ops.inference import fresh
 from primsplit.rules.indexing import scatter_along
 from primsplit.rules.table import Pullback, rrule
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import int_scalar, size_scalar, zeros
 
 
 @rrule("DFT")

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from primsplit.array import Array
 from primsplit.ir import Block, Renaming, Value, Var
-from primsplit.nested import Walk
+from primsplit.tracing.array import Array
+from primsplit.tracing.regions import Walk
 
 Along = tuple[Value, Walk]
 

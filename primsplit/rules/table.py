@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from primsplit.array import Array
-from primsplit.broadcasting import sum_like
-from primsplit.errors import RuleError
 from primsplit.ir import Block, Op
-from primsplit.ops import later, op
-from primsplit.parts import Split
-from primsplit.schema import check_kinds, schema
+from primsplit.ir.errors import RuleError
+from primsplit.ir.parts import Split
+from primsplit.ops import op
+from primsplit.ops.namespace import later
+from primsplit.ops.schema import check_kinds, schema
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import sum_like
 
 Pullback = Callable[..., Any]
 Rule = Callable[..., tuple[Any, Pullback]]

@@ -11,22 +11,22 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.analysis.activity import active_vars, needed_vars
-from primsplit.array import Array
-from primsplit.dims import Dim, Size
-from primsplit.errors import ShapeError
-from primsplit.handles.described import RANK_CURE
-from primsplit.ir import Block, Op, Renaming, Type, Value, Var, rename
-from primsplit.nested import VARYING, Walk, same_everywhere, visible
-from primsplit.parts import Split
-from primsplit.passes.loops.cheap import cheap_captures
-from primsplit.passes.loops.hoist import hoist
-from primsplit.passes.recompute import recomputing
+from primsplit import tracing
+from primsplit.ir import Block, Op, Renaming, Type, Value, Var, dims, rename
+from primsplit.ir.dims import Dim, Size
+from primsplit.ir.errors import ShapeError
+from primsplit.ir.parts import Split
+from primsplit.rewrites.loops.cheap import cheap_captures
+from primsplit.rewrites.loops.hoist import hoist
+from primsplit.rewrites.recompute import recomputing
+from primsplit.rules.activity import active_vars, needed_vars
 from primsplit.rules.backward import Backward
 from primsplit.rules.growing import GrowingBackward
 from primsplit.rules.steps import Kept, Turns
 from primsplit.rules.table import Pullback, Site
+from primsplit.tracing.array import Array
+from primsplit.tracing.handles.described import RANK_CURE
+from primsplit.tracing.regions import VARYING, Walk, same_everywhere, visible
 
 
 def run_turns(site: Site, turns: Turns) -> tuple[list[Array], Pullback]:

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.broadcasting import expand_to, full, reshape_to, size_scalar
-from primsplit.dims import Dim, Size, product
-from primsplit.infer import fresh
 from primsplit.ir import Type
+from primsplit.ir.dims import Dim, Size, product
 from primsplit.numpy.axes import size_as
 from primsplit.ops import op
-from primsplit.passes.compositions.folding import folded
-from primsplit.passes.compositions.pooling import unpooled_shape
+from primsplit.ops.inference import fresh
+from primsplit.rewrites.decompositions.folding import folded
+from primsplit.rewrites.decompositions.pooling import unpooled_shape
 from primsplit.rules.pooling import over_norm, times_power
 from primsplit.rules.table import Pullback, rrule
 from primsplit.rules.windows import padded, tap, windows_over
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import expand_to, full, reshape_to, size_scalar
 
 
 def _places(x: Array) -> list[int]:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.dims import Dim, Shape, Size
-from primsplit.errors import PrimsplitError
-from primsplit.infer.windows import halves, same_padding, span_of, window_count
 from primsplit.ir import Type
+from primsplit.ir.dims import Dim, Shape, Size
+from primsplit.ir.errors import PrimsplitError
 from primsplit.ops import op
-from primsplit.schema import text
+from primsplit.ops.inference.windows import halves, same_padding, span_of, window_count
+from primsplit.ops.schema import text
+from primsplit.tracing.array import Array
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.errors import PrimsplitError
 from primsplit.ir import Block, Const, Op, Var, check, free, walk
-from primsplit.notation.listing import constants, listing
-from primsplit.notation.parsing import parse
-from primsplit.parts import Split
-from primsplit.passes.inline import inline_calls
+from primsplit.ir.errors import PrimsplitError
+from primsplit.ir.notation.listing import constants, listing
+from primsplit.ir.notation.parsing import parse
+from primsplit.ir.parts import Split
+from primsplit.rewrites.inline import inline_calls
 from primsplit.testing.failures import CheckFailed
 
 PLAIN = (bool, int, float, str, bytes)

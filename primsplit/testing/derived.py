@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.export import SplitProgram
+from primsplit.programs.api import SplitProgram
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram
 from primsplit.testing.lines import Array, Errors, Line, compared

@@ -9,9 +9,9 @@ import onnx
 import onnx.checker
 import onnx.shape_inference
 
-from primsplit.export import SplitProgram
-from primsplit.runtime import Session
-from primsplit.schema import IR_VERSION, OPSET
+from primsplit.ops.schema import IR_VERSION, OPSET
+from primsplit.programs.api import SplitProgram
+from primsplit.programs.runtime import Session
 from primsplit.testing.failures import CheckFailed
 
 AnyArray = npt.NDArray[Any]

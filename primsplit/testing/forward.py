@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.errors import PrimsplitError
-from primsplit.export import SplitProgram
-from primsplit.passes.inline import inline_calls
+from primsplit.ir.errors import PrimsplitError
+from primsplit.programs.api import SplitProgram
 from primsplit.programs.pushed import PushedProgram, push_program
+from primsplit.rewrites.inline import inline_calls
 from primsplit.testing.differences import agreement, pairing
 from primsplit.testing.failures import CheckFailed
 from primsplit.testing.job import AnyArray, Job, compare

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import trees
-from primsplit.errors import PrimsplitError
-from primsplit.export import SplitProgram, split
+from primsplit.ir.errors import PrimsplitError
+from primsplit.programs.api import SplitProgram, split
 from primsplit.programs.plain import as_given, plain_results, with_states
 from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram, push_program
-from primsplit.specs import leaf_type, spec
 from primsplit.testing.differences import directional_derivative, directions, pairing
 from primsplit.testing.failures import GradientMismatch
+from primsplit.tracing import trees
+from primsplit.tracing.specs import leaf_type, spec
 
 Function = Callable[..., Any]
 AnyArray = npt.NDArray[Any]

@@ -4,8 +4,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from primsplit import trees
-from primsplit.names import kept_apart
+from primsplit.ir.names import kept_apart
+from primsplit.tracing import trees
 
 Function = Callable[..., Any]
 

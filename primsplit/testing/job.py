@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit.errors import PrimsplitError, RuleError
-from primsplit.export import SplitProgram
 from primsplit.ir import Block
+from primsplit.ir.errors import PrimsplitError, RuleError
+from primsplit.programs.api import SplitProgram
 from primsplit.testing.failures import CheckFailed
 from primsplit.testing.reference import Reference
 from primsplit.testing.subject import Subject, symbolic

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from primsplit.analysis.carries import lead_and_carries, settled
 from primsplit.ir import Block, Const, Op, Value, Var, is_call, reads
+from primsplit.ir.analysis.carries import lead_and_carries, settled
 
 Kind = Literal["zero", "linear", "free", "test"]
 

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from onnx.reference import ReferenceEvaluator
 
-from primsplit.errors import DtypeError, PrimsplitError
-from primsplit.export import SplitProgram
 from primsplit.ir import Var
+from primsplit.ir.errors import DtypeError, PrimsplitError
+from primsplit.programs.api import SplitProgram
 from primsplit.programs.program import Program
-from primsplit.split import split_whole
 from primsplit.testing.differences import agreement, directions, pairing
 from primsplit.testing.failures import CheckFailed
 from primsplit.testing.gradients import cut
 from primsplit.testing.job import AnyArray, Job, Smooth, close, compare
 from primsplit.testing.reference import Reference
 from primsplit.testing.subject import Subject
-from primsplit.trees import as_list
+from primsplit.tracing.trees import as_list
+from primsplit.transforms.split import split_whole
 
 NUMPY_ERRORS = (ValueError, IndexError, RuntimeError, ZeroDivisionError, TypeError, PrimsplitError)
 

@@ -14,10 +14,10 @@ import onnx.helper
 import onnx.numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from primsplit.dims import Size, symbols
-from primsplit.errors import PrimsplitError, RunError
 from primsplit.ir import FLOATS, Block, Const, Op, Type, Value, Var, is_call
-from primsplit.schema import OPSET
+from primsplit.ir.dims import Size, symbols
+from primsplit.ir.errors import PrimsplitError, RunError
+from primsplit.ops.schema import OPSET
 from primsplit.testing.operators import NUMPY
 from primsplit.testing.recurrent import RECURRENT
 from primsplit.testing.windows import SEVERAL

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import trees
 from primsplit.testing import numeric, structural
 from primsplit.testing.forward import check_forward
 from primsplit.testing.in_parts import InParts
 from primsplit.testing.job import RTOL, Job, Kink, Report, Settings
 from primsplit.testing.subject import Domain, Subject, Target, make_subject
+from primsplit.tracing import trees
 
 
 def check_rrule(

@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.caching.counters import counts
-from primsplit.dims import same_shape
-from primsplit.export import SplitProgram
 from primsplit.ir import Op, Value, Var, own_symbols
-from primsplit.passes.inline import inline_calls
-from primsplit.rule_run import run_rule
+from primsplit.ir.caching.counters import counts
+from primsplit.ir.dims import same_shape
+from primsplit.programs.api import SplitProgram
+from primsplit.rewrites.inline import inline_calls
 from primsplit.rules.table import Rule
-from primsplit.split import split_op, split_whole
 from primsplit.testing.closed import assert_closed
 from primsplit.testing.failures import CheckFailed
 from primsplit.testing.files import run_files
@@ -22,7 +19,10 @@ from primsplit.testing.job import Job, close, compare
 from primsplit.testing.linearity import explain_nonlinearity
 from primsplit.testing.subject import rules_of
 from primsplit.tracing import Recording, fresh_stack, recording
-from primsplit.trees import as_list
+from primsplit.tracing.array import Array
+from primsplit.tracing.trees import as_list
+from primsplit.transforms.rule_run import run_rule
+from primsplit.transforms.split import split_op, split_whole
 
 
 def check_closed(job: Job) -> None:

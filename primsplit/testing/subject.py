@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import trees
-from primsplit.array import Array
-from primsplit.calls.primitive import Primitive
-from primsplit.errors import SpecError
-from primsplit.export import SplitProgram
 from primsplit.ir import FLOATS, Const, Op, Type, is_call
+from primsplit.ir.errors import SpecError
 from primsplit.ops import op
+from primsplit.ops.schema import schema
+from primsplit.programs.api import SplitProgram
 from primsplit.programs.program import Program
 from primsplit.programs.trace_program import trace_program
 from primsplit.rules.table import RULES, Rule, with_defaults
-from primsplit.schema import schema
-from primsplit.specs import spec
-from primsplit.split import split_whole
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import Primitive
+from primsplit.tracing.specs import spec
+from primsplit.transforms.split import split_whole
 
 AnyArray = npt.NDArray[Any]
 Target = str | Primitive | Callable[..., Any]

@@ -13,14 +13,14 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import trees
-from primsplit.errors import PrimsplitError, SpecError
-from primsplit.export import SplitProgram
 from primsplit.ir import BFLOAT16, Type, walk
+from primsplit.ir.errors import PrimsplitError, SpecError
+from primsplit.programs.api import SplitProgram
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.plain import arrays_of, as_given, plain_results
 from primsplit.testing.lines import ROUNDINGS, ROUNDS, Errors, Line, Verdict, compared
 from primsplit.testing.reference import Reference, evaluate, play
+from primsplit.tracing import trees
 
 Array = npt.NDArray[Any]
 Outputs = Mapping[str, Array]

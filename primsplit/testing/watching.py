@@ -11,24 +11,25 @@ import sys
 from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any
 
-from primsplit import testing, tracing, trees
-from primsplit.analysis.activity import active_vars
-from primsplit.array import FUNCTIONS, HOOKS, Array
-from primsplit.caching.fingerprint import is_library
-from primsplit.coverage import name_of, ufunc_name
-from primsplit.definitions.families import DEFINITIONS, Definition
+from primsplit import testing, tracing
+from primsplit.frontends.python.overrides.served import served_names
+from primsplit.frontends.python.overrides.table import Substitute
+from primsplit.frontends.scipy.overrides import interpolation, scattered, science, sparse, splines
+from primsplit.frontends.scipy.stats import DISTRIBUTIONS
 from primsplit.ir import Op, Var, reads, walk
-from primsplit.lifting import Held
-from primsplit.names import NamedBlock
+from primsplit.ir.caching.fingerprint import is_library
+from primsplit.ir.names import NamedBlock
 from primsplit.numpy.complex.arithmetic import ALWAYS_COMPLEX
-from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.onnxio.versions import nodes_of
+from primsplit.onnx.definitions.families import DEFINITIONS, Definition
+from primsplit.onnx.versions import nodes_of
+from primsplit.rules.activity import active_vars
 from primsplit.rules.table import BLOCK_RULES, RULES, UNSUPPORTED
-from primsplit.scipy.stats import DISTRIBUTIONS
-from primsplit.substitutes import interpolation, scattered, science, sparse, splines
-from primsplit.substitutes.served import served_names
-from primsplit.substitutes.table import Substitute
+from primsplit.testing.coverage import name_of, ufunc_name
+from primsplit.tracing import trees
+from primsplit.tracing.array import FUNCTIONS, HOOKS, Array
+from primsplit.tracing.asarray import Held
+from primsplit.tracing.complex_array import ComplexArray
 
 CALL = "call::"
 CHECKS = ("check_grads", "check_rrule")
@@ -75,13 +76,13 @@ class Watcher:
         """Watch from now on. To be called before test modules import the checks; it cannot be undone."""
         for name in CHECKS:
             setattr(testing, name, self._check(getattr(testing, name)))
-        composition: Any = importlib.import_module("primsplit.split")._Composition
+        composition: Any = importlib.import_module("primsplit.transforms.split")._Composition
         composition.run_forward = self._composition(composition.run_forward)
-        doors: Any = importlib.import_module("primsplit.doors")
+        doors: Any = importlib.import_module("primsplit.programs.doors")
         doors.make_model = self._model(doors.make_model)
-        load: Any = importlib.import_module("primsplit.onnxio.load")
+        load: Any = importlib.import_module("primsplit.onnx.load")
         load._read = self._reading(load._read)
-        calling: Any = importlib.import_module("primsplit.definitions.calling")
+        calling: Any = importlib.import_module("primsplit.onnx.definitions.calling")
         calling._body = self._definition(calling._body)
         self._table(FUNCTIONS, name_of)
         self._table(ELEMENTWISE, ufunc_name)
@@ -241,7 +242,7 @@ def _in_ours() -> bool:
     """True below one of our forms of SciPy's functions, which the user's line called."""
     frame = sys._getframe(2)
     while (found := frame.f_back) is not None and is_library(module := frame.f_globals.get("__name__", "")):
-        if module.startswith("primsplit.scipy."):
+        if module.startswith("primsplit.frontends.scipy."):
             return True
         frame = found
     return False

@@ -39,14 +39,7 @@ from primsplit.tracing.stack import (
     remarked,
     resumed,
 )
-from primsplit.tracing.told import (
-    is_attribute_asked,
-    is_called,
-    is_caught,
-    is_decided_by,
-    is_shown_alone,
-    is_told,
-)
+from primsplit.tracing.use_sites import is_attribute_asked, is_called, is_caught, is_decided_by, is_shown_alone, is_told
 from primsplit.tracing.variables import name_after
 
 __all__ = [

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value, Var
-from primsplit.schema import schema
+from primsplit.ops.schema import schema
 
 
 class Alike:

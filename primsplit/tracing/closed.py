@@ -2,7 +2,7 @@
 
 import threading
 
-from primsplit.errors import TraceError
+from primsplit.ir.errors import TraceError
 from primsplit.tracing.places import user_place
 from primsplit.tracing.stack import Recording
 

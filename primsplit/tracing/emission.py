@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, ir
-from primsplit.dims import Dim, Size
-from primsplit.errors import PrimsplitError, ShapeError
-from primsplit.infer import fresh, infer
-from primsplit.ir import Block, Const, Op, Type, Value, Var
+from primsplit import ir
+from primsplit.ir import Block, Const, Op, Type, Value, Var, dims
+from primsplit.ir.dims import Dim, Size
+from primsplit.ir.errors import PrimsplitError, ShapeError
+from primsplit.ops.inference import fresh, infer
 from primsplit.tracing.places import user_place
 from primsplit.tracing.stack import Recording, current
 

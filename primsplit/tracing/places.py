@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import optree
 
-from primsplit.errors import Place
+from primsplit.ir.errors import Place
 from primsplit.tracing.variables import assigned
 
 _LIBRARIES = (

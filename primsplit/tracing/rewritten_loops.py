@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 
 from primsplit.tracing.places import is_library
-from primsplit.tracing.told import nodes_around
+from primsplit.tracing.use_sites import nodes_around
 
 
 def as_fori_loop() -> tuple[str, ...]:

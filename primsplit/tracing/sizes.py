@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from primsplit import dims
-from primsplit.dims import Dim, Size, is_one
-from primsplit.errors import PrimsplitError, ShapeError, TraceError
-from primsplit.infer import fresh
-from primsplit.ir import Const, Type, Value, Var
+from primsplit.ir import Const, Type, Value, Var, dims
+from primsplit.ir.dims import Dim, Size, is_one
+from primsplit.ir.errors import PrimsplitError, ShapeError, TraceError
+from primsplit.ops.inference import fresh
 from primsplit.tracing.emission import emit
 from primsplit.tracing.places import user_place
 from primsplit.tracing.stack import Source, current, dim_at, levels, primitive_part

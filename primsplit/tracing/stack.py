@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy.typing as npt
 
 from primsplit import ir
-from primsplit.dims import Size
-from primsplit.errors import Place, PrimsplitError, TraceError
 from primsplit.ir import Op, Type, Value, Var
+from primsplit.ir.dims import Size
+from primsplit.ir.errors import Place, PrimsplitError, TraceError
 from primsplit.tracing.alike import Alike
 from primsplit.tracing.variables import Variables
 

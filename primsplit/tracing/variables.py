@@ -4,8 +4,8 @@ import dis
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType
 
-from primsplit.errors import Place
 from primsplit.ir import Op, Value, Var
+from primsplit.ir.errors import Place
 
 
 def assigned(code: CodeType, index: int) -> tuple[str, ...]:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from primsplit import tracing
-from primsplit.analysis.smoothness import cut_inputs
-from primsplit.array import Array
-from primsplit.definitions.quantized.chains import with_straight_through
-from primsplit.errors import Place, ZeroGradientWarning, warn_at
 from primsplit.ir import Block, Op
+from primsplit.ir.errors import Place, ZeroGradientWarning, warn_at
+from primsplit.tracing.array import Array
+from primsplit.tracing.hooks import HOOKS
+from primsplit.transforms.smoothness import cut_inputs
 
 SHOWN = 3
 """How many operators without a slope are named."""
@@ -18,7 +18,7 @@ def report_cut(block: Block, wrt: Sequence[int], of: Sequence[int], inputs: Sequ
 
     `inputs` are what the parameters stand for, where those have the names.
     """
-    for position, ops in cut_inputs(with_straight_through(block), wrt, of).items():
+    for position, ops in cut_inputs(HOOKS.with_straight_through(block), wrt, of).items():
         place = next((op.place for op in ops if _is_users(op.place)), None) or tracing.user_place()
         if place is not None:
             name = block.params[position].hint or (inputs[position].value.hint if inputs else "")

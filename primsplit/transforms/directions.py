@@ -10,16 +10,17 @@ from typing import Any, get_args
 
 import numpy as np
 
-from primsplit import tracing, trees
-from primsplit.array import Array
-from primsplit.batching.transform import batch_block
-from primsplit.broadcasting import reshape_to, transpose, zeros, zeros_like
-from primsplit.dims import Dim, at_least, product
-from primsplit.errors import DtypeError, SpecError
-from primsplit.frames import store
+from primsplit import tracing
 from primsplit.ir import Block, Type, Value
-from primsplit.nested import DIRECTIONS, ScanForm, Walk, emit_scan, record
+from primsplit.ir.dims import Dim, at_least, product
+from primsplit.ir.errors import DtypeError, SpecError
 from primsplit.ops import op
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import reshape_to, transpose, zeros, zeros_like
+from primsplit.tracing.frames import store
+from primsplit.tracing.regions import DIRECTIONS, ScanForm, Walk, emit_scan, record
+from primsplit.transforms.batching.transform import batch_block
 from primsplit.transforms.cut import report_cut
 from primsplit.transforms.failing import failing_alike
 from primsplit.transforms.gradient import (

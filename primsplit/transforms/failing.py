@@ -7,11 +7,11 @@ function promises of its arguments. So the derivative reads a part without eleme
 import functools
 from collections.abc import Sequence
 
-from primsplit.array import Array
-from primsplit.branching.raising import may_raise
-from primsplit.errors import Place
 from primsplit.ir import Block, Op, Value, Var, live_ops, reads, walk
+from primsplit.ir.errors import Place
 from primsplit.ops import op as operators
+from primsplit.tracing.array import Array
+from primsplit.tracing.branching.raising import may_raise
 
 
 def failing_alike(

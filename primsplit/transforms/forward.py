@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from primsplit import tracing, trees
-from primsplit.array import Array
-from primsplit.broadcasting import zeros_like
-from primsplit.calls.recorded import StandIn
-from primsplit.errors import DtypeError, SpecError
-from primsplit.frames import Slot, record_keeping, store
-from primsplit.lifting import as_array
+from primsplit import tracing
+from primsplit.ir.errors import DtypeError, SpecError
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.tangents.pushforward import Pushforward, push_whole
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.calls.recorded import StandIn
+from primsplit.tracing.frames import Slot, record_keeping, store
 from primsplit.transforms.cut import report_cut
 from primsplit.transforms.failing import failing_alike
 from primsplit.transforms.gradient import (
@@ -25,6 +25,7 @@ from primsplit.transforms.gradient import (
     select_arguments,
     value_and_gradient,
 )
+from primsplit.transforms.tangents.pushforward import Pushforward, push_whole
 
 
 @dataclass(frozen=True, slots=True)

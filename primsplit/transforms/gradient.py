@@ -7,22 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import tracing, trees
-from primsplit.array import Array
-from primsplit.broadcasting import zeros_like
-from primsplit.calls.recorded import StandIn
-from primsplit.dims import Size
-from primsplit.errors import DtypeError, ShapeError, SpecError
-from primsplit.frames import Slot, record_keeping, store
-from primsplit.functionlike import positional_names
+from primsplit import tracing
 from primsplit.ir import Block, Type, Value, Var
-from primsplit.lifting import Held, as_array
+from primsplit.ir.dims import Size
+from primsplit.ir.errors import DtypeError, ShapeError, SpecError
+from primsplit.ir.parts import Split
 from primsplit.ops import op
-from primsplit.parts import Split
-from primsplit.passes.written.rewritten import rewritten
-from primsplit.split import gradient_or_zeros, split_whole
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import Held, as_array
+from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.calls.recorded import StandIn
+from primsplit.tracing.frames import Slot, record_keeping, store
+from primsplit.tracing.functionlike import positional_names
 from primsplit.transforms.cut import report_cut
 from primsplit.transforms.failing import failing_alike
+from primsplit.transforms.idioms.rewritten import rewritten
+from primsplit.transforms.split import gradient_or_zeros, split_whole
 
 Function = Callable[..., Any]
 Wrt = int | str | Sequence[int | str]

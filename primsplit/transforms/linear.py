@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from primsplit.analysis.dependence import dependent
-from primsplit.batching.random import draws
 from primsplit.ir import Block, Op, Renaming, Var, live_ops, own_symbols, rename, renamed, same_types
-from primsplit.split import split_whole
-from primsplit.tangents.pushforward import push_whole
+from primsplit.ir.analysis.dependence import dependent
+from primsplit.transforms.batching.random import draws
+from primsplit.transforms.split import split_whole
+from primsplit.transforms.tangents.pushforward import push_whole
 
 Mode = Literal["forward", "reverse"]
 

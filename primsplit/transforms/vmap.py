@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 import optree
 
-from primsplit import tracing, trees
-from primsplit.array import Array
-from primsplit.batching.table import repeated
-from primsplit.batching.transform import batch_block
-from primsplit.broadcasting import axis_back, axis_first
-from primsplit.calls.recorded import StandIn, merged, record_call
-from primsplit.dims import Dim, Size, same
-from primsplit.errors import ShapeError, SpecError
+from primsplit import tracing
 from primsplit.ir import Type
-from primsplit.lifting import as_array
+from primsplit.ir.dims import Dim, Size, same
+from primsplit.ir.errors import ShapeError, SpecError
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.broadcasting import axis_back, axis_first
+from primsplit.tracing.calls.recorded import StandIn, merged, record_call
+from primsplit.transforms.batching.table import repeated
+from primsplit.transforms.batching.transform import batch_block
 
 Function = Callable[..., Any]
 Axes = Any

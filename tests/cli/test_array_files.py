@@ -15,7 +15,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.cli.array_files import read_array_file, write_npz
-from primsplit.errors import FileError
+from primsplit.ir.errors import FileError
 
 WHOLE = {"x": np.arange(6.0).reshape(2, 3), "file": np.array(True), "a/../b": np.zeros((0, 3), np.int8)}
 

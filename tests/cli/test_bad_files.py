@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from primsplit.cli.failures import describe
-from primsplit.errors import SpecError
-from primsplit.onnxio import opened
+from primsplit.ir.errors import SpecError
+from primsplit.programs import opened
 
 X = ("--spec", "x:f64[3]")
 GOOD = "def loss(x): return (x * x).sum()\n"

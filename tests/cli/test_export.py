@@ -13,7 +13,7 @@ import onnxruntime
 import pytest
 
 import primsplit as ps
-from primsplit.errors import BranchError
+from primsplit.ir.errors import BranchError
 
 LOSS = """
 import numpy as np

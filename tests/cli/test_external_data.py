@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.onnxio.test_external_files import save, tensor
+from tests.onnx.test_external_files import save, tensor
 
 
 def test_each_command_refuses_a_way_out(primsplit: Callable[..., Any], tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import primsplit as ps
 from primsplit.cli.app import app
-from primsplit.errors import SpecError
+from primsplit.ir.errors import SpecError
 
 W = np.arange(6, dtype=np.float32).reshape(3, 2)
 

@@ -13,11 +13,11 @@ import onnx.numpy_helper as onh
 import pytest
 
 import primsplit as ps
-from primsplit.audit.python import to_python
 from primsplit.audit.rebuild import run_source
-from primsplit.notation.listing import constants, listing
-from primsplit.notation.parsing import parse
-from primsplit.plain_text import in_lines
+from primsplit.ir.notation.listing import constants, listing
+from primsplit.ir.notation.parsing import parse
+from primsplit.ir.plain_text import in_lines
+from primsplit.programs.python_text import to_python
 
 HOSTILE = {
     "line breaks": "x\nimport os; os.system('touch pwned')\ndef forged(): pass",

@@ -10,7 +10,7 @@ import onnx.parser
 import pytest
 
 import primsplit as ps
-from primsplit.analysis.domains import integer_bounds
+from primsplit.cli.domains import integer_bounds
 from primsplit.programs.arguments import draw_arrays
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18, "ai.onnx.ml" : 3]>\n'

@@ -11,7 +11,7 @@ import onnxruntime
 import pytest
 
 import primsplit as ps
-from primsplit.userfile import load
+from primsplit.programs.userfile import load
 
 SOURCE = """
 import numpy as np

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from primsplit.schema import kinds
+from primsplit.ops.schema import kinds
 
 
 def test_every_operator_of_the_standard_and_every_defined_one_has_one_row(primsplit: Callable[..., Any]) -> None:

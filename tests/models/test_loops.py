@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit import trees
 from primsplit.ir import walk
 from primsplit.testing.differences import derivatives
+from primsplit.tracing import trees
 
 MODELS = Path(__file__).parents[2] / "models"
 

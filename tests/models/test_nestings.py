@@ -9,8 +9,8 @@ import onnx
 import pytest
 
 import primsplit as ps
-from primsplit import trees
-from primsplit.userfile import load
+from primsplit.programs.userfile import load
+from primsplit.tracing import trees
 from tests.networks import light_network, random_inputs
 
 MODELS = Path(__file__).parents[2] / "models"

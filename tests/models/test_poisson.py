@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from primsplit.userfile import load
+from primsplit.programs.userfile import load
 
 MODEL = Path(__file__).parents[2] / "models" / "poisson_network.py"
 

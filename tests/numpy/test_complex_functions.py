@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import PrimsplitError, UnsupportedFunction
+from primsplit.ir.errors import PrimsplitError, UnsupportedFunction
 from tests.numpy.agreement import check_agrees, check_grads
-from tests.numpy.test_complex import MATRIX, A, B, U, V, of
+from tests.numpy.complex.test_complex import MATRIX, A, B, U, V, of
 
 Z, W = A + 1j * B, U + 1j * V
 HOLES = np.array([[1 + 2j, np.nan, 3j, -1], [complex(2, np.nan), 1j, 2 - 1j, 0.5]])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import UnsupportedFunction
+from primsplit.ir.errors import UnsupportedFunction
 from primsplit.testing import check_grads
 
 random = np.random.default_rng(1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import ShapeError
+from primsplit.ir.errors import ShapeError
 from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 M, C, V = gapped(3, 5), gapped(2, 3, 5), gapped(5)

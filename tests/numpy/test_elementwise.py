@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError, PrimsplitError, RunError, UnsupportedFunction
+from primsplit.ir.errors import DtypeError, PrimsplitError, RunError, UnsupportedFunction
 from primsplit.numpy.elementwise import REFUSED
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from tests.numpy.agreement import check_agrees, check_grads

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError, SpecError
+from primsplit.ir.errors import DtypeError, SpecError
 from primsplit.testing import check_grads
 from tests.versions import since
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError, ShapeError
+from primsplit.ir.errors import DtypeError, ShapeError
 from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 X, Y = gapped(3, 5, seed=1), gapped(3, 5, seed=2)

@@ -8,7 +8,7 @@ import pytest
 import scipy.linalg
 
 import primsplit as ps
-from primsplit.errors import ShapeError, UnsupportedFunction
+from primsplit.ir.errors import ShapeError, UnsupportedFunction
 from tests.numpy.agreement import check_grads, session
 
 Array = np.ndarray[Any, Any]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError
+from primsplit.ir.errors import DtypeError
 from tests.numpy.agreement import check_agrees, check_grads
 
 RANDOM = np.random.default_rng(7)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError, PrimsplitError, ShapeError, TraceError, UnsupportedFunction
+from primsplit.ir.errors import DtypeError, PrimsplitError, ShapeError, TraceError, UnsupportedFunction
 from tests.numpy.agreement import check_grads
 
 random = np.random.default_rng(0)

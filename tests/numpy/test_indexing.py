@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import ConcretizationError, IndexingError
+from primsplit.ir.errors import ConcretizationError, IndexingError
 from tests.numpy.agreement import check_grads
 
 X = np.random.default_rng(0).standard_normal((4, 3, 5))
@@ -185,7 +185,7 @@ def test_masks_that_are_made_alike_are_one_however_they_were_made() -> None:
     np.testing.assert_allclose(program(x), x[waved(x)] * np.cos(x)[waved(x)])
 
 
-@pytest.mark.filterwarnings("ignore::primsplit.errors.UnrolledLoopWarning")
+@pytest.mark.filterwarnings("ignore::primsplit.ir.errors.UnrolledLoopWarning")
 def test_many_masks_take_time_for_each_not_for_each_pair() -> None:
     def calls(count: int) -> int:
         def chosen(x: Any) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError, RunError, ShapeError
+from primsplit.ir.errors import DtypeError, RunError, ShapeError
 from tests.numpy.agreement import check_agrees, check_grads
 
 POINTS = np.array([0.1, 0.8, 1.9, 2.5, 4.0])

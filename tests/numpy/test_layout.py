@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import MissingAttribute, PrimsplitError, ShapeError, TraceError, UnsupportedFunction
+from primsplit.ir.errors import MissingAttribute, PrimsplitError, ShapeError, TraceError, UnsupportedFunction
 from tests.numpy.agreement import check_grads
 
 X: Any = (np.random.default_rng(0).permutation(60).reshape(4, 3, 5) - 29.63) * 0.07

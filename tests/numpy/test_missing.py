@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import RunError
+from primsplit.ir.errors import RunError
 from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 HOLES = np.array([[0.5, np.nan, -1.0, 2.0], [np.nan, 1.0, np.nan, 4.0], [np.nan, 3.0, 0.25, -2.0]])

@@ -8,7 +8,7 @@ import pytest
 
 import primsplit as ps
 from primsplit import numpy as np
-from primsplit.errors import ConcretizationError, DtypeError, PrimsplitError, TraceError
+from primsplit.ir.errors import ConcretizationError, DtypeError, PrimsplitError, TraceError
 from tests.numpy.agreement import check_grads
 
 X = numpy.array([0.3, 1.2, -0.7, 0.9])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import ShapeError
+from primsplit.ir.errors import ShapeError
 from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 norm = np.linalg.norm

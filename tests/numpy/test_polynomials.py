@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import RunError, ShapeError
+from primsplit.ir.errors import RunError, ShapeError
 from tests.numpy.agreement import check_agrees, check_grads
 
 P, Q = np.array([1.5, -0.7, 2.2, 0.4]), np.array([0.8, 1.3])

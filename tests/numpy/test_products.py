@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import PrimsplitError, RunError, ShapeError
+from primsplit.ir.errors import PrimsplitError, RunError, ShapeError
 from tests.numpy.agreement import check_grads
 from tests.versions import is_since
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import ShapeError
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.quantiles import METHODS
 from tests.numpy.agreement import check_agrees, check_grads, gapped
 

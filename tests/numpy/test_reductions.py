@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError, ShapeError
+from primsplit.ir.errors import DtypeError, ShapeError
 from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 RANDOM = np.random.default_rng(0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import RunError
+from primsplit.ir.errors import RunError
 
 
 class Case(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import RunError, ShapeError, UnsupportedFunction
+from primsplit.ir.errors import RunError, ShapeError, UnsupportedFunction
 from tests.numpy.agreement import check_agrees, check_grads, gapped
 from tests.versions import is_since
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 
 import primsplit as ps
-from primsplit.errors import MissingRule, PrimsplitError
+from primsplit.ir.errors import MissingRule, PrimsplitError
 from tests.numpy.agreement import check_agrees, check_grads, session
 from tests.pointwise import gradient
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import primsplit as ps
-from primsplit.errors import PrimsplitError, RunError, ShapeError, TraceError, UnsupportedFunction
+from primsplit.ir.errors import PrimsplitError, RunError, ShapeError, TraceError, UnsupportedFunction
 from tests.numpy.agreement import check_agrees, check_grads
 
 X = np.random.default_rng(0).standard_normal((3, 4, 5))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import ConcretizationError
+from primsplit.ir.errors import ConcretizationError
 from tests.every_size import check_every_size
 from tests.numpy.agreement import check_agrees, check_grads, gapped
 from tests.versions import UNDERFLOW

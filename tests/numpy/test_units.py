@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.array import Array
 from primsplit.numpy.units import unit
+from primsplit.tracing.array import Array
 
 
 def test_a_unit_is_one_op_of_the_program_and_none_of_the_file() -> None:

@@ -3,7 +3,7 @@
 from scipy import special
 
 from primsplit import numpy as np
-from primsplit.scipy.special import logsumexp
+from primsplit.frontends.scipy.special import logsumexp
 from tests.programs.table import Table, integers, uniform
 
 PROGRAMS = Table()

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import primsplit as ps
-from primsplit.errors import SpecError
+from primsplit.ir.errors import SpecError
 
 
 def embedding(path: pathlib.Path) -> str:

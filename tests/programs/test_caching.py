@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import SpecError
+from primsplit.ir.errors import SpecError
 
 
 def powers(x: Any, power: int = 2) -> Any:

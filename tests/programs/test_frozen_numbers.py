@@ -18,7 +18,7 @@ import pytest
 import scipy.stats
 
 import primsplit as ps
-from primsplit.errors import FrozenNumberWarning
+from primsplit.ir.errors import FrozenNumberWarning
 
 X = np.ones(3)
 GENERATOR, LEGACY, PYTHONS = np.random.default_rng(0), np.random.RandomState(3), random.Random(3)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import RunError
+from primsplit.ir.errors import RunError
 from primsplit.programs.prepared import Prepared
 from tests.threads import in_threads
 

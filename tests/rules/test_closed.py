@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from primsplit.ir import Block, Var, is_call
-from primsplit.parts import Split
-from primsplit.passes.inline import inline_calls
+from primsplit.ir.parts import Split
+from primsplit.rewrites.inline import inline_calls
 from primsplit.rules.table import RULES, status
-from primsplit.tangents.pushforward import Pushforward, push_block
+from primsplit.transforms.tangents.pushforward import Pushforward, push_block
 from tests.rules.row import subject_of
 from tests.rules.rows import ROWS, Row
 

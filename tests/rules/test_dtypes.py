@@ -8,8 +8,8 @@ import ml_dtypes  # noqa: F401  # NumPy knows bfloat16 by its name from here on
 import numpy as np
 import pytest
 
-from primsplit.errors import DtypeError
 from primsplit.ir import Const
+from primsplit.ir.errors import DtypeError
 from primsplit.programs.pushed import push_program
 from primsplit.testing.subject import Subject
 from tests.rules.row import Row, subject_of

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.doors import make_session
 from primsplit.ir import Block, Op
-from primsplit.names import NamedBlock
+from primsplit.ir.names import NamedBlock
 from primsplit.numpy.exponential import expit
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
-from primsplit.passes import optimize
-from primsplit.passes.inline import inline_calls
+from primsplit.programs.doors import make_session
+from primsplit.rewrites import optimize
+from primsplit.rewrites.inline import inline_calls
 from primsplit.rules.table import FRULES, RULES, SYMMETRIC
-from primsplit.tangents.pushforward import push_block
-from primsplit.tangents.transposition import transpose
 from primsplit.testing.reference import Reference
+from primsplit.transforms.tangents.pushforward import push_block
+from primsplit.transforms.tangents.transposition import transpose
 from tests.recording import record
 from tests.rules.row import sampled, subject_of
 from tests.rules.rows import ROWS, Row

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.definitions.families import record_call
-from primsplit.errors import PrimsplitError
+from primsplit.ir.errors import PrimsplitError
+from primsplit.onnx.definitions.families import record_call
 from primsplit.ops import op
 from primsplit.testing import check_rrule
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError, MissingRule
+from primsplit.ir.errors import DtypeError, MissingRule
 from primsplit.ops import op
-from primsplit.passes.compositions.gates import NAMES, Activation
+from primsplit.special.gates import NAMES, Activation
 from primsplit.testing.recurrent import recurrent
 
 GATES = {"RNN": [0], "GRU": [1, 0, 2], "LSTM": [0, 3, 1, 2]}

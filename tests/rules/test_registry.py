@@ -8,13 +8,13 @@ import onnx.defs
 import pytest
 
 import primsplit as ps
-from primsplit.batching import table as batching
-from primsplit.errors import MissingRule, RuleError
+from primsplit.ir.errors import MissingRule, RuleError
 from primsplit.ops import op
+from primsplit.ops.schema import OPSET, kinds
 from primsplit.rules import table
 from primsplit.rules.table import RULES, UNSUPPORTED, Epoch, status, through_body
-from primsplit.schema import OPSET, kinds
 from primsplit.testing import check_rrule
+from primsplit.transforms.batching import table as batching
 from tests.rules.row import Row
 from tests.rules.rows import ROWS
 from tests.versions import is_since

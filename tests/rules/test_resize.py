@@ -8,7 +8,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 import primsplit as ps
-from primsplit.errors import MissingRule
+from primsplit.ir.errors import MissingRule
 from primsplit.ops import op
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4, 5)).astype(np.float32)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import MissingRule
+from primsplit.ir.errors import MissingRule
 from primsplit.ops import op
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.array import Array
 from primsplit.ops import op
 from primsplit.testing.linearity import explain_nonlinearity
+from primsplit.tracing.array import Array
 
 PLACES = np.array([[1], [4], [5]])
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.dims import symbol
-from primsplit.errors import PrimsplitError
 from primsplit.ir import Block, Const, Op, Type, Var
+from primsplit.ir.dims import symbol
+from primsplit.ir.errors import PrimsplitError
 from primsplit.ops import op
 from primsplit.testing import evaluate, play
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.array import Array
-from primsplit.broadcasting import sum_to
 from primsplit.ops import op
 from primsplit.rules.table import FRULES, RULES, Entry, Epoch, Forward, Rule
 from primsplit.testing import CheckFailed, check_rrule, structural
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import sum_to
 
 F = ps.spec("float64", [3])
 WIDE = ps.spec("float64", [2, 3])
@@ -238,7 +238,7 @@ def test_a_rule_that_is_run_twice_for_one_signature_fails(monkeypatch: pytest.Mo
         def get(self, key: Any, default: Any = None) -> Any:
             return default
 
-    monkeypatch.setattr(importlib.import_module("primsplit.split"), "_cache", Forgetful())
+    monkeypatch.setattr(importlib.import_module("primsplit.transforms.split"), "_cache", Forgetful())
     assert "run again" in fails("counters", "Mul", F, F, only=["counters"])
 
 

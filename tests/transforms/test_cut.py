@@ -10,7 +10,7 @@ import pytest
 import scipy.integrate
 
 import primsplit as ps
-from primsplit.errors import ZeroGradientWarning
+from primsplit.ir.errors import ZeroGradientWarning
 
 X = np.array([1.0, -2.0, 3.0])
 EDGES = np.array([0.0, 1.0])

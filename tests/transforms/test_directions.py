@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.errors import DtypeError, ShapeError, SpecError
 from primsplit.ir import walk
-from primsplit.passes.finish import finish
+from primsplit.ir.errors import DtypeError, ShapeError, SpecError
+from primsplit.targets.finish import finish
 
 W = np.random.default_rng(0).standard_normal((9, 8))
 

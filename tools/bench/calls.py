@@ -12,7 +12,7 @@ Calls = dict[str, Call]
 
 def bound(program: Any, arrays: Sequence[Any], threads: int = 1) -> Call:
     """A call of the program in onnxruntime with its inputs bound once, as a server would."""
-    from primsplit.runtime import Session
+    from primsplit.programs.runtime import Session
 
     session = Session(program.to_onnx(), threads=threads, plan_memory=True)
     binding = session.session.io_binding()

@@ -187,7 +187,7 @@ def agree(alternatives: Calls) -> None:
 
 def kept_by_none(bench: Bench, threads: int, *, pattern: bool) -> Call:
     """A call of the joint file whose results are the caller's, as other libraries' are."""
-    from primsplit.runtime import Session
+    from primsplit.programs.runtime import Session
 
     made, leaves = bench.split()
     model = made.joint().to_onnx()

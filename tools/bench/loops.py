@@ -50,7 +50,7 @@ def lstm_ours(data: Arrays, threads: int) -> Calls:
     import scipy.special
 
     import primsplit as ps
-    from primsplit.runtime import Session
+    from primsplit.programs.runtime import Session
 
     made = ps.split(partial(lstm, np, ps.scan, scipy.special.expit), *data.values())
     joint, forward = (Session(p.to_onnx(), threads=threads) for p in (made.joint(), made.program))
@@ -113,7 +113,7 @@ def bench_iteration(threads: int) -> None:
     import jax.numpy as jnp
 
     import primsplit as ps
-    from primsplit.runtime import Session
+    from primsplit.programs.runtime import Session
 
     steps = 1000
     xs = np.random.default_rng(0).uniform(0.5, 1.5, (steps, 4, 8)).astype(np.float32)

@@ -23,7 +23,7 @@ ACTIVATIONS = {"tanh": np.tanh, "maximum": lambda x: np.maximum(x, 0.0)}
 def write(folder: Path, layers: int) -> list[Path]:
     """The gradient files, one for each activation and order."""
     import primsplit as ps
-    from primsplit.doors import save_models
+    from primsplit.programs.doors import save_models
 
     paths = []
     for name, activation in ACTIVATIONS.items():

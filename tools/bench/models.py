@@ -34,7 +34,7 @@ def exported(path: Path) -> tuple[Calls, list[Any], list[int]]:
     """The gradient file and the forward file as calls, the example's arguments, and which are differentiated."""
     import primsplit as ps
     from primsplit.programs.plain import arrays_of
-    from primsplit.userfile import load
+    from primsplit.programs.userfile import load
 
     file = load(str(path))
     example = file.example()
@@ -49,7 +49,7 @@ def exported(path: Path) -> tuple[Calls, list[Any], list[int]]:
 
 def measure(path: Path, budget: float) -> tuple[dict[str, Seconds], dict[str, str]]:
     """The times of all alternatives for one model, and why some are missing."""
-    from primsplit.userfile import load
+    from primsplit.programs.userfile import load
 
     alternatives, args, wrt = exported(path)
     expected = as_numbers(alternatives[OURS]())

@@ -126,7 +126,7 @@ def in_torch(bench: Bench, arrays: Arrays, seed: Any) -> Calls:
 
 def run(name: str, dtype: str) -> None:
     """Compare the results, then the times; count what a prepared program allocates."""
-    from primsplit.caching.counters import buffers
+    from primsplit.ir.caching.counters import buffers
 
     bench, random = BENCHES[name], np.random.default_rng(0)
     arrays = tuple(random.normal(size=shape).astype(dtype) for shape in bench.shapes)

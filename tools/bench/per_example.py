@@ -50,7 +50,7 @@ def norms(xp: Any, gradient: dict[str, Any]) -> Any:
 def ours(params: Arrays, x: Any, y: Any, threads: int, *, only_norms: bool) -> Calls:
     """The batch as one file, and a loop over the gradient of one example."""
     import primsplit as ps
-    from primsplit.runtime import Session
+    from primsplit.programs.runtime import Session
 
     slope = ps.grad(lambda p, x, y: loss(np, p, x, y))
 

@@ -31,8 +31,8 @@ MODELS = Path(__file__).parents[2] / "models"
 def multiply_adds(program: Any) -> int:
     """What the matrix products of a program of literal sizes take, as they stand in its file."""
     from primsplit.ir import walk
-    from primsplit.passes.finish import finish
-    from primsplit.passes.rewriting import literal_shape
+    from primsplit.rewrites.rewriting import literal_shape
+    from primsplit.targets.finish import finish
 
     total = 0
     for op in walk(finish(program.block, program.gradients)):
@@ -47,7 +47,7 @@ def multiply_adds(program: Any) -> int:
 def product_bench(title: str, model: Any, params: Arrays, data: Arrays, budget: float) -> None:
     """Gradient and product of a model with nested parameters, ours and JAX's."""
     import primsplit as ps
-    from primsplit.programs.modes import derive
+    from primsplit.programs.export import derive
 
     random = np.random.default_rng(2)
     keys = sorted(params)
@@ -157,9 +157,9 @@ def models_bench(budget: float) -> None:
 def model_bench(path: Path, budget: float) -> None:
     """The row of a model; none for one that has no scalar result."""
     import primsplit as ps
-    from primsplit.programs.modes import derive
+    from primsplit.programs.export import derive
     from primsplit.programs.plain import arrays_of
-    from primsplit.userfile import load
+    from primsplit.programs.userfile import load
 
     file = load(str(path))
     example = file.example()

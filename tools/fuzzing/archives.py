@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.onnxio.seeds import changed_bytes
+from tests.onnx.seeds import changed_bytes
 from tools.fuzzing.structure import number
 from tools.fuzzing.texts import TEXTS
 

@@ -15,7 +15,7 @@ import onnx
 from onnx.backend.test.case.node import collect_testcases
 
 import primsplit as ps
-from tests.onnxio.seeds import SEEDS, perceptron
+from tests.onnx.seeds import SEEDS, perceptron
 
 LONGEST = 20_000
 """The most bytes of a model: larger ones only take time."""

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from tests.onnxio.seeds import changed_bytes, changed_field
+from tests.onnx.seeds import changed_bytes, changed_field
 from tools.fuzzing.archives import archive
 from tools.fuzzing.case import Case
 from tools.fuzzing.commands import command_line

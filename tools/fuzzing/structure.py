@@ -11,7 +11,7 @@ import onnx
 import onnx.defs
 from onnx import helper, numpy_helper
 
-from tests.onnxio.seeds import ODD_FLOATS, ODD_NUMBERS, ODD_TEXTS
+from tests.onnx.seeds import ODD_FLOATS, ODD_NUMBERS, ODD_TEXTS
 from tools.fuzzing.corpus import some_model
 
 Change = Callable[[onnx.ModelProto, Random], None]

@@ -7,8 +7,8 @@ from typing import Any
 
 import onnx
 
-from primsplit.carriers import DTYPE_OF
-from tests.onnxio.seeds import ODD_NUMBERS, ODD_TEXTS
+from primsplit.ir.carriers import DTYPE_OF
+from tests.onnx.seeds import ODD_NUMBERS, ODD_TEXTS
 
 MARK = "INJECTED"
 """No line of a listing begins with it."""

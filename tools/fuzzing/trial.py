@@ -25,9 +25,9 @@ import typer.main
 import primsplit as ps
 from primsplit.cli.app import app
 from primsplit.cli.failures import TRACEBACK
-from primsplit.errors import PrimsplitError, RunError
 from primsplit.ir import Var
-from primsplit.runtime import Session
+from primsplit.ir.errors import PrimsplitError, RunError
+from primsplit.programs.runtime import Session
 from tools.fuzzing.case import Case
 from tools.fuzzing.texts import MARK
 from tools.fuzzing.values import difference, original, run_alone

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from primsplit.onnxio.versions import version_of
+from primsplit.onnx.versions import version_of
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 LARGEST = float(np.finfo(np.float32).max)

@@ -4,12 +4,12 @@
     python tools/portability/run.py FOLDER [--provider cuda]    wherever numpy and an onnxruntime are installed
     node tools/portability/run.mjs FOLDER                       where `npm install onnxruntime-web` was run
 
-A file holds the value and the gradient of a row of `tests/rules/rows.py`, of a loop nest of `tests/nests/corpus.py` or
-of a transform of a small function, in float64 or in float32; or of a program in `models/`, once as it is, and once with
-nothing kept for its backward pass. With `--dtype` it is the first three, in that dtype alone. `N.json` beside `N.onnx`
-tells what it is, and its inputs and outputs by name: each the dtype, the shape, and the bytes in base64. Outputs are
-those of the files for the CPU in the onnxruntime that is installed here, which the tests compare with differences and
-with the standard.
+A file holds the value and the gradient of a row of `tests/rules/rows.py`, of a loop nest of
+`tests/frontends/loops/corpus.py` or of a transform of a small function, in float64 or in float32; or of a program in
+`models/`, once as it is, and once with nothing kept for its backward pass. With `--dtype` it is the first three, in
+that dtype alone. `N.json` beside `N.onnx` tells what it is, and its inputs and outputs by name: each the dtype, the
+shape, and the bytes in base64. Outputs are those of the files for the CPU in the onnxruntime that is installed here,
+which the tests compare with differences and with the standard.
 """
 
 import argparse
@@ -27,13 +27,13 @@ import onnx
 import primsplit as ps
 from primsplit.cli.loaded import read_subject
 from primsplit.cli.options import Told
-from primsplit.errors import DtypeError
-from primsplit.export import SplitProgram
+from primsplit.ir.errors import DtypeError
+from primsplit.ir.providers import Provider
+from primsplit.programs.api import SplitProgram
 from primsplit.programs.plain import arrays_of
-from primsplit.providers import Provider
-from primsplit.runtime import Session
-from tests.nests.corpus import CORPUS
-from tests.nests.corpus import Row as Nest
+from primsplit.programs.runtime import Session
+from tests.frontends.loops.corpus import CORPUS
+from tests.frontends.loops.corpus import Row as Nest
 from tests.rules.row import Row, subject_of
 from tests.rules.rows import ROWS
 from tests.rules.test_dtypes import is_differentiated, rounded

@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 
 import primsplit as ps
-from primsplit.errors import PrimsplitError
+from primsplit.ir.errors import PrimsplitError
 from tools.same.plugin import name_of
 from tools.same.sessions import kept_in
 

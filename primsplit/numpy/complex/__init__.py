@@ -6,12 +6,11 @@ constant 0, of `1j * x` say, is left out of products; where NumPy would multiply
 result here is the limit.
 """
 
-from primsplit.families import import_families
+from primsplit.ir.families import import_families
 
 families = import_families(
     __name__,
     "arithmetic", "functions", "inverses", "powers", "dispatch", "indexing", "linear", "joining", "creation",
-    "products", "questions", "systems", "factors", "hermitian", "general", "roots", "ordering", "singular", "special",
+    "products", "questions", "systems", "factors", "hermitian", "general", "roots", "ordering", "singular",
     "leaves", "emath", "parted", "comparing", "along_axes", "elementary", "statistics", "polynomials", "algebra",
-    "error_functions", "gamma",
 )  # fmt: skip

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import FUNCTIONS
-from primsplit.errors import ShapeError
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.complex.dispatch import PRODUCTS, offers
-from primsplit.numpy.complex.handle import refused
 from primsplit.numpy.complex.operands import as_complex, operand
 from primsplit.numpy.linalg.spectral import MISSING, unit_cutoff
+from primsplit.tracing.array import FUNCTIONS
+from primsplit.tracing.complex_array import refused
 
 
 @offers(np.linalg.matmul)

@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims
-from primsplit.array import FUNCTIONS, Array
-from primsplit.broadcasting import reshape_to
+from primsplit.ir import dims
 from primsplit.numpy.axes import END, many_axes, one_axis, slab
 from primsplit.numpy.complex.dispatch import delivered, offers
-from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.joining import astype
 from primsplit.numpy.complex.matrices import times
 from primsplit.numpy.complex.operands import as_complex
 from primsplit.numpy.dense.loop import scan
 from primsplit.numpy.statistics import safe_root
 from primsplit.ops import op
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.broadcasting import reshape_to
+from primsplit.tracing.complex_array import ComplexArray, refused
 
 
 def _asked(a: Any, dtype: Any) -> Any:

@@ -4,13 +4,13 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from primsplit.array import Array
-from primsplit.broadcasting import expand_to, sum_to, zeros_like
-from primsplit.calls.primitive import Function, primitive, rrule
-from primsplit.dims import Shape
-from primsplit.infer import broadcast_shapes
+from primsplit.ir.dims import Shape
 from primsplit.numpy.complex.operands import Pair, literal
 from primsplit.ops import op
+from primsplit.ops.inference import broadcast_shapes
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import expand_to, sum_to, zeros_like
+from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 Parts = tuple[Array, Array]
 _Function = TypeVar("_Function", bound=Callable[..., Any])

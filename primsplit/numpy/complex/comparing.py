@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import FUNCTIONS, Array
 from primsplit.numpy.complex.arithmetic import elementwise
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.operands import Pair, as_complex, operand
 from primsplit.ops import op
+from primsplit.tracing.array import FUNCTIONS, Array
 
 
 def _ordered(name: str, by_real: str, by_imag: str) -> Callable[[Pair, Pair], Array]:

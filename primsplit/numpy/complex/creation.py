@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import FUNCTIONS, Array, made_of_number
-from primsplit.lifting import holds_traced
 from primsplit.numpy.complex.dispatch import offers
-from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.joining import astype
 from primsplit.numpy.complex.operands import as_complex, operand, part_dtype
 from primsplit.numpy.creation import laid_out
+from primsplit.tracing.array import FUNCTIONS, Array, made_of_number
+from primsplit.tracing.asarray import holds_traced
+from primsplit.tracing.complex_array import ComplexArray
 
 _full = FUNCTIONS[np.full]
 

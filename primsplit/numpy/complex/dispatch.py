@@ -8,14 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.array import FUNCTIONS, Array, implements
-from primsplit.broadcasting import expand_to
-from primsplit.errors import DtypeError, ShapeError
-from primsplit.infer import broadcast_shapes
-from primsplit.lifting import Held
+from primsplit.ir.errors import DtypeError, ShapeError
 from primsplit.numpy import ufuncs
 from primsplit.numpy.complex.arithmetic import ALWAYS_COMPLEX, ELEMENTWISE
-from primsplit.numpy.complex.handle import OFFERED, ComplexArray, refused
 from primsplit.numpy.complex.operands import (
     Pair,
     as_complex,
@@ -26,6 +21,11 @@ from primsplit.numpy.complex.operands import (
     operand,
     pair_of,
 )
+from primsplit.ops.inference import broadcast_shapes
+from primsplit.tracing.array import FUNCTIONS, Array, implements
+from primsplit.tracing.asarray import Held
+from primsplit.tracing.broadcasting import expand_to
+from primsplit.tracing.complex_array import OFFERED, ComplexArray, refused
 
 Function = Callable[..., Any]
 _Function = TypeVar("_Function", bound=Function)

@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
 from primsplit.numpy.complex.arithmetic import quotient
 from primsplit.numpy.complex.matrices import Parts, difference, product, turned
@@ -15,6 +13,8 @@ from primsplit.numpy.dense.determinant import parity
 from primsplit.numpy.dense.loop import counting, filled, loop, rows_at, scalar, scan, size, stacked_columns
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 Pullback = Callable[..., Any]
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import FUNCTIONS, Array, implements
 from primsplit.numpy.complex.operands import holds_complex, operand
+from primsplit.tracing.array import FUNCTIONS, Array, implements
 
 NARROW = frozenset(map(np.dtype, ("float32", "int8", "int16", "uint8", "uint16")))
 """What becomes complex64; the rest becomes complex128."""

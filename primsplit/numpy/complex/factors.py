@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims
-from primsplit.ir import Type
+from primsplit.ir import Type, dims
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.elimination import determinant_with, log_determinant_with, pivots
-from primsplit.numpy.complex.handle import refused
 from primsplit.numpy.complex.matrices import (
     Parts,
     interleaved,
@@ -24,6 +22,7 @@ from primsplit.numpy.dense import cholesky as cholesky_unit
 from primsplit.numpy.dense.loop import on_diagonal
 from primsplit.numpy.linalg.factors import SMALL, QRResult, SlogdetResult, expanded
 from primsplit.ops import op
+from primsplit.tracing.complex_array import refused
 
 
 @offers(np.linalg.cholesky)

@@ -3,14 +3,14 @@
 import math
 from collections.abc import Callable
 
-from primsplit.array import Array
-from primsplit.calls.primitive import Function, primitive, rrule
 from primsplit.numpy import ufuncs
+from primsplit.numpy.approximations.signs import is_negative
 from primsplit.numpy.complex.arithmetic import Parts, elementwise, quotient
 from primsplit.numpy.complex.operands import Pair
 from primsplit.numpy.quotients import root_quotient
 from primsplit.ops import op
-from primsplit.passes.compositions.signs import is_negative
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 
 def _real(name: str) -> Callable[..., Array]:

@@ -5,10 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primsplit.array import FUNCTIONS, Array, implements
-from primsplit.broadcasting import zeros_like
-from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.complex.arithmetic import quotient
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.hermitian import in_phase
@@ -20,7 +18,9 @@ from primsplit.numpy.dense.loop import loop, on_diagonal, scalar, size, sizes
 from primsplit.numpy.dense.symmetric import loud_pairs
 from primsplit.numpy.linalg.operands import square
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing.array import FUNCTIONS, Array, implements
+from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 Eigen = tuple[Array, Array, Array, Array]
 """The parts of eigenvalues [..., n], and of eigenvectors [..., n, n] in columns."""

@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import zeros_like
 from primsplit.numpy.complex.arithmetic import quotient
 from primsplit.numpy.complex.matrices import Parts, difference, product, times, turned
 from primsplit.numpy.dense.general.reflection import length
 from primsplit.numpy.dense.loop import counting, identity_like, loop
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import zeros_like
 
 
 class Reflection(NamedTuple):

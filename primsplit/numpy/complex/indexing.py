@@ -3,11 +3,11 @@
 from typing import Any
 
 from primsplit import tracing
-from primsplit.array import FUNCTIONS, Array
-from primsplit.errors import DtypeError
+from primsplit.ir.errors import DtypeError
 from primsplit.numpy.complex.dispatch import offers
-from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import as_complex
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.complex_array import ComplexArray
 
 _get, _set = FUNCTIONS["getitem"], FUNCTIONS["setitem"]
 

@@ -6,12 +6,12 @@ of each cut also where a part is -0.
 
 from collections.abc import Callable
 
-from primsplit.array import Array
 from primsplit.numpy import ufuncs
 from primsplit.numpy.complex.arithmetic import Parts, elementwise
 from primsplit.numpy.complex.functions import root
 from primsplit.numpy.complex.operands import Pair
 from primsplit.ops import op
+from primsplit.tracing.array import Array
 
 FAR = 300.0
 """The hyperbolic tangent is 1 there, and the square of a sine is still a number."""

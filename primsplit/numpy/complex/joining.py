@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import FUNCTIONS, Array
 from primsplit.numpy.complex.dispatch import offers
-from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.linear import zipped
 from primsplit.numpy.complex.operands import as_complex, holds_complex, loop_part, operand, pair_of, part_dtype
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.complex_array import ComplexArray, refused
 
 JOINING = (
     np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.append,

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.calls.primitive import Function, primitive, rrule
+from primsplit.numpy.approximations.signs import is_negative
 from primsplit.numpy.complex.arithmetic import Parts
 from primsplit.numpy.complex.operands import Pair, made
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.passes.compositions.signs import is_negative
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 MOST = 60
 """The most of Halley's steps, each of which has three times the digits of the one before."""

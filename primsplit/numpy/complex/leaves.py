@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from primsplit.array import Array, implements
-from primsplit.lifting import as_array
-from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import as_complex
-from primsplit.trees import Parts
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.complex_array import ComplexArray
+from primsplit.tracing.trees import Parts
 
 
 @implements("parts")

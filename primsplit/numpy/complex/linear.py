@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import FUNCTIONS, Array
 from primsplit.numpy.complex.dispatch import offers
-from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import as_complex, holds_complex, part_dtype
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.complex_array import ComplexArray, refused
 
 SHAPES: tuple[Any, ...] = (
     "reshape", "transpose", "flatten", "flat", "copy", np.reshape, np.ravel, np.transpose, np.matrix_transpose,

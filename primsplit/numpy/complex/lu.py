@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
 from primsplit.numpy.complex.elimination import eliminated
 from primsplit.numpy.complex.matrices import whole
 from primsplit.numpy.dense.loop import counting, filled, identity_like, lower, rows_at, scan, size, upper
 from primsplit.numpy.dense.lu import inverse_order
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 Found = tuple[Array, Array, Array, Array, Array]
 Pullback = Callable[..., Any]

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.broadcasting import of_size, reshape_to
-from primsplit.errors import ShapeError
 from primsplit.ir import Type
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import END
-from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import as_complex
 from primsplit.numpy.dense.loop import lower, swapped, upper
 from primsplit.numpy.linalg.operands import matrices, square
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import of_size, reshape_to
+from primsplit.tracing.complex_array import ComplexArray
 
 
 class Parts(NamedTuple):

@@ -7,15 +7,15 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.array import FUNCTIONS, Array
-from primsplit.broadcasting import zeros_like
-from primsplit.errors import DtypeError
 from primsplit.ir import BFLOAT16
-from primsplit.lifting import as_array, holds_traced, plain
+from primsplit.ir.errors import DtypeError
 from primsplit.numpy.axes import array_like
-from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.trees import PART_OF
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.asarray import as_array, holds_traced, plain
+from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.complex_array import ComplexArray
+from primsplit.tracing.trees import PART_OF
 
 
 class Pair(NamedTuple):

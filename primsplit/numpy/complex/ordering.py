@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import FUNCTIONS, Array, implements
-from primsplit.broadcasting import reshape_to
 from primsplit.numpy.axes import END, one_axis
 from primsplit.numpy.complex.dispatch import delivered, offers
-from primsplit.numpy.complex.handle import OFFERED, ComplexArray, refused
 from primsplit.numpy.complex.operands import as_complex
 from primsplit.numpy.ordering import lexsort
 from primsplit.ops import op
+from primsplit.tracing.array import FUNCTIONS, Array, implements
+from primsplit.tracing.broadcasting import reshape_to
+from primsplit.tracing.complex_array import OFFERED, ComplexArray, refused
 
 
 def _flat_or(a: Any, axis: Any) -> tuple[ComplexArray, int]:

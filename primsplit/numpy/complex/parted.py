@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import FUNCTIONS, Array
-from primsplit.errors import DtypeError
+from primsplit.ir.errors import DtypeError
 from primsplit.numpy.complex.dispatch import offers
-from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.linear import zipped
 from primsplit.numpy.complex.operands import as_complex, holds_complex
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.complex_array import ComplexArray, refused
 
 Function = Callable[..., Any]
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from primsplit.numpy.complex.dispatch import offers
-from primsplit.numpy.complex.handle import refused
 from primsplit.numpy.complex.operands import as_complex, holds_complex, operand
+from primsplit.tracing.complex_array import refused
 
 
 @offers(np.logspace)

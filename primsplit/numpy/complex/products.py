@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import FUNCTIONS, Array
 from primsplit.numpy import ufuncs
 from primsplit.numpy.complex.arithmetic import minus, plus
 from primsplit.numpy.complex.dispatch import PRODUCTS, offers
-from primsplit.numpy.complex.handle import refused
 from primsplit.numpy.complex.operands import Pair, loop_part, made, operand, pair_of
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.complex_array import refused
 
 Function = Callable[..., Any]
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import FUNCTIONS, Array
 from primsplit.numpy.axes import one_axis
 from primsplit.numpy.complex import functions
 from primsplit.numpy.complex.dispatch import offers
-from primsplit.numpy.complex.handle import ComplexArray
 from primsplit.numpy.complex.operands import as_complex, operand, pair_of, part_dtype
 from primsplit.numpy.units import same
 from primsplit.ops import op
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.complex_array import ComplexArray
 
 AS_THEY_ARE: tuple[Any, ...] = (
     np.shape,

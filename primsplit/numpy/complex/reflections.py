@@ -3,25 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-from primsplit.array import Array
-from primsplit.broadcasting import zeros_like
-from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
 from primsplit.numpy.complex.arithmetic import quotient
 from primsplit.numpy.complex.matrices import Parts, difference, interleaved, interleaved_rows, of_rows, product, turned
-from primsplit.numpy.dense.loop import (
-    counting,
-    cut,
-    identity_like,
-    loop,
-    lower,
-    on_diagonal,
-    scalar,
-    size,
-    upper,
-)
+from primsplit.numpy.dense.loop import counting, cut, identity_like, loop, lower, on_diagonal, scalar, size, upper
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 QR = tuple[Array, Array, Array, Array]
 """The parts of Q and those of R."""

@@ -5,9 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import FUNCTIONS, Array, implements
-from primsplit.broadcasting import zeros_like
-from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
 from primsplit.numpy.axes import END, slab
 from primsplit.numpy.complex.arithmetic import quotient
@@ -21,6 +18,9 @@ from primsplit.numpy.linalg.operands import square
 from primsplit.numpy.polynomials import coefficients
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.tracing.array import FUNCTIONS, Array, implements
+from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 Two = tuple[Array, Array]
 """Real and imaginary parts of numbers."""

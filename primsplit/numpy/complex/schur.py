@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from primsplit.array import Array
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.complex.arithmetic import quotient
 from primsplit.numpy.complex.hessenberg import reflection
 from primsplit.numpy.complex.matrices import Parts, difference, halved, times
@@ -16,7 +16,7 @@ from primsplit.numpy.dense.general.francis import EXCEPTIONAL, MOST, PATIENCE, i
 from primsplit.numpy.dense.loop import counting, identity_like, loop, scalar, size, until
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing.array import Array
 
 PLACES = ((0, 0), (-1, -1), (1, 1), (0, -1), (-1, -2), (1, 0), (-1, 0))
 """The row and the column, from k on, of the numbers in `Near`."""

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import FUNCTIONS, Array
-from primsplit.broadcasting import zeros
-from primsplit.errors import ShapeError
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.factors import qr
-from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.hermitian import eigh, eigvalsh, in_phase
 from primsplit.numpy.complex.matrices import Parts, halved, mirrored, of_halves, parts_of, turned, whole
 from primsplit.numpy.dense.loop import counting
@@ -23,6 +21,9 @@ from primsplit.numpy.linalg.least_squares import lstsq as real_lstsq
 from primsplit.numpy.linalg.least_squares import solved, units
 from primsplit.numpy.linalg.spectral import SVDResult, unit_cutoff
 from primsplit.ops import op
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.broadcasting import zeros
+from primsplit.tracing.complex_array import ComplexArray, refused
 
 
 @offers(np.linalg.svdvals)

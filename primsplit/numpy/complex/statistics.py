@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims
-from primsplit.array import FUNCTIONS
+from primsplit.ir import dims
 from primsplit.numpy.axes import one_axis
 from primsplit.numpy.complex.dispatch import offers
-from primsplit.numpy.complex.handle import ComplexArray, refused
 from primsplit.numpy.complex.operands import as_complex, operand
 from primsplit.numpy.statistics import variables
+from primsplit.tracing.array import FUNCTIONS
+from primsplit.tracing.complex_array import ComplexArray, refused
 
 
 def _variables(m: Any, y: Any, rowvar: bool) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.broadcasting import zeros_like
 from primsplit.numpy import linalg
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.matrices import Parts, halved, mirrored, of_halves, parts_of, square_parts, whole
@@ -17,6 +16,7 @@ from primsplit.numpy.dense.singular import pseudo_inverse
 from primsplit.numpy.linalg.solving import powered
 from primsplit.numpy.linalg.spectral import MISSING, unit_cutoff
 from primsplit.ops import op
+from primsplit.tracing.broadcasting import zeros_like
 
 
 @offers(np.linalg.solve)

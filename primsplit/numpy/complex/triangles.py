@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import zeros_like
 from primsplit.ir import Type
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.complex.arithmetic import quotient
 from primsplit.numpy.complex.hessenberg import hessenberg
 from primsplit.numpy.complex.matrices import Parts, product, turned
@@ -17,7 +16,8 @@ from primsplit.numpy.dense.loop import counting, diagonal, identity_like, loop, 
 from primsplit.numpy.dense.rotations import to_unit
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import zeros_like
 
 
 class Triangular(NamedTuple):

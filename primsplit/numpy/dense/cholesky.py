@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from primsplit.array import Array
-from primsplit.calls.primitive import primitive, rrule
 from primsplit.numpy.dense.loop import (
     BLOCK,
     at_most_a_block,
@@ -23,6 +21,8 @@ from primsplit.numpy.dense.loop import (
 )
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 
 @primitive

@@ -5,10 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import nested
-from primsplit.array import Array
-from primsplit.broadcasting import zeros_like
-from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type, Value
 from primsplit.numpy.dense.loop import (
     counting,
@@ -26,6 +22,10 @@ from primsplit.numpy.dense.lu import factor, inverse_order, solve_with
 from primsplit.numpy.dense.singular import reduced_svd
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
+from primsplit.tracing import regions as nested
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 Pullback = Callable[..., Any]
 

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.broadcasting import as_vector
-from primsplit.dims import Dim
-from primsplit.infer import fresh
 from primsplit.ir import Type, Value
+from primsplit.ir.dims import Dim
 from primsplit.ops import op
+from primsplit.ops.inference import fresh
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import as_vector
 
 BLOCK = 32
 """Columns of a panel: few enough that the panel stays in the first cache, enough for products to dominate."""

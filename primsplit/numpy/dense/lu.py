@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
 from primsplit.numpy.dense.loop import (
     BLOCK,
@@ -27,6 +25,8 @@ from primsplit.numpy.dense.loop import (
 )
 from primsplit.numpy.dense.triangular import solve_triangular, substitute
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 Factors = tuple[Array, Array, Array]
 """L, U and the rows p [..., n] of A in their new order: A[p] = L U. Only the triangles of L (unit) and U count."""

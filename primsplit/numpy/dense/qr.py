@@ -5,25 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims
-from primsplit.array import Array
-from primsplit.calls.primitive import primitive, rrule
-from primsplit.errors import MissingRule
-from primsplit.ir import Type
-from primsplit.numpy.dense.loop import (
-    counting,
-    cut,
-    filled,
-    identity_like,
-    loop,
-    lower,
-    scalar,
-    size,
-    swapped,
-    upper,
-)
+from primsplit.ir import Type, dims
+from primsplit.ir.errors import MissingRule
+from primsplit.numpy.dense.loop import counting, cut, filled, identity_like, loop, lower, scalar, size, swapped, upper
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 
 @primitive

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from primsplit.array import Array
+from primsplit.numpy.approximations.limits import float_limits
+from primsplit.numpy.approximations.reductions import power_of_two_near
 from primsplit.numpy.dense.loop import counting, identity_like, loop, scalar, size, swapped
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
-from primsplit.passes.compositions.reductions import power_of_two_near
+from primsplit.tracing.array import Array
 
 MOST = 40
 """The most sweeps. Random matrices of 100 rows take 9, hard ones 13."""

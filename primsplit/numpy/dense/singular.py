@@ -5,12 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims
-from primsplit.array import Array
-from primsplit.calls.primitive import primitive, rrule
-from primsplit.errors import MissingRule
-from primsplit.ir import Type
-from primsplit.lifting import as_array
+from primsplit.ir import Type, dims
+from primsplit.ir.errors import MissingRule
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.dense import lu
 from primsplit.numpy.dense.loop import cut, diagonal, identity_like, on_diagonal, rows_at, size, swapped, until
 from primsplit.numpy.dense.qr import complete_q, reduced_qr, tall_qr
@@ -29,7 +26,9 @@ from primsplit.numpy.dense.rotations import (
 )
 from primsplit.numpy.dense.symmetric import SLACK, is_blurred, loud_pairs, with_diagonal
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 Pullback = Callable[..., Any]
 Factors = tuple[Array, Array, Array]

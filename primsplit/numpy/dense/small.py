@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.calls.primitive import primitive, rrule
-from primsplit.dims import Dim
 from primsplit.ir import Type
+from primsplit.ir.dims import Dim
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.dense.loop import identity_like, rows_at, swapped
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 Pullback = Callable[..., Any]
 Parts = tuple[Array, Array, Array]

@@ -5,19 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
-from primsplit.numpy.dense.loop import (
-    diagonal,
-    identity_like,
-    on_diagonal,
-    rows_at,
-    size,
-    sizes,
-    swapped,
-    until,
-)
+from primsplit.numpy.approximations.limits import float_limits
+from primsplit.numpy.dense.loop import diagonal, identity_like, on_diagonal, rows_at, size, sizes, swapped, until
 from primsplit.numpy.dense.rotations import (
     MOST,
     Pairs,
@@ -32,7 +22,8 @@ from primsplit.numpy.dense.rotations import (
     to_unit,
 )
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 SLACK = 1e4
 """A matrix that the most sweeps leave this many times further from diagonal than wanted becomes NaN."""

@@ -3,9 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from primsplit.array import Array
-from primsplit.broadcasting import transpose
-from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
 from primsplit.numpy.dense.loop import (
     BLOCK,
@@ -20,13 +17,12 @@ from primsplit.numpy.dense.loop import (
     size,
     swapped,
 )
-from primsplit.numpy.dense.loop import (
-    lower as lower_part,
-)
-from primsplit.numpy.dense.loop import (
-    upper as upper_part,
-)
+from primsplit.numpy.dense.loop import lower as lower_part
+from primsplit.numpy.dense.loop import upper as upper_part
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import transpose
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 
 @primitive

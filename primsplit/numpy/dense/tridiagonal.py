@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.array import Array
-from primsplit.broadcasting import zeros_like
-from primsplit.calls.primitive import primitive, rrule
 from primsplit.ir import Type
 from primsplit.numpy.dense.loop import cut, scan
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.calls.primitive import primitive, rrule
 
 Pullback = Callable[..., Any]
 

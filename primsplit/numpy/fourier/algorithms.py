@@ -9,15 +9,15 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import nested
-from primsplit.array import Array
-from primsplit.broadcasting import reshape_to, transpose
-from primsplit.dims import Size
 from primsplit.ir import Type, Value
+from primsplit.ir.dims import Size
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.fourier.chirp import by_chirp, next_power
 from primsplit.numpy.fourier.operator import Parts, by_operator, constants, product
 from primsplit.ops import op
+from primsplit.tracing import regions as nested
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import reshape_to, transpose
 
 SMALL = 32
 """The largest power of two that is done by a matrix: two products take less time than one DFT."""

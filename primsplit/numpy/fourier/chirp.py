@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.dims import Dim, Size
-from primsplit.infer import fresh
 from primsplit.ir import Type
+from primsplit.ir.dims import Dim, Size
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.fourier.operator import Parts, by_operator, constants, filled, product
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.ops.inference import fresh
+from primsplit.tracing.array import Array
 
 POWERS = 2 ** np.arange(62)
 """The powers of two that int64 holds, but the last."""

@@ -3,11 +3,11 @@
 import numpy as np
 import numpy.typing as npt
 
-from primsplit import dims, tracing
-from primsplit.array import Array
-from primsplit.dims import Dim
-from primsplit.ir import Type
+from primsplit import tracing
+from primsplit.ir import Type, dims
+from primsplit.ir.dims import Dim
 from primsplit.ops import op
+from primsplit.tracing.array import Array
 
 Parts = tuple[Array, Array]
 

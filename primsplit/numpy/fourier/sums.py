@@ -7,13 +7,13 @@ inverse, and its transpose on pairs of reals.
 import numpy as np
 
 from primsplit import tracing
-from primsplit.array import Array
-from primsplit.calls.primitive import Function, primitive, rrule
-from primsplit.dims import Dim, floor_divide
+from primsplit.ir.dims import Dim, floor_divide
 from primsplit.numpy.axes import slab_of
 from primsplit.numpy.fourier.algorithms import by_matrix, half_matrix, has_matrix, spectrum
 from primsplit.numpy.fourier.operator import Parts, constants, filled
 from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 
 @primitive

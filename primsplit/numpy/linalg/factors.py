@@ -4,16 +4,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.broadcasting import full
-from primsplit.errors import UnsupportedFunction
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.errors import UnsupportedFunction
 from primsplit.numpy.dense import cholesky as cholesky_unit
 from primsplit.numpy.dense import determinant, lu, small
 from primsplit.numpy.dense import qr as qr_unit
 from primsplit.numpy.dense.loop import swapped
 from primsplit.numpy.linalg.operands import matrices, square
 from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.broadcasting import full
 
 
 class QRResult(NamedTuple):

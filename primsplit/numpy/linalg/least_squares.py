@@ -4,17 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.errors import ShapeError
-from primsplit.infer import fresh
-from primsplit.ir import Type
-from primsplit.lifting import as_array
+from primsplit import tracing
+from primsplit.ir import Type, dims
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.dense.least_squares import least_squares
 from primsplit.numpy.dense.singular import cut_inverse, is_faint, is_kept, singular_values
 from primsplit.numpy.linalg.operands import matrices
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.ops.inference import fresh
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.asarray import as_array
 
 UNIT = float(np.finfo(np.float64).eps)
 

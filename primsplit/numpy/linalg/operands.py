@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array
-from primsplit.broadcasting import of_size
-from primsplit.errors import DtypeError, ShapeError
-from primsplit.lifting import array_like
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.errors import DtypeError, ShapeError
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import array_like
+from primsplit.tracing.broadcasting import of_size
 
 
 def matrices(*values: Any) -> list[Array]:

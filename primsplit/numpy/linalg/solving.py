@@ -7,15 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import FUNCTIONS, Array, implements
-from primsplit.branching.raising import checked_array
-from primsplit.broadcasting import expand_to, of_size, reshape_to
-from primsplit.dims import Shape, product
-from primsplit.errors import ShapeError
-from primsplit.infer import broadcast_shapes
-from primsplit.ir import Const, Op, Value
-from primsplit.lifting import array_like
+from primsplit import tracing
+from primsplit.ir import Const, Op, Value, dims
+from primsplit.ir.dims import Shape, product
+from primsplit.ir.errors import ShapeError
 from primsplit.numpy.dense import cholesky as cholesky_unit
 from primsplit.numpy.dense import lu, small
 from primsplit.numpy.dense.loop import identity_like
@@ -23,6 +18,11 @@ from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.numpy.linalg.operands import square
 from primsplit.numpy.products import matrix_product
 from primsplit.ops import op
+from primsplit.ops.inference import broadcast_shapes
+from primsplit.tracing.array import FUNCTIONS, Array, implements
+from primsplit.tracing.asarray import array_like
+from primsplit.tracing.branching.raising import checked_array
+from primsplit.tracing.broadcasting import expand_to, of_size, reshape_to
 
 
 @implements(np.linalg.solve)

@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primsplit import dims, tracing
-from primsplit.array import Array, implements
-from primsplit.errors import ShapeError
-from primsplit.lifting import array_like, as_array
+from primsplit import tracing
+from primsplit.ir import dims
+from primsplit.ir.errors import ShapeError
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.dense import singular, symmetric
 from primsplit.numpy.dense.loop import lower, swapped, upper
 from primsplit.numpy.linalg.operands import matrices, square
@@ -15,7 +15,8 @@ from primsplit.numpy.linalg.solving import inv
 from primsplit.numpy.norms import matrix_norm_over
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.asarray import array_like, as_array
 
 MISSING = object()
 """An argument that was not given."""

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from primsplit.array import Array
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.dense.loop import counting
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing.array import Array
 
 
 class Blocks(NamedTuple):

@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from primsplit.array import Array
 from primsplit.numpy.dense.general.balancing import balanced, of_rows
 from primsplit.numpy.dense.general.blocks import eigenvalues_of_blocks
 from primsplit.numpy.dense.general.francis import schur
 from primsplit.numpy.dense.general.hessenberg import hessenberg
 from primsplit.numpy.dense.rotations import to_unit
 from primsplit.ops import op
+from primsplit.tracing.array import Array
 
 
 class Decomposed(NamedTuple):

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from primsplit.array import Array
+from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.dense.general.reflection import reflection
 from primsplit.numpy.dense.loop import counting, identity_like, loop, scalar, size, until
 from primsplit.ops import op
-from primsplit.passes.compositions.limits import float_limits
+from primsplit.tracing.array import Array
 
 MOST = 2**31
 """No bound of its own: a step counts those since the last eigenvalue."""

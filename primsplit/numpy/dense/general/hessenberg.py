@@ -1,9 +1,9 @@
 """Reduction to Hessenberg form by Householder's reflections (Golub and Van Loan, Matrix Computations, 7.4.2)."""
 
-from primsplit.array import Array
 from primsplit.numpy.dense.general.reflection import reflection
 from primsplit.numpy.dense.loop import counting, identity_like, loop
 from primsplit.ops import op
+from primsplit.tracing.array import Array
 
 
 def hessenberg(a: Array, low: Array, high: Array) -> tuple[Array, Array]:

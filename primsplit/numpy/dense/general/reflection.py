@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primsplit.array import Array
 from primsplit.ops import op
+from primsplit.tracing.array import Array
 
 
 def length(x: Array, *, axis: int) -> Array:

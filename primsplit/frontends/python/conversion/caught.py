@@ -1,0 +1,117 @@
+"""An error that a `try` raises and catches itself, written as a name that tells of it: nothing is raised.
+
+    try:                                caught = False
+        a                               try:
+        if c:                               a
+            raise ValueError                if c:
+        b                                       caught = True
+    except ValueError:                      else:
+        d                                       b
+                                        except ValueError:
+                                            d
+                                        if caught:
+                                            d
+
+What is raised otherwise is caught as before. Where `d` ends by raising an error, a `try` around is written so next.
+"""
+
+import ast
+import builtins
+import copy
+from collections.abc import Sequence, Set
+
+from primsplit.frontends.python.conversion.exits import Asks
+from primsplit.frontends.python.conversion.plainer import OwnStatements, at
+
+
+def without_raising(function: ast.FunctionDef, asks: Asks) -> None:
+    """Write the `try` statements of a function so where one of the tests that raise is one that `asks` tells of."""
+    _Tries(asks).generic_visit(function)
+
+
+class _Tries(OwnStatements):
+    def visit_Try(self, node: ast.Try) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        branches = [branch for branch in node.body if isinstance(branch, ast.If) and self._raises(branch, node)]
+        tests, names = [branch.test for branch in branches], {_raised(branch.body[-1]) for branch in branches}
+        body = _handling(node.handlers[0], names) if node.handlers else None
+        if body is None or not any(map(self.asks, tests)):
+            return node
+        caught = f"_joined_caught_{next(self.numbers)}"
+        first = at(node, _give(caught, False))
+        tried = at(node, ast.Try(self._body(node, node.body, caught), node.handlers, self._behind(node, caught), []))
+        handled = at(tests[0], ast.If(ast.Name(caught, ast.Load()), body, []))
+        if not node.finalbody:
+            return [first, tried, handled]
+        return [first, at(node, ast.Try([tried, handled], [], [], node.finalbody))]
+
+    def _raises(self, branch: ast.If, node: ast.Try) -> bool:
+        """True for a branch that leaves only by raising, at its end, what the first handler catches."""
+        if branch.orelse or not node.handlers:
+            return False
+        *before, last = branch.body
+        name, handler = _raised(last), node.handlers[0]
+        if not name or not _catches(handler, name):
+            return False
+        handling = handler.body[:-1] if isinstance(handler.body[-1], ast.Raise) else handler.body
+        return not any(isinstance(n, _LEAVING) for part in (*before, *handling) for n in ast.walk(part))
+
+    def _body(self, node: ast.Try, body: Sequence[ast.stmt], caught: str) -> list[ast.stmt]:
+        """Statements that give the name its value instead, and do what follows where they do not."""
+        for k, branch in enumerate(body):
+            if isinstance(branch, ast.If) and self._raises(branch, node):
+                then = [*branch.body[:-1], at(branch.body[-1], _give(caught, True))]
+                rest = self._body(node, body[k + 1 :], caught) or [at(branch, ast.Pass())]
+                return [*body[:k], at(branch, ast.If(branch.test, then, rest))]
+        return [*body]
+
+    @staticmethod
+    def _behind(node: ast.Try, caught: str) -> list[ast.stmt]:
+        """What the `try` has in its `else`, where nothing was raised."""
+        if not node.orelse:
+            return []
+        return [at(node.orelse[0], ast.If(ast.UnaryOp(ast.Not(), ast.Name(caught, ast.Load())), node.orelse, []))]
+
+
+_LEAVING = (ast.Raise, ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
+
+
+def _handling(handler: ast.ExceptHandler, names: Set[str]) -> list[ast.stmt] | None:
+    """What a handler does with the error of one of these classes, which is not made; None where it may look at it.
+
+    What it raises at its end, itself or anew, is what a branch raises then.
+    """
+    *before, last = copy.deepcopy(handler.body)
+    if isinstance(last, ast.Raise):
+        if last.exc is None and len(names) == 1:
+            (name,) = names
+            last.exc = ast.copy_location(ast.Name(name, ast.Load()), last)
+        if isinstance(last.cause, ast.Name) and last.cause.id == handler.name:
+            last.cause = None
+        if not _raised(last):
+            return None
+    made = [*before, last]
+    is_read = any(isinstance(n, ast.Name) and n.id == handler.name for part in made for n in ast.walk(part))
+    return None if is_read else made
+
+
+def _catches(handler: ast.ExceptHandler, name: str) -> bool:
+    """True where a handler catches an error that is raised by this name."""
+    if handler.type is None:
+        return True
+    handled = handler.type.id if isinstance(handler.type, ast.Name) else ""
+    kind = getattr(builtins, name, None)
+    is_exception = isinstance(kind, type) and issubclass(kind, Exception)
+    return handled == name or (handled == "Exception" and is_exception)
+
+
+def _raised(statement: ast.stmt) -> str:
+    """The name of the class of an error that is raised; "" for what does more."""
+    if not isinstance(statement, ast.Raise) or statement.cause is not None:
+        return ""
+    raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+    return raised.id if isinstance(raised, ast.Name) and raised.id[:1].isupper() else ""
+
+
+def _give(name: str, value: bool) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))

@@ -1,0 +1,71 @@
+"""What asks for the class of something: of what a joined statement gave, the answer that both sides have in common."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from primsplit.frontends.python.conversion.either import Either, settled
+from primsplit.frontends.python.conversion.identity import classes_given, given_at
+from primsplit.frontends.python.overrides.builtin import BUILTINS
+from primsplit.frontends.python.overrides.table import Substitute
+from primsplit.tracing.array import Array
+from primsplit.tracing.branching.paths import NotJoined
+from primsplit.tracing.handles.concretization import numpys_class
+
+
+def class_of(function: Any, value: Any) -> Any:
+    """`type(value)`: of what a statement gave, the class that it has on both sides."""
+    value = settled(value)
+    if (function is not type and function is not BUILTINS["type"]) or not _is_several(value):
+        return function(value)
+    kind = _one(value, lambda each: each)
+    named = sys._getframe(1).f_globals.get(kind.__name__)  # what `type(x) is float` compares it with
+    return named if getattr(named, "original", None) is kind else kind
+
+
+def telling(function: Any) -> Any:
+    """What is called by the name of `isinstance` or `hasattr`; both have one answer for what a statement gave."""
+    original = getattr(function, "original", function)
+    if original is not isinstance and original is not hasattr:
+        return function
+
+    def asked(value: Any, what: Any) -> Any:
+        value = settled(value)
+        if not _is_several(value):
+            return function(value, what)
+        if original is hasattr:
+            return _one(value, lambda kind: hasattr(kind, what))
+        kinds = _plain(what)
+        return _one(value, lambda kind: issubclass(kind, kinds))
+
+    return asked
+
+
+def _plain(kinds: Any) -> Any:
+    """Classes in the place of what stands for them where a function is run again."""
+    if isinstance(kinds, tuple):
+        return tuple(map(_plain, kinds))
+    return kinds.original if isinstance(kinds, Substitute) else kinds
+
+
+def _is_several(value: Any) -> bool:
+    return type(value) is Either or classes_given(value) is not None
+
+
+def _classes(value: Any) -> frozenset[type]:
+    """The classes that a value may have."""
+    if type(value) is Either:
+        return frozenset().union(*(_classes(value.things[k]) for k in value.possible()))
+    given = classes_given(value)
+    if given is not None:
+        return given
+    return frozenset([numpys_class(value) if type(value) is Array else type(value)])
+
+
+def _one(value: Any, answer: Callable[[type], Any]) -> Any:
+    """The one answer of all classes that a value may have. Raises NotJoined where there are several."""
+    first, *others = {answer(kind) for kind in _classes(value)}
+    if others:
+        at = value.at if type(value) is Either else given_at(value)
+        raise NotJoined(at or ("", 0), "the class of what it gives a name is asked for")
+    return first

@@ -1,0 +1,224 @@
+"""Loops that end where the numbers say so, written as parts that are done while the loop has not ended.
+
+    for k in range(100):            ended = False
+        a                           for k in range(100):
+            if c:                       a               # the first part
+                break                   if c:
+            b                               ended = True
+    else:                               b               # the second, which is done if not ended
+        d                           if not ended:
+                                        d
+
+A `while` has its test as the first statement of its parts, and a `return` is an end after which the function returns:
+the names that it reads have the values from then. So is a `raise`, and an `assert` is a branch with one.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+
+from primsplit.frontends.python.conversion.plainer import OwnStatements, at
+
+Asks = Callable[[ast.expr], bool]
+_LAST = ast.Return | ast.Raise
+"""What ends the function with the loop."""
+_ENDED = "_joined_ended"
+
+
+class Part(ast.stmt):
+    """Statements of a loop that are done where it has not ended."""
+
+    _fields = ("body",)
+
+    def __init__(self, body: list[ast.stmt]) -> None:
+        super().__init__()
+        self.body = body
+
+
+class Steps(ast.stmt):
+    """A loop of which no statement breaks or returns; `target` and `iter` are those of a `for`.
+
+    `ended` is the name that is true once it has ended, and `item` that of what a `for` has come to.
+    """
+
+    _fields = ("target", "iter", "parts")
+
+    def __init__(self, loop: ast.For | ast.While, parts: list[Part], number: int) -> None:
+        super().__init__()
+        self.target: ast.expr | None = getattr(loop, "target", None)
+        self.iter: ast.expr | None = getattr(loop, "iter", None)
+        self.parts = parts
+        self.ended, self.item = f"{_ENDED}_{number}", f"_joined_item_{number}"
+
+
+class _NotPlain(Exception):
+    """A loop is left in a way that has no place here."""
+
+
+def with_steps(function: ast.FunctionDef, asks: Asks) -> None:
+    """Write the loops of a function as Steps where one of the tests that end them is one that `asks` tells of."""
+    _Loops(asks).generic_visit(function)
+
+
+class _Loops(OwnStatements):
+    def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        return self._in_steps(node, node.body)
+
+    def visit_While(self, node: ast.While) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        if node.orelse:
+            return node
+        if isinstance(node.test, ast.Constant):
+            return self._in_steps(node, node.body)
+        last = at(node.test, ast.If(ast.UnaryOp(ast.Not(), node.test), [at(node.test, ast.Break())], []))
+        return self._in_steps(node, [last, *node.body])
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        if not __debug__ or not self.asks(node.test):
+            return node  # Python that optimizes leaves it out
+        error = ast.Call(ast.Name("AssertionError", ast.Load()), [node.msg] if node.msg else [], [])
+        return at(node, ast.If(ast.UnaryOp(ast.Not(), node.test), [at(node, ast.Raise(error))], []))
+
+    def _in_steps(self, node: ast.For | ast.While, body: list[ast.stmt]) -> ast.AST | list[ast.stmt]:
+        tests = [*_tests_of_exits(body)]
+        if not tests or not any(map(self.asks, (*tests, *_tests_before(body)))):
+            return node
+        number = next(self.numbers)
+        ends = _Ends(number)
+        try:
+            steps = Steps(node, ends.parts(body), number)
+        except _NotPlain:
+            return node
+        names = (ends.ended, *(name for name, _, _ in ends.returns))
+        before: list[ast.stmt] = [at(node, _give(name, False)) for name in names]
+        after: list[ast.stmt] = []
+        if node.orelse:
+            after.append(at(tests[0], ast.If(_not(ends.ended), node.orelse, [])))
+        for name, test, last in ends.returns:
+            after.append(at(test, ast.If(ast.Name(name, ast.Load()), [last], [])))
+        return [*before, at(node, steps), *after]
+
+
+class _Ends:
+    """The ends of one loop: the name that tells that it ended, and one for each `return` or `raise`, with its test."""
+
+    def __init__(self, number: int) -> None:
+        self.ended, self.returned = f"{_ENDED}_{number}", f"_joined_returned_{number}"
+        self.returns: list[tuple[str, ast.expr, ast.Return | ast.Raise]] = []
+
+    def parts(self, body: Sequence[ast.stmt]) -> list[Part]:
+        """The body of the loop, cut behind what may end it."""
+        for k, node in enumerate(body):
+            if isinstance(node, ast.If) and _leaves(node) and not _goes_on([node]) and len(body) > k + 1:
+                then, otherwise = (side and self.written(side, node.test) for side in (node.body, node.orelse))
+                first = at(node, ast.If(node.test, then, otherwise))
+                return [Part([*body[:k], first]), *self.parts(body[k + 1 :])]
+            if _leaves(node):
+                break
+        return [Part(self.written(body))]
+
+    def written(self, body: Sequence[ast.stmt], test: ast.expr | None = None) -> list[ast.stmt]:
+        """Statements that give names their values where they left the loop. `test` is the last one asked."""
+        for k, node in enumerate(body):
+            if isinstance(node, ast.Continue):
+                return [*body[:k], at(node, ast.Pass())]
+            if isinstance(node, ast.Break | _LAST):
+                return [*body[:k], *self._end(node, test)]
+            if not _leaves(node):
+                continue
+            if not isinstance(node, ast.If):
+                raise _NotPlain
+            return [*body[:k], *self._branch(node, body[k + 1 :])]
+        return [*body] or [ast.Pass()]
+
+    def _end(self, node: ast.Break | ast.Return | ast.Raise, test: ast.expr | None) -> list[ast.stmt]:
+        ended = at(node, _give(self.ended, True))
+        if isinstance(node, ast.Break):
+            return [ended]
+        if test is None:
+            raise _NotPlain
+        name = f"{self.returned}_{len(self.returns)}"
+        self.returns.append((name, test, node))
+        return [at(node, _give(name, True)), ended]
+
+    def _branch(self, node: ast.If, rest: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """An `if` of which a side leaves, with what follows in the side that goes on, or else behind a test."""
+        then, otherwise = [*node.body], [*node.orelse]
+        behind: list[ast.stmt] = []
+        if _always_leaves(then):
+            otherwise += rest
+        elif otherwise and _always_leaves(otherwise):
+            then += rest
+        elif rest:
+            if _goes_on([node]):
+                raise _NotPlain
+            behind = [at(node.test, ast.If(_not(self.ended), self.written(rest, node.test), []))]
+        made = ast.If(node.test, self.written(then, node.test), self.written(otherwise, node.test))
+        return [at(node, made), *behind]
+
+
+def _own_exits(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
+    """The statements that leave the loop whose body this is, or go on with its next step."""
+    for node in body:
+        if isinstance(node, ast.Break | ast.Continue | _LAST):
+            yield node
+        elif isinstance(node, ast.For | ast.While | ast.AsyncFor):
+            yield from (inner for inner in _own_exits(node.body) if isinstance(inner, _LAST))
+            yield from _own_exits(node.orelse)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
+            yield from _own_exits([*ast.iter_child_nodes(node)])
+
+
+def _leaves(node: ast.stmt) -> bool:
+    return next(_own_exits([node]), None) is not None
+
+
+def _goes_on(body: Sequence[ast.stmt]) -> bool:
+    """True for statements with a `continue` of the loop."""
+    return any(isinstance(inner, ast.Continue) for inner in _own_exits(body))
+
+
+def _always_leaves(body: Sequence[ast.stmt]) -> bool:
+    """True for statements after which nothing of the step is run."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        return _always_leaves(last.body) and _always_leaves(last.orelse)
+    return isinstance(last, ast.Break | ast.Continue | _LAST)
+
+
+def _tests_of_exits(body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
+    """The tests of the branches in which a loop is left."""
+    for node in body:
+        if isinstance(node, ast.If) and any(not isinstance(e, ast.Continue) for e in _own_exits([node])):
+            yield node.test
+            yield from _tests_of_exits([*node.body, *node.orelse])
+
+
+def _tests_before(body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
+    """The tests of the branches that go on with the next step, before what may end the loop."""
+    for node in body:
+        if isinstance(node, ast.If) and _goes_on([node]):
+            yield node.test
+            yield from _tests_before([*node.body, *node.orelse])
+
+
+def _give(name: str, value: bool) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
+
+
+def _not(name: str) -> ast.expr:
+    return ast.UnaryOp(ast.Not(), ast.Name(name, ast.Load()))
+
+
+def with_item(node: Steps) -> list[list[ast.stmt]]:
+    """The parts of a loop, of which the first gives its target what the loop goes through."""
+    first: list[ast.stmt] = []
+    if node.target is not None:
+        first = [ast.copy_location(ast.Assign([node.target], ast.Name(node.item, ast.Load())), node)]
+    return [(first if k == 0 else []) + part.body for k, part in enumerate(node.parts)]
+
+
+def made_here(items: ast.expr) -> ast.keyword:
+    """Whether what a loop goes through is an `enumerate` or `zip` that nothing else has seen."""
+    is_call = isinstance(items, ast.Call) and isinstance(items.func, ast.Name) and items.func.id in {"enumerate", "zip"}
+    return ast.keyword("is_made_here", ast.Constant(is_call))

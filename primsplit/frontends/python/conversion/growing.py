@@ -1,0 +1,158 @@
+"""A list of numbers that branches let grow on one side only: its elements are stacked, and the run knows how many.
+
+A name holds it that nothing else shows, so that `a.append(b)` gives the name another one: see `lists`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit.ops import op
+from primsplit.tracing import constant, size_vector, trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.branching.paths import NotJoined
+
+
+class Grown:
+    """A list: its `elements`, or where only the run knows how many those are, their stack; `most` is how many at most.
+
+    Elements that are tuples are stacked part by part. It is never changed. `at` is the place of the If that gave it.
+    """
+
+    __slots__ = ("at", "elements", "most", "stack")
+
+    def __init__(
+        self, elements: Sequence[Any] | None, stack: Any = None, most: int = 0, at: tuple[str, int] = ("", 0)
+    ) -> None:
+        self.elements = None if elements is None else tuple(elements)
+        self.stack, self.most, self.at = stack, len(elements) if elements is not None else most, at
+
+    def stacked(self, at: tuple[str, int]) -> Any:
+        """The elements as arrays with a first axis, None for no elements.
+
+        Raises NotJoined for one that is no number or tuple of numbers: an array may be written to later.
+        """
+        if self.elements is None or not self.elements:
+            return self.stack
+        if (found := self.stack_of_numbers()) is None:
+            raise NotJoined(at, _OTHERS)
+        return found
+
+    def stack_of_numbers(self) -> Any:
+        """The elements, which are known, as arrays; None for none, and for other ones than numbers and tuples."""
+        found = [*map(trees.flatten, self.elements or ())]
+        rows, specs = [leaves for leaves, _ in found], {spec for _, spec in found}
+        if len(specs) != 1 or not all(map(_is_of_numbers, rows)):
+            return None
+        return trees.unflatten(specs.pop(), [_stack(column) for column in zip(*rows, strict=True)])
+
+
+_OTHERS = "a list that grows on one side has elements that are no numbers, or tuples of as many"
+
+
+def _is_of_numbers(leaves: Sequence[Any]) -> bool:
+    return len(leaves) > 0 and all(map(_is_number, leaves))
+
+
+def _is_number(leaf: Any) -> bool:
+    return leaf.is_number() if type(leaf) is Array else isinstance(leaf, int | float | np.number)
+
+
+def _stack(column: Sequence[Any]) -> Array:
+    rows = [as_array(leaf) for leaf in column]
+    return Array(as_array(np.stack(rows)).value, weak=all(row.weak for row in rows))
+
+
+def grown(elements: Sequence[Any]) -> Grown:
+    """A list with these elements."""
+    return Grown(elements)
+
+
+def appended(held: Any, element: Any) -> Grown:
+    """A list with one more element."""
+    if held.elements is not None:
+        return Grown((*held.elements, element))
+    leaves, spec = trees.flatten(element)
+    wholes, of_all = trees.flatten(held.stack)
+    if spec != of_all or not _is_of_numbers(leaves):
+        raise NotJoined(held.at, _OTHERS)
+    longer = [_longer(stack, _stack([leaf])) for stack, leaf in zip(wholes, leaves, strict=True)]
+    return Grown(None, trees.unflatten(spec, longer), held.most + 1, held.at)
+
+
+def _longer(stack: Array, row: Array) -> Array:
+    return Array(as_array(np.concatenate([stack, row])).value, weak=stack.weak and row.weak)
+
+
+def length(held: Any) -> Any:
+    """How many elements a list has."""
+    if held.elements is not None:
+        return len(held.elements)
+    first = trees.flatten(held.stack)[0][0]
+    size = first.shape[0]
+    return size if isinstance(size, int) else Array(op.Gather(op.Shape(first), 0).value, weak=True)
+
+
+def total(held: Any) -> Any:
+    """The sum of the elements of a list."""
+    return sum(held.elements) if held.elements is not None else np.sum(_numbers(held), axis=0)
+
+
+def extreme(name: str, function: Callable[[Any], Any], held: Any) -> Any:
+    """`max` or `min`, by its name, of the elements of a list: the first of the best, as in Python."""
+    if held.elements is not None:
+        return function(held.elements)
+    stack, last = _numbers(held), length(held) - 1
+    best = element(held, 0)
+    for place in range(1, held.most):
+        new = Array(op.Gather(stack, np.minimum(place, last)).value, weak=stack.weak, scalar=True)
+        is_better = new > best if name == "max" else new < best
+        best = Array(as_array(np.where(is_better, new, best)).value, weak=stack.weak, scalar=True)
+    return best
+
+
+def _numbers(held: Grown) -> Array:
+    """The stack of a list of numbers. Raises NotJoined for one of tuples."""
+    if type(held.stack) is not Array:
+        raise NotJoined(held.at, "a list of tuples that grows on one side is used as numbers")
+    return held.stack
+
+
+def whole(held: Any) -> Any:
+    """The elements of a list as what a function of NumPy's takes."""
+    return [*held.elements] if held.elements is not None else _numbers(held)
+
+
+def element(held: Any, place: Any) -> Any:
+    """The element of a list at a place; the run fails where there is none."""
+    if held.elements is not None:
+        return held.elements[place]
+    index = place
+    if isinstance(place, int) and place < 0:
+        count = length(held)
+        index = np.where(count + place < 0, count, count + place)
+    leaves, spec = trees.flatten(held.stack)
+    return trees.unflatten(spec, [Array(op.Gather(a, index).value, weak=a.weak, scalar=True) for a in leaves])
+
+
+def places(held: Any) -> range:
+    """The places that a list may have."""
+    return range(held.most)
+
+
+def is_behind(held: Any, place: int) -> Any:
+    """Whether a list ends before a place."""
+    return length(held) <= place
+
+
+def nothing_like(stack: Any) -> Any:
+    """A stack of no elements, of the types of another."""
+    leaves, spec = trees.flatten(stack)
+    return trees.unflatten(spec, [_no_rows(leaf) for leaf in leaves])
+
+
+def _no_rows(stack: Array) -> Array:
+    zero = Array(constant(np.zeros((), stack.dtype)))
+    return Array(op.Expand(zero, size_vector((0, *stack.shape[1:]))).value, weak=stack.weak)

@@ -1,0 +1,120 @@
+"""What `all` and `any` may go through to its end, where Python stops before: nothing misses or notices that."""
+
+import ast
+import functools
+import inspect
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from primsplit.frontends.python.conversion.harmless import (
+    UNKNOWN,
+    Callers,
+    is_harmless,
+    may_be_called,
+    meaning,
+    what_does_more,
+)
+from primsplit.frontends.python.conversion.statements import Effects, Refused, effects
+from primsplit.frontends.python.overrides.plain_arrays import Table
+from primsplit.tracing import is_library
+from primsplit.tracing.array import Array, implements
+
+_HELD = frozenset({
+    list, tuple, set, frozenset, dict, str, range, np.ndarray, Array, Table,
+    *map(type, ({}.keys(), {}.values(), {}.items())),
+})  # fmt: skip
+"""What gives its elements to everyone who goes through it."""
+_ITERATORS = frozenset(
+    map(type, (iter([]), iter(()), iter(range(0)), reversed([]), iter(""), iter({}), iter(set()), iter(np.ones(1))))
+)
+_OF_PARTS: dict[Any, tuple[Any, ...]] = {map: (abs, []), filter: (abs, []), zip: ([],), enumerate: ([],)}
+"""What takes the elements of iterators, with what it is made of."""
+
+
+@implements("may be gone through")
+def may_be_gone_through(values: Any, is_alone: bool) -> bool:
+    """True where all elements may be taken; `is_alone` says that nothing else holds an iterator over them."""
+    return type(values) in _HELD or (is_alone and _only_computes(values))
+
+
+def _only_computes(iterator: Any) -> bool:
+    """True for an iterator whose elements are computed without a change of anything that is seen."""
+    if isinstance(iterator, types.GeneratorType):
+        if is_library(iterator.gi_code.co_filename):
+            return True
+        return _is_quiet(iterator) and _holders(iterator) == [_ALONE] and _only_computes(_source(iterator))
+    if type(iterator) in _OF_PARTS:
+        is_alone = max(_holders(iterator), default=0) <= _ALONE_IN[type(iterator)]
+        return is_alone and all(map(_is_quiet_part, _parts(iterator)))
+    return type(iterator) in _ITERATORS
+
+
+def _source(generator: Any) -> Any:
+    """What a generator expression goes through; None for other generators, and at its end."""
+    return generator.gi_frame.f_locals.get(".0") if generator.gi_frame is not None else None
+
+
+def _parts(iterator: Any) -> list[Any]:
+    return [part for part in iterator.__reduce__()[1] if not isinstance(part, int)]
+
+
+def _is_iterator(part: Any) -> bool:
+    return hasattr(type(part), "__next__")
+
+
+def _holders(iterator: Any) -> list[int]:
+    """How many references there are to each iterator that this one takes elements of, those of this count included."""
+    if isinstance(iterator, types.GeneratorType):
+        return [sys.getrefcount(_source(iterator))]
+    return [sys.getrefcount(part) for part in _parts(iterator) if _is_iterator(part)]
+
+
+(_ALONE,) = _holders(_ for _ in [])
+"""How many those are to an iterator that nothing else goes through."""
+_ALONE_IN = {kind: max(_holders(kind(*given))) for kind, given in _OF_PARTS.items()}
+
+
+def _is_quiet_part(part: Any) -> bool:
+    """True for an iterator, or a function that it calls for each element, which only computes."""
+    return _only_computes(part) if _is_iterator(part) else part is None or may_be_called(part, _STRICT)
+
+
+_STRICT = Callers(is_strict=True)
+
+
+def _is_quiet(generator: Any) -> bool:
+    """True for a generator expression that only computes, whatever it calls."""
+    frame, code = generator.gi_frame, generator.gi_code
+    if frame is None:
+        return True
+    names = frame.f_locals
+    found = _effects_of(code)
+
+    def lookup(name: str) -> Any:
+        is_own = found is None or name in found.inner or name in code.co_varnames
+        return UNKNOWN if is_own else names.get(name, meaning(name, frame.f_globals))
+
+    if found is None or what_does_more(found, lookup, _STRICT) is not None:
+        return False
+    return all(is_harmless(callee, lookup, _STRICT) for callee in found.calls)
+
+
+@functools.lru_cache(maxsize=4096)
+def _effects_of(code: types.CodeType) -> Effects | None:
+    """What the generator expressions do that begin where this one does; None for more than to compute."""
+    try:
+        whole = ast.parse("".join(inspect.findsource(code)[0]))
+        nodes = [n for n in ast.walk(whole) if isinstance(n, ast.GeneratorExp) and n.lineno == code.co_firstlineno]
+        return effects(map(_behind_its_source, nodes), is_noted=False) if nodes else None
+    except (OSError, TypeError, SyntaxError, ValueError, Refused):
+        return None
+
+
+def _behind_its_source(node: ast.GeneratorExp) -> ast.GeneratorExp:
+    """The expression without what it goes through, which was there before it."""
+    first, *others = node.generators
+    begun = ast.comprehension(first.target, ast.Tuple([], ast.Load()), first.ifs, first.is_async)
+    return ast.GeneratorExp(node.elt, [begun, *others])

@@ -1,0 +1,158 @@
+"""What a joined loop does: each of its parts is recorded as one If, which keeps the values where the loop has ended."""
+
+import itertools
+import sys
+import types
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from primsplit.frontends.python.conversion.either import Either
+from primsplit.frontends.python.conversion.growing import Grown
+from primsplit.frontends.python.conversion.missing import NotAssigned, is_missing
+from primsplit.frontends.python.conversion.one_if import Side, Statement, is_same
+from primsplit.frontends.python.conversion.rewriting import Join
+from primsplit.frontends.python.conversion.unknown import is_unknown
+from primsplit.tracing.array import Array
+from primsplit.tracing.branching.paths import MOST, NotJoined
+
+
+class Loop:
+    """A loop that goes on while its numbers may not have ended it.
+
+    What a part of it gives is kept where the loop had not ended before. What Python knows of a name without the
+    numbers, such as a counter, has its value in what follows as if the loop went on: it would not be run otherwise.
+    """
+
+    def __init__(self, join: Join) -> None:
+        self.join = join
+        self.ended: Any = False
+        self.is_over = False
+        self.kept: dict[str, Any] = {}
+        """The values after the loop of those names whose value in what follows is another."""
+        self.may_go_on = True
+        self.count = 0
+        self.is_counted = False
+        """Whether it ends where what it goes through does, or changes objects, which may tell it to."""
+        self.known: dict[types.CodeType, list[Any]] = {}
+        """What Python knew of the names without the numbers when each part was done last."""
+
+    def items(self, iterable: Any, *, is_made_here: bool) -> Any:
+        """What the loop goes through."""
+        self.may_go_on, self.is_counted = _is_held(iterable, is_made_here=is_made_here), True
+        return iterable
+
+    def done(self, part: Side) -> tuple[Any, ...]:
+        """The values that the names have in the parts that follow."""
+        frame, names = sys._getframe(1), self.join.names
+        missing = NotAssigned(self.join.at)
+        given = [frame.f_locals.get(name, missing) for name in names]
+        self.count += 1
+        made = self._kept_or(part, given, frame) if is_unknown(self.ended) else part(*given)
+        ended = made[names.index(self.join.ended)]
+        self.is_over = not is_unknown(ended) and bool(ended)
+        self.ended = self.kept.get(self.join.ended, ended)
+        return made
+
+    def _kept_or(self, part: Side, given: Sequence[Any], frame: FrameType) -> tuple[Any, ...]:
+        if not self.may_go_on:
+            raise NotJoined(self.join.at, "the loop takes what it goes through from an iterator")
+        if self.count > MOST:
+            raise NotJoined(self.join.at, f"the loop has more than {MOST} parts", goes_on=True)
+        names = self.join.names
+        lives: list[tuple[Any, ...]] = []
+
+        def live(*own: Any) -> tuple[Any, ...]:
+            lives.append(part(*(g if n in self.kept else o for n, g, o in zip(names, given, own, strict=True))))
+            return lives[-1]
+
+        before = [self.kept.get(name, value) for name, value in zip(names, given, strict=True)]
+        step = _Step(self.join, frame, before, lambda *own: own, live)
+        merged = step.joined(self.ended)
+        found = tuple(self._next(name, [made[k] for made in lives], merged[k]) for k, name in enumerate(names))
+        self.is_counted = self.is_counted or bool(step.places.owners)
+        self._check_end(part, found)
+        return found
+
+    def _check_end(self, part: Side, found: Sequence[Any]) -> None:
+        """Raise NotJoined where all that Python knows is what it knew a step before: nothing else ends the loop."""
+        known = [value if _is_pythons(value) else _OF_THE_RUN for value in found]
+        before = self.known.get(part.__code__)
+        if not self.is_counted and before is not None and all(map(is_same, known, before)):
+            why = "the loop ends by its numbers alone: give it a most number of steps"
+            raise NotJoined(self.join.at, why, goes_on=True)
+        self.known[part.__code__] = known
+
+    def _next(self, name: str, made: Sequence[Any], merged: Any) -> Any:
+        """What a name is in the next step. Where each run of this step gave it the same number, it is that."""
+        if _is_pythons(made[0]) and all(is_same(made[0], other) for other in made[1:]) and merged is not made[0]:
+            self.kept[name] = merged
+            return made[0]
+        self.kept.pop(name, None)
+        return merged
+
+    def after(self) -> tuple[Any, ...]:
+        """What the names hold after the loop."""
+        frame = sys._getframe(1)
+        missing = NotAssigned(self.join.at)
+        return tuple(self.kept.get(n, frame.f_locals.get(n, missing)) for n in self.join.names)
+
+
+_OF_THE_RUN = object()
+"""Stands for what only the run knows."""
+
+
+def _is_pythons(value: Any) -> bool:
+    """True for what Python knows without the numbers: no array, and nothing that holds one."""
+    if isinstance(value, tuple):
+        return all(map(_is_pythons, value))
+    return not isinstance(value, Array | np.ndarray | Either | Grown) and not is_missing(value)
+
+
+class _Step(Statement):
+    """A step of a loop, or none where that has ended."""
+
+    def _is_chosen(self, name: str) -> bool:
+        return not is_missing(self.given[self.join.names.index(name)])
+
+
+_HELD = (
+    range, list, tuple, str, dict, np.ndarray, Array, itertools.product, itertools.combinations, itertools.permutations,
+    *map(type, ({}.keys(), {}.values(), {}.items())),
+)  # fmt: skip
+"""What gives its items to everyone who goes through it, or may be gone through without a loss."""
+_ITERATORS = frozenset(
+    map(type, (iter([]), iter(()), iter(range(0)), reversed([]), iter(""), iter({}), iter(np.ones(1))))
+)
+
+
+def _is_held(iterable: Any, *, is_made_here: bool) -> bool:
+    """True for what nobody misses an item of that a loop has taken and not used.
+
+    `is_made_here` says that `enumerate` or `zip` is called where the loop begins.
+    """
+    if isinstance(iterable, enumerate | zip):
+        return is_made_here and _owns_all(iterable)
+    return type(iterable) in _HELD
+
+
+def _owns_all(pairs: Any) -> bool:
+    """True for an `enumerate` or `zip` that alone goes through all of its iterators."""
+    if max(_holders(pairs), default=0) > _ALONE[type(pairs)]:
+        return False
+    return all(type(part) in _ITERATORS or (type(part) in _ALONE and _owns_all(part)) for part in _parts(pairs))
+
+
+def _parts(pairs: Any) -> list[Any]:
+    return [part for part in pairs.__reduce__()[1] if not isinstance(part, int)]
+
+
+def _holders(pairs: Any) -> list[int]:
+    """How many references there are to each iterator, those of this count included."""
+    return [sys.getrefcount(part) for part in _parts(pairs)]
+
+
+_ALONE = {kind: _holders(kind([0]))[0] for kind in (enumerate, zip)}
+"""How many those are to an iterator that nothing else goes through."""

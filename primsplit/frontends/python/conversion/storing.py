@@ -1,0 +1,140 @@
+"""What is stored at a place that only the run knows: each element is what it was, or where it is the one the new one.
+
+held[k] = a                     joins.put(a, held, k)
+held[k] += a                    joins.changed(held, k, "iadd", lambda: a)
+"""
+
+import ast
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.frontends.python.conversion.either import Either, settled
+from primsplit.frontends.python.conversion.identity import note_joined
+from primsplit.frontends.python.conversion.lookups import is_unknown_place, item
+from primsplit.frontends.python.conversion.plainer import at, later
+from primsplit.frontends.python.conversion.reading import Reads
+from primsplit.ops import op
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import as_array
+
+
+class Stores(Reads):
+    """Writes the statements that store at places which were asked about, or at keys that may be several."""
+
+    filename: str
+    looks_up = False
+    """Whether it looks up elements of lists, or stores them."""
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        match node.targets:
+            case [ast.Tuple(parts)] if any(isinstance(p, ast.Subscript) and self._is_of_the_run(p) for p in parts):
+                if not any(isinstance(part, ast.Starred) for part in parts):
+                    return self._one_by_one(node, parts)
+            case [ast.Subscript() as target] if self._is_of_the_run(target):
+                owner, place = self._parts(target)
+                self.told.add(node.value)
+                return at(node, ast.Expr(self._stored("put", self.visit(node.value), owner, place)))
+        return super().visit_Assign(node)
+
+    def _one_by_one(self, node: ast.Assign, parts: Sequence[ast.expr]) -> list[ast.stmt]:
+        """`a[j], b = c, d` as `first, second = c, d`, and then an assignment for each."""
+        names = [f"_joined_part_{k}" for k in range(len(parts))]
+        given = ast.Assign([ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())], node.value)
+        each = [ast.Assign([p], ast.Name(n, ast.Load())) for n, p in zip(names, parts, strict=True)]
+        made: list[ast.stmt] = []
+        for statement in (given, *each):
+            found = self.visit(at(node, statement))
+            made += found if isinstance(found, list) else [found]
+        return made
+
+    def _changed(self, node: ast.AugAssign, target: ast.Subscript) -> ast.stmt:
+        name = ast.Constant(_IN_PLACE[type(node.op)])
+        parts = self._parts(target, ast.keyword("in_place", ast.Constant(True)))
+        return at(node, ast.Expr(self._stored("changed", *parts, name, later(self.visit(node.value)))))
+
+    def _parts(self, target: ast.Subscript, *keywords: ast.keyword) -> tuple[ast.expr, ast.expr]:
+        """What is stored to, which is noted before, and the place."""
+        self.looks_up = True
+        self.told.add(target.slice)
+        owner = ast.Call(self._helper("changing"), [self.visit(target.value)], [*keywords])
+        return owner, self._told(target.slice)
+
+    def _stored(self, method: str, *args: ast.expr) -> ast.Call:
+        return ast.Call(self._helper(method), [*args], [])
+
+    def _is_of_the_run(self, target: ast.Subscript) -> bool:
+        """True for an element that is stored at a place that was asked for, or at a key that may be several."""
+        if isinstance(target.slice, ast.Slice | ast.Tuple | ast.Constant):
+            return False
+        return self._asks(target) or self._is_uncertain(target.slice)
+
+    def _asks(self, test: ast.expr) -> bool:
+        raise TypeError(test)
+
+
+_IN_PLACE: Mapping[type[ast.operator], str] = {
+    ast.Add: "iadd", ast.Sub: "isub", ast.Mult: "imul", ast.Div: "itruediv", ast.FloorDiv: "ifloordiv",
+    ast.Mod: "imod", ast.Pow: "ipow", ast.MatMult: "imatmul", ast.BitAnd: "iand", ast.BitOr: "ior",
+    ast.BitXor: "ixor", ast.LShift: "ilshift", ast.RShift: "irshift",
+}  # fmt: skip
+"""The functions of Python's `operator` that its syntax calls these."""
+
+
+def put(value: Any, held: Any, index: Any) -> None:
+    """`held[index] = value`. Raises NotJoined for a key that may be one of several, where one of these is not there."""
+    index = settled(index)
+    if type(index) is Either:
+        _put_by_key(value, held, index)
+    elif type(held) is list and is_unknown_place(index) and _are_alike([value, *held]):
+        place = op.Gather(np.arange(len(held)), index)  # the run fails where there is none
+        for k, old in enumerate(held):
+            held[k] = _chosen(op.Equal(place, k), value, old)
+    else:
+        held[index] = value
+
+
+def changed(held: Any, index: Any, name: str, value: Callable[[], Any]) -> None:
+    """`held[index] += value()`, or another operator by its name."""
+    index = settled(index)
+    put(getattr(operator, name)(item(held, index), value()), held, index)
+
+
+def _put_by_key(value: Any, held: Any, key: Either) -> None:
+    possible = key.possible()
+    things = [key.things[k] for k in possible]
+    if type(held) is not dict or not key.traced.isdisjoint(possible) or not all(thing in held for thing in things):
+        raise key.refusal()
+    if not _are_alike([value, *(held[thing] for thing in things)]):
+        raise key.refusal()
+    for k, thing in zip(possible, things, strict=True):
+        held[thing] = _chosen(op.Equal(key.number, k), value, held[thing])
+
+
+def _are_alike(values: list[Any]) -> bool:
+    """True for numbers, and for tuples of as many."""
+    found = [*map(trees.flatten, values)]
+    is_of_numbers = all(map(_is_number, (leaf for leaves, _ in found for leaf in leaves)))
+    return is_of_numbers and not any(isinstance(v, list | dict) for v in values) and len({s for _, s in found}) == 1
+
+
+def _is_number(leaf: Any) -> bool:
+    return leaf.is_number() if type(leaf) is Array else isinstance(leaf, int | float | np.number | np.bool_)
+
+
+def _chosen(test: Array, new: Any, old: Any) -> Any:
+    """The new value where the test holds, else the old one."""
+    leaves, spec = trees.flatten(new)
+    return trees.unflatten(spec, [_one(test, *pair) for pair in zip(leaves, trees.flatten(old)[0], strict=True)])
+
+
+def _one(test: Array, new: Any, old: Any) -> Array:
+    weak = all(a.weak if isinstance(a, Array) else not isinstance(a, np.generic) for a in (new, old))
+    found = Array(as_array(np.where(test, new, old)).value, weak=weak, scalar=True)
+    place = tracing.user_place()
+    note_joined(found, [new, old], ("", 0) if place is None else (place.filename, place.line))
+    return found

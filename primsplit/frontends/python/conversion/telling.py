@@ -1,0 +1,112 @@
+"""Functions that tell Python's own values from traced ones: joined branches need them written anew, in any file."""
+
+import builtins
+import dis
+import functools
+import itertools
+import threading
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from primsplit.ir.caching.fingerprint import objects_read
+from primsplit.ir.caching.held import function_in, is_written_by_python
+from primsplit.tracing import is_library
+
+
+class _Told(threading.local):
+    """Whether the functions that tell are written anew where this thread runs them."""
+
+    is_so = False
+
+
+_told = _Told()
+
+
+def are_told() -> bool:
+    """True where functions that tell Python's own values from traced ones are written anew."""
+    return _told.is_so
+
+
+@contextmanager
+def functions_told() -> Iterator[None]:
+    """Inside, they are."""
+    before, _told.is_so = _told.is_so, True
+    try:
+        yield
+    finally:
+        _told.is_so = before
+
+
+def functions_that_tell(run: Callable[..., Any]) -> list[types.FunctionType]:
+    """The user's functions, among those that this one reads, that ask which object or of what class something is."""
+    return [f for f in _users_functions(run) if _tells(f.__code__)]
+
+
+def functions_that_compare_truths(run: Callable[..., Any]) -> list[types.FunctionType]:
+    """Those that compare by `is` with what may be True or False."""
+    return [f for f in _users_functions(run) if any(_may_be_truth(each, f) for each in _compared(f.__code__))]
+
+
+def _users_functions(run: Callable[..., Any]) -> list[types.FunctionType]:
+    read = [f for value in objects_read(run) for f in _functions_of(value)]
+    return [f for f in {id(f): f for f in read}.values() if not is_library(f.__code__.co_filename)]
+
+
+def _functions_of(value: Any) -> Iterator[types.FunctionType]:
+    members = vars(value).values() if isinstance(value, type) else (value,)
+    for member in members:
+        inner = function_in(member)
+        if isinstance(inner, types.FunctionType):
+            yield inner
+
+
+_ASKING = frozenset({"isinstance", "hasattr", "type", "__class__"})
+
+
+@functools.lru_cache(maxsize=4096)
+def _tells(code: types.CodeType) -> bool:
+    """True where the code compares by `is`, matches patterns or asks for classes."""
+    if is_written_by_python(code):
+        return False
+    if not _ASKING.isdisjoint(code.co_names):
+        return True
+    if any(_asks(each.opname) for each in dis.get_instructions(code)):
+        return True
+    return any(_tells(const) for const in code.co_consts if isinstance(const, types.CodeType))
+
+
+def _asks(name: str) -> bool:
+    return name == "IS_OP" or name.startswith("MATCH_") or name.endswith(("_NONE", "_NOT_NONE"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _compared(code: types.CodeType) -> tuple[tuple[dis.Instruction, dis.Instruction], ...]:
+    """The last two instructions that give what the code compares by `is`, on its right."""
+    if is_written_by_python(code):
+        return ()
+    listed = [*dis.get_instructions(code)]
+    found = ((listed[k - 2], listed[k - 1]) for k in range(2, len(listed)) if listed[k].opname == "IS_OP")
+    inner = (_compared(const) for const in code.co_consts if isinstance(const, types.CodeType))
+    return (*found, *itertools.chain.from_iterable(inner))
+
+
+def _may_be_truth(given: tuple[dis.Instruction, dis.Instruction], function: types.FunctionType) -> bool:
+    """False for a constant, a global name and what a module calls so, where these are no truth values."""
+    owner, last = given
+    if last.opname == "LOAD_CONST":
+        return isinstance(last.argval, bool)
+    if last.opname in _GLOBAL:
+        return isinstance(_meaning(last, function), bool)
+    if last.opname == "LOAD_ATTR" and owner.opname in _GLOBAL:
+        module = _meaning(owner, function)
+        return not isinstance(module, types.ModuleType) or isinstance(getattr(module, last.argval, True), bool)
+    return True
+
+
+_GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+
+
+def _meaning(given: dis.Instruction, function: types.FunctionType) -> Any:
+    return function.__globals__.get(given.argval, getattr(builtins, given.argval, True))

@@ -1,0 +1,42 @@
+"""Branches whose sides all end by giving a value to what goes through a generator: it is given behind them.
+
+What the user wrote, and what becomes of it:
+
+    if c:                   if c:
+        yield a                 given = a
+    else:                   else:
+        yield b                 given = b
+                            yield given
+"""
+
+import ast
+from collections.abc import Sequence
+
+from primsplit.frontends.python.conversion.exits import Asks
+from primsplit.frontends.python.conversion.plainer import OwnStatements, at
+
+
+def with_yields_behind(function: ast.FunctionDef, asks: Asks) -> None:
+    """Write the branches of a function so whose tests `asks` tells of."""
+    if any(isinstance(n, ast.Yield) for n in ast.walk(function)):
+        _Yields(asks).generic_visit(function)
+
+
+class _Yields(OwnStatements):
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        given, otherwise = _yielded(node.body), _yielded(node.orelse)
+        if given is None or otherwise is None or not self.asks(node.test):
+            return node
+        name = f"_joined_given_{next(self.numbers)}"
+        for body, value in ((node.body, given), (node.orelse, otherwise)):
+            body[-1] = at(body[-1], ast.Assign([ast.Name(name, ast.Store())], value))
+        return [node, at(node, ast.Expr(ast.Yield(ast.Name(name, ast.Load()))))]
+
+
+def _yielded(body: Sequence[ast.stmt]) -> ast.expr | None:
+    """What statements give at their end; None where they do not."""
+    match body:
+        case [*_, ast.Expr(ast.Yield(value))]:
+            return value
+    return None

@@ -1,0 +1,16 @@
+"""Functions of NumPy, SciPy and `math` that ask a traced value for a number, served all the same.
+
+NumPy asks an array for its own form of `np.sum(x)`, but not where the array is inside of a list (`np.array([a, b])`,
+`np.mean([a, b])`), an index of a NumPy array (`table[i]`), a size (`np.zeros(n)`), or is written into a NumPy array.
+`math` and most of SciPy never ask. A function that does such a thing is run again (`exploring.explored`), and while it
+runs, the names of these modules and functions in the user's modules, and in the cells of the function, mean what stands
+in for them. A substitute is the original, but for traced arguments in the thread that runs a function again; so other
+threads do not notice, and a function that can be recorded as it is never meets one.
+
+In a function that is run again, the makers of arrays that people write into (`np.zeros`, `np.array`, `table.copy()`)
+give traced arrays. Their elements are known until something traced is written to them.
+"""
+
+from primsplit.frontends.python.overrides import arrays, complex_numbers, iterating, numbers, running, vectorized
+
+families = (arrays, complex_numbers, iterating, numbers, running, vectorized)

@@ -1,0 +1,336 @@
+"""Substitutes for functions of NumPy that do not dispatch on all that may be traced."""
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.frontends.python.overrides.number_types import CALLED
+from primsplit.frontends.python.overrides.plain_arrays import Table, tabled_results, writable
+from primsplit.frontends.python.overrides.table import ModuleSubstitute, Substitute, holds_array, register, when_traced
+from primsplit.frontends.scipy.overrides.grids import Grid, from_function, indices
+from primsplit.ir.errors import UnsupportedFunction
+from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
+from primsplit.numpy.layout import as_shape
+from primsplit.numpy.refusing import refusing
+from primsplit.numpy.second_run import is_again, known_arrays, running_plainly
+from primsplit.numpy.windows import WINDOWS
+from primsplit.ops.inference import broadcast_shapes
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.asarray import array_held, holds_traced
+from primsplit.tracing.handles.methods import called
+
+Function = Callable[..., Any]
+
+
+def _unlike(traced: Function) -> Function:
+    """The function without `like`, by which NumPy chooses whose form it calls: this one."""
+
+    def call(*args: Any, like: Any = None, **options: Any) -> Any:
+        return traced(*args, **options)
+
+    return call
+
+
+def _of_held(make: Function) -> Function:
+    """What makes an array of anything, given what an object of the user's says is its array where that is traced."""
+
+    def call(x: Any, *args: Any, **options: Any) -> Any:
+        held = array_held(x)
+        return make(x if held is None else held, *args, **options)
+
+    return call
+
+
+def _maker(original: Function, traced: Function) -> Function:
+    """A function whose results people write into; a table of which NumPy makes no copy stays itself."""
+
+    def make(*args: Any, **options: Any) -> Any:
+        if any(map(holds_traced, (*args, *options.values()))):
+            return called(traced, original, args, options)
+        made = original(*args, **options)
+        source = args[0] if args else None
+        if isinstance(source, Table) and np.may_share_memory(made, source) and made.shape == source.shape:
+            return source
+        return writable(made)
+
+    return make
+
+
+JOINING: frozenset[Function] = frozenset({
+    np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.select, np.piecewise,
+    np.linalg.multi_dot, np.lexsort, np.choose,
+})  # fmt: skip
+"""Functions of lists of arrays, which dispatch on what is in the list; of np.block the lists tell the places."""
+
+
+def _of_lists(original: Function) -> Function:
+    """A function of lists of arrays, given lists of traced numbers among these."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        found = original(*map(_joined_inside, args), **{n: _joined_inside(v) for n, v in options.items()})
+        return tabled_results(found, (args, options))
+
+    return original if original is np.block else call
+
+
+class _UfuncSubstitute(Substitute):
+    """A ufunc whose methods take lists with traced numbers in them too."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.original, name)
+        if not is_again() or not callable(found):
+            return found
+        return _at(found) if name == "at" else _listing(found)
+
+
+def _at(original: Function) -> Function:
+    """`ufunc.at`, whose tuple of indices is no list of numbers."""
+
+    def call(x: Any, key: Any, *operands: Any) -> None:
+        indices = _joined_inside(key) if isinstance(key, tuple) else _joined(key)
+        original(x, indices, *map(_joined, operands))
+
+    return call
+
+
+WRITING = frozenset({np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask})
+"""Functions that write to their first argument."""
+
+
+@functools.cache
+def _place_of_out(function: Function) -> float:
+    """How many arguments stand before the one that is written to; infinity where none is."""
+    if function in WRITING:
+        return 0
+    if isinstance(function, np.ufunc):
+        return int(function.nin)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # of what is written in C and tells none
+        return math.inf
+    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    return names.index("out") if "out" in names else math.inf
+
+
+_ORDERS = frozenset("FAKfak")
+
+
+def _listing(original: Function) -> Function:
+    """A function of arrays, given lists with traced numbers in them."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        args = tuple(map(_joined, args))
+        options = {n: v if n == "out" else _joined(v) for n, v in options.items()}
+        arrays = [v for v in (*args, *options.values()) if isinstance(v, Array)]
+        is_written = "out" in options or len(args) > _place_of_out(original)
+        # Whether the elements of what lies otherwise, read in another order, are a view is asked of the array itself.
+        is_turned = any(v in _ORDERS for v in (*args, *options.values()) if isinstance(v, str)) and not all(
+            a.contiguous or a.ndim < 2 for a in arrays
+        )
+        is_apart = is_written or is_turned or "copy" in options
+        known = known_arrays(arrays) if arrays and not is_apart else None
+        if known is None:
+            found = original(*args, **options)
+            return found if is_written else tabled_results(found, (args, options))
+        numbers = {id(a): k for a, k in zip(arrays, known, strict=True)}
+        plain = original(
+            *(numbers.get(id(a), a) for a in args), **{n: numbers.get(id(v), v) for n, v in options.items()}
+        )
+        if _is_view(plain, known):
+            return _known_views(original(*args, **options), plain)
+        return type(plain)(_like(p, arrays) for p in plain) if type(plain) in {tuple, list} else _like(plain, arrays)
+
+    return call
+
+
+def _is_view(found: Any, given: Sequence[Any]) -> bool:
+    """True for an array, or arrays, in the memory of one of those given."""
+    parts = found if isinstance(found, tuple | list) else (found,)
+    return any(np.may_share_memory(p, g) for p in parts for g in given if isinstance(p, np.ndarray))
+
+
+def _known_views(views: Any, plain: Any) -> Any:
+    """Traced views of known arrays, with the numbers that NumPy's have."""
+    if isinstance(views, tuple | list):
+        return type(views)(_known_views(v, p) for v, p in zip(views, plain, strict=True))
+    return views.holding(tracing.constant(plain)) if type(views) is Array else views
+
+
+def _like(plain: Any, arrays: Sequence[Array]) -> Any:
+    """What NumPy made of known arrays, which has their order in memory."""
+    found = writable(plain)
+    if isinstance(found, Array):
+        found.contiguous = found.ndim < 2 or all(a.contiguous or a.ndim < 2 for a in arrays)
+    return found
+
+
+def _sized(original: Function) -> Function:
+    """A function of arrays and sizes, given lists with traced numbers in them, or sizes that only the run knows."""
+    listing = _listing(original)
+
+    def call(*args: Any, **options: Any) -> Any:
+        is_sized = any(holds_traced(v) and not holds_array(v) for v in (*args, *options.values()))
+        if not is_sized:
+            return listing(*args, **options)
+        return FUNCTIONS[original](*map(_joined, args), **options)
+
+    return call
+
+
+def _joined(value: Any) -> Any:
+    return FUNCTIONS[np.asarray](value) if isinstance(value, list | tuple) and holds_array(value) else value
+
+
+def _joined_inside(value: Any) -> Any:
+    return type(value)(map(_joined, value)) if type(value) in {list, tuple} else value
+
+
+class _Rows:
+    """np.r_ and np.c_ of traced arrays: pieces one after the other along an axis.
+
+    `placed` is NumPy's text in front of the pieces: the axis, how many axes a piece has at least, and before which of
+    these its own come; -1 is the last.
+    """
+
+    def __init__(self, original: Any, placed: str) -> None:
+        self.original = original
+        self.placed = placed
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if isinstance(key, tuple) else (key,)
+        if not holds_array(parts):
+            return self.original[key]
+        text, *rest = parts if isinstance(parts[0], str) else (self.placed, *parts)
+        axis, least, place = self._read(text)
+        joined = [_with_axes(_piece(p), least, place) for p in rest]
+        given = [p if type(p) in {bool, int, float} else j for p, j in zip(rest, joined, strict=True)]
+        wide = FUNCTIONS[np.result_type](*given)
+        return FUNCTIONS[np.concatenate](joined, axis=axis, dtype=wide)
+
+    def _read(self, text: str) -> tuple[int, int, int]:
+        own = text.split(",")
+        try:
+            axis, least, place = map(int, [*own, *self.placed.split(",")[len(own) :]])
+        except ValueError:
+            raise UnsupportedFunction(
+                f"{text!r} in np.r_ or np.c_ has no form for traced arrays",
+                place=tracing.user_place(),
+                cure="Use np.concatenate or np.stack.",
+            ) from None
+        return axis, least, place
+
+
+def _piece(part: Any) -> Any:
+    """A piece of np.r_ as an array: a slice counts."""
+    return FUNCTIONS[np.asarray](part) if holds_array(part) else np.r_[part]
+
+
+def _with_axes(array: Any, least: int, place: int) -> Any:
+    """The array with at least so many axes, the new ones of size 1 before and behind its own."""
+    new = least - np.ndim(array)
+    if new <= 0:
+        return array
+    before = place if place >= 0 else place + new + 1
+    if not 0 <= before <= new and np.ndim(array):
+        raise ValueError("axes don't match array")
+    return array[(*(None,) * before, ..., *(None,) * (new - before))] if np.ndim(array) else array[(None,) * new]
+
+
+def _enumerated(x: Any) -> Any:
+    """np.ndenumerate."""
+    return ((i, x[i]) for i in np.ndindex(*x.shape)) if isinstance(x, Array) else np.ndenumerate(x)
+
+
+def _from_iterable(values: Iterable[Any], dtype: Any, count: int = -1) -> Any:
+    listed = [v for _, v in zip(range(count), values, strict=False)] if count >= 0 else list(values)
+    return creation.array(listed, dtype) if holds_traced(listed) else writable(np.array(listed, dtype))
+
+
+MADE: dict[Function, Function] = {
+    **{
+        f: FUNCTIONS[f]
+        for f in (np.zeros, np.ones, np.empty, np.full, np.array, np.eye, np.identity, np.full_like)
+    },
+    **{f: _listing(f) for f in (np.zeros_like, np.ones_like, np.empty_like, np.copy, np.diag)},
+    np.tile: _sized(np.tile),
+}  # fmt: skip
+"""What makes arrays that people write into, and what makes them of traced arguments."""
+
+
+def _of_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """np.asarray_chkfinite: a run with NaN or infinity fails."""
+    given = FUNCTIONS[np.asarray](a, dtype)
+    return refusing(given, np.logical_not(np.isfinite(given)), ValueError("array must not contain infs or NaNs"))
+
+
+TAKING: dict[Function, Function] = {
+    np.arange: creation.arange, np.linspace: creation.linspace, np.logspace: spaces.logspace,
+    np.geomspace: spaces.geomspace, np.tri: creation.tri, np.asarray_chkfinite: _of_finite,
+    **{f: FUNCTIONS[f] for f in (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)},
+    np.require: lambda a, dtype=None, requirements=None: FUNCTIONS[np.asarray](a, dtype),
+    **{f: FUNCTIONS[f] for f in (np.take, np.repeat, np.pad, np.insert, np.roll, np.poly)},
+    **{f: _sized(f) for f in (np.broadcast_to, np.resize)}, np.indices: indices, np.fromfunction: from_function,
+    np.unravel_index: FUNCTIONS[np.unravel_index], np.ravel_multi_index: FUNCTIONS[np.ravel_multi_index],
+    np.broadcast_shapes: lambda *shapes: broadcast_shapes(*map(as_shape, shapes)),
+    np.triu_indices: diagonals.triu_indices, np.tril_indices: diagonals.tril_indices,
+    np.diag_indices: diagonals.diag_indices,
+    np.lib.stride_tricks.as_strided: strided.as_strided, np.interp: FUNCTIONS[np.interp],
+    **WINDOWS, np.fft.fftfreq: frequencies.fftfreq, np.fft.rfftfreq: frequencies.rfftfreq,
+}  # fmt: skip
+"""What takes traced arguments that NumPy does not dispatch on."""
+
+
+HELD: tuple[Function, ...] = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
+"""What makes an array of any object that says what its array is."""
+
+MODULES = (np, np.linalg, np.fft, np.lib, np.lib.stride_tricks)
+
+
+def _plain(original: Function) -> Function:
+    """A function of numbers that are known, which works on arrays of its own making."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        with running_plainly():
+            found = original(*args, **options)
+        return tuple(map(writable, found))
+
+    return call
+
+
+RULES: tuple[Function, ...] = (
+    np.polynomial.chebyshev.chebgauss, np.polynomial.hermite.hermgauss, np.polynomial.hermite_e.hermegauss,
+    np.polynomial.laguerre.laggauss, np.polynomial.legendre.leggauss,
+)  # fmt: skip
+"""The points and weights of Gauss's rules, of a known number of points."""
+
+
+def _register_all() -> None:
+    listing = [f for f in FUNCTIONS if callable(f) and f not in JOINING]
+    ufuncs = [v for v in vars(np).values() if isinstance(v, np.ufunc)]
+    table: dict[Any, Any] = {module: ModuleSubstitute(module) for module in MODULES}
+    table[np] = ModuleSubstitute(np, called=CALLED)
+    table |= {f: Substitute(f, _listing(f)) for f in listing}
+    table |= {f: Substitute(f, _of_lists(f)) for f in JOINING}
+    table |= {f: _UfuncSubstitute(f, _listing(f)) for f in ufuncs}
+    table |= {f: Substitute(f, _maker(f, _unlike(traced))) for f, traced in MADE.items()}
+    table |= {f: when_traced(f, _unlike(traced), tabled_results) for f, traced in TAKING.items()}
+    table |= {f: Substitute(f, _of_held(table[f].again)) for f in HELD}
+    table |= {f: Substitute(f, _plain(f)) for f in RULES}
+    table |= {
+        np.ndenumerate: Substitute(np.ndenumerate, _enumerated),
+        np.fromiter: Substitute(np.fromiter, _from_iterable),
+    }
+    for original, substitute in table.items():
+        register(original, substitute)
+    for rows, placed in ((np.r_, "0,1,-1"), (np.c_, "-1,2,0")):
+        register(rows, Substitute(rows, _Rows(rows, placed)))
+    for grid in (np.mgrid, np.ogrid):
+        register(grid, Substitute(grid, Grid(grid)))
+
+
+_register_all()

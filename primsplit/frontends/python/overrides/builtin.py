@@ -1,0 +1,191 @@
+"""Substitutes for functions of Python's own that compare traced numbers, or ask for a size that only the run knows.
+
+`min`, `max` and `sorted` compare, and every comparison would be a branch. A choice between two values that are there
+already has the same value and the same gradient, and needs no branch. `all` and `any` are one condition of several.
+"""
+
+import builtins
+import functools
+import sys
+import typing
+from abc import ABCMeta
+from collections.abc import Callable, Iterable
+from types import UnionType
+from typing import Any
+
+import numpy as np
+
+from primsplit.frontends.python.overrides.chosen import are_numbers, chosen, is_number, is_weak, may_be_chosen
+from primsplit.frontends.python.overrides.plain_arrays import Table
+from primsplit.frontends.python.overrides.table import Substitute
+from primsplit.ir import dims
+from primsplit.ir.dims import Size
+from primsplit.numpy.second_run import is_again
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.asarray import holds_traced
+from primsplit.tracing.handles.concretization import numpys_class
+
+Function = Callable[..., Any]
+
+
+def _length(x: Any) -> Any:
+    """`len(x)`; for a traced array a size, with which can be calculated."""
+    return x.shape[0] if isinstance(x, Array) and x.shape else builtins.len(x)
+
+
+def _range(*bounds: Any) -> Any:
+    """`range`; of a size that only the run knows, its numbers as an array, which is an index: no loop goes over it."""
+    unknown = any(map(_is_unknown, bounds))
+    return FUNCTIONS[np.arange](*bounds) if unknown else builtins.range(*bounds)
+
+
+def _is_unknown(bound: Any) -> bool:
+    if isinstance(bound, Array):
+        return bound.known() is None and bound.dtype.kind in "iu" and FUNCTIONS["whole number"](bound) is None
+    return isinstance(bound, Size) and Size.told(bound) is None
+
+
+def _extreme(original: Function, is_better: Function, of_sizes: Function) -> Function:
+    """`min` or `max`: the first of the best, as in Python, by a `key` if there is one."""
+
+    def pick(best: Any, new: Any) -> Any:
+        if not (isinstance(best, Array) or isinstance(new, Array)):
+            are_sizes = holds_traced((best, new)) and isinstance(best, int | Size) and isinstance(new, int | Size)
+            return of_sizes(best, new) if are_sizes else original(best, new)
+        return _chosen(is_better(new, best), new, best)
+
+    def best_by_key(values: list[Any], key: Function) -> Any:
+        keys = [key(v) for v in values]
+        if not (any(map(holds_traced, keys)) and all(map(is_number, keys))):
+            return original(values, key=key)
+        if all(map(is_number, values)):
+            return _by_keys(values, keys, is_better)
+        if not may_be_chosen(values):
+            return original(values, key=key)
+        place = _by_keys([*range(len(values))], keys, is_better)
+        return chosen(values, [place])[0] if isinstance(place, Array) else values[place]
+
+    def call(*args: Any, **options: Any) -> Any:
+        if options.keys() - {"key"} or not args:
+            return original(*args, **options)
+        values, key = list(args[0]) if len(args) == 1 else list(args), options.get("key")
+        if key is not None:
+            return best_by_key(values, key)
+        return functools.reduce(pick, values) if any(map(holds_traced, values)) else original(values)
+
+    return call
+
+
+def _by_keys(values: list[Any], keys: list[Any], is_better: Function) -> Any:
+    """The number whose key is the first of the best."""
+
+    def pick(best: tuple[Any, Any], new: tuple[Any, Any]) -> tuple[Any, Any]:
+        condition = is_better(new[1], best[1])
+        if not isinstance(condition, Array):
+            return new if condition else best
+        return _chosen(condition, new[0], best[0]), _chosen(condition, new[1], best[1])
+
+    return functools.reduce(pick, zip(values, keys, strict=True))[0]
+
+
+def _chosen(condition: Array, new: Any, best: Any) -> Any:
+    """The one or the other number, without a branch."""
+    known = condition.known()
+    if known is not None:
+        return new if known else best
+    found = FUNCTIONS[np.where](Array(FUNCTIONS["condition"](condition)), new, best)
+    return Array(found.value, weak=is_weak(best) and is_weak(new), scalar=True)
+
+
+def _sorted(values: Any, *, key: Any = None, reverse: Any = False) -> Any:
+    listed = list(values)
+    keys = listed if key is None else [key(v) for v in listed]
+    is_known = not any(isinstance(k, Array) for k in keys)
+    if is_known or not are_numbers(keys) or not may_be_chosen(listed):
+        return sorted(listed, key=key, reverse=reverse)
+    onward = -1 if reverse else 1  # turned round before and after, equal ones stay in order
+    order = FUNCTIONS[np.argsort](FUNCTIONS[np.stack](keys[::onward]), kind="stable")
+    return chosen(listed[::onward], [order[k] for k in range(len(listed))])[::onward]
+
+
+def _of_conditions(decides: bool, combined: np.ufunc) -> Function:
+    """`all` or `any`: one condition of all those that only the run knows. One that `decides` ends it, as in Python.
+
+    Where that would be seen, nothing is taken behind a condition that may decide.
+    """
+    original = any if decides else all
+
+    def call(values: Iterable[Any]) -> Any:
+        is_alone = sys.getrefcount(values) <= _HELD_ONCE
+        if not FUNCTIONS["may be gone through"](values, is_alone):
+            return original(values)
+        unknown: list[Array] = []
+        for value in values:
+            if isinstance(value, Array) and value.known() is None:
+                unknown.append(Array(FUNCTIONS["condition"](value)))
+            elif bool(value) is decides:
+                return decides
+        return Array(functools.reduce(combined, unknown).value, weak=True) if unknown else not decides
+
+    return call
+
+
+def _references(value: Any) -> int:
+    return sys.getrefcount(value)
+
+
+_HELD_ONCE = Substitute(_references, _references)(object())
+"""How many references there are to what nothing but a call of a substitute holds."""
+
+
+def _is_instance(x: Any, kinds: Any) -> bool:
+    """`isinstance`; an abstract class such as Iterable goes by what NumPy would have in the place of a traced array."""
+    if not isinstance(x, Array):
+        return isinstance(x, kinds)
+    if builtins.type(kinds) is builtins.type(typing.Sized):
+        kinds = typing.get_origin(kinds)
+    each = kinds if isinstance(kinds, tuple) else typing.get_args(kinds) if isinstance(kinds, UnionType) else None
+    if each is not None:
+        return any(_is_instance(x, kind) for kind in each)
+    asks = getattr(builtins.type(kinds), "__instancecheck__", None)
+    if asks is not type.__instancecheck__ and asks is not ABCMeta.__instancecheck__:
+        return isinstance(x, kinds)
+    return kinds in Array.__mro__[:-1] or issubclass(numpys_class(x), kinds)
+
+
+class _TypeCalls(type):
+    """What `type(x)`, `isinstance(y, type)` and `issubclass(y, type)` mean."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        if len(args) == 1 and is_again():
+            (value,) = args
+            if isinstance(value, Table):
+                return np.ndarray
+            kind = numpys_class(value) if isinstance(value, Array) else builtins.type(value)
+            named = sys._getframe(1).f_globals.get(kind.__name__)  # what `type(x) is float` compares it with
+            return named if getattr(named, "original", None) is kind else kind
+        return builtins.type(*args, **options)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, builtins.type)
+
+    def __subclasscheck__(cls, subclass: Any) -> bool:
+        return issubclass(subclass, builtins.type)
+
+
+class _Type(type, metaclass=_TypeCalls):
+    """`type`, which gives NumPy's class of what stands for NumPy's arrays."""
+
+
+BUILTINS: dict[str, Any] = {
+    "len": Substitute(builtins.len, _length),
+    "range": Substitute(builtins.range, _range),
+    "min": Substitute(builtins.min, _extreme(builtins.min, lambda new, best: new < best, dims.minimum)),
+    "max": Substitute(builtins.max, _extreme(builtins.max, lambda new, best: new > best, dims.maximum)),
+    "sorted": Substitute(builtins.sorted, _sorted),
+    "all": Substitute(builtins.all, _of_conditions(False, np.logical_and)),
+    "any": Substitute(builtins.any, _of_conditions(True, np.logical_or)),
+    "isinstance": Substitute(builtins.isinstance, _is_instance),
+    "type": _Type,
+}
+"""What names of Python mean in a module whose function is run again."""

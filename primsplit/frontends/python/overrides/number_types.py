@@ -1,0 +1,70 @@
+"""Substitutes for NumPy's classes of numbers where they are called to convert: `np.float32(x)`.
+
+They are stood in for there alone: elsewhere a class is a dtype, or is compared with `is`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.ir.errors import UnsupportedFunction
+from primsplit.numpy.complex.joining import astype
+from primsplit.numpy.complex.operands import operand
+from primsplit.tracing.array import FUNCTIONS
+from primsplit.tracing.asarray import holds_traced
+
+CONVERTING: tuple[Any, ...] = (
+    np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32,
+    np.uint64, np.bool_,
+)  # fmt: skip
+
+
+def _converted(kind: Any) -> Callable[..., Any]:
+    """Traced numbers of this class, and arrays of its dtype: one that has it already is not copied."""
+
+    def call(*args: Any) -> Any:
+        if not holds_traced(args):
+            return kind(*args)
+        found = FUNCTIONS[np.asarray](*args, dtype=kind)
+        return found if found.ndim else found[()]
+
+    return call
+
+
+def _complex(kind: Any) -> Callable[..., Any]:
+    """Traced complex numbers and arrays, of one part or of both."""
+
+    def call(*parts: Any) -> Any:
+        if not holds_traced(parts):
+            return kind(*parts)
+        real, imag = (operand(p) for p in (*parts, 0)[:2])
+        return astype(real + 1j * imag, kind)
+
+    return call
+
+
+def _matrix(maker: Callable[..., Any], instead: str) -> Callable[..., Any]:
+    """What makes a np.matrix. Raises UnsupportedFunction for traced numbers."""
+
+    def call(data: Any, *args: Any, **options: Any) -> Any:
+        if not holds_traced(data):
+            return maker(data, *args, **options)
+        raise UnsupportedFunction(
+            "np.matrix has no form for traced arrays: its * is a product of matrices",
+            place=tracing.user_place(),
+            cure=f"Write {instead}, and @ for its *, np.linalg.matrix_power for its **.",
+        )
+
+    return call
+
+
+CALLED: dict[str, Callable[..., Any]] = {
+    **{name: _converted(kind) for kind in CONVERTING for name in vars(np) if getattr(np, name) is kind},
+    **{name: _complex(getattr(np, name)) for name in ("complex64", "csingle", "complex128", "cdouble")},
+    "matrix": _matrix(np.matrix, "np.atleast_2d(x)"),
+    "asmatrix": _matrix(np.asmatrix, "np.atleast_2d(x)"),
+    "bmat": _matrix(np.bmat, "np.block(x)"),
+}
+"""What the names of NumPy's classes mean where they are called."""

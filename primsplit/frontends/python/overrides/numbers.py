@@ -1,0 +1,126 @@
+"""Substitutes for functions of `math`, which take and give Python numbers."""
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.frontends.python.overrides.number_errors import raise_as_python
+from primsplit.frontends.python.overrides.table import ModuleSubstitute, Substitute, holds_array, register, when_traced
+from primsplit.ir.errors import ShapeError
+from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import as_array
+
+Function = Callable[..., Any]
+
+
+def _number(name: str, x: Any) -> Array:
+    """An argument of a function of `math`, as a Python float."""
+    array = as_array(x)
+    if array.shape != ():
+        raise ShapeError(
+            f"math.{name} takes one number, not {array.type}", place=tracing.user_place(), cure=f"Write np.{name}."
+        )
+    return Array(cast_to(array, np.float64).value, weak=True)
+
+
+def _of_numbers(name: str, traced: Function) -> Substitute:
+    """Substitutes for a function of numbers. What raises there gives NaN or inf, unless the user's code catches it."""
+
+    def call(*args: Any) -> Any:
+        numbers = [_number(name, a) for a in args]
+        raise_as_python(name, *numbers)
+        return Array(traced(*numbers).value, weak=True)
+
+    return when_traced(getattr(math, name), call)
+
+
+def _whole_part(name: str) -> Substitute:
+    return when_traced(getattr(math, name), lambda x: _number(name, x).integer(ELEMENTWISE[name]))
+
+
+_UFUNCS = {
+    "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
+    "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log2": "log2", "log10": "log10", "log1p": "log1p",
+    "sqrt": "sqrt", "cbrt": "cbrt", "fabs": "fabs", "pow": "power", "fmod": "fmod", "copysign": "copysign",
+    "degrees": "degrees", "radians": "radians", "isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite",
+    "erf": "erf", "erfc": "erfc", "gamma": "gamma", "lgamma": "_lgamma",
+}  # fmt: skip
+
+
+def _log(x: Array, base: Any = math.e) -> Array:
+    found: Array = ELEMENTWISE["log"](x)
+    return found if base is math.e else found / ELEMENTWISE["log"](base)
+
+
+def _hypot(*sides: Any) -> Array:
+    total: Array = functools.reduce(ELEMENTWISE["hypot"], sides, _number("hypot", 0.0))
+    return total
+
+
+def _remainder(x: Array, y: Array) -> Array:
+    """What is left of x beyond the nearest whole multiple of y, the even one of two that are as near."""
+    size = ELEMENTWISE["fabs"](y)
+    left = ELEMENTWISE["fabs"](ELEMENTWISE["fmod"](x, 2.0 * y))
+    multiple = np.where(left <= 0.5 * size, 0.0, np.where(left < 1.5 * size, 1.0, 2.0))
+    found: Array = np.copysign(1.0, x) * (left - multiple * size)
+    return found
+
+
+def _dist(p: Iterable[Any], q: Iterable[Any]) -> Any:
+    """math.dist."""
+    pairs = list(zip(p, q, strict=True))
+    return Array(_hypot(*(_number("dist", a) - _number("dist", b) for a, b in pairs)).value, weak=True)
+
+
+def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-9, abs_tol: float = 0.0) -> Any:
+    """math.isclose."""
+    a, b = _number("isclose", a), _number("isclose", b)
+    far = ELEMENTWISE["maximum"](abs(a), abs(b))
+    near = abs(a - b) <= ELEMENTWISE["maximum"](far * rel_tol, abs_tol)
+    return Array(((a == b) | (near & ELEMENTWISE["isfinite"](far))).value, weak=True)
+
+
+def _modf(x: Any) -> tuple[Any, Any]:
+    """math.modf: the fraction and the whole part, each with the sign of `x`."""
+    given = _number("modf", x)
+    whole = ELEMENTWISE["trunc"](given)
+    return Array((given - whole).value, weak=True), Array(whole.value, weak=True)
+
+
+def _in_sequence(name: str, combine: Function, first: float) -> Substitute:
+    """Substitutes for math.fsum and math.prod."""
+    original = getattr(math, name)
+
+    def call(values: Iterable[Any], **options: Any) -> Any:
+        listed = list(values)
+        if not holds_array(listed):
+            return original(listed, **options)
+        start = options.get("start", first)
+        return functools.reduce(combine, [_number(name, v) for v in listed], start)
+
+    return Substitute(original, call)
+
+
+def _register_all() -> None:
+    register(math, ModuleSubstitute(math))
+    table = {name: _of_numbers(name, ELEMENTWISE[ufunc]) for name, ufunc in _UFUNCS.items() if hasattr(math, name)}
+    table |= {name: _whole_part(name) for name in ("floor", "ceil", "trunc")}
+    table |= {"log": _of_numbers("log", _log), "hypot": _of_numbers("hypot", _hypot)}
+    table |= {
+        "remainder": _of_numbers("remainder", _remainder),
+        "ldexp": _of_numbers("ldexp", lambda x, i: x * ELEMENTWISE["exp2"](i)),
+        **{f.__name__[1:]: when_traced(getattr(math, f.__name__[1:]), f) for f in (_dist, _isclose, _modf)},
+    }
+    table |= {"fsum": _in_sequence("fsum", operator.add, 0.0), "prod": _in_sequence("prod", operator.mul, 1)}
+    for name, substitute in table.items():
+        register(getattr(math, name), substitute)
+
+
+_register_all()

@@ -1,0 +1,249 @@
+"""NumPy's polynomials are written in Python: their modules are run with other names as the user's are.
+
+Sizes never depend on coefficients: leading coefficients that are 0, which NumPy drops, stay where they are traced.
+"""
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from primsplit.frontends.python.overrides.table import Substitute, register, register_method, substitute_of, when_traced
+from primsplit.ir import dims
+from primsplit.ir.dims import Size
+from primsplit.numpy import series
+from primsplit.numpy.creation import asarray
+from primsplit.numpy.polynomials import with_zeros
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.asarray import holds_traced
+from primsplit.tracing.broadcasting import of_size
+
+MODULES = (
+    *(
+        f"numpy.polynomial.{name}"
+        for name in (
+            "_polybase", "chebyshev", "hermite", "hermite_e", "laguerre", "legendre", "polynomial", "polyutils"
+        )
+    ),
+    "numpy.lib._polynomial_impl",
+)  # fmt: skip
+_SERIES = ("cheb", "herm", "lag", "leg", "roots")
+"""What the names of series and of their functions begin with."""
+TRIMMING = {"trimseq", "trimcoef", "trim_zeros"}
+"""Functions that drop coefficients."""
+SHIFTING = {"polymulx", "chebmulx", "legmulx", "hermmulx", "hermemulx", "lagmulx"}
+"""Products with x."""
+
+
+COUNTED: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {}
+"""Functions of series by their names: which arguments are coefficients, and the form for a symbolic number of these."""
+for _name, _family in series.FAMILIES.items():
+    COUNTED |= {
+        f"{_name}val": (("c",), functools.partial(series.valued, _family)),
+        f"{_name}add": (("c1", "c2"), series.added),
+        f"{_name}sub": (("c1", "c2"), series.subtracted),
+        f"{_name}mul": (("c1", "c2"), functools.partial(series.multiplied, _name)),
+        f"{_name}der": (("c",), functools.partial(series.derived, _family)),
+        f"{_name}int": (("c",), functools.partial(series.integrated, _family)),
+    }
+
+
+def _counted(original: Callable[..., Any], names: tuple[str, ...], form: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, or its form where the number of an argument's coefficients is known to the run alone."""
+    signature = inspect.signature(original)
+
+    def call(*args: Any, **options: Any) -> Any:
+        bound = signature.bind(*args, **options)
+        if any(_is_symbolic(bound.arguments[name]) for name in names):
+            return form(*bound.args, **bound.kwargs)
+        return original(*args, **options)
+
+    return call
+
+
+def _is_symbolic(c: Any) -> bool:
+    return isinstance(c, Array) and bool(c.shape) and isinstance(c.shape[0], Size) and Size.told(c.shape[0]) is None
+
+
+def are_named(name: str) -> bool:
+    """True for a name that may lead to NumPy's polynomials, such as `polyfit`, `Chebyshev` or a module of theirs."""
+    return "poly" in name or name.rpartition(".")[2].lower().startswith(_SERIES)
+
+
+def namespaces() -> Iterator[dict[str, Any]]:
+    """The dictionaries of the modules that are loaded."""
+    for name in MODULES:
+        if name in sys.modules:
+            yield vars(sys.modules[name])
+
+
+def untrimmed() -> Iterator[tuple[dict[str, Any], str, Any, Any]]:
+    """Where these modules hold a function that asks for numbers: the dictionary, the name, what it is and becomes."""
+    for namespace in namespaces():
+        for name in STANDING.keys() & namespace.keys():
+            original: Callable[..., Any] = namespace[name]
+            if not isinstance(original, Substitute):
+                yield namespace, name, original, STANDING[name](original)
+        if namespace["__name__"].startswith("numpy.polynomial"):
+            for name in COUNTED.keys() & namespace.keys():
+                original = namespace[name]
+                if not isinstance(original, Substitute):
+                    yield namespace, name, original, when_traced(original, _counted(original, *COUNTED[name]))
+
+
+def _whole(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that drops coefficients only where all of them are known."""
+
+    def call(coefficients: Any, *args: Any, **options: Any) -> Any:
+        known = coefficients.known() if isinstance(coefficients, Array) else None
+        if known is None and original is np.trim_zeros and _is_symbolic(coefficients):
+            return with_zeros(coefficients, dims.maximum(coefficients.shape[0], 1))  # no coefficients are a 0
+        return coefficients if known is None else original(known, *args, **options)
+
+    return call
+
+
+def _with_coefficients(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`as_series`, which asks whether there are coefficients: a run without any fails."""
+
+    def call(alist: Any, trim: bool = True) -> Any:
+        given = [_not_empty(a) if _is_symbolic(a) else a for a in alist]
+        return original(given, trim)
+
+    return call
+
+
+def _through_points(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The fit of a series, which asks whether there are points, and warns by the rank: a run without points fails."""
+
+    def call(vander_f: Any, x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None) -> Any:
+        if not any(map(holds_traced, (x, y, w))):
+            return original(vander_f, x, y, deg, rcond, full, w)
+        points, values = (asarray(_not_empty(v) if _is_symbolic(v) else v) for v in (x, y))
+        _check_points(points, values, deg)
+        return _fitted(vander_f, points, values, deg, rcond, full, w)
+
+    return call
+
+
+def _check_points(x: Array, y: Array, deg: Any) -> None:
+    """Raise what NumPy raises."""
+    degrees = np.asarray(deg)
+    if degrees.ndim > 1 or degrees.dtype.kind not in "iu" or degrees.size == 0:
+        raise TypeError("deg must be an int or non-empty 1-D array of int")
+    if degrees.min() < 0:
+        raise ValueError("expected deg >= 0")
+    if x.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if dims.same(x.size, 0):
+        raise TypeError("expected non-empty vector for x")
+    if y.ndim not in {1, 2}:
+        raise TypeError("expected 1D or 2D array for y")
+    if not dims.could_be(x.shape[0], y.shape[0]):
+        raise TypeError("expected x and y to have same length")
+
+
+def _fitted(vander_f: Any, x: Any, y: Any, deg: Any, rcond: Any, full: bool, w: Any) -> Any:
+    """The coefficients, as NumPy's `_fit` has them: those of least norm beside columns of length 1."""
+    x, y, powers = x + 0.0, y + 0.0, np.arange(int(deg) + 1) if np.ndim(deg) == 0 else np.sort(deg)
+    matrix, right = vander_f(x, int(powers[-1]))[:, powers], y
+    if w is not None:
+        weights = asarray(w) + 0.0
+        matrix = matrix * weights[:, None]
+        right = right * (weights[:, None] if y.ndim == 2 else weights)
+    count = x.shape[0]
+    cutoff = rcond if rcond is not None or not isinstance(count, int) else count * np.finfo(x.dtype).eps
+    length = np.sqrt(np.square(matrix).sum(0))
+    length = np.where(length == 0, 1.0, length)
+    found, residuals, rank, s = np.linalg.lstsq(matrix / length, right, cutoff)
+    found = found / (length[:, None] if y.ndim == 2 else length)
+    if np.ndim(deg):
+        found, some = asarray(np.zeros((int(powers[-1]) + 1, *found.shape[1:]), found.dtype)), found
+        found[powers] = some
+    return (found, [residuals, rank, s, cutoff]) if full else found
+
+
+def _not_empty(c: Array) -> Array:
+    return of_size(c, 0, dims.maximum(c.shape[0], 1))
+
+
+def _of_series(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The map of one interval to another, of a polynomial too, of which NumPy would make an array of objects."""
+
+    def call(x: Any, old: Any, new: Any) -> Any:
+        if not hasattr(x, "convert"):
+            return original(x, old, new)
+        offset, scale = np.polynomial.polyutils.mapparms(old, new)
+        return offset + scale * x
+
+    return call
+
+
+def _shifted(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A product with x, which asks a single coefficient whether it is 0: that of two, of which the second is 0."""
+
+    def call(c: Any) -> Any:
+        return original(np.append(c, 0.0))[:-1] if np.size(c) == 1 else original(c)
+
+    return call
+
+
+def _of_polynomials(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of coefficients, given np.poly1d's of traced ones, of which NumPy would make arrays."""
+    known = substitute_of(original).again
+
+    def call(*args: Any, **options: Any) -> Any:
+        if not any(isinstance(a, np.poly1d) and isinstance(a.coeffs, Array) for a in args):
+            return known(*args, **options)
+        found = known(*(a.coeffs if isinstance(a, np.poly1d) else a for a in args), **options)
+        if original is np.polyval:
+            return found
+        return tuple(map(np.poly1d, found)) if isinstance(found, tuple) else np.poly1d(found)
+
+    return call
+
+
+STANDING: dict[str, Callable[[Callable[..., Any]], Any]] = {
+    **dict.fromkeys(TRIMMING, lambda f: when_traced(f, _whole(f))),
+    **dict.fromkeys(SHIFTING, lambda f: when_traced(f, _shifted(f))),
+    "as_series": lambda f: Substitute(f, _with_coefficients(f)),
+    "_fit": lambda f: Substitute(f, _through_points(f)),
+    "mapdomain": lambda f: Substitute(f, _of_series(f)),
+}
+"""What stands in for functions of these modules, by their names there."""
+
+
+def _called(self: Any, arg: Any) -> Any:
+    """A polynomial at points, of a symbolic number of coefficients too."""
+    mapped = np.polynomial.polyutils.mapdomain(arg, self.domain, self.window)
+    if not _is_symbolic(self.coef):
+        return self._val(mapped, self.coef)
+    return series.valued(series.FAMILIES[self._val.__name__.removesuffix("val")], mapped, self.coef)
+
+
+register_method(np.polynomial.Polynomial, "__call__", _called)
+
+for _name, _given in COUNTED.items():
+    for _namespace in namespaces():
+        if _namespace["__name__"].startswith("numpy.polynomial") and _name in _namespace:
+            _original = _namespace[_name]
+            register(_original, when_traced(_original, _counted(_original, *_given)))
+
+for _function in (np.polyadd, np.polyder, np.polydiv, np.polyint, np.polymul, np.polysub, np.polyval):
+    register(_function, Substitute(_function, _of_polynomials(_function)))
+
+
+def _asked_directly(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that would go through a traced vector's elements to find who answers for it."""
+
+    def call(given: Any) -> Any:
+        return FUNCTIONS[original](given) if holds_traced(given) else original(given)
+
+    return call
+
+
+register(np.poly, Substitute(np.poly, _asked_directly(np.poly)))
+register(np.roots, Substitute(np.roots, _asked_directly(np.roots)))

@@ -1,0 +1,55 @@
+"""What is served only where a function is run again, by the names that people write."""
+
+import cmath
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from primsplit.frontends.python.overrides.refused import REFUSED
+from primsplit.frontends.python.overrides.table import is_function
+from primsplit.frontends.scipy.overrides import interpolation, neighbours, rotations, scattered, sparse, splines
+from primsplit.frontends.scipy.overrides.science import MODULES
+from primsplit.frontends.scipy.overrides.solving import SOLVERS
+from primsplit.frontends.scipy.stats import DISTRIBUTIONS
+from primsplit.ir.families import import_families
+from primsplit.tracing.array import FUNCTIONS
+
+families = import_families("primsplit.frontends.scipy", "adaptive", "optimize")
+POLYNOMIALS = ("chebyshev", "hermite", "hermite_e", "laguerre", "legendre")
+LOADED = {
+    "np": np,
+    "np.fft": np.fft,
+    "np.lib.stride_tricks": np.lib.stride_tricks,
+    **{f"np.polynomial.{name}": getattr(np.polynomial, name) for name in POLYNOMIALS},
+    "math": math,
+    "cmath": cmath,
+}
+"""The modules whose functions are registered whether or not SciPy is loaded, by what people call them."""
+
+
+def served_names() -> Iterator[str]:
+    """The functions and classes that traced values may be given to: SciPy's too where it is not loaded."""
+    for prefix, module in LOADED.items():
+        for name, value in vars(module).items():
+            if is_function(value) and not isinstance(value, np.ufunc) and value not in FUNCTIONS:
+                yield f"{prefix}.{name}"
+    for module_name, ours in MODULES.items():
+        yield from (f"{module_name}.{name}" for own in ours for name in own.__all__)
+    for module_name, solvers in SOLVERS.items():
+        yield from (f"{module_name}.{name}" for name in solvers)
+    for distribution, own in DISTRIBUTIONS.items():
+        yield from (f"scipy.stats.{distribution}.{method}" for method in own.methods)
+    yield "scipy.stats.gaussian_kde"
+    yield from (f"scipy.spatial.transform.Rotation.{name}" for name in rotations.MAKERS)
+    yield from (f"scipy.spatial.{name}" for name in neighbours.TREES)
+    owners = {owner for owner, _, _ in interpolation.METHODS} | interpolation.MAKERS.keys()
+    owners |= splines.MAKERS.keys() | scattered.FUNCTIONS.keys()
+    yield from (f"scipy.interpolate.{name}" for name in owners)
+    yield from (f"scipy.sparse.{name}" for name in (*sparse.CLASSES, *sparse.FUNCTIONS, *sparse.JOINED))
+
+
+def refused_names() -> Iterator[str]:
+    """The functions of SciPy that say why they take no traced values."""
+    for module, kinds in REFUSED.items():
+        yield from (f"{module}.{name}" for names in kinds.values() for name in names)

@@ -1,0 +1,8 @@
+"""scipy.integrate of functions of traced values: integrals and differential equations, in steps that errors tell."""
+
+from primsplit.frontends.scipy.adaptive import equations, quadrature
+from primsplit.frontends.scipy.overrides.solving import let_solve
+
+for _module in (equations, quadrature):
+    for _name in _module.__all__:
+        let_solve("scipy.integrate", _name, getattr(_module, _name))

@@ -1,0 +1,105 @@
+"""scipy.linalg's systems of a few diagonals, for traced arrays and NumPy arrays."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.frontends.scipy.operands import of_length
+from primsplit.ir import Type, dims
+from primsplit.ir.errors import ShapeError
+from primsplit.numpy.axes import END
+from primsplit.numpy.complex.operands import holds_complex, operand
+from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
+from primsplit.numpy.linalg import matrices
+from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import count_up, of_size
+
+__all__ = ["solve_banded", "solveh_banded"]
+
+
+def solve_banded(
+    l_and_u: tuple[int, int],
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """The solution of A x = b, the diagonals of A [n, n] being rows of `ab`, `u` of them above the main one.
+
+    Three diagonals are solved in n steps; A is written out where it has others, or where nothing is traced.
+    """
+    if holds_complex(ab) or holds_complex(b):
+        rows = of_length(_counted(operand(ab), l_and_u), sum(l_and_u) + 1, 0)
+        return np.linalg.solve(_written_out(rows, l_and_u), operand(b))
+    if not isinstance(ab, Array) and not isinstance(b, Array):
+        return np.linalg.solve(_written_out(_counted(np.asarray(ab), l_and_u), l_and_u), np.asarray(b))
+    rows, right = matrices(ab, b)
+    rows = of_size(_counted(rows, l_and_u), 0, sum(l_and_u) + 1)
+    column = op.Unsqueeze(right, [1]) if len(right.shape) == 1 else right
+    found: Any
+    if tuple(l_and_u) == (1, 1):
+        found = _three_diagonals(rows, of_size(column, 0, rows.shape[-1]))
+    else:
+        found = np.linalg.solve(_written_out(rows, l_and_u), column)
+    return op.Squeeze(found, [-1]) if len(right.shape) == 1 else found
+
+
+def _counted(rows: Any, l_and_u: tuple[int, int]) -> Any:
+    """The diagonals. Raises ShapeError for another number of them than `l_and_u` tells."""
+    if not dims.could_be(rows.shape[0], sum(l_and_u) + 1):
+        raise ShapeError(f"{rows.shape[0]} diagonals for l + u + 1 = {sum(l_and_u) + 1}", place=tracing.user_place())
+    return rows
+
+
+def _three_diagonals(rows: Array, right: Array) -> Array:
+    """The solution for three diagonals. Where there may be no equation, one more is solved, which says that x is 0."""
+    size = rows.shape[-1]
+    above, diagonal, below = rows[0], rows[1], rows[2]
+    if dims.at_least(size, 1):
+        found: Array = solve_tridiagonal(below[:-1], diagonal, above[1:], right)
+        return found
+    none, one = np.zeros(1, rows.dtype), np.ones(1, rows.dtype)
+    is_last = op.Equal(count_up(size), size - 1)
+    longer = op.Pad(right, [0, 0, 1, 0], types=[Type(right.dtype, (size + 1, right.shape[1]))])
+    found = solve_tridiagonal(
+        op.Where(is_last, 0.0, below),
+        op.Concat(diagonal, one, axis=0),
+        op.Slice(op.Concat(above, none, axis=0), [1], [END], [0], types=[above.type]),
+        longer,
+    )
+    return op.Slice(found, [0], [-1], [0], types=[right.type])
+
+
+def solveh_banded(
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    lower: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """The solution of A x = b for a Hermitian A, whose main diagonal and those above (or below) are rows of `ab`.
+
+    It is solved as a matrix that is not symmetric is: a matrix that is not positive definite is no error.
+    """
+    count = len(ab) - 1
+    above = [ab[k] if lower else np.roll(ab[count - k], -k) for k in range(1, count + 1)]
+    below = [np.roll(row, k) for k, row in enumerate(above, 1)]
+    if holds_complex(ab) and lower:
+        below = [np.conj(row) for row in below]
+    elif holds_complex(ab):
+        above = [np.conj(row) for row in above]
+    rows = np.stack([*below[::-1], ab[0 if lower else count], *above])
+    return solve_banded((count, count), rows, b)
+
+
+def _written_out(rows: Any, l_and_u: tuple[int, int]) -> Any:
+    """The matrix of these diagonals."""
+    lower, upper = l_and_u
+    size = rows.shape[-1]
+    numbers: Any = count_up(size) if isinstance(rows, Array) else np.arange(size)
+    place = upper + numbers[:, None] - numbers
+    return sum(np.where(place == i, rows[i], np.zeros((), rows.dtype)) for i in range(lower + upper + 1))

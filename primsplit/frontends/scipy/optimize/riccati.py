@@ -1,0 +1,97 @@
+"""Riccati's equations of optimal control: found by iteration, differentiated as the equations that they are."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit.frontends.scipy.operands import not_empty
+from primsplit.frontends.scipy.optimize.implicit import recorded, root_of
+from primsplit.numpy.complex.operands import holds_complex
+from primsplit.numpy.dense.loop import identity_like, until
+from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.linalg import matrices
+from primsplit.ops import op
+from primsplit.tracing.array import Array, unsupported
+from primsplit.tracing.calls.primitive import stop_gradient
+from primsplit.tracing.calls.recorded import StandIn
+from primsplit.tracing.complex_array import refused
+
+__all__ = ["solve_continuous_are", "solve_discrete_are"]
+
+MOST = 60
+CLOSE = 1e-14
+
+
+def solve_continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True) -> Any:
+    """X with A^T X + X A - X B R^-1 B^T X + Q = 0 that stabilizes, by the sign of the Hamiltonian matrix.
+
+    J. D. Roberts, Int. J. Control 32 (1980). Raises UnsupportedFunction for `e` and `s`.
+    """
+    _check("solve_continuous_are", e, s, a, b, q, r)
+    a, b, q, r = (not_empty(m) for m in matrices(a, b, q, r))
+    g: Any = b @ nan_where_singular.solve(r, b.T)
+
+    def residual(x: Any) -> Any:
+        return a.T @ x + x @ a - x @ g @ x + q
+
+    h = np.concatenate([np.concatenate([a, -g], axis=1), np.concatenate([-q, -a.T], axis=1)])
+    sign, size = _sign(stop_gradient(h)), a.shape[0]
+    one = identity_like(a)
+    left = np.concatenate([sign[:size, size:], sign[size:, size:] + one])
+    right = -np.concatenate([sign[:size, :size] + one, sign[size:, :size]])
+    return _as_root("solve_continuous_are", residual, np.linalg.lstsq(left, right)[0])
+
+
+def solve_discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True) -> Any:
+    """X with A^T X A - X - A^T X B (R + B^T X B)^-1 B^T X A + Q = 0 that stabilizes, by doubling.
+
+    E. K.-W. Chu et al., Int. J. Control 77 (2004). Raises UnsupportedFunction for `e` and `s`.
+    """
+    _check("solve_discrete_are", e, s, a, b, q, r)
+    a, b, q, r = matrices(a, b, q, r)
+
+    def residual(x: Any) -> Any:
+        gain = nan_where_singular.solve(r + b.T @ x @ b, b.T @ x @ a)
+        return a.T @ x @ a - x - a.T @ x @ b @ gain + q
+
+    def step(f: Any, g: Any, h: Any, _: Any) -> list[Any]:
+        one = identity_like(f)
+        first = nan_where_singular.solve(one + g @ h, f)
+        second = nan_where_singular.solve(one + h @ g, f.T)
+        more = f.T @ h @ first
+        return [f @ first, g + f @ g @ second, h + more, np.max(np.abs(more)) - CLOSE * np.max(np.abs(h))]
+
+    def settled(*carries: Any) -> Any:
+        return ~(carries[-1] > 0)
+
+    g: Any = b @ nan_where_singular.solve(r, b.T)
+    start = [stop_gradient(x) for x in (a, g, q)]
+    _, __, h, ___ = until(settled, step, [*start, op.Identity(np.ones((), a.dtype))], MOST)
+    return _as_root("solve_discrete_are", residual, h)
+
+
+def _check(name: str, e: Any, s: Any, *given: Any) -> None:
+    if any(map(holds_complex, given)):
+        raise refused(f"scipy.linalg.{name}", "Write the equation of real matrices.")
+    if e is not None or s is not None:
+        raise unsupported(f"scipy.linalg.{name} with e or s")
+
+
+def _sign(h: Array) -> Array:
+    """The sign of a matrix, by Newton's iteration with scaled norms."""
+
+    def step(x: Any, _: Any) -> list[Any]:
+        inverse = nan_where_singular.inv(x)
+        scale = np.sqrt(np.sqrt(np.sum(inverse * inverse) / np.sum(x * x)))
+        moved = (x * scale + inverse / scale) * 0.5
+        return [moved, np.sum(np.abs(moved - x)) - CLOSE * np.sum(np.abs(x))]
+
+    x, _ = until(lambda _, away: ~(away > 0), step, [h, op.Identity(np.ones((), h.dtype))], MOST)
+    return x
+
+
+def _as_root(name: str, residual: Any, found: Any) -> Array:
+    """What was found, as a root of the equation: no more than one of its own steps away from it."""
+    start: Array = stop_gradient((found + found.T) * 0.5)
+    made = recorded(residual, StandIn(start.type))
+    return root_of(name, [made], [start], lambda _, x: op.Identity(x), coupled=True)

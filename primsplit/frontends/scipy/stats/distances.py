@@ -1,0 +1,82 @@
+"""scipy.stats' distances between two samples, and the entropy of a density by the gaps of a sample, traced."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from primsplit.frontends.scipy.operands import floating, of_at_least, of_length
+from primsplit.frontends.scipy.signatures import as_scipys
+from primsplit.frontends.scipy.stats.samples import count_of, sample, whole_sample
+from primsplit.tracing.array import unsupported
+from primsplit.tracing.handles.concretization import literal_size
+
+__all__ = ["differential_entropy", "energy_distance", "wasserstein_distance"]
+
+
+@as_scipys("scipy.stats")
+def wasserstein_distance(u_values: Any, v_values: Any, u_weights: Any, v_weights: Any) -> Any:
+    """The area between the distribution functions of two samples, whose numbers may have weights."""
+    apart, widths = _steps(u_values, v_values, u_weights, v_weights)
+    return np.sum(np.abs(apart) * widths)
+
+
+@as_scipys("scipy.stats")
+def energy_distance(u_values: Any, v_values: Any, u_weights: Any, v_weights: Any) -> Any:
+    """The root of twice the area of the squared difference of the distribution functions of two samples."""
+    apart, widths = _steps(u_values, v_values, u_weights, v_weights)
+    return np.sqrt(2.0 * np.sum(apart * apart * widths))
+
+
+def _steps(u: Any, v: Any, u_weights: Any, v_weights: Any) -> tuple[Any, Any]:
+    """The difference of the distribution functions between the numbers of both samples, and how far it goes."""
+    first, second = (whole_sample(of_at_least(sample(x, None)[0], 1), 0) for x in (u, v))
+    whole = np.sort(np.concatenate([first, second]))
+    shares = [_shares(x, w, whole[:-1]) for x, w in ((first, u_weights), (second, v_weights))]
+    return shares[0] - shares[1], np.diff(whole)
+
+
+def _shares(x: Any, weights: Any, places: Any) -> Any:
+    """The part of a sample, or of its weights, that is not above each place."""
+    order = np.argsort(x)
+    below = np.searchsorted(np.take(x, order), places, side="right")
+    if weights is None:
+        return below / count_of(x, 0)
+    sums = np.cumsum(np.take(of_length(floating(weights), x.shape[0]), order))
+    return np.take(np.concatenate([np.zeros_like(sums[:1]), sums]), below) / sums[-1]
+
+
+@as_scipys("scipy.stats")
+def differential_entropy(values: Any, window_length: Any, base: Any, axis: Any, method: Any, keepdims: Any) -> Any:
+    """The entropy of the density of a sample, by the distances of the numbers in order that are some places apart.
+
+    "vasicek": O. Vasicek, J. R. Stat. Soc. B 38 (1976); "van es": B. van Es, Scand. J. Stat. 19 (1992); "ebrahimi":
+    N. Ebrahimi et al., Stat. Probab. Lett. 20 (1994). Raises UnsupportedFunction for "correa".
+    """
+    x, axis = sample(values, axis)
+    ordered = np.moveaxis(np.sort(whole_sample(x, axis), axis=axis), axis, -1)
+    count = literal_size(ordered.shape[-1], "scipy.stats.differential_entropy")
+    reach = math.floor(math.sqrt(count) + 0.5) if window_length is None else window_length
+    if not 2 <= 2 * reach < count:
+        raise ValueError(f"Window length ({reach}) must be positive and less than half the sample size ({count}).")
+    if method == "auto":
+        method = "van es" if count <= 10 else "ebrahimi" if count <= 1000 else "vasicek"
+    found = _by_gaps(ordered, count, reach, method)
+    found = found if base is None else found / math.log(base)
+    return np.expand_dims(found, axis) if keepdims else found
+
+
+def _by_gaps(ordered: Any, count: int, reach: int, method: str) -> Any:
+    if method == "van es":
+        gaps = np.log((count + 1) / reach * (ordered[..., reach:] - ordered[..., :-reach]))
+        rest = sum(1 / k for k in range(reach, count + 1)) + math.log(reach) - math.log(count + 1)
+        return np.mean(gaps, axis=-1) + rest
+    if method not in {"vasicek", "ebrahimi"}:
+        raise unsupported(f"scipy.stats.differential_entropy with method={method!r}")
+    wide = np.pad(ordered, [(0, 0)] * (ordered.ndim - 1) + [(reach, reach)], mode="edge")
+    steps = np.full(count, 2.0)
+    if method == "ebrahimi":
+        near = 1 + np.arange(reach) / reach
+        steps[:reach], steps[count - reach :] = near, near[::-1]
+    gaps = (wide[..., 2 * reach :] - wide[..., : -2 * reach]) * (count / (steps * reach)).astype(wide.dtype)
+    return np.mean(np.log(gaps), axis=-1)

@@ -1,0 +1,126 @@
+"""Distributions of matrices, and Student's t of vectors, by the logarithms of their densities."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from primsplit.frontends.scipy.operands import not_empty, number_of, traced_double
+from primsplit.frontends.scipy.special import multigammaln
+from primsplit.frontends.scipy.stats.multivariate import log_determinant, shaped, squeezed
+from primsplit.ir.dims import Dim
+from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.refusing import refusing
+from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
+from primsplit.tracing.broadcasting import count_up, expand_to
+
+LOG_TWO = math.log(2)
+
+
+def _spread(value: Any, size: Any) -> Any:
+    """A covariance, which may be a number or the diagonal."""
+    given = not_empty(traced_double(value))
+    return given if given.ndim == 2 else np.diag(expand_to(given, (size,)))
+
+
+class _Density(ABC):
+    """What has a density by its logarithm."""
+
+    methods = ("pdf", "logpdf")
+
+    def pdf(self, *args: Any, **options: Any) -> Any:
+        """The density."""
+        return np.exp(self.logpdf(*args, **options))
+
+    @abstractmethod
+    def logpdf(self, *args: Any, **options: Any) -> Any:
+        """The logarithm of the density."""
+
+
+class MultivariateT(_Density):
+    """`multivariate_t.logpdf(x, loc, shape, df)`; the shape must be positive definite: NaN where it is not.
+
+    A run whose degrees of freedom are not above 0 fails, as SciPy raises; of infinitely many it is normal.
+    """
+
+    def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
+        """The logarithm of the density at the vectors along the last axis."""
+        points, centre, spread = shaped(x, loc, shape)
+        size = number_of(spread.shape[-1])
+        given = traced_double(df)
+        given = refusing(given, np.logical_not(given > 0), ValueError("'df' must be greater than zero."))
+        is_normal = given == np.inf
+        freedom = np.where(is_normal, 1.0, given)
+        factor = nan_where_singular.cholesky(spread)
+        white = nan_where_singular.solve(factor, (points - centre)[..., None])[..., 0]
+        gammaln = ELEMENTWISE["gammaln"]
+        lead = gammaln(0.5 * (freedom + size)) - gammaln(0.5 * freedom) - size / 2 * np.log(math.pi * freedom)
+        square = np.sum(white * white, axis=-1)
+        by_freedom = lead - 0.5 * (freedom + size) * np.log1p(square / freedom)
+        normal = -0.5 * size * math.log(2 * math.pi) - 0.5 * square
+        return squeezed(np.where(is_normal, normal, by_freedom) - 0.5 * log_determinant(factor))
+
+
+class MatrixNormal(_Density):
+    """`matrix_normal.logpdf(X, mean, rowcov, colcov)`, whose covariances may be numbers or diagonals."""
+
+    def logpdf(self, X: Any, mean: Any = None, rowcov: Any = 1, colcov: Any = 1) -> Any:
+        """The logarithm of the density at matrices [..., rows, columns]."""
+        given = traced_double(X)
+        apart = given if mean is None else given - traced_double(mean)
+        covariances = zip((rowcov, colcov), given.shape[-2:], strict=True)
+        across, down = (nan_where_singular.cholesky(_spread(v, n)) for v, n in covariances)
+        rows, columns = map(number_of, given.shape[-2:])
+        white = nan_where_singular.solve(down, np.swapaxes(nan_where_singular.solve(across, apart), -1, -2))
+        logs = columns * log_determinant(across) + rows * log_determinant(down)
+        return squeezed(-0.5 * (rows * columns * math.log(2 * math.pi) + logs + np.sum(white**2, axis=(-2, -1))))
+
+
+class Wishart(_Density):
+    """`wishart.logpdf(x, df, scale)` at matrices [size, size, ...], which are read as Cholesky's factors are."""
+
+    def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
+        """The logarithm of the density."""
+        given, spread, freedom, size = _factors(x, df, scale)
+        rest = 0.5 * _ratio_trace(given, spread) + 0.5 * freedom * log_determinant(spread)
+        rest = rest + _wishart_scale(freedom, size)
+        return squeezed(0.5 * (freedom - number_of(size) - 1) * log_determinant(given) - rest)
+
+
+class InverseWishart(_Density):
+    """`invwishart.logpdf(x, df, scale)` at matrices [size, size, ...], which are read as Cholesky's factors are."""
+
+    def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
+        """The logarithm of the density."""
+        given, spread, freedom, size = _factors(x, df, scale)
+        rest = 0.5 * _ratio_trace(spread, given) + _wishart_scale(freedom, size)
+        log_x = 0.5 * (freedom + number_of(size) + 1) * log_determinant(given)
+        return squeezed(0.5 * freedom * log_determinant(spread) - log_x - rest)
+
+
+def _ratio_trace(a: Any, b: Any) -> Any:
+    """The trace of b**-1 a by their Cholesky factors, of which it is the squares of the quotient."""
+    white = nan_where_singular.solve(b, a)
+    return np.sum(white * white, axis=(-2, -1))
+
+
+def _factors(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, Dim]:
+    """The Cholesky factors of the matrices [..., size, size] and of their scale, the degrees of freedom, the size."""
+    given = traced_double(x)
+    given = np.moveaxis(given, (0, 1), (-2, -1)) if given.ndim > 2 else np.atleast_2d(given)
+    spread = traced_double(scale)
+    size = spread.shape[-1] if spread.ndim == 2 else given.shape[-1]
+    freedom = traced_double(df)
+    few = ValueError("Degrees of freedom must be greater than the dimension of scale matrix minus 1.")
+    freedom = refusing(freedom, freedom <= number_of(size) - 1, few)
+    return nan_where_singular.cholesky(given), nan_where_singular.cholesky(_spread(spread, size)), freedom, size
+
+
+def _wishart_scale(freedom: Any, size: Dim) -> Any:
+    count = number_of(size)
+    if isinstance(size, int):
+        return 0.5 * LOG_TWO * count * freedom + multigammaln(0.5 * freedom, size)
+    lowered = 0.5 * (freedom[..., None] - cast_to(count_up(size), np.float64))
+    sums = np.sum(ELEMENTWISE["gammaln"](lowered), axis=-1)
+    return 0.5 * LOG_TWO * count * freedom + 0.25 * math.log(math.pi) * count * (count - 1) + sums

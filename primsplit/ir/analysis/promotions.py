@@ -1,0 +1,85 @@
+"""A program of float32 that becomes one of float64 since it meets a number or array of NumPy's: told at its line.
+
+`x / np.sqrt(16)` does, of a float32 x: np.sqrt gives a float64, and what is computed from there on takes twice the
+memory and time. A conversion that is written, `x.astype(np.float64)`, is not told.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Value, Var, readers, walk
+from primsplit.ir.errors import Place, PromotionWarning, warn_at
+
+WIDE = np.dtype(np.float64)
+
+
+def report_promotions(block: Block) -> None:
+    """Warn, once for each of the user's lines, where narrower floats become float64; not where an input is float64."""
+    floats = {p.type.dtype for p in block.params if p.type.is_float}
+    if not floats or WIDE in floats:
+        return
+    for place, narrow, const in _promotions(block):
+        what = f"an array, {const.type}," if const.type.rank else "a number"
+        told = (
+            f"{narrow} becomes float64 here, as in NumPy: {what} of NumPy's is in the expression. What is computed "
+            f"from there on takes twice the memory and time. Write .astype(np.{narrow}) behind that, or float() around "
+            "a number."
+        )
+        warn_at(place, told, PromotionWarning)
+
+
+def _promotions(block: Block) -> Iterator[tuple[Place, np.dtype[Any], Const]]:
+    """Each line once, with the narrower dtype and the constant that it meets."""
+    told: set[Place] = set()
+    for inner in (block, *(b for op in walk(block) for b in op.blocks())):
+        if not any(_widened(op) is not None for op in inner.ops):
+            continue
+        read = readers(inner.ops, inner.results)
+        for place, ops in _by_place(inner.ops).items():
+            narrow = next((v for v in map(_widened, ops) if v is not None), None)
+            const = next((v for op in ops for v in op.inputs if _is_of_numpy(v, op)), None)
+            line = place.whole_line
+            if narrow is None or not isinstance(const, Const) or line in told or _CONVERTING.search(line.source):
+                continue
+            if any(_leaves(v, place, read) for op in ops for v in op.outputs):
+                told.add(line)
+                yield line, narrow.type.dtype, const
+
+
+_CONVERTING = re.compile(r"\bastype\b|\bdtype\s*=")
+"""Matches a line that sets a dtype: its author chose float64."""
+
+
+def _by_place(ops: Sequence[Op]) -> dict[Place, list[Op]]:
+    """The ops of each expression of the user's."""
+    found: dict[Place, list[Op]] = {}
+    for op in ops:
+        if op.place is not None and op.place.filename:
+            found.setdefault(op.place, []).append(op)
+    return found
+
+
+def _widened(op: Op) -> Var | None:
+    """The narrower value that an op makes float64."""
+    source = op.inputs[0] if op.kind == "Cast" and op.outputs[0].type.dtype == WIDE else None
+    is_narrow = isinstance(source, Var) and source.type.is_float and source.type.dtype != WIDE
+    return source if is_narrow and isinstance(source, Var) else None
+
+
+def _is_of_numpy(value: Value | None, op: Op) -> bool:
+    """True for a NumPy constant of the user's that is float64, or integers that the op makes float64.
+
+    Numbers of Python have no place, and give way to the other operand.
+    """
+    if not isinstance(value, Const) or value.place is None or value.is_param:
+        return False
+    becomes = op.outputs[0].type.dtype if op.kind == "Cast" else value.type.dtype
+    return becomes == WIDE and value.type.dtype.kind in "fiu"
+
+
+def _leaves(value: Var, place: Place, read: Mapping[Var, list[Op | None]]) -> bool:
+    """True for a float64 value that an op outside of the expression at this place reads."""
+    return value.type.dtype == WIDE and any(r is None or r.place != place for r in read.get(value, ()))

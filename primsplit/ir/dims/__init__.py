@@ -1,0 +1,61 @@
+"""Sizes: an int, or a polynomial in named symbols; equality that is never a guess.
+
+Every symbol stands for an integer >= 0 that is known at run time. `Size` is canonical: two sizes that are the
+same polynomial are the same object in all but identity. `==`, `<` and `bool` answer only what holds for every
+value of the symbols, and raise `UndecidableSize` otherwise; inside primsplit `same` is asked instead, which is True
+only if equality is proven.
+"""
+
+from primsplit.ir.dims.joins import broadcast_arguments, maximum, meet, minimum
+from primsplit.ir.dims.order import above, at_least, could_be, lower_bound
+from primsplit.ir.dims.size import (
+    LONG,
+    Atom,
+    Call,
+    Dim,
+    Monomial,
+    Shape,
+    Size,
+    abbreviated,
+    exact_quotient,
+    floor_divide,
+    is_one,
+    product,
+    remainder,
+    same,
+    same_shape,
+    symbol,
+)
+from primsplit.ir.dims.substitution import evaluate, substitute, symbols
+from primsplit.ir.dims.text import parse
+
+__all__ = [
+    "LONG",
+    "Atom",
+    "Call",
+    "Dim",
+    "Monomial",
+    "Shape",
+    "Size",
+    "abbreviated",
+    "above",
+    "at_least",
+    "broadcast_arguments",
+    "could_be",
+    "evaluate",
+    "exact_quotient",
+    "floor_divide",
+    "is_one",
+    "lower_bound",
+    "maximum",
+    "meet",
+    "minimum",
+    "parse",
+    "product",
+    "remainder",
+    "same",
+    "same_shape",
+    "substitute",
+    "symbol",
+    "symbols",
+]

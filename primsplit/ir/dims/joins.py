@@ -1,0 +1,48 @@
+"""Two sizes made one: the larger, the smaller, and what two broadcast axes have together."""
+
+from primsplit.ir.dims.order import at_least
+from primsplit.ir.dims.size import Call, Dim, Size, call, is_one, same
+
+
+def maximum(a: Dim, b: Dim) -> Dim:
+    """The larger of two sizes."""
+    if at_least(a, b):
+        return a
+    return b if at_least(b, a) else call("max", a, b)
+
+
+def minimum(a: Dim, b: Dim) -> Dim:
+    """The smaller of two sizes."""
+    if at_least(a, b):
+        return b
+    return a if at_least(b, a) else call("min", a, b)
+
+
+def meet(a: Dim, b: Dim) -> Dim | None:
+    """The size that two broadcast axes have together; None where they can never broadcast."""
+    if same(a, b) or is_one(b):
+        return a
+    if is_one(a):
+        return b
+    for known, other in ((a, b), (b, a)):
+        if isinstance(known, int):
+            return known if not isinstance(other, int) else None
+    return broadcast(a, b)
+
+
+def broadcast(*sizes: Dim) -> Dim:
+    """`broadcast(...)` of symbolic sizes: flat, sorted and without repetition, so that it is associative."""
+    flat: dict[str, Dim] = {}
+    for size in sizes:
+        flat.update((str(d), d) for d in broadcast_arguments(size))
+    chosen = [flat[text] for text in sorted(flat)]
+    return chosen[0] if len(chosen) == 1 else call("broadcast", *chosen)
+
+
+def broadcast_arguments(size: Dim) -> tuple[Dim, ...]:
+    """What a `broadcast(...)` is made of; any other size alone."""
+    if isinstance(size, Size) and len(size.terms) == 1 and size.terms[0][1] == 1 and len(size.terms[0][0]) == 1:
+        atom = size.terms[0][0][0]
+        if isinstance(atom, Call) and atom.function == "broadcast":
+            return atom.arguments
+    return (size,)

@@ -1,0 +1,347 @@
+"""Size: an integer polynomial in symbols, in one canonical form, and its arithmetic."""
+
+import functools
+import hashlib
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, NamedTuple, Union
+
+from primsplit.ir.errors import Place, UndecidableSize
+
+Dim = Union[int, "Size"]
+Shape = tuple[Dim, ...]
+
+
+class Call(NamedTuple):
+    """A function of sizes that is no polynomial, kept as it is: `floordiv(N, 2)`."""
+
+    function: str
+    arguments: tuple[Dim, ...]
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(map(str, self.arguments))})"
+
+    def __eq__(self, other: object) -> bool:
+        """True for the same call. Sizes that it is of are not compared: that may be known only at run time."""
+        return isinstance(other, Call) and str(self) == str(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+Atom = str | Call
+Monomial = tuple[Atom, ...]
+Terms = tuple[tuple[Monomial, int], ...]
+
+
+def _broadcast(a: int, b: int) -> int:
+    """The size two axes broadcast to; they are equal, or one of them is 1."""
+    return b if a == 1 else a
+
+
+FUNCTIONS: dict[str, Callable[[int, int], int]] = {
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "max": max,
+    "min": min,
+    "broadcast": _broadcast,
+}
+"""What a Call stands for, where its arguments are numbers."""
+
+
+def _arithmetic(
+    exact: Callable[[Dim, Dim], Dim], python: Callable[[Any, Any], Any]
+) -> tuple[Callable[["Size", Any], Any], Callable[["Size", Any], Any]]:
+    """An operator and its reflection: exact among sizes, a traced number's where the other operand is a float."""
+
+    def forward(self: "Size", other: Any) -> Any:
+        if isinstance(other, int | Size):
+            return exact(self, other)
+        return python(Size.lift(self), other) if isinstance(other, float | complex) else NotImplemented
+
+    def reflected(self: "Size", other: Any) -> Any:
+        if isinstance(other, int):
+            return exact(other, self)
+        return python(other, Size.lift(self)) if isinstance(other, float | complex) else NotImplemented
+
+    return forward, reflected
+
+
+def _lifted(python: Callable[[Any, Any], Any]) -> tuple[Callable[["Size", Any], Any], Callable[["Size", Any], Any]]:
+    """An operator and its reflection that lead out of the polynomials: a traced number's."""
+    return lambda self, other: python(Size.lift(self), other), lambda self, other: python(other, Size.lift(self))
+
+
+def _add(a: Dim, b: Dim) -> Dim:
+    return _collect([*_terms(a), *_terms(b)])
+
+
+def _subtract(a: Dim, b: Dim) -> Dim:
+    return _collect([*_terms(a), *((m, -c) for m, c in _terms(b))])
+
+
+def _multiply(a: Dim, b: Dim) -> Dim:
+    return _collect((_join(m, n), c * d) for m, c in _terms(a) for n, d in _terms(b))
+
+
+def floor_divide(dividend: Dim, divisor: Dim) -> Dim:
+    """`dividend // divisor`; whole multiples are divided out, the rest stays a call: one, of a call too."""
+    if isinstance(divisor, int) and divisor > 0 and isinstance(dividend, Size):
+        whole = _collect((m, c // divisor) for m, c in dividend.terms if m and c % divisor == 0)
+        constant = next((c for m, c in dividend.terms if not m), 0)
+        rest = _collect((*((m, c) for m, c in dividend.terms if m and c % divisor), ((), constant % divisor)))
+        return whole + constant // divisor + (_floored(rest, divisor) if isinstance(rest, Size) else 0)
+    exact = exact_quotient(dividend, divisor)
+    return call("floordiv", dividend, divisor) if exact is None else exact
+
+
+def _floored(dividend: "Size", divisor: int) -> Dim:
+    """`dividend // divisor` as a call: (a // b + c) // d is (a + b*c) // (b*d)."""
+    match dividend.terms:
+        case [((Call("floordiv", (inner, int(before))),), 1), *rest] if before > 0 and all(not m for m, _ in rest):
+            return floor_divide(inner + before * sum(c for _, c in rest), before * divisor)
+    return call("floordiv", dividend, divisor)
+
+
+def remainder(dividend: Dim, divisor: Dim) -> Dim:
+    """`dividend % divisor`."""
+    return 0 if exact_quotient(dividend, divisor) is not None else call("mod", dividend, divisor)
+
+
+def exact_quotient(dividend: Dim, divisor: Dim) -> Dim | None:
+    """The polynomial q with q * divisor == dividend, or None where there is none: long division by the leading term."""
+    if not (pieces := _terms(divisor)):
+        return None
+    if same(dividend, divisor):
+        return 1
+    lead, coefficient = max(pieces, key=_degree)
+    quotient: list[tuple[Monomial, int]] = []
+    while rest := _terms(dividend):
+        monomial, factor = max(rest, key=_degree)
+        over = _without(monomial, lead)
+        if over is None or factor % coefficient:
+            return None
+        quotient.append((over, factor // coefficient))
+        dividend = dividend - _collect(quotient[-1:]) * divisor
+    return _collect(quotient)
+
+
+def _degree(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
+    """What orders monomials: a product keeps the order of its factors."""
+    return len(term[0]), [str(atom) for atom in term[0]]
+
+
+def _without(monomial: Monomial, part: Monomial) -> Monomial | None:
+    """The monomial divided by another; None where that is no factor of it."""
+    rest = list(monomial)
+    for atom in part:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return tuple(rest)
+
+
+def _lone_symbol(terms: Terms) -> str | None:
+    if len(terms) == 1:
+        (monomial, coefficient) = terms[0]
+        if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], str):
+            return monomial[0]
+    return None
+
+
+class Size:
+    """A size known only at run time: an integer polynomial in symbols and calls. Immutable.
+
+    The modules that know more than polynomials set what its operators ask for: `order.py` the proofs,
+    `tracing/asarray.py` the traced scalar that stands for the size where arithmetic leaves the integers, and the
+    user's line,
+    `tracing/branching/exploring.py` the way to go where only the run can answer, and
+    `tracing/branching/whole_numbers.py` the number there.
+    """
+
+    __slots__ = ("_hash", "symbol", "terms", "text")
+    compare: ClassVar[Callable[[Dim, str, Dim], bool]]
+    lift: ClassVar[Callable[["Size"], Any]]
+    place: ClassVar[Callable[[], Place | None]] = lambda: None
+    decide: ClassVar[Callable[[Dim, str, Dim], bool | None]] = lambda a, relation, b: None
+    told: ClassVar[Callable[[Dim], int | None]] = lambda size: None
+    terms: Terms
+    text: str
+    symbol: str | None
+    """The name, where this is a lone symbol."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.text = " + ".join(_term_text(m, c) for m, c in terms).replace("+ -", "- ")
+        self.symbol = _lone_symbol(terms)
+        self._hash = hash(self.text)
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    __add__, __radd__ = _arithmetic(_add, operator.add)
+    __sub__, __rsub__ = _arithmetic(_subtract, operator.sub)
+    __mul__, __rmul__ = _arithmetic(_multiply, operator.mul)
+    __floordiv__, __rfloordiv__ = _arithmetic(floor_divide, operator.floordiv)
+    __mod__, __rmod__ = _arithmetic(remainder, operator.mod)
+
+    def __neg__(self) -> Dim:
+        return _collect((m, -c) for m, c in self.terms)
+
+    __truediv__, __rtruediv__ = _lifted(operator.truediv)
+    __lshift__, __rlshift__ = _lifted(operator.lshift)
+    __rshift__, __rrshift__ = _lifted(operator.rshift)
+    __and__, __rand__ = _lifted(operator.and_)
+    __or__, __ror__ = _lifted(operator.or_)
+    __xor__, __rxor__ = _lifted(operator.xor)
+    _power, __rpow__ = _lifted(operator.pow)
+
+    def __pow__(self, other: Any) -> Any:
+        if isinstance(other, int) and other >= 0:
+            return product([self] * other)
+        return self._power(other)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __abs__(self) -> Any:
+        return abs(Size.lift(self))
+
+    def __invert__(self) -> Dim:
+        return -self - 1
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return self if digits is None or digits >= 0 else round(Size.lift(self), digits)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.text, spec.rstrip("dn,_"))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        lifted = [Size.lift(i) if isinstance(i, Size) else i for i in inputs]
+        return getattr(ufunc, method)(*lifted, **options)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, int | Size):
+            return NotImplemented
+        return Size.compare(self, "==", other)
+
+    def __ne__(self, other: object) -> bool:
+        if not isinstance(other, int | Size):
+            return NotImplemented
+        return not Size.compare(self, "==", other)
+
+    def __lt__(self, other: Dim) -> bool:
+        return Size.compare(self, "<", other)
+
+    def __le__(self, other: Dim) -> bool:
+        return Size.compare(self, "<=", other)
+
+    def __gt__(self, other: Dim) -> bool:
+        return not Size.compare(self, "<=", other)
+
+    def __ge__(self, other: Dim) -> bool:
+        return not Size.compare(self, "<", other)
+
+    def __bool__(self) -> bool:
+        return not Size.compare(self, "==", 0)
+
+    def __float__(self) -> float:
+        return float(self.__index__())
+
+    def __index__(self) -> int:
+        told = Size.told(self)
+        if told is not None:
+            return told
+        raise UndecidableSize(
+            f"the size {self} is known only at run time, and a Python integer was asked of it",
+            place=Size.place(),
+            cure="Work on the whole axis at once, loop with ps.scan or ps.fori_loop, or give the axis a fixed size.",
+        )
+
+
+def _term_text(monomial: Monomial, coefficient: int) -> str:
+    body = "*".join(map(str, monomial))
+    if not body:
+        return str(coefficient)
+    return body if coefficient == 1 else f"{coefficient}*{body}"
+
+
+def _join(left: Monomial, right: Monomial) -> Monomial:
+    return tuple(sorted((*left, *right), key=str))
+
+
+def _terms(dim: Dim) -> Terms:
+    if isinstance(dim, Size):
+        return dim.terms
+    return (((), dim),) if dim else ()
+
+
+def _collect(terms: Iterable[tuple[Monomial, int]]) -> Dim:
+    """The canonical dim of a sum of terms: like terms added, zeros dropped, the constant last."""
+    totals: dict[Monomial, int] = {}
+    for monomial, coefficient in terms:
+        totals[monomial] = totals.get(monomial, 0) + coefficient
+    kept = [(m, c) for m, c in totals.items() if c]
+    if not kept:
+        return 0
+    if len(kept) == 1 and not kept[0][0]:
+        return kept[0][1]
+    return Size(tuple(sorted(kept, key=lambda term: (not term[0], [str(a) for a in term[0]]))))
+
+
+def symbol(name: str) -> Size:
+    """The size named `name`."""
+    return Size((((name,), 1),))
+
+
+def call(function: str, *arguments: Dim) -> Dim:
+    """The function of these sizes: a number where they are numbers, else a Call."""
+    if all(isinstance(a, int) for a in arguments):
+        return functools.reduce(FUNCTIONS[function], arguments)  # type: ignore[arg-type]
+    return Size((((Call(function, arguments),), 1),))
+
+
+def product(dims: Iterable[Dim]) -> Dim:
+    """The product of sizes; 1 for none."""
+    total: Dim = 1
+    for dim in dims:
+        total = total * dim
+    return total
+
+
+def same(a: Dim, b: Dim) -> bool:
+    """True only where the two sizes are equal whatever the symbols are."""
+    if isinstance(a, Size):
+        return isinstance(b, Size) and a.text == b.text
+    return not isinstance(b, Size) and a == b
+
+
+def same_shape(a: Shape, b: Shape) -> bool:
+    """True only where the two shapes are equal whatever the symbols are."""
+    return len(a) == len(b) and all(map(same, a, b))
+
+
+def is_one(dim: Dim) -> bool:
+    """True only for the literal 1."""
+    return not isinstance(dim, Size) and dim == 1
+
+
+LONG = 120
+"""The length of a size's text from which on it gets a name of its own."""
+
+
+def abbreviated(dim: Dim) -> Dim:
+    """The size, or where it is long a symbol for it, the same for the same size.
+
+    Each step of a loop over slices and joins may name the sizes of the step before twice; a size that is read from a
+    value by its name does not grow.
+    """
+    if not isinstance(dim, Size) or len(dim.text) <= LONG:
+        return dim
+    return symbol(f"size_{hashlib.blake2b(dim.text.encode(), digest_size=8).hexdigest()}")

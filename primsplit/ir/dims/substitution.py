@@ -1,0 +1,60 @@
+"""The symbols of a size, and what the size is for values of them."""
+
+import functools
+from collections.abc import Callable, Mapping
+
+from primsplit.ir.dims.joins import broadcast, maximum, meet, minimum
+from primsplit.ir.dims.size import Atom, Dim, floor_divide, product, remainder, symbol
+
+
+def symbols(dim: Dim) -> frozenset[str]:
+    """The names that the size is made of."""
+    if isinstance(dim, int):
+        return frozenset()
+    found: set[str] = set()
+    for monomial, _ in dim.terms:
+        for atom in monomial:
+            if isinstance(atom, str):
+                found.add(atom)
+            else:
+                found.update(*(symbols(a) for a in atom.arguments))
+    return frozenset(found)
+
+
+def evaluate(dim: Dim, values: Mapping[str, int]) -> int:
+    """The number that the size is for these values of its symbols. Raises KeyError where one has no value."""
+    result = substitute(dim, values)
+    if isinstance(result, int):
+        return result
+    raise KeyError(f"{dim} has symbols without a value: {sorted(symbols(result))}")
+
+
+def substitute(dim: Dim, values: Mapping[str, Dim]) -> Dim:
+    """The size with symbols replaced."""
+    if isinstance(dim, int):
+        return dim
+    total: Dim = 0
+    for monomial, coefficient in dim.terms:
+        total = total + product(_replace(atom, values) for atom in monomial) * coefficient
+    return total
+
+
+def _met(a: Dim, b: Dim) -> Dim:
+    met = meet(a, b)
+    return broadcast(a, b) if met is None else met
+
+
+REBUILD: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "floordiv": floor_divide,
+    "mod": remainder,
+    "max": maximum,
+    "min": minimum,
+    "broadcast": _met,
+}
+"""What makes a Call's size anew of other arguments."""
+
+
+def _replace(atom: Atom, values: Mapping[str, Dim]) -> Dim:
+    if isinstance(atom, str):
+        return values[atom] if atom in values else symbol(atom)
+    return functools.reduce(REBUILD[atom.function], [substitute(a, values) for a in atom.arguments])

@@ -1,0 +1,236 @@
+"""The error classes. Each says what went wrong, where (the user's line) and what to do next."""
+
+import linecache
+import os
+import threading
+import warnings
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from primsplit.ir.plain_text import in_lines, in_one_line
+
+LONGEST_QUOTE = 160
+"""The most characters of a line of the user's that an error shows."""
+
+
+class Place(NamedTuple):
+    """A line of the user's program; `column` tells expressions on one line apart.
+
+    `variables` are those that the expression is assigned to.
+    """
+
+    filename: str
+    line: int
+    function: str
+    column: int = 0
+    variables: tuple[str, ...] = ()
+
+    @property
+    def whole_line(self) -> "Place":
+        """The place without its column: equal for all that is on the line."""
+        return self._replace(column=0, variables=())
+
+    @property
+    def source(self) -> str:
+        """The text of the line, or "" where the source is not on disk, or the place is a node of a model."""
+        if self.filename.endswith(".onnx"):
+            return ""
+        return in_one_line(linecache.getline(self.filename, self.line).strip())
+
+    @property
+    def quoted(self) -> str:
+        """The text of the line, its beginning where it is long: written by a program, say."""
+        source = self.source
+        return source if len(source) <= LONGEST_QUOTE else source[: LONGEST_QUOTE - 3].rstrip() + "..."
+
+    def __str__(self) -> str:
+        """`file.py:12 in f`, the file without its folders."""
+        return in_one_line(f"{os.path.basename(self.filename)}:{self.line} in {self.function}")
+
+
+def lines_of_cure(cure: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The lines of a cure, each safe to print."""
+    return tuple(map(in_one_line, (cure,) if isinstance(cure, str) and cure else cure))
+
+
+class _Thread(threading.local):
+    made: "list[PrimsplitError] | None" = None
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def errors_made() -> "Iterator[list[PrimsplitError]]":
+    """The errors that are made inside, also those that somebody catches there."""
+    outer, inside = _thread.made, list[PrimsplitError]()
+    _thread.made = inside
+    try:
+        yield inside
+    finally:
+        _thread.made = outer
+        if outer is not None:
+            outer += inside
+
+
+class PrimsplitError(Exception):
+    """What happened, the user's line, and the way out; printed in under ten lines.
+
+    Parameters: `what` is one sentence; `place` the line it is about; `because` more facts, one a line;
+    `cure` what to do next, a line or several. Each line is safe to print: see `plain_text`.
+    `tape` is what was recorded, or being differentiated, when it was raised: a `listing.Tape`,
+    whose text is a listing. `again` is True where the function may do without, run again with substitutes for NumPy's
+    functions: see `exploring.explored`. `made_at` is the instruction that made an array of known
+    numbers which it would write to: run again, that array may be a traced one. `numpys` is what NumPy raises in its
+    place, whatever the numbers of the run are: one of several paths of a function may end in that.
+    """
+
+    again = False
+    numpys: Exception | None = None
+    made_at: Hashable | None = None
+
+    def __init__(
+        self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str | tuple[str, ...] = ""
+    ) -> None:
+        self.fill(what, place=place, because=because, cure=cure)
+        super().__init__(self.what)
+
+    def fill(
+        self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str | tuple[str, ...] = ""
+    ) -> None:
+        """Set what the error tells, without the `__init__` of a user's class that it may inherit from too."""
+        self.what = in_one_line(what)
+        self.place = place
+        self.because = tuple(map(in_one_line, because))
+        self.cures = lines_of_cure(cure)
+        self.tape: object = None
+        if _thread.made is not None:
+            _thread.made.append(self)
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.place is not None:
+            source = self.place.quoted
+            lines.append(f"  at {self.place}" + (f":  {source}" if source else ""))
+        lines.extend(f"  {in_one_line(line)}" for line in (*self.because, *self.cures))
+        return "\n".join(lines)
+
+
+class TraceError(PrimsplitError):
+    """The function does something with a traced value that a recording cannot hold."""
+
+
+class ConcretizationError(TraceError, TypeError):
+    """A Python number, bool or NumPy array was asked of a value that is only known at run time."""
+
+
+class NumberAsked(ConcretizationError):
+    """A function that knows nothing of traced values asked one for its number."""
+
+    again = True
+
+
+class UndecidableSize(PrimsplitError, ValueError):
+    """A comparison of sizes whose answer depends on the sizes at run time."""
+
+    again = True
+
+
+class ShapeError(PrimsplitError, ValueError):
+    """Shapes that do not fit the operation."""
+
+
+class IndexingError(PrimsplitError, IndexError):
+    """An index that does not fit the array.
+
+    SciPy's compiled functions take the first element of a number that they cannot read, and raise this anew.
+    """
+
+    again = True
+
+
+class DtypeError(PrimsplitError, TypeError):
+    """A dtype that the operation does not take."""
+
+
+class MissingRule(PrimsplitError):
+    """A gradient was asked through an operator that has no derivative rule."""
+
+
+class RuleError(PrimsplitError):
+    """A derivative rule broke its contract: wrong number, dtype or shape of cotangents."""
+
+
+class UnsupportedFunction(TraceError, TypeError):
+    """A NumPy function or operator that has no implementation for traced values."""
+
+
+class MissingAttribute(TraceError, AttributeError):
+    """An attribute of NumPy's arrays that traced values do not have."""
+
+
+class SpecError(PrimsplitError, ValueError):
+    """An input specification that is missing or cannot be read, or inputs that do not fit it."""
+
+
+class ParseError(PrimsplitError, ValueError):
+    """A listing or a loop nest that cannot be read."""
+
+
+class RunError(PrimsplitError, RuntimeError):
+    """onnxruntime refused or failed to run a program."""
+
+
+class BranchError(RunError):
+    """A branch goes another way than it did for the arrays that a program was recorded for."""
+
+
+class FileError(PrimsplitError, OSError):
+    """A file that cannot be read or written."""
+
+
+class UnrolledLoopWarning(UserWarning):
+    """A Python loop was recorded step by step, hundreds of times: right, but long to make and to load."""
+
+
+class StoreWarning(UserWarning):
+    """A file of a cached function's store is damaged, or cannot be written. The function is recorded as without it."""
+
+
+class InterpretedNestWarning(UserWarning):
+    """A loop nest has no form in ONNX, and is run in Python, one element after the other: right, but slow."""
+
+
+class RestartedDrawsWarning(UserWarning):
+    """A file of a training step draws random numbers with a seed: resumed, it draws other numbers than unbroken."""
+
+
+class FrozenArrayWarning(UserWarning):
+    """A large array from outside of the function became part of its program, and of every file of it."""
+
+
+class ZeroGradientWarning(UserWarning):
+    """A derivative is 0 whatever the argument is: it acts on the result by a comparison, a rounding or a choice."""
+
+
+class FrozenNumberWarning(UserWarning):
+    """A random number or the time was read while a function was traced: each run of the program has the same one."""
+
+
+class FrozenBranchWarning(UserWarning):
+    """A loaded model chooses by a condition that is a constant: an exporter may have frozen what depended on data."""
+
+
+class PromotionWarning(UserWarning):
+    """A program of float32 computes in float64 from some line on, since it meets a float64 of NumPy's there."""
+
+
+_told: dict[str, dict[str | tuple[str, type[Warning], int], int]] = {}
+"""Python's registries of the warnings that it has shown, by file."""
+
+
+def warn_at(place: Place, told: str, category: type[Warning]) -> None:
+    """Warn at a user's line. Like any warning, the same one is shown once for a line unless a filter says otherwise."""
+    registry = _told.setdefault(place.filename, {})
+    warnings.warn_explicit(in_lines(told), category, place.filename, place.line, registry=registry)

@@ -1,0 +1,152 @@
+"""Names, given late: unique, readable, and the user's own where there are any."""
+
+import keyword
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, count, product
+from string import ascii_lowercase
+from typing import Any
+
+import numpy.typing as npt
+
+from primsplit.ir import Block, Const, Var
+from primsplit.ir.providers import GivenAs, Provider, check_given_as, check_provider
+
+
+class Names:
+    """Unique names for the Vars of a program.
+
+    Where `learn` has seen the program, no letter takes a name that a Var has as its hint. A cotangent is called `d_h`,
+    a tangent `t_h`, where it is the only one of that name, and one value is called `h`; else it has a letter, since
+    the numbers of the two would not tell which belong together: `unclear` are those names.
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.of: dict[Var, str] = {}
+        self.taken = set(taken)
+        self.letters = _letters()
+        self.numbers: dict[str, Iterator[int]] = {}
+        self.hints: set[str] = set()
+        self.unclear: set[str] = set()
+
+    def learn(self, *blocks: Block) -> None:
+        """Find the hints in a program of these blocks, and those that would be unclear."""
+        uses = Counter(var.hint for var in {v for block in blocks for v in variables(block)})
+        self.hints.update(uses)
+        derived = (hint for hint in uses if hint.startswith(("d_", "t_")))
+        self.unclear.update(hint for hint in derived if uses[hint] > 1 or uses[hint[2:]] > 1)
+
+    def hint(self, var: Var) -> str:
+        """The hint of a Var, where it is clear."""
+        return "" if var.hint in self.unclear else var.hint
+
+    def give(self, var: Var, wanted: str = "") -> str:
+        """The name of a Var: the one it has, else `wanted` or its hint, else the next free letter."""
+        known = self.of.get(var)
+        if known is not None:
+            return known
+        stem = wanted or self.hint(var)
+        name = self._numbered(stem) if stem else next(self.letters)
+        while name in self.taken or (not stem and name in self.hints):
+            name = next(self.letters)
+        self.taken.add(name)
+        self.of[var] = name
+        return name
+
+    def _numbered(self, stem: str) -> str:
+        if stem not in self.taken:
+            return stem
+        numbers = self.numbers.setdefault(stem, count(1))
+        return next(name for i in numbers if (name := f"{stem}_{i}") not in self.taken)
+
+
+def kept_apart(names: Iterable[str]) -> list[str]:
+    """The names, a number added to one that came before."""
+    given = list(names)
+    taken = set(given)
+    seen: set[str] = set()
+    found: list[str] = []
+    for name in given:
+        chosen = next(n for i in count() if (n := f"{name}_{i}" if i else name) not in (taken if i else seen))
+        seen.add(chosen)
+        taken.add(chosen)
+        found.append(chosen)
+    return found
+
+
+def name_captures(
+    primal: Block, captures: Iterable[Var], inputs: Sequence[str], outputs: Sequence[str], taken: Iterable[str] = ()
+) -> dict[Var, str]:
+    """Names for a primal's parameters and results, and its captures.
+
+    A capture has the input's name, the output's, that of the user's variable, or else that of its operator: `exp`,
+    `exp_1`. None gets a name that is `taken`.
+    """
+    names = dict(zip(primal.params, inputs, strict=True))
+    names.update((r, n) for r, n in zip(primal.results, outputs, strict=True) if isinstance(r, Var))
+    free = Names((*inputs, *outputs, *taken))
+    stored = set(captures) - names.keys()
+    names.update((v, free.give(v, v.hint or _stem(op.kind))) for op in primal.ops for v in op.outputs if v in stored)
+    return names
+
+
+def _stem(kind: str) -> str:
+    """What the result of an operator is called: `exp`, `max` of ReduceMax, `ndtr` of call::ndtr."""
+    name = re.sub(r"\W", "_", kind.rpartition("::")[2].removeprefix("Reduce")).lower()
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _letters() -> Iterator[str]:
+    """a to z, aa to zz, and on."""
+    return map("".join, chain.from_iterable(product(ascii_lowercase, repeat=length) for length in count(1)))
+
+
+def variables(block: Block) -> Iterator[Var]:
+    """The Vars that a block and its sub-blocks define, in order."""
+    yield from block.params
+    for op in block.ops:
+        for inner in op.blocks():
+            yield from variables(inner)
+        yield from op.outputs
+
+
+@dataclass(frozen=True, slots=True)
+class StatePair:
+    """A state as a file has it: the input that takes its value, the output that gives the next, and the first value.
+
+    One that is only read has no output.
+    """
+
+    name: str
+    input: str
+    output: str | None
+    initial: npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBlock:
+    """A block as a file has it: with the names of its inputs and outputs.
+
+    `gradients` are the positions of results that are gradients, which are computed last. `defaults` are numbers that
+    inputs have where a run gives none; `states` are the inputs and outputs that a run hands on to the next. `provider`
+    is the execution provider of onnxruntime that the file is for.
+    """
+
+    block: Block
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    gradients: tuple[int, ...] = ()
+    defaults: Mapping[str, Const] = field(default_factory=dict)
+    states: tuple[StatePair, ...] = ()
+    provider: Provider = "cpu"
+
+    def on(self, provider: Provider, weights: GivenAs = "inputs") -> "NamedBlock":
+        """The named block for another provider, without defaults unless weights are to keep their numbers.
+
+        Raises SpecError for a provider that files are not written for, or another way to take weights.
+        """
+        check_provider(provider)
+        check_given_as(weights)
+        return replace(self, provider=provider, defaults=self.defaults if weights == "defaults" else {})

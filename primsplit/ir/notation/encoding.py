@@ -1,0 +1,231 @@
+"""A Block as JSON values, and back: all that a recording holds, the user's lines too, which a listing leaves out.
+
+Reading makes Vars, Consts and Ops and nothing else: no text of a file is executed or imported. What a call holds
+besides its body, its rule, is told by `Calls`.
+"""
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from primsplit.ir import NOWHERE, AnyArray, Attribute, Block, Const, Op, Role, Type, Value, Var, check, is_call
+from primsplit.ir.analysis.orders import Origin
+from primsplit.ir.dims import Dim
+from primsplit.ir.errors import Place, PrimsplitError
+from primsplit.ir.notation.literals import dim_text
+from primsplit.ir.notation.tokens import read_dim
+
+Told = dict[str, Any]
+Item = TypeVar("Item")
+
+
+class Unstorable(PrimsplitError):
+    """What is to be written holds an object that a text cannot tell."""
+
+
+class Calls(Protocol):
+    """How the rules of calls are told."""
+
+    def tell(self, op: Op) -> Any:
+        """What a call holds besides its body. Raises Unstorable."""
+        ...
+
+    def remark(self, told: str) -> str:
+        """The remark of an op, with what else a text stands for."""
+        ...
+
+    def attributes(self, told: Any, body: Block) -> Mapping[str, Attribute]:
+        """The attributes of the call again. Raises ValueError or LookupError for what `tell` did not write."""
+        ...
+
+
+def _remark(remark: str) -> Any:
+    """A text, or a list of a text and of what is known beside it."""
+    return [str(remark), remark.role, remark.kind, remark.order] if isinstance(remark, Origin) else remark
+
+
+def encoded(block: Block, calls: Calls) -> Told:
+    """The block as JSON values. Raises Unstorable, which says what stands in the way."""
+    writer = _Writer(calls)
+    writer.block(block)
+    return {
+        "variables": writer.variables,
+        "arrays": writer.arrays,
+        "constants": writer.constants,
+        "blocks": writer.blocks,
+    }
+
+
+def decoded(told: Told, calls: Calls) -> Block:
+    """The block that `encoded` told.
+
+    Raises ValueError, TypeError, LookupError or PrimsplitError for anything else.
+    """
+    block = _Reader(told, calls).blocks[-1]
+    check(block)
+    return block
+
+
+class _Writer:
+    """Tables of what the block is made of; each thing stands in its table once, and is spoken of by its place there."""
+
+    def __init__(self, calls: Calls) -> None:
+        self.calls = calls
+        self.variables: list[Any] = []
+        self.arrays: list[Any] = []
+        self.constants: list[Any] = []
+        self.blocks: list[Any] = []
+        self._places: dict[int, int] = {}
+        self._kept: list[Any] = []
+
+    def _once(self, item: Item, table: list[Any], row: Callable[[Item], Any]) -> int:
+        """The place of an item in its table, where it is written when it is first met."""
+        if id(item) not in self._places:
+            made = row(item)
+            self._places[id(item)] = len(table)
+            self._kept.append(item)
+            table.append(made)
+        return self._places[id(item)]
+
+    def block(self, block: Block) -> int:
+        return self._once(block, self.blocks, self._block)
+
+    def _block(self, block: Block) -> Any:
+        params = [self.value(p) for p in block.params]
+        ops = [self._op(op) for op in block.ops]
+        return [block.name, params, ops, [self.value(r) for r in block.results]]
+
+    def _op(self, op: Op) -> Any:
+        held: Mapping[str, Any] = op.attributes
+        told = None
+        if is_call(op):
+            told = self.calls.tell(op)
+            held = {"body": op.attributes["body"]}
+        inputs = [None if v is None else self.value(v) for v in op.inputs]
+        attributes = {name: self.attribute(value) for name, value in held.items()}
+        outputs = [self.value(v) for v in op.outputs]
+        return [op.kind, inputs, outputs, attributes, _told(op.place), _remark(op.remark), told]
+
+    def value(self, value: Value) -> Any:
+        """A variable's number, or a constant's in a list."""
+        if isinstance(value, Var):
+            return self._once(value, self.variables, _variable)
+        return [self._once(value, self.constants, self._constant)]
+
+    def _constant(self, const: Const) -> Any:
+        return [self._once(const.numpy(), self.arrays, _array), const.hint, const.role, _told(const.place)]
+
+    def attribute(self, value: Any) -> Any:
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if isinstance(value, list):
+            return [self.attribute(v) for v in value]
+        if isinstance(value, tuple):
+            return {"tuple": [self.attribute(v) for v in value]}
+        if isinstance(value, Block):
+            return {"block": self.block(value)}
+        if isinstance(value, bytes):
+            return {"bytes": base64.b64encode(value).decode()}
+        if isinstance(value, np.ndarray):
+            return {"array": self._once(value, self.arrays, _array)}
+        if isinstance(value, np.generic):
+            return {"number": _array(np.asarray(value))}
+        raise Unstorable(f"an attribute is a {type(value).__name__}")
+
+
+def _variable(var: Var) -> Any:
+    sizes = None if var.sizes is None else [_dim(d) for d in var.sizes]
+    shape = var.type.shape
+    return [_dtype(var.type.dtype), None if shape is None else [_dim(d) for d in shape], var.hint, sizes]
+
+
+def _dim(dim: Dim) -> Any:
+    return dim if isinstance(dim, int) else dim_text(dim)
+
+
+def _dtype(dtype: np.dtype[Any]) -> str:
+    """The name of a dtype of numbers."""
+    if dtype.hasobject or dtype.kind not in "biufV" or np.dtype(dtype.name) != dtype:
+        raise Unstorable(f"an array has the dtype {dtype}")
+    return dtype.name
+
+
+def _array(array: AnyArray) -> Any:
+    return [_dtype(array.dtype), list(array.shape), base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()]
+
+
+class _Reader:
+    """The tables read again, one after the other."""
+
+    def __init__(self, told: Told, calls: Calls) -> None:
+        self.calls = calls
+        self.types: dict[Any, Type] = {}
+        self.arrays = [_read_array(row) for row in told["arrays"]]
+        self.variables = [self._variable(*row) for row in told["variables"]]
+        self.constants = [self._constant(*row) for row in told["constants"]]
+        self.blocks: list[Block] = []
+        for row in told["blocks"]:
+            self.blocks.append(self._block(*row))
+
+    def _variable(self, dtype: str, shape: Any, hint: str, sizes: Any) -> Var:
+        key = (dtype, None if shape is None else tuple(shape))
+        if key not in self.types:
+            self.types[key] = Type(dtype, None if shape is None else _read_dims(shape))
+        return Var(self.types[key], hint, None if sizes is None else _read_dims(sizes))
+
+    def _constant(self, array: int, hint: str, role: Role, place: Any) -> Const:
+        return Const(self.arrays[array], hint, _place(place), role=role)
+
+    def _block(self, name: str, params: Any, ops: Any, results: Any) -> Block:
+        variables = tuple(self.variables[p] for p in params)
+        return Block(name, variables, tuple(self._op(*o) for o in ops), tuple(self.value(r) for r in results))
+
+    def _op(self, kind: str, inputs: Any, outputs: Any, attributes: Any, place: Any, remark: Any, told: Any) -> Op:
+        held: Mapping[str, Any] = {name: self.attribute(value) for name, value in attributes.items()}
+        if kind.startswith("call::"):
+            held = self.calls.attributes(told, held["body"])
+        given = tuple(None if v is None else self.value(v) for v in inputs)
+        return Op(kind, given, tuple(self.variables[v] for v in outputs), held, _place(place), self._remark(remark))
+
+    def _remark(self, told: Any) -> str:
+        return self.calls.remark(told) if isinstance(told, str) else Origin(*told)
+
+    def value(self, told: Any) -> Value:
+        return self.constants[told[0]] if isinstance(told, list) else self.variables[told]
+
+    def attribute(self, told: Any) -> Attribute:
+        if isinstance(told, list):
+            return [self.attribute(v) for v in told]
+        if not isinstance(told, dict):
+            return told
+        ((form, value),) = told.items()
+        if form == "tuple":
+            return tuple(self.attribute(v) for v in value)
+        if form == "bytes":
+            return base64.b64decode(value)
+        if form == "number":
+            return _read_array(value)[()]
+        return self.blocks[value] if form == "block" else self.arrays[value]
+
+
+def _read_dims(told: Sequence[Any]) -> tuple[Dim, ...]:
+    return tuple(d if isinstance(d, int) else read_dim(d) for d in told)
+
+
+def _read_array(told: Any) -> AnyArray:
+    dtype, shape, data = told
+    if 0 in shape:
+        return np.zeros(shape, dtype)
+    return np.frombuffer(base64.b64decode(data), np.dtype(dtype)).reshape(shape)
+
+
+def _told(place: Place | None) -> list[Any] | None:
+    """A place as JSON, without the variables: the names of values are with the values."""
+    return None if place is None else list(place[:4])
+
+
+def _place(told: Any) -> Place | None:
+    made = None if told is None else Place(*told)
+    return NOWHERE if made == NOWHERE else made

@@ -1,0 +1,135 @@
+"""Why a run fails: the text that a failing node carries, and an error that the user's own `except` catches.
+
+A path that ends in `raise Negative("x")` becomes a node that fails, whose remark is `raises Negative: x`. The run then
+raises a RunError that is a Negative too, with its arguments and attributes.
+"""
+
+import builtins
+import types
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from primsplit.ir.errors import RunError
+
+RAISES = "raises "
+"""How the remark of a node begins that stands for an error of the program."""
+
+
+class Reason(str):
+    """The remark of a node that stands for an error: a text that also knows the class, arguments and attributes."""
+
+    __slots__ = ("arguments", "attributes", "error_class")
+    error_class: type[BaseException] | None
+    arguments: tuple[Any, ...]
+    attributes: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, error: BaseException) -> "Reason":
+        """The reason that an error gives. What is no plain number or text is left out: it may be a traced value."""
+        reason = cls(f"{RAISES}{type(error).__name__}: {error}".removesuffix(": "))
+        reason.error_class = type(error)
+        reason.arguments = tuple(error.args) if all(map(_is_plain, error.args)) else ()
+        attributes = {**vars(error), **_fields(error)}
+        reason.attributes = {name: value for name, value in attributes.items() if _is_plain(value)}
+        return reason
+
+    @classmethod
+    def told(cls, text: str, classes: Mapping[str, type[BaseException]] | None = None) -> "Reason":
+        """The reason that a file tells, of a class that it names: one of these, or one of Python or NumPy."""
+        name, _, message = text.removeprefix(RAISES).partition(": ")
+        reason = cls(text)
+        reason.error_class = (classes or {}).get(name) or _known_class(name)
+        reason.arguments, reason.attributes = (message,) if message else (), {}
+        return reason
+
+
+_OF_SYSTEM = ("errno", "strerror", "filename")
+"""What an OSError keeps outside of its `__dict__`."""
+
+
+def _fields(error: BaseException) -> dict[str, Any]:
+    return {name: value for name in _OF_SYSTEM if (value := getattr(error, name, None)) is not None}
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, np.generic, type(None))
+
+
+def _is_plain(value: Any) -> bool:
+    return (
+        all(map(_is_plain, value)) if type(value) is tuple else type(value) in _PLAIN or isinstance(value, np.generic)
+    )
+
+
+def _known_class(name: str) -> type[BaseException] | None:
+    found = np.linalg.LinAlgError if name == "LinAlgError" else vars(builtins).get(name)
+    return found if isinstance(found, type) and issubclass(found, BaseException) else None
+
+
+def run_error(reason: Reason, what: str, because: tuple[str, ...] = (), *, base: type[RunError] = RunError) -> RunError:
+    """The error of a run that failed for this reason: of the class `base`, and of the reason's own.
+
+    Where the two cannot be joined it is of the nearest ancestor of the reason's class that `base` can be joined with:
+    a class may refuse by its layout, its metaclass, or what it asks of subclasses. An error that is no Exception, such
+    as SystemExit, is none to be caught.
+    """
+    for error_class in () if reason.error_class is None else reason.error_class.__mro__:
+        if not issubclass(error_class, Exception) or issubclass(base, error_class):
+            break
+        with suppress(Exception):  # a user's class may refuse with any error
+            error = _joined(base, error_class, reason.arguments)
+            error.fill(what, because=because)
+            _set(error, {n: v for n, v in reason.attributes.items() if n not in error.__dict__})
+            return error
+    return base(what, because=because)
+
+
+def run_error_like(error_class: type[Exception], what: str, because: tuple[str, ...] = ()) -> RunError:
+    """A RunError that is also of the class which NumPy raises for the same numbers."""
+    return run_error(Reason.told(f"{RAISES}{error_class.__name__}"), what, because)
+
+
+def _joined(base: type[RunError], error_class: type[BaseException], arguments: tuple[Any, ...]) -> RunError:
+    """An error of both classes, for which the user's `__new__` and `__init__` are not run: they may want other data."""
+    joined = types.new_class(base.__name__, (base, error_class), exec_body=lambda names: names.update(_MEMBERS))
+    solid: type = joined
+    while solid.__module__ != "builtins" and solid.__base__ is not None:
+        solid = solid.__base__
+    error: RunError = solid.__new__(joined, *arguments)
+    error.args = arguments
+    return error
+
+
+def _reduce(error: RunError) -> Any:
+    """What pickle keeps: both classes, since the joint one has no name to be found by."""
+    base, error_class = type(error).__bases__
+    return _unpickled, (base, error_class, error.args, {**error.__dict__, **_fields(error)})
+
+
+def _unpickled(
+    base: type[RunError], error_class: type[BaseException], arguments: tuple[Any, ...], attributes: Mapping[str, Any]
+) -> RunError:
+    error = _joined(base, error_class, arguments)
+    _set(error, attributes)
+    return error
+
+
+def _set(error: RunError, attributes: Mapping[str, Any]) -> None:
+    for name, value in attributes.items():
+        setattr(error, name, value)
+
+
+_FIELDS = dict.fromkeys(("what", "place", "because", "cure", "tape"))
+"""They hide properties of the user's class that have these names."""
+_MEMBERS = {
+    **_FIELDS,
+    "__init__": lambda error, *arguments, **named: None,
+    "__reduce__": _reduce,
+    "__module__": RunError.__module__,
+}
+
+
+FOLDED = "it is a number of the file's computation, which went into other numbers too when the file was written"
+"""Why an initializer of a file of primsplit's is no weight: the derivative by it would miss what it went into."""

@@ -1,5 +1,0 @@
-"""Loop nests in ONNX operators: each operation of a nest becomes an array whose axes are its loops."""
-
-from primsplit.nests.lowering.lower import lower
-
-__all__ = ["lower"]

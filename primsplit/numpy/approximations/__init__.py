@@ -1,0 +1,1 @@
+"""Elementary functions computed with arithmetic alone, for dtypes that onnxruntime has no kernel for."""

@@ -1,0 +1,40 @@
+"""Signs, zeros and integers of floating-point arrays.
+
+onnxruntime's Where gives +0.0 for a -0.0 that comes from its second input, but keeps one from its third. Compositions
+that keep the sign of zero therefore have the branch that may be -0.0 last, under a condition
+that is no Not, since onnxruntime takes that away and swaps the branches.
+"""
+
+import math
+
+from primsplit.ops import op
+from primsplit.tracing.array import Array
+
+
+def odd(x: Array, value: Array) -> Array:
+    """An odd function that is 0 at 0, from its value at |x|. Keeps -0.0 and NaN of x."""
+    return op.Where(x > 0.0, value, op.Where(x < 0.0, -value, x))
+
+
+def is_negative(x: Array) -> Array:
+    """Whether the sign bit is set, so that -0.0 is negative; False for NaN."""
+    return op.Or(op.Less(x, 0.0), op.Less(op.Reciprocal(x), 0.0))
+
+
+def is_odd(whole: Array) -> Array:
+    """Whether an integral float is odd; False beyond 2**53, where all floats are even."""
+    return op.Equal(whole - op.Floor(whole * 0.5) * 2.0, 1.0)
+
+
+def sin_pi(x: Array) -> Array:
+    """sin(pi x), exact at integers. Reduction x - round(x) is exact, so the error is that of Sin on [-pi/2, pi/2]."""
+    whole = op.Round(x)
+    wave = op.Sin((x - whole) * math.pi)
+    return op.Where(is_odd(whole), -wave, wave)
+
+
+def cos_pi(x: Array) -> Array:
+    """cos(pi x), to the rounding of 1; a quotient with sin_pi(x) is accurate near the poles."""
+    whole = op.Round(x)
+    wave = op.Cos((x - whole) * math.pi)
+    return op.Where(is_odd(whole), -wave, wave)

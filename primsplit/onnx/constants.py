@@ -1,0 +1,43 @@
+"""Nodes whose values are taken for constants, since the caller said so: no derivative goes through them."""
+
+from collections.abc import Iterable, Sequence
+
+import onnx
+
+from primsplit.ir import Value
+from primsplit.ir.errors import SpecError
+from primsplit.onnx.sequences.forms import Entry, leaves, rebuilt
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.primitive import stop_gradient
+
+
+class Constants:
+    """The names of such nodes, or of their operators, with the domain before them or without."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names = frozenset(names)
+        self.met: set[str] = set()
+
+    def holds(self, node: onnx.NodeProto) -> bool:
+        """True for a node of these."""
+        return self.holds_one_of(node.name, node.op_type, f"{node.domain}::{node.op_type}")
+
+    def holds_one_of(self, *names: str) -> bool:
+        """True where one of the names is one of these."""
+        found = self.names.intersection(names)
+        self.met |= found
+        return bool(found)
+
+    def check(self, path: str) -> None:
+        """Raise SpecError for a name that no node of the model has."""
+        for name in sorted(self.names - self.met):
+            raise SpecError(f"{path} has no node and no operator {name}, which is to be taken for a constant")
+
+
+def stopped(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """The entries, of whose floating-point tensors no derivative is taken."""
+    return tuple(rebuilt(entries, map(_stopped, leaves(entries))))
+
+
+def _stopped(value: Value) -> Value:
+    return stop_gradient(Array(value)).value if value.type.is_float else value

@@ -1,0 +1,72 @@
+"""The scale of DynamicQuantizeLinear, which varies with the extremes of the numbers.
+
+Integers are numbers over the scale, so that in most networks the scale cancels: the product of the integers is
+multiplied by it. There the derivative is that of the numbers, and needs no scale. Where it does not cancel, the scale
+gets a derivative of its own.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from primsplit.ir import Block, Op, Value, Var, is_call
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.ops import op
+from primsplit.tracing.array import Array
+
+LEVELS = 255.0
+KEEPING = frozenset({"Cast", "Expand", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
+PRODUCTS = frozenset({"ConvInteger", "MatMulInteger"})
+
+
+def smooth_scale(x: Array, scale: Value) -> Array:
+    """(max(x, 0) - min(x, 0)) / 255. Equal extremes share the gradient evenly, an extreme of 0 has half of it."""
+    zero = cast_to(Array(scale), x.dtype) * 0.0
+    high = op.Max(op.ReduceMax(x, keepdims=0), zero)
+    low = op.Min(op.ReduceMin(x, keepdims=0), zero)
+    found: Array = cast_to(op.Mul(op.Sub(high, low), 1.0 / LEVELS), scale.type.dtype)
+    return found
+
+
+def cancels(origin: Op, block: Block) -> bool:
+    """True where no result of the block varies with the scale alone: what reads the integers is multiplied by it."""
+    integers, scale, zero = origin.outputs
+    powers = {integers: -1, scale: 1, zero: 0}
+    return _walk(block.ops, powers) and not any(powers.get(r, 0) for r in block.results if isinstance(r, Var))
+
+
+def _walk(ops: Iterable[Op], powers: dict[Var, int]) -> bool:
+    """Note the power of the scale that each value has; False where one is not known."""
+    for step in ops:
+        if not any(isinstance(v, Var) and v in powers for v in step.inputs) and not step.blocks():
+            continue
+        found = _powers_of(step, powers)
+        if found is None:
+            return False
+        powers.update({v: p for v, p in zip(step.outputs, found, strict=True) if p})
+    return True
+
+
+def _powers_of(step: Op, powers: Mapping[Var, int]) -> list[int] | None:
+    """The powers of an op's outputs; None where they are not known."""
+    given = [powers.get(v, 0) if isinstance(v, Var) else 0 for v in step.inputs]
+    if is_call(step):
+        body = step.attributes["body"]
+        inside = {p: n for p, n in zip(body.params, given, strict=True) if n}
+        known = _walk(body.ops, inside)
+        return [inside.get(r, 0) if isinstance(r, Var) else 0 for r in body.results] if known else None
+    if any(isinstance(v, Var) and v in powers for inner in step.blocks() for v in _read_inside(inner)):
+        return None
+    if not any(given):
+        return [0] * len(step.outputs)
+    if step.kind in PRODUCTS:
+        return [given[0] + given[1]]
+    if step.kind in {"Mul", "DequantizeLinear"}:
+        return [given[0] + given[1]]
+    return [given[0]] if step.kind in KEEPING and not any(given[1:]) else None
+
+
+def _read_inside(block: Block) -> Iterable[Value | None]:
+    for step in block.ops:
+        yield from step.inputs
+        for inner in step.blocks():
+            yield from _read_inside(inner)
+    yield from block.results

@@ -1,0 +1,171 @@
+"""The sides of a Where that are not taken: a cotangent of 0 stays 0 there, whatever the side's own derivative is.
+
+By the chain rule as PyTorch computes it, 0 times an infinite derivative is NaN: in `Where(x > 0, Log(x), x)` at -1. A
+function of one's own is written otherwise (`ps.safe_where`); a loaded model cannot be. `with_quiet_sides` puts `Quiet`
+in the place of the operators before a Where that have derivatives which are not finite everywhere.
+"""
+
+import functools
+from dataclasses import replace
+from typing import Any
+
+from primsplit import tracing
+from primsplit.ir import Block, Op, Renaming, Type, Var, inline, is_call, rename, renamed, walk
+from primsplit.ir.analysis.orders import OF_IMPUTER, role_of
+from primsplit.ir.errors import RuleError
+from primsplit.onnx.definitions.calling import record_call
+from primsplit.onnx.definitions.table import defines
+from primsplit.ops import op
+from primsplit.rules.table import RULES, with_defaults
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import ones_like, sum_to
+from primsplit.tracing.trees import as_list
+
+SINGULAR = frozenset(
+    {"Acos", "Acosh", "Asin", "Atanh", "Cosh", "Div", "Exp", "Log", "Mul", "Pow", "Reciprocal", "Sinh", "Sqrt", "Tan"}
+)
+"""Operators whose derivative is infinite or NaN somewhere, or where another operand is."""
+
+KEEPING = frozenset(
+    {"Abs", "Add", "Cast", "Clip", "Concat", "Expand", "Gather", "Identity", "Max", "Min", "Neg", "Relu", "Reshape"}
+    | {"Sigmoid", "Slice", "Softplus", "Squeeze", "Sub", "Sum", "Tanh", "Transpose", "Unsqueeze", "Where"}
+)
+"""Operators whose derivative is finite wherever they are defined: through them a Where is looked for."""
+
+IMPUTER = "call::ai.onnx.ml::Imputer"
+
+
+def with_quiet_sides(block: Block, *, everywhere: bool) -> Block:
+    """The block with what lies before a choice quiet: before each Where, or only before Imputers.
+
+    An Imputer puts a number for NaN, and so says that what is NaN is not taken. Values stay. Branches and the bodies of
+    loops are looked into, and a choice may be on the other side of such a boundary.
+    """
+    if not everywhere and all(step.kind != IMPUTER for step in walk(block)):
+        return block
+    opened = _opened(block)
+    chosen = _before_choices(opened, everywhere=everywhere)
+    if not chosen:
+        return block
+    with tracing.fresh_stack():
+        return _quieted(opened, chosen, {})
+
+
+def _quieted(block: Block, chosen: set[Var], renaming: Renaming) -> Block:
+    """The block with its chosen results computed by `Quiet`; `renaming` tells what stands for them, outside as well."""
+    with tracing.recording() as recorded:
+        for param in block.params:
+            recorded.learn(param)
+        for step in block.ops:
+            recorded.place, recorded.remark = step.place, step.remark
+            inputs = [renamed(v, renaming) for v in step.inputs]
+            if step.outputs and step.outputs[0] in chosen:
+                given = {"operator": step.kind, **step.attributes}
+                renaming[step.outputs[0]] = record_call("primsplit::Quiet", inputs, given)[0]
+                continue
+            changed = {n: _quieted(b, chosen, renaming) for n, b in _bodies(step)}
+            tracing.append(replace(step, inputs=tuple(inputs), attributes={**step.attributes, **changed}))
+    return Block(block.name, block.params, tuple(recorded.ops), tuple(renamed(r, renaming) for r in block.results))
+
+
+def _bodies(step: Op) -> list[tuple[str, Block]]:
+    """The branches or the body of an op, by attribute; a call's own body is left alone."""
+    return [] if is_call(step) else [(n, b) for n, b in step.attributes.items() if isinstance(b, Block)]
+
+
+def _opened(block: Block) -> Block:
+    """The block with the ops of each Imputer in its place; the name of what an Imputer gives stays."""
+    ops: list[Op] = []
+    for step in block.ops:
+        if step.kind != IMPUTER:
+            inside = {n: _opened(b) for n, b in _bodies(step)}
+            ops.append(replace(step, attributes={**step.attributes, **inside}) if inside else step)
+            continue
+        inner: list[Op] = []
+        (result,) = inline(step.attributes["body"], [v for v in step.inputs if v is not None], inner)
+        names: Renaming = {v: v for each in inner for v in each.outputs}
+        if isinstance(result, Var):
+            names[result] = step.outputs[0]
+        ops += [rename(each, names, place=step.place, remark=OF_IMPUTER) for each in inner]
+    return Block(block.name, block.params, tuple(ops), block.results)
+
+
+def _before_choices(block: Block, *, everywhere: bool) -> set[Var]:
+    """The results of singular operators from which a side of a choice is computed, element by element."""
+    leads: set[Any] = set()
+    chosen: set[Var] = set()
+    count = -1
+    while count < len(leads):  # a loop's body leads to itself, one step earlier
+        count = len(leads)
+        _look_back(block, leads, chosen, everywhere=everywhere)
+    return chosen
+
+
+def _look_back(block: Block, leads: set[Any], chosen: set[Var], *, everywhere: bool) -> None:
+    """Add to `leads` what leads to a choice, and to `chosen` what of it is singular."""
+    for step in reversed(block.ops):
+        is_before = any(v in leads for v in step.outputs)
+        if step.kind == "Where" and (everywhere or role_of(step.remark) == "of an Imputer" or is_before):
+            leads.update(step.inputs[1:])
+        elif is_before and step.kind in SINGULAR | KEEPING and not is_call(step):
+            leads.update(step.inputs)
+            if step.kind in SINGULAR and step.outputs[0].type.is_float:
+                chosen.add(step.outputs[0])
+        for _, body in _bodies(step):
+            links = _links(step, body)
+            leads.update(inner for outer, inner in links if outer in leads)
+            _look_back(body, leads, chosen, everywhere=everywhere)
+            leads.update(v for carry, v in _starts(step, body) if carry in leads)
+
+
+def _links(step: Op, body: Block) -> list[tuple[Any, Any]]:
+    """Pairs of an output of the op, or a carry inside its body, and the result of the body that it is."""
+    results = body.results[1:] if step.kind == "Loop" else body.results
+    count = len(body.params) - int(step.attributes.get("num_scan_inputs", 0))
+    carries = [carry for carry, _ in _starts(step, body)][:count]
+    return [*zip(step.outputs, results, strict=False), *zip(carries, results, strict=False)]
+
+
+def _starts(step: Op, body: Block) -> list[tuple[Any, Any]]:
+    """Pairs of what a loop's body reads, carries first, and where it comes from."""
+    first = 2 if step.kind == "Loop" else 0
+    return [*zip(body.params[first:], step.inputs[first:], strict=False)]
+
+
+def _quiet_rule(*inputs: Array, outputs: int, operator: str, **attributes: Any) -> tuple[Any, Any]:
+    """Where the cotangent is 0, the derivative is taken at a point where it is finite."""
+    z = Array(record_call("primsplit::Quiet", [x.value for x in inputs], {"operator": operator, **attributes})[0])
+
+    def pullback(dz: Array) -> list[Array | None]:
+        is_still = op.Equal(dz, 0)
+        moved = [op.Where(is_still, 2 if operator == "Acosh" else 0.5, x) if x.type.is_float else x for x in inputs]
+        every = as_list(_pullback_of(operator, attributes, moved)(dz))
+        return [None if g is None else sum_to(g, x.shape) for g, x in zip(every, inputs, strict=True)]
+
+    return z, pullback
+
+
+def _quiet_forward(*inputs: Array, outputs: int, operator: str, **attributes: Any) -> tuple[Any, Any]:
+    """Forward mode chooses among tangents, and so needs no care: each tangent times its own derivative."""
+    z = Array(record_call("primsplit::Quiet", [x.value for x in inputs], {"operator": operator, **attributes})[0])
+
+    def pushforward(*tangents: Array | None) -> Array | None:
+        wide = [op.Expand(x, op.Shape(z), types=[Type(x.dtype, z.shape)]) for x in inputs]
+        slopes = as_list(_pullback_of(operator, attributes, wide)(ones_like(z)))
+        terms = [op.Mul(s, t) for s, t in zip(slopes, tangents, strict=True) if s is not None and t is not None]
+        return functools.reduce(op.Add, terms) if terms else None
+
+    return z, pushforward
+
+
+def _pullback_of(operator: str, attributes: dict[str, Any], inputs: list[Array]) -> Any:
+    entry = RULES[operator]
+    if entry.rule is None:
+        raise RuleError(f"{operator} has no rule")
+    return entry.rule(*inputs, **with_defaults(operator, attributes))[1]
+
+
+@defines("primsplit::Quiet", rule=_quiet_rule, frule=_quiet_forward)
+def _quiet(*inputs: Array, outputs: int = 1, operator: str, **attributes: Any) -> Any:
+    """The operator."""
+    return getattr(op, operator)(*inputs, **attributes)

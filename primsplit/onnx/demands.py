@@ -1,0 +1,177 @@
+"""Ranks of values that inference knows none of, where the file tells: at a node that takes one rank only, or declared.
+
+A `Conv` with a kernel of two axes reads images of four: where its input has no rank, that input has four axes in every
+run that does not fail. Such a demand goes back through nodes that keep the number of axes. What a value is declared to
+have is believed too, since a run in which it has not fails (`of_rank`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+
+from primsplit.ir import Type, Value
+from primsplit.ir.dims import Shape
+from primsplit.onnx.definitions.earlier import EARLIER
+from primsplit.onnx.versions import domain_of
+from primsplit.ops import op
+from primsplit.ops.inference.elementwise import UNARY
+from primsplit.ops.inference.reduction import REDUCTIONS
+from primsplit.tracing.array import Array
+
+Attributes = Mapping[str, onnx.AttributeProto]
+Shapes = Mapping[str, tuple[int, ...]]
+"""The shapes of weights and constants by name."""
+
+KEEPING = frozenset(UNARY) | {
+    *("BatchNormalization", "Cast", "CastLike", "Dropout", "GroupNormalization", "InstanceNormalization"),
+    *("LayerNormalization", "Pad", "RMSNormalization", "Slice", "Tile"),
+}
+"""Operators whose first output has as many axes as their first input."""
+_RECURRENT = (3, 3, 3, 2, 1, 3, 3, 2)
+FIXED: Mapping[str, tuple[int | None, ...]] = {
+    **dict.fromkeys((*REDUCTIONS, "CenterCropPad", "Compress", "Expand", "Reshape", "Split"), (None, 1)),
+    **dict.fromkeys(("Squeeze", "Tile", "TopK", "Unsqueeze"), (None, 1)),
+    **dict.fromkeys(("CumProd", "CumSum"), (None, 0)),
+    "AffineGrid": (3, 1),
+    "BatchNormalization": (None, 1, 1, 1, 1),
+    "CausalConvWithState": (3, 3, 1, 3),
+    "Clip": (None, 0, 0),
+    "Col2Im": (3, 1, 1),
+    "DFT": (None, 0, 0),
+    "DeformConv": (4, 4, 4, 1, 4),
+    "DepthToSpace": (4,),
+    "Dropout": (None, 0, 0),
+    "FlexAttention": (4, 4, 4),
+    "GRU": _RECURRENT[:6],
+    "Gemm": (2, 2),
+    "GroupNormalization": (None, 1, 1),
+    "InstanceNormalization": (None, 1, 1),
+    "LSTM": _RECURRENT,
+    "LinearAttention": (3, 3, 3, 4, 3, 3),
+    "MaxRoiPool": (4, 2),
+    "NegativeLogLikelihoodLoss": (None, None, 1),
+    "OneHot": (None, None, 1),
+    "Pad": (None, 1, 0, 1),
+    "RNN": _RECURRENT[:6],
+    "RoiAlign": (4, 2, 1),
+    "Resize": (None, 1, 1, 1),
+    "STFT": (None, 0, 1, 0),
+    "Slice": (None, 1, 1, 1, 1),
+    "SoftmaxCrossEntropyLoss": (None, None, 1),
+    "SpaceToDepth": (4,),
+    "TensorScatter": (None, None, 1),
+    "Upsample": (None, 1),
+}
+"""The ranks of operators' inputs by position, None where any fits."""
+WINDOWS = frozenset(
+    {"AveragePool", "Conv", "ConvInteger", "ConvTranspose", "DeformConv", "LpPool", "MaxPool", "MaxUnpool"}
+)
+SPATIAL = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 1, "pads": 2}
+"""Attributes of windows, and how many numbers they have for each axis of the picture."""
+VECTORS = {"Pad": (1,), "Resize": (2, 3), "Tile": (1,), "Upsample": (1,)}
+"""Inputs with a number for each axis of the first one; Pad has two."""
+NUMBERS = {"Pad": ("pads", "paddings"), "Upsample": ("scales",)}
+"""Attributes of earlier versions that tell the same numbers."""
+
+
+def demanded(graph: onnx.GraphProto) -> dict[str, int]:
+    """The ranks of a graph's values by name that its nodes demand, and else those that they are declared with.
+
+    Declarations without axes say nothing: that is also how files write a shape that they do not know.
+    """
+    shapes = _constants(graph)
+    found: dict[str, int] = {}
+    for value in (*graph.value_info, *graph.output):
+        if len(value.type.tensor_type.shape.dim):
+            found[value.name] = len(value.type.tensor_type.shape.dim)
+    for node in reversed(graph.node):
+        if domain_of(node.domain) in {"", "ai.onnx.preview"} or node.domain.startswith(EARLIER):
+            found.update(_of_inputs(node, found, shapes))
+    return found
+
+
+def of_rank(value: Value, rank: int, shape: Shape | None = None) -> Value:
+    """A value of unknown rank as one with so many axes, of this shape; a run in which it has not so many fails."""
+    sizes: Any = op.Reshape(op.Shape(Array(value)), [rank]) if rank else np.zeros(0, np.int64)
+    types = None if shape is None else [Type(value.type.dtype, shape)]
+    return op.Reshape(Array(value), sizes, allowzero=1, types=types).value
+
+
+def _constants(graph: onnx.GraphProto) -> dict[str, tuple[int, ...]]:
+    found = {v.name: tuple(d.dim_value for d in v.type.tensor_type.shape.dim) for v in graph.input}
+    found.update((t.name, tuple(t.dims)) for t in graph.initializer)
+    for node in graph.node:
+        if node.op_type == "Constant" and node.attribute:
+            told = node.attribute[0]
+            found[node.output[0]] = tuple(told.t.dims) if told.HasField("t") else (len(told.ints or told.floats),)
+    return found
+
+
+def _of_inputs(node: onnx.NodeProto, ranks: Mapping[str, int], shapes: Shapes) -> Iterator[tuple[str, int]]:
+    """The inputs of a node whose rank it demands."""
+    attributes = {a.name: a for a in node.attribute}
+    given = ranks.get(node.output[0]) if node.output else None
+    found = _by_position(node, attributes, shapes)
+    yield from ((name, rank) for name, rank in zip(node.input, found, strict=False) if name and rank is not None)
+    if found and found[0] is not None:
+        return
+    if node.op_type == "Einsum" and "equation" in attributes:
+        yield from _of_equation(node.input, attributes["equation"].s.decode())
+    elif given is not None and node.op_type == "Concat":
+        yield from ((name, given) for name in node.input)
+    elif given is not None and node.op_type in KEEPING and node.input:
+        yield node.input[0], given
+
+
+def _by_position(node: onnx.NodeProto, attributes: Attributes, shapes: Shapes) -> Sequence[int | None]:
+    """The ranks of the inputs, where the operator tells them, its attributes, or the shapes of other inputs."""
+    kind = node.op_type
+    if kind == "Transpose" and "perm" in attributes:
+        return (len(attributes["perm"].ints),)
+    if kind in {"Attention", "RotaryEmbedding"}:
+        return _of_heads(node, attributes)
+    if kind in WINDOWS and kind not in FIXED:
+        rank = _of_window(node, attributes, shapes)
+        return (rank, rank, 1 if kind in {"Conv", "ConvTranspose"} else None)
+    for name in NUMBERS.get(kind, ()):
+        if name in attributes:
+            told = attributes[name]
+            return (len(told.ints or told.floats) // (2 if kind == "Pad" else 1),)
+    if kind in VECTORS and "axes" not in attributes and (kind != "Pad" or len(node.input) < 4):
+        positions = (1,) if kind == "Resize" and node.domain.startswith(EARLIER) else VECTORS[kind]
+        vectors = [shapes.get(name, ()) for i, name in enumerate(node.input) if i in positions]
+        counts = [shape[0] for shape in vectors if len(shape) == 1 and shape[0]]
+        rank = counts[0] // (2 if kind == "Pad" else 1) if counts else None
+        return (rank, *FIXED.get(kind, ())[1:])
+    if "spatial" in attributes and not attributes["spatial"].i:
+        return ()  # a BatchNormalization with statistics for each element
+    return FIXED.get(kind, ())
+
+
+def _of_heads(node: onnx.NodeProto, attributes: Attributes) -> Sequence[int | None]:
+    """Attention has heads in an axis of their own, or packed, with attributes that are for three axes only.
+
+    Packed or not, RotaryEmbedding may have been told the number of heads.
+    """
+    if node.op_type == "RotaryEmbedding":
+        has_positions = len(node.input) > 3 and node.input[3] != ""
+        caches = 2 if has_positions else 3
+        return (None if "num_heads" in attributes else 4, caches, caches, 2)
+    rank = 3 if "q_num_heads" in attributes else 4
+    return (rank, rank, rank, None, 4, 4, 1)
+
+
+def _of_window(node: onnx.NodeProto, attributes: Attributes, shapes: Shapes) -> int | None:
+    """The rank of the picture, and of the weights: one axis for each number that a window is told by."""
+    for name, each in SPATIAL.items():
+        if name in attributes and attributes[name].ints:
+            return len(attributes[name].ints) // each + 2
+    return len(shapes.get(node.input[1], ())) or None if len(node.input) > 1 else None
+
+
+def _of_equation(names: Iterable[str], equation: str) -> Iterator[tuple[str, int]]:
+    """The ranks of operands whose axes an Einsum names one by one."""
+    operands = equation.replace(" ", "").partition("->")[0].split(",")
+    yield from ((name, len(axes)) for name, axes in zip(names, operands, strict=False) if "." not in axes)

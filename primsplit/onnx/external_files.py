@@ -1,0 +1,77 @@
+"""A model's file checked before onnxruntime gets it: versions below 1.30 read whatever file external data name."""
+
+import mmap
+import os
+from collections.abc import Iterable, Iterator
+
+import onnx
+
+from primsplit.ir.errors import FileError
+from primsplit.onnx.external_data import check_external, external_path
+from primsplit.onnx.modelfile import parsed
+from primsplit.onnx.tensor_checks import bytes_of
+
+LOCATION = b"location"
+"""The key of a tensor's file of data: a model without it has no such tensor."""
+
+
+def check_external_files(path: str) -> None:
+    """Raise ParseError or FileError where a model has data in a file that it may not read, or that has not enough."""
+    for tensor in _external_tensors(path):
+        size = bytes_of(tensor.data_type, tensor.dims, f"{path}: {tensor.name or 'a constant'}")
+        check_external(tensor, size, path)
+
+
+def external_files(path: str) -> set[str]:
+    """The files beside a model that its tensors are in. Raises ParseError or FileError."""
+    return {external_path(tensor, path) for tensor in _external_tensors(path)}
+
+
+def _external_tensors(path: str) -> Iterator[onnx.TensorProto]:
+    """The tensors whose data are elsewhere.
+
+    A model with all its numbers inside is not parsed: it may be large, and onnxruntime parses it again.
+    """
+    if _has_external_data(path):
+        yield from (t for t in all_tensors(parsed(path)) if t.data_location == onnx.TensorProto.EXTERNAL)
+
+
+def _has_external_data(path: str) -> bool:
+    try:
+        if not os.path.getsize(path):
+            return False
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return content.find(LOCATION) >= 0
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read {path}: {getattr(error, 'strerror', '') or error}") from None
+
+
+def all_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """Every tensor of a model, wherever it stands."""
+    trained = [g for t in proto.training_info for g in (t.initialization, t.algorithm)]
+    for whole in (proto.graph, *trained):
+        yield from _of_graphs(whole)
+    for function in proto.functions:
+        yield from _of_attributes(function.attribute_proto)
+        for node in function.node:
+            yield from _of_attributes(node.attribute)
+
+
+def _of_graphs(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    yield from graph.initializer
+    yield from _of_sparse(graph.sparse_initializer)
+    for node in graph.node:
+        yield from _of_attributes(node.attribute)
+
+
+def _of_attributes(attributes: Iterable[onnx.AttributeProto]) -> Iterator[onnx.TensorProto]:
+    for attribute in attributes:
+        yield from (attribute.t, *attribute.tensors)
+        yield from _of_sparse((attribute.sparse_tensor, *attribute.sparse_tensors))
+        for graph in (attribute.g, *attribute.graphs):
+            yield from _of_graphs(graph)
+
+
+def _of_sparse(tensors: Iterable[onnx.SparseTensorProto]) -> Iterator[onnx.TensorProto]:
+    for tensor in tensors:
+        yield from (tensor.values, tensor.indices)

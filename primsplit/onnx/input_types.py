@@ -1,0 +1,96 @@
+"""What a model's inputs are where its file does not tell it: what the caller says, and what the nodes demand."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import onnx
+
+from primsplit.ir import Type
+from primsplit.ir.errors import SpecError
+from primsplit.onnx.declared import numpy_dtype
+from primsplit.onnx.demands import demanded
+from primsplit.tracing.specs import leaf_type, parse_spec
+
+Specs = Mapping[str, Any]
+"""By name a text such as `f32[N,3]`, or `[N,3]` of the dtype that the file tells; a type, an array of it, or a rank."""
+
+
+def declare(graph: onnx.GraphProto, specs: Specs, path: str) -> None:
+    """Write the types of `specs` into a graph, and the ranks that its nodes demand of inputs without one.
+
+    A size that takes the place of a named one does so in every input. A value inside of the graph has the rank that is
+    said of it; what is said of a sequence or an optional value is said of the tensors in it. Raises SpecError for a
+    name that the graph lacks, and for a type that does not fit the declared one.
+    """
+    inputs = {v.name: v for v in graph.input if tensor_type(v.type).elem_type}
+    inner = {name for node in graph.node for name in node.output if name} if set(specs) - set(inputs) else set()
+    for name, said in specs.items():
+        if name not in inputs and name not in inner:
+            raise SpecError(f"{path} has no value {name}", because=(f"its inputs are {', '.join(inputs)}",))
+        value = inputs.get(name) or graph.value_info.add(name=name)
+        if isinstance(said, int):
+            _rank(value, said, path)
+        else:
+            _narrow(graph, value, _type(said, value), path)
+    tensors = [v for v in inputs.values() if v.type.HasField("tensor_type")]
+    unranked = [v for v in tensors if not v.type.tensor_type.HasField("shape")]
+    ranks = demanded(graph) if unranked else {}
+    for value in unranked:
+        if value.name in ranks:
+            _rank(value, ranks[value.name], path)
+
+
+def tensor_type(type: onnx.TypeProto) -> onnx.TypeProto.Tensor:
+    """The type of a tensor, or of those in a sequence or an optional value; one that tells nothing of anything else."""
+    kind = type.optional_type.elem_type if type.HasField("optional_type") else type
+    return kind.sequence_type.elem_type.tensor_type if kind.HasField("sequence_type") else kind.tensor_type
+
+
+def _type(said: Any, value: onnx.ValueInfoProto) -> Type:
+    """The type that is said of a value. Raises SpecError where it is none, or of another dtype than is declared."""
+    number = tensor_type(value.type).elem_type
+    declared = numpy_dtype(number) if number else None
+    is_shape = isinstance(said, str) and said.strip().startswith("[")
+    text = f"{declared or 'float32'}{said}" if is_shape else said
+    found = parse_spec(text) if isinstance(text, str) else leaf_type(text)
+    if found is None:
+        raise SpecError(f"{said!r} says no type of {value.name}", cure="Write it like 'f32[N,3]'.")
+    if declared is not None and found.dtype != declared:
+        raise SpecError(f"{value.name} is {declared} in its file, and cannot be {found}")
+    return found
+
+
+def _narrow(graph: onnx.GraphProto, value: onnx.ValueInfoProto, said: Type, path: str) -> None:
+    """Give a value the shape that is said of it. Raises SpecError where the declared one is another."""
+    tensor, sizes = tensor_type(value.type), said.shape or ()
+    _rank(value, len(sizes), path)
+    declared = [d.dim_value if d.HasField("dim_value") else d.dim_param for d in tensor.shape.dim]
+    pairs = list(zip(declared, sizes, strict=True))
+    if any(isinstance(a, int) and 0 <= a != b for a, b in pairs):
+        told = f"its file declares [{','.join(str(d or '?') for d in declared)}]"
+        raise SpecError(f"{path}: {value.name} cannot be {said}", because=(told,))
+    named = {a: b for a, b in pairs if isinstance(a, str) and a}
+    for dim, size in zip(tensor.shape.dim, sizes, strict=True):
+        _write(dim, size)
+    for other in graph.input:
+        for dim in tensor_type(other.type).shape.dim:
+            if dim.dim_param in named:
+                _write(dim, named[dim.dim_param])
+
+
+def _rank(value: onnx.ValueInfoProto, rank: int, path: str) -> None:
+    """Give a value without a shape so many axes. Raises SpecError where it has another number of them."""
+    tensor = tensor_type(value.type)
+    shape = tensor.shape
+    if not tensor.HasField("shape"):
+        shape.SetInParent()
+        shape.dim.extend(onnx.TensorShapeProto.Dimension() for _ in range(rank))
+    if len(shape.dim) != rank:
+        raise SpecError(f"{path}: {value.name} has {len(shape.dim)} axes, and not {rank}")
+
+
+def _write(dim: onnx.TensorShapeProto.Dimension, size: Any) -> None:
+    if isinstance(size, int):
+        dim.dim_value = size
+    else:
+        dim.dim_param = str(size)

@@ -1,0 +1,84 @@
+"""Limit the nodes that a file grows to while it is read, by inlined functions and unrolled loops.
+
+A few functions that call each other tell 3^20 nodes in two kilobytes. So what a file becomes is counted before it is
+made, and may grow with the nodes and the numbers of the file alone.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import onnx
+
+from primsplit.ir.errors import ParseError
+from primsplit.onnx.modelfile import Key, call_key, function_key
+from primsplit.onnx.versions import nodes_of
+
+FREE = 3_000
+"""The nodes that any file may grow to."""
+CALLS = 100
+"""How often a node of a function may be inlined, on average."""
+STEPS = 300
+"""How often a node may be recorded, on average: once for each step of a loop that is unrolled."""
+BYTES = 1_000
+"""The bytes of weights that allow one node more: a model of many layers has weights for them."""
+DEEPEST = 100
+"""The most calls of functions inside each other, as in onnx's checker."""
+
+
+def node_count(proto: onnx.ModelProto) -> int:
+    """The nodes that the file has, those of functions once."""
+    return sum(1 for holder in (proto.graph, *proto.functions) for _ in nodes_of(holder))
+
+
+def most_nodes(proto: onnx.ModelProto, times: int) -> int:
+    """The most nodes that a file may grow to, where each is repeated so often on average."""
+    numbers: int = sum(math.prod(t.dims) for t in proto.graph.initializer)
+    return FREE + times * node_count(proto) + max(numbers, int(proto.ByteSize())) // BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Counts in a graph or function, sub-graphs included: nodes of operators, and calls of each function."""
+
+    nodes: int
+    calls: Counter[Key]
+
+
+def check_functions(proto: onnx.ModelProto, path: str) -> None:
+    """Refuse functions that call themselves, and those that make too large a model where they are inlined."""
+    if not proto.functions:
+        return
+    functions = {function_key(f): f for f in proto.functions}
+    held = {key: _held(nodes_of(function), functions.keys()) for key, function in functions.items()}
+    sizes: dict[Key, int] = {}
+    within: list[Key] = []
+
+    def size(found: _Held) -> int:
+        return found.nodes + sum(count * size_of(key) for key, count in found.calls.items())
+
+    def size_of(key: Key) -> int:
+        if key in within:
+            raise ParseError(f"{path} is no valid model: its function {key[1]} calls itself")
+        if len(within) >= DEEPEST:
+            raise ParseError(f"{path} is no valid model: its functions call each other more than {DEEPEST} deep")
+        if key not in sizes:
+            within.append(key)
+            sizes[key] = size(held[key])
+            within.pop()
+        return sizes[key]
+
+    whole, most = size(_held(nodes_of(proto.graph), functions.keys())), most_nodes(proto, CALLS)
+    if whole > most:
+        count = f"{whole:,}" if whole < 10**15 else f"{whole:.1e}"
+        raise ParseError(
+            f"{path} would have {count} nodes with its functions put where they are called",
+            because=(f"it has {node_count(proto):,} nodes, and at most {most:,} are made of those",),
+        )
+
+
+def _held(nodes: Iterable[onnx.NodeProto], functions: Iterable[Key]) -> _Held:
+    keys = Counter(map(call_key, nodes))
+    calls = Counter({key: keys.pop(key) for key in functions if key in keys})
+    return _Held(keys.total(), calls)

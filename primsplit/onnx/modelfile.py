@@ -1,0 +1,257 @@
+"""An ONNX file read: what cannot be a model is refused in a sentence, and long data are set apart.
+
+Checking, converting and inferring copy a model several times over, so they get a model in which every long initializer
+is an input.
+"""
+
+import math
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import google.protobuf.message
+import onnx
+import onnx.checker
+import onnx.defs
+import onnx.helper
+
+from primsplit.ir.errors import FileError, ParseError, UnsupportedFunction
+from primsplit.onnx.invalid_nodes import invalid_node
+from primsplit.onnx.sparse_tensors import make_dense
+from primsplit.onnx.tensor_checks import bytes_of, check_tensor
+
+MOST_BYTES = 2**31
+"""The most bytes of a protobuf."""
+SHORT = 256
+"""The most elements of an initializer that stays one: operators' types may depend on its numbers."""
+
+
+CONTRIB = "com.microsoft"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A file's model. In `proto` long initializers are inputs; `tensors` are all initializers by name, in order.
+
+    `fixed` are the names of those that are no inputs of the file, `producer` is the program that wrote it.
+    """
+
+    path: str
+    proto: onnx.ModelProto
+    tensors: Mapping[str, onnx.TensorProto]
+    fixed: frozenset[str]
+    producer: str
+
+
+def read_file(path: str) -> ModelFile:
+    """Read a model. Raises FileError where there is no file to read, ParseError where it holds no valid model."""
+    proto = parsed(path)
+    _import_contrib(proto)
+    try:
+        make_dense(proto, path)
+        _check(proto, path)
+    except UnicodeDecodeError as error:
+        raise invalid(path, error) from None
+    tensors = {t.name: t for t in proto.graph.initializer}
+    fixed = frozenset(tensors).difference(v.name for v in proto.graph.input)
+    return ModelFile(path, _short(proto), tensors, fixed, proto.producer_name)
+
+
+def _import_contrib(proto: onnx.ModelProto) -> None:
+    """Import onnxruntime's own operators where a model has some and no import: tf2onnx forgets it for graphs in nodes.
+
+    onnxruntime reads such a model, the checker of onnx does not.
+    """
+    used = (node.domain for graph in graphs(proto.graph) for node in graph.node)
+    if CONTRIB in used and all(o.domain != CONTRIB for o in proto.opset_import):
+        proto.opset_import.append(onnx.helper.make_opsetid(CONTRIB, 1))
+
+
+def _check(proto: onnx.ModelProto, path: str) -> None:
+    """Refuse what the checker of onnx lets pass."""
+    _check_imports(proto, path)
+    _check_graph(proto.graph, path)
+    for function in proto.functions:
+        _check_nodes(function.node, path, in_function=True)
+    names = [o.name for o in proto.graph.output]
+    if not names or len(set(names)) < len(names):
+        raise ParseError(f"{path} has no outputs" if not names else f"{path} has an output twice, among {names[:9]}")
+    for value in proto.graph.input:
+        _check_type(value, path)
+    stored = {t.name for t in proto.graph.initializer}
+    if len(stored) < len(proto.graph.initializer) or "" in stored:
+        raise ParseError(f"{path} has two initializers of one name, or one without a name")
+
+
+def parsed(path: str) -> onnx.ModelProto:
+    """The protobuf in a file. Raises FileError where there is no file to read, ParseError where it holds no model."""
+    try:
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode):
+            raise FileError(f"cannot read {path}: it is {'a folder' if stat.S_ISDIR(found.st_mode) else 'no file'}")
+        if found.st_size >= MOST_BYTES:
+            raise ParseError(f"{path} is no valid model: it has {found.st_size / 1e9:.1f} GB, and a protobuf at most 2")
+        with open(path, "rb") as file:
+            proto: onnx.ModelProto = onnx.ModelProto.FromString(file.read())
+    except FileError:
+        raise
+    except (OSError, ValueError) as error:
+        if isinstance(error, ParseError):
+            raise
+        raise FileError(f"cannot read {path}: {getattr(error, 'strerror', '') or error}") from None
+    except google.protobuf.message.DecodeError as error:
+        raise invalid(path, error) from None
+    if not proto.ir_version or not proto.HasField("graph"):
+        raise ParseError(f"{path} is no valid model: it has no graph, or no version")
+    return proto
+
+
+def invalid(path: str, error: Exception) -> ParseError:
+    """The error that says a file is no valid model, in the words of what found out."""
+    return ParseError(f"{path} is no valid model: {first_line(error)}")
+
+
+def first_line(error: Exception) -> str:
+    """What an error of a library says, in one line."""
+    return (" ".join(str(error).split()) or type(error).__name__)[:200]
+
+
+def _check_imports(proto: onnx.ModelProto, path: str) -> None:
+    versions = [o.version for o in proto.opset_import if o.domain in {"", "ai.onnx"}]
+    newest = onnx.defs.onnx_opset_version()
+    if len(versions) > 1 and len(set(versions)) > 1:
+        raise ParseError(f"{path} is no valid model: it is of the opsets {versions} at once")
+    if versions and not 0 < versions[0] <= newest:
+        raise UnsupportedFunction(f"{path} has opset {versions[0]}, and the onnx package knows 1 to {newest}")
+
+
+def graphs(graph: Any) -> Iterator[Any]:
+    """The graph, or the function, and every graph inside it."""
+    yield graph
+    for node in graph.node:
+        yield from _inside(node)
+
+
+def _inside(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield from graphs(attribute.g)
+
+
+def _check_graph(graph: onnx.GraphProto, path: str, *, in_function: bool = False) -> None:
+    """Refuse numbers that are not there, names that are no texts; in the graphs inside too."""
+    _check_texts(path, graph.name)
+    inputs = {v.name: v.type.tensor_type for v in graph.input}
+    for tensor in graph.initializer:
+        _check_texts(path, tensor.name)
+        check_tensor(tensor, path)
+        if tensor.name in inputs and not _is_of(inputs[tensor.name], tensor):
+            raise ParseError(f"{path} is no valid model: the initializer {tensor.name} is not of the type of its input")
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        _check_texts(path, value.name, *(d.dim_param for d in value.type.tensor_type.shape.dim))
+    _check_nodes(graph.node, path, in_function=in_function)
+
+
+def _is_of(declared: onnx.TypeProto.Tensor, tensor: onnx.TensorProto) -> bool:
+    """True for a tensor of a declared type, of which any part may be open."""
+    if declared.elem_type not in {onnx.TensorProto.UNDEFINED, tensor.data_type}:
+        return False
+    sizes = [d.dim_value if d.HasField("dim_value") else -1 for d in declared.shape.dim]
+    is_alike = len(sizes) == len(tensor.dims) and all(a < 0 or a == b for a, b in zip(sizes, tensor.dims, strict=True))
+    return is_alike or not declared.HasField("shape")
+
+
+def _check_texts(path: str, *texts: Any) -> None:
+    """Refuse names that are bytes: protobuf gives those where they are no UTF-8."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise ParseError(f"{path} is no valid model: the name {text!r} is no UTF-8")
+
+
+def _check_nodes(nodes: Iterable[onnx.NodeProto], path: str, *, in_function: bool) -> None:
+    for node in nodes:
+        attributes = node.attribute
+        _check_texts(path, node.op_type, node.name, node.domain, *node.input, *node.output)
+        if node.op_type == "Constant" and len(attributes) != 1:
+            raise ParseError(f"{path}: the Constant {node.name} has {len(attributes)} values")
+        for attribute in attributes:
+            _check_texts(path, attribute.name, attribute.ref_attr_name)
+            if attribute.ref_attr_name and not in_function:
+                raise ParseError(f"{path}: {node.op_type} refers to an attribute of a function, and is in none")
+            if attribute.HasField("sparse_tensor"):
+                raise UnsupportedFunction(f"{path}: the {node.op_type} {node.name} has a sparse {attribute.name}")
+            if attribute.HasField("t"):
+                check_tensor(attribute.t, path)
+            if attribute.HasField("g"):
+                _check_graph(attribute.g, path, in_function=in_function)
+
+
+def _check_type(value: onnx.ValueInfoProto, path: str) -> None:
+    if value.type.HasField("tensor_type"):
+        tensor = value.type.tensor_type
+        known = [d.dim_value for d in tensor.shape.dim if d.dim_value > 0]
+        bytes_of(tensor.elem_type, known, f"{path}: the input {value.name}")
+
+
+def _short(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy of the model in which long initializers are inputs."""
+    short = onnx.ModelProto(
+        ir_version=max(proto.ir_version, 4), functions=proto.functions, metadata_props=proto.metadata_props
+    )
+    short.opset_import.extend(proto.opset_import)
+    source, graph = proto.graph, short.graph
+    graph.name = source.name or "model"
+    for field in ("node", "input", "output", "value_info"):
+        getattr(graph, field).extend(getattr(source, field))
+    given = {v.name for v in graph.input}
+    for tensor in source.initializer:
+        if tensor.data_location != onnx.TensorProto.EXTERNAL and math.prod(tensor.dims) <= SHORT:
+            graph.initializer.append(tensor)
+        elif tensor.name not in given:
+            graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+    return short
+
+
+def check_model(proto: onnx.ModelProto, path: str) -> None:
+    """Raise ParseError where onnx finds a model invalid.
+
+    A value of unknown rank may be an input or an output. Only the model's own inputs need a type.
+    """
+    whole, *inner = graphs(proto.graph)
+    untold = [*whole.output, *(v for g in inner for v in (*g.input, *g.output))]
+    untyped = [v for v in untold if v.type.WhichOneof("value") is None]
+    for value in untyped:
+        value.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+    unranked = [
+        value.type.tensor_type
+        for graph in (whole, *inner)
+        for value in (*graph.input, *graph.output, *graph.value_info)
+        if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape")
+    ]
+    for tensor in unranked:
+        tensor.shape.SetInParent()
+    try:
+        onnx.checker.check_model(proto)
+    except (onnx.checker.ValidationError, ValueError, RuntimeError) as error:
+        raise invalid_node(proto, (whole, *inner), path, first_line(error)) or invalid(path, error) from None
+    finally:
+        for tensor in unranked:
+            tensor.ClearField("shape")
+        for value in untyped:
+            value.ClearField("type")
+
+
+Key = tuple[str, str, str]
+"""The domain, name and overload that tell a function from the others of its model."""
+
+
+def function_key(function: onnx.FunctionProto) -> Key:
+    """The key of a function."""
+    return function.domain, function.name, function.overload
+
+
+def call_key(node: onnx.NodeProto) -> Key:
+    """The key of the function that a node calls, if it calls one."""
+    return node.domain, node.op_type, node.overload

@@ -1,0 +1,58 @@
+"""Nodes in an order in which they can be run: the standard asks for it, onnxruntime does not."""
+
+from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
+
+import onnx
+
+from primsplit.onnx.modelfile import graphs
+
+
+def in_running_order(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """The model, each of its graphs in order; one that goes round in a circle is left to the checker."""
+    for holder in (proto.graph, *proto.functions):
+        for graph in graphs(holder):
+            _sort(graph)
+    return proto
+
+
+def _sort(graph: onnx.GraphProto | onnx.FunctionProto) -> None:
+    """Move nodes behind those that they read, and no others."""
+    makers = {name: place for place, node in enumerate(graph.node) for name in node.output if name}
+    needs = [{makers[name] for name in _read(node) if name in makers} for node in graph.node]
+    if all(max(each, default=-1) < place for place, each in enumerate(needs)):
+        return
+    order = _order(needs)
+    if len(order) == len(needs):
+        nodes = [onnx.NodeProto.FromString(graph.node[place].SerializeToString()) for place in order]
+        del graph.node[:]
+        graph.node.extend(nodes)
+
+
+def _read(node: onnx.NodeProto) -> Iterator[str]:
+    """What a node reads, and what is read inside it."""
+    yield from node.input
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            for graph in graphs(attribute.g):
+                yield from (name for inner in graph.node for name in inner.input)
+                yield from (value.name for value in graph.output)
+
+
+def _order(needs: list[set[int]]) -> list[int]:
+    """The places so that each comes behind those it needs, and else as they are; fewer where there is a circle."""
+    readers: list[list[int]] = [[] for _ in needs]
+    for place, each in enumerate(needs):
+        for need in each:
+            readers[need].append(place)
+    waiting = [len(each) for each in needs]
+    ready = [place for place, count in enumerate(waiting) if not count]
+    heapify(ready)
+    order = []
+    while ready:
+        order.append(place := heappop(ready))
+        for reader in readers[place]:
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                heappush(ready, reader)
+    return order

@@ -1,0 +1,347 @@
+"""A Block as an ONNX model, written straight into its protobuf: objects in between take most of the time."""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.helper
+
+from primsplit.ir import Block, Const, Loaded, Op, Type, Value, Var, walk
+from primsplit.ir.errors import FileError, Place, PrimsplitError
+from primsplit.ir.names import Names
+from primsplit.onnx.tensors import fill, size_in_file, type_number
+from primsplit.onnx.weights import FileConstants
+from primsplit.ops.inference.standard import type_proto
+from primsplit.ops.schema import IR_VERSION, OPSET, RANDOM
+
+PRODUCER = "primsplit"
+LARGEST = 1_500_000_000
+"""The most bytes of numbers in one protobuf, which must stay below 2 GiB."""
+DEEPEST = 31
+"""Graphs in graphs: protobuf reads a hundred messages in one another, and each takes three."""
+MADE_AGAIN = re.compile(r"gemm_(input|output)_shape|.*_token_\d+")
+"""Names of constants that onnxruntime's optimizer made: from 1.26 on it fails where it is to make them once more."""
+
+Into = onnx.GraphProto | onnx.FunctionProto
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model, and the data of its long constants, still to be written: in its tensors, or in a file beside it.
+
+    `name_of` tells how the main graph calls a value, and None of one that it does not have.
+    """
+
+    proto: onnx.ModelProto
+    waiting: list[tuple[onnx.TensorProto, Const]] = field(default_factory=list)
+    name_of: Callable[[Value], str | None] = field(default=lambda value: None)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """What the data that wait take in a file."""
+        return sum(size_in_file(const) for _, const in self.waiting)
+
+    @property
+    def fits(self) -> bool:
+        """True where one protobuf holds all."""
+        return self.waiting_bytes <= LARGEST
+
+
+def new_model(name: str, metadata: Mapping[str, str] | None = None) -> onnx.ModelProto:
+    """A model of the pinned versions with nothing in it."""
+    proto = onnx.ModelProto(ir_version=IR_VERSION, producer_name=PRODUCER)
+    proto.opset_import.add(domain="", version=OPSET)
+    proto.graph.name = name or PRODUCER
+    tell(proto, metadata or {})
+    return proto
+
+
+def tell(proto: onnx.ModelProto, metadata: Mapping[str, str]) -> None:
+    """Add metadata to a model's."""
+    for key, value in metadata.items():
+        proto.metadata_props.add(key=key, value=value)
+
+
+def to_model(
+    block: Block,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    metadata: Mapping[str, str] | None = None,
+    *,
+    defaults: Mapping[str, Const] | None = None,
+) -> Model:
+    """The model of a block that has no captures. `inputs` and `outputs` name its parameters and results.
+
+    `defaults` are the numbers of inputs that a run may leave out: initializers of the inputs' names. Raises
+    PrimsplitError for sub-blocks more than `DEEPEST` deep.
+
+    Constants are shared where they are the same object; a result that is a parameter or a constant, or is returned
+    twice, goes through Identity, since ONNX wants a value of its own for each output.
+    """
+    proto = new_model(block.name, metadata)
+    graph = proto.graph
+    stored = Initializers(graph)
+    writer = Writer(stored.hold)
+    input_names = list(inputs) if inputs is not None else [writer.names.give(p) for p in block.params]
+    output_names = list(outputs) if outputs is not None else [f"y{i}" for i in range(len(block.results))]
+    writer.names.taken.update(input_names, output_names)
+    for param, name in zip(block.params, input_names, strict=True):
+        writer.declare(param, name)
+        graph.input.append(writer.value_info(name, param.type))
+    writer.body(block, output_names, graph)
+    for result, name in zip(block.results, output_names, strict=True):
+        graph.output.append(writer.value_info(name, result.type))
+    for name in input_names:
+        if defaults and name in defaults:
+            stored.hold(defaults[name], name)
+    tell(proto, stored.told())
+    return Model(proto, stored.waiting, writer.name_of)
+
+
+class Initializers:
+    """The constants of a graph: short ones are written at once, long ones wait.
+
+    `constants` are the names of those floats that are no weights; None where there are no floats.
+    """
+
+    def __init__(self, graph: onnx.GraphProto) -> None:
+        self.graph = graph
+        self.waiting: list[tuple[onnx.TensorProto, Const]] = []
+        self.constants: FileConstants | None = None
+
+    def told(self) -> dict[str, str]:
+        """What the model's metadata say of the constants."""
+        return {} if self.constants is None else self.constants.told()
+
+    def hold(self, const: Const, name: str) -> None:
+        """Write a constant under this name."""
+        if const.type.is_float:
+            self.constants = self.constants or FileConstants()
+            self.constants.add(const, name)
+        tensor = self.graph.initializer.add(name=name)
+        if const.is_short or type_number(const.type.dtype) == onnx.TensorProto.STRING:
+            fill(tensor, const.data)
+            return
+        tensor.data_type = type_number(const.type.dtype)
+        tensor.dims.extend(const.data.shape)
+        self.waiting.append((tensor, const))
+
+
+class Writer:
+    """Turns Vars into names, Ops into nodes of a graph or function. `hold` writes a Const under a name."""
+
+    def __init__(self, hold: Callable[[Const, str], None], taken: Collection[str] = ()) -> None:
+        self.hold = hold
+        self.names = Names(taken)
+        self.initializers: dict[Any, str] = {}
+        self.reserved: dict[Any, str] = {}
+        self.constants: dict[Const, str] = {}
+        self.counts: dict[str, int] = {}
+        self.begun: dict[tuple[str, Place | None, str], onnx.NodeProto] = {}
+        self.types: dict[Any, onnx.TypeProto] = {}
+        self.draws: set[int] = set()
+        self.depth = 0
+
+    def declare(self, var: Var, name: str) -> None:
+        """Let a Var have exactly this name."""
+        self.names.of[var] = name
+        self.names.taken.add(name)
+
+    def type(self, type: Type) -> onnx.TypeProto:
+        """The type, in the file's words; made once."""
+        known = self.types.get(type.key)
+        if known is None:
+            known = self.types[type.key] = type_proto(type)
+        return known
+
+    def value_info(self, name: str, type: Type) -> onnx.ValueInfoProto:
+        """The declaration of a value."""
+        return onnx.ValueInfoProto(name=name, type=self.type(type))
+
+    def body(self, block: Block, output_names: Sequence[str], into: Into) -> None:
+        """Write the block's ops, and its results under these names: their own where they may have them."""
+        self.names.learn(block)
+        constants = {v.key: v for op in walk(block) for v in op.inputs if isinstance(v, Const) and v.hint}
+        self.names.hints.update(c.hint for c in constants.values())
+        for key, weight in ((key, c) for key, c in constants.items() if c.is_weight and key not in self.reserved):
+            self.reserved[key] = self.names.give(Var(weight.type), weight.hint)
+        own: list[bool] = []
+        for result, name in zip(block.results, output_names, strict=True):
+            is_own = isinstance(result, Var) and result not in self.names.of
+            if isinstance(result, Var) and is_own:
+                self.declare(result, name)
+            own.append(is_own)
+        ends = set(output_names)
+        for op in block.ops:
+            self.node(op, into, ends)
+        for result, name, is_own in zip(block.results, output_names, own, strict=True):
+            if not is_own:
+                self.copy(result, name, into)
+
+    def read(self, value: Value | None) -> str:
+        """The name under which a value is read; none for an input that is left out."""
+        if value is None:
+            return ""
+        if isinstance(value, Const):
+            return self.initializer(value)
+        return self.names.of.get(value) or self.names.give(value)
+
+    def name_of(self, value: Value) -> str | None:
+        """The name under which a value is written; None where none is."""
+        return self.constants.get(value) if isinstance(value, Const) else self.names.of.get(value)
+
+    def initializer(self, const: Const) -> str:
+        """The name of the value that holds a constant; constants that are the same data share one."""
+        found = self.constants.get(const)
+        if found is not None:
+            return found
+        key = const.key
+        known = self.initializers.get(key)
+        if known is None:
+            hint = "" if MADE_AGAIN.fullmatch(const.hint) else const.hint
+            known = self.reserved.get(key) or self.names.give(Var(const.type), hint or f"c{len(self.initializers)}")
+            self.initializers[key] = known
+            self.hold(const, known)
+        self.constants[const] = known
+        return known
+
+    def node(self, op: Op, into: Into, ends: Collection[str] = ()) -> None:
+        """Write an op; its outputs are declared but for those in `ends`, which the graph declares itself.
+
+        A copy is no node: what it copies is read instead. onnxruntime takes copies out while it makes `y / x` of
+        `(1 / x) * y`, and then reads the copy of y that is gone.
+        """
+        if op.kind == "Identity" and self.names.of.get(op.outputs[0]) not in ends:
+            self.names.of[op.outputs[0]] = self.read(op.inputs[0])
+            return
+        kind = op.kind.rpartition("::")[2]
+        number = self.counts[kind] = self.counts.get(kind, 0) + 1
+        inputs = [self.read(v) for v in op.inputs]
+        if kind in RANDOM and "seed" not in op.attributes:
+            self.set_apart(into)
+        outputs = [self.names.give(v) for v in op.outputs]
+        node = into.node.add()
+        node.CopyFrom(self.begin(op))
+        node.name = f"{kind}_{number}"
+        node.input.extend(inputs)
+        node.output.extend(outputs)
+        if op.attributes:
+            self.attributes(op, node.attribute)
+        for name, var in zip(outputs, op.outputs, strict=True):
+            if name not in ends:
+                told = into.value_info.add(name=name)
+                told.type.CopyFrom(self.type(var.type))
+
+    def attributes(self, op: Op, into: Any) -> None:
+        """Add an op's attributes to its node's."""
+        if op.blocks() and self.depth == DEEPEST:
+            raise PrimsplitError(
+                f"branches and loops are nested more than {DEEPEST} deep, and a reader of ONNX files takes no more",
+                place=op.place,
+                cure="Write a loop that tests in each step with ps.while_loop, a long chain of tests with ps.switch.",
+            )
+        self.depth += 1
+        for name, value in op.attributes.items():
+            self.attribute(into, name, value)
+        self.depth -= 1
+
+    def set_apart(self, into: Into) -> None:
+        """Write copies of a constant until the place of the next node is that of no draw in another graph.
+
+        Where a draw has no seed, onnxruntime makes one of the process's and of the node's place among those of its
+        graph: in the bodies of two loops, or before one and inside of it, two draws would be one.
+        """
+        while len(into.node) in self.draws:
+            self.copy(Const(np.zeros((), np.bool_)), self.names.give(Var(Type(np.bool_, ())), "apart"), into)
+        self.draws.add(len(into.node))
+
+    def begin(self, op: Op) -> onnx.NodeProto:
+        """What nodes of an operator at one place have in common: its name, and where they come from."""
+        key = (op.kind, op.place, op.remark)
+        found = self.begun.get(key)
+        if found is None:
+            domain, _, kind = op.kind.rpartition("::")
+            found = self.begun[key] = onnx.NodeProto(op_type=kind)
+            if domain:
+                found.domain = domain
+            for name, value in _told(op.place, op.remark).items():
+                found.metadata_props.add(key=name, value=value)
+        return found
+
+    def attribute(self, into: Any, name: str, value: Any) -> None:
+        """Add an attribute to a node's."""
+        if isinstance(value, Block):
+            self.subgraph(value, into.add(name=name, type=onnx.AttributeProto.GRAPH).g)
+        elif isinstance(value, np.ndarray):
+            fill(into.add(name=name, type=onnx.AttributeProto.TENSOR).t, Loaded(value))
+        elif isinstance(value, list | tuple) and not value:
+            into.add(name=name, type=onnx.AttributeProto.INTS)
+        else:
+            into.append(onnx.helper.make_attribute(name, value))
+
+    def subgraph(self, block: Block, graph: onnx.GraphProto) -> None:
+        """Write a block that may read what is outside of it."""
+        graph.name = block.name or "body"
+        for param in block.params:
+            name = self.names.give(param)
+            graph.input.append(self.value_info(name, param.type))
+        inside = {v for op in block.ops for v in op.outputs}
+        own: dict[Var, str] = {}
+        is_own: list[bool] = []
+        for result in block.results:
+            is_own.append(isinstance(result, Var) and result in inside and result not in own)
+            if isinstance(result, Var) and is_own[-1]:
+                own[result] = self.names.give(result)
+        ends = set(own.values())
+        for op in block.ops:
+            self.node(op, graph, ends)
+        for result, direct in zip(block.results, is_own, strict=True):
+            name = self.read(result) if direct else self.names.give(Var(result.type), "r")
+            if not direct:
+                self.copy(result, name, graph)
+            graph.output.append(self.value_info(name, result.type))
+
+    def copy(self, result: Value, name: str, into: Into) -> None:
+        """Give a value another name."""
+        into.node.add(op_type="Identity", name=f"result {name}", input=[self.read(result)], output=[name])
+
+
+def _told(place: Place | None, remark: str) -> Mapping[str, str]:
+    """What a node says of the user's line, and of what it is for."""
+    told: dict[str, str] = {}
+    if place is not None and place.filename:
+        told["place"] = str(place)
+        told["source"] = place.source
+    told["remark"] = remark
+    return {key: text.encode(errors="replace").decode() for key, text in told.items() if text}
+
+
+def beside(model: Model) -> dict[str, Const]:
+    """The data that wait, by name, which the model's tensors say to be elsewhere from now on."""
+    for tensor, _ in model.waiting:
+        place(tensor, {"location": "memory"})
+    return {tensor.name: const for tensor, const in model.waiting}
+
+
+def place(tensor: onnx.TensorProto, told: Mapping[str, str | int]) -> None:
+    """Say in a tensor where its data are."""
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    del tensor.external_data[:]
+    for key, value in told.items():
+        tensor.external_data.add(key=key, value=str(value))
+
+
+def serialize(model: Model) -> onnx.ModelProto:
+    """The protobuf of a model, with all its numbers. Raises FileError where they are too many for one."""
+    if not model.fits:
+        raise FileError(
+            f"the model has {model.waiting_bytes / 1e9:.1f} GB of numbers, which do not fit in one protobuf",
+            cure="Save it: the numbers go to a file beside it.",
+        )
+    for tensor, const in model.waiting:
+        del tensor.dims[:]
+        fill(tensor, const.data)
+    return model.proto

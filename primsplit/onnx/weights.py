@@ -1,0 +1,153 @@
+"""Which initializers of a model are weights, that training changes, and which are constants of its computation.
+
+A file does not say it. An exporter writes 1 / sqrt(d), an epsilon or the bounds of a Clip as initializers too, and
+running statistics beside them. What follows from the operators, from names that exporters number, and from what a file
+of primsplit tells of itself, is decided here, once, for all who differentiate or train.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import onnx
+
+from primsplit.ir import Const, Role
+from primsplit.ir.reasons import FOLDED
+from primsplit.onnx.definitions.earlier import EARLIER
+from primsplit.onnx.versions import domain_of, nodes_of
+
+CONSTANTS = "primsplit.constants"
+"""The key of the metadata that name the initializers of a file of primsplit's that are no weights."""
+
+FLOATS = frozenset({
+    onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16,
+})  # fmt: skip
+COUNTS = frozenset({
+    onnx.TensorProto.INT16, onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.UINT16,
+    onnx.TensorProto.UINT32, onnx.TensorProto.UINT64, onnx.TensorProto.BOOL, onnx.TensorProto.STRING,
+})  # fmt: skip
+"""The dtypes of sizes, indices, masks and texts. Integers of fewer bits are weights in few bits."""
+SETTINGS: Mapping[str, Sequence[int]] = {
+    "Bernoulli": (0,), "BlackmanWindow": (0,), "Clip": (1, 2), "Dropout": (1, 2), "HammingWindow": (0,),
+    "HannWindow": (0,), "MelWeightMatrix": (0, 1, 2, 3, 4), "NonMaxSuppression": (2, 3, 4), "OneHot": (1, 2),
+    "Pad": (1, 2, 3), "Range": (0, 1, 2), "Resize": (1, 2, 3), "Upsample": (1,),
+}  # fmt: skip
+"""Inputs that set how an operator works: bounds, sizes, scales of an image. Types may follow from them."""
+FILLS: Mapping[str, Sequence[int]] = {
+    "CastLike": (0,), "Equal": (0, 1), "Greater": (0, 1), "GreaterOrEqual": (0, 1), "Less": (0, 1),
+    "LessOrEqual": (0, 1), "Where": (1, 2),
+}  # fmt: skip
+"""Inputs that are a number to fill masked places with, or to compare with."""
+STATISTICS: Mapping[str, Sequence[int]] = {"BatchNormalization": (3, 4)}
+"""Inputs that hold statistics of the data that a model was made for, by which it normalizes its own."""
+NUMBERED = re.compile(
+    "|".join(
+        (
+            r"\d+",
+            r"(val|c|const|constant|scalar|literal|tmp|_?lifted_tensor|_?tensor_constant)_?\d+",
+            r"onnx::\w+_\d+",
+            r"ortshared_\w+",
+            r"(.*[./_:])?(const|constant)(_fold_opt_)?(_\d+)*(_output)?(_\d+)*(:\d+)?(_value)?",
+            r"(.*[./_:])?(scalar_tensor|lifted_tensor|tensor_constant|full|eps|epsilon)(_default)?(_?\d+)*(:\d+)?",
+            r".*/(x|y)(_\d+)?:\d+",
+        )
+    ),
+    re.IGNORECASE,
+)
+"""What exporters call a number of the code: val_76, onnx::Mul_12, /attention/Constant_output_0, attention/mul/y:0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Initializers:
+    """What the initializers of a model are.
+
+    `constants` tells of each initializer that is no weight why it is none.
+    """
+
+    constants: Mapping[str, str]
+
+    def role(self, tensor: onnx.TensorProto) -> Role:
+        """What the constant of a tensor is."""
+        if tensor.name in self.constants:
+            return "statistic" if self.constants[tensor.name] == MEASURED else ""
+        return "weight" if tensor.data_type in FLOATS else ""
+
+
+NO_FLOATS = "it holds integers, flags or texts"
+MEASURED = "it holds statistics of the data, by which BatchNormalization normalizes"
+
+
+def look_at(graph: onnx.GraphProto, tensors: Iterable[onnx.TensorProto], metadata: Mapping[str, str]) -> Initializers:
+    """Decide what the initializers of a model are."""
+    told = _told(metadata.get(CONSTANTS, ""))
+    numbers, measured = frozenset(told.numbers), frozenset(told.statistics)
+    tensors = list(tensors)
+    floats = {t.name: t for t in tensors if t.data_type in FLOATS}
+    settings, statistics = _read_as(graph, SETTINGS), _read_as(graph, STATISTICS)
+    fills = _read_as(graph, FILLS)
+    found = {t.name: NO_FLOATS for t in tensors if t.data_type in COUNTS}
+    for name, tensor in floats.items():
+        if name in numbers:
+            found[name] = FOLDED
+        elif name in settings:
+            found[name] = f"{settings[name]} is told by it what to do"
+        elif name in fills and math.prod(tensor.dims) == 1:
+            found[name] = f"it is one number, by which {fills[name]} fills or compares"
+        elif name in statistics or name in measured:
+            found[name] = MEASURED
+        elif math.prod(tensor.dims) == 1 and NUMBERED.fullmatch(name) and CONSTANTS not in metadata:
+            found[name] = "it is one number, under a name that exporters give to numbers of the code"
+    return Initializers(found)
+
+
+@dataclass(frozen=True, slots=True)
+class FileConstants:
+    """The float initializers of a file of primsplit's that are no weights, by name.
+
+    The numbers of a computation may have gone into others when the file was written; statistics have not.
+    """
+
+    numbers: list[str] = field(default_factory=list)
+    statistics: list[str] = field(default_factory=list)
+
+    def add(self, const: Const, name: str) -> None:
+        """Take note of a float constant that is written under this name, where it is no weight.
+
+        An array that a traced function reads is one, too, and a long one of a model without a name for it.
+        """
+        is_array = const.number is None and not const.hint and (const.place is not None or not const.is_short)
+        is_array = is_array and not const.is_pattern
+        if const.role == "statistic":
+            self.statistics.append(name)
+        elif not const.is_weight and not is_array:
+            self.numbers.append(name)
+
+    def told(self) -> dict[str, str]:
+        """What the file says of them."""
+        return {CONSTANTS: json.dumps({"numbers": self.numbers, "statistics": self.statistics})}
+
+
+def _told(text: str) -> FileConstants:
+    """The names that a file tells; none where what it says is something else."""
+    try:
+        found = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        found = {}
+    told = [found.get(kind) if isinstance(found, dict) else None for kind in ("numbers", "statistics")]
+    lists = [names if isinstance(names, list) else [] for names in told]
+    return FileConstants(
+        *([n for n in names if isinstance(n, str)] if isinstance(names, list) else [] for names in lists)
+    )
+
+
+def _read_as(graph: onnx.GraphProto, positions: Mapping[str, Sequence[int]]) -> dict[str, str]:
+    """The names that some node reads at such positions, with its operator."""
+    found: dict[str, str] = {}
+    for node in nodes_of(graph):
+        is_standard = domain_of(node.domain) == "" or node.domain.startswith(EARLIER)
+        if node.op_type in positions and is_standard:
+            asked = positions[node.op_type]
+            found.update({node.input[i]: node.op_type for i in asked if i < len(node.input) and node.input[i]})
+    return found

@@ -1,0 +1,114 @@
+"""The table of inference rules, and what a rule is told."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from primsplit.ir import AnyArray, Const, Type, Value
+from primsplit.ir.dims import Dim, Shape, Size, symbol
+from primsplit.ir.errors import ShapeError
+from primsplit.ops.schema import schema
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One use of an operator, as a rule sees it: its inputs and its attributes, with the schema's defaults."""
+
+    kind: str
+    inputs: Sequence[Value | None]
+    attributes: Mapping[str, Any]
+    outputs: int
+
+    def type(self, position: int) -> Type:
+        """The type of an input that is there."""
+        value = self.inputs[position]
+        if value is None:
+            raise ShapeError(f"{self.kind} needs its input {schema(self.kind).inputs[position][0]}")
+        return value.type
+
+    def _input(self, position: int) -> Value | None:
+        return self.inputs[position] if position < len(self.inputs) else None
+
+    def has(self, position: int) -> bool:
+        """True where the optional input is there."""
+        return self._input(position) is not None
+
+    def shape(self, position: int) -> Shape:
+        """The shape of an input. Raises UnknownRank where it has none."""
+        shape = self.type(position).shape
+        if shape is None:
+            raise UnknownRank
+        return shape
+
+    def sizes(self, position: int) -> tuple[Dim, ...] | None:
+        """The elements of an input that speaks of sizes, where they are known."""
+        return None if (value := self._input(position)) is None else value.sizes
+
+    def integers(self, position: int) -> tuple[int, ...] | None:
+        """The elements of an integer input, where they are literals."""
+        known = self.sizes(position)
+        if known is None or any(isinstance(s, Size) for s in known):
+            return None
+        return tuple(int(s) for s in known)
+
+    def attribute(self, name: str) -> Any:
+        """An attribute, or the schema's default; None where it has none."""
+        if name in self.attributes:
+            return self.attributes[name]
+        return schema(self.kind).defaults.get(name)
+
+    def constant(self, position: int) -> AnyArray | None:
+        """The value of an input that is a small constant."""
+        value = self._input(position)
+        return value.numpy() if isinstance(value, Const) and value.is_short else None
+
+
+class UnknownRank(Exception):
+    """An input has no known rank, so a rule has nothing to say."""
+
+
+Rule = Callable[[Site], Sequence[Type]]
+RULES: dict[str, Rule] = {}
+
+
+def rule(*kinds: str) -> Callable[[Rule], Rule]:
+    """Register the inference rule of these operators."""
+
+    def register(function: Rule) -> Rule:
+        for kind in kinds:
+            RULES[kind] = function
+        return function
+
+    return register
+
+
+_fresh = 0
+
+
+def fresh(stem: str) -> Size:
+    """A size that nothing is known of: a symbol that no other size has."""
+    global _fresh  # noqa: PLW0603  # the one counter of the process; names only have to differ
+    _fresh += 1
+    return symbol(f"{stem}_{_fresh}")
+
+
+def reserve(name: str) -> None:
+    """Keep `fresh` from giving this name."""
+    global _fresh  # noqa: PLW0603  # see `fresh`
+    number = name.rpartition("_")[2]
+    if number.isdecimal() and len(number) < 10:
+        _fresh = max(_fresh, int(number))
+
+
+def axis_of(axis: int, rank: int, kind: str) -> int:
+    """The axis counted from the front. Raises ShapeError where the tensor has no such axis."""
+    if not -rank <= axis < rank:
+        raise ShapeError(f"{kind}: axis {axis} of a tensor with {rank} axes")
+    return axis % rank if rank else 0
+
+
+def typed(dtype: npt.DTypeLike, shape: Shape) -> tuple[Type]:
+    """One output."""
+    return (Type(dtype, shape),)

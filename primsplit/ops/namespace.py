@@ -1,0 +1,46 @@
+"""`op.MatMul(x, y)`: one callable for every operator of the standard.
+
+Inputs are positional, attributes keywords. Inputs may be Arrays, NumPy arrays, Python numbers (which take the dtype
+that the operator's schema ties them to), sizes, or lists of sizes; None leaves an optional input out. An operator
+with one output returns an Array, else a tuple; `outputs=` asks for optional ones.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from primsplit.ops.schema import Schema, exists, schema
+
+
+class Operators:
+    """The namespace `op`.
+
+    `tracing.operators` sets `recorder`, which makes the callable of an operator from its schema.
+    """
+
+    recorder: Callable[[Schema], Callable[..., Any]]
+
+    def __getattr__(self, kind: str) -> Callable[..., Any]:
+        if not exists(kind):
+            raise AttributeError(f"{kind} is no operator of the ONNX standard")
+        function = type(self).recorder(schema(kind))
+        setattr(self, kind, function)
+        return function
+
+
+op = Operators()
+
+
+class _Later:
+    """The operators for tables that are made while modules are imported: one is looked up when it is first called.
+
+    What the standard says of an operator takes longer to read than primsplit to import.
+    """
+
+    def __getattr__(self, kind: str) -> Callable[..., Any]:
+        def operator(*inputs: Any, **named: Any) -> Any:
+            return getattr(op, kind)(*inputs, **named)
+
+        return operator
+
+
+later = _Later()

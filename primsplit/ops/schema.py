@@ -1,0 +1,121 @@
+"""What the ONNX standard says of an operator, at the one opset that primsplit writes."""
+
+import difflib
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import onnx.defs
+import onnx.helper
+
+from primsplit.ir.carriers import CARRIERS, CHANGING, MOVING, TYPE_STRINGS
+from primsplit.ir.errors import PrimsplitError, RuleError
+
+OPSET = 21
+IR_VERSION = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """One operator: how many inputs and outputs it takes, its attributes, and the types they share.
+
+    `inputs` and `outputs` hold (name, type variable) of each formal parameter; the last input is repeated where
+    `variadic`. `types` maps a type variable to the dtypes it admits, later ones included that files hold in another.
+    """
+
+    kind: str
+    inputs: tuple[tuple[str, str], ...]
+    outputs: tuple[tuple[str, str], ...]
+    least_inputs: int
+    variadic: bool
+    variadic_outputs: bool
+    defaults: Mapping[str, Any]
+    attributes: frozenset[str]
+    required: frozenset[str]
+    types: Mapping[str, frozenset[str]]
+    deterministic: bool
+
+    def name(self, position: int) -> str:
+        """The name of the input at this position."""
+        return self.inputs[min(position, len(self.inputs) - 1)][0]
+
+    def variable(self, position: int) -> str:
+        """The type variable, or fixed type, of the input at this position."""
+        return self.inputs[min(position, len(self.inputs) - 1)][1]
+
+
+def exists(kind: str) -> bool:
+    """True for an operator that the standard has at this opset."""
+    domain, _, name = kind.rpartition("::")
+    return onnx.defs.has(name, max_inclusive_version=OPSET, domain=domain)
+
+
+def check_kinds(*kinds: str) -> None:
+    """Raise RuleError for a name that is no operator's: what is registered under it would never be used."""
+    for kind in kinds:
+        if not exists(kind):
+            domain, _, name = kind.rpartition("::")
+            every = (each.name for each in onnx.defs.get_all_schemas() if each.domain == domain)
+            told = {each.lower(): each for each in every if exists(each)}
+            near = difflib.get_close_matches(name.lower(), told, n=3)
+            raise RuleError(
+                f"{kind} is no operator of ONNX opset {OPSET}",
+                cure=f"Did you mean {' or '.join(told[each] for each in near)}?" if near else "",
+            )
+
+
+@functools.cache
+def schema(kind: str) -> Schema:
+    """The schema of an operator. Raises PrimsplitError where there is none at this opset."""
+    if not exists(kind):
+        raise PrimsplitError(f"{kind} is no operator of ONNX opset {OPSET}")
+    domain, _, name = kind.rpartition("::")
+    found: Any = onnx.defs.get_schema(name, max_inclusive_version=OPSET, domain=domain)
+    option = onnx.defs.OpSchema.FormalParameterOption
+    return Schema(
+        kind=kind,
+        inputs=tuple((p.name, p.type_str) for p in found.inputs),
+        outputs=tuple((p.name, p.type_str) for p in found.outputs),
+        least_inputs=found.min_input,
+        variadic=bool(found.inputs) and found.inputs[-1].option == option.Variadic,
+        variadic_outputs=bool(found.outputs) and found.outputs[-1].option == option.Variadic,
+        defaults={
+            key: text(value) if isinstance(value := onnx.helper.get_attribute_value(a.default_value), bytes) else value
+            for key, a in found.attributes.items()
+            if a.default_value.type
+        },
+        attributes=frozenset(found.attributes),
+        required=frozenset(key for key, a in found.attributes.items() if a.required),
+        types={
+            c.type_param_str: frozenset(c.allowed_type_strs) | _later(name, c.type_param_str)
+            for c in found.type_constraints
+        },
+        deterministic=name in WITH_A_LOOP
+        or (name not in RANDOM and found.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic),
+    )
+
+
+def _later(kind: str, variable: str) -> frozenset[str]:
+    """The dtypes of later opsets that this type variable admits in a program."""
+    is_open = (kind in MOVING and variable in {"T", "V"}) or variable in CHANGING.get(kind, ())
+    return frozenset(f"tensor({TYPE_STRINGS[name]})" for name in CARRIERS) if is_open else frozenset()
+
+
+def text(value: str | bytes) -> str:
+    """A text attribute, which protobuf holds as bytes."""
+    return value.decode() if isinstance(value, bytes) else value
+
+
+WITH_A_LOOP = frozenset({"BlackmanWindow", "HammingWindow", "HannWindow", "Range"})
+"""Operators whose body in the standard holds a Loop, for which onnx before 1.23 calls them random."""
+RANDOM = frozenset(
+    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "Dropout"}
+)
+
+
+@functools.cache
+def kinds() -> tuple[str, ...]:
+    """Every operator of the standard domain at this opset that is not deprecated."""
+    names = {s.name for s in onnx.defs.get_all_schemas() if s.domain == ""}
+    return tuple(sorted(n for n in names if exists(n) and not onnx.defs.get_schema(n, OPSET).deprecated))

@@ -1,0 +1,165 @@
+"""The one place where the modules that talk to files and to onnxruntime are imported, on first use.
+
+Importing onnx_ir and onnxruntime takes several times as long as the rest of primsplit together.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from primsplit.ir import Block, walk
+from primsplit.ir.collector import paused
+from primsplit.ir.errors import FileError, SpecError
+from primsplit.ir.names import NamedBlock
+from primsplit.ir.reasons import Reason
+from primsplit.programs.restarts import report_restarting_draws
+from primsplit.tracing.hooks import HOOKS
+from primsplit.tracing.own_errors import own_errors
+
+
+def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
+    """The model of a block, ready for onnxruntime: see `onnxio.save.Model`. Raises SpecError where it has no result.
+
+    It holds numbers in the dtypes that it would have together with the blocks `beside`, whose files go with it.
+    """
+    from primsplit.onnx.jumps import find_jumps, told_jumps, with_numbers, without_numbers
+    from primsplit.onnx.save import tell, to_model
+    from primsplit.targets.carrying import dtypes_to_carry, in_carriers
+    from primsplit.targets.finish import finish
+
+    if not named.block.results:
+        raise SpecError(
+            f"{named.block.name} returns no array, and an ONNX graph needs a result",
+            cure="Return an array.",
+        )
+    with paused(), own_errors(f"no file can be made of {named.block.name}"):
+        names = dtypes_to_carry(named.block, *(other.block for other in beside))
+        held = in_carriers(named, names)
+        jumps = find_jumps(held)
+        finished = finish(with_numbers(held.block, jumps), held.gradients, provider=held.provider)
+        block, jumps = without_numbers(finished, jumps)
+        model = to_model(block, held.inputs, held.outputs, _told(named, names), defaults=held.defaults)
+        tell(model.proto, told_jumps(jumps, model.name_of))
+        return model
+
+
+def _told(named: NamedBlock, names: Collection[str]) -> dict[str, str]:
+    """What a file tells of a block as metadata; `names` are the dtypes that it has in carriers."""
+    from primsplit.onnx.states import told_states
+    from primsplit.targets.carrying import told_dtypes
+
+    return {**told_dtypes(named, names), **told_states(named.states)}
+
+
+def make_proto(named: NamedBlock) -> Any:
+    """The protobuf of a block."""
+    from primsplit.onnx.save import serialize
+
+    report_restarting_draws(named)
+    with paused(), own_errors(f"no file can be made of {named.block.name}"):
+        return serialize(make_model(named))
+
+
+def make_session(named: NamedBlock) -> Any:
+    """An onnxruntime session of a block. Numbers that do not fit in one protobuf are handed over in memory."""
+    from primsplit.onnx.save import beside, serialize
+    from primsplit.programs.runtime import Session
+
+    with paused(), own_errors(f"no program can be made of {named.block.name}"):
+        model = make_model(named)
+        data = {} if model.fits else beside(model)
+        proto = model.proto if data else serialize(model)
+    arrays = {name: const.numpy() for name, const in data.items()}
+    return Session(proto, plan_memory=_is_small(named.block), data=arrays, reasons=_reasons(named.block))
+
+
+HOOKS.make_session = make_session
+
+
+def _reasons(block: Block) -> dict[tuple[str, str], Reason]:
+    """Why a block may fail, by what its nodes tell: text and place."""
+    remarks = ((op.remark, op.place) for op in walk(block) if isinstance(op.remark, Reason))
+    return {(remark, "" if place is None else str(place)): remark for remark, place in remarks}
+
+
+SMALL = 2**24
+
+
+def _is_small(block: Block) -> bool:
+    """True where all that the block computes surely fits in so many bytes."""
+    total = 0
+    for size in (v.type.literal_nbytes() for op in block.ops for v in op.outputs):
+        if size is None:
+            return False
+        total += size
+    return total <= SMALL
+
+
+def save_models(programs: Sequence[tuple[NamedBlock, str]], primal: NamedBlock | None = None) -> None:
+    """Write blocks as ONNX files in one folder, all or none; `primal` is what they derive.
+
+    Raises FileError where a file cannot be written, or is one that the blocks were made of.
+    """
+    from primsplit.onnx.files import write_models
+    from primsplit.onnx.sources import files_of
+
+    every = [named for named, _ in programs]
+    for named in every if primal is None else [primal]:
+        report_restarting_draws(named)
+    with paused(), own_errors("no file can be written", FileError):
+        models = [(make_model(named, every), path) for named, path in programs]
+        write_models(models, lambda: files_of(named.block for named in (*every, *([] if primal is None else [primal]))))
+
+
+def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path: str) -> None:
+    """Write what calls these model-local functions one after another, and is `joint` from outside. Raises FileError."""
+    from primsplit.onnx.files import write_models
+    from primsplit.onnx.functions import to_function_model
+    from primsplit.onnx.jumps import find_jumps, of_functions, told_jumps
+    from primsplit.onnx.save import tell
+    from primsplit.onnx.sources import files_of
+    from primsplit.targets.carrying import dtypes_to_carry, in_carriers
+
+    report_restarting_draws(joint)
+    with paused(), own_errors(f"no file can be made of {joint.block.name}"):
+        names = dtypes_to_carry(joint.block, *(named.block for named in functions.values()))
+        called = {name: in_carriers(named, names) for name, named in functions.items()}
+        held = in_carriers(joint, names)
+        model = to_function_model(held, called, _told(joint, names))
+        tell(model.proto, told_jumps(of_functions(find_jumps(held), held), model.name_of))
+        write_models([(model, path)], lambda: files_of(named.block for named in (joint, *functions.values())))
+
+
+def read_model(
+    path: str,
+    lengths: Mapping[str, int],
+    given: Mapping[str, bool],
+    specs: Mapping[str, Any],
+    *,
+    safe_where: bool,
+    constant: Iterable[str],
+) -> Any:
+    """The block of an ONNX file, with names: see `onnxio.load`, and `onnxio.sequences.ends.Said` for the rest."""
+    from primsplit.onnx.load import load_model
+    from primsplit.onnx.rare_kernels import rare_ops
+    from primsplit.onnx.sequences.ends import Said
+
+    model = load_model(path, Said(lengths, given), specs, safe_where=safe_where, constant=constant)
+    if rare := rare_ops(model.block):
+        from primsplit.onnx.kernels_asked import check_kernels
+
+        check_kernels(rare)
+    return model
+
+
+def kinds_in_file(path: str) -> list[str]:
+    """The operator of every node of an ONNX file. Raises FileError."""
+    from primsplit.onnx.nodes import node_kinds
+
+    return list(node_kinds(path))
+
+
+def to_page(title: str, sections: Sequence[str]) -> str:
+    """Listings as a page of HTML."""
+    from primsplit.programs.page import to_page as rendered
+
+    return rendered(title, sections)

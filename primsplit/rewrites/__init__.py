@@ -1,0 +1,46 @@
+"""Passes: Block to Block, each in time linear in the number of ops."""
+
+from primsplit.ir import Block
+from primsplit.ir.collector import paused
+from primsplit.rewrites.constant_branches import Taking, with_sizes
+from primsplit.rewrites.cse import Merging, merge_common
+from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.rewrites.fold import Folding, fold_constants
+from primsplit.rewrites.loops.constant_carries import read_constant_carries_outside
+from primsplit.rewrites.loops.unused import drop_unused_carries
+from primsplit.rewrites.order import gradients_last
+from primsplit.rewrites.simplify import Simplifying, simplify
+
+__all__ = ["drop_dead_code", "fold_constants", "gradients_last", "merge_common", "optimize", "simplify"]
+
+ROUNDS = 4
+
+
+class _Optimizing(Taking, Folding, Simplifying, Merging):
+    """All in one walk: each op is an If of one branch, or folded, else simplified, else merged with an earlier one."""
+
+
+def optimize(block: Block) -> Block:
+    """The same function with fewer ops: the same bits out, folded constants aside, which are at least as accurate.
+
+    One walk leaves nothing for another, but where it told sizes or ended carries of loops: it is repeated then, at most
+    `ROUNDS` times.
+    """
+    with paused():
+        block = drop_dead_code(_with_fewer_carries(block))
+        for _ in range(ROUNDS):
+            walk = _Optimizing()
+            found = walk.run(block)
+            if found is block:
+                break
+            told = with_sizes(found, walk.sizes) if walk.sizes else found
+            lean = _with_fewer_carries(told)
+            block = drop_dead_code(lean)
+            if lean is found:
+                break
+    return block
+
+
+def _with_fewer_carries(block: Block) -> Block:
+    """The block without carries that nobody uses, or that no step changes."""
+    return drop_unused_carries(read_constant_carries_outside(block))

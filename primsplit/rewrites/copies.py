@@ -1,0 +1,31 @@
+"""Copies read away: a file has no node for them, and what looks at what stands beside what must not see them either."""
+
+from primsplit.ir import Block, Op, Value
+from primsplit.rewrites.rewriting import Rewriter
+
+
+def read_past_copies(block: Block) -> Block:
+    """The block in which no op reads a copy; itself where there are none. What a block returns may be one."""
+    return _Copies().run(block)
+
+
+class _Copies(Rewriter):
+    """The walk. `ends` are the results of the blocks."""
+
+    kinds = frozenset({"Identity"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends: set[Value] = set()
+
+    def enter(self, block: Block) -> None:
+        """Keep the copies that the block returns."""
+        self.ends.update(block.results)
+
+    def visit(self, op: Op) -> Op | None:
+        """None for a copy, which is read as what it is of."""
+        source = op.inputs[0] if op.kind == "Identity" else None
+        if source is None or op.outputs[0] in self.ends:
+            return super().visit(op)
+        self.replaced[op.outputs[0]] = source
+        return None

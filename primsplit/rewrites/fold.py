@@ -1,0 +1,148 @@
+"""Constant folding: an op of small constants becomes its value.
+
+Sizes that are literals become constants too. A fold never makes the program larger: the value takes at most as many
+bytes as the inputs did, or `FREE` bytes, so that the Expand of a number stays an Expand.
+"""
+
+import math
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Type, Value, Var, same_types
+from primsplit.rewrites.cse import is_deterministic
+from primsplit.rewrites.evaluation import EVALUATORS, evaluate
+from primsplit.rewrites.rewriting import Rewriter, literal_shape
+
+FREE = 1024
+"""Bytes that a folded value may always take."""
+LARGEST = 65536
+"""Bytes above which nothing is folded: onnxruntime does that when it loads the file."""
+
+
+def fold_constants(block: Block) -> Block:
+    """The block with ops of constants replaced by their values, in sub-blocks too."""
+    return Folding().run(block)
+
+
+class Folding(Rewriter):
+    """The walk of `fold_constants`."""
+
+    def visit(self, op: Op) -> Op | None:
+        """None for an op whose output is known."""
+        if len(op.outputs) == 1:
+            found = _known_sizes(op.outputs[0]) or _nothing(op) or folded(op)
+            if found is not None and self.replace(op.outputs[0], found):
+                return None
+            if isinstance(found, Const) and self.replace_told(op.outputs[0], found):
+                return None
+        elif (parts := _parts(op)) is not None:
+            self.replaced.update(parts)
+            return None
+        return super().visit(op)
+
+    def replace_told(self, var: Var, value: Const) -> bool:
+        """Let a constant stand for a value of whose sizes less is told, where a walk learns them; not in this one."""
+        return False
+
+
+def _known_sizes(var: Var) -> Const | None:
+    """The constant of an integer vector or scalar whose elements are literal sizes."""
+    shape = None if var.sizes is None else literal_shape(var.type)
+    if var.sizes is None or shape is None or not all(isinstance(d, int) for d in var.sizes):
+        return None
+    return Const(np.array(var.sizes, dtype=var.type.dtype).reshape(shape), var.hint)
+
+
+def _parts(op: Op) -> dict[Var, Value] | None:
+    """What a Split makes of a small constant; None of another op."""
+    whole = op.inputs[0] if op.kind == "Split" else None
+    if not isinstance(whole, Const) or _bytes(whole) > LARGEST or _is_data(whole):
+        return None
+    axis = op.attributes.get("axis", 0)
+    shapes = [literal_shape(v.type) for v in op.outputs]
+    ends = np.cumsum([0 if s is None else s[axis] for s in shapes])
+    found: dict[Var, Value] = {}
+    for var, shape, part in zip(op.outputs, shapes, np.split(whole.numpy(), ends[:-1], axis), strict=True):
+        if part.shape != shape:
+            return None
+        found[var] = Const(np.ascontiguousarray(part), var.hint, op.place)
+    return found
+
+
+def _nothing(op: Op) -> Value | None:
+    """The array without elements that an op reads, where what it makes of it is another of that type.
+
+    Before 1.27 onnxruntime takes a sum with such a constant for its other operand, and onnx before 1.23 does not know
+    that what is read backwards from nothing is nothing. An error that something read might raise is still raised.
+    """
+    output = op.outputs[0].type
+    shape = literal_shape(output)
+    read = {v for v in op.inputs if isinstance(v, Var)}
+    if shape is None or 0 not in shape or len(read) != 1 or not is_deterministic(op.kind):
+        return None
+    (value,) = read
+    return value if same_types(value.type, output) else None
+
+
+def folded(op: Op) -> Const | None:
+    """What an op makes of small constants alone, or the shape of a value of known sizes; None of another op."""
+    if op.kind in {"Shape", "Size"}:
+        return _shape(op)
+    constants: list[Const] = []
+    for given in op.inputs:
+        if not isinstance(given, Const) or _is_data(given):
+            return None
+        constants.append(given)
+    if not constants or op.kind not in EVALUATORS or not is_deterministic(op.kind):
+        return None
+    if not _is_worth(op.outputs[0].type, constants):
+        return None
+    value = evaluate(op.kind, [c.numpy() for c in constants], op.attributes)
+    if value is None or value.nbytes > _budget(constants):
+        return None
+    place = next((c.place for c in constants if c.place is not None), op.place)
+    return Const(np.ascontiguousarray(value).reshape(value.shape), op.outputs[0].hint, place)
+
+
+def _is_data(const: Const) -> bool:
+    """True for a weight, and for an array of floats, or of many bytes, that are not all one number, 0, 1 or -1.
+
+    What is derived of such an array stays computed from it: a file holds the array once, and who loads the file and
+    differentiates with respect to it reaches all that depends on it. onnxruntime folds it when it loads the file.
+
+    A short mask is none. Conditions of Ifs are computed from masks, and onnxruntime may end the process when it folds
+    an If of a constant condition.
+    """
+    dtype = const.type.dtype
+    is_of_bytes = dtype.itemsize == 1 and dtype.kind in "iu" and not const.is_short
+    is_array = math.prod(const.data.shape) > 1 and (is_of_bytes or dtype.kind not in "biuOUST")
+    is_mask = const.is_short and const.is_pattern
+    return const.is_weight or (is_array and const.number is None and not is_mask)
+
+
+def _is_worth(type: Type, constants: list[Const]) -> bool:
+    """True where the inputs and, as far as its type tells, the output are small."""
+    if sum(map(_bytes, constants)) > LARGEST:
+        return False
+    shape = literal_shape(type)
+    return shape is None or math.prod(shape) * type.dtype.itemsize <= _budget(constants)
+
+
+def _budget(constants: list[Const]) -> int:
+    return max(FREE, sum(map(_bytes, constants)))
+
+
+def _bytes(const: Const) -> int:
+    return math.prod(const.data.shape) * const.type.dtype.itemsize
+
+
+def _shape(op: Op) -> Const | None:
+    """The shape of a value of known type, whether the value is known or not."""
+    source = op.inputs[0]
+    shape = None if source is None else literal_shape(source.type)
+    if shape is None:
+        return None
+    if op.kind == "Size":
+        return Const(np.array(math.prod(shape), dtype=np.int64))
+    window = slice(op.attributes.get("start", 0), op.attributes.get("end"))
+    return Const(np.array(shape[window], dtype=np.int64))

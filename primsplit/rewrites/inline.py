@@ -1,0 +1,42 @@
+"""Calls of traced functions replaced by the functions' own ops."""
+
+from collections.abc import Callable
+
+from primsplit.ir import Block, Op, Renaming, is_call, own_symbols, rename, renamed
+from primsplit.ir.dims import Dim
+from primsplit.ops.inference import fresh
+from primsplit.rewrites.rewriting import Rewriter
+
+
+def inline_calls(block: Block, *, keep: Callable[[Op], bool] = lambda _: False) -> Block:
+    """The block with every call, also inside sub-blocks and other calls, replaced by its program, but those to keep."""
+    return _Inliner(keep).run(block)
+
+
+class _Inliner(Rewriter):
+    """The walk. `symbols` are those of sizes that inlined bodies make: a body's second use must not share them."""
+
+    def __init__(self, keep: Callable[[Op], bool]) -> None:
+        super().__init__()
+        self.keep = keep
+        self.symbols: set[str] = set()
+
+    def concerns(self, block: Block) -> bool:
+        return any(kind.startswith("call::") for kind in block.kinds)
+
+    def visit(self, op: Op) -> Op | None:
+        if not is_call(op) or self.keep(op):
+            return op
+        body: Block = op.attributes["body"]
+        arguments = [v for v in op.inputs if v is not None]
+        renaming: Renaming = dict(zip(body.params, arguments, strict=True))
+        own = own_symbols(body)
+        sizes: dict[str, Dim] = {name: fresh(name.rpartition("_")[0] or name) for name in sorted(own & self.symbols)}
+        self.symbols |= own
+        for step in body.ops:
+            found = self.visit(self.read(rename(step, renaming, remark=op.remark, place=op.place, sizes=sizes)))
+            if found is not None:
+                self.kept.append(found)
+        for output, result in zip(op.outputs, body.results, strict=True):
+            self.replaced[output] = self.value(renamed(result, renaming))
+        return None

@@ -1,0 +1,53 @@
+"""Carries that no step changes are read from around their loop, which copies each of its carries at every step."""
+
+from dataclasses import replace
+
+from primsplit.ir import Block, Op, Value, has_blocks, rename_block, same_types
+from primsplit.rewrites.rewriting import Rewriter
+
+LEADS = {"Scan": (0, 0), "Loop": (2, 1)}
+"""How many inputs, and parameters of the body, come before those of the carries; and how many results of the body."""
+
+
+def read_constant_carries_outside(block: Block) -> Block:
+    """The block whose Scans and Loops carry only what a step changes; itself where all do."""
+    return _Reading().run(block) if any(has_blocks(op) for op in block.ops) else block
+
+
+class _Reading(Rewriter):
+    """The walk."""
+
+    def visit(self, op: Op) -> Op | None:
+        """The op without such carries; None where nothing is left of it."""
+        starts = _constant_carries(op) if op.kind in LEADS else {}
+        if not starts:
+            return super().visit(op)
+        before, lead = LEADS[op.kind]
+        body: Block = op.attributes["body"]
+        params = tuple(p for i, p in enumerate(body.params) if i - before not in starts)
+        results = tuple(r for i, r in enumerate(body.results) if i - lead not in starts)
+        values = {body.params[before + k]: start for k, start in starts.items()}
+        self.replaced.update((op.outputs[k], start) for k, start in starts.items())
+        if len(results) == lead:
+            return None
+        return replace(
+            op,
+            inputs=tuple(v for i, v in enumerate(op.inputs) if i - before not in starts),
+            outputs=tuple(v for k, v in enumerate(op.outputs) if k not in starts),
+            attributes={**op.attributes, "body": rename_block(Block(body.name, params, body.ops, results), values)},
+        )
+
+
+def _constant_carries(op: Op) -> dict[int, Value]:
+    """What the carries start from that each step passes on as they are, by their positions among the carries."""
+    before, lead = LEADS[op.kind]
+    body: Block = op.attributes["body"]
+    carries = op.inputs[before : len(op.inputs) - int(op.attributes.get("num_scan_inputs", 0))]
+    found = {k: start for k, start in enumerate(carries) if start is not None}
+    return {
+        k: start
+        for k, start in found.items()
+        if body.results[lead + k] is body.params[before + k]
+        and same_types(start.type, body.params[before + k].type)
+        and same_types(start.type, op.outputs[k].type)
+    }

@@ -1,0 +1,257 @@
+"""Loops that are run twice, run once.
+
+A loop whose steps have sizes of their own, inside of another one, is run again for its tangent and for its pullback:
+what it keeps cannot be stacked. Two loops of one block that take the same carries through the same steps become one,
+which stacks what either does. For two Scans whose steps run the same loop, the second may walk what the first stacks:
+they become one Scan, whose step runs that loop once.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from primsplit.ir import Block, Op, Value, Var, has_blocks, inline, own_symbols, reads, same_types, walk
+from primsplit.ir.dims import Dim, Size
+from primsplit.ops.inference import fresh
+from primsplit.rewrites import optimize
+from primsplit.rewrites.cse import value_key
+from primsplit.rewrites.numbering import LOOPS, Numbered, Numbering, Parts
+from primsplit.rewrites.rewriting import Rewriter, integers
+from primsplit.tracing.regions import Walk, told_of
+
+Step = dict[Var, Value]
+"""What the parameters of one loop's body are in the step of another loop."""
+
+
+def share_loops(block: Block) -> Block:
+    """The optimized block with fewer loops, optimized; itself where all of them differ."""
+    while (found := _shared(block)) is not block:
+        block = optimize(found)
+    return block
+
+
+def _shared(block: Block) -> Block:
+    """The block, and those inside of it, with loops joined that can be; itself where there are none."""
+    if sum(op.kind in LOOPS for op in walk(block)) < 2:
+        return block
+    joined = _with_fewer(block)
+    while joined is not block:
+        block, joined = joined, _with_fewer(joined)
+    ops = [op.with_blocks(_shared) if has_blocks(op) else op for op in block.ops]
+    if all(a is b for a, b in zip(ops, block.ops, strict=True)):
+        return block
+    return replace(block, ops=tuple(ops))
+
+
+def _with_fewer(block: Block) -> Block:
+    """The block with each of its own loops joined with the first that it can be; itself where there are none."""
+    numbering = Numbering()
+    kept: list[Numbered] = []
+    current = _loops_by_output(block)
+    for op in _with_company(block):
+        second = numbering.loop(current[op.outputs[0]])
+        for k, first in enumerate(kept):
+            joined = _joined(block, first, second, numbering)
+            if joined is not None:
+                block, current = joined, _loops_by_output(joined)
+                kept = [replace(n, loop=Parts(current[n.loop.loop.outputs[0]])) for n in kept]
+                kept[k] = numbering.loop(kept[k].loop.loop)
+                break
+        else:
+            kept.append(second)
+    return block
+
+
+def _loops_by_output(block: Block) -> dict[Var, Op]:
+    """The block's own loops. One that was joined with another has the outputs of the first, and more."""
+    return {v: op for op in block.ops if op.kind in LOOPS for v in op.outputs}
+
+
+def _joined(block: Block, first: Numbered, second: Numbered, numbering: Numbering) -> Block | None:
+    """The block with one loop for the two; None where they cannot be joined."""
+    step = _same_steps(first, second) if first.runs(second) else _one_walk(block, first, second, numbering)
+    join = None if step is None else Join(block, first.loop, second.loop, step)
+    return join.block() if join is not None and join.is_shared else None
+
+
+def _with_company(block: Block) -> list[Op]:
+    """The block's own loops that may have something in common with another one.
+
+    That is a value to begin with, or the walk of Scans that run loops in their steps, and the number of steps. In an
+    optimized block equal values are the same Var, or constants.
+    """
+    found = [(op, _offered(Parts(op))) for op in block.ops if op.kind in LOOPS]
+    offered = Counter(key for _, keys in found for key in keys)
+    return [op for op, keys in found if any(offered[key] > 1 for key in keys)]
+
+
+def _offered(loop: Parts) -> set[Hashable]:
+    """What a loop of as many steps must offer as well to be joined with this one."""
+    length = loop.length if loop.is_scan else None
+    steps = length.text if isinstance(length, Size) else length
+    if loop.is_scan and steps is None:
+        return set()
+    keys: set[Hashable] = {(loop.is_scan, steps, value_key(v)) for v in loop.starts[loop.lead :]}
+    if loop.is_scan and not loop.body.kinds.isdisjoint(LOOPS):
+        keys.add((steps, "walk"))
+    return keys
+
+
+def _same_steps(first: Numbered, second: Numbered) -> Step:
+    """What is known in a step of a loop of what another one of as many steps is given: carries, sequences."""
+    known: dict[tuple[Value | None, Walk], Var] = {(sequence, w): v for v, sequence, w in first.loop.sequences}
+    carries = dict(zip(first.carries, first.loop.carries, strict=True))
+    step: Step = {v: carries[n] for v, n in zip(second.loop.carries, second.carries, strict=True) if n in carries}
+    step.update((v, known[sequence, w]) for v, sequence, w in second.loop.sequences if (sequence, w) in known)
+    step.update(zip(second.loop.body.params[: second.loop.lead], first.loop.body.params, strict=False))
+    return step
+
+
+def _one_walk(block: Block, one: Numbered, other: Numbered, numbering: Numbering) -> Step | None:
+    """What is known in a step of the first of two Scans of what the second walks; None where they differ in their walk.
+
+    That is what the first walks and stacks, and its carry where the second walks what the first stacks a step later.
+    """
+    first, second = one.loop, other.loop
+    walks = {w for scan in (first, second) for _, _, w in (*scan.sequences, *scan.stacks)}
+    if not (first.is_scan and second.is_scan) or one.length != other.length or len(walks) > 1:
+        return None
+    if not all(any(op.kind in LOOPS for op in scan.body.ops) for scan in (first, second)):
+        return None
+    known: dict[Value | None, Value] = {sequence: v for v, sequence, _ in first.sequences}
+    known.update((v, result) for v, result, _ in first.stacks)
+    step: Step = {}
+    for var, sequence, w in second.sequences:
+        if sequence in known:
+            step[var] = known[sequence]
+        elif w == Walk() and (carry := _carried(block, first, sequence, numbering)) is not None:
+            step[var] = carry
+    return step
+
+
+def _carried(block: Block, scan: Parts, sequence: Value | None, numbering: Numbering) -> Var | None:
+    """The carry of a Scan whose values before each step are this sequence: its start, and what is stacked of it."""
+    made: dict[Value | None, Op] = {v: op for op in block.ops for v in op.outputs}
+    cut = made.get(sequence)
+    whole = made.get(cut.inputs[0]) if cut is not None and cut.kind == "Slice" else None
+    if cut is None or whole is None or whole.kind != "Concat" or len(whole.inputs) != 2 or whole.attributes["axis"]:
+        return None
+    row, stacked = made.get(whole.inputs[0]), whole.inputs[1]
+    is_unbroken = [integers(v) for v in cut.inputs[1:]] in ([(0,), (-1,), (0,)], [(0,), (-1,), (0,), (1,)])
+    if not is_unbroken or row is None or row.kind != "Unsqueeze" or integers(row.inputs[1]) != (0,):
+        return None
+    result = next((r for v, r, _ in scan.stacks if v is stacked), None)
+    for start, var, after in zip(scan.starts, scan.carries, scan.steps, strict=True):
+        if after is result and numbering.value(start) == numbering.value(row.inputs[0]):
+            return var
+    return None
+
+
+class Join:
+    """Two loops of a block to become one, in whose step the parameters `step` of the second are known."""
+
+    def __init__(self, block: Block, first: Parts, second: Parts, step: Step) -> None:
+        self.around = block
+        self.first = first
+        self.second = second
+        self.step = step
+        self.own = [k for k, v in enumerate(second.carries) if v not in step]
+        numbering = Numbering(depth=1)
+        numbering.start(first)
+        loops = numbering.ops(first.body.ops)
+        stacked = {(numbering.value(r), w): v for v, r, w in first.stacks}
+        told = {var: numbering.value(value) for var, value in step.items()}
+        numbering.start(second)
+        numbering.of.update(told)
+        others = numbering.ops(second.body.ops)
+        self.shared = [(a.loop, b.loop) for a in loops for b in others if a.runs(b)]
+        self.replaced = self.given_twice(numbering, stacked)
+
+    def given_twice(self, numbering: Numbering, stacked: Mapping[tuple[int, Walk], Var]) -> dict[Var, Value]:
+        """What the first loop gives in the place of what the second does."""
+        last = dict(zip(self.first.carries, self.first.last, strict=True))
+        found = [(v, stacked.get((numbering.value(r), w))) for v, r, w in self.second.stacks]
+        known = (self.step.get(v) for v in self.second.carries)
+        found += [(v, last[k]) for v, k in zip(self.second.last, known, strict=True) if v and isinstance(k, Var)]
+        return {v: other for v, other in found if other is not None and same_types(v.type, other.type)}
+
+    @property
+    def is_shared(self) -> bool:
+        """True where the two have carries in common, or run the same loop in their steps."""
+        return bool(self.shared) or len(self.own) < self.second.count
+
+    def block(self) -> Block | None:
+        """The block with one loop for the two; None where the second cannot come first."""
+        taken = [v for k, v in enumerate(self.second.last) if k not in self.own and v is not None]
+        if any(v not in self.replaced for v in taken):
+            return None
+        loop = self.loop()
+        ops = self.around.ops
+        start, end = ops.index(self.first.loop), ops.index(self.second.loop)
+        before, after = _apart(ops[start + 1 : end], self.first.loop.outputs)
+        if not {v for op in (self.first.loop, *after) for v in op.outputs}.isdisjoint(reads(loop)):
+            return None
+        renaming = Rewriter()
+        renaming.replaced.update(self.replaced)
+        joined = (*ops[:start], *before, loop, *after, *ops[end + 1 :])
+        return renaming.run(replace(self.around, ops=joined))
+
+    def loop(self) -> Op:
+        """The one loop."""
+        first, second = self.first, self.second
+        sizes = self.sizes()
+        own = {p: Var(p.type.substitute(sizes), p.hint) for p in second.body.params if p not in self.step}
+        ops = list(first.body.ops)
+        results = inline(second.body, [self.step.get(p) or own[p] for p in second.body.params], ops, sizes)
+        new = zip(second.stacks, results[second.count :], strict=True)
+        stacks = (*first.stacks, *((v, r, w) for (v, _, w), r in new if v not in self.replaced))
+        sequences = (*first.sequences, *((own[v], s, w) for v, s, w in second.sequences if v in own))
+        attributes: dict[str, Any] = {
+            "body": Block(
+                first.body.name,
+                (
+                    *first.body.params[: first.lead], *first.carries, *(own[second.carries[k]] for k in self.own),
+                    *(v for v, _, _ in sequences),
+                ),
+                tuple(ops),
+                (*first.steps, *(results[k] for k in self.own), *(r for _, r, _ in stacks)),
+            )
+        }  # fmt: skip
+        if first.is_scan:
+            attributes |= {"num_scan_inputs": len(sequences), **told_of("scan_input", [w for _, _, w in sequences])}
+            attributes |= told_of("scan_output", [w for _, _, w in stacks])
+        last = (*first.last, *(second.last[k] for k in self.own))
+        return replace(
+            first.loop,
+            inputs=(
+                *first.loop.inputs[: first.lead], *first.starts, *(second.starts[k] for k in self.own),
+                *(s for _, s, _ in sequences),
+            ),
+            outputs=(*(v for v in last if v is not None), *(v for v, _, _ in stacks)),
+            attributes=attributes,
+        )  # fmt: skip
+
+    def sizes(self) -> Mapping[str, Dim]:
+        """What becomes of the sizes that the second's steps make: of a loop that both run, the first's."""
+        found: dict[str, Dim] = {name: fresh(name.rpartition("_")[0] or name) for name in own_symbols(self.second.body)}
+        for ours, theirs in self.shared:
+            known = [v.type.shape[0] for v, _, _ in ours.stacks if v.type.shape]
+            told = [v.type.shape[0] for v, _, _ in theirs.stacks if v.type.shape]
+            if known and told and isinstance(told[0], Size) and told[0].symbol in found:
+                found[told[0].symbol] = known[0]
+        return found
+
+
+def _apart(ops: Sequence[Op], given: Sequence[Var]) -> tuple[list[Op], list[Op]]:
+    """The ops that do not depend on the given Vars, and those that do."""
+    dependent = set(given)
+    before: list[Op] = []
+    after: list[Op] = []
+    for op in ops:
+        if dependent.isdisjoint(reads(op)):
+            before.append(op)
+        else:
+            dependent.update(op.outputs)
+            after.append(op)
+    return before, after

@@ -1,0 +1,72 @@
+"""Ops that do not fit the whole numbers that they read, which nobody could tell before constants were folded.
+
+    axes = Where(mask, [1], [2])            folded: [1, 1]
+    y = Unsqueeze(x, axes)                  onnxruntime refuses to load this
+
+A model that runs has none. The error is raised here, at the op's place, and not by onnxruntime when it loads the file.
+"""
+
+from collections.abc import Mapping
+
+from primsplit.ir import AnyArray, Block, Const, Op, Value, Var, dims, is_call, walk
+from primsplit.ir.errors import PrimsplitError, ShapeError
+from primsplit.ops.inference.choices import check_node
+from primsplit.ops.inference.table import Site
+from primsplit.rewrites.evaluation import EVALUATORS, evaluate
+from primsplit.tracing.regions import visible
+
+DEPTH = 8
+"""How many ops behind each other are evaluated for a divisor."""
+LARGEST = 1024
+"""The most elements of an array that is evaluated."""
+
+
+def refuse_misfits(block: Block) -> Block:
+    """The block. Raises ShapeError for an op that reads sizes, axes or divisors that it cannot take."""
+    made_by: dict[Var, Op] = {}
+    for op in walk(block):
+        made_by.update(dict.fromkeys(op.outputs, op))
+        if op.kind in {"Div", "Mod"} and isinstance(op.inputs[1], Var) and op.inputs[1].type.dtype.kind in "iu":
+            divisor = _number(op.inputs[1], made_by)
+            if divisor is not None and not divisor.all():
+                raise ShapeError(f"{op.kind} divides whole numbers by a constant 0", place=op.place)
+        if _reads_numbers(op) and _is_doubtful(op):
+            try:
+                check_node(Site(op.kind, op.inputs, op.attributes, len(op.outputs)))
+            except PrimsplitError as error:
+                error.place = error.place or op.place
+                raise
+    return block
+
+
+def _reads_numbers(op: Op) -> bool:
+    return any(isinstance(v, Const) and v.is_small and v.type.dtype.kind == "i" for v in op.inputs)
+
+
+def _is_doubtful(op: Op) -> bool:
+    """True where a result has a size of its own, so that the numbers were not known when the op was recorded.
+
+    A division has the sizes of its operands, and a Squeeze those of the axes that stay.
+    """
+    if is_call(op) or any(op.blocks()):
+        return False
+    if op.kind in {"Div", "Mod", "Squeeze"} or any(v.type.rank is None for v in op.outputs):
+        return True
+    known = visible(v for v in op.inputs if v is not None)
+    return any(not dims.symbols(d) <= known for v in op.outputs for d in v.type.shape or ())
+
+
+def _number(value: Value | None, made_by: Mapping[Var, Op], depth: int = DEPTH) -> AnyArray | None:
+    """The array that onnxruntime folds where `fold_constants` leaves it computed: weights, converted."""
+    if isinstance(value, Const):
+        return value.numpy() if value.is_short else None
+    made = None if value is None or not depth else made_by.get(value)
+    if made is None or made.kind not in EVALUATORS or len(made.outputs) > 1:
+        return None
+    given: list[AnyArray] = []
+    for each in made.inputs:
+        array = _number(each, made_by, depth - 1)
+        if array is None or array.size > LARGEST:
+            return None
+        given.append(array)
+    return evaluate(made.kind, given, made.attributes)

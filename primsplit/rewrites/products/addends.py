@@ -1,0 +1,72 @@
+"""What a derivative adds to a product of matrices is the third operand of the product, without a pass over memory.
+
+It rounds otherwise, so that values are left alone.
+"""
+
+from collections.abc import Sequence
+
+from primsplit.ir import Block, Op, Value, same_types
+from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.rewrites.products.derivatives import OfReadOnce
+
+PRODUCTS = frozenset({"Gemm", "MatMul"})
+DTYPES = frozenset({"float32", "float64"})
+SMALL = 2**14
+"""Bytes up to which a product is put off until it is added."""
+NEAR = 3
+"""How many ops behind a large product what adds to it may stand: its operands stay in memory until then."""
+
+
+def addends_in_products(block: Block, gradients: Sequence[int]) -> Block:
+    """The block with `a @ b + c` as one op in what only the results in `gradients`, by position, need."""
+    if PRODUCTS.isdisjoint(block.kinds):
+        return block
+    found = _Adding(block, gradients).run(block)
+    return block if found is block else drop_dead_code(found)
+
+
+class _Adding(OfReadOnce):
+    """The walk over blocks with sums."""
+
+    kinds = frozenset({"Add"})
+
+    def visit(self, op: Op) -> Op | None:
+        """A sum as a product of three, or the op."""
+        if op.kind == "Add" and op.outputs[0] not in self.early and op.outputs[0].type.key[0] in DTYPES:
+            op = self.in_product(op) or op
+        return super().visit(op)
+
+    def in_product(self, op: Op) -> Op | None:
+        """`a @ b + c` as a Gemm of three, where c is there before the product."""
+        first, second = op.inputs
+        if self.made.get(first, (-1,))[0] > self.made.get(second, (-1,))[0]:
+            first, second = second, first
+        product = self.maker(second, *PRODUCTS)
+        if product is None or first is None or second is None or not is_product_of_two(product):
+            return None
+        if not same_types(first.type, op.outputs[0].type) or not same_types(second.type, op.outputs[0].type):
+            return None
+        if not _is_small(second) and len(self.made) - self.made[second][0] > NEAR:
+            return None
+        left, right = product.inputs[:2]
+        transposes = {k: product.attributes.get(k, 0) for k in ("transA", "transB")}
+        return product.beside("Gemm", (left, right, first), op.outputs, transposes)
+
+
+def is_product_of_two(product: Op) -> bool:
+    """True for two matrices that share an axis of a known size, and a Gemm that neither scales nor adds."""
+    left, right, *added = product.inputs
+    if added and added[0] is not None:
+        return False
+    if any(product.attributes.get(name, 1.0) != 1.0 for name in ("alpha", "beta")):
+        return False
+    if left is None or right is None or left.type.rank != 2 or right.type.rank != 2:
+        return False
+    assert left.type.shape is not None
+    terms = left.type.shape[0 if product.attributes.get("transA") else 1]
+    return isinstance(terms, int) and terms > 0
+
+
+def _is_small(value: Value) -> bool:
+    size = value.type.literal_nbytes()
+    return size is not None and size <= SMALL

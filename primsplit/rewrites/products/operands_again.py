@@ -1,0 +1,98 @@
+"""Products of a pullback make their operand again where it is a pass or two over an array that is kept anyway.
+
+Such is max(x, 0): its own pullback reads x, and the gradient of the weights behind it max(x, 0). Such is a layer norm's
+result, a row's multiple of the standardized array plus another row. Both would lie in memory until then, for every
+layer; beside a product the passes are nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from primsplit.ir import Block, Const, Op, Value, Var, reads, renamed
+from primsplit.ir.analysis.orders import ops_of_values
+from primsplit.rewrites.recompute import VIEWS
+
+PRODUCTS = frozenset({"Gemm", "MatMul", "Conv"})
+CHEAP = frozenset({"Add", "Mul", "Max", "Min"})
+"""Operators whose operands may change places: so written, onnxruntime does not find that the value is there already."""
+SMALL = 2**16
+"""Bytes up to which a value is kept."""
+PASSES = 2
+"""The most passes over a kept array that a product makes again."""
+
+
+def products_read_again(block: Block, gradients: Sequence[int]) -> Block:
+    """The block with what only products read after the value is computed made again of an array and something small.
+
+    `gradients` are the positions of the results that are not the value. The block itself where nothing is gained: where
+    the array is not read so late by anything else, or where something else than a product reads the value.
+    """
+    primal = ops_of_values(block, gradients)
+    early = set(map(id, primal))
+    late = [op for op in block.ops if id(op) not in early]
+    kept = {*block.params, *(v for op in late for v in reads(op))}
+    bound = _only_for_products(late, block.results)
+    made_by = {op.outputs[0]: op for op in primal}
+    again: dict[Var, list[Op]] = {}
+    for op in primal:
+        found = _swapped(op, kept, made_by, PASSES) if bound.get(op.outputs[0]) else None
+        if found is not None:
+            again[op.outputs[0]] = found
+    if not again:
+        return block
+    instead = {made: found[-1].outputs[0] for made, found in again.items()}
+    ops: list[Op] = []
+    for op in block.ops:
+        ops.append(op if id(op) in early else _reading(op, instead))
+        ops.extend(again.get(op.outputs[0], ()))
+    return Block(block.name, block.params, tuple(ops), block.results)
+
+
+def _only_for_products(late: Sequence[Op], results: Iterable[Value]) -> dict[Var, bool]:
+    """Of what these ops read, whether products alone read it, or views of it."""
+    found = {r: False for r in results if isinstance(r, Var)}
+    for op in reversed(late):
+        is_bound = op.kind in PRODUCTS or (op.kind in VIEWS and found.get(op.outputs[0], False))
+        for var in reads(op):
+            found[var] = is_bound and found.get(var, True)
+    return found
+
+
+def _swapped(op: Op, kept: set[Var], made_by: Mapping[Var, Op], passes: int) -> list[Op] | None:
+    """Ops that make the op's result again, a result of its own, of a kept array: with their operands swapped.
+
+    None where that takes more passes, or where the result is small.
+    """
+    if op.kind not in CHEAP or len(op.inputs) != 2 or _is_small(op.outputs[0]):
+        return None
+    first, second = op.inputs
+    for array, other in ((first, second), (second, first)):
+        if not isinstance(array, Var) or not _is_at_hand(other, kept):
+            continue
+        before: list[Op] | None = []
+        if array not in kept:
+            before = _swapped(made_by[array], kept, made_by, passes - 1) if passes > 1 and array in made_by else None
+        if before is not None:
+            inputs = tuple(before[-1].outputs[0] if before and v is array else v for v in (second, first))
+            result = Var(op.outputs[0].type, op.outputs[0].hint)
+            return [*before, replace(op, inputs=inputs, outputs=(result,))]
+    return None
+
+
+def _is_at_hand(value: Value | None, kept: set[Var]) -> bool:
+    """True for a number, and for something small that is kept."""
+    if isinstance(value, Const):
+        return value.type.shape == ()
+    return value in kept and _is_small(value)
+
+
+def _is_small(value: Value | None) -> bool:
+    size = None if value is None else value.type.literal_nbytes()
+    return size is not None and size <= SMALL
+
+
+def _reading(op: Op, instead: Mapping[Var, Var]) -> Op:
+    """The op with the values that are made again in the place of the others."""
+    if not any(v in instead for v in op.inputs):
+        return op
+    return replace(op, inputs=tuple(renamed(v, instead) for v in op.inputs))

@@ -1,0 +1,68 @@
+"""A pullback that computes again what it would otherwise have to keep."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from primsplit.ir import Block, Op, Renaming, Value, Var, free, reads, rename, renamed
+from primsplit.ir.analysis.orders import AGAIN
+from primsplit.ir.errors import ShapeError
+from primsplit.ir.parts import Split
+from primsplit.rewrites.loops.hoist import is_movable
+
+VIEWS = frozenset({"Slice", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Identity"})
+"""Operators that only rearrange their first input."""
+
+
+def read_views_again(ops: Sequence[Op], primal: Sequence[Op], params: Iterable[Var]) -> list[Op]:
+    """The ops of a pullback, and in front of them those that make views of the primal's parameters that they read.
+
+    A parameter costs nothing to keep; a part of it in another order is made of it again.
+    """
+    given = set(params)
+    made_by = {op.outputs[0]: op for op in primal if op.kind in VIEWS}
+    inside = {v for op in ops for v in op.outputs}
+    wanted = [v for v in dict.fromkeys(v for op in ops for v in reads(op)) if v in made_by and v not in inside]
+    again: dict[Var, Op] = {}
+    for var in wanted:
+        chain = []
+        source: Value | None = var
+        while isinstance(source, Var) and source in made_by:
+            chain.append(made_by[source])
+            source = made_by[source].inputs[0]
+        if isinstance(source, Var) and source in given:
+            again.update((op.outputs[0], op) for op in reversed(chain))
+    if not again:
+        return list(ops)
+    renaming: Renaming = {}
+    copies = [rename(op, renaming) for op in again.values()]
+    for op in ops:
+        renaming.update((v, v) for v in op.outputs)
+    return [*copies, *(rename(op, renaming) for op in ops)]
+
+
+def recomputing(split: Split, is_kept: Callable[[Var], bool]) -> Split:
+    """The split whose pullback captures only what `is_kept` admits, parameters aside, and computes the rest from it.
+
+    Raises ShapeError where a random draw would have to be repeated.
+    """
+    given = {*split.primal.params, *free(split.primal)}
+    missing = {c for c in split.captures if c not in given and not is_kept(c)}
+    if not missing:
+        return split
+    again: list[Op] = []
+    for op in reversed(split.primal.ops):
+        if not any(v in missing for v in op.outputs):
+            continue
+        if not is_movable(op):
+            raise ShapeError(
+                f"{op.kind} draws a number of random values that depends on the data, inside a loop", place=op.place
+            )
+        again.append(op)
+        missing.update(v for v in reads(op) if v not in given and not is_kept(v))
+    renaming: Renaming = {}
+    ops = [rename(op, renaming, remark=AGAIN) for op in reversed(again)]
+    ops += [rename(op, renaming) for op in split.pullback.ops]
+    results = tuple(renamed(r, renaming) for r in split.pullback.results)
+    bare = Block(split.pullback.name, (), tuple(ops), results)
+    captures = tuple(v for v in free(bare) if v not in split.cotangents)
+    return replace(split, pullback=replace(bare, params=(*captures, *split.cotangents)), captures=captures)

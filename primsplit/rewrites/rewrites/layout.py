@@ -1,0 +1,256 @@
+"""Ops that move elements: transposes, reshapes, expansions, cuts."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from primsplit.ir import Const, Op, Type, Value, Var, same_types
+from primsplit.ir.carriers import FLOAT8
+from primsplit.ir.dims import Shape, is_one, same_shape
+from primsplit.ir.errors import ShapeError
+from primsplit.ops.inference import broadcast_shapes
+from primsplit.rewrites.rewrites.table import Rewritten, Site, attribute, number, rewrite, scalar
+from primsplit.rewrites.rewriting import integers
+
+RESHAPES = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
+CHAIN = 8
+"""How many reshapes in a row are looked through."""
+
+
+def _permutation(op: Op) -> list[int]:
+    given = op.attributes.get("perm")
+    return list(range(op.outputs[0].type.rank or 0))[::-1] if given is None else list(given)
+
+
+@rewrite("Transpose")
+def transpose(site: Site) -> Rewritten:
+    """A transpose that moves nothing goes, or only tells a type; two become one."""
+    order = _permutation(site.op)
+    if site.type.rank is None:
+        return None
+    if order == list(range(len(order))):
+        source = site.input(0)
+        is_same = source is not None and same_types(source.type, site.type)
+        return source if is_same else site.becomes("Identity", site.op.inputs)
+    inner = site.maker(site.input(0), "Transpose")
+    if inner is None:
+        return None
+    before = _permutation(inner)
+    return site.becomes("Transpose", inner.inputs, {"perm": [before[axis] for axis in order]})
+
+
+@rewrite(*RESHAPES)
+def reshape(site: Site) -> Rewritten:
+    """A chain of reshapes that comes back to an earlier shape; else the last alone, if its shape is given in full.
+
+    Reshapes keep the elements in their order, so equal shapes are equal values. One that some runs refuse stays.
+    """
+    if _may_fail(site, site.op):
+        return None
+    values: list[Value] = []
+    value = site.input(0)
+    while value is not None and len(values) < CHAIN:
+        values.append(value)
+        made = site.maker(value, *RESHAPES)
+        value = None if made is None or _may_fail(site, made) else made.inputs[0]
+    for earlier in reversed(values):
+        if same_types(earlier.type, site.type):
+            return earlier
+    if len(values) > 1 and site.op.kind == "Reshape" and _is_full(site):
+        return site.becomes("Reshape", [values[-1], site.input(1)], site.op.attributes)
+    return None
+
+
+def _may_fail(site: Site, reshape: Op) -> bool:
+    """True for a Reshape that is there to fail in some runs (`broadcasting.reshaped_unless`): more than a shape."""
+    return reshape.kind == "Reshape" and _is_checked(site, reshape.inputs[1], 4)
+
+
+def _is_checked(site: Site, sizes: Value | None, depth: int) -> bool:
+    """True for sizes to which a 0 is added that some runs do not find, also with the size of a batch before them."""
+    made = site.maker(sizes, "Add", "Concat", "Gather", "Where") if depth else None
+    if made is None:
+        return False
+    if made.kind == "Gather":
+        return isinstance(made.inputs[0], Const) and made.inputs[0].type.shape == (1,)
+    return any(_is_checked(site, value, depth - 1) for value in made.inputs)
+
+
+def _is_full(site: Site) -> bool:
+    """True where the shape that a Reshape asks for says nothing about the sizes of its input."""
+    wanted = integers(site.input(1))
+    return bool(site.attribute("allowzero")) or (wanted is not None and 0 not in wanted)
+
+
+@rewrite("Expand")
+def expand(site: Site) -> Rewritten:
+    """An Expand that changes nothing; one of an Expand, where the outer alone says the shape; one to no elements.
+
+    onnxruntime 1.31.1 drops an Expand from size 1 to the literal size 0, as if it changed nothing: it is cut before.
+    """
+    x, shape = site.op.inputs
+    literal = [d for d in site.type.shape or (1,) if isinstance(d, int)]
+    if 0 in literal and len(literal) == site.type.rank:
+        return Const(np.zeros(literal, site.type.dtype))
+    if x is None or same_types(x.type, site.type):
+        return x
+    if empty := _emptied(x.type, site.type):
+        cut_sizes = [0 if i in empty else d for i, d in enumerate(x.type.shape or ())]
+        cut, zeros = Var(Type(x.type.dtype, cut_sizes)), Const(np.zeros(len(empty), np.int64))
+        site.add(site.op.beside("Slice", (x, zeros, zeros, Const(np.array(empty, np.int64))), (cut,)))
+        return site.becomes("Expand", [cut, shape])
+    inner = site.maker(x, "Expand")
+    sizes = None if shape is None else shape.sizes
+    if inner is None or sizes is None or not same_shape(sizes, site.type.shape or ()):
+        return None
+    return site.becomes("Expand", [inner.inputs[0], shape])
+
+
+def _emptied(before: Type, after: Type) -> list[int]:
+    """The axes of a value that have the literal size 0 only when it is expanded."""
+    if before.shape is None or after.shape is None:
+        return []
+    pairs = enumerate(zip(before.shape, after.shape[len(after.shape) - len(before.shape) :], strict=True))
+    return [i for i, (d, wide) in pairs if isinstance(wide, int) and wide == 0 and not (isinstance(d, int) and d == 0)]
+
+
+@rewrite("Tile")
+def tile(site: Site) -> Rewritten:
+    """Once."""
+    counts = integers(site.input(1))
+    return site.input(0) if counts is not None and set(counts) <= {1} else None
+
+
+@rewrite("Pad")
+def pad(site: Site) -> Rewritten:
+    """By nothing."""
+    pads = integers(site.input(1))
+    return site.input(0) if pads is not None and set(pads) <= {0} else None
+
+
+@rewrite("Slice")
+def slice_of_all(site: Site) -> Rewritten:
+    """With steps of 1, a slice of the same size is all of it."""
+    steps = (1,) if site.input(4) is None else integers(site.input(4))
+    x = site.input(0)
+    same = x is not None and x.type.shape is not None and same_types(x.type, site.type)
+    return x if same and steps is not None and set(steps) <= {1} else None
+
+
+@rewrite("Split")
+def split_in_one(site: Site) -> Rewritten:
+    """One part is the whole."""
+    return site.input(0) if len(site.op.outputs) == 1 else None
+
+
+REDUCTIONS = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
+
+
+@rewrite(*REDUCTIONS)
+def reduce_nothing(site: Site) -> Rewritten:
+    """No axes, or axes of size 1. The sum of a lone -0.0 is 0.0 in some kernels, so sums of floats stay."""
+    x, axes = site.input(0), integers(site.input(1))
+    if x is None or axes is None or x.type.shape is None:
+        return None
+    if not axes:
+        return x if site.attribute("noop_with_empty_axes") else None
+    if x.type.is_float and site.op.kind in {"ReduceSum", "ReduceMean"}:
+        return None
+    if not all(is_one(x.type.shape[axis]) for axis in axes):
+        return None
+    return x if site.attribute("keepdims") else site.becomes("Squeeze", [x, site.input(1)])
+
+
+@rewrite("Squeeze")
+def squeeze_of_reduction(site: Site) -> Rewritten:
+    """The reduction drops its axes itself."""
+    made = site.maker(site.input(0), *REDUCTIONS, "ReduceL1", "ReduceL2", "ReduceLogSumExp", "ReduceSumSquare")
+    if made is None or len(made.inputs) < 2 or not attribute(made, "keepdims"):
+        return None
+    rank = made.outputs[0].type.rank or 0
+    dropped, reduced = integers(site.input(1)), integers(made.inputs[1])
+    if not dropped or not reduced or {a % rank for a in dropped} != {a % rank for a in reduced}:
+        return None
+    return site.becomes(made.kind, made.inputs, {**made.attributes, "keepdims": 0})
+
+
+BINARY = ("Add", "Sub", "Mul", "Div", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor")
+UNARY = ("Neg", "Abs", "Exp", "Log", "Sqrt", "Sin", "Cos", "Tanh", "Reciprocal", "Not", "Cast")
+
+
+@rewrite(*BINARY, "Where", "Pow")
+def broadcast_operand(site: Site) -> Rewritten:
+    """An operand need not be expanded, or given leading axes, where the operator broadcasts it."""
+    if site.type.shape is None or any(v is None or v.type.shape is None for v in site.op.inputs):
+        return None
+    inputs = [v for v in site.op.inputs if v is not None]
+    for position, value in enumerate(inputs):
+        narrow = _narrow(site, value)
+        if narrow is None:
+            continue
+        shapes = [(narrow if i == position else v).type.shape or () for i, v in enumerate(inputs)]
+        if _broadcasts_to(shapes, site.type):
+            return site.becomes(
+                site.op.kind, [narrow if i == position else v for i, v in enumerate(inputs)], site.op.attributes
+            )
+    return None
+
+
+def _narrow(site: Site, value: Value) -> Value | None:
+    """What was expanded to make this value."""
+    if isinstance(value, Const):
+        found = number(value) if value.type.rank else None
+        return None if found is None else scalar(found, value.type.dtype)
+    made = site.made_by.get(value)
+    if made is None:
+        return None
+    if made.kind == "Expand":
+        source = made.inputs[0]
+        return source if source is not None and source.type.shape is not None else None
+    if made.kind in RESHAPES:
+        return _without_leading_ones(made)
+    if made.kind == "ConstantOfShape":
+        given = made.attributes.get("value")
+        return scalar(np.float32(0) if given is None else given.reshape(-1)[0], value.type.dtype)
+    return None
+
+
+def _without_leading_ones(made: Op) -> Value | None:
+    """What a reshape only put axes of size 1 before."""
+    source, shape = made.inputs[0], made.outputs[0].type.shape
+    if source is None or source.type.shape is None or shape is None:
+        return None
+    lead = len(shape) - len(source.type.shape)
+    same = lead > 0 and all(is_one(d) for d in shape[:lead]) and same_shape(shape[lead:], source.type.shape)
+    return source if same else None
+
+
+def _broadcasts_to(shapes: Sequence[Shape], type: Type) -> bool:
+    try:
+        return same_shape(broadcast_shapes(*shapes), type.shape or ())
+    except ShapeError:
+        return False
+
+
+@rewrite(*UNARY, "Add", "Sub", "Mul", "Div")
+def before_expanding(site: Site) -> Rewritten:
+    """f(Expand(x)) = Expand(f(x)), also with another operand that has no axes: the work on fewer elements.
+
+    The standard expands no floats of eight bits.
+    """
+    place = next((i for i, v in enumerate(site.op.inputs) if site.maker(v, "Expand") is not None), None)
+    if place is None or site.type.shape is None or site.type.dtype.name in FLOAT8:
+        return None
+    expanded = site.maker(site.op.inputs[place], "Expand")
+    others = [v for i, v in enumerate(site.op.inputs) if i != place]
+    if expanded is None or not all(v is not None and v.type.rank == 0 for v in others):
+        return None
+    source = expanded.inputs[0]
+    if (
+        source is None
+        or source.type.shape is None
+        or not same_shape(expanded.outputs[0].type.shape or (), site.type.shape)
+    ):
+        return None
+    inputs = [source if i == place else v for i, v in enumerate(site.op.inputs)]
+    return site.becomes("Expand", [site.make(Type(site.type.dtype, source.type.shape), inputs), expanded.inputs[1]])

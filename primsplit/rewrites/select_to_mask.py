@@ -1,0 +1,168 @@
+"""A long choice between numbers and zeros is written as a product with a mask, one between two arrays as two.
+
+onnxruntime's Where decides element by element; in 1.20 and 1.32 it does so by a jump that no processor foresees where
+the mask has no order, ten times as long as a product. A product is the same choice unless what is left out is infinite
+or NaN, or ties are shared: it is NaN there, and so is its sum, and then an If takes the choice as it was written. Two
+products may lose the sign of a zero, so that they are for what is summed.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, same_types
+from primsplit.ops import op
+from primsplit.rewrites.cse import merge_common
+from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.rewrites.loops.tiles import TILE
+from primsplit.rewrites.rewriting import recorded_beside
+from primsplit.rewrites.uses import LookingUp
+from primsplit.tracing.array import Array
+
+SUMS = frozenset({"ReduceSum", "ReduceMean", "MatMul", "Gemm"})
+"""What adds up its operand, so that the sign of a zero in it is lost anyway."""
+LONG = 2**14
+"""Elements from which the product is faster, with what it takes to look whether it is right."""
+LONG_TILE = 2**10
+"""Elements from which it is faster in a loop over tiles, which has less to read."""
+LONG_ROW = 2**10
+"""The elements from which it is faster where not all sizes are literal: those of the literal sizes alone."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An array of which a choice keeps some elements, and the ops of the choice.
+
+    They are kept where `mask` is, or is not if `turned`, or as max(x, 0) keeps the elements of x if `mask` is x. Others
+    are 0, or those of `other`.
+    """
+
+    array: Value
+    mask: Value
+    ops: tuple[Op, ...]
+    turned: bool = False
+    other: Value | None = None
+
+    def product(self) -> Array:
+        """The choice, if nothing of it is NaN."""
+        kept = op.Mul(Array(self.array), self.factor(turned=self.turned))
+        return kept if self.other is None else kept + op.Mul(Array(self.other), self.factor(turned=not self.turned))
+
+    def factor(self, *, turned: bool) -> Array:
+        """Ones for what is kept, zeros for what is not; NaN where half is."""
+        mask, dtype = Array(self.mask), self.array.type.dtype
+        if mask.dtype == np.bool_:
+            return op.Cast(op.Not(mask) if turned else mask, to=dtype)
+        return op.Div(op.Relu(mask), mask)
+
+
+def choose_by_masks(block: Block) -> Block:
+    """The block with products in the place of its long choices, but for loops and branches in it that are no tiles."""
+    found = _Masking().run(block)
+    return block if found is block else drop_dead_code(found)
+
+
+class _Masking(LookingUp):
+    """The walk."""
+
+    kinds = frozenset({"Where"})
+
+    def inside(self, op: Op) -> Mapping[str, object]:
+        """The tiles of a loop. Other arrays in sub-blocks are short, so that the look at each costs as much."""
+        if all(block.name != TILE for block in op.blocks()):
+            return op.attributes
+        found = super().inside(op)
+        return {
+            k: merge_common(v) if isinstance(v, Block) and v is not op.attributes[k] else v for k, v in found.items()
+        }
+
+    def visit(self, op: Op) -> Op | None:
+        """A choice, or the product and the If behind it."""
+        found = None
+        is_long = op.kind == "Where" and _is_long(op.outputs[0].type, is_tile=len(self.around) > 1)
+        if is_long and not self.is_foreseen(op.inputs[0]):
+            found = self.positive_part(op) or _kept(op) or self.of_two(op)
+        if found is None:
+            return op
+        *made, choice = _unless_nan(found)
+        self.kept.extend(made)
+        return choice
+
+    def is_foreseen(self, mask: Value | None) -> bool:
+        """True for a mask that is nearly always the same."""
+        turned = self.ops.maker(mask, "Not")
+        asked = mask if turned is None else turned.inputs[0]
+        return any(self.ops.maker(asked, kind) is not None for kind in ("IsNaN", "IsInf"))
+
+    def positive_part(self, outer: Op) -> Choice | None:
+        """A cotangent or tangent that goes through max(x, 0), half of it at ties."""
+        first, array, rest = outer.inputs
+        above, inner = self.ops.maker(first, "Greater"), self.ops.maker(rest, "Where")
+        if array is None or above is None or inner is None or not _is_zero(inner.inputs[1]):
+            return None
+        below, half = self.ops.maker(inner.inputs[0], "Greater"), self.ops.maker(inner.inputs[2], "Mul")
+        if below is None or half is None:
+            return None
+        x, zero = above.inputs
+        is_of_zero = _is_zero(zero) and _is_zero(below.inputs[0]) and below.inputs[1] is x
+        if x is None or not is_of_zero or array not in half.inputs or not any(map(_is_half, half.inputs)):
+            return None
+        ops = (above, below, half, inner, outer)
+        return Choice(array, x, ops) if _are_alike(array, x, outer.outputs[0]) else None
+
+    def of_two(self, choice: Op) -> Choice | None:
+        """A choice between two arrays that is summed."""
+        mask, x, y = choice.inputs
+        made = choice.outputs[0]
+        if mask is None or x is None or y is None or not (_are_alike(x, mask, made) and _are_alike(y, mask, made)):
+            return None
+        is_summed = all(reader is not None and reader.kind in SUMS for reader in self.ops.readers[made])
+        return Choice(x, mask, (choice,), other=y) if is_summed else None
+
+
+def _kept(choice: Op) -> Choice | None:
+    """What a choice between an array and zeros keeps."""
+    mask, x, y = choice.inputs
+    array = x if _is_zero(y) else y if _is_zero(x) else None
+    if mask is None or array is None or not _are_alike(array, mask, choice.outputs[0]):
+        return None
+    return Choice(array, mask, (choice,), turned=array is y)
+
+
+def _unless_nan(choice: Choice) -> list[Op]:
+    """The product, a look at its sum, and the If: the product, or where that is NaN the choice as it was written."""
+    last = choice.ops[-1]
+    with recorded_beside(last) as around:
+        multiple = choice.product()
+        product, is_nan = multiple.value, op.IsNaN(op.ReduceSum(multiple, keepdims=0)).value
+    copy = Var(product.type)
+    copied = Block("product", (), (last.beside("Identity", (product,), (copy,)),), (copy,))
+    inner: Renaming = {}
+    written = tuple(rename(step, inner) for step in choice.ops)
+    chosen = Block("choice", (), written, written[-1].outputs)
+    return [*around.ops, last.beside("If", (is_nan,), last.outputs, {"then_branch": chosen, "else_branch": copied})]
+
+
+def _is_long(type: Type, *, is_tile: bool) -> bool:
+    """True for an array of many numbers that have kernels for all of this."""
+    if type.shape is None or type.dtype not in {np.dtype(np.float32), np.dtype(np.float64)}:
+        return False
+    literal = math.prod(d for d in type.shape if isinstance(d, int))
+    if not all(isinstance(d, int) for d in type.shape):
+        return literal >= LONG_ROW
+    return literal >= (LONG_TILE if is_tile else LONG)
+
+
+def _are_alike(array: Value, mask: Value, result: Var) -> bool:
+    """True where nothing is repeated, also not the mask: the same answer for a whole row is foreseen."""
+    return same_types(array.type, result.type) and same_types(Type(result.type.dtype, mask.type.shape), result.type)
+
+
+def _is_zero(value: Value | None) -> bool:
+    return isinstance(value, Const) and value.is_small and value.type.shape == () and not value.numpy().any()
+
+
+def _is_half(value: Value | None) -> bool:
+    return isinstance(value, Const) and value.is_small and value.type.shape == () and value.numpy().item() == 0.5

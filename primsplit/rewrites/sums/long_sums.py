@@ -1,0 +1,169 @@
+"""Sums, means and products with vectors over many numbers of 32 bits or fewer, in two stages of about as many each.
+
+onnxruntime adds the numbers one after the other, so that the error grows with their number: a sum of a million equal
+numbers is off by 1e-3. Here the first stage adds along one part of the axes, the second adds what the first gives, and
+the error grows with the square root. 16 bits go through float32. Before:
+
+    y = ReduceSum(x[1000000], [0])
+
+and after:
+
+    y = ReduceSum(ReduceSum(Reshape(x, [1000, 1000]), [1]), [0])
+
+Where only the run knows how many numbers there are, an If chooses. Its condition is computed once for each size, before
+the loops that such sums are in. Sums of rows, as the gradients of biases are, need none: they are the product of a row
+of ones with the rows, which onnxruntime adds up in blocks, in less time.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from primsplit.ir import BFLOAT16, Block, Op, Type, Value, dims
+from primsplit.ir.dims import Dim, Size
+from primsplit.ops import op
+from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.rewrites.rewriting import Rewriter, recorded_beside, reduced_axes
+from primsplit.rewrites.sums.products import vector_product
+from primsplit.rewrites.sums.stages import MANY, MANY_ROWS, STAGES, is_long, ones_of, reduced_in_stages, summed_rows
+from primsplit.tracing import current, emit, fresh_stack, is_readable, recording, size_of
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import reshape_to
+from primsplit.tracing.operators import cast_to
+from primsplit.tracing.regions import emit_if, record
+from primsplit.tracing.stack import primitive_part
+
+HALVES = (np.dtype(np.float16), BFLOAT16)
+SHORT = (np.dtype(np.float32), *HALVES)
+FROM = 2**14
+"""Numbers from which on an If takes two stages: it may have to copy them."""
+REDUCTIONS = frozenset({*STAGES, "ReduceMean", "ReduceLogSum"})
+PRODUCTS = frozenset({"MatMul", "Gemm"})
+
+
+def part_long_sums(block: Block) -> Block:
+    """The block with each such reduction and product in two stages; itself where there is none."""
+    found = _Parting().run(block)
+    return block if found is block else drop_dead_code(found)
+
+
+class _Parting(Rewriter):
+    """The walk. `turned` are the results of Transposes of matrices, and what was transposed.
+
+    `sizes` are those that the outermost block tells, `made` is what it makes of them, by its name.
+    """
+
+    kinds = REDUCTIONS | PRODUCTS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turned: dict[Value | None, Value] = {}
+        self.sizes: dict[str, Value] = {}
+        self.made: dict[tuple[str, str], Value] = {}
+        self.blocks: list[Block] = []
+        self.outermost: list[Op] = []
+
+    def enter(self, block: Block) -> None:
+        """Note the ops that the outermost block keeps: what sub-blocks need of it is appended there."""
+        if len(self.blocks) == 1:
+            self.outermost = self.kept
+        self.blocks.append(block)
+
+    def leave(self, block: Block) -> None:
+        """The block ends."""
+        self.blocks.pop()
+
+    def visit(self, op: Op) -> Op | None:
+        """The op, or what stands for it."""
+        if op.kind == "Transpose" and op.inputs[0] is not None and _turns_matrices(op):
+            self.turned[op.outputs[0]] = op.inputs[0]
+        if op.kind not in self.kinds or op.outputs[0].type.dtype not in SHORT or op.outputs[0].type.shape is None:
+            return super().visit(op)
+        with recorded_beside(op) as around:
+            found = self._product(op) if op.kind in PRODUCTS else self._reduction(op)
+            made = None if found is None else found.value
+        if made is None:
+            return super().visit(op)
+        self.kept.extend(around.ops)
+        self.replaced[op.outputs[0]] = made
+        return None
+
+    def _reduction(self, step: Op) -> Array | None:
+        """The reduction in stages; None where it is of few numbers, or its axes are not known."""
+        value, result = step.inputs[0], step.outputs[0].type
+        if value is None or value.type.shape is None:
+            return None
+        shape = value.type.shape
+        if any(isinstance(size, int) and size == 0 for size in shape):
+            return None
+        axes = reduced_axes(step, len(shape))
+        if not axes:
+            return None
+        kept_behind = [size for size in shape[max(axes) + 1 :] if not dims.is_one(size)]
+        count = dims.product(shape[axis] for axis in axes)
+        if isinstance(count, int) and not is_long(count, in_rows=bool(kept_behind)):
+            return None
+        x = cast_to(Array(value), np.float32) if result.dtype in HALVES else Array(value)
+
+        rows = summed_rows(x, axes) if step.kind == "ReduceSum" else None
+        if rows is not None and isinstance(size := rows.shape[0], Size):
+            ones = self._outside(size, "ones", lambda: ones_of(size))
+            return cast_to(reshape_to(op.Gemm(ones, rows, transA=1), result.shape or ()), result.dtype)
+
+        def plain() -> Array:
+            (made,) = emit(step.kind, [x.value, *step.inputs[1:]], step.attributes)
+            return Array(made)
+
+        def staged() -> Array:
+            return reshape_to(reduced_in_stages(x, step.kind, axes), result.shape or ())
+
+        least = MANY_ROWS if kept_behind else FROM
+        return cast_to(self._chosen(count, least, plain, staged, Type(x.dtype, result.shape)), result.dtype)
+
+    def _product(self, step: Op) -> Array | None:
+        """The product with a vector in parts; None for one of few terms, or of matrices."""
+        product = vector_product(step, self.turned)
+        if product is None or (isinstance(product.terms, int) and not is_long(product.terms, in_rows=False)):
+            return None
+        return self._chosen(product.terms, MANY, product.plain, product.in_parts, step.outputs[0].type)
+
+    def _chosen(
+        self, count: Dim, least: int, plain: Callable[[], Array], staged: Callable[[], Array], result: Type
+    ) -> Array:
+        """The one form for fewer numbers than `least`, the other one for as many or more."""
+        if isinstance(count, int):
+            return staged()
+        condition = self._is_less(count, least)
+        then, other = record("plain", [], lambda: [plain().value]), record("staged", [], lambda: [staged().value])
+        (made,) = emit_if(condition, then, other, [result])
+        return Array(made)
+
+    def _is_less(self, size: Size, number: int) -> Value:
+        """Whether a size is less than a number, told before the loops around where its symbols are known there."""
+        part = primitive_part(size)
+        factor = dims.exact_quotient(size, part)
+        if isinstance(factor, int):
+            size, number = part, -(-number // factor)
+        return self._outside(size, f"is less than {number}", lambda: op.Less(Array(size_of(size)), number)).value
+
+    def _outside(self, size: Size, what: str, make: Callable[[], Array]) -> Array:
+        """What is made of a size, once in the outermost block where its symbols are known there, else here."""
+        kept = self.kept if len(self.blocks) == 1 else self.outermost
+        with fresh_stack(), recording() as around:
+            for param in self.blocks[0].params:
+                around.learn(param)
+            around.known.update(self.sizes)
+            if size.text not in self.sizes and is_readable(size):
+                self.sizes[size.text] = size_of(size)
+            if size.text in self.sizes and (size.text, what) not in self.made:
+                self.made[size.text, what] = make().value
+            kept.extend(around.ops)
+        current().known.update(self.sizes)
+        return Array(self.made[size.text, what]) if size.text in self.sizes else make()
+
+
+def _turns_matrices(transpose: Op) -> bool:
+    """True for a Transpose that changes the last two axes with each other, and no others."""
+    order = tuple(transpose.attributes.get("perm", ()))
+    rank = len(transpose.outputs[0].type.shape or ())
+    return rank >= 2 and order in {(*range(rank - 2), rank - 1, rank - 2), () if rank == 2 else (-1,)}

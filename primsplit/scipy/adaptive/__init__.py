@@ -1,8 +1,0 @@
-"""scipy.integrate of functions of traced values: integrals and differential equations, in steps that errors tell."""
-
-from primsplit.scipy.adaptive import equations, quadrature
-from primsplit.substitutes.solving import let_solve
-
-for _module in (equations, quadrature):
-    for _name in _module.__all__:
-        let_solve("scipy.integrate", _name, getattr(_module, _name))

@@ -1,0 +1,145 @@
+"""SciPy's beta function and its logarithm, whose slopes are rises of digamma."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from primsplit.numpy.approximations import gamma
+from primsplit.numpy.exponential import log1p
+from primsplit.numpy.ufuncs import elementwise
+from primsplit.numpy.units import unit
+from primsplit.ops import op
+from primsplit.special.gamma import BERNOULLI, digamma, gammasgn, polygamma
+from primsplit.special.incomplete import in_float64, stirling_rest
+from primsplit.tracing.array import Array
+
+SHIFT = 10
+SERIES = 7
+"""The terms of digamma's asymptotic series, whose next one is below 1e-15 of the logarithm's from SHIFT on."""
+
+
+def _betaln(a: Array, b: Array) -> Array:
+    """Sums of lgamma; where one argument is over 6, its lgamma less that of the sum by Stirling's series at once."""
+    large, small = op.Max(a, b), op.Min(a, b)
+    plain = gamma.lgamma(large) + gamma.lgamma(small) - gamma.lgamma(large + small)
+    safe = op.Max(large, 6.0)
+    total = safe + op.Max(small, 0.0)
+    drop = small - (total - 0.5) * log1p(small / safe) - small * op.Log(safe)
+    far = gamma.lgamma(small) + drop + (stirling_rest(safe) - stirling_rest(total))
+    value = op.Where(op.And(large >= 6.0, small > 0.0), far, plain)
+    is_endless = op.And(op.Equal(large, math.inf), op.And(small > 0.0, small < math.inf))
+    value = op.Where(is_endless, np.asarray(-math.inf), value)
+    return op.Where(_is_pole(a, b), math.inf, op.Where(_is_finite_at_poles(a, b), _log_of_choices(a, b), value))
+
+
+WHOLE = 2.0**31
+"""SciPy takes whole numbers for poles of the gamma function as far as a C int goes."""
+
+
+def _is_whole(x: Array) -> Array:
+    return op.Equal(op.Floor(x), x)
+
+
+def _is_pole(a: Array, b: Array) -> Array:
+    """Where one of the numbers is a pole of the gamma function that the sum does not cancel."""
+    has_pole = op.Or(op.And(a <= 0.0, _is_whole(a)), op.And(b <= 0.0, _is_whole(b)))
+    return op.And(has_pole, op.Not(_is_finite_at_poles(a, b)))
+
+
+def _is_finite_at_poles(a: Array, b: Array) -> Array:
+    """Where one number is a pole, the other a whole one from 1 on, and the sum a pole too."""
+    low, high = op.Min(a, b), op.Max(a, b)
+    whole = op.And(op.And(_is_whole(low), low > -WHOLE), op.And(_is_whole(high), high >= 1.0))
+    return op.And(op.And(whole, low < 0.0), low + high < 1.0)
+
+
+def _log_of_choices(a: Array, b: Array) -> Array:
+    """The logarithm of B(1 - a - b, b) for such numbers, b the positive one: B(a, b) but for the sign of (-1)**b."""
+    held = _is_finite_at_poles(a, b)
+    low, high = op.Where(held, op.Min(a, b), -2.0), op.Where(held, op.Max(a, b), 1.0)
+    rest = 1.0 - low - high
+    return gamma.lgamma(rest) + gamma.lgamma(high) - gamma.lgamma(1.0 - low)
+
+
+def _digamma_rise(x: Array, by: Array) -> Array:
+    total = by * 0.0
+    for k in range(SHIFT):
+        total = total + by / (x + float(k)) / (x + by + float(k))
+    low, high = op.Reciprocal(x + float(SHIFT)), op.Reciprocal(x + by + float(SHIFT))
+    series = 0.5 + sum(b / (2 * n) * s for n, (b, s) in enumerate(_rises(low, high, 0), start=1))
+    rise: Array = total + log1p(by * low) + by * low * high * series
+    return rise
+
+
+def _trigamma_rise(x: Array, by: Array) -> Array:
+    total = by * 0.0
+    for k in range(SHIFT):
+        low, high = op.Reciprocal(x + float(k)), op.Reciprocal(x + by + float(k))
+        total = total + by * low * high * (low + high)
+    low, high = op.Reciprocal(x + float(SHIFT)), op.Reciprocal(x + by + float(SHIFT))
+    series = 1.0 + (low + high) * 0.5 + sum(b * s for b, s in _rises(low, high, 1))
+    rise: Array = -(total + by * low * high * series)
+    return rise
+
+
+def _rises(low: Array, high: Array, order: int) -> Iterator[tuple[float, Array]]:
+    """Bernoulli's numbers B2, B4, ..., and (low**m - high**m) / (low - high) for m = 2 + order, 4 + order, ..."""
+    power, found = high, low + high
+    for m in range(2, 2 * SERIES + order + 1):
+        if m >= 2 + order and (m - order) % 2 == 0:
+            yield BERNOULLI[(m - order) // 2 - 1], found
+        power = power * high
+        found = found * low + power
+
+
+trigamma_rise = in_float64(_trigamma_rise)
+"""trigamma(x + by) - trigamma(x) for positive numbers, right to a part of itself."""
+digamma_rise = unit(
+    "digamma_rise",
+    in_float64(_digamma_rise),
+    lambda dz, x, by, z: dz * trigamma_rise(x, by),
+    lambda dz, x, by, z: dz * polygamma(x + by, 1),
+)
+"""digamma(x + by) - digamma(x) for positive numbers, right to a part of itself also where `by` is small.
+
+The recurrence up to x + 10, and the differences of the asymptotic series there. NIST Digital Library of Mathematical
+Functions, 5.5.2, 5.11.2 and 5.15.8.
+"""
+
+
+def _slope(own: Array, other: Array) -> Array:
+    """The derivative of betaln in its argument `own`."""
+    positive = op.And(own > 0.0, other > 0.0)
+    rise = digamma_rise(op.Where(positive, own, 1.0), op.Where(positive, other, 1.0))
+    return op.Where(positive, -rise, digamma(own) - digamma(own + other))
+
+
+betaln = elementwise("betaln")(
+    unit(
+        "betaln",
+        in_float64(_betaln),
+        lambda dz, a, b, z: dz * _slope(a, b),
+        lambda dz, a, b, z: dz * _slope(b, a),
+    )
+)
+
+
+def _beta(a: Array, b: Array) -> Array:
+    sign: Array = gammasgn(a) * gammasgn(b) * gammasgn(a + b)
+    high = op.Max(a, b)
+    of_whole = op.Where(op.Equal(op.Floor(high * 0.5) * 2.0, high), 1.0, -1.0)
+    sign = op.Where(_is_finite_at_poles(a, b), of_whole, op.Where(op.IsNaN(sign), 1.0, sign))
+    are_poles = op.And(op.Max(a, b) <= 0.0, op.And(_is_whole(a), _is_whole(b)))
+    of_second = op.Where(op.Equal(op.Floor(b * 0.5) * 2.0, b), 1.0, -1.0)
+    return op.Where(are_poles, of_second, sign) * op.Exp(_betaln(a, b))
+
+
+beta = elementwise("beta")(
+    unit(
+        "beta",
+        in_float64(_beta),
+        lambda dz, a, b, z: dz * (z * _slope(a, b)),
+        lambda dz, a, b, z: dz * (z * _slope(b, a)),
+    )
+)

@@ -1,0 +1,32 @@
+"""Axes of reductions, and of the place of an extremum, counted from the front.
+
+onnxruntime 1.31.1 gives the wrong shape, without an error, where an empty tensor is reduced along a negative axis
+with keepdims=0, and where the place of its extreme is asked along one.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op
+from primsplit.rewrites.rewriting import Rewriter, integers
+
+
+def count_axes_from_front(block: Block) -> Block:
+    """The block with no negative constant axis in its reductions."""
+    return _Counting().run(block)
+
+
+class _Counting(Rewriter):
+    def visit(self, op: Op) -> Op | None:
+        if op.kind in {"ArgMax", "ArgMin"} and op.inputs[0] is not None and op.attributes.get("axis", 0) < 0:
+            rank = op.inputs[0].type.rank
+            attributes = op.attributes if rank is None else {**op.attributes, "axis": op.attributes["axis"] + rank}
+            return replace(op, attributes=attributes)
+        if not op.kind.startswith("Reduce") or len(op.inputs) < 2 or op.inputs[0] is None:
+            return op
+        axes, rank = integers(op.inputs[1]), op.inputs[0].type.rank
+        if axes is None or rank is None or all(a >= 0 for a in axes):
+            return op
+        counted = Const(np.array([a % rank for a in axes], dtype=np.int64))
+        return replace(op, inputs=(op.inputs[0], counted))

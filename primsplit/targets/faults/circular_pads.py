@@ -1,0 +1,82 @@
+"""Pad "wrap" by more than there is: onnxruntime before 1.31 leaves memory as it was where it goes around twice.
+
+It refuses to pad nothing, too, of which zeros are made here. An If keeps the operator for what goes around once.
+"""
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from primsplit.ir import Block, Op, Value, dims
+from primsplit.ops import op
+from primsplit.ops.inference import infer
+from primsplit.rewrites.rewriting import Rewriter, integers, recorded_beside
+from primsplit.targets.faults.empty_layers import alone
+from primsplit.tracing.array import Array
+from primsplit.tracing.regions import record
+
+
+def guard_circular_pads(block: Block) -> Block:
+    """The block with each circular Pad that may go around more than once, or be of nothing, inside an If."""
+    return _Guarding().run(block)
+
+
+class _Guarding(Rewriter):
+    kinds = frozenset({"Pad"})
+
+    def visit(self, op: Op) -> Op | None:
+        """The op, or the If that takes its place."""
+        if op.kind != "Pad" or op.attributes.get("mode") not in {"wrap", b"wrap"} or _goes_around_once(op):
+            return super().visit(op)
+        *before, guarded = _guarded(op)
+        self.kept.extend(before)
+        return guarded
+
+
+def _goes_around_once(pad: Op) -> bool:
+    """True where no axis is padded by more than its size, and none is empty. A Pad of unknown rank is let be."""
+    shape, amounts = _read(pad).type.shape, integers(pad.inputs[1])
+    if shape is None or len(pad.inputs) > 3:
+        return True
+    if amounts is None:
+        return False
+    largest = [max(0, *amounts[axis :: len(shape)]) for axis in range(len(shape))]
+    return all(dims.above(size, max(most - 1, 0)) for size, most in zip(shape, largest, strict=True))
+
+
+def _read(pad: Op) -> Value:
+    data = pad.inputs[0]
+    assert data is not None
+    return data
+
+
+def _guarded(pad: Op) -> list[Op]:
+    """Ops that give the padded array, by places to read where the operator fails; the last is an If."""
+    amounts = pad.inputs[1]
+    assert amounts is not None
+    with recorded_beside(pad) as around:
+        x = Array(_read(pad))
+        far = op.Max(*op.Split(Array(amounts), axis=0, num_outputs=2, outputs=2))
+        margin = op.ReduceMin(op.Sub(op.Shape(x), far), keepdims=0)
+        is_odd = op.Or(op.Less(margin, 0), op.Equal(op.Size(x), 0)).value
+        far_around = record("far_around", [], functools.partial(_by_places, pad))
+    attributes = {"then_branch": far_around, "else_branch": alone(pad)}
+    return [*around.ops, pad.beside("If", (is_odd,), pad.outputs, attributes)]
+
+
+def _by_places(pad: Op) -> Sequence[Value]:
+    """The array read along each axis at its places around; of an axis without elements at a zero put there."""
+    x, amounts = Array(_read(pad)), pad.inputs[1]
+    assert amounts is not None
+    sizes, rank = op.Shape(x), x.ndim
+    none = np.zeros(rank, np.int64)
+    least = op.Max(sizes, np.ones(rank, np.int64))
+    found = op.Pad(x, op.Concat(none, op.Sub(least, sizes), axis=0))
+    before, after = op.Split(Array(amounts), axis=0, num_outputs=2, outputs=2)
+    first, last = op.Neg(before), op.Add(sizes, after)
+    for axis in range(rank):
+        start, end, size = (op.Gather(v, np.int64(axis), axis=0) for v in (first, last, least))
+        found = op.Gather(found, op.Mod(op.Range(start, end, np.int64(1)), size), axis=axis)
+    (inferred, _), *_ = infer(pad.kind, pad.inputs, pad.attributes, 1)
+    return [op.Reshape(found, op.Shape(found), allowzero=1, types=[inferred]).value]

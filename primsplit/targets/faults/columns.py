@@ -1,0 +1,54 @@
+"""Products of a matrix and a vector are written with the vector as a matrix of one column, where that is safer.
+
+onnxruntime 1.31.1 fuses a Transpose of the last two axes into the MatMul that reads it, and where the other operand is
+a vector the fused product is wrong: other numbers, no error. It refuses the product of a matrix of no rows, or of no
+matrices, and a vector. With one column more either is right.
+"""
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Type, Value, Var, dims
+from primsplit.rewrites.rewriting import Rewriter
+
+
+def write_vectors_as_columns(block: Block, *, is_function: bool = False) -> Block:
+    """The block without products of a vector and something transposed or without rows; itself where it has none.
+
+    A function's inputs may be transposed where it is called.
+    """
+    return _Columns(is_function=is_function).run(block)
+
+
+class _Columns(Rewriter):
+    """The walk; `turned` are the results of Transposes."""
+
+    kinds = frozenset({"MatMul"})
+
+    def __init__(self, *, is_function: bool) -> None:
+        super().__init__()
+        self.turned: set[Value] = set()
+        self.is_function = is_function
+
+    def enter(self, block: Block) -> None:
+        """The inputs of a function may come from a Transpose outside."""
+        if self.is_function:
+            self.turned.update(block.params)
+
+    def visit(self, op: Op) -> Op | None:
+        """A product with a vector: the vector as a column, the product, and the column taken off."""
+        if op.kind == "Transpose":
+            self.turned.update(op.outputs)
+        if op.kind != "MatMul":
+            return super().visit(op)
+        left, right = op.inputs
+        result = op.outputs[0]
+        if left is None or right is None or right.type.rank != 1 or right.type.shape is None or not left.type.shape:
+            return super().visit(op)
+        if left not in self.turned and all(dims.above(d, 0) for d in left.type.shape[:-1]):
+            return super().visit(op)
+        column = Var(Type(right.type.dtype, (*right.type.shape, 1)))
+        product = Var(Type(result.type.dtype, (*left.type.shape[:-1], 1)))
+        last = Const(np.array([len(left.type.shape) - 1]))
+        self.kept.append(op.beside("Unsqueeze", (right, Const(np.array([1]))), (column,)))
+        self.kept.append(op.beside("MatMul", (left, column), (product,), op.attributes))
+        return op.beside("Squeeze", (product, last), op.outputs)

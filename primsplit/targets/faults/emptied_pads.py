@@ -1,0 +1,77 @@
+"""Pad that takes all of an axis away and pads it again: onnxruntime before 1.26 leaves memory as it was.
+
+An If gives the padding alone for such arrays.
+"""
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from primsplit.ir import Block, Op, Value, dims
+from primsplit.ir.dims import Dim
+from primsplit.ops import op
+from primsplit.ops.inference import infer
+from primsplit.rewrites.rewriting import Rewriter, recorded_beside
+from primsplit.targets.faults.empty_layers import alone
+from primsplit.tracing.array import Array
+from primsplit.tracing.regions import record
+
+
+def guard_emptied_pads(block: Block) -> Block:
+    """The block with each constant Pad that may take an axis away before it pads it inside an If."""
+    return _Guarding().run(block)
+
+
+class _Guarding(Rewriter):
+    kinds = frozenset({"Pad"})
+
+    def visit(self, op: Op) -> Op | None:
+        """The op, or the If that takes its place."""
+        if op.kind != "Pad" or not _may_empty(op):
+            return super().visit(op)
+        *before, guarded = _guarded(op)
+        self.kept.extend(before)
+        return guarded
+
+
+def _may_empty(pad: Op) -> bool:
+    """True where an axis may lose all it has and be padded. A Pad of some axes, or of unknown amounts, is let be."""
+    source, amounts = pad.inputs[0], pad.inputs[1]
+    is_constant = pad.attributes.get("mode", "constant") in {"constant", b"constant"}
+    if not is_constant or len(pad.inputs) > 3 or source is None or amounts is None:
+        return False
+    shape, told = source.type.shape, amounts.sizes
+    if shape is None or told is None or len(told) != 2 * len(shape):
+        return False
+    return any(map(_may_be_emptied, shape, told[: len(shape)], told[len(shape) :]))
+
+
+def _may_be_emptied(size: Dim, before: Dim, after: Dim) -> bool:
+    """True where one end may take all of an axis away, and the other add to it."""
+    pairs = ((before, after), (after, before))
+    return any(
+        not dims.at_least(taken, 0) and not dims.at_least(-added, 0) and not dims.above(size + taken, 0)
+        for taken, added in pairs
+    )
+
+
+def _guarded(pad: Op) -> list[Op]:
+    """Ops that give the padded array; the last is an If."""
+    with recorded_beside(pad) as around:
+        x, amounts = (Array(v) for v in pad.inputs[:2] if v is not None)
+        before, after = op.Split(amounts, axis=0, num_outputs=2, outputs=2)
+        none = np.zeros(x.ndim, np.int64)
+        kept = op.Add(op.Shape(x), op.Add(op.Min(before, none), op.Min(after, none)))
+        is_emptied = op.LessOrEqual(op.ReduceMin(kept, keepdims=0), 0).value
+        whole = op.Add(op.Shape(x), op.Add(before, after))
+        padding = record("emptied", [], functools.partial(_padding, pad, whole))
+    attributes = {"then_branch": padding, "else_branch": alone(pad)}
+    return [*around.ops, pad.beside("If", (is_emptied,), pad.outputs, attributes)]
+
+
+def _padding(pad: Op, shape: Array) -> Sequence[Value]:
+    ((inferred, _),) = infer(pad.kind, pad.inputs, pad.attributes, 1)
+    value = pad.inputs[2] if len(pad.inputs) > 2 else None
+    given = np.zeros((), inferred.dtype) if value is None else Array(value)
+    return [op.Expand(given, shape, types=[inferred]).value]

@@ -1,0 +1,110 @@
+"""Recurrent layers over no steps or for no examples; Einsum and chosen sums without elements.
+
+onnxruntime ends the process at a GRU or LSTM of a batch of 0, at a GRU of no steps and, before 1.26, an RNN of none,
+and at an Einsum that has to turn an empty operand.
+An If gives the zeros that the other recurrent layers, and sums over nothing, give for such arrays. A ReduceSum along
+axes that only the run knows sums, up to 1.28, along all of them where the array is empty and there are none.
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.ir import Block, Op, Value, Var, dims
+from primsplit.ir.errors import TraceError
+from primsplit.ops import op
+from primsplit.ops.inference import infer
+from primsplit.rewrites.rewriting import Rewriter, recorded_beside
+from primsplit.tracing.array import Array
+from primsplit.tracing.regions import record
+
+KINDS = frozenset({"Einsum", "GRU", "LSTM", "RNN"})
+
+
+def guard_empty_layers(block: Block) -> Block:
+    """The block with each of these whose input may be empty inside an If."""
+    return _Guarding().run(block)
+
+
+class _Guarding(Rewriter):
+    kinds = KINDS | {"ReduceSum"}
+
+    def visit(self, op: Op) -> Op | None:
+        """The op, or the If that takes the place of a layer."""
+        if not _is_guarded(op) or _is_never_empty(op):
+            return super().visit(op)
+        of_nothing = _summed if op.kind == "ReduceSum" else _zeros
+        *before, guarded = unless_empty(op, _arrays(op), nothing=functools.partial(of_nothing, op))
+        self.kept.extend(before)
+        return guarded
+
+
+def _is_guarded(op: Op) -> bool:
+    return op.kind in KINDS or _is_chosen_sum(op)
+
+
+def _is_chosen_sum(op: Op) -> bool:
+    """True for a ReduceSum along axes that may turn out to be none, and then gives the array."""
+    chosen = op.inputs[1] if op.kind == "ReduceSum" and len(op.inputs) > 1 else None
+    return isinstance(chosen, Var) and op.attributes.get("noop_with_empty_axes", 0) == 1
+
+
+def _is_never_empty(layer: Op) -> bool:
+    shapes = [v.type.shape for v in _arrays(layer)]
+    return all(shape is not None and all(dims.above(d, 0) for d in shape) for shape in shapes)
+
+
+def _arrays(layer: Op) -> list[Value]:
+    """The sequence that a layer reads; all operands of an Einsum."""
+    found = [v for v in layer.inputs[: None if layer.kind == "Einsum" else 1] if v is not None]
+    if not found:
+        raise TraceError(f"a {layer.kind} lacks its input")
+    return found
+
+
+def unless_empty(
+    layer: Op,
+    arrays: Iterable[Value],
+    *,
+    whole: Block | None = None,
+    nothing: Callable[[], Iterable[Value]] | None = None,
+) -> list[Op]:
+    """Ops that give an op's outputs, where one of these arrays is empty without running it; the last is an If.
+
+    They are zeros then, or what `nothing` records; else those of `whole`, which is the op alone if it is not given.
+    """
+    with recorded_beside(layer) as around:
+        is_empty = op.Equal(functools.reduce(op.Mul, [op.Size(Array(v)) for v in arrays]), 0).value
+        zeros = record("no_elements", [], nothing or functools.partial(_zeros, layer))
+    attributes = {"then_branch": zeros, "else_branch": whole or alone(layer)}
+    return [*around.ops, layer.beside("If", (is_empty,), layer.outputs, attributes)]
+
+
+def alone(layer: Op, before: Sequence[Op] = ()) -> Block:
+    """A block of an op, with fresh outputs, and of what comes before it."""
+    inner = replace(layer, outputs=tuple(Var(v.type, v.hint) for v in layer.outputs))
+    return Block("layer", (), (*before, inner), inner.outputs)
+
+
+def _summed(total: Op) -> Sequence[Value]:
+    """The sum along these axes and a new one in front, so that there is one."""
+    x, axes = (Array(v) for v in total.inputs if v is not None)
+    from_front = op.Where(op.Less(axes, 0), op.Add(axes, op.Size(op.Shape(x))), axes)
+    behind = op.Concat([0], op.Add(from_front, 1), axis=0)
+    keepdims = int(total.attributes.get("keepdims", 1))
+    found = op.ReduceSum(op.Unsqueeze(x, [0]), behind, keepdims=keepdims)
+    return [op.Reshape(found, op.Shape(found, start=keepdims), allowzero=1, types=[total.outputs[0].type]).value]
+
+
+def _zeros(layer: Op) -> list[Value]:
+    """Zeros of the shapes that inference tells: those that a model declares may be in sizes that nothing here has."""
+    inferred = infer(layer.kind, layer.inputs, layer.attributes, len(layer.outputs))
+    return [
+        op.ConstantOfShape(
+            tracing.size_vector(found.shape or ()), value=np.zeros(1, found.dtype), types=[output.type]
+        ).value
+        for output, (found, _) in zip(layer.outputs, inferred, strict=True)
+    ]

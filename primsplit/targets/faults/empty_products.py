@@ -1,0 +1,136 @@
+"""Products over an axis that may be empty: those that onnxruntime leaves as memory happened to be are zeroed.
+
+onnxruntime 1.31.1 writes nothing to the result of a matrix times a vector, or of a stack of matrices with a Transpose
+that it fuses into the product, where the axis that is summed over has no elements. Those of two matrices are zeros.
+Of stacks of which one is repeated it writes nothing either, and it refuses to repeat one for a stack of no matrices.
+A fused Transpose that makes the first axis one of the matrices' ends the process where nothing is there. It moves a
+Transpose behind what works element by element, and fuses it then, so that what comes after one is suspected too.
+"""
+
+from dataclasses import replace
+from itertools import zip_longest
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, dims, rename, renamed
+from primsplit.ir.dims import Shape
+from primsplit.ops import op as operators
+from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.rewrites.rewriting import Rewriter
+from primsplit.targets.faults.empty_layers import alone, unless_empty
+from primsplit.targets.faults.moved_transposes import Reached, moves_first, permutation
+from primsplit.tracing.array import Array
+
+
+def zero_empty_products(block: Block) -> Block:
+    """The block with zeros chosen in place of the products that onnxruntime does not write; itself without such."""
+    found = _Zeroing().run(block)
+    return block if found is block else drop_dead_code(found)
+
+
+class _Zeroing(Rewriter):
+    """The walk.
+
+    `turned` are the results of Transposes, with these. `swapped` are values that a Transpose of the last two axes may
+    be moved to, `moved` those that one of a stack which moves the first axis may.
+    """
+
+    kinds = frozenset({"MatMul"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turned: dict[Value, Op] = {}
+        self.swapped = Reached(_swaps_last)
+        self.moved = Reached(lambda op: len(permutation(op)) > 2 and moves_first(op))
+
+    def visit(self, op: Op) -> Op | None:
+        """A product, and after it the choice of zeros where its axis is empty; or an If around it."""
+        self.follow(op)
+        left, right = op.inputs if op.kind == "MatMul" else (None, None)
+        if left is None or right is None or left.type.shape is None or right.type.shape is None:
+            return super().visit(op)
+        a, b = left.type.shape, right.type.shape
+        if self.is_repeating(left, a, b) or self.is_ending(op, a, b):
+            return self.guarded(op, left, right)
+        if not self.is_unwritten(op, a, b):
+            return super().visit(op)
+        result = op.outputs[0]
+        product = Var(result.type, result.hint)
+        form = () if len(b) == 1 else (1,)
+        size, is_empty = Var(Type(np.int64, form)), Var(Type(np.bool_, form))
+        zero = Const(np.zeros((), result.type.dtype))
+        counted = ("Shape", (left,), (size,), {"start": len(a) - 1, "end": len(a)})
+        made = (
+            op.beside("MatMul", op.inputs, (product,), op.attributes),
+            op.beside("Size", (right,), (size,)) if len(b) == 1 else op.beside(*counted),
+            op.beside("Equal", (size, Const(np.zeros(form, np.int64))), (is_empty,)),
+            op.beside("Where", (is_empty, zero, product), (result,)),
+        )
+        self.kept.extend(made[:-1])
+        return made[-1]
+
+    def follow(self, op: Op) -> None:
+        """Remember Transposes, and what they may be moved to."""
+        if op.kind == "Transpose":
+            self.turned[op.outputs[0]] = op
+        self.swapped.follow(op)
+        self.moved.follow(op)
+
+    def is_unwritten(self, op: Op, a: Shape, b: Shape) -> bool:
+        """True for a product that would not be written if its axis were empty, which it may be."""
+        if dims.above(a[-1] if a else 1, 0):
+            return False
+        is_stack = len(a) > 2 or len(b) > 2
+        return len(b) == 1 or (is_stack and not self.turned.keys().isdisjoint(op.inputs))
+
+    def is_repeating(self, left: Value, a: Shape, b: Shape) -> bool:
+        """True for a product that may repeat the one stack for the matrices of the other, either of them empty.
+
+        A matrix on the right is not repeated: the stack is one long matrix, if no Transpose of matrices is fused.
+        """
+        is_long = len(b) == 2 and left not in self.swapped
+        stacks = zip_longest(reversed(a[:-2]), reversed(b[:-2]), fillvalue=1)
+        if len(b) < 2 or is_long or all(dims.same(m, n) for m, n in stacks):
+            return False
+        return _may_be_empty(a, b)
+
+    def is_ending(self, op: Op, a: Shape, b: Shape) -> bool:
+        """True for a product of stacks with a fused Transpose that ends the process if an axis is empty, as one may."""
+        return min(len(a), len(b)) > 2 and self.moved.meets(op) and _may_be_empty(a, b)
+
+    def guarded(self, op: Op, left: Value, right: Value) -> Op:
+        """An If around the product, which takes in Transposes that onnxruntime fuses with it."""
+        arrays = (left, right)
+        turns = {v: turn for v in arrays if (turn := self.turned.get(v)) and v.type.dtype == np.float32}
+        renaming: Renaming = {}
+        before = [rename(turn, renaming) for turn in turns.values()]
+        whole = alone(replace(op, inputs=tuple(renamed(v, renaming) for v in arrays)), before)
+        read = [source for v in arrays if (source := turns[v].inputs[0] if v in turns else v) is not None]
+        perms = [permutation(turns[v]) if v in turns else None for v in arrays]
+
+        def nothing() -> list[Value]:
+            a, b = (Array(v) if p is None else operators.Transpose(v, perm=p) for v, p in zip(read, perms, strict=True))
+            return [_sums_met(a, b, op.outputs[0].type)]
+
+        *made, guarded = unless_empty(replace(op, inputs=tuple(read)), read, whole=whole, nothing=nothing)
+        self.kept.extend(made)
+        return guarded
+
+
+def _swaps_last(op: Op) -> bool:
+    """True for a Transpose of a stack that turns its matrices."""
+    order = permutation(op)
+    return len(order) > 2 and order[-2:] == (len(order) - 1, len(order) - 2)
+
+
+def _may_be_empty(*shapes: Shape) -> bool:
+    """True where one of these axes may have no elements."""
+    return not all(dims.above(size, 0) for shape in shapes for size in shape)
+
+
+def _sums_met(a: Array, b: Array, result: Type) -> Value:
+    """The sums of rows and of columns, added: zeros of the shape of the product of the two, one of which is empty."""
+    left, right = len(a.shape), len(b.shape)
+    rows = operators.ReduceSum(a, [left - 1], keepdims=int(left > 1))
+    columns = operators.ReduceSum(b, [right - 2], keepdims=int(left > 1))
+    return operators.Add(rows, columns, types=[result]).value

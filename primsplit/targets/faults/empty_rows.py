@@ -1,0 +1,73 @@
+"""TopK and OneHot of no rows, and LpNormalization of rows without elements, where onnxruntime divides by their number.
+
+That ends the process before 1.31, 1.27 and 1.30. An If gives what has no elements for such arrays; a vector is sorted
+as it is.
+"""
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from primsplit.ir import Block, Op, Value, dims
+from primsplit.ir.errors import TraceError
+from primsplit.ops import op
+from primsplit.rewrites.rewriting import Rewriter
+from primsplit.targets.faults.empty_layers import unless_empty
+from primsplit.tracing.array import Array
+
+KINDS = frozenset({"TopK", "OneHot", "LpNormalization"})
+
+
+def guard_empty_rows(block: Block) -> Block:
+    """The block with each of these whose rows may be none inside an If."""
+    return _Guarding().run(block)
+
+
+class _Guarding(Rewriter):
+    kinds = KINDS
+
+    def visit(self, op: Op) -> Op | None:
+        """The op, or the If that takes its place."""
+        source = op.inputs[0] if op.kind in KINDS else None
+        if source is None or not _may_lack_rows(op, source):
+            return super().visit(op)
+        *before, guarded = unless_empty(op, [source], nothing=functools.partial(_nothing, op, source))
+        self.kept.extend(before)
+        return guarded
+
+
+def _may_lack_rows(step: Op, source: Value) -> bool:
+    """True where an axis that onnxruntime divides by may be empty: one before the operator's, or that of a norm."""
+    shape = source.type.shape
+    if shape is None:
+        return True
+    axis = step.attributes.get("axis", -1) % (len(shape) + (step.kind == "OneHot"))
+    divided = shape[axis : axis + 1] if step.kind == "LpNormalization" else shape[:axis]
+    return not all(dims.above(d, 0) for d in divided)
+
+
+def _nothing(step: Op, source: Value) -> Sequence[Value]:
+    """What the op gives of no elements: arrays without elements of the right shape."""
+    x = Array(source)
+    if step.kind == "LpNormalization":
+        return [op.Identity(x, types=[step.outputs[0].type]).value]
+    counts = op.Shape(x)
+    size = op.Reshape(op.Cast(Array(_given(step.inputs[1])), to=np.int64), [1])
+    axis = step.attributes.get("axis", -1)
+    if step.kind == "TopK":
+        shape = op.ScatterElements(counts, np.array([axis]), size)
+    else:
+        before = op.Add(np.array([axis]), op.Add(op.Size(counts), 1)) if axis < 0 else np.array([axis])
+        far = np.array([np.iinfo(np.int64).max])
+        shape = op.Concat(op.Slice(counts, [0], before), size, op.Slice(counts, before, far), axis=0)
+    return [
+        op.ConstantOfShape(shape, value=np.zeros(1, output.type.dtype), types=[output.type]).value
+        for output in step.outputs
+    ]
+
+
+def _given(value: Value | None) -> Value:
+    if value is None:
+        raise TraceError("a TopK or OneHot lacks its size")
+    return value

@@ -1,0 +1,101 @@
+"""Convolutions of nothing.
+
+ConvTranspose of no windows is refused from 1.21 on, and ends the process before: such is the cotangent of a pool over
+an axis that turns out too short for a window. Conv of no channels leaves memory as it was before 1.32, and if it is
+padded or has strides, it never ends: such is the gradient of weights for a batch of no pictures. An If gives what these
+are of nothing, which is the bias alone.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit.ir import Block, Op, Value, dims
+from primsplit.ir.errors import TraceError
+from primsplit.ops import op
+from primsplit.ops.schema import text
+from primsplit.rewrites.rewriting import Rewriter
+from primsplit.rules.table import with_defaults
+from primsplit.targets.faults.empty_layers import unless_empty
+from primsplit.tracing.array import Array
+
+KINDS = frozenset({"Conv", "ConvTranspose"})
+
+
+def guard_empty_windows(block: Block) -> Block:
+    """The block with each convolution that may be of nothing inside an If."""
+    return _Guarding().run(block)
+
+
+class _Guarding(Rewriter):
+    kinds = KINDS
+
+    def visit(self, op: Op) -> Op | None:
+        """The op, or the If that takes its place."""
+        source = op.inputs[0] if op.kind in KINDS else None
+        if source is None or not _may_be_of_nothing(op, source):
+            return super().visit(op)
+        *before, guarded = unless_empty(op, [source], nothing=functools.partial(_bias_alone, op))
+        self.kept.extend(before)
+        return guarded
+
+
+def _may_be_of_nothing(step: Op, source: Value) -> bool:
+    """True where onnxruntime would not get over what may be missing. What is of unknown rank is let be."""
+    shape = source.type.shape
+    if shape is None:
+        return False
+    return not all(dims.above(size, 0) for size in (shape[2:] if step.kind == "ConvTranspose" else shape[1:2]))
+
+
+def _bias_alone(step: Op) -> Sequence[Value]:
+    """What is added to the windows, everywhere."""
+    x, weights, bias = (None if v is None else Array(v) for v in (*step.inputs, None)[:3])
+    if x is None or weights is None:
+        raise TraceError(f"a {step.kind} lacks its input or its weights")
+    given = with_defaults(step.kind, step.attributes)
+    counted = _windows if step.kind == "Conv" else _spread
+    channels = op.Shape(weights, start=0, end=1)
+    if step.kind == "ConvTranspose":
+        channels = op.Mul(op.Shape(weights, start=1, end=2), given["group"])
+    # By numbers that the run has: sizes of types may be told in symbols that no value here has.
+    shape = op.Concat(op.Shape(x, end=1), channels, counted(x, weights, given), axis=0)
+    found = op.ConstantOfShape(shape, value=np.zeros(1, x.dtype))
+    if bias is not None:
+        found = op.Add(found, op.Reshape(bias, [1, -1, *[1] * (x.ndim - 2)]))
+    return [op.Identity(found, types=[step.outputs[0].type]).value]
+
+
+def _placed(given: Mapping[str, Any], rank: int) -> tuple[Any, Any, Any]:
+    """Strides, dilations, and the pads of each axis, both together."""
+    strides, dilations = (np.array(given.get(name) or [1] * rank) for name in ("strides", "dilations"))
+    return strides, dilations, np.array(given.get("pads") or [0] * 2 * rank).reshape(2, rank).sum(0)
+
+
+def _spans(weights: Array, dilations: Any) -> Any:
+    return op.Add(op.Mul(op.Sub(op.Shape(weights, start=2), 1), dilations), 1)
+
+
+def _windows(x: Array, weights: Array, given: Mapping[str, Any]) -> Any:
+    """How many windows a Conv has along each axis."""
+    strides, dilations, pads = _placed(given, x.ndim - 2)
+    sizes = op.Shape(x, start=2)
+    if text(given["auto_pad"]).startswith("SAME"):
+        return op.Div(op.Add(sizes, strides - 1), strides)
+    room = op.Sub(op.Add(sizes, pads), _spans(weights, dilations))
+    return op.Add(op.Div(op.Sub(room, op.Mod(room, strides)), strides), 1)
+
+
+def _spread(x: Array, weights: Array, given: Mapping[str, Any]) -> Any:
+    """The sizes of what a ConvTranspose gives."""
+    rank = x.ndim - 2
+    strides, dilations, pads = _placed(given, rank)
+    counts = op.Shape(x, start=2)
+    if given.get("output_shape"):
+        return np.array(given["output_shape"][-rank:])
+    if text(given["auto_pad"]).startswith("SAME"):
+        return op.Mul(counts, strides)
+    extra = np.array(given.get("output_padding") or [0] * rank) - pads
+    return op.Add(op.Add(op.Mul(op.Sub(counts, 1), strides), _spans(weights, dilations)), extra)

@@ -1,0 +1,102 @@
+"""Keeps onnxruntime from dropping constants that it takes for 0 or 1: float64 ones that are in float32, empty ones.
+
+onnxruntime 1.31.1 removes the addition and subtraction of 0 and the multiplication with and division by 1, and compares
+a constant of one element with them after rounding it to float32: log(x + 1e-300) becomes log(x), and x * (1 + 1e-9)
+becomes x. It looks at Add, Sub, Mul and Div alone. So a term is added by Sum, and a factor is halved, its product
+doubled, which is exact but where a number has no half. A product with (1 + 1e-9) / n becomes a quotient by n: of such a
+numerator the sign is taken out.
+
+Before 1.27 a constant without elements is neutral to it, too, and the result has then the other operand's shape, or the
+file does not load. It is Max that broadcasts to a result without elements.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Value, Var, has_blocks
+from primsplit.rewrites.rewriting import Rewriter
+
+NEUTRAL = {"Add": 0.0, "Sub": 0.0, "Mul": 1.0, "Div": 1.0}
+
+
+def keep_faint_constants(block: Block) -> Block:
+    """The block with constants that look neutral written so that they count; the same block where it has none."""
+    return _Keeping().run(block)
+
+
+class _Keeping(Rewriter):
+    """The walk."""
+
+    kinds = frozenset(NEUTRAL)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.known: set[Var] = set()
+        """What is computed of constants alone, such as a part of a weight. onnxruntime folds it at load."""
+
+    def visit(self, op: Op) -> Op | None:
+        """An op with such a constant by the operators that onnxruntime does not look at."""
+        if op.inputs and all(isinstance(v, Const) or v in self.known for v in op.inputs) and not has_blocks(op):
+            self.known.update(op.outputs)
+        if op.kind in NEUTRAL and any(map(_is_empty, (*op.inputs, *op.outputs))):
+            return op.beside("Max", op.inputs, op.outputs)
+        if op.kind not in NEUTRAL or op.outputs[0].type.dtype != np.float64:
+            return super().visit(op)
+        places = [i for i, v in enumerate(op.inputs) if self._may_look_neutral(op, v)]
+        places = [i for i in places if i == 1 or op.kind != "Sub"]
+        if not places:
+            return super().visit(op)
+        *before, last = _kept(op, places[0])
+        self.kept.extend(before)
+        return last
+
+    def _may_look_neutral(self, op: Op, value: Value | None) -> bool:
+        """True for a constant that looks neutral, and for one number that onnxruntime folds, but not the whole op."""
+        if _looks_neutral(value, NEUTRAL[op.kind]):
+            return True
+        if not isinstance(value, Var) or value not in self.known or self.known.issuperset(op.outputs):
+            return False
+        # A symbolic size of what is known may be 1.
+        return all(not isinstance(d, int) or d == 1 for d in value.type.shape or ())
+
+
+def _is_empty(value: Value | None) -> bool:
+    """True for what has no elements for certain: onnxruntime may find that it is a constant."""
+    return value is not None and any(isinstance(d, int) and d == 0 for d in value.type.shape or ())
+
+
+def _looks_neutral(value: Value | None, neutral: float) -> bool:
+    """True for a constant of one element that is not this number, but is when rounded to float32."""
+    if not isinstance(value, Const) or math.prod(value.data.shape) != 1:
+        return False
+    number = value.numpy().item()
+    return bool(number != neutral and abs(number) < 2 and np.float32(number) == np.float32(neutral))
+
+
+def _kept(op: Op, place: int) -> Sequence[Op]:
+    constant = op.inputs[place]
+    assert constant is not None
+    is_numerator = op.kind == "Div" and place == 0
+    factor = {"Add": 1.0, "Sub": -1.0, "Mul": 0.5, "Div": -1.0 if is_numerator else 2.0}[op.kind]
+    before, replaced = _times(op, constant, factor)
+    inputs = tuple(replaced if i == place else v for i, v in enumerate(op.inputs))
+    if op.kind in {"Add", "Sub"}:
+        return [*before, op.beside("Sum", inputs, op.outputs)]
+    result = op.outputs[0]
+    other = Var(result.type, sizes=result.sizes)
+    if is_numerator:
+        return [*before, op.beside("Div", inputs, (other,)), op.beside("Neg", (other,), op.outputs)]
+    two = Const(np.asarray(2.0))
+    return [*before, op.beside(op.kind, inputs, (other,)), op.beside("Mul", (other, two), (result,))]
+
+
+def _times(op: Op, constant: Value, factor: float) -> tuple[list[Op], Value]:
+    """The constant times a number, and the ops that compute it of a weight, which stays in the file."""
+    if factor == 1.0:
+        return [], constant
+    if isinstance(constant, Const) and not constant.is_weight:
+        return [], Const(np.asarray(constant.numpy() * factor))
+    made = Var(constant.type)
+    return [op.beside("Mul", (constant, Const(np.asarray(factor))), (made,))], made

@@ -1,0 +1,175 @@
+"""ScatterND that adds, multiplies or compares at places that repeat: onnxruntime's threads lose updates there.
+
+It shares the rows of updates out among threads, which read and write the same element without waiting for each other
+(microsoft/onnxruntime#18048): the gradient of an embedding is wrong in one run of seven. One thread does all that
+costs less than its thread pool's start. So what is small stays, what is larger becomes a chain of such small ones, and
+what is larger still a ScatterElements, which has one thread. An If chooses where only the run knows the sizes.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Value
+from primsplit.ir.dims import Dim, product
+from primsplit.ops import op
+from primsplit.ops.schema import text
+from primsplit.rewrites.rewriting import Rewriter, recorded_beside
+from primsplit.targets.cuda import scatter_elements
+from primsplit.targets.faults.empty_layers import alone
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import reshape_to
+from primsplit.tracing.regions import record
+
+ALONE = 200_000
+"""As many elements one thread takes: onnxruntime counts a cycle for each, and 210,000 for the start of a second."""
+CHAIN = 8
+"""The most ScatterND that stand for one."""
+COPIES = 32
+"""ScatterElements takes as long for an element of updates as a ScatterND, which copies its array, for so many of it."""
+
+
+def update_in_turn(block: Block) -> Block:
+    """The block without a ScatterND whose threads may meet."""
+    return _Ordering().run(block)
+
+
+class _Ordering(Rewriter):
+    kinds = frozenset({"ScatterND"})
+
+    def visit(self, op: Op) -> Op | None:
+        """The op, or what takes its place."""
+        if op.kind != "ScatterND" or not _may_meet(op):
+            return super().visit(op)
+        *before, last = _ordered(op)
+        self.kept.extend(before)
+        return last
+
+
+def _may_meet(step: Op) -> bool:
+    """True where several threads may work at updates of one place."""
+    if text(step.attributes.get("reduction", "none")) == "none":
+        return False
+    data, indices, updates = _operands(step)
+    shapes = [v.type.shape for v in (data, indices, updates)]
+    if data.type.dtype.kind not in "fiu":
+        return False
+    if any(isinstance(d, int) and d == 0 for d in (*(shapes[0] or ()), *(shapes[1] or ())[-1:])):
+        return False  # there is no place, or one
+    rows, size = (None if shape is None else product(shape) for shape in (shapes[1] and shapes[1][:-1], shapes[2]))
+    is_alone = (isinstance(rows, int) and rows < 2) or (isinstance(size, int) and size < ALONE)
+    return not is_alone and not are_distinct(indices, shapes[0] or ())
+
+
+def _operands(step: Op) -> tuple[Value, Value, Value]:
+    data, indices, updates = step.inputs
+    assert data is not None
+    assert indices is not None
+    assert updates is not None
+    return data, indices, updates
+
+
+def _is_depth_known(step: Op) -> bool:
+    """True where the program tells how many axes each operand has, and from how many an index picks."""
+    shapes = [v.type.shape for v in _operands(step)]
+    depths = shapes[1] or (None,)
+    return None not in shapes and isinstance(depths[-1], int)
+
+
+def are_distinct(indices: Value, shape: Sequence[Dim]) -> bool:
+    """True for constant indices of which no two name one place."""
+    if not isinstance(indices, Const):
+        return False
+    found = indices.numpy()
+    if not found.shape[-1]:
+        return math.prod(found.shape[:-1]) < 2
+    rows = found.reshape(-1, found.shape[-1])
+    sizes = [d if isinstance(d, int) else 0 for d in shape[: rows.shape[1]]]
+    if (rows < 0).any():
+        if 0 in sizes:
+            return False
+        rows = rows % np.array(sizes)
+    return len(np.unique(rows, axis=0)) == len(rows)
+
+
+def _ordered(step: Op) -> list[Op]:
+    """Ops that give what the ScatterND does, by one thread; the last gives its output."""
+    _, indices, updates = _operands(step)
+    if not _is_depth_known(step):
+        return _unless(step, lambda _, size: op.Less(size, ALONE), alone(step), functools.partial(_by_rows, step))
+    rows, size = product((indices.type.shape or ())[:-1]), product(updates.type.shape or ())
+    if not (isinstance(rows, int) and isinstance(size, int)):
+        in_turn = functools.partial(_in_turn, step, None, CHAIN)
+        several = _unless(step, _are_copies_cheap, in_turn, functools.partial(_by_elements, step))
+        large = alone(several[-1], several[:-1])
+        return _unless(step, lambda _, size: op.Less(size, ALONE), alone(step), large)
+    each = max(1, ALONE * rows // size)
+    count, whole = math.ceil(rows / each), product(_operands(step)[0].type.shape or ())
+    is_cheap = count <= CHAIN and isinstance(whole, int) and count * whole <= COPIES * size
+    with recorded_beside(step) as around:
+        if is_cheap:
+            _in_turn(step, each, count)
+        else:
+            _by_elements(step)
+    *before, last = around.ops
+    return [*before, replace(last, outputs=step.outputs)]
+
+
+Branch = Block | Callable[[], Iterable[Value]]
+"""A block, or what records one."""
+
+
+def _are_copies_cheap(whole: Array, size: Array) -> Array:
+    """True for an array that is not too large beside the updates, and for these where a chain takes them.
+
+    Its links have up to a row more than their share, which half of what they may have leaves room for.
+    """
+    found: Array = op.And(op.Less(size, CHAIN * ALONE // 2), op.LessOrEqual(op.Mul(whole, CHAIN), op.Mul(size, COPIES)))
+    return found
+
+
+def _unless(step: Op, test: Callable[[Array, Array], Array], small: Branch, large: Branch) -> list[Op]:
+    """Ops of which the last, an If, takes a branch by a test of the sizes of the array and of the updates."""
+    with recorded_beside(step) as around:
+        data, _, updates = map(Array, _operands(step))
+        is_small = test(op.Size(data), op.Size(updates)).value
+        then, other = (b if isinstance(b, Block) else record("updates", [], b) for b in (small, large))
+    return [*around.ops, step.beside("If", (is_small,), step.outputs, {"then_branch": then, "else_branch": other})]
+
+
+def _in_turn(step: Op, each: int | None, count: int) -> list[Value]:
+    """A chain of so many ScatterND, each of as many rows of updates; of the same share of them where that is None."""
+    data, indices, updates = map(Array, _operands(step))
+    depth = int(indices.shape[-1])
+    rows = product(indices.shape[:-1])
+    places = reshape_to(indices, (rows, depth))
+    changes = reshape_to(updates, (rows, *data.shape[depth:]))
+    share = np.array([each]) if each else op.Div(op.Add(op.Shape(places, end=1), count - 1), count)
+    for k in range(count):
+        start, end = (op.Mul(share, turn) if each is None else share * turn for turn in (k, k + 1))
+        part = [op.Slice(whole, start, end, [0]) for whole in (places, changes)]
+        data = op.ScatterND(data, *part, **step.attributes)
+    return [data.value]
+
+
+def _by_elements(step: Op) -> list[Value]:
+    reduction = text(step.attributes["reduction"])
+    return [scatter_elements(*map(Array, _operands(step)), reduction=reduction).value]
+
+
+def _by_rows(step: Op) -> list[Value]:
+    """Where only the run knows from how many axes an index picks: what it picks has a number, its row."""
+    data, indices, updates = map(Array, _operands(step))
+    sizes, depth = op.Shape(data), op.Shape(indices, start=-1)
+    picked, rest = op.Slice(sizes, [0], depth), op.Slice(sizes, depth, [np.iinfo(np.int64).max])
+    count, each = (op.ReduceProd(part, keepdims=1) for part in (picked, rest))
+    numbers = op.Reshape(op.Range(0, op.Squeeze(count), 1), picked)
+    rows = op.Reshape(op.GatherND(numbers, indices), [-1, 1])
+    changes = op.Reshape(updates, op.Concat(op.Shape(rows, end=1), each, axis=0))
+    flat = op.Reshape(data, op.Concat(count, each, axis=0))
+    places = op.Expand(rows, op.Shape(changes))
+    made = op.ScatterElements(flat, places, changes, axis=0, reduction=text(step.attributes["reduction"]))
+    return [(op.Reshape(made, sizes) if data.type.rank is None else reshape_to(made, data.shape)).value]

@@ -1,0 +1,36 @@
+"""Squares of float64 are products, by which onnxruntime finds no layer norm to fuse.
+
+Of a layer norm or an RMS norm of float64 that it makes of a Pow and what follows, it does not read the number beside
+the variance: before 1.30 it is 1e-5 then, whatever the model says; before 1.32 it is rounded to float32, and an RMS
+norm's still 1e-5.
+"""
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Value
+from primsplit.rewrites.rewriting import Rewriter
+
+
+def write_squares(block: Block) -> Block:
+    """The block with each float64 Pow by the constant 2 as a product; itself without such."""
+    return _Squares().run(block)
+
+
+class _Squares(Rewriter):
+    kinds = frozenset({"Pow"})
+
+    def visit(self, op: Op) -> Op | None:
+        """The Pow, or the product."""
+        if op.kind != "Pow":
+            return super().visit(op)
+        base, exponent = op.inputs
+        if base is None or base.type.dtype != np.float64 or not _is_two(exponent, base):
+            return super().visit(op)
+        return op.beside("Mul", (base, base), op.outputs)
+
+
+def _is_two(exponent: Value | None, base: Value) -> bool:
+    """True for the one number 2, of no more axes than the base has."""
+    if not isinstance(exponent, Const) or not exponent.is_small or exponent.data.shape not in {(), (1,)}:
+        return False
+    return bool(exponent.numpy().item() == 2) and (exponent.type.rank == 0 or bool(base.type.rank))

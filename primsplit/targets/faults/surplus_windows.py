@@ -1,0 +1,83 @@
+"""Pools to which onnxruntime gives a window that the standard does not have, which is cut off.
+
+It divides what a window leaves of the padded axis towards zero, so that an axis that is too short for one has one all
+the same, which the standard, rounding down, has not. With ceil_mode, versions before 1.21 have a last window in the
+padding, or past the end, where a stride and the padding after are longer than a window; the standard has had none since
+opset 19. A cut of nothing costs a copy, so that it is written where the sizes do not tell that nothing is cut.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.ir import Block, Const, Op, Type, Value, Var, dims
+from primsplit.ir.dims import Dim
+from primsplit.ops import op
+from primsplit.ops.inference import infer
+from primsplit.ops.schema import text
+from primsplit.rewrites.decompositions.windows import windows_over
+from primsplit.rewrites.rewriting import Rewriter, recorded_beside
+from primsplit.tracing.array import Array
+
+POOLS = frozenset({"MaxPool", "AveragePool", "LpPool"})
+
+
+def cut_pools(block: Block) -> Block:
+    """The block with the windows that the standard does not have cut off its pools."""
+    return _Cutting().run(block)
+
+
+class _Cutting(Rewriter):
+    kinds = POOLS
+
+    def visit(self, op: Op) -> Op | None:
+        """The pool, and after it the cut of each output."""
+        if op.kind not in POOLS or not _has_more(op):
+            return super().visit(op)
+        whole = tuple(Var(Type(v.type.dtype, None), v.hint) for v in op.outputs)
+        # What a model declares may be in sizes that nothing here has.
+        ((inferred, _), *_) = infer(op.kind, op.inputs, op.attributes, len(op.outputs))
+        counts = (inferred.shape or ())[2:]
+        with recorded_beside(op) as around:
+            ends = _as_counts(tracing.size_vector(counts), counts)
+        axes = tuple(Const(np.array(numbers, np.int64)) for numbers in ([0] * len(counts), range(2, len(counts) + 2)))
+        cuts = [op.beside("Slice", (v, axes[0], ends, axes[1]), (o,)) for v, o in zip(whole, op.outputs, strict=True)]
+        self.kept.extend([*around.ops, op.beside(op.kind, op.inputs, whole, op.attributes), *cuts[:-1]])
+        return cuts[-1]
+
+
+def _as_counts(vector: Value, counts: tuple[Dim, ...]) -> Value:
+    """The numbers of windows; a run in which one is negative fails, since it reads before the start of an array."""
+    if all(dims.at_least(count, 0) for count in counts):
+        return vector
+    places = op.Mul(op.Min(Array(vector), np.int64(0)), np.int64(2))
+    return op.Add(Array(vector), op.Gather(np.zeros(1, np.int64), places)).value
+
+
+def _has_more(pool: Op) -> bool:
+    """True where onnxruntime may have a window more than the type of the result tells."""
+    given = pool.attributes
+    source, found = pool.inputs[0], pool.outputs[0].type.shape
+    is_placed = not text(given.get("auto_pad", "NOTSET")).startswith("SAME")
+    if not is_placed or source is None or source.type.shape is None or found is None:
+        return False
+    sizes = source.type.shape[2:]
+    placed: dict[str, Any] = {name: given.get(name) for name in ("strides", "dilations", "pads")}
+    windows = windows_over(sizes, given["kernel_shape"], **placed)
+    pads = zip(windows.before, windows.after, strict=True)
+    test = _ends_late if given.get("ceil_mode", 0) else _may_lack_one
+    return any(map(test, sizes, found[2:], windows.strides, map(int, windows.spans), pads))
+
+
+def _ends_late(size: Dim, count: Dim, stride: int, span: int, pads: tuple[Dim, Dim]) -> bool:
+    """True where as many windows as begin before the padded end may be more than there are."""
+    before, after = pads
+    room = size + before + after - span
+    return dims.above(stride + after, span) and not dims.same(-(-room // stride) + 1, count)
+
+
+def _may_lack_one(size: Dim, _: Dim, stride: int, span: int, pads: tuple[Dim, Dim]) -> bool:
+    """True where the padded axis may be too short for a window; onnxruntime refuses an axis without elements."""
+    least = span - pads[0] - pads[1]
+    return stride > 1 and dims.above(least, 1) and not dims.at_least(size, least)

@@ -1,0 +1,26 @@
+"""What a block goes through before it becomes a file: the stages of `targets/pipeline.py`."""
+
+from collections.abc import Sequence
+
+from primsplit.ir import Block
+from primsplit.ir.providers import Provider
+from primsplit.ops.verify import verified
+from primsplit.targets.pipeline import STAGES, Target, in_turn
+
+
+def finish(
+    block: Block,
+    gradients: Sequence[int] = (),
+    *,
+    is_function: bool = False,
+    keep_calls: bool = False,
+    provider: Provider = "cpu",
+) -> Block:
+    """The block in the standard's operators alone, without waste, for onnxruntime.
+
+    It is optimized before and after operators without a kernel are replaced: what they are replaced by may be constant,
+    or shared. What is written around onnxruntime's ways would look like waste, and comes last. `gradients` are the
+    positions of results that are gradients of parameters; see `Target` for the rest.
+    """
+    target = Target(tuple(gradients), is_function, keep_calls, provider)
+    return verified(in_turn(STAGES, block, target))

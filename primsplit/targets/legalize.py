@@ -1,0 +1,202 @@
+"""Operators that onnxruntime has no kernel for, replaced by compositions of those it has.
+
+Nothing is computed in fewer bits than it was written in: float64 goes through compositions accurate to a few units in
+the last place, integers through wider dtypes that hold every value, float16 and bfloat16 through float32 and back.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, own_symbols, rename, renamed
+from primsplit.ir.caching.limited import Limited
+from primsplit.ir.carriers import FLOAT8
+from primsplit.ir.errors import DtypeError, PrimsplitError, UnsupportedFunction
+from primsplit.ir.providers import Provider
+from primsplit.ops.inference import infer
+from primsplit.ops.kernels import KERNELS
+from primsplit.ops.schema import schema
+from primsplit.rewrites.cse import attribute_key
+from primsplit.rewrites.decompositions.few_bits import through_float16
+from primsplit.rewrites.decompositions.spread_windows import SPREAD, is_spread
+from primsplit.rewrites.decompositions.table import COMPOSITIONS, CORRECTED, SPELT, Composition, is_odd, through_float32
+from primsplit.rewrites.decompositions.windows import unless_negative
+from primsplit.rewrites.rewriting import Rewriter
+from primsplit.targets.cuda import for_cuda
+from primsplit.tracing import close, fresh_stack, recording
+from primsplit.tracing.calls.recorded import open_inputs
+from primsplit.tracing.trees import as_list
+
+HALVES = frozenset({"float16", "bfloat16"})
+WINDOWED = frozenset({"AveragePool", "Conv", "ConvTranspose", "LpPool"})
+UNTOLD = frozenset({"object", "str"}) | FLOAT8
+"""Texts and floats of 8 bits, which the table of kernels does not tell."""
+WITHOUT_FLOAT8 = frozenset({"ConstantOfShape", "Flatten", "Pad", "Squeeze", "Unsqueeze"})
+"""What of the operators that move floats of 8 bits has no kernel for them."""
+
+
+def legalize(block: Block, provider: Provider = "cpu") -> Block:
+    """The block in operators and dtypes that onnxruntime runs. Raises DtypeError at the user's line for what cannot."""
+    return _Legalizer(provider).run(block)
+
+
+class _Legalizer(Rewriter):
+    def __init__(self, provider: Provider) -> None:
+        super().__init__()
+        self.provider: Provider = provider
+
+    def visit(self, op: Op) -> Op | None:
+        if is_call(op):
+            attributes = self.inside(op)
+            return op if attributes is op.attributes else replace(op, attributes=attributes)
+        composition = self.composition_of(op)
+        if composition is None:
+            return op
+        body = _composed(op, composition, self.provider)
+        arguments = [v for v in op.inputs if v is not None and _is_parameter(v)]
+        inner: Renaming = dict(zip(body.params, arguments, strict=True))
+        for result, output in zip(body.results, op.outputs, strict=False):
+            if isinstance(result, Var) and result not in inner:
+                inner[result] = Var(output.type, output.hint, output.sizes)
+        remark = op.remark or f"for {op.kind}"
+        self.kept += [rename(step, inner, place=op.place, remark=remark) for step in body.ops]
+        for result, output in zip(body.results, op.outputs, strict=False):
+            self.replaced[output] = renamed(result, inner)
+        return None
+
+    def composition_of(self, op: Op) -> Composition | None:
+        on_cuda = for_cuda(op) if self.provider == "cuda" else None
+        return on_cuda or (None if _is_sound(op) else find_composition(op))
+
+
+def _dtypes(op: Op) -> tuple[str, ...]:
+    return tuple(["" if v is None else v.type.key[0] for v in (*op.inputs, *op.outputs)])
+
+
+_runs: dict[tuple[str, tuple[str, ...], bool, bool], bool] = {}
+
+
+def _is_sound(op: Op) -> bool:
+    """True where onnxruntime runs the op as it is; asked once for each operator and its dtypes."""
+    key = (op.kind, _dtypes(op), _overwrites(op), is_spread(op) or is_odd(op))
+    known = _runs.get(key)
+    if known is None:
+        known = _runs[key] = not is_call(op) and find_composition(op) is None
+    return known
+
+
+def _overwrites(op: Op) -> bool:
+    """True for batch normalization in training mode, which writes over the running statistics that it is given.
+
+    With a momentum of 0 it only tells the statistics of the batch.
+    """
+    training = op.kind == "BatchNormalization" and op.attributes.get("training_mode", 0) == 1
+    return training and op.attributes.get("momentum", 0.9) != 0
+
+
+def has_kernel(kind: str, dtypes: Mapping[str, str]) -> bool:
+    """True where onnxruntime runs the operator with its type variables bound to these dtypes."""
+    rows = KERNELS.get(kind)
+    if rows is None:
+        return True
+    told = {variable: dtype for variable, dtype in dtypes.items() if dtype not in UNTOLD}
+    return any(all(dtype in row.get(variable, {dtype}) for variable, dtype in told.items()) for row in rows)
+
+
+def bound_dtypes(op: Op) -> dict[str, str]:
+    """The dtype of each type variable of the op's schema."""
+    found = schema(op.kind)
+    bound: dict[str, str] = {}
+    for position, value in enumerate(op.inputs):
+        if value is not None and found.variable(position) in found.types:
+            bound[found.variable(position)] = value.type.key[0]
+    for (_, variable), output in zip(found.outputs, op.outputs, strict=False):
+        if variable in found.types:
+            bound[variable] = output.type.key[0]
+    return bound
+
+
+def find_composition(op: Op) -> Composition | None:
+    """What stands for an op that onnxruntime cannot run, or runs wrongly; None where it runs.
+
+    Raises DtypeError where it runs for other dtypes alone, UnsupportedFunction where it does for none.
+    """
+    bound = bound_dtypes(op)
+    if op.kind in WITHOUT_FLOAT8 and op.outputs[0].type.key[0] in FLOAT8:
+        return through_float16(op.kind, op.outputs[0].type.dtype)
+    if has_kernel(op.kind, bound):
+        if op.kind == "BatchNormalization" and not _overwrites(op):
+            return None
+        if is_spread(op):
+            return SPREAD[op.kind]
+        if is_odd(op):
+            return SPELT[op.kind]
+        first = next((v.type.key[0] for v in op.inputs if v is not None), "")
+        return CORRECTED.get((op.kind, first))
+    if HALVES & {v.type.key[0] for v in op.inputs if v is not None}:
+        return through_float32(op.kind, [v.type.dtype for v in op.outputs])
+    if op.kind in COMPOSITIONS:
+        return COMPOSITIONS[op.kind]
+    if KERNELS.get(op.kind) == ():
+        raise UnsupportedFunction(
+            f"onnxruntime has no kernel of {op.kind}",
+            place=op.place,
+            cure="Compute it before the model, and give the result as an input.",
+        )
+    told = ", ".join(sorted(set(bound.values())))
+    raise DtypeError(
+        f"onnxruntime has no kernel of {op.kind} for {told}, and there is no composition of others for it",
+        place=op.place,
+        cure="Use another dtype.",
+    )
+
+
+_cache: Limited[Any, Block] = Limited(4096)
+
+
+def _is_parameter(value: Value) -> bool:
+    """True for what is a parameter of the composition; a small constant is part of it."""
+    return not (isinstance(value, Const) and value.is_small)
+
+
+def _composed(op: Op, composition: Composition, provider: Provider) -> Block:
+    """The legal block that stands for an op, made once per signature; anew where it names sizes of its own."""
+    key = (
+        provider,
+        op.kind,
+        tuple(
+            None if v is None else (v.type.key, _small(v), None if v.sizes is None else str(v.sizes)) for v in op.inputs
+        ),
+        attribute_key(op.attributes),
+        len(op.outputs),
+    )
+    known = _cache.get(key)
+    if known is None:
+        try:
+            known = legalize(_record(op, composition), provider)
+        except PrimsplitError as error:
+            if error.place is None or error.place is NOWHERE:
+                error.place = op.place
+            raise
+        if not own_symbols(known):  # two uses must not share the name of a size that depends on data
+            _cache[key] = known
+    return known
+
+
+def _small(value: Value) -> bytes | None:
+    return value.numpy().tobytes() if isinstance(value, Const) and value.is_small else None
+
+
+def _record(op: Op, composition: Composition) -> Block:
+    given = {**schema(op.kind).defaults, **op.attributes}
+    attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in given.items()}
+    with fresh_stack(), recording(place=NOWHERE) as inner:
+        params, inputs = open_inputs(op.inputs, inner, _is_parameter)
+        made = as_list(composition(*inputs, **attributes))
+        if op.kind in WINDOWED:
+            # Kernels refuse windows that do not fit, where a composition of Slices would give what is of another shape.
+            read = [None if x is None else x.value for x in inputs]
+            ((inferred, _), *_) = infer(op.kind, read, op.attributes, len(op.outputs))
+            made[0] = unless_negative(made[0], inferred.shape or ())
+        results = [r.value for r in made]
+    return close(op.kind.lower(), params, inner, results)

@@ -1,0 +1,274 @@
+"""The stages between a recorded program and a file, in their order, as one table.
+
+`finish` runs them; `primsplit rules --pipeline` prints them. A stage is a pass with the reason that it is there for.
+Each stage gives back the block itself where it has nothing to do.
+"""
+
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from primsplit.ir import Block, Op
+from primsplit.ir.providers import Provider
+from primsplit.rewrites import gradients_last, optimize
+from primsplit.rewrites.columns_of_numbers import number_columns
+from primsplit.rewrites.conversions import convert_in_program
+from primsplit.rewrites.copies import read_past_copies
+from primsplit.rewrites.inline import inline_calls
+from primsplit.rewrites.log_sums import join_logarithms
+from primsplit.rewrites.loops.counted import scans_of_counted_loops
+from primsplit.rewrites.loops.joined_ifs import join_ifs
+from primsplit.rewrites.loops.shared_loops import share_loops
+from primsplit.rewrites.loops.tiles import work_in_tiles
+from primsplit.rewrites.misfits import refuse_misfits
+from primsplit.rewrites.order import results_apart
+from primsplit.rewrites.products.addends import addends_in_products
+from primsplit.rewrites.products.biases import biases_in_products
+from primsplit.rewrites.products.factors import factors_behind_sums
+from primsplit.rewrites.products.matrices import pulled_as_matrices
+from primsplit.rewrites.products.narrow_products import swap_narrow_products
+from primsplit.rewrites.products.operands_again import products_read_again
+from primsplit.rewrites.products.stacks import join_stacks, keep_transposed_stacks
+from primsplit.rewrites.products.sums import sums_of_derivatives
+from primsplit.rewrites.products.transposed import gemm_of_transposed
+from primsplit.rewrites.rematerialize import LATER, write_later
+from primsplit.rewrites.select_to_mask import choose_by_masks
+from primsplit.rewrites.short_rows import lengthen_rows
+from primsplit.rewrites.sums.long_sums import part_long_sums
+from primsplit.rewrites.untaken_sides import fill_untaken_sides
+from primsplit.targets.faults.axes import count_axes_from_front
+from primsplit.targets.faults.captured_dequantized import copy_captured_dequantized
+from primsplit.targets.faults.cast_stacks import keep_cast_stacks
+from primsplit.targets.faults.circular_pads import guard_circular_pads
+from primsplit.targets.faults.columns import write_vectors_as_columns
+from primsplit.targets.faults.cosines import write_cosines
+from primsplit.targets.faults.emptied_pads import guard_emptied_pads
+from primsplit.targets.faults.empty_layers import guard_empty_layers
+from primsplit.targets.faults.empty_products import zero_empty_products
+from primsplit.targets.faults.empty_rows import guard_empty_rows
+from primsplit.targets.faults.empty_scans import guard_empty_scans
+from primsplit.targets.faults.empty_windows import guard_empty_windows
+from primsplit.targets.faults.long_splits import slice_long_splits
+from primsplit.targets.faults.neutral import keep_faint_constants
+from primsplit.targets.faults.precision import keep_double_products
+from primsplit.targets.faults.quotients import write_quotients
+from primsplit.targets.faults.reversals import reverse_at_least_one
+from primsplit.targets.faults.scan_axes import walk_first_axes
+from primsplit.targets.faults.shared_places import update_in_turn
+from primsplit.targets.faults.skipped_starts import cut_behind_windows
+from primsplit.targets.faults.squares import write_squares
+from primsplit.targets.faults.surplus_windows import cut_pools
+from primsplit.targets.faults.unread_masks import read_masks
+from primsplit.targets.legalize import legalize
+from primsplit.transforms.idioms.writes import join_writes
+from primsplit.transforms.vectorized_loops.fission import split_up_scans
+from primsplit.transforms.vectorized_loops.given_terms import given_terms_first
+from primsplit.transforms.vectorized_loops.taken_along import take_along
+
+Purpose = Literal["form", "speed", "fault", "digits"]
+"""Why a stage is there: a file cannot hold the program otherwise; it runs faster; a runtime would get it wrong, or lose
+digits."""
+Need = Literal["cpu", "gradients", "program"]
+"""What a stage is for alone: files for the CPU, files with gradients, programs that are no functions of a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a file is for.
+
+    `gradients` are the positions of results that are gradients of parameters. A function's block is inlined by
+    onnxruntime between ops that are not known here. With `keep_calls`, calls that are to stay are left for the writer.
+    """
+
+    gradients: Sequence[int] = ()
+    is_function: bool = False
+    keep_calls: bool = False
+    provider: Provider = "cpu"
+
+    def meets(self, needs: Set[Need]) -> bool:
+        """True for a target that has all of these."""
+        has = {"cpu": self.provider == "cpu", "gradients": bool(self.gradients), "program": not self.is_function}
+        return all(has[need] for need in needs)
+
+    def stays(self, op: Op) -> bool:
+        """True for a call that is not inlined."""
+        return op.kind == LATER or (self.keep_calls and op.attributes.get("inline") is False)
+
+
+Run = Callable[[Block, Target], Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One pass. `why` says what it is for in a sentence.
+
+    `rounds` is True where results may differ in their last digits; all other stages keep every bit. `then` tidies up
+    where the stage changed something.
+    """
+
+    name: str
+    run: Run
+    why: str
+    purpose: Purpose
+    rounds: bool = False
+    needs: frozenset[Need] = field(default_factory=frozenset)
+    then: Run | None = None
+
+    def apply(self, block: Block, target: Target) -> Block:
+        """The block after the stage; itself where the stage is not for this target."""
+        if not target.meets(self.needs):
+            return block
+        found = self.run(block, target)
+        return found if found is block or self.then is None else self.then(found, target)
+
+
+def _plain(run: Callable[[Block], Block], purpose: Purpose, why: str, *needs: Need, rounds: bool = False) -> Stage:
+    """A stage that asks nothing of the target."""
+    return Stage(run.__name__, lambda block, _: run(block), why, purpose, rounds, frozenset(needs))
+
+
+def _of_gradients(
+    run: Callable[[Block, Sequence[int]], Block], purpose: Purpose, why: str, *, rounds: bool = False
+) -> Stage:
+    """A stage that changes what only gradients need: the values of a function are never rounded otherwise."""
+    needs: frozenset[Need] = frozenset({"gradients"})
+    return Stage(run.__name__, lambda block, target: run(block, target.gradients), why, purpose, rounds, needs)
+
+
+def _tidied(run: Callable[[Block], Block], purpose: Purpose, why: str) -> Stage:
+    """A stage after which the block is optimized again."""
+    return Stage(run.__name__, lambda block, _: run(block), why, purpose, then=lambda block, _: optimize(block))
+
+
+def _optimized_without_calls(block: Block, target: Target) -> Block:
+    return optimize(inline_calls(block, keep=target.stays))
+
+
+def _legal(block: Block, target: Target) -> Block:
+    return reverse_at_least_one(legalize(block, target.provider))
+
+
+def _in_order(block: Block, _: Target) -> Block:
+    return gradients_last(results_apart(block), range(len(block.results)))
+
+
+def in_turn(stages: Iterable[Stage], block: Block, target: Target) -> Block:
+    """The block after these stages."""
+    for stage in stages:
+        block = stage.apply(block, target)
+    return block
+
+
+GUARDS: tuple[Stage, ...] = (
+    _plain(write_later, "form", "Write what a pullback computes again in standard operators."),
+    _plain(walk_first_axes, "fault", "Scan along the first axis what may be empty."),
+    _plain(guard_empty_scans, "fault", "Put Scans and Loops that may have no steps in an If."),
+    _plain(guard_empty_layers, "fault", "Put recurrences and Einsums of what may be empty in an If."),
+    _plain(guard_empty_rows, "fault", "Put TopK, OneHot and LpNormalization of what may be empty in an If."),
+    _plain(guard_empty_windows, "fault", "Put convolutions of what may be empty in an If."),
+    _plain(cut_pools, "fault", "Cut off the windows of pools that the standard does not have."),
+    _plain(cut_behind_windows, "fault", "Cut arrays behind the last window of pools with SAME padding."),
+    _plain(guard_circular_pads, "fault", "Put circular Pads that may go around twice in an If."),
+    _plain(guard_emptied_pads, "fault", "Put Pads that may take all of an axis away in an If."),
+)
+"""What keeps kernels from arrays that they refuse or misread."""
+
+STAGES: tuple[Stage, ...] = (
+    Stage(
+        "inline_calls",
+        lambda block, target: inline_calls(block, keep=target.stays),
+        "Replace calls of traced functions by their ops.",
+        "form",
+    ),
+    _plain(convert_in_program, "form", "Compute in the file what was converted from an array while tracing."),
+    _plain(join_writes, "speed", "Join writes to elements, as a Python loop makes them, into one."),
+    _plain(optimize, "speed", "Fold constants, simplify, merge what is computed twice, drop what nobody reads."),
+    _plain(share_loops, "speed", "Run a loop once that is there twice."),
+    _tidied(scans_of_counted_loops, "speed", "Write Loops of a known number of steps as Scans."),
+    _tidied(take_along, "speed", "Join a Scan over what another loop stacks with that loop."),
+    _of_gradients(sums_of_derivatives, "speed", "Sum along axes once where derivatives add up.", rounds=True),
+    _of_gradients(given_terms_first, "speed", "Add up what a step is given before the carries.", rounds=True),
+    Stage(
+        "split_up_scans",
+        lambda block, _: split_up_scans(block),
+        "Do for all steps at once what needs no step before.",
+        "speed",
+        rounds=True,
+        # What is taken out of a Scan may come as calls: a form for all steps at once can be a loop over them.
+        then=_optimized_without_calls,
+    ),
+    Stage(
+        "legalize",
+        _legal,
+        "Replace operators without a kernel by compositions of those that have one.",
+        "form",
+        rounds=True,
+        then=lambda block, target: legalize(optimize(block), target.provider),
+    ),
+    Stage(
+        "guards",
+        lambda block, target: in_turn(GUARDS, block, target),
+        "Keep kernels from arrays that they refuse or misread: see GUARDS.",
+        "fault",
+        then=lambda block, target: legalize(block, target.provider),
+    ),
+    _plain(count_axes_from_front, "fault", "Count the axes of reductions from the front."),
+    Stage(
+        "write_vectors_as_columns",
+        lambda block, target: write_vectors_as_columns(block, is_function=target.is_function),
+        "Write vectors in products as matrices of one column.",
+        "fault",
+        rounds=True,
+    ),
+    _plain(gemm_of_transposed, "speed", "Read transposed matrices as they lie, by Gemm.", rounds=True),
+    _plain(swap_narrow_products, "speed", "Read a large matrix as it lies in products of few rows.", rounds=True),
+    _plain(zero_empty_products, "fault", "Choose zeros for products over an axis that may be empty."),
+    _plain(join_stacks, "speed", "Stack arrays, and take stacks apart, without copies."),
+    _plain(biases_in_products, "speed", "Add a bias in the product.", rounds=True),
+    _of_gradients(factors_behind_sums, "speed", "Take a factor of all that is summed after the sum.", rounds=True),
+    _plain(keep_transposed_stacks, "speed", "Take transposed stacks apart as matrices.", "gradients"),
+    _of_gradients(products_read_again, "speed", "Make the operand of a product again rather than keep it."),
+    _of_gradients(pulled_as_matrices, "speed", "Compute a pullback between products of matrices on matrices."),
+    _of_gradients(sums_of_derivatives, "speed", "Sum along axes once where derivatives add up.", rounds=True),
+    _of_gradients(addends_in_products, "speed", "Add in the product what a derivative adds to it.", rounds=True),
+    _plain(join_logarithms, "speed", "Take fewer logarithms in sums of log1p.", "cpu", "program", rounds=True),
+    _plain(work_in_tiles, "speed", "Work on as many rows at a time as the cache holds.", "cpu", "program", rounds=True),
+    _plain(choose_by_masks, "speed", "Choose between numbers and zeros by a product.", "cpu", "program"),
+    _plain(read_past_copies, "speed", "Read past Identity."),
+    _plain(join_ifs, "speed", "Join the guards of loops in a loop's step."),
+    _plain(update_in_turn, "fault", "Update repeated places one after another.", "cpu", rounds=True),
+    _plain(read_masks, "fault", "Read the mask of a Dropout that trains."),
+    Stage(
+        "keep_double_products",
+        lambda block, target: keep_double_products(block, is_function=target.is_function),
+        "Keep float64 products from being fused.",
+        "fault",
+        rounds=True,
+    ),
+    _plain(keep_cast_stacks, "fault", "Keep a Transpose out of products of cast stacks."),
+    _plain(keep_faint_constants, "fault", "Keep constants that look like 0 or 1.", rounds=True),
+    _plain(write_squares, "fault", "Write float64 squares as products.", rounds=True),
+    _plain(write_cosines, "fault", "Write the float64 cosine by sines.", rounds=True),
+    _plain(write_quotients, "speed", "Write products with a reciprocal as quotients.", rounds=True),
+    _plain(copy_captured_dequantized, "fault", "Copy dequantized values that a body reads."),
+    _plain(fill_untaken_sides, "fault", "Fill the sides of branches that are never taken."),
+    _plain(slice_long_splits, "fault", "Write Splits of axes beyond 32 bits as Slices."),
+    _plain(part_long_sums, "digits", "Sum many numbers of 32 bits in two stages.", "cpu", rounds=True),
+    _plain(number_columns, "speed", "Give numbers beside columns as many axes.", "cpu"),
+    _plain(lengthen_rows, "speed", "Combine short rows with columns at full length.", "cpu"),
+    Stage("gradients_last", _in_order, "Compute gradients last.", "speed", needs=frozenset({"gradients"})),
+    _plain(refuse_misfits, "fault", "Refuse ops that do not fit the whole numbers that they read."),
+)
+"""All stages, in their order."""
+
+
+def rows() -> list[dict[str, Any]]:
+    """The stages as a table, those of GUARDS behind the stage that runs them."""
+    found = []
+    for stage in STAGES:
+        found.append(stage)
+        found += GUARDS if stage.name == "guards" else ()
+    return [
+        {"stage": s.name, "for": s.purpose, "rounds": s.rounds, "only": " ".join(sorted(s.needs)), "why": s.why}
+        for s in found
+    ]

@@ -1,0 +1,142 @@
+"""Values of what may stand for an array in a traced function: numbers, NumPy arrays, sizes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from primsplit import tracing
+from primsplit.ir import Const, Value, Var, data_of, is_held
+from primsplit.ir.dims import Size
+from primsplit.ir.errors import DtypeError, TraceError
+from primsplit.tracing.array import FUNCTIONS, Array
+
+
+class Held:
+    """What holds an array that is read anew wherever it is used: by `read()`, traced while a function is."""
+
+    read: Callable[[], Any]
+
+
+def array_held(value: Any) -> Array | None:
+    """What an object of the user's says is its array, by `__array__`, where that is a traced one."""
+    if isinstance(value, np.ndarray | np.generic | Array | Held) or not hasattr(type(value), "__array__"):
+        return None
+    held = value.__array__()
+    return held if isinstance(held, Array) else None
+
+
+def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
+    """The Value of anything that may stand for an array: an Array, NumPy array, number, size, or list of those sizes.
+
+    Python numbers take `dtype` where it is given. Raises TraceError for what is none of these.
+    """
+    if isinstance(value, Array):
+        return value.value
+    if isinstance(value, Var | Const):
+        return value
+    if isinstance(value, np.ndarray | np.generic | np.flatiter):
+        return _constant(plain(value))
+    if isinstance(value, Size):
+        return _scalar_size(value)
+    if isinstance(value, Held):
+        return lift(value.read())
+    if isinstance(value, bool | int | float):
+        number = np.asarray(value, dtype=dtype)
+        number.flags.writeable = False
+        return Const(number)
+    if isinstance(value, list | tuple) and all(isinstance(v, int | Size) for v in value):
+        return tracing.size_vector(value)
+    if (held := array_held(value)) is not None:
+        return held.value
+    error = TraceError(
+        f"{type(value).__name__} cannot stand for an array in a traced function",
+        place=tracing.user_place(),
+        cure="Pass arrays or numbers; join traced values with np.stack or np.concatenate.",
+    )
+    # A text is what SciPy's functions compare a parameter with that may be a number or the name of one.
+    error.again = isinstance(value, list | tuple | str)
+    raise error
+
+
+def param(array: npt.ArrayLike, name: str) -> Any:
+    """The array, as a parameter of the program that is being traced.
+
+    Its numbers are part of the program, and `wrt=name` makes it an input with these numbers as its default, which has a
+    gradient. Outside of a trace it is the array itself. A complex one is two, `name.real` and `name.imag`, which
+    `wrt=name` makes inputs both. Raises DtypeError for an array that a program cannot hold, such as a masked one. Two
+    arrays of one name make the trace raise SpecError.
+
+    >>> weights = np.array([1.0, 2.0])
+    >>> made = ps.split(lambda x: np.sum(ps.param(weights, "w") * x), ps.spec("float64", [2]), wrt="w")
+    >>> made.joint().outputs
+    ('y', 'd_w')
+    """
+    if not tracing.is_recording():
+        return array
+    held = plain(np.asarray(array))
+    if held.dtype.kind == "c":
+        return FUNCTIONS["whole"](param(held.real, f"{name}.real"), param(held.imag, f"{name}.imag"))
+    return Array(Const(data_of(held, name), hint=name, place=tracing.user_place(), role="param"))
+
+
+def plain(value: "npt.NDArray[Any] | np.generic | np.flatiter[Any]") -> npt.NDArray[Any]:
+    """The value as a NumPy array. Raises DtypeError for a matrix or masked array, whose operators mean other things."""
+    if isinstance(value, np.matrix | np.ma.MaskedArray):
+        raise DtypeError(
+            f"a {type(value).__name__} cannot be part of a program",
+            place=tracing.user_place(),
+            cure="Pass np.asarray(x), and a mask as an array of its own.",
+        )
+    return np.asarray(value)
+
+
+def _constant(array: npt.NDArray[Any]) -> Const:
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if not is_held(array.dtype):
+        cure = "Where a complex array cannot stand, z.real and z.imag can." if array.dtype.kind == "c" else ""
+        told = f"arrays of dtype {array.dtype} cannot be part of a program"
+        raise TraceError(told, place=tracing.user_place(), cure=cure)
+    return Const(data_of(array), place=tracing.user_place())
+
+
+def _scalar_size(size: Size) -> Value:
+    return tracing.emit("Squeeze", [tracing.size_of(size), Const(np.array([0]))])[0]
+
+
+def as_array(value: Any, dtype: npt.DTypeLike | None = None) -> Array:
+    """An Array of anything that `lift` takes; Python numbers and sizes are weak, NumPy's numbers are numbers."""
+    if isinstance(value, Array):
+        return value
+    if isinstance(value, Held):
+        return as_array(value.read())
+    weak = isinstance(value, bool | int | float | Size) and not isinstance(value, np.generic)
+    return Array(lift(value, dtype), weak=weak, scalar=isinstance(value, np.generic))
+
+
+def array_like(value: Any) -> Array:
+    """The Array of an argument that NumPy would pass to `asarray`, such as a nested list with traced numbers in it."""
+    if isinstance(value, Array) or not isinstance(value, list | tuple | range):
+        return as_array(value)
+    if not holds_traced(value):
+        return as_array(np.asarray(value))
+    if all(isinstance(v, int | Size) for v in value):
+        return as_array(value)
+    stacked: Array = FUNCTIONS[np.stack]([array_like(v) for v in value])
+    return stacked
+
+
+def holds_traced(value: Any) -> bool:
+    """True for a traced array or a size that only the run knows, and for lists and tuples with one in them."""
+    return isinstance(value, Array | Size | Held) or (isinstance(value, list | tuple) and any(map(holds_traced, value)))
+
+
+def plain_or_traced(value: Any) -> Any:
+    """A traced array of what holds traced values, NumPy's of what does not."""
+    return array_like(value) if holds_traced(value) else np.asarray(value)
+
+
+Size.lift = as_array
+Size.place = staticmethod(tracing.user_place)

@@ -1,0 +1,56 @@
+"""What a branch asks: one truth value, and whether two sizes compare as a line of the user's says."""
+
+import os
+import sys
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.ir import Value, dims
+from primsplit.ir.dims import Dim, Size
+from primsplit.ir.errors import ShapeError
+from primsplit.ops import op
+from primsplit.tracing.array import Array, implements
+from primsplit.tracing.asarray import as_array
+
+
+@implements("condition")
+def scalar_condition(value: Any) -> Value:
+    """A predicate as a bool without axes. Raises ShapeError for one with several elements."""
+    array = as_array(value)
+    if array.dtype != np.bool_:
+        array = op.Cast(array, to=np.bool_)
+    if array.shape == ():
+        return array.value
+    if all(dims.is_one(d) for d in array.shape):
+        return op.Reshape(array, np.zeros(0, np.int64)).value
+    raise ShapeError(
+        f"a condition must be one truth value, not {array.type}",
+        place=tracing.user_place(),
+        cure="Reduce it with np.all or np.any, or choose by elements with np.where.",
+    )
+
+
+def decide_size(a: Dim, relation: str, b: Dim) -> bool | None:
+    """The answer of the path to a comparison of sizes on a line of the user's; None elsewhere."""
+    if not tracing.is_recording() or tracing.current().path is None or not _asked_by_user():
+        return None
+    left, right = as_array(a), as_array(b)
+    compared = {"==": op.Equal, "<": op.Less, "<=": op.LessOrEqual}[relation](left, right)
+    return bool(Array(compared.value))
+
+
+_SIZES = os.path.dirname(dims.__file__) + os.sep
+
+
+def _asked_by_user() -> bool:
+    """True where the innermost frame outside of `dims` and this module is the user's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename == __file__ or frame.f_code.co_filename.startswith(_SIZES)):
+        frame = frame.f_back
+    return frame is not None and not tracing.is_library(frame.f_code.co_filename)
+
+
+Size.decide = staticmethod(decide_size)

@@ -1,0 +1,371 @@
+"""Python branches on traced values: the function is run once for each path, and the paths become one tree of Ifs.
+
+A condition that only the run knows is answered first with True; the function is then run again with the other answer,
+until every path has been recorded. What two paths record before they part is the same, and is kept once.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+from primsplit import tracing
+from primsplit.ir.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError
+from primsplit.tracing import trees
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.asarray import as_array
+from primsplit.tracing.branching.asked_classes import classes_asked
+from primsplit.tracing.branching.paths import (
+    COSTLY,
+    FEW,
+    INDEX,
+    MOST,
+    SHALLOW,
+    Endless,
+    NotJoined,
+    Path,
+    asks_for_order,
+    check_number,
+)
+from primsplit.tracing.branching.tree import PathTree, begin_alike
+from primsplit.tracing.branching.unprinted import unprinted
+from primsplit.tracing.branching.users_errors import (
+    OF_PYTHON,
+    asked_by_library,
+    errors_not_caught,
+    errors_of_elements,
+    is_the_functions,
+    packages_read,
+    packages_through,
+    place_of,
+)
+from primsplit.tracing.branching.whole_numbers import numbers_told
+from primsplit.tracing.handles.truths import truths
+
+Run = Callable[[], tuple[Sequence[Array], trees.TreeSpec]]
+
+
+def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
+    """What `run` returns, recorded in the current recording, whatever its branches depend on.
+
+    Where it asks a traced value for a number, it is run again with `substitutes` for the functions that ask, in the
+    user's modules and in the installed packages that asked; and again where it writes to an array of known numbers,
+    which is a traced one then; and at last, where there are examples, with the whole numbers that they tell. So it is
+    where the user's code may call `type(x)`, which in the first run is no class of NumPy's.
+    Raises what the run raised that came further, of two at one place the second: it knows what the place means. A run
+    that does not end came further than one that asked for a number, as many ops as that recorded.
+    """
+    before = tracing.current().snapshot()
+    try:
+        with unprinted():
+            found = _explored(run, before)
+    except PrimsplitError as error:
+        # NumPy's polynomials drop coefficients on some paths, whose shapes meet others: run again, they keep them.
+        is_served = error.again or isinstance(error, ShapeError)
+        needs = Needs(frozenset(), packages_through(error))
+        if not is_served or FUNCTIONS["again"](run, *needs) is None:
+            raise
+        first = error
+    else:
+        asked = classes_asked(run)
+        if asked is None:
+            return found
+        first, needs = asked[0], Needs(frozenset(), asked[1])
+        if FUNCTIONS["again"](run, *needs) is None:
+            return found
+    return _explored_again(run, before, first, needs)
+
+
+class Needs(NamedTuple):
+    """What a run that is run again needs: arrays made at these places are traced, these packages mean substitutes.
+
+    `in_names` says that names themselves are to hold substitutes, since copies of the functions were not enough.
+    """
+
+    written: frozenset[Hashable]
+    packages: frozenset[str]
+    in_names: bool = False
+
+    def more(self, error: PrimsplitError, run: Run) -> "Needs":
+        """The needs that the error tells; where it tells no new ones, substitutes in names, and then in packages.
+
+        The objects of the packages that `run` reads may hold the array that is written to.
+        """
+        found = Needs(self.written | {error.made_at} - {None}, self.packages | packages_through(error), self.in_names)
+        if found != self:
+            return found
+        if not self.in_names:
+            return found._replace(in_names=True)
+        return found._replace(packages=self.packages | packages_read(run)) if error.again else found
+
+
+def _explored_again(
+    run: Run, before: tracing.Snapshot, first: PrimsplitError, needs: Needs
+) -> tuple[list[Array], trees.TreeSpec]:
+    """What `run` returns with substitutes, where without them it raised `first`. Raises as `explored` does."""
+    into = tracing.current()
+    count = len(into.ops)
+    told, is_new = False, True
+    while is_new:
+        into.restore(before)
+        try:
+            with FUNCTIONS["again"](run, *needs) as anew, numbers_told(into.examples if told else None):
+                return _explored(anew, before, is_again=True)
+        except PrimsplitError as error:
+            second = error
+        except Exception:
+            if not needs.in_names:
+                needs = needs._replace(in_names=True)
+                continue
+            if first.__cause__ is None:
+                raise
+            second = first  # it tells what a library's function raised already
+        more = needs.more(second, run)
+        is_new, needs = more != needs, more
+        if not is_new and not told and second.again and into.examples is not None:
+            told = is_new = True
+    is_further = len(into.ops) >= count or second.place == first.place or isinstance(second, Endless)
+    told_better = second if is_further else first
+    raise told_better from told_better.__cause__
+
+
+def _explored(run: Run, before: tracing.Snapshot, *, is_again: bool = False) -> tuple[list[Array], trees.TreeSpec]:
+    """What `run` returns, recorded in the current recording after what it held `before`.
+
+    Where it made truth values of Python's that a function of it may compare by `is`, these see them in a second run.
+    Raises as `_in_paths` does.
+    """
+    made = truths.made
+    try:
+        found = _in_paths(run, before, is_again=is_again)
+    except Exception:
+        told = _truths_told(run, made)
+        if told is None:
+            raise
+    else:
+        told = _truths_told(run, made)
+        if told is None:
+            return found
+    tracing.current().restore(before)
+    with told as anew:
+        return _in_paths(anew, before, is_again=is_again)
+
+
+def _truths_told(run: Run, made: int) -> Any:
+    """What lets functions compare truth values by `is`; None where there are no more than so many, or none compares."""
+    return None if truths.made == made else FUNCTIONS["truths told"](run)
+
+
+def _in_paths(run: Run, before: tracing.Snapshot, *, is_again: bool) -> tuple[list[Array], trees.TreeSpec]:
+    """What `run` returns, recorded in the current recording after what it held `before`.
+
+    `run` makes its own handles of the arguments, calls the function, and returns the leaves of the result and their
+    structure. It is called once for each path; where these are many, with the branches joined that may be. `is_again`
+    says that it is run with `substitutes`.
+    Raises ConcretizationError where the paths do not end or `branches` is "error", TraceError where paths give results
+    of another structure.
+    """
+    exploration = _Exploration(run, before)
+    failure: Endless | NumberAsked | None = None
+    try:
+        exploration.follow(FEW, gives_up=True)
+    except (Endless, NumberAsked) as error:
+        failure = error
+        if error.again and not is_again:
+            raise
+    if failure is None and not exploration.pending:
+        return exploration.recorded()
+    joining = _Joining(exploration)
+    if isinstance(failure, NumberAsked) and not joining.asks_for(failure):
+        raise failure
+    if (found := joining.recorded()) is not None:
+        return found
+    try:
+        if failure is not None:
+            raise failure
+        if joining.goes_on:
+            exploration.check_end()
+        exploration.follow(MOST)
+    except Endless as error:
+        if joining.asked_for_number is not None:
+            raise joining.asked_for_number from error
+        error.again = error.again or any(map(asks_for_order, joining.asked))
+        error.because += joining.reasons()
+        raise
+    return exploration.recorded()
+
+
+class _Exploration:
+    """The paths of a function that have been recorded, and those that are still to be."""
+
+    def __init__(self, run: Run, before: tracing.Snapshot) -> None:
+        self.run, self.before = run, before
+        self.paths: list[Path] = []
+        self.pending: list[tuple[bool, ...]] = [()]
+
+    def follow(self, most: int, *, gives_up: bool = False) -> None:
+        """Record the paths that are pending, until there are more than so many. Raises Endless.
+
+        Those that part first are followed first: what is behind them is counted soonest, so that too many are known
+        to be too many after few. With `gives_up` also until it takes long: until one is deep, or all are many ops.
+        """
+        into = tracing.current()
+        while self.pending and len(self.paths) + len(self.pending) <= most and not (gives_up and self._takes_long()):
+            path = Path(self.pending.pop(0), __file__)
+            into.restore(self.before)
+            self.paths.append(path)
+            _follow(path, self.run)
+            answers = [d.outcome for d in path.taken]
+            unknown = [i for i, d in enumerate(path.taken) if i >= len(path.answers) and not d.settled]
+            self.pending += [(*answers[:i], False) for i in unknown]
+            check_number(self.paths, len(self.pending))
+
+    def check_end(self) -> None:
+        """Raise Endless where the path on which no condition holds has no end: all that leave a loop are too many."""
+        tracing.current().restore(self.before)
+        _follow(Path((), __file__, default=False), self.run)
+
+    def _takes_long(self) -> bool:
+        count, ops = COSTLY
+        many = len(self.paths) + len(self.pending) > count
+        return self.is_deep() or (many and sum(len(p.ops) for p in self.paths) > ops)
+
+    def is_deep(self) -> bool:
+        """True where the last path asks more conditions than should be inside of one another."""
+        return bool(self.paths) and sum(not d.settled for d in self.paths[-1].taken) > SHALLOW
+
+    def recorded(self) -> tuple[list[Array], trees.TreeSpec]:
+        """The paths as one program."""
+        paths = self.paths
+        if len(paths) == 1 and (not paths[0].taken or paths[0].failure is not None):
+            return _only(paths[0])
+        tree = PathTree(paths, len(self.before[0]))  # where they do not fit, what the last one recorded tells how far
+        tracing.current().restore(self.before)
+        return tree.record()
+
+    def asked(self) -> set[Place]:
+        """Where the paths have asked conditions."""
+        return {d.place for path in self.paths for d in path.taken if d.place is not None}
+
+
+class _Joining:
+    """A function of many paths, with those branches joined that may be."""
+
+    def __init__(self, exploration: _Exploration) -> None:
+        self.run, self.before = exploration.run, exploration.before
+        self.first = exploration.paths[0]
+        self.asked = exploration.asked()
+        self.left_out: dict[tuple[str, int], str] = {}
+        self.refused: dict[tuple[str, int], str] = {}
+        """Why some statements that ask are never joined."""
+        self.noting: set[str] = set()
+        """The files whose functions note what they set, also where nothing was asked."""
+        self.growing: set[tuple[str, int]] = set()
+        """Where a list has another length after one side."""
+        self.goes_on = False
+        """Whether a loop may have no end."""
+        self.asked_for_number: PrimsplitError | None = None
+        """The error of a run with joins that substitutes may do without."""
+
+    def recorded(self) -> tuple[list[Array], trees.TreeSpec] | None:
+        """What the function returns; None where it has too many paths all the same."""
+        into = tracing.current()
+        if not into.explores or into.examples is not None:
+            return None
+        while (joined := self._joins()) is not None:
+            into.restore(self.before)
+            exploration = _Exploration(self.run, self.before)
+            known = len(self.asked)
+            try:
+                with joined as exploration.run:
+                    exploration.follow(FEW)
+                    is_deep = exploration.is_deep() and not exploration.asked() <= self.asked
+                    if not exploration.pending and not is_deep:
+                        is_same = begin_alike(self.first, exploration.paths[0], len(self.before[0]))
+                        return exploration.recorded() if is_same else None
+            except NotJoined as error:
+                if not self._learns(error):
+                    return None
+                continue
+            except Endless:
+                pass
+            except (PrimsplitError, TypeError, AttributeError, *OF_PYTHON) as error:
+                if not self.asks_for(error):
+                    return None
+                continue
+            self.asked |= exploration.asked()
+            if len(self.asked) == known:
+                return None
+        return None
+
+    def asks_for(self, error: Exception) -> bool:
+        """Let the lists at the place of an error have indices that only the run knows; False where they had."""
+        if isinstance(error, NumberAsked) and error.what.startswith(INDEX):
+            is_new = error.place is not None and error.place not in self.asked
+            self.asked |= {p for p in (error.place,) if p is not None}
+            if is_new:
+                return True
+        if isinstance(error, PrimsplitError) and error.again:
+            self.asked_for_number = error
+        return False
+
+    def _joins(self) -> Any:
+        """What lets the branches be joined; None where none may be."""
+        return FUNCTIONS["joins"](self.run, self.asked, self.left_out.keys(), self.noting, self.growing, self.refused)
+
+    def _learns(self, error: NotJoined) -> bool:
+        """Let functions of other files note what they set, or lists grow, or else leave the branch out.
+
+        False where it was left out before.
+        """
+        self.goes_on = self.goes_on or error.goes_on
+        if error.index_at is not None and error.index_at not in self.asked:
+            self.asked.add(error.index_at)
+        elif not self.noting.issuperset(error.to_note):
+            self.noting |= error.to_note
+        elif error.grows and error.at not in self.growing:
+            self.growing.add(error.at)
+        elif error.at in self.left_out:
+            return False
+        else:
+            self.left_out[error.at] = error.what
+        return True
+
+    def reasons(self) -> tuple[str, ...]:
+        """Why the first branches that may not be joined may not."""
+        told = sorted((line, why) for (_, line), why in (self.refused | self.left_out).items())
+        return tuple(f"the branch at line {line} cannot become one If: {why}" for line, why in told[:3])
+
+
+def _only(path: Path) -> tuple[list[Array], trees.TreeSpec]:
+    if path.failure is not None:
+        raise path.failure
+    if path.spec is None:
+        raise TraceError("the function was not run")
+    return path.results, path.spec
+
+
+def _follow(path: Path, run: Run) -> None:
+    """Run the function along a path. An error that the function itself raises belongs to the path."""
+    into = tracing.current()
+    into.path = path if into.explores else None
+    active = () if into.examples is None else into.examples.active
+    try:
+        with errors_of_elements(), errors_not_caught():
+            results, path.spec = run()
+        path.results = [as_array(r) for r in results]
+        path.values = [a.value for a in path.results]
+    except PrimsplitError as error:
+        if not path.taken or error.numpys is None:
+            raise
+        path.failure, path.failed_at = error, error.place
+    except (Exception, SystemExit) as error:
+        if not path.taken or not is_the_functions(error):
+            if (asked := asked_by_library(error)) is not None:
+                raise asked from error
+            raise
+        path.failure = error
+        path.failed_at = place_of(error)
+    finally:
+        into.path = None
+        if into.examples is not None:
+            into.examples.active = active
+    path.ops = into.ops

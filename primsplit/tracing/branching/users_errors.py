@@ -1,0 +1,261 @@
+"""What the errors of a recorded function mean: the user's own, NumPy's, and those that only a recording has."""
+
+import dis
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from traceback import walk_tb
+from types import FrameType, ModuleType, TracebackType
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.ir.caching.fingerprint import objects_read, package_of
+from primsplit.ir.dims import Size
+from primsplit.ir.errors import IndexingError, NumberAsked, Place, PrimsplitError, TraceError, errors_made
+from primsplit.tracing.array import Array
+
+_SUBSTITUTES = os.path.join(os.path.dirname(tracing.__path__[0]), "substitutes") + os.sep
+
+
+def is_the_functions(error: BaseException) -> bool:
+    """True for an error of the user's function itself, as opposed to one of a library that was given traced values.
+
+    That is what a `raise` of the user's raises, and what Python raises for the user's own names, places and numbers; of
+    types and attributes, where no traced array is named. It is np.linalg.LinAlgError, which is raised where NumPy does,
+    and the ZeroDivisionError of a polynomial's quotient.
+    """
+    if isinstance(error, np.linalg.LinAlgError | ZeroDivisionError):
+        return True
+    if not _is_users(error.__traceback__):
+        return False
+    if isinstance(error, TypeError | AttributeError) and not _is_raised(error.__traceback__):
+        return Array.__name__ not in str(error) and "traced" not in str(error)
+    return isinstance(error, OF_PYTHON) or _is_raised(error.__traceback__)
+
+
+OF_PYTHON = (
+    AssertionError, ValueError, ArithmeticError, RuntimeError, LookupError, NameError, StopIteration, Warning,
+)  # fmt: skip
+"""What Python raises for values, places and names."""
+
+
+def _is_raised(trace: TracebackType | None) -> bool:
+    """True for an error that a `raise` statement raised."""
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
+
+
+@contextmanager
+def errors_not_caught() -> Iterator[None]:
+    """Raise the first error that only a recording has, and that the user's own `except` caught.
+
+    Around it nobody meets the others: where the first is answered by another run, they were of a run that is over.
+    """
+    with errors_made() as made:
+        try:
+            yield
+        finally:
+            if (first := next(filter(_is_caught, made), None)) is not None:
+                made[:] = [first]
+                raise first
+
+
+def _is_caught(error: PrimsplitError) -> bool:
+    """True for an error of a recording that the user's code caught."""
+    trace = error.__traceback__
+    return _is_recordings(error) and trace is not None and _is_users_file(trace.tb_frame.f_code.co_filename)
+
+
+def _is_recordings(error: PrimsplitError) -> bool:
+    """True for an error in whose place NumPy would go on; False for one that NumPy has too, of a shape or an index."""
+    is_recordings = error.again or isinstance(error, TraceError)
+    return is_recordings and error.numpys is None and not isinstance(error, IndexingError)
+
+
+@contextmanager
+def errors_of_elements() -> Iterator[None]:
+    """Raise the error that NumPy hides behind one of its own: of an array's elements, of a size, of an attribute."""
+    made: list[PrimsplitError] = []
+    try:
+        with errors_made() as made:
+            yield
+    except (TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, PrimsplitError):
+            raise
+        hidden = error.__cause__ or error.__context__
+        if isinstance(hidden, PrimsplitError):
+            raise hidden from None
+        if (asked := _size_asked(error) or _array_asked(error) or _replaced(made, error)) is not None:
+            raise asked from error
+        raise
+
+
+def _replaced(made: Sequence[PrimsplitError], error: Exception) -> PrimsplitError | None:
+    """The error that compiled code, such as functools.reduce, replaced by this one of its own, at the same line."""
+    last = next((e for e in reversed(made) if _is_recordings(e)), None)
+    here = _last_place(error.__traceback__, _is_users_file)
+    return last if last is not None and last.place is not None and last.place.whole_line == here else None
+
+
+def _size_asked(error: Exception) -> NumberAsked | None:
+    """The error for a function of NumPy that would not take a size which only the run knows; None for any other."""
+    frame = next((frame for frame, _ in reversed(list(walk_tb(error.__traceback__)))), None)
+    if frame is None or not str(frame.f_globals.get("__name__")).startswith("numpy"):
+        return None
+    size = next((v for v in frame.f_locals.values() if isinstance(v, Size) or _is_whole_number(v)), None)
+    if size is None:
+        return None
+    return NumberAsked(
+        f"np.{frame.f_code.co_name} takes no size that is known only at run time: {error}",
+        place=_last_place(error.__traceback__, _is_users_file),
+        because=(f"it was given {size}",),
+        cure="Give the axis a fixed size in the spec, or write it with np.arange and the size.",
+    )
+
+
+def _is_whole_number(value: object) -> bool:
+    return isinstance(value, Array) and not value.shape and value.dtype.kind in "iu"
+
+
+_OF_FITTED_MODELS = "A fitted model is a function too: ps.load what skl2onnx.to_onnx writes of it."
+_NOT_TAKEN = re.compile(rf"(not|got|convert) '?{Array.__name__}\b|^object supporting the buffer API required")
+"""What compiled functions say of a type."""
+
+
+def _array_asked(error: Exception) -> NumberAsked | None:
+    """The error for a compiled function that takes NumPy's own arrays alone; None for any other."""
+    if str(error) == "Error setting single item of array.":  # by `known.flat[i] = x`, which hides what x said
+        return NumberAsked(
+            "a traced value is written into a NumPy array", place=_last_place(error.__traceback__, _is_users_file)
+        )
+    told = str(error)
+    if told == "object __array__ method not producing an array":  # which made a traced one
+        return NumberAsked(
+            "an object's __array__ gives a traced array, where NumPy's compiled code wants one of its own",
+            place=_last_place(error.__traceback__, _is_users_file),
+            cure="Read the array from the object itself, without np.asarray.",
+        )
+    if told.startswith("expected a sequence of integers") and f"'{Array.__name__}(" in told:  # by np.zeros(n)
+        return NumberAsked(
+            "a size is known only at run time",
+            place=_last_place(error.__traceback__, _is_users_file),
+            cure="Make the array as large as it may get, take np.arange(n), or loop with ps.fori_loop.",
+        )
+    if not isinstance(error, TypeError) or not (_NOT_TAKEN.search(told) or told.startswith("Iterator operand")):
+        return None
+    return NumberAsked(
+        f"a compiled function cannot take a traced array: {error}",
+        place=_last_place(error.__traceback__, _is_users_file),
+        cure=(
+            "Call a function that is served (spsolve for splu, say), or give it a rule: @ps.primitive, @ps.rrule.",
+            *([_OF_FITTED_MODELS] if "sklearn" in _packages(error) else []),
+        ),
+    )
+
+
+def asked_by_library(error: BaseException) -> NumberAsked | None:
+    """The error for a function of SciPy that failed on what is known only at run time; None for the user's own error.
+
+    Likewise for one of an installed package that names the class of traced arrays, and for one of Python's own library
+    that was given one and does not take its type.
+    """
+    name, place = "", None
+    is_told = re.search(rf"\b{Array.__name__}\b", str(error)) is not None
+    for frame, line in walk_tb(error.__traceback__):
+        code, module = frame.f_code, str(frame.f_globals.get("__name__"))
+        is_packages = (is_told and bool(package_of(module))) or _is_of_pythons_library(error, frame)
+        if not tracing.is_library(code.co_filename) and not is_packages:
+            name, place = "", Place(code.co_filename, line, code.co_name)
+        elif not name and (is_packages or module.startswith("scipy.")):
+            name = f"{module}.{code.co_qualname}"
+    if not name and is_told and not _is_raised(error.__traceback__):
+        name = "a library's function"  # which leaves no frames of its own
+    if not name:
+        return None  # the place is none for a library's function that is traced itself
+    return NumberAsked(
+        f"{name} raised {type(error).__name__} for values that are known only at run time",
+        place=place,
+        because=(str(error).partition("\n")[0],),
+        cure="Put the line into a function with @ps.primitive and give it a rule with @ps.rrule.",
+    )
+
+
+def _is_of_pythons_library(error: BaseException, frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__")).partition(".")[0]
+    if not isinstance(error, TypeError) or module not in sys.stdlib_module_names:
+        return False
+    return any(isinstance(v, Array) for v in frame.f_locals.values())
+
+
+def tell_caller(error: PrimsplitError) -> None:
+    """Tell the user's own line that called an installed package, where the error is about a line of that."""
+    if error.place is None or tracing.is_users_own(error.place.filename):
+        return
+    places = [_last_place(trace, _is_users_own) for trace in _traces(error)]
+    called = next((place for place in places if place is not None), None)
+    if called is not None and not any(line.startswith("called at") for line in error.because):
+        source = called.source
+        error.because = (f"called at {called}" + (f":  {source}" if source else ""), *error.because)
+
+
+def _is_users_own(filename: str) -> bool:
+    return tracing.is_users_own(filename) and _is_users_file(filename)
+
+
+def _traces(error: BaseException) -> list[TracebackType]:
+    """Where the error was raised, and the one that it stands for: compiled functions keep no frames of theirs."""
+    return [e.__traceback__ for e in (error, error.__cause__, error.__context__) if e is not None and e.__traceback__]
+
+
+def packages_read(run: Callable[..., object]) -> frozenset[str]:
+    """The installed packages of the functions, classes and modules that a function reads."""
+    modules = [o.__name__ if isinstance(o, ModuleType) else getattr(o, "__module__", None) for o in objects_read(run)]
+    return frozenset(package for name in modules if isinstance(name, str) and (package := package_of(name)))
+
+
+def packages_through(error: PrimsplitError) -> frozenset[str]:
+    """The installed packages that an error which substitutes may do without went through."""
+    return _packages(error) if error.again or error.made_at else frozenset()
+
+
+def _packages(error: BaseException) -> frozenset[str]:
+    met = {str(frame.f_globals.get("__name__")) for trace in _traces(error) for frame, _ in walk_tb(trace)}
+    return frozenset(package for module in met if (package := package_of(module)))
+
+
+def _is_no_substitutes(filename: str) -> bool:
+    return not filename.startswith(_SUBSTITUTES)
+
+
+def _is_users_file(filename: str) -> bool:
+    return not tracing.is_library(filename) and not filename.endswith(_CYTHONS)
+
+
+_CYTHONS = (".pyx", ".pxd", "<stringsource>", "View.MemoryView")
+"""What functions that Cython compiled leave in a traceback, which is no line that runs."""
+
+
+def place_of(error: BaseException) -> Place | None:
+    """The innermost place that the error went through, outside of substitutes."""
+    return _last_place(error.__traceback__, _is_no_substitutes)
+
+
+def _last_place(trace: TracebackType | None, where: Callable[[str], bool] = lambda _: True) -> Place | None:
+    """The innermost place of a traceback in such a file."""
+    found = [(frame.f_code, line) for frame, line in walk_tb(trace) if where(frame.f_code.co_filename)]
+    if not found:
+        return None
+    code, line = found[-1]
+    return Place(code.co_filename, line, code.co_name)
+
+
+def _is_users(trace: TracebackType | None) -> bool:
+    """True for an error raised on a line of the user's, or by a function of Python's that has a substitute."""
+    place = _last_place(trace, _is_no_substitutes)
+    return place is not None and _is_users_file(place.filename)

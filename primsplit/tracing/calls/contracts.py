@@ -1,0 +1,25 @@
+"""Calling what a user wrote for a rule: that it takes other arguments is told at its line."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from primsplit.ir.errors import RuleError
+from primsplit.tracing import defined_at
+
+Function = Callable[..., Any]
+
+
+def called_with(function: Function, told: str, cure: str, *args: Any, **named: Any) -> Any:
+    """What the user's function returns. Raises RuleError where it takes other arguments; what has no signature may."""
+    try:
+        signature = inspect.signature(function, follow_wrapped=False)
+    except ValueError:
+        return function(*args, **named)
+    try:
+        signature.bind(*args, **named)
+    except TypeError as error:
+        raise RuleError(
+            f"{told} takes other arguments than it is given: {error}", place=defined_at(function), cure=cure
+        ) from None
+    return function(*args, **named)

@@ -1,0 +1,227 @@
+"""Which recording a state belongs to, and what became of it there: in a trace, states are handles like any array's.
+
+A function that is recorded for a transform, or as a whole program, has a frame. The first read of a state in it is a
+handle of what the state is around the function; of a whole program, a parameter. The last values of those that it
+writes to are further results, which whoever records the function gives to `store`. A loop's body has a frame for each
+step (`tracing/control/states.py`). Branches and batches have none: states may be read there, and not written to.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy.typing as npt
+
+from primsplit import tracing
+from primsplit.ir import Block, Type, Var
+from primsplit.ir.errors import TraceError
+from primsplit.tracing import trees
+from primsplit.tracing.array import Array
+from primsplit.tracing.calls.recorded import StandIn, explored_call, record_call
+
+
+class Slot(Protocol):
+    """What a frame knows of a state."""
+
+    name: str
+
+    @property
+    def type(self) -> Type:
+        """dtype and shape."""
+        ...
+
+    @property
+    def now(self) -> npt.NDArray[Any]:
+        """The array that holds its value where nothing is being traced."""
+        ...
+
+
+class _Frames(threading.local):
+    """The recordings in this thread that states belong to, the innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[Frame] = []
+
+
+_frames = _Frames()
+
+
+class _UnforeseenWriteError(Exception):
+    """A path of a function wrote to a state that the paths before it did not write to."""
+
+
+class Frame:
+    """What a function that is being recorded does with states: a handle for each, and which are `written`.
+
+    A function is run several times, once for each path through its branches: each run has handles of its own, and
+    gives the last value of every state that some path writes to.
+    """
+
+    def __init__(self) -> None:
+        self.recording: tracing.Recording | None = None
+        self.handles: dict[Slot, Array] = {}
+        self.written: dict[Slot, None] = {}
+        self.is_settled = False
+        self.is_closed = False
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Let states that are met inside belong to this frame."""
+        _frames.stack.append(self)
+        try:
+            yield
+        finally:
+            _frames.stack.pop()
+
+    def keeping(self, call: Callable[[list[Array]], Any]) -> Callable[[list[Array]], Any]:
+        """The call of the function, which also gives the last values of the states that are written to."""
+
+        def run(handles: list[Array]) -> tuple[Any, list[Array]]:
+            self.recording = tracing.current()
+            self.handles = {}
+            return call(handles), self._last_values()
+
+        return run
+
+    def _last_values(self) -> list[Array]:
+        found = [state for state, handle in self.handles.items() if handle.version]
+        missing = [state for state in found if state not in self.written]
+        self.written.update(dict.fromkeys(missing))
+        if missing and self.is_settled:
+            raise _UnforeseenWriteError
+        self.is_settled = True
+        return [self.handle(state) for state in self.written]
+
+    def handle(self, state: Slot) -> Array:
+        """The handle that stands for a state in this recording."""
+        if state not in self.handles and self.recording is not None:
+            with tracing.resumed(self.recording):
+                self.handles[state] = self.first(state)
+        return self.handles[state]
+
+    def first(self, state: Slot) -> Array:
+        """What a state is before the function writes to it: what it is around the function at that time."""
+        around = _frames.stack[: _frames.stack.index(self)]
+        return Array(innermost(state, around).handle(state).value)
+
+    def check_writable(self, state: Slot) -> None:
+        """Raise TraceError where what is being recorded is inside of this frame, and may run often or not at all."""
+        if tracing.current() is not self.recording:
+            raise TraceError(
+                f"the state {state.name} is written to in a branch, ps.vmap or a primitive",
+                place=tracing.user_place(),
+                cure="Return the new value from there, and write it to the state behind it.",
+            )
+
+
+@contextmanager
+def without_states() -> Iterator[None]:
+    """Let no state be read inside: what is recorded there is for a call whose states are not those of now."""
+    frame = Frame()
+    frame.is_closed = True
+    with frame.opened():
+        yield
+
+
+class _Outermost(Frame):
+    """The frame of a whole program: each state that is met becomes a parameter, whose value now is put into `known`."""
+
+    def __init__(self, known: dict[Var, npt.NDArray[Any]]) -> None:
+        super().__init__()
+        self.params: dict[Slot, Var] = {}
+        self.known = known
+
+    def first(self, state: Slot) -> Array:
+        """The parameter that stands for a state."""
+        if state not in self.params and self.recording is not None:
+            self.params[state] = self.recording.param(state.type, state.name)
+            self.known[self.params[state]] = state.now
+        return Array(self.params[state])
+
+
+def innermost(state: Slot, frames: Sequence[Frame] | None = None) -> Frame:
+    """The frame that a state belongs to here. Raises TraceError where none is being recorded."""
+    for frame in reversed(_frames.stack if frames is None else frames):
+        if frame.is_closed:
+            break
+        if frame.recording is not None and tracing.is_open(frame.recording):
+            return frame
+    raise TraceError(
+        f"the state {state.name} is used where only the arguments are known",
+        place=tracing.user_place(),
+        cure="A rule, or a function that is recorded for many calls, takes it as an argument: f(x, slot[...]).",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A recorded function: its block, whose last results are the new values of `states`, and its result's structure."""
+
+    block: Block
+    result: trees.TreeSpec
+    states: tuple[Slot, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of results that are the function's own."""
+        return len(self.block.results) - len(self.states)
+
+
+def record_keeping(name: str, arguments: Sequence[StandIn], call: Callable[[list[Array]], Any]) -> Kept:
+    """`record_call` of a function that may read and write states of the function around it.
+
+    Whoever inlines the block gives what became of the states to `store`.
+    """
+    frame = Frame()
+    with frame.opened():
+        while True:
+            try:
+                block, spec = record_call(name, arguments, frame.keeping(call))
+            except _UnforeseenWriteError:
+                continue
+            return Kept(block, spec.children()[0], tuple(frame.written))
+
+
+def store(states: Sequence[Slot], values: Sequence[Array]) -> None:
+    """Write new values to states, in the function that is being recorded."""
+    for each, value in zip(states, values, strict=True):
+        frame = innermost(each)
+        frame.check_writable(each)
+        frame.handle(each).assign(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Outermost:
+    """A function recorded as a program: its results, the values written to states, and the parameters of states."""
+
+    results: list[Array]
+    result: trees.TreeSpec
+    written: dict[Slot, Array]
+    params: dict[Slot, Var]
+
+
+def explored_keeping(
+    name: str,
+    given: Sequence[tuple[Var, StandIn]],
+    call: Callable[[list[Array]], Any],
+    known: dict[Var, npt.NDArray[Any]],
+) -> Outermost:
+    """`explored_call` of a whole program, whose states become parameters and results of it.
+
+    `known` learns what the states are now.
+    """
+    into = tracing.current()
+    before = into.snapshot()
+    frame = _Outermost(known)
+    with frame.opened():
+        while True:
+            try:
+                arrays, spec = explored_call(name, given, frame.keeping(call))
+            except _UnforeseenWriteError:
+                into.restore(before)
+                continue
+            own = len(arrays) - len(frame.written)
+            written = dict(zip(frame.written, arrays[own:], strict=True))
+            return Outermost(arrays[:own], spec.children()[0], written, frame.params)

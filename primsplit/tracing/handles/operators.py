@@ -1,0 +1,281 @@
+"""The operators of a traced array: each is a ufunc, whose result is a Python number where the operands are numbers."""
+
+from collections.abc import Callable, Sequence
+from numbers import Number
+from typing import Any, TypeVar
+
+import numpy as np
+
+from primsplit.ir.dims import Size, at_least
+from primsplit.ir.errors import TraceError
+from primsplit.tracing import is_caught, user_place
+from primsplit.tracing.handles.truths import truths
+
+_Operand = TypeVar("_Operand", bound="Operators")
+
+
+def _binary(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
+    def operator(self: _Operand, other: Any) -> Any:
+        if _comes_first(other) or (_is_users(other, ufunc) and self.shape == ()):
+            return NotImplemented
+        left, right = _of_python(ufunc, self, other)
+        return _weakened(left.__array_ufunc__(ufunc, "__call__", left, right), left, right)
+
+    return operator
+
+
+def _raised() -> Callable[[_Operand, Any], Any]:
+    """`**`, by which NumPy squares an array of truth values as int8, and takes their other powers as int64."""
+    general = _binary(np.power)
+
+    def operator(self: _Operand, other: Any) -> Any:
+        if type(other) is int and other == 2 and not self.is_number() and self.dtype == np.bool_:
+            return self.__array_ufunc__(np.square, "__call__", self)
+        return general(self, other)
+
+    return operator
+
+
+def _compared(ufunc: np.ufunc) -> Callable[[_Operand, Any], Any]:
+    """`==` or `!=`; of None and a text too, which equal no number."""
+    general = _binary(ufunc)
+
+    def operator(self: _Operand, other: Any) -> Any:
+        if other is None or isinstance(other, str):
+            return _each(self, ufunc is np.not_equal)
+        return general(self, other)
+
+    return operator
+
+
+def _each(array: Any, answer: bool) -> Any:
+    """The answer for each element, as NumPy gives it."""
+    if array.is_number():
+        return answer if array.weak else np.bool_(answer)
+    is_known = all(isinstance(d, int) for d in array.shape)
+    return np.full(array.shape, answer) if is_known else np.full_like(array, answer, dtype=bool)
+
+
+_REFLECTED = {
+    np.add: "__radd__", np.subtract: "__rsub__", np.multiply: "__rmul__", np.true_divide: "__rtruediv__",
+    np.floor_divide: "__rfloordiv__", np.remainder: "__rmod__", np.power: "__rpow__", np.matmul: "__rmatmul__",
+    np.bitwise_and: "__rand__", np.bitwise_or: "__ror__", np.bitwise_xor: "__rxor__",
+}  # fmt: skip
+"""The method by which an operand on the right answers the operator of each ufunc."""
+
+
+def _is_users(other: Any, ufunc: np.ufunc) -> bool:
+    """True for an object that is no array nor number, and has the operator itself: NumPy's numbers let it answer."""
+    kind = type(other)
+    if kind in {float, int, bool, complex, list, tuple} or hasattr(kind, "__array_ufunc__"):
+        return False
+    is_known = isinstance(other, Number | Sequence | Size) or hasattr(kind, "__array__")
+    return not is_known and hasattr(kind, _REFLECTED.get(ufunc, ""))
+
+
+def _comes_first(other: Any) -> bool:
+    """True for an operand that NumPy would let answer instead: one without ufuncs, such as a sparse matrix."""
+    if hasattr(other, "__array_ufunc__"):
+        return other.__array_ufunc__ is None
+    return getattr(other, "__array_priority__", 0) > 0
+
+
+def _weakened(result: Any, *operands: Any) -> Any:
+    """The result of a Python operator, a Python number where the operands are; of a ufunc called by name it is none."""
+    if all(o.weak if isinstance(o, Operators) else type(o) in {bool, int, float, Size} for o in operands):
+        for array in result if isinstance(result, tuple) else (result,):
+            array.weak = True
+            truths.made += array.dtype == np.bool_
+    return result
+
+
+def _reflected(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
+    def operator(self: _Operand, other: Any) -> Any:
+        left, right = _of_python(ufunc, other, self)
+        return _weakened(right.__array_ufunc__(ufunc, "__call__", left, right), left, right)
+
+    return operator
+
+
+def _in_place(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
+    def operator(self: _Operand, other: Any) -> Any:
+        if self.is_number():
+            left, right = _of_python(ufunc, self, other)
+            return _weakened(left.__array_ufunc__(ufunc, "__call__", left, right), left, right)
+        self.__array_ufunc__(ufunc, "__call__", self, other, out=(self,))
+        return self
+
+    return operator
+
+
+def _unary(ufunc: np.ufunc) -> Callable[[_Operand], _Operand]:
+    def operator(self: _Operand) -> Any:
+        (whole,) = _of_python(ufunc, self)
+        return _weakened(whole.__array_ufunc__(ufunc, "__call__", whole), whole)
+
+    return operator
+
+
+_KEEPING_TRUTH = frozenset({
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.equal, np.not_equal, np.less, np.less_equal, np.greater,
+    np.greater_equal,
+})  # fmt: skip
+"""The operators to which truth values are no whole numbers in Python."""
+
+
+_DIVIDING = frozenset({np.true_divide, np.floor_divide, np.remainder, np.divmod, np.power})
+
+
+def _of_python(ufunc: np.ufunc, *operands: Any) -> tuple[Any, ...]:
+    """The operands, those that are all Python's truth values as the whole numbers that they are there.
+
+    Raises TraceError for a power of Python's integers with a traced exponent: a float where that is negative; and
+    ZeroDivisionError on a path of its own where the user's code catches it.
+    """
+    if ufunc in _DIVIDING and all(_is_pythons(o, "bif") for o in operands) and is_caught(ZeroDivisionError):
+        _raise_for_zero(ufunc, *operands)
+    if ufunc in _KEEPING_TRUTH or not all(_is_pythons(o, "bi") for o in operands):
+        return operands
+    if ufunc is np.power and isinstance(operands[1], Operators) and not _is_size(operands[1]):
+        raise TraceError(
+            "a power of Python's integers, whose exponent only the run knows, is an integer or a float",
+            place=user_place(),
+            cure="Write the base as a float, 10.0 ** n.",
+        )
+    found = tuple(map(_whole, operands)) if all(_is_pythons(o, "b") for o in operands) else operands
+    return (found[0], _checked(ufunc, found[1])) if ufunc in _REFUSING else found
+
+
+_REFUSING: dict[np.ufunc, tuple[Callable[[Any], Any], Exception]] = {
+    **dict.fromkeys(
+        (np.floor_divide, np.remainder, np.divmod),
+        (lambda n: n == 0, ZeroDivisionError("integer division or modulo by zero")),
+    ),
+    **dict.fromkeys((np.left_shift, np.right_shift), (lambda n: n < 0, ValueError("negative shift count"))),
+}
+"""For which second operands Python's operators raise, and what, of whole numbers."""
+
+
+def _checked(ufunc: np.ufunc, right: Any) -> Any:
+    """The second operand; a run in which Python would raise for it fails. Sizes are none of those."""
+    if not isinstance(right, Operators) or right.value.sizes is not None:
+        return right
+    is_wrong, error = _REFUSING[ufunc]
+    found = right.checked(is_wrong(right), error)
+    found.weak = True
+    return found
+
+
+def _raise_for_zero(ufunc: np.ufunc, left: Any, right: Any) -> None:
+    """Raise ZeroDivisionError where Python does, which these numbers decide."""
+    if ufunc is not np.power and right == 0:
+        raise ZeroDivisionError("division by zero")
+    if ufunc is np.power and right < 0 and left == 0:
+        raise ZeroDivisionError("0.0 cannot be raised to a negative power")
+
+
+def _is_pythons(operand: Any, kinds: str) -> bool:
+    """True for a Python number of these kinds, of "b", "i" and "f", traced or not."""
+    traced: Any = operand if isinstance(operand, Operators) else None
+    if traced is not None:
+        return bool(traced.weak and traced.dtype.kind in kinds and traced.is_number())
+    return {bool: "b", int: "i", float: "f"}.get(type(operand), "?") in kinds
+
+
+def _is_size(number: Any) -> bool:
+    """True for sizes, which are not negative, and what is computed of them and is not either."""
+    return number.value.sizes is not None and all(at_least(size, 0) for size in number.value.sizes)
+
+
+def _whole(operand: Any) -> Any:
+    traced: Any = operand
+    if not isinstance(operand, Operators):
+        return int(traced)
+    whole = traced.astype(np.int64)
+    whole.weak = True
+    return whole
+
+
+def _rounded(self: "Operators", ndigits: int | None = None) -> Any:
+    """`round(x)` of a number: a Python integer without `ndigits`. Raises TypeError for an array, as NumPy does."""
+    if np.ndim(self):  # type: ignore[arg-type]  # NumPy hands it over
+        raise TypeError("type numpy.ndarray doesn't define __round__ method")
+    if ndigits is not None:
+        return _weakened(np.round(self, ndigits), self)  # type: ignore[call-overload]  # NumPy hands it over
+    return self.integer(np.rint)
+
+
+def _truncated(self: "Operators") -> Any:
+    """`math.trunc(x)` of a number, a Python integer. Raises TypeError for an array, as NumPy does."""
+    if np.ndim(self):  # type: ignore[arg-type]  # NumPy hands it over
+        raise TypeError("type numpy.ndarray doesn't define __trunc__ method")
+    return self.integer(np.trunc)
+
+
+class Operators:
+    """What gives an array its operators; the array itself says what a ufunc does, and what is a number."""
+
+    __slots__ = ()
+    weak: bool
+    dtype: Any
+    shape: Any
+    is_number: Callable[[], bool]
+    value: Any
+    checked: Callable[[Any, Exception], Any]
+    integer: Callable[[Callable[..., Any]], Any]
+    __array_ufunc__: Callable[..., Any]
+
+    __add__ = _binary(np.add)
+    __radd__ = _reflected(np.add)
+    __iadd__ = _in_place(np.add)
+    __sub__ = _binary(np.subtract)
+    __rsub__ = _reflected(np.subtract)
+    __isub__ = _in_place(np.subtract)
+    __mul__ = _binary(np.multiply)
+    __rmul__ = _reflected(np.multiply)
+    __imul__ = _in_place(np.multiply)
+    __truediv__ = _binary(np.true_divide)
+    __rtruediv__ = _reflected(np.true_divide)
+    __itruediv__ = _in_place(np.true_divide)
+    __floordiv__ = _binary(np.floor_divide)
+    __rfloordiv__ = _reflected(np.floor_divide)
+    __ifloordiv__ = _in_place(np.floor_divide)
+    __mod__ = _binary(np.remainder)
+    __rmod__ = _reflected(np.remainder)
+    __imod__ = _in_place(np.remainder)
+    __pow__ = _raised()
+    __rpow__ = _reflected(np.power)
+    __ipow__ = _in_place(np.power)
+    __matmul__ = _binary(np.matmul)
+    __rmatmul__ = _reflected(np.matmul)
+    __imatmul__ = _in_place(np.matmul)
+    __and__ = _binary(np.bitwise_and)
+    __rand__ = _reflected(np.bitwise_and)
+    __iand__ = _in_place(np.bitwise_and)
+    __or__ = _binary(np.bitwise_or)
+    __ror__ = _reflected(np.bitwise_or)
+    __ior__ = _in_place(np.bitwise_or)
+    __xor__ = _binary(np.bitwise_xor)
+    __rxor__ = _reflected(np.bitwise_xor)
+    __ixor__ = _in_place(np.bitwise_xor)
+    __lshift__ = _binary(np.left_shift)
+    __rlshift__ = _reflected(np.left_shift)
+    __ilshift__ = _in_place(np.left_shift)
+    __rshift__ = _binary(np.right_shift)
+    __rrshift__ = _reflected(np.right_shift)
+    __irshift__ = _in_place(np.right_shift)
+    __divmod__ = _binary(np.divmod)
+    __rdivmod__ = _reflected(np.divmod)
+    __eq__ = _compared(np.equal)  # elementwise, as in NumPy
+    __ne__ = _compared(np.not_equal)
+    __lt__ = _binary(np.less)
+    __le__ = _binary(np.less_equal)
+    __gt__ = _binary(np.greater)
+    __ge__ = _binary(np.greater_equal)
+    __neg__ = _unary(np.negative)
+    __pos__ = _unary(np.positive)
+    __abs__ = _unary(np.absolute)
+    __round__ = _rounded
+    __trunc__ = _truncated
+    __invert__ = _unary(np.invert)
+    __hash__ = None  # type: ignore[assignment]  # as in NumPy

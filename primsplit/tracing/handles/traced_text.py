@@ -1,0 +1,129 @@
+"""The text of a traced value: it can be printed, and nothing can be decided by it.
+
+A text that stands alone, `str(x)` or `f"{x}"`, refuses to be compared, searched, measured, read as a number or used as
+a key. What becomes part of a longer text is told apart by a number that no other value of the trace has.
+"""
+
+import dis
+import os
+import sys
+from collections.abc import Callable, Hashable
+from types import FrameType
+from typing import Any, Protocol
+
+from primsplit import tracing
+from primsplit.ir import Type
+from primsplit.tracing.handles.concretization import no_number
+
+_OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_LOOKS = (
+    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__contains__", "__len__", "__getitem__",
+    "__iter__", "count", "endswith", "find", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit",
+    "isidentifier", "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper", "lower", "lstrip",
+    "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rpartition", "rsplit", "rstrip",
+    "split", "splitlines", "startswith", "strip", "title", "translate", "upper", "casefold", "capitalize",
+)  # fmt: skip
+"""The methods of a text that tell something of it."""
+
+
+class TracedText(str):
+    """The text of a value that only the run knows. What the user's code asks of it raises NumberAsked."""
+
+    __slots__ = ("type",)
+    type: Type
+
+    def __str__(self) -> str:
+        return self
+
+    def __format__(self, how: str) -> str:
+        if tracing.is_decided_by(sys._getframe(1)):
+            raise no_number(self.type, "the text")
+        return self
+
+    def __add__(self, other: str) -> str:
+        return _text(super().__add__(other), self.type)
+
+    def __radd__(self, other: str) -> str:
+        return _text(str.__add__(other, self), self.type)
+
+    def __float__(self) -> float:
+        raise no_number(self.type, "float()")
+
+    def __int__(self) -> int:
+        raise no_number(self.type, "int()")
+
+
+def _is_asked(frame: FrameType) -> bool:
+    """False for other packages: their consoles and loggers look at what they print."""
+    filename = frame.f_code.co_filename
+    return filename.startswith(_OURS) or ("-packages" not in filename and tracing.is_asked_by_user(frame))
+
+
+def _looking(name: str) -> Callable[..., Any]:
+    original = getattr(str, name)
+
+    def look(self: TracedText, *args: Any, **options: Any) -> Any:
+        if _is_asked(sys._getframe(1)):
+            raise no_number(self.type, "the text")
+        return original(self, *args, **options)
+
+    return look
+
+
+for _name in _LOOKS:
+    setattr(TracedText, _name, _looking(_name))
+
+
+def _text(text: str, type: Type) -> TracedText:
+    found = TracedText(text)
+    found.type = type
+    return found
+
+
+class _Handle(Protocol):
+    weak: bool
+
+    @property
+    def type(self) -> Type: ...
+    @property
+    def recording(self) -> tracing.Recording: ...
+    def known(self) -> Any: ...
+    def identity(self) -> Hashable: ...
+
+
+def shown(array: _Handle, spell: Callable[[Any], str]) -> str:
+    """What `repr` or `str` gives of a handle: NumPy's text of what is known, else its type and a number of its own.
+
+    Raises NumberAsked where it becomes a part of a text that is compared.
+    """
+    if not tracing.is_open(array.recording):
+        return f"{type(array).__name__}({array.type})"
+    known = array.known()
+    if known is not None:
+        return spell(known.item() if array.weak else known[()])
+    if tracing.is_decided_by(sys._getframe(2)):
+        raise no_number(array.type, "the text")
+    number = array.recording.variables.number(array.identity())
+    return _text(f"{type(array).__name__}({array.type} #{number})", array.type)
+
+
+def formatted(array: _Handle, how: str) -> str:
+    """What `f"{x:{how}}"` gives of a handle: of a value that only the run knows, a text that is told to people.
+
+    Raises NumberAsked where the text may be used for anything else.
+    """
+    text = shown(array, str)
+    if not isinstance(text, TracedText):
+        known = array.known() if how else None
+        return text if known is None else format(known.item(), how)
+    frame = sys._getframe(2)
+    if tracing.is_decided_by(frame) or (how and not tracing.is_told(frame)):
+        raise no_number(array.type, f"the text {how!r}" if how else "the text")
+    return text
+
+
+def is_only_spelled(frame: FrameType) -> bool:
+    """True where the frame asks for a number by `"%.3f" % x` alone, and its text is told to people."""
+    asking = next((i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti), None)
+    is_remainder = asking is not None and asking.opname == "BINARY_OP" and asking.argrepr == "%"
+    return is_remainder and not tracing.is_decided_by(frame) and tracing.is_told(frame)

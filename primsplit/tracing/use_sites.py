@@ -1,0 +1,252 @@
+"""What the user's source does with what it asks for: a text that is printed, an error that is caught."""
+
+import ast
+import functools
+import itertools
+import linecache
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from types import FrameType
+from typing import Any
+
+from primsplit.ir.errors import TraceError
+from primsplit.tracing.places import is_users_own, user_place
+from primsplit.tracing.stack import current
+
+_TELLING = frozenset({
+    "print", "pprint", "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "write",
+})  # fmt: skip
+"""The names of functions and methods that show a text to people."""
+
+
+def is_told(frame: FrameType) -> bool:
+    """True where the expression that the frame evaluates is printed, logged, or the message of an error.
+
+    Also where it gets a name first that the function reads for nothing else. False where the source cannot be read.
+    """
+    nodes = nodes_around(frame)
+    return _are_told(nodes) or _is_told_by_name(nodes)
+
+
+def is_decided_by(frame: FrameType) -> bool:
+    """True where the text that the frame puts together is compared, or is a key."""
+    nodes = nodes_around(frame)
+    return any(_is_text(inner) and _decides(node, inner) for node, inner in itertools.pairwise(nodes))
+
+
+def is_caught(error: type[Exception]) -> bool:
+    """True where the function that is recorded would catch such an error, as far as names are its handlers.
+
+    False where a rule is run, whoever wanted it. Raises TraceError where the error would be caught around the call of
+    a function that is recorded on its own, such as a side of ps.cond: it does not leave that.
+    """
+    path = current().path
+    if path is None:
+        return False
+    catching = False
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != path.caller:
+        catching = catching or _has_handler(frame, error)
+        frame = frame.f_back
+    if not catching and _is_caught_around(frame, path.caller, error):
+        raise TraceError(
+            f"{error.__name__} may be raised here, in a function that is recorded on its own, and be caught around it",
+            place=user_place(),
+            cure="Catch it in the function itself, or choose with a condition before it is raised.",
+        )
+    return catching
+
+
+def _is_caught_around(frame: FrameType | None, caller: str, error: type[Exception]) -> bool:
+    """True where a function that is recorded would catch it, around the innermost of those: not what calls them all."""
+    found = False
+    pending = False
+    while frame is not None:
+        if frame.f_code.co_filename == caller:
+            found, pending = found or pending, False
+        else:
+            pending = pending or _has_handler(frame, error)
+        frame = frame.f_back
+    return found
+
+
+def _has_handler(frame: FrameType, error: type[Exception]) -> bool:
+    """True where the user's source has the instruction of the frame in a `try` with a handler for the error."""
+    if not frame.f_code.co_exceptiontable or not is_users_own(frame.f_code.co_filename):
+        return False
+    nodes = _own(nodes_around(frame))
+    return any(_catches(node, inner, error, frame) for node, inner in itertools.pairwise(nodes))
+
+
+def _own(nodes: list[ast.AST]) -> list[ast.AST]:
+    """Those of the function that the instruction is in: what is around its definition is not around its calls."""
+    defined = [k for k, n in enumerate(nodes) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
+    return nodes[defined[-1] :] if defined else nodes
+
+
+def _catches(node: ast.AST, inner: ast.AST, error: type[Exception], frame: FrameType) -> bool:
+    """True for a `try` with `inner` in its body and a handler for the error."""
+    if not isinstance(node, ast.Try) or inner not in node.body:
+        return False
+    return any(h.type is None or _may_be(error, _meant(h.type, frame)) for h in node.handlers)
+
+
+def _may_be(error: type[Exception], handled: Any) -> bool:
+    if isinstance(handled, tuple):
+        return any(_may_be(error, each) for each in handled)
+    return isinstance(handled, type) and issubclass(error, handled)
+
+
+def _meant(named: ast.expr, frame: FrameType) -> Any:
+    """What the names of an expression mean in the frame; None for what is more than names."""
+    if isinstance(named, ast.Tuple):
+        return tuple(_meant(each, frame) for each in named.elts)
+    if isinstance(named, ast.Attribute):
+        return getattr(_meant(named.value, frame), named.attr, None)
+    if not isinstance(named, ast.Name):
+        return None
+    spaces: tuple[Mapping[str, Any], ...] = (frame.f_locals, frame.f_globals, frame.f_builtins)
+    return next((space[named.id] for space in spaces if named.id in space), None)
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def is_attribute_asked(frame: FrameType) -> bool:
+    """True where the frame asks by a name's text whether an object has an attribute."""
+    calls = [n for n in nodes_around(frame) if isinstance(n, ast.Call)]
+    return bool(calls) and isinstance(calls[-1].func, ast.Name) and calls[-1].func.id in {"hasattr", "getattr"}
+
+
+def is_called(frame: FrameType, attribute: str) -> bool:
+    """True where the attribute that the frame is reading is called: `f` in `np.f(x)`. False without the source."""
+    return any(
+        isinstance(node, ast.Call)
+        and node.func is inner
+        and isinstance(inner, ast.Attribute)
+        and inner.attr == attribute
+        for node, inner in itertools.pairwise(nodes_around(frame))
+    )
+
+
+def nodes_around(frame: FrameType) -> list[ast.AST]:
+    """The nodes of the source that hold the instruction of the frame, the outermost first."""
+    line, _, column, _ = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    return _nodes_at("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)), line, column)
+
+
+def is_shown_alone(filename: str, line: int, column: int) -> bool:
+    """True where the value of an expression is printed, logged or kept in a list, by a name or a difference too."""
+    return _is_shown(_nodes_at("".join(linecache.getlines(filename)), line, column), frozenset())
+
+
+def _is_shown(nodes: Sequence[ast.AST], known: frozenset[str]) -> bool:
+    if any(isinstance(n, ast.Expr) for n in nodes) and any(_is_call_that_shows(n) for n in nodes):
+        return True
+    assigned = next((n for n in reversed(nodes) if isinstance(n, ast.Assign | ast.AugAssign)), None)
+    scope = next((n for n in reversed(nodes) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)), None)
+    if assigned is None or scope is None:
+        return False
+    targets = assigned.targets if isinstance(assigned, ast.Assign) else [assigned.target]
+    if all(isinstance(t, ast.Attribute | ast.Subscript) for t in targets):
+        return any(isinstance(n, ast.BinOp) and isinstance(n.op, ast.Sub) for n in nodes)  # a time that was taken
+    names = {t.id if isinstance(t, ast.Name) else "" for t in targets}
+    reads = (read for name in names - known for read in _reads(scope, name))
+    return "" not in names and all(_is_shown(read, known | names) for read in reads)
+
+
+def _is_call_that_shows(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and _last_name(node.func) in _TELLING | {"append"}
+
+
+def _nodes_at(source: str, line: int | None, column: int | None) -> list[ast.AST]:
+    """The nodes of a source that hold a place, the outermost first."""
+    node: ast.AST | None = _parsed(source)
+    found: list[ast.AST] = []
+    while node is not None and line is not None and column is not None:
+        found.append(node)
+        node = next((n for n in ast.iter_child_nodes(node) if _covers(n, (line, column))), None)
+    return found
+
+
+@functools.lru_cache(maxsize=16)
+def _parsed(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _covers(node: ast.AST, place: tuple[int, int]) -> bool:
+    """True for a node that the line and the column are in."""
+    if isinstance(node, ast.stmt | ast.expr):
+        end = (node.end_lineno or node.lineno, node.end_col_offset or 0)
+        return (node.lineno, node.col_offset) <= place < end
+    return isinstance(node, ast.ExceptHandler | ast.match_case | ast.keyword) and any(
+        _covers(n, place) for n in ast.iter_child_nodes(node)
+    )
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod))
+
+
+def _decides(node: ast.AST, inner: ast.AST) -> bool:
+    """True for a node that asks what its part `inner` is."""
+    if isinstance(node, ast.Subscript):
+        return inner is node.slice
+    return isinstance(node, ast.Compare) or (isinstance(node, ast.Match) and inner is node.subject)
+
+
+def _are_told(nodes: Sequence[ast.AST]) -> bool:
+    """True where one of these nodes, each in the one before, shows the next."""
+    return any(_tells(node, inner) for node, inner in zip(nodes, [*nodes[1:], None], strict=True))
+
+
+def _is_told_by_name(nodes: Sequence[ast.AST]) -> bool:
+    """True for a text whose name in the function is read only where it is told, and decides nothing there."""
+    places = [k for k, n in enumerate(nodes) if isinstance(n, ast.stmt)]
+    scopes = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    assigned = nodes[places[-1]] if places else None
+    if not (scopes and isinstance(assigned, ast.Assign) and all(map(_makes_text, nodes[places[-1] + 1 :]))):
+        return False
+    names = {target.id if isinstance(target, ast.Name) else "" for target in assigned.targets}
+    outside = {name for n in ast.walk(scopes[-1]) if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
+    reads = [read for name in names for read in _reads(scopes[-1], name)]
+    return "" not in names and not names & outside and all(_are_told(r) and not _is_asked_of(r) for r in reads)
+
+
+def _makes_text(node: ast.AST) -> bool:
+    """True for what a text is put together by."""
+    if isinstance(node, ast.Call):
+        return _makes_text(node.func)
+    if isinstance(node, ast.Attribute):
+        return node.attr == "format"
+    return isinstance(node, ast.JoinedStr | ast.FormattedValue | ast.BinOp | ast.Constant)
+
+
+def _reads(node: ast.AST, name: str, around: tuple[ast.AST, ...] = ()) -> Iterator[tuple[ast.AST, ...]]:
+    """Where a name is read: the nodes that hold the place, the outermost first."""
+    around = (*around, node)
+    if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+        yield around
+    for child in ast.iter_child_nodes(node):
+        yield from _reads(child, name, around)
+
+
+def _is_asked_of(nodes: Sequence[ast.AST]) -> bool:
+    """True where a choice or a comparison is among the nodes of the last statement."""
+    asking = ast.Compare | ast.Subscript | ast.BoolOp | ast.IfExp | ast.Match
+    places = [k for k, n in enumerate(nodes) if isinstance(n, ast.stmt)]
+    return any(isinstance(n, asking) for n in nodes[places[-1] :])
+
+
+def _tells(node: ast.AST, inner: ast.AST | None) -> bool:
+    if isinstance(node, ast.Assert):
+        return inner is node.msg
+    if isinstance(node, ast.Raise):
+        return True
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return _last_name(node.value.func) in _TELLING
+    return False

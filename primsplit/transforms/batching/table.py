@@ -1,0 +1,241 @@
+"""The table of batching rules, and what a rule is told.
+
+A rule records what one op does for a whole batch of examples. Batched values have the batch axis in front; shared
+values are the same for every example. A rule returns an output for each of the op's, batched unless it is `Shared`,
+or None where only a loop over the examples will do.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.ir import Block, Op, Type, Var
+from primsplit.ir.carriers import FLOAT8
+from primsplit.ir.dims import Dim, Shape
+from primsplit.ir.errors import ShapeError
+from primsplit.ops import op as operators
+from primsplit.ops.schema import check_kinds
+from primsplit.rules.table import with_defaults
+from primsplit.tracing.array import Array
+from primsplit.tracing.handles.described import RANK_CURE
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """An output that is the same for every example."""
+
+    array: Array
+
+
+class BatchBlock(Protocol):
+    """Batches a block that an op has inside: its parameters by `batched`, what it captures as the program has it.
+
+    Returns the block and which results are batched. Results that `wanted` names True for are made batched.
+    """
+
+    def __call__(
+        self, block: Block, batched: Sequence[bool], wanted: Sequence[bool] = ()
+    ) -> tuple[Block, list[bool]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One op of the program of one example, and what its inputs are for the batch."""
+
+    op: Op
+    inputs: tuple[Array | None, ...]
+    batched: tuple[bool, ...]
+    size: Dim
+    batch: BatchBlock
+    captured: Callable[[Block], list[tuple[Var, Array]]]
+    """The batched values that a block inside the op reads."""
+
+    @property
+    def kind(self) -> str:
+        """The operator's name."""
+        return self.op.kind
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes given, and the schema's defaults of the others."""
+        return with_defaults(self.op.kind, self.op.attributes)
+
+    def has(self, position: int) -> bool:
+        """True where the optional input is there."""
+        return position < len(self.inputs) and self.inputs[position] is not None
+
+    def input(self, position: int) -> Array:
+        """An input as it is: batched, or shared."""
+        found = self.inputs[position]
+        if found is None:
+            raise ShapeError(f"{self.kind} needs its input {position}")
+        return found
+
+    def is_batched(self, position: int) -> bool:
+        """True for an input that differs between examples."""
+        return position < len(self.batched) and self.batched[position]
+
+    def only(self, *positions: int) -> bool:
+        """True where no input but these is batched."""
+        return not any(b for i, b in enumerate(self.batched) if i not in positions)
+
+    def shape(self, position: int) -> Shape:
+        """The shape of an input of one example. Raises ShapeError where its rank is not known."""
+        value = self.op.inputs[position]
+        if value is None or value.type.shape is None:
+            told = f"vmap: the rank of input {position} of {self.kind} is not known"
+            raise ShapeError(told, place=self.op.place, cure=RANK_CURE)
+        return value.type.shape
+
+    def rank(self, position: int) -> int:
+        """The number of axes of an input of one example."""
+        return len(self.shape(position))
+
+    def result(self, position: int = 0) -> Type:
+        """The type of an output of one example."""
+        return self.op.outputs[position].type
+
+    def results(self) -> list[Type]:
+        """The types of the outputs of the batch."""
+        return [batched_type(v.type, self.size) for v in self.op.outputs]
+
+    def whole(self, position: int) -> Array:
+        """An input as a batched value: a shared one is repeated."""
+        found = self.input(position)
+        return found if self.batched[position] else repeated(found, self.size)
+
+    def aligned(self, position: int, rank: int) -> Array:
+        """An input that broadcasts against a batch of values with `rank` axes: axes go in after the batch axis."""
+        found = self.input(position)
+        return with_rank(found, rank) if self.batched[position] else found
+
+    def emit(self, *inputs: Array | None, **changed: Any) -> Array:
+        """The op itself on other inputs, with some attributes changed; the first output."""
+        return self.emit_all(*inputs, **changed)[0]
+
+    def emit_all(self, *inputs: Array | None, **changed: Any) -> tuple[Array, ...]:
+        """The op itself on other inputs, with some attributes changed; all outputs that the op has."""
+        attributes = {**self.op.attributes, **changed}
+        values = [None if x is None else x.value for x in inputs]
+        while values and values[-1] is None:
+            values.pop()
+        return tuple(map(Array, tracing.emit(self.kind, values, attributes, outputs=len(self.op.outputs))))
+
+
+Outputs = Array | Shared | Sequence[Array | Shared] | None
+Rule = Callable[[Site], Outputs]
+Form = Literal["rule", "floor", "shared", "ragged", "refused"]
+
+BATCHING: dict[str, Rule] = {}
+FLOOR: dict[str, str] = {}
+SHARED: frozenset[str] = frozenset(
+    {"BlackmanWindow", "Constant", "ConstantOfShape", "HammingWindow", "HannWindow", "Range"}
+)
+"""Operators whose inputs, if any, all decide sizes: what they make is the same for every example."""
+
+RAGGED: frozenset[str] = frozenset(
+    {"ImageDecoder", "NonMaxSuppression", "NonZero", "StringNormalizer", "StringSplit", "Unique"}
+)
+"""Operators whose results differ in size between examples: see ragged.py."""
+REFUSED: dict[str, str] = {}
+SIZING: dict[str, tuple[int, ...]] = {}
+"""The inputs that decide the sizes of an operator's outputs: where they differ between examples, so do the sizes."""
+
+
+def batching(*kinds: str) -> Callable[[Rule], Rule]:
+    """Register the batching rule of these operators. Raises RuleError for a name that is no operator's."""
+    check_kinds(*kinds)
+
+    def register(rule: Rule) -> Rule:
+        for kind in kinds:
+            BATCHING[kind] = rule
+        return rule
+
+    return register
+
+
+def floor(because: str, *kinds: str) -> None:
+    """Register operators whose examples are computed one after the other, and why."""
+    check_kinds(*kinds)
+    for kind in kinds:
+        FLOOR[kind] = because
+
+
+def refused(because: str, *kinds: str) -> None:
+    """Register operators that have no batch, and why."""
+    check_kinds(*kinds)
+    for kind in kinds:
+        REFUSED[kind] = because
+
+
+def sizing(kinds: Mapping[str, Sequence[int]]) -> None:
+    """Register the inputs that decide sizes."""
+    check_kinds(*kinds)
+    SIZING.update({kind: tuple(positions) for kind, positions in kinds.items()})
+
+
+def forms(kind: str) -> tuple[Form, ...]:
+    """How an operator is batched: exactly one form for every operator of the standard."""
+    tables: tuple[tuple[Form, Any], ...] = (
+        ("rule", BATCHING), ("floor", FLOOR), ("shared", SHARED), ("ragged", RAGGED), ("refused", REFUSED),
+    )  # fmt: skip
+    return tuple(form for form, table in tables if kind in table)
+
+
+# Pieces that rules are made of.
+
+
+def batched_type(type: Type, size: Dim) -> Type:
+    """The type of a batch of such values. Raises ShapeError where the rank is not known."""
+    if type.shape is None:
+        raise ShapeError(f"vmap: the rank of a {type.dtype} value is not known", cure=RANK_CURE)
+    return Type(type.dtype, (size, *type.shape))
+
+
+def repeated(x: Array, size: Dim) -> Array:
+    """A shared value for every example: a batch axis in front."""
+    ones = np.ones(len(x.shape), np.int64)
+    sizes = tracing.size_vector([size])
+    wanted = operators.Concat(Array(sizes), ones, axis=0) if ones.size else Array(sizes)
+    if x.dtype.name in FLOAT8:  # which the standard does not expand, and float16 holds
+        wide = operators.Expand(operators.Cast(x, to=np.float16), wanted, types=[Type(np.float16, (size, *x.shape))])
+        return operators.Cast(wide, to=x.dtype, saturate=0)
+    return operators.Expand(x, wanted, types=[Type(x.dtype, (size, *x.shape))])
+
+
+def with_rank(x: Array, rank: int) -> Array:
+    """A batched value of lower rank that broadcasts against values with `rank` axes an example."""
+    missing = rank + 1 - len(x.shape)
+    return operators.Unsqueeze(x, list(range(1, 1 + missing))) if missing > 0 else x
+
+
+def behind(axis: int) -> int:
+    """An axis of one example counted in the batch: those counted from the end stay."""
+    return axis + 1 if axis >= 0 else axis
+
+
+def behind_all(axes: Array) -> Array:
+    """An integer vector or scalar of axes of one example, counted in the batch."""
+    known = axes.known()
+    if known is not None:
+        return Array(tracing.constant(np.where(known >= 0, known + 1, known).astype(known.dtype)))
+    return operators.Where(operators.Less(axes, 0), axes, operators.Add(axes, 1))
+
+
+def spread(flags: Array, rank: int) -> Array:
+    """Flags of the examples, [B], against values with `rank` axes, the batch axis included."""
+    return operators.Unsqueeze(flags, list(range(1, rank))) if rank > 1 else flags
+
+
+def any_of(flags: Array) -> Array:
+    """Whether one of a vector is true; none is, of none. No rounding makes a sum of ones 0."""
+    return operators.Greater(operators.ReduceSum(operators.Cast(flags, to=np.float32), [0], keepdims=0), 0)
+
+
+def of_takers(x: Array, taken: Array) -> Array:
+    """A batched value in which the examples that are not `taken` have the value of the first one that is."""
+    first = operators.ArgMax(operators.Cast(taken, to=np.int32), axis=0, keepdims=1)
+    return operators.Where(spread(taken, len(x.shape)), x, operators.Gather(x, first, axis=0), types=[x.type])

@@ -1,0 +1,280 @@
+"""Norms, roots and their quotients that a file writes out are again what they were, before they are differentiated.
+
+At 0 each of these is written by a choice, whose own derivative there is that of the chosen side: 0 where the true one
+is unknown. Their rules know better. Of a derivative that a file holds:
+
+    p = Equal(y, -0.0);  z = Where(p, 0, Div(n, Where(p, 1, y)))   becomes    z = length_quotient(n, y)
+    z = Div(n, Max(y, tiny))                                       becomes    z = root_quotient(n, y)
+    s = Clip(Mul(x, huge), -1, 1)                                  becomes    s = sign_of(x)
+
+These three are known by their numbers: -0.0, the smallest and the largest float. A user who divides so compares with
+0.0 and means 0. Whatever a file says of its nodes is not asked, since other programs drop it.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Value, Var
+from primsplit.ir.analysis.orders import Origin, order_of
+from primsplit.numpy.approximations.limits import float_limits
+from primsplit.numpy.exponential import cbrt
+from primsplit.numpy.norms import power_norm
+from primsplit.numpy.quotients import length_quotient, root_quotient, sign_of, signed
+from primsplit.numpy.statistics import safe_root
+from primsplit.numpy.trigonometric import hypot
+from primsplit.ops import op as operators
+from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.rewrites.rewriting import recorded_beside, reduced_axes
+from primsplit.rewrites.uses import LookingUp, Ops
+from primsplit.tracing import current
+from primsplit.tracing.array import Array
+
+Reader = Callable[[Value], Array]
+VIEWS = ("Expand", "Reshape", "Squeeze", "Unsqueeze")
+
+
+def recognize_kinks(block: Block) -> Block:
+    """The block with a call for each such form; itself if there are none."""
+    found = _Recognizing().run(block)
+    return block if found is block else drop_dead_code(found)
+
+
+class _Recognizing(LookingUp):
+    """The walk."""
+
+    kinds = frozenset({"Clip", "Div", "Mul", "Where"})
+
+    def visit(self, op: Op) -> Op | None:
+        """The op, or the call that it is the last op of."""
+        written = self.ops.made_by[op.outputs[0]]
+        for form in FORMS.get(op.kind, ()):
+            with recorded_beside(op) as around:
+                if form in OF_SLOPES and not order_of(op.remark):
+                    around.remark = OF_SLOPES[form]
+                found = form(written, self.ops, self.read_now)
+                value = None if found is None else found.value
+            if value is not None and self.replace(op.outputs[0], value):
+                self.kept.extend(around.ops)
+                return None
+        return super().visit(op)
+
+    def read_now(self, value: Value) -> Array:
+        """The value as it stands now, its sizes known to what is recorded."""
+        found = self.value(value)
+        if isinstance(found, Var):
+            current().learn(found)
+        return Array(found)
+
+
+def _length_quotient(choice: Op, ops: Ops, read: Reader) -> Array | None:
+    """Where(y == 0, 0, n / Where(y == 0, 1, y)), or some multiple of it."""
+    is_zero, zero, quotient = choice.inputs
+    y = _compared("Equal", is_zero, -0.0, ops)
+    if not _is_all(zero, 0.0) or y is None:
+        return None
+    return _multiple(quotient, y, ops, read, 3)
+
+
+def _multiple(value: Value | None, y: Value, ops: Ops, read: Reader, depth: int) -> Array | None:
+    """A product with a quotient by Where(y == 0, 1, y), which is 0 where y is."""
+    made = ops.made_by.get(value) if isinstance(value, Var) else None
+    if made is None or not depth or made.kind not in {"Div", "Reciprocal", "Neg", "Mul"}:
+        return None
+    first, last = made.inputs[0], made.inputs[-1]
+    if made.kind in {"Div", "Reciprocal"} and _is_guarded(last, y, ops):
+        n = first if made.kind == "Div" else Const(np.ones((), y.type.dtype))
+        found: Array | None = None if n is None else length_quotient(read(n), read(y))
+        return found
+    if made.kind == "Neg":
+        found = _multiple(first, y, ops, read, depth - 1)
+        return None if found is None else operators.Neg(found)
+    for one, other in ((first, last), (last, first)) if made.kind == "Mul" else ():
+        found = _multiple(one, y, ops, read, depth - 1)
+        if found is not None and other is not None:
+            return operators.Mul(found, read(other))
+    return None
+
+
+def _is_guarded(value: Value | None, y: Value, ops: Ops) -> bool:
+    """True for Where(y == 0, 1, y)."""
+    chosen = ops.maker(value, "Where")
+    if chosen is None or not _is_all(chosen.inputs[1], 1.0) or _seen(chosen.inputs[2], ops) is not _seen(y, ops):
+        return False
+    return _compared("Equal", chosen.inputs[0], -0.0, ops) is not None
+
+
+def _root_quotient(quotient: Op, ops: Ops, read: Reader) -> Array | None:
+    """n / max(y, tiny)."""
+    n, divisor = quotient.inputs
+    bounded = ops.maker(divisor, "Max")
+    if n is None or bounded is None or len(bounded.inputs) != 2:
+        return None
+    y, least = bounded.inputs
+    if y is None or not y.type.is_float or not _is_all(least, float(float_limits(Array(y)).smallest_subnormal)):
+        return None
+    found: Array = root_quotient(read(n), read(y))
+    return found
+
+
+def _sign(clip: Op, ops: Ops, read: Reader) -> Array | None:
+    """clip(x huge, -1, 1)."""
+    x = _argument_of_sign(clip, ops)
+    if x is None:
+        return None
+    found: Array = sign_of(read(x))
+    return found
+
+
+def _argument_of_sign(clip: Op, ops: Ops) -> Value | None:
+    scaled, low, high = (*clip.inputs, None, None)[:3]
+    product = ops.maker(scaled, "Mul")
+    if product is None or not _is_all(low, -1.0) or not _is_all(high, 1.0):
+        return None
+    x, huge = product.inputs
+    return x if x is not None and x.type.is_float and _is_all(huge, float(float_limits(Array(x)).max)) else None
+
+
+def _signed(product: Op, ops: Ops, read: Reader) -> Array | None:
+    """n sign(x)."""
+    for n, sign in (product.inputs, product.inputs[::-1]):
+        made = ops.maker(sign, "Clip")
+        x = None if made is None else _argument_of_sign(made, ops)
+        if n is not None and x is not None and product.outputs[0].type == x.type:
+            found: Array = signed(read(n), read(x))
+            return found
+    return None
+
+
+def _safe_root(choice: Op, ops: Ops, read: Reader) -> Array | None:
+    """Where(v > 0, sqrt(Where(v > 0, v, 1)), 0 v)."""
+    is_positive, positive, other = choice.inputs
+    variance = _compared("Greater", is_positive, 0.0, ops)
+    root, nothing = ops.maker(positive, "Sqrt"), ops.maker(other, "Mul")
+    chosen = None if root is None else ops.maker(root.inputs[0], "Where")
+    if variance is None or chosen is None or nothing is None or variance not in nothing.inputs:
+        return None
+    is_safe = chosen.inputs[1] is variance and _is_all(chosen.inputs[2], 1.0)
+    return safe_root(read(variance)) if is_safe else None
+
+
+def _cube_root(choice: Op, ops: Ops, read: Reader) -> Array | None:
+    """Where(|x| > 0 and |x| < inf, |x|**(1/3) sign(x), one Newton step on, x)."""
+    both, step, x = ops.maker(choice.inputs[0], "And"), ops.maker(choice.inputs[1], "Sub"), choice.inputs[2]
+    if both is None or step is None or x is None:
+        return None
+    size = _compared("Greater", both.inputs[0], 0.0, ops)
+    if size is None or _compared("Less", both.inputs[1], np.inf, ops) is not size or _size_of(size, ops) is not x:
+        return None
+    signs = ops.maker(step.inputs[0], "Where")
+    power = None if signs is None else ops.maker(signs.inputs[2], "Pow")
+    is_root = power is not None and power.inputs[0] is size and _is_all(power.inputs[1], 1.0 / 3.0)
+    return cbrt(read(x)) if is_root else None
+
+
+def _hypotenuse(choice: Op, ops: Ops, read: Reader) -> Array | None:
+    """Where(|x| == inf or |y| == inf, inf, the larger times the root of 1 and the square of their ratio)."""
+    infinite, chosen = ops.maker(choice.inputs[0], "Or"), ops.maker(choice.inputs[2], "Where")
+    if infinite is None or chosen is None or not _is_all(choice.inputs[1], np.inf):
+        return None
+    sizes = [_compared("Equal", answer, np.inf, ops) for answer in infinite.inputs]
+    x, y = (_size_of(size, ops) for size in sizes)
+    larger, product = ops.maker(chosen.inputs[1], "Max"), ops.maker(chosen.inputs[2], "Mul")
+    if x is None or y is None or larger is None or product is None or set(larger.inputs) != set(sizes):
+        return None
+    is_root = any(ops.maker(factor, "Sqrt") for factor in product.inputs)
+    found: Array | None = hypot(read(x), read(y)) if is_root else None
+    return found
+
+
+def _euclidean(product: Op, ops: Ops, read: Reader) -> Array | None:
+    """sqrt(sum((x / s)**2)) s for a power of two s near the largest |x|."""
+    for one, other in (product.inputs, product.inputs[::-1]):
+        scaled, root = _scaled_by(other, ops), ops.maker(_seen(one, ops), "Sqrt")
+        if scaled is None or root is None:
+            continue
+        x, axes = scaled
+        total = ops.maker(_seen(root.inputs[0], ops), "ReduceSum")
+        squares = None if total is None else ops.maker(_seen(total.inputs[0], ops), "Mul")
+        if squares is None or squares.inputs[0] is not squares.inputs[1]:
+            continue
+        share = ops.maker(squares.inputs[0], "Mul")
+        if share is not None and any(_seen(v, ops) is _seen(x, ops) for v in share.inputs):
+            kept = len(product.outputs[0].type.shape or ()) == len(x.type.shape or ())
+            found: Array = operators.ReduceL2(read(x), sorted(axes), keepdims=int(kept))
+            return found
+    return None
+
+
+def _power_norm(choice: Op, ops: Ops, read: Reader) -> Array | None:
+    """Where(t == 0, 0, Where(t == 0, 1, t)**(1/p) s) for the total t of the |x / s|**p."""
+    product = ops.maker(choice.inputs[2], "Mul")
+    if not _is_all(choice.inputs[1], 0.0) or product is None or _compared("Equal", choice.inputs[0], 0.0, ops) is None:
+        return None
+    for one, other in (product.inputs, product.inputs[::-1]):
+        scaled, power = _scaled_by(other, ops), ops.maker(one, "Pow")
+        exponent = None if power is None else power.inputs[1]
+        if scaled is None or not isinstance(exponent, Const) or exponent.type.shape != ():
+            continue
+        (x, axes), order = scaled, 1.0 / float(exponent.numpy())
+        order = float(round(order)) if abs(order - round(order)) < 1e-6 else order
+        if order > 1 and len(x.type.shape or ()) == len(choice.outputs[0].type.shape or ()):
+            found: Array = power_norm(read(x), tuple(sorted(axes)), repr(order))
+            return found
+    return None
+
+
+def _scaled_by(scale: Value | None, ops: Ops) -> tuple[Value, frozenset[int]] | None:
+    """The array whose largest size along some axes a power of two is near, and the axes."""
+    value = _seen(scale, ops)
+    for kind, position in (("Pow", 1), ("Floor", 0), ("Mul", 0), ("Log", 0), ("Clip", 0)):
+        made = ops.maker(value, kind)
+        if made is None:
+            return None
+        value = made.inputs[position]
+    largest = ops.maker(_seen(value, ops), "ReduceMax")
+    x = None if largest is None else _size_of(largest.inputs[0], ops)
+    if largest is None or x is None or x.type.shape is None:
+        return None
+    axes = reduced_axes(largest, len(x.type.shape))
+    return None if axes is None else (x, axes)
+
+
+def _compared(kind: str, answer: Value | None, number: float, ops: Ops) -> Value | None:
+    """What is compared with a number."""
+    made = ops.maker(answer, kind)
+    return made.inputs[0] if made is not None and _is_all(made.inputs[1], number) else None
+
+
+def _size_of(value: Value | None, ops: Ops) -> Value | None:
+    made = ops.maker(value, "Abs")
+    return None if made is None else made.inputs[0]
+
+
+def _seen(value: Value | None, ops: Ops) -> Value | None:
+    """The value of which this is the same numbers in another shape."""
+    made = ops.made_by.get(value) if isinstance(value, Var) else None
+    return _seen(made.inputs[0], ops) if made is not None and made.kind in VIEWS else value
+
+
+def _is_all(value: Value | None, number: float) -> bool:
+    """True for a small constant that is this number, with its sign and to its precision, everywhere."""
+    if not isinstance(value, Const) or not value.is_small or value.is_weight or not value.type.is_float:
+        return False
+    array, wanted = value.numpy(), np.asarray(number, value.type.dtype)
+    return array.size > 0 and bool(np.all((array == wanted) & (np.signbit(array) == np.signbit(wanted))))
+
+
+Form = Callable[[Op, Ops, Reader], Array | None]
+OF_SLOPES: Mapping[Form, Origin] = {
+    form: Origin(f"pullback of {kind}", "pullback", kind, 1)
+    for form, kind in ((_length_quotient, "ReduceL2"), (_root_quotient, "Sqrt"), (_sign, "Abs"), (_signed, "Abs"))
+}
+"""What stands in derivatives alone, and of what that is a part, where a file is read that does not say so."""
+FORMS: Mapping[str, tuple[Form, ...]] = {
+    "Where": (_length_quotient, _safe_root, _cube_root, _hypotenuse, _power_norm),
+    "Div": (_root_quotient,),
+    "Clip": (_sign,),
+    "Mul": (_signed, _euclidean),
+}
+"""The forms, by the kind of their last op."""

@@ -1,0 +1,45 @@
+"""1 / (1 + exp(z)) written out is a call with a rule of its own, before it is differentiated.
+
+A pullback of the pieces is infinity times 0 where exp(z) overflows: beyond 88 in float32, 11 in float16. The values
+stay as they are written.
+"""
+
+from primsplit.ir import Block, Op, Value
+from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.rewrites.rewriting import recorded_beside
+from primsplit.rewrites.uses import LookingUp, Ops, is_number
+from primsplit.transforms.idioms.logistic_rule import logistic_of
+
+
+def recognize_logistics(block: Block) -> Block:
+    """The block with such calls, in sub-blocks too; itself if there are none."""
+    found = _Recognizing().run(block)
+    return block if found is block else drop_dead_code(found)
+
+
+class _Recognizing(LookingUp):
+    """The walk."""
+
+    def visit(self, op: Op) -> Op | None:
+        """A call in the place of a quotient or reciprocal that is a logistic function."""
+        z = _argument(op, self.ops)
+        if z is None:
+            return super().visit(op)
+        with recorded_beside(op) as around:
+            y = logistic_of(z)
+        (call,) = around.ops
+        self.replaced[op.outputs[0]] = y
+        return call
+
+
+def _argument(op: Op, seen: Ops) -> Value | None:
+    """The z of 1 / (1 + exp(z)); None where the op is something else, or where anything else reads a part of it."""
+    divisor = op.inputs[0] if op.kind == "Reciprocal" else op.inputs[1] if op.kind == "Div" else None
+    total = seen.op(divisor, "Add")
+    if total is None or (op.kind == "Div" and not is_number(op.inputs[0], 1.0)):
+        return None
+    for one, other in (total.inputs, total.inputs[::-1]):
+        exp = seen.op(other, "Exp")
+        if exp is not None and is_number(one, 1.0):
+            return exp.inputs[0]
+    return None

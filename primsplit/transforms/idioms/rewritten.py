@@ -1,0 +1,37 @@
+"""Run the rewrites that must precede differentiation."""
+
+from collections.abc import Sequence
+
+from primsplit.ir import Block, walk
+from primsplit.ir.analysis.orders import order_of
+from primsplit.rewrites.cse import merge_common
+from primsplit.transforms.idioms.kinks import recognize_kinks
+from primsplit.transforms.idioms.logistics import recognize_logistics
+from primsplit.transforms.idioms.norms import recognize_norms
+from primsplit.transforms.idioms.pooled_relu import pool_before_relu
+from primsplit.transforms.idioms.recognize import recognize
+from primsplit.transforms.idioms.writes import join_writes
+
+
+def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
+    """The block as its derivative is cheapest; `wrt` and `of` are the positions of parameters and results.
+
+    Derivatives that it holds already compute much twice, as each was made by itself: merged, they are pulled back once.
+    What the user wrote twice stays as it is written, but for roots: the slopes of one that is there once may cancel.
+    """
+    if any(order_of(op.remark) for op in walk(block)):
+        block = merge_common(block)
+    block = recognize_kinks(_with_each_root_once(block))
+    return recognize_norms(pool_before_relu(recognize_logistics(recognize(join_writes(block)))), wrt, of)
+
+
+def _with_each_root_once(block: Block) -> Block:
+    """The block with every value computed once, where that makes roots and lengths fewer; else itself."""
+    roots = [op for op in block.ops if op.kind in ROOTS]
+    if len(roots) < 2:
+        return block
+    merged = merge_common(block)
+    return merged if len([op for op in merged.ops if op.kind in ROOTS]) < len(roots) else block
+
+
+ROOTS = frozenset({"ReduceL2", "Sqrt"})

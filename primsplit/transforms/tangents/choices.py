@@ -1,0 +1,101 @@
+"""Choices that meet: a transposed list adds what came through one side of a choice to what came through the other."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from primsplit.ir import Block, Op, Value, Var, reads, same_types
+from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.rewrites.rewrites.table import is_zero, number
+from primsplit.rewrites.rewriting import Rewriter
+
+
+def join_choices(block: Block) -> Block:
+    """The block with `Where(c, x, 0) + Where(c, 0, y)` as `Where(c, x, y)`, where nothing else reads the two.
+
+    What is y times a number, or chosen by another condition with zeros, is as well what stands for y: it is so behind
+    the joined choice. A tangent may become -0.0 where it was 0.0, so that this is for derivatives alone.
+    """
+    found = _Joining().run(block)
+    return block if found is block else drop_dead_code(found)
+
+
+class _Joining(Rewriter):
+    """The walk. `keeping` are the ops of one operand that are zero where it is, by result, with the operand's position.
+
+    `uses` is how often each Var is read.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keeping: dict[Value | None, tuple[Op, int]] = {}
+        self.uses: Counter[Value | None] = Counter()
+
+    def enter(self, block: Block) -> None:
+        """Count what the block reads."""
+        self.uses.update(v for op in block.ops for v in reads(op))
+        self.uses.update(r for r in block.results if isinstance(r, Var))
+
+    def visit(self, op: Op) -> Op | None:
+        """A sum of two sides as one choice."""
+        place = _zero_keeping(op)
+        if place is not None:
+            self.keeping[op.outputs[0]] = op, place
+        elif op.kind == "Add":
+            op = self.joined(op, *op.inputs) or self.joined(op, *op.inputs[::-1]) or op
+        return super().visit(op)
+
+    def joined(self, total: Op, one: Value | None, other: Value | None) -> Op | None:
+        """One choice for the sum of a choice with zeros and of what is zero on the other side of its condition."""
+        first = next(self.made_of(one), None)
+        if first is None or first[0].kind != "Where":
+            return None
+        choice, side = first
+        behind: list[tuple[Op, int]] = []
+        for op, place in self.made_of(other):
+            if op.kind == "Where" and op.inputs[0] is choice.inputs[0] and place != side:
+                break
+            behind.append((op, place))
+        else:
+            return None
+        kept = total.outputs[0].type
+        if other is None or not all(same_types(kept, v.type) for v in (choice.outputs[0], op.outputs[0], other)):
+            return None
+        value = op.inputs[place]
+        for each, position in reversed(behind):
+            value = self.again(each, position, value)
+        sides = {side: choice.inputs[side], place: value}
+        return total.beside("Where", (choice.inputs[0], sides[1], sides[2]), total.outputs)
+
+    def made_of(self, value: Value | None) -> Iterator[tuple[Op, int]]:
+        """The ops that make a value of another one, back to the first; only they read what is in between."""
+        while value in self.keeping and self.uses[value] == 1:
+            op, place = self.keeping[value]
+            yield op, place
+            value = op.inputs[place]
+
+    def again(self, op: Op, place: int, value: Value | None) -> Var:
+        """What the op makes of another value in that place."""
+        made = Var(op.outputs[0].type)
+        inputs = (*op.inputs[:place], value, *op.inputs[place + 1 :])
+        self.kept.append(replace(op, inputs=inputs, outputs=(made,)))
+        return made
+
+
+def _zero_keeping(op: Op) -> int | None:
+    """The position of the operand that alone makes the result, which is zero where that is, if there is one."""
+    if op.kind == "Neg":
+        return 0
+    if op.kind == "Where":
+        return next((side for side in (1, 2) if is_zero(op.inputs[3 - side])), None)
+    if op.kind == "Mul":
+        return next((place for place in (0, 1) if _is_finite(op.inputs[1 - place])), None)
+    return None
+
+
+def _is_finite(value: Value | None) -> bool:
+    """True for a constant that is one finite number everywhere."""
+    found = number(value)
+    return found is not None and bool(np.isfinite(found))

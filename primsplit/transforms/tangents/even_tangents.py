@@ -1,0 +1,63 @@
+"""Tangents of roots that the composition cancels: that of `sqrt(x)**2` is the tangent of x, not 2 y times infinity.
+
+The tangent of y = sqrt(x) is a quotient n / y. Where what reads y multiplies its tangent by a product with y, as y**2
+does by 2 y, the result is n times 2, without a division.
+"""
+
+from dataclasses import dataclass, field
+
+from primsplit.ir import Op, Value, Var
+from primsplit.ops import op as operators
+from primsplit.tracing.array import Array
+from primsplit.transforms.even_slopes import DIVIDED, EvenSlopes, whole
+
+
+@dataclass
+class EvenTangents:
+    """Tangents that are quotients: for each its numerator, its root, and whether the root may be NaN."""
+
+    slopes: EvenSlopes
+    quotients: dict[Value, tuple[Array, Var, bool]] = field(default_factory=dict)
+
+    def stand(self, given: set[Value], made: Value) -> Value:
+        """What stands for a tangent that was made of the given ones: itself, or a product without a division."""
+        inside = self.noted(made)
+        given = given if inside is None else {inside}
+        if len(given) != 1 or not isinstance(made, Var) or inside is made:
+            return made
+        (tangent,) = given
+        known = self.quotients.get(tangent)
+        factor = self.slopes.over(made, tangent) if known is not None and isinstance(tangent, Var) else None
+        if known is None or factor is None:
+            return made
+        n, root, is_open = known
+        factor = whole(factor, made)
+        smooth = self.slopes.over(factor.value, root)
+        if smooth is None:
+            self.quotients[made] = n * factor, root, is_open
+            return made
+        found = operators.Mul(n, whole(smooth, made), types=[made.type])
+        return operators.Where(operators.IsNaN(Array(root)), Array(root), found).value if is_open else found.value
+
+    def noted(self, made: Value) -> Value | None:
+        """The quotient that a root's tangent is, or is a product with."""
+        maker = self.slopes.maker(made)
+        factors = maker.inputs if maker is not None and maker.kind == "Mul" else ()
+        for value in (made, *factors):
+            found = self.slopes.maker(value)
+            if value is not None and found is not None and (found.kind in DIVIDED or found.kind == "call::signed"):
+                self.note(found, value)
+                return value
+        return None
+
+    def note(self, maker: Op, made: Value) -> None:
+        """Note a tangent that is a quotient."""
+        n, root = maker.inputs
+        if n is None or not isinstance(root, Var):
+            return
+        if maker.kind in DIVIDED:
+            self.quotients[made] = Array(n), root, maker.kind == "call::root_quotient"
+            return
+        size = self.slopes.size_of(root)
+        if size is not None:
+            self.quotients[made] = Array(n) * Array(root), size, False

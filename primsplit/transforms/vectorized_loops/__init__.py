@@ -1,0 +1,1 @@
+"""Loops whose steps, or parts of them, are computed at once by the batching rules."""

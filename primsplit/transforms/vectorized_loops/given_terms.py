@@ -1,0 +1,136 @@
+"""What a step of a Scan is given is added up before it is added to anything of the carries.
+
+`(x + a) + b` of a carry x and of elements a and b is `x + (a + b)`, and `a + b` is then for all steps at once, in front
+of the Scan. So it is where a sum of little is read through a view, such as a Slice. It rounds otherwise, so that only
+what tangents and pullbacks add is changed.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from primsplit.ir import Block, Op, Value, Var, readers, reads, same_types
+from primsplit.ir.analysis.carries import lead_and_carries
+from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.rewrites.products.derivatives import OfDerivatives
+from primsplit.rewrites.rewriting import Rewriter
+from primsplit.transforms.vectorized_loops.fission import is_little
+
+VIEWS = frozenset({"Identity", "Neg", "ReduceSum", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"})
+"""Operators that make of a sum the sum of what they make of its terms."""
+
+
+def given_terms_first(block: Block, gradients: Sequence[int]) -> Block:
+    """The block with sums of Scans' steps in another order in what only the results in `gradients` need."""
+    if "Scan" not in block.kinds:
+        return block
+    found = _OfScans(block, gradients).run(block)
+    return block if found is block else drop_dead_code(found)
+
+
+class _OfScans(OfDerivatives):
+    """The walk over the Scans of derivatives."""
+
+    kinds = frozenset({"Scan"})
+
+    def visit(self, op: Op) -> Op | None:
+        """A Scan with its body's sums in another order, or the op."""
+        if op.kind == "Scan":
+            body: Block = op.attributes["body"]
+            found = _Adding(body, lead_and_carries(op)[1], self.early).run(body)
+            if found is not body:
+                op = replace(op, attributes={**op.attributes, "body": found})
+        return super().visit(op)
+
+
+class _Adding(Rewriter):
+    """The walk over one body. `moving` depends on the carries, `elements` on what is walked alone.
+
+    `sums` are the Adds that do but for the `early` ones, and the views of these, by result; `inner` are those of them
+    that only another one reads.
+    """
+
+    def __init__(self, body: Block, count: int, early: Collection[Var]) -> None:
+        super().__init__()
+        self.moving, self.elements = set(body.params[:count]), set(body.params[count:])
+        self.sums: dict[Value | None, Op] = {}
+        self.inner: set[Value | None] = set()
+        read_by = readers(body.ops, body.results)
+        for op in body.ops:
+            if self.moving.isdisjoint(reads(op)):
+                if not self.elements.isdisjoint(reads(op)):
+                    self.elements.update(op.outputs)
+                continue
+            self.moving.update(op.outputs)
+            if op.outputs[0] not in early and (self.is_sum(op) or self.is_view(op, read_by)):
+                self.sums[op.outputs[0]] = op
+                self.inner.update(v for v in reads(op) if v in self.sums and len(read_by[v]) == 1)
+
+    def is_sum(self, op: Op) -> bool:
+        """True for an Add of values of its type, and of what is the same in all steps."""
+        made = op.outputs[0].type
+        return op.kind == "Add" and all(self.is_fixed(v) or same_types(v.type, made) for v in _terms(op))
+
+    def is_view(self, op: Op, read_by: Mapping[Var, Sequence[Op | None]]) -> bool:
+        """True for a view of a sum of a few elements that nothing else reads, and of terms of its type."""
+        total, *rest = op.inputs
+        if op.kind not in VIEWS or not isinstance(total, Var) or total not in self.sums:
+            return False
+        if len(read_by[total]) > 1 or not is_little(total) or not self.moving.isdisjoint(rest):
+            return False
+        return all(same_types(v.type, total.type) for v in self.given(total))
+
+    def is_fixed(self, value: Value) -> bool:
+        """True for what is the same in all steps."""
+        return value not in self.moving and value not in self.elements
+
+    def visit(self, op: Op) -> Op | None:
+        """A sum of the terms of the carries, and of the sum of the others."""
+        made = op.outputs[0]
+        if op.kind != "Add" or made not in self.sums or made in self.inner:
+            return op
+        given = self.given(made)
+        if len(given) < 2 or all(map(self.is_fixed, given)):
+            return op
+        return op.beside("Add", (self.of_carries(made), self.added(op, self.given(made, records=True))), op.outputs)
+
+    def given(self, total: Value, *, records: bool = False) -> list[Value]:
+        """The terms of a sum that no carry is in, those of what it views too; these are one where it `records` it."""
+        terms: list[Value] = []
+        for v in _terms(self.sums[total]):
+            if v in self.inner:
+                terms += self.given(v, records=records)
+            elif v not in self.moving:
+                terms.append(v)
+        op = self.sums[total]
+        if not records or op.kind == "Add" or not terms:
+            return terms
+        viewed = self.sums[op.inputs[0]]
+        return [self.recorded(op, self.added(viewed, terms), *op.inputs[1:])]
+
+    def of_carries(self, total: Value) -> Value:
+        """The sum of the terms of the carries, recorded as they were added."""
+        op = self.sums[total]
+        terms = [self.of_carries(v) if v in self.inner else v for v in _terms(op) if v in self.moving]
+        return (
+            terms[0]
+            if len(terms) == 1 and op.kind == "Add"
+            else self.recorded(op, *terms, *op.inputs[len(_terms(op)) :])
+        )
+
+    def added(self, op: Op, terms: Sequence[Value]) -> Value:
+        """What is recorded as the sum of terms, of which one at least has the type of the op's result."""
+        total, *rest = sorted(terms, key=lambda v: not same_types(v.type, op.outputs[0].type))
+        for term in rest:
+            total = self.recorded(op, total, term)
+        return total
+
+    def recorded(self, op: Op, *inputs: Value | None) -> Var:
+        """What an op like this one makes of other inputs."""
+        made = Var(op.outputs[0].type)
+        self.kept.append(replace(op, inputs=inputs, outputs=(made,)))
+        return made
+
+
+def _terms(op: Op) -> list[Value]:
+    """What a sum adds, or a view is of."""
+    return [v for v in (op.inputs if op.kind == "Add" else op.inputs[:1]) if v is not None]

@@ -1,0 +1,335 @@
+"""Quotients 0 / 0 in derivatives: 0 where the numerator is 0 whatever x is, NaN where it only happens to be.
+
+The slope of y = sqrt(x) at 0 is `dy / (2 y)`. With a cotangent of 0 that is
+
+* 0 where dy does not vary with x: another element's, or one that a mask leaves out;
+* unknown where it does: 2 y for y**2, whose slope is 1.
+
+Both are 0 / 0. This looks at where the numerators of a whole program come from: what varies with the same parameters as
+y does is taken for unknown, but where a factor that does not, or a choice, makes it 0 (`Support`).
+
+    n = Where(mask, 2 y dz, 0)                 n = Where(mask, 2 y dz, 0)
+    dx = root_quotient(n, y)        becomes    s = Where(mask, 1, 0)
+                                               dx = exact_quotient(n, Where(s == 0, 1, y))
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Value, Var, is_call, reads
+from primsplit.ir.analysis.orders import order_of
+from primsplit.numpy.quotients import exact_kink, exact_quotient, open_length_quotient
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.ops import op as operators
+from primsplit.rewrites.rewrites.table import is_zero
+from primsplit.rules.activity import stops
+from primsplit.tracing import current, emit, fresh_stack, recording
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import expand_to
+from primsplit.tracing.calls.primitive import Primitive
+
+SETTLED: dict[str, Primitive] = {
+    "call::kink": exact_kink,
+    "call::length_quotient": open_length_quotient,
+    "call::root_quotient": exact_quotient,
+}
+"""What stands for a quotient where its numerator is not known to be 0 for every x."""
+EVERYTHING = -1
+"""The parameters that a value inside of a loop may vary with, as bits: nobody knows which."""
+
+LINEAR = frozenset({
+    "Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Pad", "ReduceMean", "ReduceSum", "Reshape",
+    "ScatterElements", "ScatterND", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze",
+})  # fmt: skip
+"""Sums of elements at other places: they make of supports what they make of values."""
+AS_THE_FIRST = frozenset({
+    "Cast", "Div", "Identity", "Neg", "call::bounded_quotient", "call::exact_quotient", "call::integer_power",
+    "call::length_quotient", "call::open_length_quotient", "call::root_quotient", "call::signed", "call::square",
+})  # fmt: skip
+DEPTH = 40
+Supports = dict[tuple[Var, int], Value | None]
+
+
+def settled(primal: Sequence[Op], linear: Block, wrt: Iterable[Var]) -> tuple[Op, ...]:
+    """The ops of a linear list, tangent or pullback, of a whole program, its quotients settled.
+
+    `primal` are the ops before it, `wrt` the parameters that it is a derivative by. Quotients that need no change stay.
+    """
+    if SETTLED.keys().isdisjoint(linear.kinds):
+        return linear.ops
+    varies, parts = _parameters(primal, wrt)
+    return _Settling(varies, {}, any(order_of(op.remark) for op in primal), parts).run(primal, linear.ops)
+
+
+def _parameters(primal: Sequence[Op], wrt: Iterable[Var]) -> tuple[dict[Var, int], dict[Var, int]]:
+    """The bits of the parameters, and of elements that are taken out of them: each element has a bit of its own."""
+    varies: dict[Var, int] = {}
+    parts: dict[Var, int] = {}
+    free = 0
+    for param in dict.fromkeys(wrt):
+        taken = [(op, index) for op in primal if (index := _element_of(op, param)) is not None]
+        bits = {index: 1 << free + i for i, index in enumerate(dict.fromkeys(index for _, index in taken))}
+        parts.update({op.outputs[0]: bits[index] for op, index in taken})
+        free += len(bits) + 1
+        varies[param] = sum(bits.values()) + (1 << free - 1)
+    return varies, parts
+
+
+def _element_of(op: Op, param: Var) -> int | None:
+    """The index of the element, or row, that an op takes out of a parameter."""
+    if op.kind != "Gather" or op.inputs[0] is not param or op.attributes.get("axis", 0) != 0:
+        return None
+    index, size = op.inputs[1], (param.type.shape or (None,))[0]
+    if not isinstance(index, Const) or index.type.shape != () or not isinstance(size, int):
+        return None
+    return int(index.numpy()) % size
+
+
+@dataclass
+class _Settling:
+    """One walk. `varies` are the parameters that each value varies with, as bits, `made` the ops that make values.
+
+    `parts` are the bits of elements of parameters, by the values that they are taken out as.
+    """
+
+    varies: dict[Var, int]
+    made: dict[Var, Op]
+    is_higher: bool
+    parts: Mapping[Var, int] = field(default_factory=dict)
+    supports: Supports = field(default_factory=dict)
+    entrance: "_Entrance | None" = None
+
+    def run(self, before: Sequence[Op], ops: Sequence[Op]) -> tuple[Op, ...]:
+        for op in before:
+            self.note(op)
+        kept: list[Op] = []
+        for op in ops:
+            for one in self.settle(op):
+                self.note(one)
+                kept.append(one)
+        return tuple(kept)
+
+    def note(self, op: Op) -> None:
+        """What the outputs of an op vary with."""
+        found = 0
+        if not stops(op):
+            for v in reads(op):
+                found |= self.varies.get(v, 0)
+        for out in op.outputs:
+            self.made[out] = op
+            if found and out.type.is_float:
+                self.varies[out] = self.parts.get(out, found)
+
+    def settle(self, op: Op) -> Sequence[Op]:
+        """The op, or what stands for it."""
+        if op.kind not in SETTLED:
+            return self.within(op) if op.blocks() else [op]
+        n, y, *_ = op.inputs
+        if n is None or not isinstance(y, Var):
+            return [op]
+        mode = self.form(op.kind, n, y)
+        if mode is None:
+            return [op]
+        with fresh_stack(), recording(place=op.place, remark=op.remark) as around:
+            for var in reads(op):
+                around.learn(var)
+            support = Support(self.made, self.varies, self.varies.get(y, 0), self.supports, self.entrance).of(n)
+            self.write(mode, Array(n), Array(y), support, [Array(v) for v in op.inputs[2:] if v is not None])
+        return [*around.ops[:-1], replace(around.ops[-1], outputs=op.outputs)]
+
+    def form(self, kind: str, n: Value, y: Var) -> Primitive | None:
+        """What a quotient becomes; None where it stays."""
+        if kind == "call::length_quotient":
+            return SETTLED[kind] if self.is_higher else None
+        alike = isinstance(n, Var) and self.varies.get(n, 0) & self.varies.get(y, 0)
+        return SETTLED[kind] if alike else None
+
+    def write(self, form: Primitive, n: Array, y: Array, support: Array | None, others: Sequence[Array]) -> None:
+        """Record the settled quotient of n by y, 0 where the support is.
+
+        A first derivative keeps what is NaN there: the side of `np.where` that was not chosen.
+        """
+        if form is exact_kink:
+            n = Array(Const(np.ones((), n.dtype))) if support is None else support
+        elif support is not None:
+            used = operators.Not(operators.Equal(expand_to(support, n.shape), 0.0))
+            n = operators.Where(used, n, np.zeros((), n.dtype)) if self.is_higher else n
+            y = y if form is not exact_quotient else operators.Where(used, y, np.ones((), y.dtype))
+        form(n, y, *others)
+
+    def within(self, op: Op) -> Sequence[Op]:
+        """An op with sub-blocks; before it, the supports that it is given beside its inputs."""
+        if all(SETTLED.keys().isdisjoint(block.kinds) for block in op.blocks()):
+            return [op]
+        entrance = _Entrance(self, op)
+        found = op.with_blocks(lambda block: self.inside(block, entrance))
+        return [*entrance.before, entrance.given(found)]
+
+    def inside(self, block: Block, entrance: "_Entrance") -> Block:
+        """A sub-block. Parameters that no known value enters by may vary with anything."""
+        if SETTLED.keys().isdisjoint(block.kinds):
+            return block
+        varies = dict(self.varies)
+        for param in block.params:
+            if param.type.is_float:
+                value = entrance.values.get(param)
+                varies[param] = EVERYTHING if value is None else self.bits(value)
+        inner = _Settling(varies, dict(self.made), self.is_higher, self.parts, dict(self.supports), entrance)
+        return Block(block.name, block.params, inner.run((), block.ops), block.results)
+
+    def bits(self, value: Value) -> int:
+        """What a value varies with."""
+        return self.varies.get(value, 0) if isinstance(value, Var) else 0
+
+
+class _Entrance:
+    """The way into a call or a Scan: the supports of what enters go in beside it.
+
+    `values` are what enters by the block's parameters: a call's arguments, and the sequences of which a Scan takes a
+    slice in each step. `before` are the ops that make the supports.
+    """
+
+    def __init__(self, outer: _Settling, op: Op) -> None:
+        self.outer = outer
+        self.op = op
+        self.before: list[Op] = []
+        self.scanned = int(op.attributes.get("num_scan_inputs", 0)) if op.kind == "Scan" else 0
+        self.values: dict[Var, Value] = {}
+        self._added: dict[tuple[Var, int], tuple[Var, Value] | None] = {}
+        if is_call(op) or self.scanned:
+            (block,) = op.blocks()
+            entering = list(zip(block.params, (v for v in op.inputs if v is not None), strict=True))
+            self.values = dict(entering[-self.scanned :])
+
+    def support(self, param: Var, bits: int) -> Array | None:
+        """The support of what enters by a parameter, as a parameter of its own; None where none is known."""
+        value = self.values.get(param)
+        if value is None:
+            return None
+        key = param, bits
+        if key not in self._added:
+            self._added[key] = self._entered(param, value, bits)
+        found = self._added[key]
+        return None if found is None else Array(found[0])
+
+    def _entered(self, param: Var, value: Value, bits: int) -> tuple[Var, Value] | None:
+        outer = self.outer
+        with fresh_stack(), recording(place=self.op.place, remark=self.op.remark) as around:
+            for var in reads(self.op):
+                around.learn(var)
+            found = Support(outer.made, outer.varies, bits, outer.supports, outer.entrance).of(value)
+            whole = None if found is None else expand_to(found, Array(value).shape).value
+        for one in around.ops:
+            outer.note(one)
+        self.before.extend(around.ops)
+        return None if whole is None else (Var(param.type), whole)
+
+    def given(self, op: Op) -> Op:
+        """The op with the supports among its inputs, and its block's parameters."""
+        found = {key: pair for key, pair in self._added.items() if pair is not None}
+        added = list(found.values())
+        if not added:
+            return op
+        (name,) = (k for k, v in op.attributes.items() if isinstance(v, Block))
+        block: Block = op.attributes[name]
+        params = (*block.params, *(param for param, _ in added))
+        attributes = {**op.attributes, name: Block(block.name, params, block.ops, block.results)}
+        attributes = {k: v for k, v in attributes.items() if k not in {"rule", "frule"}}
+        if self.scanned:
+            attributes["num_scan_inputs"] = self.scanned + len(added)
+            order = list(self.values)
+            sources = [order.index(param) for param, _ in found]
+            for each in ("scan_input_axes", "scan_input_directions"):
+                if each in attributes:
+                    attributes[each] = [*attributes[each], *(attributes[each][i] for i in sources)]
+        return replace(op, inputs=(*op.inputs, *(value for _, value in added)), attributes=attributes)
+
+
+@dataclass
+class Support:
+    """Arrays that are 0 where values are 0 whatever the parameters `bits` are; None where no such place is known."""
+
+    made: Mapping[Var, Op]
+    varies: Mapping[Var, int]
+    bits: int
+    known: Supports
+    entrance: _Entrance | None = None
+
+    def of(self, value: Value | None, depth: int = DEPTH) -> Array | None:
+        """The support of a value, broadcastable to its shape."""
+        if not isinstance(value, Var):
+            return None if value is None or not value.type.is_float else self.of_fixed(value)
+        key = value, self.bits
+        if key not in self.known:
+            made = self._found(value, depth) if value.type.is_float and depth else None
+            self.known[key] = None if made is None else made.value
+        found = self.known[key]
+        return None if found is None else Array(found)
+
+    def _found(self, value: Var, depth: int) -> Array | None:
+        op = self.made.get(value)
+        if op is not None and op.kind == "Sign":
+            return None
+        if not self.varies.get(value, 0) & self.bits:
+            return self.of_fixed(value)
+        if op is None:
+            return None if self.entrance is None else self.entrance.support(value, self.bits)
+        current().learn(value)
+        if op.kind in AS_THE_FIRST:
+            return self._like(self.of(op.inputs[0], depth - 1), value)
+        if op.kind == "Mul":
+            one, other = (self.of(v, depth - 1) for v in op.inputs)
+            return one * other if one is not None and other is not None else one if other is None else other
+        if op.kind in {"Add", "Sub", "Sum"}:
+            return self._sum([self.of(v, depth - 1) for v in op.inputs])
+        if op.kind == "Where":
+            return self._choice(op, depth - 1)
+        return self._moved(op, depth - 1) if op.kind in LINEAR else None
+
+    def of_fixed(self, value: Value) -> Array | None:
+        """Of what does not vary: where it is not 0. A sign is 0 where x is, by chance too."""
+        if isinstance(value, Const) and not value.type.shape:
+            return Array(value) if is_zero(value) else None
+        return cast_to(operators.Not(operators.Equal(Array(value), 0.0)), value.type.dtype)
+
+    def _like(self, support: Array | None, value: Value) -> Array | None:
+        return None if support is None else cast_to(support, value.type.dtype)
+
+    def _sum(self, terms: Sequence[Array | None]) -> Array | None:
+        total = terms[0]
+        for term in terms[1:]:
+            total = None if total is None or term is None else total + term
+        return total
+
+    def _choice(self, op: Op, depth: int) -> Array | None:
+        sides = [self.of(v, depth) for v in op.inputs[1:]]
+        if op.inputs[0] is None or all(s is None for s in sides):
+            return None
+        one = np.ones((), op.outputs[0].type.dtype)
+        found: Array = operators.Where(Array(op.inputs[0]), *(one if s is None else s for s in sides))
+        return found
+
+    def _moved(self, op: Op, depth: int) -> Array | None:
+        """What a linear op makes of the supports of the values that it moves."""
+        moved = [i for i, v in enumerate(op.inputs) if v is not None and v.type.is_float and self._is_moved(op, i)]
+        found = {i: self.of(op.inputs[i], depth) for i in moved}
+        if op.kind not in {"Pad", "Concat", "ScatterND", "ScatterElements"} and found[0] is None:
+            return None
+        inputs = list(op.inputs)
+        for i, support in found.items():
+            inputs[i] = self._whole(support, op.inputs[i]).value
+        (made,) = emit(op.kind, inputs, op.attributes, types=[op.outputs[0].type])
+        return Array(made)
+
+    def _is_moved(self, op: Op, position: int) -> bool:
+        """True for an input whose elements are in the result, and no size, place or fill."""
+        return op.kind == "Concat" or position == 0 or (op.kind.startswith("Scatter") and position == 2)
+
+    def _whole(self, support: Array | None, value: Value | None) -> Array:
+        assert value is not None
+        shape = Array(value).shape
+        if support is None:
+            return expand_to(Array(Const(np.ones((), value.type.dtype))), shape)
+        return expand_to(support, shape)

@@ -1,0 +1,177 @@
+"""Data for which SciPy raises: the run fails, and says the error; other data have the value of SciPy."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from scipy import integrate, interpolate, linalg, optimize, signal, special, stats
+from scipy.spatial import distance
+
+import primsplit as ps
+from primsplit.ir.errors import RunError
+
+
+class Case(NamedTuple):
+    """A function, data that it takes, and data that it refuses."""
+
+    function: Callable[[Any], Any]
+    good: Any
+    bad: Any
+    tolerance: float = 1e-9
+
+
+def array(*values: Any) -> Any:
+    return np.array(values, dtype=np.float64)
+
+
+SITES, VALUES = array(0, 1, 2, 3), array(1, 2, 0, 1)
+UNSORTED = {"unsorted": array(0, 2, 1, 3), "repeated": array(0, 1, 1, 3), "missing": array(0, 1, np.nan, 3)}
+ALPHA = array(1, 2, 3)
+MATRIX = array([0, 1], [1, 0])
+
+
+def at_sites(make: Any) -> Callable[[Any], Any]:
+    return lambda x: make(x, VALUES)(0.5)
+
+
+CASES: dict[str, Case] = {
+    f"{make.__name__} of {kind} sites": Case(at_sites(make), SITES, bad)
+    for make in (
+        interpolate.CubicSpline, interpolate.PchipInterpolator, interpolate.Akima1DInterpolator,
+        interpolate.make_interp_spline,
+    )
+    for kind, bad in UNSORTED.items()
+}  # fmt: skip
+CASES |= {
+    f"{make.__name__} of missing values": Case(lambda y, make=make: make(SITES, y)(0.5), VALUES, array(1, 2, 0, np.nan))
+    for make in (interpolate.PchipInterpolator, interpolate.Akima1DInterpolator)
+}
+CASES |= {
+    "CubicHermiteSpline": Case(
+        lambda x: interpolate.CubicHermiteSpline(x, VALUES, VALUES)(0.5), SITES, UNSORTED["unsorted"]
+    ),
+    "CubicSpline of falling sites": Case(at_sites(interpolate.CubicSpline), SITES, SITES[::-1].copy()),
+    "periodic CubicSpline": Case(
+        lambda y: interpolate.CubicSpline(SITES, y, bc_type="periodic")(array(0.5)[0] + 0 * y[0]),
+        VALUES,
+        array(1, 2, 0, 2),
+    ),
+    "InterpolatedUnivariateSpline": Case(
+        at_sites(interpolate.InterpolatedUnivariateSpline), SITES, UNSORTED["unsorted"]
+    ),
+    "splrep": Case(lambda x: interpolate.splev(0.5, interpolate.splrep(x, VALUES)), SITES, UNSORTED["unsorted"]),
+    "knots of a BSpline": Case(
+        lambda t: interpolate.BSpline(t, array(1, 2, 3, 4), 3)(0.5),
+        array(0, 0, 0, 0, 1, 1, 1, 1),
+        array(0, 0, 2, 0, 1, 1, 1, 1),
+    ),
+    "PPoly": Case(lambda x: interpolate.PPoly(array([1, 2, 3]), x)(0.5), SITES, UNSORTED["unsorted"]),
+    "dirichlet of no simplex": Case(
+        lambda x: stats.dirichlet.logpdf(x, ALPHA), array(0.2, 0.3, 0.5), array(0.2, 0.3, 0.9)
+    ),
+    "dirichlet of a negative share": Case(
+        lambda x: stats.dirichlet.pdf(x, ALPHA), array(0.2, 0.3, 0.5), array(-0.2, 0.7, 0.5)
+    ),
+    "dirichlet of two shares": Case(lambda x: stats.dirichlet.logpdf(x, ALPHA), array(0.2, 0.3), array(0.8, 0.9)),
+    "dirichlet at a pole": Case(
+        lambda x: stats.dirichlet.logpdf(x, array(0.5, 2, 3)), array(0.2, 0.3, 0.5), array(0, 0.5, 0.5)
+    ),
+    "parameters of dirichlet": Case(lambda a: stats.dirichlet.logpdf(array(0.2, 0.3, 0.5), a), ALPHA, array(1, -2, 3)),
+    "mean of dirichlet": Case(stats.dirichlet.mean, ALPHA, array(1, -2, 3)),
+    "wishart": Case(lambda d: stats.wishart.logpdf(np.eye(2), d, np.eye(2)), 3.0, 0.5),
+    "invwishart": Case(lambda d: stats.invwishart.logpdf(np.eye(2), d, np.eye(2)), 3.0, 0.5),
+    "chisquare": Case(lambda x: stats.chisquare(x, ALPHA)[0], array(2, 2, 2), array(2, 2, 3)),
+    "power_divergence": Case(lambda x: stats.power_divergence(x, ALPHA, lambda_=0)[0], array(2, 2, 2), array(2, 2, 3)),
+    "squareform": Case(distance.squareform, MATRIX, array([0, 1], [2, 0])),
+    "squareform of a diagonal": Case(distance.squareform, MATRIX, array([1, 1], [1, 0])),
+    "minkowski": Case(lambda p: distance.minkowski(array(1, 2), array(2, 4), p), 2.0, -1.0),
+    "companion": Case(lambda a: linalg.companion(a), array(1, 2, 3), array(0, 2, 3)),
+    "sosfilt": Case(
+        lambda s: signal.sosfilt(s, array(1, 2, 3)), array([1, 0, 0, 1, 0.5, 0]), array([1, 0, 0, 2, 0.5, 0])
+    ),
+    "butter above Nyquist": Case(lambda w: signal.butter(2, w)[0], 0.3, 1.5),
+    "butter below 0": Case(lambda w: signal.butter(2, w)[0], 0.3, -0.5),
+    "butter in hertz": Case(lambda w: signal.butter(2, w, fs=100.0)[0], 10.0, 60.0),
+    "edges of a band": Case(lambda w: signal.butter(2, w, "band")[0], array(0.2, 0.4), array(0.4, 0.2)),
+    "t_eval outside": Case(
+        lambda t: integrate.solve_ivp(lambda t, y: -y, (0, 1.0), array(1), t_eval=t).y[0],
+        array(0.5, 1),
+        array(0.5, 2),
+        1e-3,
+    ),
+    "t_eval unsorted": Case(
+        lambda t: integrate.solve_ivp(lambda t, y: -y, (0, 1.0), array(1), t_eval=t).y[0],
+        array(0.5, 1),
+        array(1, 0.5),
+        1e-3,
+    ),
+    "max_step": Case(
+        lambda h: integrate.solve_ivp(lambda t, y: -y, (0, 1.0), array(1), max_step=h).y[0, -1], 1.0, -1.0, 1e-3
+    ),
+    "first_step": Case(
+        lambda h: integrate.solve_ivp(lambda t, y: -y, (0, 1.0), array(1), first_step=h).y[0, -1], 0.1, 2.0, 1e-3
+    ),
+    "a bracket": Case(
+        lambda m: optimize.minimize_scalar(lambda t: (t - 1) ** 2, bracket=(0.0, m, 3.0)).x, 0.9, 5.0, 1e-6
+    ),
+    "multigammaln": Case(lambda a: special.multigammaln(a, 3), 2.0, 0.9),
+    "odeint": Case(
+        lambda t: integrate.odeint(lambda y, t: -y, array(1), t)[:, 0], array(0, 0.5, 1), array(0, 1, 0.5), 1e-6
+    ),
+    "minimize_scalar": Case(
+        lambda b: optimize.minimize_scalar(lambda t: (t - 0.5) ** 2, bounds=(0.0, b), method="bounded").x,
+        1.0,
+        -1.0,
+        1e-4,
+    ),
+    "minimize": Case(
+        lambda b: optimize.minimize(lambda t: ((t - 2.0) ** 2).sum(), array(0.5), bounds=[(0.0, b)]).x, 1.0, -1.0
+    ),
+    "lsq_linear": Case(
+        lambda b: optimize.lsq_linear(np.eye(2), array(1, 2), bounds=(0, b)).x, array(3, 1), array(-1, -1), 1e-6
+    ),
+    "nnls": Case(lambda a: optimize.nnls(a, array(1, 2))[0], np.eye(2), array([np.nan, 0], [0, 1])),
+    "curve_fit": Case(
+        lambda y: optimize.curve_fit(lambda t, a: a * t, array(1, 2), y)[0], array(1, 2), array(1, np.nan), 1e-6
+    ),
+}
+for name in ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "canberra", "braycurtis", "cosine"):
+    CASES[f"weights of {name}"] = Case(
+        lambda w, name=name: getattr(distance, name)(array(1, 2, 5), array(2, 3, 1), w), array(1, 2, 1), array(1, -2, 1)
+    )
+    CASES[f"weights of cdist, {name}"] = Case(
+        lambda w, name=name: distance.cdist(array([1, 2, 5]), array([2, 3, 1]), name, w=w),
+        array(1, 2, 1),
+        array(1, -2, 1),
+    )
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_data_that_scipy_refuses_fail_in_the_run_with_its_error(case: Case) -> None:
+    with pytest.raises(ValueError, match=r"\w+"):
+        case.function(case.bad)
+    program = ps.trace(case.function, case.good)
+    np.testing.assert_allclose(program(case.good), case.function(case.good), rtol=case.tolerance)
+    with pytest.raises(RunError, match="raises ValueError: "):
+        program(case.bad)
+
+
+def test_a_distance_matrix_of_rows_is_symmetric_for_squareform() -> None:
+    rows = np.random.default_rng(0).standard_normal((7, 3))
+
+    def total(x: Any) -> Any:
+        return np.sum(distance.squareform(distance.cdist(x, x)))
+
+    np.testing.assert_allclose(ps.trace(total, rows)(rows), total(rows), rtol=1e-12)
+
+
+def test_the_gradient_of_a_density_fails_outside_of_the_simplex() -> None:
+    gradient = ps.grad(lambda x, a: stats.dirichlet.logpdf(x, a), wrt=1)
+    with pytest.raises(RunError, match="normal simplex"):
+        gradient(array(0.2, 0.3, 0.9), ALPHA)
+
+
+def test_squareform_without_checks_takes_any_matrix() -> None:
+    program = ps.trace(lambda x: distance.squareform(x, checks=False), MATRIX)
+    np.testing.assert_array_equal(program(array([0, 3], [2, 0])), [3.0])

@@ -1,0 +1,87 @@
+"""A program of float32 that meets a float64 of NumPy's is told at the line; one that is of float64 anyway is not."""
+
+import pathlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import primsplit as ps
+from primsplit.ir.errors import PromotionWarning
+
+ROWS = ps.spec("f32", [3, 16])
+WIDE = np.ones((16, 4))
+NARROW = WIDE.astype(np.float32)
+ROOT = np.sqrt(16)
+
+
+def told(run: Callable[[], Any]) -> list[warnings.WarningMessage]:
+    """The warnings about promotions."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        run()
+    return [w for w in found if issubclass(w.category, PromotionWarning)]
+
+
+PROMOTED: dict[str, Callable[[Any], Any]] = {
+    "number": lambda x: x / ROOT,
+    "number of a call": lambda x: x * np.sqrt(2),
+    "product of matrices": lambda x: x @ WIDE,
+    "array": lambda x: x * np.linspace(0, 1, 16),
+    "identity": lambda x: x[:, :3] + np.eye(3),
+    "joined": lambda x: np.concatenate([x, np.zeros((3, 1))], axis=1),
+    "chosen": lambda x: np.where(x > 0, x, np.zeros(16)),
+    "maximum": lambda x: np.maximum(x, np.float64(0)),
+    "einsum": lambda x: np.einsum("ij,jk", x, WIDE),
+    "polynomial": lambda x: np.polyval(np.array([1.0, 2.0]), x),
+    "convolution": lambda x: np.convolve(x[0], np.ones(3)),
+}
+KEPT: dict[str, Callable[[Any], Any]] = {
+    "Python's number": lambda x: x / 4.0,
+    "pi": lambda x: x * np.pi,
+    "float()": lambda x: x / float(ROOT),
+    "float32": lambda x: x @ NARROW,
+    "compared": lambda x: np.where(x > ROOT, x, 0),
+    "written into": lambda x: np.add(x, 1, out=x),
+    "mean": lambda x: np.mean(x),
+    "variance": lambda x: np.var(x, axis=0),
+    "norm": lambda x: np.linalg.norm(x),
+    "softmax": lambda x: scipy.special.softmax(x, axis=1),
+    "erf": lambda x: scipy.special.erf(x),
+    "converted": lambda x: x.astype(np.float64) * np.linspace(0, 1, 16),
+    "summed in float64": lambda x: np.sum(x, dtype=np.float64) * ROOT,
+}
+
+
+@pytest.mark.parametrize("name", PROMOTED)
+def test_a_promotion_is_told_once_at_its_line(name: str) -> None:
+    function = PROMOTED[name]
+    (found,) = told(lambda: ps.trace(function, ROWS))
+    assert pathlib.Path(found.filename).name == "test_promotions.py"
+    assert "float32 becomes float64 here" in str(found.message)
+    assert function(np.ones((3, 16), np.float32)).dtype == np.float64
+    assert len(told(lambda: ps.grad(lambda x: np.sum(function(x)))(np.ones((3, 16), np.float32)))) == 1
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_stays_float32_or_is_converted_is_not_told(name: str) -> None:
+    assert told(lambda: ps.trace(KEPT[name], ROWS)) == []
+
+
+def test_a_program_with_an_input_of_float64_is_not_told() -> None:
+    wide = ps.spec("f64", [3, 16])
+    assert told(lambda: ps.trace(PROMOTED["number"], wide)) == []
+    assert told(lambda: ps.trace(lambda x, y: x * ROOT + y, ROWS, wide)) == []
+    assert told(lambda: ps.trace(lambda n: n * ROOT, ps.spec("i32", [3]))) == []
+
+
+def test_a_promotion_inside_of_a_loop_is_told() -> None:
+    def step(total, row):
+        wide = total + row * ROOT
+        return wide.astype(np.float32), None
+
+    (found,) = told(lambda: ps.trace(lambda x: ps.scan(step, x[0], x)[0], ROWS))
+    assert "float32 becomes float64 here" in str(found.message)

@@ -1,0 +1,47 @@
+"""Which values are never below zero."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.ir.analysis.signs import is_nonnegative
+from primsplit.ops import op
+
+
+def told(function: Any) -> bool:
+    """What is told of the result of a function of two arrays."""
+    block = ps.trace(function, np.ones(3), np.ones(3)).block
+    return is_nonnegative(block.results[0], {v: made for made in block.ops for v in made.outputs})
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: op.Mul(x, x),
+        lambda x, y: op.Pow(x, np.asarray(4.0)),
+        lambda x, y: op.Exp(x),
+        lambda x, y: op.Div(op.Mul(x, x), np.asarray(4.0)),
+        lambda x, y: op.Add(op.Abs(x), op.Mul(op.Exp(y), op.Relu(x))),
+        lambda x, y: op.ReduceSum(op.Reshape(op.Sqrt(x), [3, 1]), keepdims=0),
+    ],
+)
+def test_squares_exponentials_and_what_is_made_of_them_are(function: Any) -> None:
+    assert told(function)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: op.Mul(x, y),
+        lambda x, y: op.Pow(x, np.asarray(3.0)),
+        lambda x, y: op.Sub(op.Exp(x), op.Exp(y)),
+        lambda x, y: op.Mul(op.Abs(x), np.asarray(-1.0)),
+        lambda x, y: op.Add(op.Abs(x), y),
+        lambda x, y: op.Neg(op.Abs(x)),
+        lambda x, y: x,
+    ],
+)
+def test_differences_and_what_may_have_either_sign_are_not(function: Any) -> None:
+    assert not told(function)

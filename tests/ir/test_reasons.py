@@ -1,0 +1,280 @@
+"""What a traced function raises is caught by the class that the function, Python or NumPy gives it."""
+
+import copy
+import pathlib
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.ir.errors import PrimsplitError, RunError
+
+BAD = -np.ones(2)
+
+
+class Negative(Exception):
+    """An error with an `__init__` and a text of its own."""
+
+    def __init__(self, index: int, why: str) -> None:
+        super().__init__(f"{index}: {why}")
+        self.index = index
+
+    def __str__(self) -> str:
+        return f"bad {self.index}"
+
+
+class Both(Negative, ValueError):
+    """An error of two kinds."""
+
+
+class Named(KeyError):
+    """An error that takes no argument by position."""
+
+    def __init__(self, *, index: int) -> None:
+        self.index = index
+
+
+class Made(RuntimeError):
+    """An error whose `__new__` wants two arguments."""
+
+    def __new__(cls, first: Any, second: Any) -> "Made":
+        return super().__new__(cls, first)
+
+    def __init__(self, first: Any, second: Any) -> None:
+        super().__init__(first)
+
+
+class Meta(type):
+    """A metaclass."""
+
+
+class OfMeta(LookupError, metaclass=Meta):
+    """An error of another metaclass."""
+
+
+class Hiding(ValueError):
+    """An error with a property that has the name of a field of ours."""
+
+    @property
+    def what(self) -> str:
+        return "mine"
+
+
+class Final(ArithmeticError):
+    """An error that refuses to be inherited from."""
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("final")
+
+
+def raising(error: BaseException) -> Callable[[Any], Any]:
+    def f(x):
+        if x[0] < 0:
+            raise error
+        return np.sum(x * x)
+
+    return f
+
+
+ERRORS: list[tuple[BaseException, type[BaseException]]] = [
+    (ValueError("negative"), ValueError),
+    (AssertionError(), AssertionError),
+    (KeyError("k"), LookupError),
+    (ZeroDivisionError("none"), ArithmeticError),
+    (StopIteration(3), StopIteration),
+    (OSError(2, "nothing there"), FileNotFoundError),
+    (UnicodeDecodeError("utf8", b"a", 0, 1, "no"), UnicodeDecodeError),
+    (UserWarning("w"), UserWarning),
+    (Negative(3, "why"), Negative),
+    (Both(3, "why"), ValueError),
+    (Both(3, "why"), Both),
+    (Named(index=3), Named),
+    (Made(1, 2), Made),
+    (OfMeta("k"), OfMeta),
+    (Hiding("h"), Hiding),
+    (Final("f"), ArithmeticError),
+    (SystemExit(3), RunError),
+]
+NAMES = [f"{type(e).__name__} as {c.__name__}" for e, c in ERRORS]
+
+
+@pytest.mark.parametrize(("error", "caught_as"), ERRORS, ids=NAMES)
+def test_an_error_is_caught_by_its_class(error: BaseException, caught_as: type[BaseException]) -> None:
+    with pytest.raises(caught_as) as caught:
+        ps.grad(raising(error))(BAD)
+    assert isinstance(caught.value, RunError)
+    assert f"raises {type(error).__name__}" in str(caught.value)
+    assert "raise error" in str(caught.value)
+
+
+@pytest.mark.parametrize(("error", "caught_as"), ERRORS, ids=NAMES)
+def test_such_an_error_is_pickled_and_copied(error: BaseException, caught_as: type[BaseException]) -> None:
+    with pytest.raises(caught_as) as caught:
+        ps.trace(raising(error), np.ones(2))(BAD)
+    for again in (pickle.loads(pickle.dumps(caught.value)), copy.copy(caught.value)):
+        assert isinstance(again, caught_as)
+        assert isinstance(again, RunError)
+        assert (str(again), again.args) == (str(caught.value), caught.value.args)
+
+
+TRANSFORMS: dict[str, Callable[[Any], Any]] = {
+    "grad": ps.grad,
+    "value_and_grad": ps.value_and_grad,
+    "hessian": ps.hessian,
+    "jvp": lambda f: lambda x: ps.jvp(f, (x,), (x,)),
+    "vmap": lambda f: lambda x: ps.vmap(f)(np.stack([x, -x])),
+    "gradients of a batch": lambda f: lambda x: ps.vmap(ps.grad(f))(np.stack([-x, x])),
+    "cached": lambda f: ps.grad(ps.cached(f)),
+    "split": lambda f: lambda x: ps.split(f, x).forward(x),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_an_error_leaves_every_transform_by_its_class(name: str) -> None:
+    with pytest.raises(Both) as caught:
+        TRANSFORMS[name](raising(Both(3, "why")))(BAD)
+    assert caught.value.index == 3
+
+
+def test_arguments_and_attributes_are_those_of_the_error() -> None:
+    with pytest.raises(OSError, match="nothing there") as caught:
+        ps.grad(raising(OSError(2, "nothing there", "the file")))(BAD)
+    assert (caught.value.errno, caught.value.filename) == (2, "the file")
+    with pytest.raises(KeyError) as of_key:
+        ps.grad(raising(KeyError("k", 3)))(BAD)
+    assert of_key.value.args == ("k", 3)
+
+
+def test_a_traced_value_does_not_leave_with_an_error() -> None:
+    def f(x):
+        if x[0] < 0:
+            raise ValueError("negative", x[0])
+        return np.sum(x)
+
+    with pytest.raises(ValueError, match="negative") as caught:
+        ps.grad(f)(BAD)
+    assert caught.value.args == ()
+
+
+def test_each_branch_raises_its_own_class() -> None:
+    def f(x):
+        assert x[0] < 10, "large"
+        if x[0] < 0:
+            raise Negative(1, "first")
+        if x[1] < 0:
+            raise KeyError("second")
+        return np.prod(x)
+
+    gradient = ps.grad(f)
+    np.testing.assert_array_equal(gradient(np.array([2.0, 3.0])), [3.0, 2.0])
+    for x, caught_as in (([11.0, 1.0], AssertionError), ([-1.0, 1.0], Negative), ([1.0, -1.0], KeyError)):
+        with pytest.raises(caught_as):
+            gradient(np.array(x))
+
+
+def test_an_error_of_a_loop_is_caught_by_its_class() -> None:
+    def unrolled(x):
+        total = 0.0
+        for i in range(3):
+            if x[i] < 0:
+                raise Negative(i, "unrolled")
+            total = total + x[i]
+        return total
+
+    def step(carry, x):
+        if x < 0:
+            raise Negative(1, "scanned")
+        return carry + x, carry
+
+    for f in (unrolled, lambda x: ps.scan(step, 0.0, x)[0]):
+        with pytest.raises(Negative) as caught:
+            ps.grad(f)(np.array([1.0, -1.0, 2.0]))
+        assert caught.value.index == 1
+
+
+def test_classes_of_the_same_name_are_told_apart() -> None:
+    def made() -> tuple[Callable[[Any], Any], type[Exception]]:
+        class Local(Exception):
+            pass
+
+        return raising(Local("local")), Local
+
+    for _ in range(2):
+        f, local = made()
+        with pytest.raises(local):
+            ps.grad(f)(BAD)
+
+
+def test_a_file_tells_classes_of_python(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "m.onnx"
+    ps.trace(raising(ValueError("negative")), np.ones(2)).save(path)
+    with pytest.raises(ValueError, match="negative") as caught:
+        ps.load(path)(BAD)
+    assert caught.value.args == ("negative",)
+    ps.trace(raising(Negative(1, "why")), np.ones(2)).save(path)
+    with pytest.raises(RunError, match="raises Negative"):
+        ps.load(path)(BAD)
+
+
+def test_a_store_tells_the_classes_that_the_function_reads(tmp_path: pathlib.Path) -> None:
+    def f(x):
+        if x[0] < 0:
+            raise Both(1, "why")
+        return np.sum(x)
+
+    for read in (0, 1):
+        cached = ps.cached(f, store=tmp_path)
+        with pytest.raises(Both):
+            ps.grad(cached)(BAD)
+        assert cached.statistics.read == read
+
+
+X, TABLE = np.ones(3), np.ones((3, 4))
+WRONG_INDICES: dict[str, tuple[Callable[..., Any], Any, Any]] = {
+    "element": (lambda x, i: x[i], X, 5),
+    "element from the end": (lambda x, i: x[i], X, -4),
+    "elements": (lambda x, i: np.sum(x[i]), X, [0, 5]),
+    "of two axes": (lambda x, i: x[i, i], TABLE, 3),
+    "column": (lambda x, i: np.sum(x[:, i]), TABLE, 4),
+    "take": (lambda x, i: np.sum(np.take(x, i, axis=1)), TABLE, [4]),
+    "take_along_axis": (lambda x, i: np.sum(np.take_along_axis(x, i, 0)), TABLE, np.full((3, 4), 3)),
+    "list": (lambda x, i: [x[0], x[1]][i], X, 2),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_INDICES)
+def test_an_index_beyond_the_end_is_an_index_error(name: str) -> None:
+    f, x, i = WRONG_INDICES[name]
+    index = np.array(i)
+    with pytest.raises(IndexError):
+        f(x, index)
+    for run in (ps.grad(f), ps.trace(f, x, index)):
+        with pytest.raises(IndexError) as caught:
+            run(x, index)
+        assert isinstance(caught.value, PrimsplitError)
+
+
+SIZES: dict[str, tuple[Callable[..., Any], Any, Any]] = {
+    "sum": (lambda x, y: x + y, X, np.ones(2)),
+    "product of vectors": (lambda x, y: x @ y, X, np.ones(2)),
+    "where": (lambda x, y: np.where(x > 0, x, y), X, np.ones(2)),
+    "concatenate": (lambda x, y: np.concatenate([x, y]), TABLE, np.ones((2, 3))),
+    "stack": (lambda x, y: np.stack([x, y]), X, np.ones(2)),
+    "split": (lambda x, y: np.split(x, 2)[0] + y[0], X, np.ones(2)),
+    "no maximum": (lambda x, y: np.max(x) + y, np.ones(0), np.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_that_do_not_fit_in_the_run_are_a_value_error(name: str) -> None:
+    f, x, y = SIZES[name]
+    specs = [ps.spec("f64", [f"{letter}{i}" for i in range(a.ndim)]) for letter, a in (("n", x), ("m", y))]
+    with pytest.raises(ValueError):  # noqa: PT011  # NumPy's own text
+        f(x, y)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  # onnxruntime's own text
+        ps.trace(f, *specs)(x, y)
+    assert isinstance(caught.value, RunError)
+    assert not isinstance(caught.value, IndexError)

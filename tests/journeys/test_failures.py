@@ -1,0 +1,153 @@
+"""What leaves its trace, or fails in it, is told where it happened, and leaves nothing behind."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit import tracing
+from primsplit.ir.errors import MissingRule, RuleError, TraceError
+from primsplit.rules.table import RULES
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+def total(x: Any) -> Any:
+    return np.sum(x)
+
+
+def test_a_value_that_left_its_trace_is_refused() -> None:
+    leaked: list[Any] = []
+
+    def f(x: Any) -> Any:
+        leaked.append(x * 2.0)
+        return total(x)
+
+    ps.grad(f)(X)
+    with pytest.raises(TraceError, match="outside the function"):
+        ps.trace(lambda x: x + leaked[0], X)
+    with pytest.raises(TraceError):
+        leaked[0] + 1.0
+
+
+def test_an_inner_value_used_outside_of_its_inner_trace_is_refused() -> None:
+    kept: list[Any] = []
+
+    def inner(y: Any) -> Any:
+        kept.append(y * 2.0)
+        return y
+
+    def outer(x: Any) -> Any:
+        ps.grad(inner)(x)
+        return x + kept[0]
+
+    with pytest.raises(TraceError, match="outside the function"):
+        ps.trace(outer, 1.0)
+
+
+@pytest.mark.parametrize("level", ["function", "rule", "pullback", "inner"])
+def test_an_exception_leaves_the_stack_of_recordings_clean(level: str) -> None:
+    class Boom(Exception):
+        pass
+
+    def fail(at: str) -> None:
+        if at == level:
+            raise Boom
+
+    @ps.primitive
+    def double(x: Any) -> Any:
+        return x * 2.0
+
+    @ps.rrule(double)
+    def rule(x: Any) -> Any:
+        fail("rule")
+
+        def pullback(dy: Any) -> Any:
+            fail("pullback")
+            return (dy * 2.0,)
+
+        return double(x), pullback
+
+    def f(x: Any) -> Any:
+        fail("function")
+        ps.grad(lambda y: fail("inner") or total(y))(x)
+        return total(double(x))
+
+    with pytest.raises(Boom):
+        ps.grad(f)(X)
+    assert not tracing.is_recording()
+    assert ps.grad(lambda x: total(x * x))(X).tolist() == (2 * X).tolist()
+
+
+def test_a_failed_trace_is_not_kept() -> None:
+    broken = [True]
+
+    def f(x: Any) -> Any:
+        if broken[0]:
+            raise ValueError("not yet")
+        return total(x)
+
+    gradient = ps.grad(f)
+    with pytest.raises(ValueError, match="not yet"):
+        gradient(X)
+    broken[0] = False
+    assert gradient(X).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(("given", "told"), [(0, "0 cotangents for 2"), (1, "1 cotangents for 2"), (3, "3 cotangents")])
+def test_a_rule_with_too_few_or_too_many_cotangents_is_refused_at_its_line(given: int, told: str) -> None:
+    @ps.primitive
+    def product(x: Any, y: Any) -> Any:
+        return x * y
+
+    @ps.rrule(product)
+    def rule(x: Any, y: Any) -> Any:
+        def pullback(dz: Any) -> Any:
+            return (dz,) * given
+
+        return product(x, y), pullback
+
+    with pytest.raises(RuleError, match=told) as caught:
+        ps.grad(lambda x: total(product(x, x)))(X)
+    assert "test_failures.py" in str(caught.value)
+    assert len(str(caught.value).splitlines()) < 10
+
+
+def test_an_operator_without_a_rule_is_told_with_its_types_its_line_and_a_stub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(RULES, "Asinh")
+
+    def f(x: Any) -> Any:
+        bent = np.tanh(x)
+        return total(np.arcsinh(bent))
+
+    with pytest.raises(MissingRule) as caught:
+        ps.split(f, X.reshape(1, 3, 1))
+    told = str(caught.value)
+    for part in ("Asinh", "float64[1,3,1]", "total(np.arcsinh(bent))", "depends on x", "@ps.rrule(f) def rule(x)"):
+        assert part in told
+    assert len(told.splitlines()) < 10
+    assert "Tanh(" in str(caught.value.tape)
+
+
+def test_a_rule_that_returns_something_else_is_refused() -> None:
+    @ps.primitive
+    def double(x: Any) -> Any:
+        return x * 2.0
+
+    ps.rrule(double)(lambda x: double(x))
+    with pytest.raises(RuleError, match="must return its output and a function"):
+        ps.grad(lambda x: total(double(x)))(X)
+
+
+def test_an_error_of_a_rules_own_code_tells_whose_rule_it_is_and_for_what() -> None:
+    @ps.primitive
+    def looked_up(x: Any) -> Any:
+        return x * 2.0
+
+    ps.rrule(looked_up)(lambda x: (looked_up(x), lambda dy: {}["scale"] * dy))
+    with pytest.raises(KeyError) as caught:
+        ps.grad(lambda x: total(looked_up(x)))(X)
+    (note,) = caught.value.__notes__
+    assert "in the rule of looked_up, for float64[3], at " in note
+    assert "test_failures.py" in note

@@ -1,0 +1,244 @@
+"""Numbers that are quantized and read again have one derivative, wherever the two operators come from."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.helper
+import onnx.parser
+import pytest
+
+import primsplit as ps
+from primsplit.ir.errors import MissingRule
+from primsplit.ops import op
+
+X = np.array([-3.0, 0.2, 5.0, 200.0], np.float32)
+SCALE, ZERO = np.float32(0.5), np.uint8(10)
+READ_AGAIN = np.array([-3.0, 0.0, 5.0, 122.5], np.float32)
+INSIDE = np.array([1, 1, 1, 0], np.float32)
+GRADIENT = 2 * READ_AGAIN * INSIDE
+"""Of the sum of squares: straight through where `round(x / scale) + zero` is from 0 to 255."""
+
+PAIR = """
+  scale = Constant<value_float: float = 0.5>()
+  zero = Constant<value: tensor = uint8 {10}>()
+  integers = QuantizeLinear(x, scale, zero)
+  numbers = DequantizeLinear(integers, scale, zero)
+  squares = Mul(numbers, numbers)
+  y = ReduceSum<keepdims: int = 0>(squares)
+"""
+LOADED = f'<ir_version: 8, opset_import: ["" : 18]>\ng (float[4] x) => (float y) {{{PAIR}}}'
+WITH_GRADIENT = f"""<ir_version: 8, opset_import: ["" : 18, "ai.onnx.preview.training" : 1]>
+g (float[4] x) => (float y, float[4] dx) {{{PAIR}
+  dx = ai.onnx.preview.training.Gradient<xs: strings = ["x"], y: string = "y">(x)
+}}"""
+
+
+def fake(x: Any) -> Any:
+    return op.DequantizeLinear(op.QuantizeLinear(x, SCALE, ZERO), SCALE, ZERO)
+
+
+def in_a_row(x: Any) -> Any:
+    return np.sum(fake(x) ** 2)
+
+
+@ps.primitive
+def quantized(x: Any) -> Any:
+    return op.QuantizeLinear(x, SCALE, ZERO)
+
+
+def through_a_call(x: Any) -> Any:
+    return np.sum(op.DequantizeLinear(quantized(x), SCALE, ZERO) ** 2)
+
+
+def in_a_scan(x: Any) -> Any:
+    return ps.scan(lambda total, row: (total + fake(row) ** 2, row), np.zeros((), np.float32), x)[0]
+
+
+def in_a_branch(x: Any) -> Any:
+    return np.sum(fake(x) ** 2) if x[0] < 0 else np.sum(x)
+
+
+def moved_as_integers(x: Any) -> Any:
+    integers = op.Transpose(op.Reshape(op.QuantizeLinear(x, SCALE, ZERO), [2, 2]), perm=[1, 0])
+    return np.sum(op.DequantizeLinear(integers, SCALE, ZERO) ** 2)
+
+
+@pytest.mark.parametrize("function", [in_a_row, through_a_call, in_a_scan, in_a_branch, moved_as_integers])
+def test_traced_code_has_the_straight_through_derivative(function: Callable[[Any], Any]) -> None:
+    value, gradient = ps.value_and_grad(function)(X)
+    np.testing.assert_allclose(value, np.sum(READ_AGAIN**2))
+    np.testing.assert_array_equal(gradient, GRADIENT)
+
+
+FEW_BITS = {
+    "int2": ([-2, 1, 1, 1], [0, 1, 0, 0], [-2, 0.4, 1, 1]),
+    "uint2": ([0, 1, 2, 3], [0, 1, 1, 0], [0, 0.4, -0.4, 3]),
+    "int4": ([-8, 1, 2, 7], [0, 1, 1, 0], [-8, 0.4, -0.4, 7]),
+    "uint4": ([0, 1, 2, 15], [0, 1, 1, 0], [0, 0.4, -0.4, 15]),
+    "float4_e2m1fn": ([-6, 0.5, 2, 6], [0, 1, 1, 0], [-6, -0.1, -0.4, 6]),
+    "float6_e2m3fn": ([-7.5, 0.625, 2.5, 7.5], [0, 1, 1, 0], [-7.5, 0.025, 0.1, 7.5]),
+    "float6_e3m2fn": ([-14, 0.625, 2.5, 28], [1, 1, 1, 0], [0, 0.025, 0.1, 28]),
+    "float8_e4m3fn": ([-14, 0.625, 2.5, 384], [1, 1, 1, 1], [0, 0.025, 0.1, -16]),
+    "float8_e5m2": ([-14, 0.625, 2.5, 384], [1, 1, 1, 1], [0, 0.025, 0.1, -16]),
+}
+"""What -7, 0.3, 1.2 and 200 divided by 0.5 are rounded to, what does not saturate, and the derivative by the scale."""
+
+
+KNOWN = {onnx.helper.tensor_dtype_to_np_dtype(t).name for t in onnx.TensorProto.DataType.values() if t}
+
+
+@pytest.mark.parametrize("name", [name for name in FEW_BITS if name in KNOWN])
+def test_every_dtype_that_numbers_are_quantized_to_has_it(name: str) -> None:
+    levels, inside, steps = (np.array(row, np.float32) for row in FEW_BITS[name])
+    number = int(onnx.helper.np_dtype_to_tensor_dtype(np.dtype(name)))
+
+    def squares(x: Any, scale: Any) -> Any:
+        numbers = op.DequantizeLinear(op.QuantizeLinear(x, scale, output_dtype=number), scale)
+        return np.sum(numbers**2) / 2
+
+    x, scale = np.array([-7, 0.3, 1.2, 200], np.float32), np.float32(0.5)
+    numbers = scale * levels
+    value, (dx, dscale) = ps.value_and_grad(squares, wrt=(0, 1))(x, scale)
+    np.testing.assert_allclose(value, np.sum(numbers**2) / 2)
+    np.testing.assert_allclose(dx, numbers * inside)
+    np.testing.assert_allclose(dscale, np.sum(numbers * steps), rtol=1e-5)
+    np.testing.assert_array_equal(ps.hessian(squares)(x, scale), np.diag(inside))
+
+
+def test_forward_mode_has_it_too() -> None:
+    _, slope = ps.jvp(in_a_row, (X,), (np.ones(4, np.float32),))
+    np.testing.assert_allclose(slope, GRADIENT.sum())
+
+
+def test_a_loaded_model_has_it_in_a_traced_function(tmp_path: Path) -> None:
+    path = str(tmp_path / "model.onnx")
+    onnx.save(onnx.parser.parse_model(LOADED), path)
+    model = ps.load(path)
+    np.testing.assert_array_equal(ps.split(model, seed="ones").joint()(X)[1], GRADIENT)
+    np.testing.assert_array_equal(ps.grad(lambda x: 3 * model(x))(X), 3 * GRADIENT)
+
+
+def test_a_gradient_node_has_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "model.onnx")
+    onnx.save(onnx.parser.parse_model(WITH_GRADIENT), path)
+    _, gradient = ps.load(path)(X)
+    np.testing.assert_array_equal(gradient, GRADIENT)
+
+
+def test_the_second_derivative_is_that_of_the_numbers() -> None:
+    np.testing.assert_array_equal(ps.hessian(in_a_row)(X), np.diag(2 * INSIDE))
+
+
+def test_a_rule_of_ones_own_goes_before_it() -> None:
+    @ps.primitive
+    def halved(x: Any) -> Any:
+        return fake(x)
+
+    @ps.rrule(halved)
+    def halved_rule(x: Any) -> Any:
+        return halved(x), lambda dy: (0.5 * dy,)
+
+    np.testing.assert_array_equal(ps.grad(lambda x: np.sum(halved(x)))(X), np.full(4, 0.5, np.float32))
+
+
+def test_integers_that_a_cast_reads_have_it_too() -> None:
+    gradient = ps.grad(lambda x: np.sum(op.Cast(quantized(x), to="float32")))(X)
+    np.testing.assert_array_equal(gradient, INSIDE / SCALE)
+
+
+CONVOLVED = """<ir_version: 8, opset_import: ["" : 18]>
+g (float[n,1,m] x) => (float[n,1,k] y) {
+  scale = Constant<value_float: float = 0.5>()
+  zero = Constant<value: tensor = uint8 {10}>()
+  w = Constant<value: tensor = uint8[1,1,2] {11, 12}>()
+  integers = QuantizeLinear(x, scale, zero)
+  sums = QLinearConv<strides: ints = [2]>(integers, scale, zero, w, scale, zero, scale, zero)
+  y = DequantizeLinear(sums, scale, zero)
+}"""
+MULTIPLIED = CONVOLVED.replace("uint8[1,1,2] {11, 12}", "uint8[2,1] {11, 12}").replace("[n,1,m]", "[n,m,2]")
+MULTIPLIED = MULTIPLIED.replace("[n,1,k]", "[n,m,1]").replace("QLinearConv<strides: ints = [2]>", "QLinearMatMul")
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [(CONVOLVED, (2, 1, 6)), (CONVOLVED, (1, 1, 2)), (MULTIPLIED, (2, 3, 2)), (MULTIPLIED, (1, 1, 2))],
+)
+def test_products_of_integers_of_any_size_are_straight_through(
+    text: str, shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    onnx.save(onnx.parser.parse_model(text), str(tmp_path / "model.onnx"))
+    gradient = ps.split(ps.load(str(tmp_path / "model.onnx")), seed="ones").joint()
+    _, slope = gradient(np.ones(shape, np.float32))
+    np.testing.assert_allclose(slope, np.resize([0.5, 1.0], shape))
+
+
+def loaded(folder: Path, nodes: str) -> ps.Program:
+    """The sum of what the nodes make of the integers `q` of `x`, [2,3], which they give as `m`."""
+    path = str(folder / "model.onnx")
+    text = f"""<ir_version: 8, opset_import: ["" : 18]>
+    g (float[2,3] x) => (float y) {{
+      s = Constant <value_float = 0.5> () z = Constant <value = uint8 {{10}}> () q = QuantizeLinear (x, s, z)
+      {nodes} n = DequantizeLinear (m, s, z) n2 = Mul (n, n) y = ReduceSum <keepdims = 0> (n2)
+    }}"""
+    onnx.save(onnx.parser.parse_model(text), path)
+    return ps.load(path)
+
+
+ON_NUMBERS = {
+    "padded": (
+        "p = Constant <value_ints = [0, 1, 2, 0]> () m = Pad (q, p)",
+        lambda x: np.pad(x, ((0, 2), (1, 0)), constant_values=-5.0),
+    ),
+    "padded with a level": (
+        "p = Constant <value_ints = [0, 1, 2, 0]> () v = Constant <value = uint8 {14}> () m = Pad (q, p, v)",
+        lambda x: np.pad(x, ((0, 2), (1, 0)), constant_values=2.0),
+    ),
+    "padded by the edge": (
+        'p = Constant <value_ints = [0, 1, 2, 0]> () m = Pad <mode = "edge"> (q, p)',
+        lambda x: np.pad(x, ((0, 2), (1, 0)), mode="edge"),
+    ),
+    "repeated": (
+        'k = Constant <value_floats = [2.0, 1.0]> () m = Resize <mode = "nearest"> (q, , k)',
+        lambda x: np.repeat(x, 2, axis=0),
+    ),
+    "chosen": (
+        "c = Constant <value = bool[3] {1, 0, 1}> () m = Compress <axis = 1> (q, c)",
+        lambda x: x[:, [0, 2]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("nodes", "on_numbers"), ON_NUMBERS.values(), ids=list(ON_NUMBERS))
+def test_integers_that_are_moved_or_padded_are_the_numbers_so_moved(
+    nodes: str, on_numbers: Callable[[Any], Any], tmp_path: Path
+) -> None:
+    x = np.array([[-3.0, 0.2, 5.0], [200.0, 1.0, -1.4]], np.float32)
+    numbers, inside = np.clip(np.round(x / 0.5), -10, 245) * 0.5, x < 122
+    value, slope = ps.split(loaded(tmp_path, nodes)).joint()(x)
+    np.testing.assert_allclose(value, np.sum(on_numbers(numbers) ** 2), rtol=1e-6)
+    step = 0.25
+    for place in np.ndindex(x.shape):
+        moved = np.zeros_like(x)
+        moved[place] = step
+        ahead, behind = (np.sum(on_numbers(numbers + sign * moved) ** 2) for sign in (1, -1))
+        np.testing.assert_allclose(slope[place], inside[place] * (ahead - behind) / (2 * step), rtol=1e-5)
+
+
+def test_integers_of_which_it_is_not_known_what_becomes_of_them_have_no_gradient_of_zero(tmp_path: Path) -> None:
+    program = loaded(tmp_path, "m = Max (q, z)")
+    x = np.array([[-3.0, 0.2, 5.0], [2.0, 1.0, -1.4]], np.float32)
+    np.testing.assert_allclose(program(x), np.sum(np.maximum(np.round(x / 0.5) * 0.5, 0) ** 2))
+    with pytest.raises(MissingRule, match=r"Max at model\.onnx:4 in Max(.|\n)*put a DequantizeLinear before it"):
+        ps.split(program)
+
+
+def test_interpolated_integers_have_the_gradient_of_interpolated_numbers(tmp_path: Path) -> None:
+    program = loaded(tmp_path, 'k = Constant <value_floats = [2.0, 1.0]> () m = Resize <mode = "linear"> (q, , k)')
+    x = np.array([[-3.0, 1.0, 5.0], [2.0, 3.0, -1.0]], np.float32)
+    value, slope = ps.split(program).joint()(x)
+    weights = np.array([[1.0, 0.0], [0.75, 0.25], [0.25, 0.75], [0.0, 1.0]])
+    np.testing.assert_allclose(value, np.sum((weights @ x) ** 2), rtol=0.1)
+    np.testing.assert_allclose(slope, 2 * weights.T @ (weights @ x), atol=1.0)

@@ -1,0 +1,399 @@
+"""Loading: an ONNX model becomes a Program that gives the model's own numbers, and differentiates."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnx.parser
+import onnx.reference
+import onnxruntime
+import pytest
+from onnx import helper, numpy_helper
+
+import primsplit as ps
+from primsplit.ir.errors import FileError, ParseError, PrimsplitError, SpecError, UnsupportedFunction
+
+rng = np.random.default_rng(11)
+LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+W = rng.standard_normal((3, 4)).astype(np.float32)
+B = rng.standard_normal(4).astype(np.float32)
+
+
+def saved(
+    path: Path, nodes: list[Any], *, opset: int = 17, inputs: Any = None, outputs: Any = None, **more: Any
+) -> str:
+    """A model of these nodes with weights W and b; by default x: [N, 3] in, y scalar out."""
+    graph = helper.make_graph(
+        nodes,
+        "tested",
+        inputs or [helper.make_tensor_value_info("x", 1, ["N", 3])],
+        outputs or [helper.make_tensor_value_info("y", 1, [])],
+        [numpy_helper.from_array(W, "W"), numpy_helper.from_array(B, "b")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8, **more)
+    name = str(path / "model.onnx")
+    onnx.save(model, name)
+    return name
+
+
+def layer() -> list[Any]:
+    return [
+        helper.make_node("Gemm", ["x", "W", "b"], ["z"]),
+        helper.make_node("Tanh", ["z"], ["t"]),
+        helper.make_node("ReduceMean", ["t"], ["y"], keepdims=0),
+    ]
+
+
+def test_a_loaded_model_gives_the_models_own_numbers_at_any_size(tmp_path: Path) -> None:
+    path = saved(tmp_path, layer())
+    program = ps.load(path)
+    assert program.inputs == ("x",)
+    assert set(program.params) == {"W", "b"}
+    session = onnxruntime.InferenceSession(path)
+    for rows in (1, 5):
+        x = rng.standard_normal((rows, 3)).astype(np.float32)
+        np.testing.assert_array_equal(program(x), session.run(None, {"x": x})[0])
+
+
+def test_nodes_may_be_in_another_order_than_they_run_in(tmp_path: Path) -> None:
+    """As a converter to float16 leaves them; onnxruntime takes such a model, and onnx's checker does not."""
+    text = """
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[N] x) => (float[N] y) {
+            y = If <then_branch = t () => (float[N] a) { a = Add(b, z)  b = Mul(x, x) },
+                    else_branch = e () => (float[N] c) { c = Neg(z) }> (is_large)
+            is_large = Greater(size, one)
+            size = ReduceSum <keepdims = 0> (z)
+            one = Constant <value_float = 1.0> ()
+            z = Exp(x)
+        }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "mixed.onnx")
+    program = ps.load(str(tmp_path / "mixed.onnx"))
+    for x in (np.array([1.0, 2.0], np.float32), np.array([-2.0, -3.0], np.float32)):
+        expected = x * x + np.exp(x) if np.exp(x).sum() > 1 else -np.exp(x)
+        np.testing.assert_allclose(program(x), expected, rtol=1e-6)
+
+
+def test_nodes_that_wait_for_each_other_are_refused(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Add", ["x", "b"], ["a"]), helper.make_node("ReduceSum", ["a"], ["y"], keepdims=0)]
+    path = saved(tmp_path, [*nodes, helper.make_node("Neg", ["c"], ["d"]), helper.make_node("Neg", ["d"], ["c"])])
+    with pytest.raises(ParseError, match="sorted"):
+        ps.load(path)
+
+
+def test_the_gradient_with_respect_to_a_weight_is_the_analytic_one(tmp_path: Path) -> None:
+    made = ps.split(ps.load(saved(tmp_path, layer())), wrt=["W", "x"])
+    assert made.gradient_names == ["d_x", "d_W"]
+    x = rng.standard_normal((5, 3)).astype(np.float32)
+    _, dx, dw = made.joint()(x, W)
+    slope = (1 - np.tanh(x @ W + B) ** 2) / 20
+    np.testing.assert_allclose(dw, x.T @ slope, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(dx, slope @ W.T, rtol=1e-5, atol=1e-6)
+
+
+def test_a_call_may_give_weights_of_its_own(tmp_path: Path) -> None:
+    model, x = ps.load(saved(tmp_path, layer())), rng.standard_normal((5, 3)).astype(np.float32)
+    np.testing.assert_allclose(model(x, W=2 * W), np.tanh(x @ (2 * W) + B).mean(), rtol=1e-5)
+    both = {"W": 2 * W, "b": B - 1}
+    value, slopes = ps.value_and_grad(lambda weights: model(x, **weights))(both)
+    np.testing.assert_allclose(value, np.tanh(x @ both["W"] + both["b"]).mean(), rtol=1e-5)
+    slope = (1 - np.tanh(x @ both["W"] + both["b"]) ** 2) / 20
+    np.testing.assert_allclose(slopes["W"], x.T @ slope, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(slopes["b"], slope.sum(axis=0), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize(
+    ("weights", "told"),
+    [
+        ({"V": W}, r"another structure[\s\S]*params: W, b"),
+        ({"b": B[:3]}, r"b (must be float32\[4\], not float32\[3\]|has size 3 at axis 0, not 4)"),
+        ({"b": B.astype(np.float64)}, "b must be float32"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused_by_name(
+    weights: dict[str, Any], told: str, traced: bool, tmp_path: Path
+) -> None:
+    model = ps.load(saved(tmp_path, layer()))
+    call = ps.grad(lambda x: model(x, **weights)) if traced else lambda x: model(x, **weights)
+    with pytest.raises(PrimsplitError, match=told):
+        call(np.ones((2, 3), np.float32))
+
+
+def test_a_step_of_training_is_one_file(tmp_path: Path) -> None:
+    """The loaded model's gradient and Adam's update: 1,000 steps by onnxruntime, between two sets of buffers."""
+    model = ps.load(saved(tmp_path, layer()))
+    weights = model.params
+
+    def step(weights: Any, mean: Any, square: Any, time: Any, x: Any) -> Any:
+        loss, slopes = ps.value_and_grad(lambda w: (model(x, **w) - 0.25) ** 2)(weights)
+        time = time + 1
+        mean = {n: 0.9 * mean[n] + 0.1 * slopes[n] for n in slopes}
+        square = {n: 0.999 * square[n] + 0.001 * slopes[n] ** 2 for n in slopes}
+        rates = {n: mean[n] / (1 - 0.9**time) / (np.sqrt(square[n] / (1 - 0.999**time)) + 1e-8) for n in slopes}
+        return {n: weights[n] - 1e-3 * rates[n] for n in slopes}, mean, square, time, loss
+
+    state = weights, *({n: np.zeros_like(w) for n, w in weights.items()} for _ in range(2)), np.zeros((), np.float32)
+    x = rng.standard_normal((5, 3)).astype(np.float32)
+    program = ps.trace(step, *state, x)
+    program.save(str(tmp_path / "step.onnx"))
+    session = onnxruntime.InferenceSession(str(tmp_path / "step.onnx"))
+    arrays = [*weights.values(), *(np.zeros_like(w) for _ in range(2) for w in weights.values()), state[-1]]
+    assert [i.shape for i in session.get_inputs()] == [list(a.shape) for a in (*arrays, x)]
+    names = [i.name for i in session.get_inputs()], [o.name for o in session.get_outputs()]
+    sets = [[onnxruntime.OrtValue.ortvalue_from_numpy(a.copy()) for a in arrays] for _ in range(2)]
+    loss = onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros((), np.float32))
+    bindings = []
+    for old, new in (sets, sets[::-1]):
+        binding = session.io_binding()
+        for name, value in zip(names[0], [*old, onnxruntime.OrtValue.ortvalue_from_numpy(x)], strict=True):
+            binding.bind_ortvalue_input(name, value)
+        for name, value in zip(names[1], [*new, loss], strict=True):
+            binding.bind_ortvalue_output(name, value)
+        bindings.append(binding)
+    expected = step(*state, x)
+    np.testing.assert_allclose(program(*state, x)[-1], expected[-1], rtol=1e-4)
+    for number in range(1000):
+        session.run_with_iobinding(bindings[number % 2])
+    assert loss.numpy() < 1e-3 * expected[-1]
+    assert sets[0][-1].numpy() == 1000
+
+
+def test_a_differentiated_weight_may_be_an_input_that_keeps_its_number(tmp_path: Path) -> None:
+    out = str(tmp_path / "gradient.onnx")
+    ps.split(ps.load(saved(tmp_path, layer())), wrt="params").save(out, weights="defaults")
+    onnx.checker.check_model(out, full_check=True)
+    session = onnxruntime.InferenceSession(out)
+    assert [i.name for i in session.get_inputs()] == ["x"]
+    assert [i.name for i in session.get_overridable_initializers()] == ["W", "b"]
+    x = np.ones((2, 3), np.float32)
+    kept = session.run(["y", "d_b"], {"x": x})
+    given = session.run(["y", "d_b"], {"x": x, "W": W, "b": B})
+    np.testing.assert_array_equal(kept[1], given[1])
+    assert not np.array_equal(session.run(["y"], {"x": x, "W": 0 * W})[0], kept[0])
+
+
+@pytest.mark.parametrize("opset", [11, 13])
+def test_empty_vectors_of_a_resize_have_a_gradient_where_they_are_named(opset: int, tmp_path: Path) -> None:
+    text = f"""<ir_version: 8, opset_import: ["" : {opset}]>
+        g (float[N,1,2,2] x) => (float[A,B,C,D] y)
+        <float[0] region = {{}}, float[0] scales = {{}}, int64[4] sizes = {{1, 1, 4, 4}}, float[1] w = {{2.0}}>
+        {{ z = Mul (x, w) y = Resize <mode = "linear"> (z, region, scales, sizes) }}"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "resize.onnx")
+    gradient = ps.split(ps.load(str(tmp_path / "resize.onnx")), wrt=["w", "scales", "region"], seed="ones").joint()
+    none, x = np.zeros(0, np.float32), np.ones((1, 1, 2, 2), np.float32)
+    given = {"x": x, "region": none, "scales": none, "w": np.array([2], np.float32)}
+    found = dict(zip(gradient.outputs, gradient(*(given[name] for name in gradient.inputs)), strict=True))
+    assert found["d_w"] == 16
+    assert found["d_scales"].shape == found["d_region"].shape == (0,)
+
+
+def test_a_model_is_called_inside_a_traced_function(tmp_path: Path) -> None:
+    program = ps.load(saved(tmp_path, layer()))
+    x = rng.standard_normal((4, 3)).astype(np.float32)
+    gradient = ps.grad(lambda x: program(np.sin(x)) * 3.0)(x)
+    slope = (1 - np.tanh(np.sin(x) @ W + B) ** 2) / 16
+    np.testing.assert_allclose(gradient, 3 * (slope @ W.T) * np.cos(x), rtol=1e-4, atol=1e-6)
+
+
+def test_an_old_opset_is_converted(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("MatMul", ["x", "W"], ["z"]),
+        helper.make_node("Softmax", ["z"], ["s"], axis=1),
+        helper.make_node("ReduceSum", ["s"], ["r"], axes=[0], keepdims=0),
+        helper.make_node("ReduceMax", ["r"], ["y"], keepdims=0),
+    ]
+    path = saved(tmp_path, nodes, opset=9)
+    x = rng.standard_normal((4, 3)).astype(np.float32)
+    expected = onnxruntime.InferenceSession(path).run(None, {"x": x})[0]
+    np.testing.assert_allclose(ps.load(path)(x), expected, rtol=1e-6)
+
+
+def test_external_data_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
+    model = onnx.load(saved(tmp_path, layer()))
+    path = str(tmp_path / "apart.onnx")
+    onnx.save(model, path, save_as_external_data=True, location="apart.data", size_threshold=0)
+    program = ps.load(path)
+    x = np.ones((2, 3), np.float32)
+    expected = np.mean(np.tanh(x @ W + B), dtype=np.float32)
+    np.testing.assert_allclose(program(x), expected, rtol=1e-6)
+
+
+def test_model_local_functions_are_inlined(tmp_path: Path) -> None:
+    body = helper.make_function(
+        "own", "twice", ["a"], ["c"], [helper.make_node("Add", ["a", "a"], ["c"])], [helper.make_opsetid("", 17)]
+    )
+    nodes = [
+        helper.make_node("twice", ["x"], ["d"], domain="own"),
+        helper.make_node("ReduceSum", ["d"], ["y"], keepdims=0),
+    ]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", 1, ["N"])], [helper.make_tensor_value_info("y", 1, [])]
+    )
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    path = str(tmp_path / "functions.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8, functions=[body]), path)
+    np.testing.assert_array_equal(ps.grad(ps.load(path))(np.ones(3, np.float32)), [2, 2, 2])
+
+
+@pytest.mark.parametrize("name", ["squeezenet", "bvlc_alexnet", "shufflenet"])
+def test_a_network_of_onnxs_own_tests_gives_its_own_numbers(name: str) -> None:
+    path = str(LIGHT / f"light_{name}.onnx")
+    program = ps.load(path)
+    x = rng.standard_normal([int(d) for d in program.types[0].shape or ()]).astype(np.float32)
+    expected = onnxruntime.InferenceSession(path).run(None, {program.inputs[0]: x})[0]
+    np.testing.assert_array_equal(program(x), expected)
+
+
+def test_what_is_no_model_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"[Nn]o such"):
+        ps.load(str(tmp_path / "missing.onnx"))
+    bad = tmp_path / "bad.onnx"
+    for content in (b"", b"not a model", b"\x08\x07\x12" * 50, os.urandom(300)):
+        bad.write_bytes(content)
+        with pytest.raises((ParseError, FileError)) as caught:
+            ps.load(str(bad))
+        assert len(str(caught.value).splitlines()) < 10
+
+
+def test_a_truncated_model_is_refused_or_whole(tmp_path: Path) -> None:
+    content = Path(saved(tmp_path, layer())).read_bytes()
+    cut = tmp_path / "cut.onnx"
+    for length in range(0, len(content), max(1, len(content) // 40)):
+        cut.write_bytes(content[:length])
+        with pytest.raises(ps.PrimsplitError):
+            ps.load(str(cut))
+
+
+def test_external_data_outside_the_folder_are_refused(tmp_path: Path) -> None:
+    model = onnx.load(saved(tmp_path, layer()))
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    entry = tensor.external_data.add()
+    entry.key, entry.value = "location", "../../etc/passwd"
+    (tmp_path / "inner").mkdir()
+    path = str(tmp_path / "inner" / "evil.onnx")
+    Path(path).write_bytes(model.SerializeToString())
+    with pytest.raises(ps.PrimsplitError):
+        ps.load(path)
+
+
+def test_a_newer_opset_is_read_by_the_definitions_of_its_operators(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Shape", ["x"], ["size"], start=0, end=1),
+        helper.make_node("Cast", ["size"], ["count"], to=6),
+        helper.make_node("Cast", ["count"], ["rows"], to=7),
+        helper.make_node("Concat", ["rows", "minus"], ["shape"], axis=0),
+        helper.make_node("Reshape", ["x", "shape"], ["flat"]),
+        helper.make_node("Gemm", ["flat", "W", "b"], ["z"]),
+        helper.make_node("Swish", ["z"], ["s"], alpha=0.5),
+        helper.make_node("RMSNormalization", ["s", "b"], ["n"]),
+        helper.make_node("ReduceMean", ["n"], ["y"], keepdims=0),
+    ]
+    path = saved(tmp_path, nodes, opset=28)
+    model = onnx.load(path)
+    model.graph.initializer.append(numpy_helper.from_array(np.array([-1]), "minus"))
+    onnx.save(model, path)
+    program = ps.load(path)
+    assert {op.kind for op in program.block.ops} >= {"call::Swish", "call::RMSNormalization", "Cast"}
+    x = rng.standard_normal((5, 3)).astype(np.float32)
+    expected = onnx.reference.ReferenceEvaluator(path).run(None, {"x": x})[0]
+    np.testing.assert_allclose(program(x), expected, rtol=1e-5, atol=1e-6)
+    made = ps.split(program, wrt=["W", "b"])
+    assert made.gradient_names == ["d_W", "d_b"]
+    out = tmp_path / "gradient.onnx"
+    made.save(str(out))
+    assert [(o.domain, o.version) for o in onnx.load(str(out)).opset_import] == [("", 21)]
+    _, dw, db = made.joint()(x, W, B)
+    step = 1e-2 * rng.standard_normal(B.shape).astype(np.float32)
+    evaluate = onnx.reference.ReferenceEvaluator(path)
+    ahead, behind = (evaluate.run(None, {"x": x, "b": B + s * step})[0] for s in (1, -1))
+    assert np.isfinite(dw).all()
+    np.testing.assert_allclose(np.sum(db * step), (ahead - behind) / 2, rtol=2e-2)
+
+
+@pytest.mark.parametrize("kind", ["Sin", "Softplus", "Celu", "Round"])
+def test_a_bfloat16_that_only_a_newer_opset_admits_goes_through_float32(kind: str, tmp_path: Path) -> None:
+    inputs = [helper.make_tensor_value_info("x", onnx.TensorProto.BFLOAT16, ["N"])]
+    outputs = [helper.make_tensor_value_info("y", onnx.TensorProto.BFLOAT16, ["N"])]
+    path = saved(tmp_path, [helper.make_node(kind, ["x"], ["y"])], opset=28, inputs=inputs, outputs=outputs)
+    x = np.array([-1.5, 0.25, 2.0]).astype(ml_dtypes.bfloat16)
+    (expected,) = onnx.reference.ReferenceEvaluator(path).run(None, {"x": x.astype(np.float32)})
+    found = ps.load(path)(x)
+    assert found.dtype == x.dtype
+    np.testing.assert_allclose(found.astype(np.float32), expected, rtol=1e-2)
+
+
+def test_nodes_inside_a_branch_of_a_newer_opset_are_read_by_definitions(tmp_path: Path) -> None:
+    def branch(kind: str) -> onnx.GraphProto:
+        nodes = [helper.make_node(kind, ["x"], ["s"]), helper.make_node("ReduceSum", ["s"], ["r"], keepdims=0)]
+        return helper.make_graph(nodes, kind, [], [helper.make_tensor_value_info("r", 1, [])])
+
+    nodes = [helper.make_node("If", ["c"], ["y"], then_branch=branch("Swish"), else_branch=branch("Tanh"))]
+    inputs = [helper.make_tensor_value_info("x", 1, ["N", 3]), helper.make_tensor_value_info("c", 9, [])]
+    program = ps.load(saved(tmp_path, nodes, opset=26, inputs=inputs))
+    x = rng.standard_normal((2, 3)).astype(np.float32)
+    np.testing.assert_allclose(program(x, np.array(True)), np.sum(x / (1 + np.exp(-x))), rtol=1e-5)
+    np.testing.assert_allclose(program(x, np.array(False)), np.sum(np.tanh(x)), rtol=1e-5)
+
+
+def test_an_operator_that_became_another_is_named_with_its_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("primsplit.onnx.graph_reader.definition_of", lambda *_: None)
+    nodes = [helper.make_node("Cast", ["x"], ["c"], to=1, name="cast_3"), *layer()]
+    with pytest.raises(UnsupportedFunction, match="node cast_3 is Cast of opset 28, which is another operator"):
+        ps.load(saved(tmp_path, nodes, opset=28))
+
+
+def test_an_operator_outside_the_standard_is_named_with_its_node(tmp_path: Path) -> None:
+    nodes = [helper.make_node("FusedThing", ["x"], ["f"], name="fuse_7", domain="com.example"), *layer()]
+    model = onnx.load(saved(tmp_path, nodes))
+    model.opset_import.append(helper.make_opsetid("com.example", 1))
+    path = tmp_path / "foreign.onnx"
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(UnsupportedFunction, match=r"node fuse_7 is com\.example::FusedThing"):
+        ps.load(str(path))
+
+
+@pytest.mark.parametrize("rounding", ["floor", "ceil"])
+def test_tensorflows_nearest_neighbours_are_those_of_its_formula(rounding: str, tmp_path: Path) -> None:
+    """Place i of n reads (i + 1/2) old / n, rounded; tf2onnx writes this mode at every opset."""
+    how = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "mode": "nearest", "nearest_mode": rounding}
+    nodes = [
+        helper.make_node("Constant", [], ["sizes"], value_ints=[1, 7]),
+        helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], **how),
+    ]
+    ends = [helper.make_tensor_value_info(name, 11, None) for name in "xy"]
+    model = ps.load(saved(tmp_path, nodes, inputs=ends[:1], outputs=ends[1:]), specs={"x": "f64[1,4]"})
+    places = [min(int(getattr(np, rounding)((i + 0.5) * 4 / 7)), 3) for i in range(7)]
+    x, dy = np.array([[1.0, 2.0, 4.0, 8.0]]), np.arange(7.0)[None]
+    value, gradient = ps.split(model).joint()(x, dy)
+    np.testing.assert_array_equal(value, x[:, places])
+    np.testing.assert_array_equal(gradient[0], np.bincount(places, dy[0], 4))
+
+
+def test_onnxruntimes_own_operators_need_no_import(tmp_path: Path) -> None:
+    """onnxruntime reads such models, and tf2onnx writes them."""
+    path = saved(tmp_path, [helper.make_node("Gelu", ["x"], ["f"], domain="com.microsoft"), *layer()])
+    x = rng.standard_normal((2, 3)).astype(np.float32)
+    wanted = onnxruntime.InferenceSession(path).run(None, {"x": x})[0]
+    np.testing.assert_allclose(ps.load(path)(x), wanted, rtol=1e-5)
+
+
+def test_an_unknown_name_in_wrt_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(ps.PrimsplitError, match="initializers are W, b"):
+        ps.split(ps.load(saved(tmp_path, layer())), wrt="weights")
+
+
+def test_params_of_a_model_without_floating_point_initializers_are_told_to_be_none(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { y = Sin (x) }'
+    )
+    onnx.save(model, tmp_path / "bare.onnx")
+    with pytest.raises(SpecError, match="all initializers that are floating point, and there are none"):
+        ps.split(ps.load(str(tmp_path / "bare.onnx")), wrt="params")

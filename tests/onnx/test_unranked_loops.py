@@ -1,0 +1,170 @@
+"""Loops, Scans and sequences of values whose rank only the run knows."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import onnxruntime
+import pytest
+
+import primsplit as ps
+from primsplit.ir.errors import ParseError, RunError
+from tests.onnx.unranked import Saved, check_at, integers
+
+FIRST_AXIS = integers("a", 0)
+COUNT = "n = Constant <value_int = 3> () t = Constant <value = bool {1}> ()"
+GOES = "d = Identity (c)"
+LOOPS = {
+    "rows of each step": f"{COUNT} b = Loop (n, t) <body = b (int64 k, bool c) => (bool d, double e)"
+    f" {{ {GOES} e = Mul (x, x) }}> y = Mul (b, b)",
+    "stacked, with weights": f"{COUNT} y = Loop (n, t) <body = b (int64 k, bool c) => (bool d, double e)"
+    f" {{ {GOES} e = Mul (x, w) }}>",
+    "a carry": f"{COUNT} y = Loop (n, t, x) <body = b (int64 k, bool c, double h) => (bool d, double e)"
+    f" {{ {GOES} f = Mul (h, w) e = Sin (f) }}>",
+    "a carry and what it was": f"{COUNT} b, s = Loop (n, t, x) <body = b (int64 k, bool c, double h) =>"
+    f" (bool d, double e, double g) {{ {GOES} f = Mul (h, x) e = Sin (f) g = Exp (f) }}> y = Mul (s, b)",
+    "a carry that gets more axes": f"{COUNT} b = Loop (n, t, w) <body = b (int64 k, bool c, double h) =>"
+    f" (bool d, double e) {{ {GOES} f = Mul (h, x) e = Sin (f) }}> y = Mul (b, b)",
+    "an axis more in each step": f"{FIRST_AXIS} {COUNT} b = Loop (n, t, x) <body = b (int64 k, bool c, double h) =>"
+    f" (bool d, double e) {{ {GOES} f = Unsqueeze (h, a) e = Mul (f, w) }}> y = Mul (b, b)",
+    "sums of all": f"{COUNT} z = Constant <value = double {{0.5}}> () b = Loop (n, t, z) <body ="
+    f" b (int64 k, bool c, double h) => (bool d, double e)"
+    f" {{ {GOES} f = Mul (h, x) g = Sin (f) e = ReduceSum <keepdims = 0> (g) }}> y = Mul (b, x)",
+    "as long as it is small": f"z = Constant <value = double {{7.25}}> () {COUNT} b = Loop (, t, x) <body ="
+    f" b (int64 k, bool c, double h) => (bool d, double e)"
+    f" {{ e = Add (h, x) f = ReduceSum <keepdims = 0> (e) d = Less (f, z) }}> y = Mul (b, b)",
+}  # fmt: skip
+STEPS = [(3,), (2, 3), (1, 3), (2, 1, 3)]
+
+
+def by_onnxruntime(path: str) -> Callable[[np.ndarray], np.ndarray]:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(path, options)
+    return lambda x: np.asarray(session.run(None, {"x": x})[0])
+
+
+@pytest.mark.parametrize("nodes", LOOPS.values(), ids=list(LOOPS))
+def test_a_loop_carries_and_stacks_values_of_unknown_rank(nodes: str, saved: Saved) -> None:
+    """The standard's reference joins the rows of a Loop, where onnxruntime stacks them."""
+    path = saved(nodes)
+    check_at(path, STEPS, by_onnxruntime(path))
+
+
+def running(x: np.ndarray) -> np.ndarray:
+    """What "a sum over rows" gives."""
+    h, rows = np.zeros(x.shape[1:]), np.zeros(x.shape)
+    for i, row in enumerate(x):
+        rows[i] = h = h * row + np.sin(row)
+    return np.asarray(rows * [0.5, -1.0, 2.0] * h)
+
+
+SCANS: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray], Sequence[tuple[int, ...]]]] = {
+    "a sum over rows": (
+        (
+            f"{FIRST_AXIS} f = Gather (x, a) q = Squeeze (f, a) z = Sub (q, q) "
+            "b, s = Scan <num_scan_inputs = 1, body = b (double h, double r) => (double e, double g)"
+            " { i = Mul (h, r) t = Sin (r) e = Add (i, t) g = Mul (e, w) }> (z, x) y = Mul (s, b)"
+        ),
+        running,
+        [(3, 3), (1, 3), (2, 1, 3)],
+    ),
+    "rows from the end": (
+        (
+            "y = Scan <num_scan_inputs = 1, scan_input_directions = [1], body ="
+            " b (double r) => (double g) { g = Mul (r, r) }> (x)"
+        ),
+        lambda x: np.asarray((x * x)[::-1]),
+        STEPS,
+    ),
+    "columns": (
+        (
+            "y = Scan <num_scan_inputs = 1, scan_input_axes = [-1], scan_output_axes = [-1], body ="
+            " b (double r) => (double g) { g = Softmax <axis = -1> (r) }> (x)"
+        ),
+        lambda x: np.asarray(np.exp(x) / np.exp(x).sum(axis=-2, keepdims=True)),
+        STEPS[1:],
+    ),
+    "the second axis": (
+        (
+            "y = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_output_axes = [1], body ="
+            " b (double r) => (double g) { s = ReduceSum (r) g = Mul (s, r) }> (x)"
+        ),
+        lambda x: np.asarray(x * x.sum(axis=tuple(a for a in range(x.ndim) if a != 1), keepdims=True)),
+        STEPS[1:],
+    ),
+}
+
+
+@pytest.mark.parametrize(("nodes", "expected", "shapes"), SCANS.values(), ids=list(SCANS))
+def test_a_scan_walks_along_values_of_unknown_rank(
+    nodes: str, expected: Callable[[np.ndarray], np.ndarray], shapes: Sequence[tuple[int, ...]], saved: Saved
+) -> None:
+    """No evaluator takes one: the standard's walks along the first axis only, onnxruntime's wants the rank."""
+    check_at(saved(nodes), shapes, expected)
+
+
+def test_a_loop_of_no_steps_gives_a_carry_of_unknown_rank_as_it_was(saved: Saved) -> None:
+    path = saved(LOOPS["a carry"].replace("value_int = 3", "value_int = 0"))
+    value, slope = ps.split(ps.load(path), seed="ones").joint()(np.ones((2, 3)))
+    np.testing.assert_array_equal(value, np.ones((2, 3)))
+    np.testing.assert_array_equal(slope, np.ones((2, 3)))
+
+
+ROWS = "s = SplitToSequence (x)"
+PIECES = {
+    "rows": (f"{ROWS} b = ConcatFromSequence <axis = 0> (s) y = Mul (b, x)", STEPS),
+    "rows stacked": (
+        "s = SplitToSequence <keepdims = 0> (x) b = ConcatFromSequence <axis = -1, new_axis = 1> (s) y = Mul (b, b)",
+        STEPS,
+    ),
+    "two joined": ("a = Sin (x) s = SequenceConstruct (x, a) y = ConcatFromSequence <axis = 0> (s)", STEPS),
+    "two stacked": (
+        "a = Sin (x) s = SequenceConstruct (x, a) b = ConcatFromSequence <axis = 1, new_axis = 1> (s) y = Mul (b, b)",
+        STEPS,
+    ),
+    "columns": ("s = SplitToSequence <axis = -1> (x) b = ConcatFromSequence <axis = -2> (s) y = Mul (b, b)", STEPS[1:]),
+    "columns without their axis": (
+        ("s = SplitToSequence <axis = -1, keepdims = 0> (x) i = Constant <value = int64 {1}> () b = SequenceAt (s, i) "
+        "y = Mul (b, b)"),
+        STEPS,
+    ),
+    "pieces": (
+        (f"{integers('i', 1, 2)} s = SplitToSequence <axis = -1> (x, i) j = Constant <value = int64 {{1}}> () "
+        "b = SequenceAt (s, j) y = Mul (b, b)"),
+        STEPS,
+    ),
+    "pieces of two": (
+        ("i = Constant <value = int64 {2}> () s = SplitToSequence <axis = -1> (x, i) "
+        "b = ConcatFromSequence <axis = 0> (s) y = Mul (b, b)"),
+        [(2,), (2, 4), (1, 1, 2)],
+    ),
+    "rows in a loop": (
+        (f"{ROWS} n = SequenceLength (s) t = Constant <value = bool {{1}}> () z = Constant <value = double {{0.0}}> () "
+        "b = Loop (n, t, z) <body = b (int64 k, bool c, double h) => (bool d, double e) "
+        "{ d = Identity (c) r = SequenceAt (s, k) f = Mul (r, r) e = Add (h, f) }> y = Mul (b, w)"),
+        STEPS,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("nodes", "shapes"), PIECES.values(), ids=list(PIECES))
+def test_pieces_of_a_value_of_unknown_rank_are_a_sequence(
+    nodes: str, shapes: Sequence[tuple[int, ...]], saved: Saved
+) -> None:
+    path = saved(nodes)
+    check_at(path, shapes, by_onnxruntime(path))
+
+
+def test_pieces_that_do_not_cover_a_value_of_unknown_rank_fail(saved: Saved) -> None:
+    program = ps.load(saved(PIECES["pieces"][0]))
+    with pytest.raises(RunError):
+        program(np.ones((2, 4)))
+
+
+def test_sizes_of_pieces_that_have_no_rank_are_refused_with_the_way_to_say_it(saved: Saved) -> None:
+    nodes = "s = SplitToSequence (x, i) y = ConcatFromSequence <axis = 0> (s)"
+    path = saved(nodes, "(double x, int64 i) => (double y)")
+    with pytest.raises(ParseError, match="SplitToSequence") as error:
+        ps.load(path)
+    assert "specs=" in str(error.value)
+    assert ps.load(path, specs={"i": 1})(np.ones((2, 3)), np.array([1, 1])).shape == (2, 3)

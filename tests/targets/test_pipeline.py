@@ -1,0 +1,116 @@
+"""The table of stages: what it says of each is true."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.ir import Block
+from primsplit.ops import op
+from primsplit.targets.pipeline import GUARDS, STAGES, Stage, Target
+from primsplit.testing.reference import evaluate
+
+rng = np.random.default_rng(0)
+X, W, B = rng.standard_normal((5, 4)), rng.standard_normal((4, 4)), rng.standard_normal(4)
+IMAGE, KERNEL = rng.standard_normal((1, 2, 6, 6)), rng.standard_normal((3, 2, 3, 3))
+
+
+def network(x: Any) -> Any:
+    hidden = np.maximum(x @ W.T + B, 0.0)
+    shifted = hidden - np.max(hidden, axis=1, keepdims=True)
+    return np.mean(np.log(np.sum(np.exp(shifted), axis=1)) - shifted[:, 0])
+
+
+def recurrence(x: Any) -> Any:
+    return np.sum(ps.scan(lambda c, r: (np.tanh(c @ W + r), c * c), np.zeros(4), x)[1])
+
+
+def branches(x: Any) -> Any:
+    total = x[0]
+    for row in x[1:]:
+        total = total * 0.5 + row if row[0] > 0 else total - row * row
+    return np.sum(total) / (1.0 + np.sum(np.abs(x)))
+
+
+def written(x: Any) -> Any:
+    y = np.zeros(5) * x[0, 0]
+    y[0] = x[0, 0]
+    for i in range(1, 5):
+        y[i] = np.cos(y[i - 1]) + x[i, 0] ** 2
+    return np.sum(y * np.where(x[:, 1] > 0, x[:, 1], 0.0))
+
+
+def convolution(x: Any) -> Any:
+    return np.sum(op.MaxPool(op.Conv(x, KERNEL, pads=[1, 1, 1, 1]), kernel_shape=[2, 2]) ** 2)
+
+
+def choices(x: Any) -> Any:
+    rows = np.tile(x, (4096, 1))
+    return np.sum(np.where(rows > 0.1, rows * rows, 0.0)) + np.sum(np.log1p(np.exp(rows)))
+
+
+PROGRAMS: dict[str, tuple[Callable[[Any], Any], Any, Sequence[int | str]]] = {
+    "network": (network, X, X.shape),
+    "network of any size": (network, X, ("N", 4)),
+    "recurrence": (recurrence, X, X.shape),
+    "recurrence of any length": (recurrence, X, ("N", 4)),
+    "branches": (branches, X, X.shape),
+    "written": (written, X, X.shape),
+    "convolution": (convolution, IMAGE, IMAGE.shape),
+    "convolution of any size": (convolution, IMAGE, ("N", 2, "H", "W")),
+    "choices": (choices, X, X.shape),
+}
+"""Functions, arrays for them, and the sizes that are told beforehand."""
+OTHERS = {"cpu": Target((1,), provider="cuda"), "gradients": Target(), "program": Target((1,), is_function=True)}
+"""Targets that lack what a stage needs."""
+
+
+def states(name: str) -> Iterator[tuple[Stage, Block, Block, Target, Sequence[Any]]]:
+    """Each stage with the block before and after it."""
+    function, x, shape = PROGRAMS[name]
+    block, target = ps.split(function, ps.spec("float64", shape)).joint().block, Target((1,))
+    for stage in STAGES:
+        found = stage.apply(block, target)
+        yield stage, block, found, target, [x, np.ones(())][: len(block.params)]
+        block = found
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_stage_that_does_not_round_keeps_every_bit(name: str) -> None:
+    fired = []
+    for stage, before, after, _, arrays in states(name):
+        if after is before:
+            continue
+        fired.append(stage.name)
+        wanted, found = (evaluate(block, arrays, None) for block in (before, after))
+        for a, b in zip(wanted, found, strict=True):
+            if stage.rounds:
+                np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-14)
+            else:
+                np.testing.assert_array_equal(b, a, err_msg=stage.name)
+    assert "optimize" in fired
+
+
+def test_what_a_stage_is_for_alone_is_all_that_it_changes() -> None:
+    """A stage for the CPU, for gradients or for programs leaves another target's block as it is."""
+    for _, before, _, _, _ in states("network"):
+        for stage in (*STAGES, *GUARDS):
+            for need in stage.needs:
+                assert stage.apply(before, OTHERS[need]) is before
+
+
+def test_what_follows_a_stage_is_done_where_it_changed_something() -> None:
+    block = ps.trace(network, X).block
+    other = Block("other", block.params, block.ops, block.results)
+    done: list[Block] = []
+
+    def note(block: Block, _: Target) -> Block:
+        done.append(block)
+        return block
+
+    assert Stage("kept", lambda b, _: b, "Keep.", "speed", then=note).apply(block, Target()) is block
+    assert done == []
+    assert Stage("changed", lambda b, _: other, "Change.", "speed", then=note).apply(block, Target()) is other
+    assert done[0] is other

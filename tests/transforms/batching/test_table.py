@@ -1,0 +1,33 @@
+"""Every operator of the standard is batched in exactly one way."""
+
+import pytest
+
+from primsplit.ops.schema import kinds, schema
+from primsplit.transforms.batching.table import BATCHING, FLOOR, REFUSED, SHARED, SIZING, forms
+from tests.transforms.batching.rows import ROWS
+
+RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+"""test_random.py has them: they give other numbers each time."""
+BLOCKS = {"If", "Loop", "Scan"}
+"""test_control.py has them."""
+TEXTS = {"RegexFullMatch", "StringConcat"}
+"""The inputs of a program are numbers."""
+WITHOUT_ROW = RANDOM | BLOCKS | TEXTS
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_an_operator_is_batched_in_exactly_one_way(kind: str) -> None:
+    assert len(forms(kind)) == 1
+
+
+def test_the_tables_name_operators_of_the_standard_only() -> None:
+    assert sorted({*BATCHING, *FLOOR, *REFUSED, *SHARED, *SIZING} - set(kinds())) == []
+
+
+def test_every_operator_that_has_a_batch_is_tried_in_one() -> None:
+    assert sorted({*BATCHING, *FLOOR} - WITHOUT_ROW - {row.kind for row in ROWS}) == []
+
+
+def test_an_operator_that_all_examples_share_has_no_other_inputs_than_those_of_sizes() -> None:
+    found = {kind: len(schema(kind).inputs) for kind in SHARED}
+    assert found == {kind: len(SIZING.get(kind, ())) for kind in SHARED}
