@@ -86,11 +86,13 @@ def smallest(x: Array) -> np.ndarray[Any, Any]:
 def nan_where(undefined: Array, dz: Array) -> Array:
     """The cotangent; NaN where a slope is undefined, but 0 stays 0 there, since it asks for no slope.
 
+    Both have one shape, though its sizes may have other names in the two.
+
     So a state of probability 0, which nothing depends on, spoils no gradient. The slope that multiplies this is to be 0
     there: then a tangent, which meets the slope first, is 0 and spoils nothing either.
     """
     none, nan = np.zeros((), dz.dtype), np.full((), np.nan, dz.dtype)
-    found: Array = op.Where(undefined, op.Where(op.Equal(dz, none), none, nan), dz)
+    found: Array = op.Where(undefined, op.Where(op.Equal(dz, none), none, nan), dz, types=[dz.type])
     return found
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.ops import op
+from primsplit.programs.pushed import push_program
 from primsplit.testing import directional_derivative
 
 X = np.array([[[0.3, 1.7], [0.9, 2.1], [1.3, 0.6]], [[2.6, 0.4], [1.1, 1.9], [0.8, 2.3]]])
@@ -47,6 +48,18 @@ def test_the_axes_of_a_reduction_may_be_known_only_at_run_time(kind: str, noop: 
     _, gradient = made(X, np.array(axes, np.int64))
     over = tuple(axes) if axes or noop else (0, 1, 2)
     check_gradient(lambda x: np.sum(PLAIN[kind](x, axis=over, keepdims=True) ** 2), gradient, X)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_a_logsumexp_over_axes_of_the_run_has_a_tangent(dtype: str) -> None:
+    """Its value and its cotangent have the same shape, by two names."""
+    of = ps.trace(
+        lambda x, axes: op.ReduceLogSumExp(x, axes, keepdims=0), ps.spec(dtype, [2, 3]), ps.spec("int64", [1])
+    )
+    x, dx = np.array([[0.5, 1.0, -2.0], [0.25, 3.0, 1.0]]), np.array([[1.0, 2.0, -0.5], [0.5, 0.25, 4.0]])
+    _, tangent = push_program(of, [0], [0]).joint()(x.astype(dtype), np.array([1]), dx.astype(dtype))
+    wanted = np.sum(np.exp(x) * dx, axis=1) / np.sum(np.exp(x), axis=1)
+    np.testing.assert_allclose(tangent.astype(np.float64), wanted, rtol=2e-2 if dtype == "bfloat16" else 1e-6)
 
 
 @pytest.mark.parametrize("kind", PLAIN)
