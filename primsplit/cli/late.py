@@ -19,7 +19,7 @@ def open_pair(forward: str, backward: str) -> Any:
 
 
 def keep_model(written: Iterable[str], path: str) -> None:
-    """Raise FileError where a file would be written over an ONNX model or its weights: see `onnxio.sources`."""
+    """Raise FileError where a file would be written over an ONNX model or its weights: see `onnx.sources`."""
     from primsplit.onnx.sources import check_apart, files_of_model
 
     check_apart(written, lambda: files_of_model(path))

@@ -17,7 +17,7 @@ from primsplit.tracing.own_errors import own_errors
 
 
 def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
-    """The model of a block, ready for onnxruntime: see `onnxio.save.Model`. Raises SpecError where it has no result.
+    """The model of a block, ready for onnxruntime: see `onnx.save.Model`. Raises SpecError where it has no result.
 
     It holds numbers in the dtypes that it would have together with the blocks `beside`, whose files go with it.
     """
@@ -138,7 +138,7 @@ def read_model(
     safe_where: bool,
     constant: Iterable[str],
 ) -> Any:
-    """The block of an ONNX file, with names: see `onnxio.load`, and `onnxio.sequences.ends.Said` for the rest."""
+    """The block of an ONNX file, with names: see `onnx.load`, and `onnx.sequences.ends.Said` for the rest."""
     from primsplit.onnx.load import load_model
     from primsplit.onnx.rare_kernels import rare_ops
     from primsplit.onnx.sequences.ends import Said

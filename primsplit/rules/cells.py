@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from primsplit.ir import Value
 from primsplit.ops import op
-from primsplit.special.gates import Activation, Layer, parts, turned
+from primsplit.rewrites.decompositions.gates import Activation, Layer, parts, turned
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
 from primsplit.tracing.regions import ScanForm, Walk, element, emit_scan, record

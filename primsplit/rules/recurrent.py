@@ -13,10 +13,10 @@ from primsplit import tracing
 from primsplit.ir.dims import Shape, at_least
 from primsplit.ir.errors import MissingRule, ShapeError
 from primsplit.ops import op
+from primsplit.rewrites.decompositions.gates import Layer, read_layer, turned
 from primsplit.rewrites.decompositions.recurrent import measured, part, reversed_to, within
 from primsplit.rules.cells import Gradients, Run, gru_backward, lstm_backward, rnn_backward
 from primsplit.rules.table import Pullback, rrule
-from primsplit.special.gates import Layer, read_layer, turned
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_like, zeros
 

@@ -154,7 +154,8 @@ def batch_statistics(
 ) -> tuple[Array, Array, Array]:
     """Batch normalization in training mode with a momentum of 0: by the batch's own mean and variance, which are told.
 
-    `compositions/normalization.py` makes the running statistics of other momenta from it. float16 is summed in float32.
+    The running statistics of other momenta are made from it (`decompositions/normalization.py`). float16 is summed in
+    float32.
     """
     if x.dtype == np.float16:
         wide, factor, offset = (op.Cast(value, to=np.float32) for value in (x, scale, bias))

@@ -8,7 +8,7 @@ import pytest
 import primsplit as ps
 from primsplit.ir.errors import DtypeError, MissingRule
 from primsplit.ops import op
-from primsplit.special.gates import NAMES, Activation
+from primsplit.rewrites.decompositions.gates import NAMES, Activation
 from primsplit.testing.recurrent import recurrent
 
 GATES = {"RNN": [0], "GRU": [1, 0, 2], "LSTM": [0, 3, 1, 2]}

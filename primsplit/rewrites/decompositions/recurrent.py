@@ -13,7 +13,7 @@ from primsplit.ir.dims import Dim, Shape, at_least
 from primsplit.ir.errors import DtypeError
 from primsplit.ops import op
 from primsplit.ops.inference import fresh
-from primsplit.special.gates import Activation, Layer, parts, read_layer, spelt, turned
+from primsplit.rewrites.decompositions.gates import Activation, Layer, parts, read_layer, spelt, turned
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to, zeros
 

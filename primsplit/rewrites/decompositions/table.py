@@ -17,6 +17,7 @@ from primsplit.rewrites.decompositions import (
     activations,
     convolution,
     determinant,
+    gates,
     grids,
     integers,
     normalization,
@@ -29,7 +30,6 @@ from primsplit.rewrites.decompositions import (
     spectrum,
     windows,
 )
-from primsplit.special import gates
 from primsplit.tracing.array import Array
 from primsplit.tracing.operators import cast_to
 from primsplit.tracing.trees import as_list

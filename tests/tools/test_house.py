@@ -1,0 +1,31 @@
+"""The measures of the house that must not get worse, and that the tool sees what it is asked for."""
+
+from pathlib import Path
+
+import onnx.defs
+
+from tools.house import Module, code, has_mirrored_test, modules, tables
+
+KINDS = frozenset(schema.name for schema in onnx.defs.get_all_schemas())
+TABLES = 128
+"""Tables of operator names outside of `ops`: only fewer are right."""
+UNTESTED = 605
+"""Modules without a test at the mirrored path: only fewer are right."""
+
+
+def test_no_room_but_ops_gets_another_table_of_operator_names() -> None:
+    assert len([t for m in modules() if m.room not in ("", "ops") for t in tables(m, KINDS)]) <= TABLES
+
+
+def test_a_new_module_has_a_test_at_the_mirrored_path() -> None:
+    assert len([m for m in modules() if code(m) and not has_mirrored_test(m)]) <= UNTESTED
+
+
+def test_a_table_is_a_set_a_tuple_a_dictionary_or_a_text_of_operators(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(
+        'A = frozenset({"Add", "Mul", "Sub"})\nB: tuple[str, ...] = ("Add", "Mul", "Sub")\n'
+        'C = {"Add": 1, "Mul": 2, "Sub": 3}\nD = "Add Mul Sub".split()\n'
+        'E = ("Add", "Mul")\nF = ("some", "other", "texts")\ndef g():\n    H = ("Add", "Mul", "Sub")\n'
+    )
+    assert list(tables(Module(path), KINDS)) == ["A", "B", "C", "D"]
