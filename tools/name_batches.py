@@ -20,8 +20,8 @@ import pytest
 
 import primsplit as ps
 from primsplit import testing
+from primsplit.audit.coverage import name_rows
 from primsplit.ir.errors import PrimsplitError, RunError
-from primsplit.testing.coverage import name_rows
 from primsplit.testing.watching import Watcher
 from primsplit.tracing import trees
 from primsplit.tracing.specs import leaf_type

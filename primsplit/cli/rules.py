@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from primsplit.audit.coverage import missing_in_file, name_rows, operator_rows
 from primsplit.cli import options
 from primsplit.cli.failures import NotRightError, command
 from primsplit.cli.late import stage_rows
 from primsplit.cli.output import console, print_json, table
 from primsplit.ir.errors import SpecError
-from primsplit.testing.coverage import missing_in_file, name_rows, operator_rows
 
 GREEN, YELLOW, RED, DIM = "green", "yellow", "red", "dim"
 COLOURS = {"missing": RED, "refused": DIM}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any
 
 from primsplit import testing, tracing
+from primsplit.audit.coverage import name_of, ufunc_name
 from primsplit.frontends.python.overrides.served import served_names
 from primsplit.frontends.python.overrides.table import Substitute
 from primsplit.frontends.scipy.overrides import interpolation, scattered, science, sparse, splines
@@ -25,7 +26,6 @@ from primsplit.onnx.definitions.families import DEFINITIONS, Definition
 from primsplit.onnx.versions import nodes_of
 from primsplit.rules.activity import active_vars
 from primsplit.rules.table import BLOCK_RULES, RULES, UNSUPPORTED
-from primsplit.testing.coverage import name_of, ufunc_name
 from primsplit.tracing import trees
 from primsplit.tracing.array import FUNCTIONS, HOOKS, Array
 from primsplit.tracing.asarray import Held

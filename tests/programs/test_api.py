@@ -186,7 +186,7 @@ def test_nodes_tell_the_users_line_and_the_pullback_what_it_is_of(form: Any, tmp
     model = onnx.load(path)
     nodes = [*model.graph.node, *(n for f in model.functions for n in f.node)]
     told = [{p.key: p.value for p in n.metadata_props} for n in nodes]
-    assert any("test_export.py" in t.get("place", "") and "np.tanh" in t.get("source", "") for t in told)
+    assert any("test_api.py" in t.get("place", "") and "np.tanh" in t.get("source", "") for t in told)
     assert any(t.get("remark", "").startswith("pullback of") for t in told)
 
 

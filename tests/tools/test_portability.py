@@ -11,7 +11,7 @@ import pytest
 
 from tests.rules.rows import ROWS
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 RUN = ROOT / "tools" / "portability" / "run.py"
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from primsplit.testing import coverage
-from primsplit.testing.coverage import Row, name_rows, operator_rows
+from primsplit.audit import coverage
+from primsplit.audit.coverage import Row, name_rows, operator_rows
 from tests.versions import since
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CURE = "run `python -m tools.coverage_table`"
 
 
