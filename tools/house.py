@@ -85,11 +85,14 @@ def _kinds() -> frozenset[str]:
 def tables(module: Module, kinds: frozenset[str]) -> Iterator[str]:
     """The names that a module gives to collections of names of operators, at its top level."""
     for node in module.tree().body:
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        if targets and node.value is not None and _is_table(node.value, kinds):  # type: ignore[union-attr]
-            yield ast.unparse(targets[0])
+        if isinstance(node, ast.Assign):
+            target, value = node.targets[0], node.value
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            target, value = node.target, node.value
+        else:
+            continue
+        if _is_table(value, kinds):
+            yield ast.unparse(target)
 
 
 def _is_table(value: ast.expr, kinds: frozenset[str]) -> bool:
