@@ -1,13 +1,16 @@
 """Every public name says what it is, and the examples in what it says are right."""
 
+import ast
 import doctest
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import primsplit as ps
+from tools.house import Module, modules
 
 PUBLIC: dict[str, Any] = {name: getattr(ps, name) for name in ps.__all__}
 PUBLIC |= {f"random.{name}": getattr(ps.random, name) for name in ps.random.__all__}
@@ -33,3 +36,27 @@ def test_an_example_gives_what_it_says(name: str) -> None:
     example.globs = {"np": np, "ps": ps}
     doctest.DocTestRunner().run(example, out=told.append)
     assert not told, "".join(told)
+
+
+IN_PLAIN_WORDS = frozenset({"ir"})
+"""The rooms whose docstrings are written in plain words."""
+
+LONGEST_SUMMARY = 120
+
+
+def documented(module: Module) -> Iterator[tuple[str, str]]:
+    """The functions, methods and classes of a module that have a docstring, by name."""
+    for node in ast.walk(module.tree()):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            text = ast.get_docstring(node)
+            if text is not None:
+                yield node.name, text
+
+
+@pytest.mark.parametrize("module", [m for m in modules() if m.room in IN_PLAIN_WORDS], ids=lambda m: m.name)
+def test_a_module_says_what_it_does_in_one_sentence_and_no_docstring_is_a_riddle(module: Module) -> None:
+    summary = (ast.get_docstring(module.tree()) or "").partition("\n")[0]
+    assert summary.endswith(".")
+    assert len(summary) <= LONGEST_SUMMARY
+    assert not summary.startswith("What ")
+    assert [name for name, text in documented(module) if text.startswith("What ")] == []

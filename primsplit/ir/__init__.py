@@ -1,7 +1,12 @@
-"""The program: typed Vars, Consts, Ops, and Blocks of them.
+"""The program as data: typed Vars, Consts and Ops, and the Blocks that hold them.
 
-Everything here is immutable once it is in a Block. A Var is known by identity, never by name: names are given when
-a block is printed or saved. Blocks may share Vars; a block reads a Var that it does not define as a capture (`free`).
+Everything here is immutable once it is in a Block. A Var is known by identity, never by name: names are given when a
+block is printed or saved. Blocks may share Vars; a block reads a Var that it does not define as a capture (`free`).
+
+```
+x, y = Var(Type("float32", [3])), Var(Type("float32", [3]))
+Block("f", (x,), (Op("Exp", (x,), (y,)),), (y,))   # x -> exp(x)
+```
 """
 
 from primsplit.ir.blocks import (

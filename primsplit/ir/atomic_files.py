@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written beside their place first, and then put there."""
+"""Write a file whole or not at all: to a temporary place first, then move it to its path."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ from primsplit.ir.errors import FileError
 
 
 def write_whole(path: str, write: Callable[[BinaryIO], object]) -> None:
-    """Write the file at `path`; where that fails, what was there before is there still. Raises FileError."""
+    """Write the file at `path`; if that fails, the old file stays. Raises FileError."""
     try:
         target = file_of(path)
         with tempfile.TemporaryDirectory(dir=os.path.dirname(target), prefix=".primsplit-") as scratch:
@@ -25,17 +25,16 @@ def write_whole(path: str, write: Callable[[BinaryIO], object]) -> None:
 
 
 def not_written(path: str, error: OSError) -> FileError:
-    """What is told where this error kept a file from being written."""
+    """Return the FileError for an OSError that kept a file from being written."""
     folder = os.path.dirname(path)
     why = f"there is no folder {folder}" if folder and not os.path.exists(folder) else error.strerror or error
     return FileError(f"cannot write {path or repr(path)}: {why}")
 
 
 def file_of(path: str | os.PathLike[str]) -> str:
-    """The file that is meant by `path`, there already or not: a link means the file that it names.
+    """Return the file that `path` names, whether it exists or not; a symbolic link is followed.
 
-    Raises OSError where a folder is there, or a device or pipe, which a file would otherwise take the place of, and for
-    a NUL character.
+    Raises OSError for a folder, for a device or pipe (which a file would replace), and for a NUL character.
     """
     if "\0" in os.fspath(path):
         raise OSError(errno.EINVAL, "a name has no NUL character", path)

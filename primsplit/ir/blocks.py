@@ -1,4 +1,4 @@
-"""Op and Block: the program itself, and what it reads."""
+"""Define Op and Block, the program itself, and list what they read."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,9 +17,10 @@ Attribute = Any  # int, float, str, bytes, a list of those, an array, or a Block
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Op:
-    """One operation. `kind` is the operator's name, `domain::name` outside the standard.
+    """One operation. `kind` is the operator's name, `domain::name` outside of the standard.
 
-    `attributes` are the ones given, without the schema's defaults. `remark` tells, in a pullback, what the op is for.
+    `attributes` are those that were set, without the schema's defaults. `remark` says, in a pullback, what the op is
+    for.
     """
 
     kind: str
@@ -32,7 +33,7 @@ class Op:
     _reads: tuple[Var, ...] | None = field(default=None, init=False, repr=False)
 
     def blocks(self) -> Sequence["Block"]:
-        """The sub-blocks, such as the branches of an If; found once."""
+        """Return the sub-blocks, such as the branches of an If; computed once."""
         if not self.attributes:
             return ()
         found = self._blocks
@@ -48,11 +49,11 @@ class Op:
         outputs: tuple[Var, ...],
         attributes: Mapping[str, Attribute] | None = None,
     ) -> "Op":
-        """Another op, at this one's place and with its remark: one that takes its place, or goes with it."""
+        """Return another op with this one's place and remark: one that replaces it, or accompanies it."""
         return Op(kind, inputs, outputs, attributes or {}, self.place, self.remark)
 
     def with_blocks(self, change: Callable[["Block"], "Block"]) -> "Op":
-        """The op with what `change` makes of each sub-block, the body of a call too; itself where it changes none."""
+        """Return the op with `change` applied to each sub-block, a call's body too; itself if nothing changes."""
         if not any(self.blocks()):
             return self
         attributes = {k: change(v) if isinstance(v, Block) else v for k, v in self.attributes.items()}
@@ -74,7 +75,7 @@ class Block:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of its ops and of those in its sub-blocks; found once."""
+        """The kinds of its ops and of those in its sub-blocks; computed once."""
         found = self._kinds
         if found is None:
             own = {op.kind for op in self.ops}
@@ -83,31 +84,31 @@ class Block:
         return found
 
     def __eq__(self, other: object) -> bool:
-        """True for the same program up to the names of its Vars, the places and the remarks."""
+        """Whether the two are the same program, apart from the names of Vars, the places and the remarks."""
         return isinstance(other, Block) and Comparison().blocks(self, other)
 
     __hash__ = None  # type: ignore[assignment]  # equality walks the program; use id() for a table of blocks
 
 
 def is_call(op: Op) -> bool:
-    """True for an op that stands for a traced function: attribute `body` is its program."""
+    """Whether the op is a call of a traced function: its attribute `body` is the function's program."""
     return op.kind.startswith("call::")
 
 
 def has_blocks(op: Op) -> bool:
-    """True for an op with sub-blocks that may capture, such as If; a call's body captures nothing."""
+    """Whether the op has sub-blocks that may capture, such as If; a call's body captures nothing."""
     return bool(op.blocks()) and not is_call(op)
 
 
 def operands(op: Op) -> tuple[Value | None, ...]:
-    """The op's inputs, and after them what its sub-blocks capture: all that its outputs depend on."""
+    """Return the op's inputs, then what its sub-blocks capture: everything that its outputs depend on."""
     if not has_blocks(op):
         return op.inputs
     return (*op.inputs, *dict.fromkeys(v for inner in op.blocks() for v in free(inner)))
 
 
 def walk(block: Block) -> Iterator[Op]:
-    """Every op of a block and of its sub-blocks, each op before those inside it."""
+    """Yield every op of a block and of its sub-blocks, each op before those inside it."""
     for op in block.ops:
         yield op
         for inner in op.blocks():
@@ -115,7 +116,7 @@ def walk(block: Block) -> Iterator[Op]:
 
 
 def reads(op: Op) -> Sequence[Var]:
-    """The Vars that an op depends on: its inputs, and what its sub-blocks capture; found once."""
+    """Return the Vars that an op depends on: its inputs, and what its sub-blocks capture; computed once."""
     found = op._reads
     if found is None:
         found = tuple([value for value in op.inputs if isinstance(value, Var)])
@@ -126,7 +127,7 @@ def reads(op: Op) -> Sequence[Var]:
 
 
 def free(block: Block) -> tuple[Var, ...]:
-    """The Vars that a block reads and does not define (its captures), in order of first use; found once."""
+    """Return the Vars that a block reads and does not define (its captures), in order of first use; computed once."""
     found = block._captures
     if found is None:
         found = tuple(_captured(block))
@@ -136,37 +137,37 @@ def free(block: Block) -> tuple[Var, ...]:
 
 def _captured(block: Block) -> Iterable[Var]:
     defined = set(block.params)
-    found: dict[Var, None] = {}
+    captures: dict[Var, None] = {}
     for op in block.ops:
         for var in reads(op):
             if var not in defined:
-                found[var] = None
+                captures[var] = None
         defined.update(op.outputs)
     for result in block.results:
         if isinstance(result, Var) and result not in defined:
-            found[result] = None
-    return found
+            captures[result] = None
+    return captures
 
 
 def readers(ops: Iterable[Op], results: Iterable[Value]) -> dict[Var, list[Op | None]]:
-    """What reads each Var, in order and as often as it reads it: ops, and None for a result."""
-    found: dict[Var, list[Op | None]] = {}
+    """Map each Var to its readers, one entry for each read, in order: ops, and None for a result."""
+    by_var: dict[Var, list[Op | None]] = {}
     for op in ops:
         for var in reads(op):
-            found.setdefault(var, []).append(op)
+            by_var.setdefault(var, []).append(op)
     for result in results:
         if isinstance(result, Var):
-            found.setdefault(result, []).append(None)
-    return found
+            by_var.setdefault(result, []).append(None)
+    return by_var
 
 
 def live_ops(ops: Iterable[Op], results: Iterable[Value]) -> list[Op]:
-    """The ops that the results depend on, in their order."""
+    """Return the ops that the results depend on, in their order."""
     return live_backwards(reversed(list(ops)), results)
 
 
 def live_backwards(backwards: Iterable[Op], results: Iterable[Value]) -> list[Op]:
-    """The ops that the results depend on, in their order; they are given the last one first, as far as it takes."""
+    """Return the ops that the results depend on, in their order; reads `backwards` only as far as needed."""
     wanted = {r for r in results if isinstance(r, Var)}
     kept: list[Op] = []
     for op in backwards if wanted else ():
@@ -181,16 +182,16 @@ def live_backwards(backwards: Iterable[Op], results: Iterable[Value]) -> list[Op
 
 
 def own_symbols(block: Block) -> set[str]:
-    """The symbols that the block's ops introduce: sizes that depend on data."""
-    given = {s for v in (*block.params, *free(block)) for d in v.type.shape or () for s in symbols(d)}
-    made = {s for op in block.ops for v in op.outputs for d in v.type.shape or () for s in symbols(d)}
-    return made - given
+    """Return the symbols that the block's ops introduce: sizes that depend on data."""
+    outer = {s for v in (*block.params, *free(block)) for d in v.type.shape or () for s in symbols(d)}
+    all_symbols = {s for op in block.ops for v in op.outputs for d in v.type.shape or () for s in symbols(d)}
+    return all_symbols - outer
 
 
 class Comparison:
-    """Walks two programs side by side; `pairs` says which Var of the one stands for which of the other.
+    """Compare two programs side by side; `pairs` maps each Var of the first to its counterpart in the second.
 
-    What is read from outside, and what is a type, may be compared otherwise by a subclass.
+    A subclass may compare types, and what is read from outside, by rules of its own.
     """
 
     def __init__(self) -> None:

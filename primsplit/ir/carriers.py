@@ -1,9 +1,14 @@
-"""Dtypes of few bits that came after the opset that files are written in, and the dtypes that carry their numbers.
+"""List narrow dtypes that files cannot hold or onnxruntime lacks kernels for, and the wider dtypes that carry them.
 
-A program holds such numbers under their own dtype, so that what rounds to it, or is quantized to it, is told apart from
-anything else. In a file each is the same number in its carrier, the narrowest dtype that holds every number of it and
-that onnxruntime computes with. Integers of four bits the opset has, and onnxruntime has few kernels for them: they are
-carried where those do not do. `passes.carrying` writes programs so; here are the dtypes, and arrays on their way.
+Inside a program such numbers keep their own dtype (`float4_e2m1fn`, `int2`), so that rounding to it and quantizing to
+it stay visible. In a file each becomes the same number in its carrier: the narrowest dtype that holds all its numbers
+and that onnxruntime computes with. The opset has integers of four bits, but onnxruntime has few kernels for them: they
+are carried where a kernel is missing. `targets/carrying.py` rewrites programs; here are the tables.
+
+```
+float4_e2m1fn[2](0.5, 6.0)   in a program
+float16[2](0.5, 6.0)         in its file
+```
 """
 
 import functools
@@ -27,33 +32,33 @@ CARRIERS: Mapping[str, np.dtype[Any]] = {
         "float8_e8m0fnu": np.float32,
     }.items()
 }
-"""By the name of the dtype."""
+"""The carrier of each dtype, by its name."""
 
 FOUR_BITS = frozenset({"int4", "uint4"})
 LATER = frozenset(CARRIERS) - FOUR_BITS
-"""What the written opset lacks."""
+"""The dtypes that the written opset lacks."""
 
 DTYPE_OF = "dtype of "
-"""What stands before the name of an input or output in the metadata of a file that holds it in a carrier."""
+"""The prefix of a metadata key: after it comes the name of an input or output that the file holds in a carrier."""
 
 FLOAT8 = frozenset({"float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"})
 POWERS_OF_TWO = "float8_e8m0fnu"
-"""Scales, and nothing else, are of this dtype."""
+"""The dtype of scales, and of nothing else."""
 
 QUANTIZED = frozenset({*FLOAT8, *CARRIERS}) - {POWERS_OF_TWO}
-"""What numbers are quantized to, besides NumPy's integers."""
+"""The dtypes that numbers are quantized to, besides NumPy's integers."""
 
 TYPE_STRINGS: Mapping[str, str] = {
     **{name: name.removesuffix("fn").removesuffix("fnu").replace("_", "") for name in CARRIERS},
     **{name: name.replace("_", "") for name in FLOAT8},
 }
-"""What the standard calls dtypes that it does not call as NumPy does."""
+"""The standard's names of dtypes, where they differ from NumPy's."""
 
 MOVING = frozenset(
     {"Concat", "Expand", "Flatten", "Gather", "Identity", "If", "Loop", "Pad", "Reshape", "Scan", "ScatterND"}
     | {"Shape", "Size", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Where"}
 )
-"""Operators that move numbers, whatever they are, or count them: what they do to a carrier they do to the number."""
+"""Operators that move or count elements without a look at them: they do the same to a carrier."""
 
 CHANGING: Mapping[str, frozenset[str]] = {
     "Cast": frozenset({"T1", "T2"}),
@@ -62,30 +67,30 @@ CHANGING: Mapping[str, frozenset[str]] = {
     "DequantizeLinear": frozenset({"T1"}),
     "QuantizeLinear": frozenset({"T2"}),
 }
-"""Operators that make such numbers, or read them as others, by the type variables of the opset that is written."""
+"""Operators that convert from or to such a dtype, with the type variables of the written opset that may hold it."""
 
 
 def least_and_greatest(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """The bounds of a dtype that numbers are quantized to."""
+    """Return the bounds of a dtype that numbers are quantized to."""
     info = limits(dtype)
     return float(info.min), float(info.max)
 
 
 def limits(dtype: npt.DTypeLike) -> Any:
-    """What `iinfo` or `finfo` says of a dtype, one that NumPy does not know too."""
+    """Return `iinfo` or `finfo` of a dtype, also of one that NumPy does not know."""
     read: Any = ml_dtypes.iinfo if "int" in np.dtype(dtype).name else ml_dtypes.finfo
     return read(dtype)
 
 
 @functools.cache
 def bits_in_file(dtype: np.dtype[Any]) -> int:
-    """The bits of an element in a file: in memory each takes whole bytes."""
+    """Return the bits of an element in a file; in memory each takes whole bytes."""
     if dtype.isbuiltin == 1:
         return 8 * dtype.itemsize
     return int(limits(dtype).bits)
 
 
 def in_carrier(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The numbers of an array in their carrier; the array itself where they have none."""
+    """Return the numbers of an array in their carrier; the array itself if its dtype has none."""
     carrier = CARRIERS.get(array.dtype.name)
     return array if carrier is None else array.astype(carrier)

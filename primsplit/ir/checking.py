@@ -1,4 +1,4 @@
-"""Whether a block is a program: every Var defined once, and before it is read."""
+"""Check that a block is a valid program: every Var is defined once, and before it is read."""
 
 from primsplit.ir.blocks import Block, free, is_call
 from primsplit.ir.errors import PrimsplitError

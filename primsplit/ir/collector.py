@@ -1,4 +1,4 @@
-"""Python's cycle collector paused while many small objects that form no garbage are made."""
+"""Pause Python's cycle collector while many small objects are created that form no garbage."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """No automatic collection inside; recording 10,000 ops takes a third less time without it."""
+    """Turn automatic collection off inside; recording 10,000 ops takes a third less time without it."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -19,7 +19,7 @@ def paused() -> Iterator[None]:
 
 @contextmanager
 def lasting() -> Iterator[None]:
-    """No automatic collection of what is made inside and stays: the collector takes it for old without a look at it."""
+    """Turn collection off inside, and let the collector treat the new objects as old, without a first look at them."""
     with paused():
         yield
         if not gc.get_freeze_count():

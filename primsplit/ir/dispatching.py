@@ -1,4 +1,4 @@
-"""Functions that stand in classes for methods: in one thread they call copies of these, in all others the methods.
+"""Dispatch a function per thread: one thread calls a copy of it, all others the function itself.
 
 After `Model.energy = dispatcher(Model.energy)`, `model.energy(x)` calls the copy inside of `dispatching(copies.copy)`.
 """
@@ -14,7 +14,7 @@ Function = types.FunctionType
 
 
 class _Thread(threading.local):
-    """What this thread calls in place of a function; None where it calls the function itself."""
+    """The map from functions to what this thread calls in their place; None to call the functions themselves."""
 
     in_place: Callable[[Function], Function] | None = None
 
@@ -23,7 +23,7 @@ _thread = _Thread()
 
 
 def dispatcher(function: Any) -> Any:
-    """A function that calls this one, or what the running thread has in its place."""
+    """Return a function that calls this one, or what the running thread has in its place."""
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
@@ -40,13 +40,13 @@ _CODE: types.CodeType = dispatcher(_nothing).__code__
 
 
 def undispatched(value: Any) -> Any:
-    """The function that a dispatcher stands for; any other value itself."""
+    """Return the function that a dispatcher stands for; any other value itself."""
     is_dispatcher = type(value) is Function and value.__code__ is _CODE
     return vars(value)["__wrapped__"] if is_dispatcher else value
 
 
 def called_by(value: Any) -> Any:
-    """What a dispatcher calls in this thread; any other value itself."""
+    """Return what a dispatcher calls in this thread; any other value itself."""
     function = undispatched(value)
     in_place = _thread.in_place
     return function if function is value or in_place is None else in_place(function)
@@ -54,7 +54,7 @@ def called_by(value: Any) -> Any:
 
 @contextmanager
 def dispatching(in_place: Callable[[Function], Function]) -> Iterator[None]:
-    """Dispatchers call in this thread what `in_place` gives for their functions."""
+    """Let dispatchers in this thread call `in_place(function)` for their function."""
     before, _thread.in_place = _thread.in_place, in_place
     try:
         yield

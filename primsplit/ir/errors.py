@@ -50,7 +50,7 @@ class Place(NamedTuple):
 
 
 def lines_of_cure(cure: str | tuple[str, ...]) -> tuple[str, ...]:
-    """The lines of a cure, each safe to print."""
+    """Return the lines of a cure, each safe to print."""
     return tuple(map(in_one_line, (cure,) if isinstance(cure, str) and cure else cure))
 
 
@@ -63,7 +63,7 @@ _thread = _Thread()
 
 @contextmanager
 def errors_made() -> "Iterator[list[PrimsplitError]]":
-    """The errors that are made inside, also those that somebody catches there."""
+    """Collect the errors that are constructed inside, also those that are caught there."""
     outer, inside = _thread.made, list[PrimsplitError]()
     _thread.made = inside
     try:
@@ -75,15 +75,15 @@ def errors_made() -> "Iterator[list[PrimsplitError]]":
 
 
 class PrimsplitError(Exception):
-    """What happened, the user's line, and the way out; printed in under ten lines.
+    """An error with the user's line and the way out; prints in under ten lines.
 
-    Parameters: `what` is one sentence; `place` the line it is about; `because` more facts, one a line;
-    `cure` what to do next, a line or several. Each line is safe to print: see `plain_text`.
-    `tape` is what was recorded, or being differentiated, when it was raised: a `listing.Tape`,
-    whose text is a listing. `again` is True where the function may do without, run again with substitutes for NumPy's
-    functions: see `exploring.explored`. `made_at` is the instruction that made an array of known
-    numbers which it would write to: run again, that array may be a traced one. `numpys` is what NumPy raises in its
-    place, whatever the numbers of the run are: one of several paths of a function may end in that.
+    Parameters: `what` is one sentence; `place` the line that it is about; `because` more facts, one a line; `cure` what
+    to do next, a line or several. Each line is safe to print: see `plain_text`. `tape` is the program that was
+    recorded, or being differentiated, when it was raised: a `listing.Tape`, whose text is a listing. `again` is True if
+    the function may succeed when run again with substitutes for NumPy's functions: see `exploring.explored`. `made_at`
+    is the instruction that created a constant array that the function would write to: run again, that array may be a
+    traced one. `numpys` is the error that NumPy raises here, whatever the numbers of the run are: one of several paths
+    of a function may end in it.
     """
 
     again = False
@@ -99,7 +99,7 @@ class PrimsplitError(Exception):
     def fill(
         self, what: str, *, place: Place | None = None, because: tuple[str, ...] = (), cure: str | tuple[str, ...] = ""
     ) -> None:
-        """Set what the error tells, without the `__init__` of a user's class that it may inherit from too."""
+        """Set the error's texts without calling `__init__`: a user's class that it inherits from may have its own."""
         self.what = in_one_line(what)
         self.place = place
         self.because = tuple(map(in_one_line, because))

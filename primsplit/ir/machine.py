@@ -1,4 +1,4 @@
-"""How much memory this machine has."""
+"""Tell how much memory this machine has."""
 
 import os
 
@@ -7,7 +7,7 @@ LARGEST = 2**47
 
 
 def memory() -> int:
-    """The bytes of memory; where the system does not tell, what can be addressed."""
+    """Return the bytes of memory; if the system does not say, the bytes that a process can address."""
     try:
         return min(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), LARGEST)
     except (AttributeError, ValueError, OSError):

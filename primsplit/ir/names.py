@@ -1,4 +1,10 @@
-"""Names, given late: unique, readable, and the user's own where there are any."""
+"""Give Vars unique, readable names when a program is printed or saved: the user's own where there are any.
+
+```
+h = np.exp(x)   # in the user's function     ->   h = Exp(x)      and its cotangent d_h
+np.exp(x) * y                                ->   a = Exp(x), b = Mul(a, y)
+```
+"""
 
 import keyword
 import re
@@ -18,9 +24,9 @@ from primsplit.ir.providers import GivenAs, Provider, check_given_as, check_prov
 class Names:
     """Unique names for the Vars of a program.
 
-    Where `learn` has seen the program, no letter takes a name that a Var has as its hint. A cotangent is called `d_h`,
-    a tangent `t_h`, where it is the only one of that name, and one value is called `h`; else it has a letter, since
-    the numbers of the two would not tell which belong together: `unclear` are those names.
+    After `learn` has seen the program, no letter is used that a Var has as its hint. A cotangent is called `d_h`, a
+    tangent `t_h`, if it is the only one of that name and only one value is called `h`. Otherwise it gets a letter,
+    since numbers would not show which belong together: `unclear` are those hints.
     """
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
@@ -32,18 +38,18 @@ class Names:
         self.unclear: set[str] = set()
 
     def learn(self, *blocks: Block) -> None:
-        """Find the hints in a program of these blocks, and those that would be unclear."""
+        """Collect the hints in these blocks, and those that would be unclear."""
         uses = Counter(var.hint for var in {v for block in blocks for v in variables(block)})
         self.hints.update(uses)
         derived = (hint for hint in uses if hint.startswith(("d_", "t_")))
         self.unclear.update(hint for hint in derived if uses[hint] > 1 or uses[hint[2:]] > 1)
 
     def hint(self, var: Var) -> str:
-        """The hint of a Var, where it is clear."""
+        """Return the hint of a Var, "" if it would be unclear."""
         return "" if var.hint in self.unclear else var.hint
 
     def give(self, var: Var, wanted: str = "") -> str:
-        """The name of a Var: the one it has, else `wanted` or its hint, else the next free letter."""
+        """Return the name of a Var: the one it has, else `wanted` or its hint, else the next free letter."""
         known = self.of.get(var)
         if known is not None:
             return known
@@ -63,23 +69,23 @@ class Names:
 
 
 def kept_apart(names: Iterable[str]) -> list[str]:
-    """The names, a number added to one that came before."""
-    given = list(names)
-    taken = set(given)
+    """Return the names, with a number added to one that came before."""
+    wanted = list(names)
+    taken = set(wanted)
     seen: set[str] = set()
-    found: list[str] = []
-    for name in given:
+    unique: list[str] = []
+    for name in wanted:
         chosen = next(n for i in count() if (n := f"{name}_{i}" if i else name) not in (taken if i else seen))
         seen.add(chosen)
         taken.add(chosen)
-        found.append(chosen)
-    return found
+        unique.append(chosen)
+    return unique
 
 
 def name_captures(
     primal: Block, captures: Iterable[Var], inputs: Sequence[str], outputs: Sequence[str], taken: Iterable[str] = ()
 ) -> dict[Var, str]:
-    """Names for a primal's parameters and results, and its captures.
+    """Return names for a primal's parameters and results, and for its captures.
 
     A capture has the input's name, the output's, that of the user's variable, or else that of its operator: `exp`,
     `exp_1`. None gets a name that is `taken`.
@@ -93,18 +99,18 @@ def name_captures(
 
 
 def _stem(kind: str) -> str:
-    """What the result of an operator is called: `exp`, `max` of ReduceMax, `ndtr` of call::ndtr."""
+    """Return a name for the result of an operator: `exp`, `max` for ReduceMax, `ndtr` for call::ndtr."""
     name = re.sub(r"\W", "_", kind.rpartition("::")[2].removeprefix("Reduce")).lower()
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def _letters() -> Iterator[str]:
-    """a to z, aa to zz, and on."""
+    """Yield a to z, aa to zz, and so on."""
     return map("".join, chain.from_iterable(product(ascii_lowercase, repeat=length) for length in count(1)))
 
 
 def variables(block: Block) -> Iterator[Var]:
-    """The Vars that a block and its sub-blocks define, in order."""
+    """Yield the Vars that a block and its sub-blocks define, in order."""
     yield from block.params
     for op in block.ops:
         for inner in op.blocks():
@@ -114,9 +120,9 @@ def variables(block: Block) -> Iterator[Var]:
 
 @dataclass(frozen=True, slots=True)
 class StatePair:
-    """A state as a file has it: the input that takes its value, the output that gives the next, and the first value.
+    """A state in a file: the input for its value, the output with the next value, and the first value.
 
-    One that is only read has no output.
+    A state that is only read has no output.
     """
 
     name: str
@@ -127,10 +133,10 @@ class StatePair:
 
 @dataclass(frozen=True, slots=True)
 class NamedBlock:
-    """A block as a file has it: with the names of its inputs and outputs.
+    """A block with the names of its inputs and outputs in a file.
 
-    `gradients` are the positions of results that are gradients, which are computed last. `defaults` are numbers that
-    inputs have where a run gives none; `states` are the inputs and outputs that a run hands on to the next. `provider`
+    `gradients` are the positions of results that are gradients, which are computed last. `defaults` are the numbers
+    that inputs have if a run sets none; `states` are the inputs and outputs that a run hands on to the next. `provider`
     is the execution provider of onnxruntime that the file is for.
     """
 
@@ -143,7 +149,7 @@ class NamedBlock:
     provider: Provider = "cpu"
 
     def on(self, provider: Provider, weights: GivenAs = "inputs") -> "NamedBlock":
-        """The named block for another provider, without defaults unless weights are to keep their numbers.
+        """Return the named block for another provider, without defaults unless weights are to keep their numbers.
 
         Raises SpecError for a provider that files are not written for, or another way to take weights.
         """

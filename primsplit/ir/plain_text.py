@@ -1,8 +1,8 @@
-"""Texts from files and users, made safe to print: what a terminal would obey, or not show, is escaped.
+r"""Escape texts from files and users before they are printed: characters that a terminal would obey, or not show.
 
-An escape is written as Python's `repr` writes it. Control characters, marks of another writing direction, characters
-without width, halves of surrogate pairs and unassigned characters are escaped. Letters of all languages stay, and
-spaces.
+`"a\x1b[2Jb"` prints as `a\x1b[2Jb`: escapes are Python's `repr` ones. Control characters, marks of another writing
+direction, characters without width, halves of surrogate pairs and unassigned characters are escaped. Letters of all
+languages stay, and spaces.
 """
 
 import re
@@ -10,29 +10,29 @@ import unicodedata
 
 _UNUSUAL = re.compile(r"[^ -~]")
 _HIDDEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-"""Letters and marks that Unicode lets a reader see nothing of, although they are none of its control characters."""
+"""Letters and marks that are invisible, although Unicode does not count them as control characters."""
 
 
 def is_shown(character: str) -> bool:
-    """True for a character that is printed as itself and as nothing else."""
+    """Whether the character is printed as itself and as nothing else."""
     is_space = unicodedata.category(character) == "Zs"
     return (character.isprintable() or is_space) and _HIDDEN.match(character) is None
 
 
 def in_one_line(text: str) -> str:
-    """The text with every character escaped that is not shown, line breaks among them."""
+    """Return the text with every character escaped that is not shown, line breaks included."""
     if text.isascii() and text.isprintable():
         return text
     return _UNUSUAL.sub(lambda found: _escaped(found[0]), text)
 
 
 def in_lines(text: str) -> str:
-    """As `in_one_line`, for a text whose line breaks are primsplit's own and stay."""
+    """Return the text escaped like `in_one_line`, but with its line breaks, which are primsplit's own."""
     return "\n".join(map(in_one_line, text.split("\n")))
 
 
 def in_json(text: str) -> str:
-    """A JSON text whose strings have those characters as JSON escapes them; its line breaks stay."""
+    """Return a JSON text whose strings have those characters in JSON's escapes; its line breaks stay."""
     return "\n".join(_UNUSUAL.sub(lambda found: _escaped_in_json(found[0]), line) for line in text.split("\n"))
 
 

@@ -1,4 +1,4 @@
-"""Why a run fails: the text that a failing node carries, and an error that the user's own `except` catches.
+"""Carry a Python exception through a run: as the text of a node that fails, and as an error that `except` catches.
 
 A path that ends in `raise Negative("x")` becomes a node that fails, whose remark is `raises Negative: x`. The run then
 raises a RunError that is a Negative too, with its arguments and attributes.
@@ -15,11 +15,11 @@ import numpy as np
 from primsplit.ir.errors import RunError
 
 RAISES = "raises "
-"""How the remark of a node begins that stands for an error of the program."""
+"""The prefix of the remark of a node that stands for an error of the program."""
 
 
 class Reason(str):
-    """The remark of a node that stands for an error: a text that also knows the class, arguments and attributes."""
+    """The remark of a node that stands for an error: a text that also holds its class, arguments and attributes."""
 
     __slots__ = ("arguments", "attributes", "error_class")
     error_class: type[BaseException] | None
@@ -28,7 +28,7 @@ class Reason(str):
 
     @classmethod
     def of(cls, error: BaseException) -> "Reason":
-        """The reason that an error gives. What is no plain number or text is left out: it may be a traced value."""
+        """Return the reason for an error. Only plain numbers and texts are kept: the rest may be traced values."""
         reason = cls(f"{RAISES}{type(error).__name__}: {error}".removesuffix(": "))
         reason.error_class = type(error)
         reason.arguments = tuple(error.args) if all(map(_is_plain, error.args)) else ()
@@ -38,7 +38,7 @@ class Reason(str):
 
     @classmethod
     def told(cls, text: str, classes: Mapping[str, type[BaseException]] | None = None) -> "Reason":
-        """The reason that a file tells, of a class that it names: one of these, or one of Python or NumPy."""
+        """Return the reason that a file's text names; its class is one of `classes`, or one of Python's or NumPy's."""
         name, _, message = text.removeprefix(RAISES).partition(": ")
         reason = cls(text)
         reason.error_class = (classes or {}).get(name) or _known_class(name)
@@ -47,7 +47,7 @@ class Reason(str):
 
 
 _OF_SYSTEM = ("errno", "strerror", "filename")
-"""What an OSError keeps outside of its `__dict__`."""
+"""Attributes that an OSError keeps outside of its `__dict__`."""
 
 
 def _fields(error: BaseException) -> dict[str, Any]:
@@ -69,11 +69,11 @@ def _known_class(name: str) -> type[BaseException] | None:
 
 
 def run_error(reason: Reason, what: str, because: tuple[str, ...] = (), *, base: type[RunError] = RunError) -> RunError:
-    """The error of a run that failed for this reason: of the class `base`, and of the reason's own.
+    """Return the error of a run that failed for this reason: of the class `base`, and of the reason's own.
 
-    Where the two cannot be joined it is of the nearest ancestor of the reason's class that `base` can be joined with:
-    a class may refuse by its layout, its metaclass, or what it asks of subclasses. An error that is no Exception, such
-    as SystemExit, is none to be caught.
+    If no class can derive from both, the nearest ancestor of the reason's class with which one can takes its place: a
+    class may refuse by its layout, its metaclass, or its `__init_subclass__`. Classes that are no Exception, such as
+    SystemExit, are left out.
     """
     for error_class in () if reason.error_class is None else reason.error_class.__mro__:
         if not issubclass(error_class, Exception) or issubclass(base, error_class):
@@ -87,12 +87,15 @@ def run_error(reason: Reason, what: str, because: tuple[str, ...] = (), *, base:
 
 
 def run_error_like(error_class: type[Exception], what: str, because: tuple[str, ...] = ()) -> RunError:
-    """A RunError that is also of the class which NumPy raises for the same numbers."""
+    """Return a RunError that is also of the class that NumPy raises for the same numbers."""
     return run_error(Reason.told(f"{RAISES}{error_class.__name__}"), what, because)
 
 
 def _joined(base: type[RunError], error_class: type[BaseException], arguments: tuple[Any, ...]) -> RunError:
-    """An error of both classes, for which the user's `__new__` and `__init__` are not run: they may want other data."""
+    """Return an error of both classes.
+
+    The user's `__new__` and `__init__`, which may want other arguments, do not run.
+    """
     joined = types.new_class(base.__name__, (base, error_class), exec_body=lambda names: names.update(_MEMBERS))
     solid: type = joined
     while solid.__module__ != "builtins" and solid.__base__ is not None:
@@ -103,7 +106,7 @@ def _joined(base: type[RunError], error_class: type[BaseException], arguments: t
 
 
 def _reduce(error: RunError) -> Any:
-    """What pickle keeps: both classes, since the joint one has no name to be found by."""
+    """Return what pickle stores: both classes, since the joint one has no name to import."""
     base, error_class = type(error).__bases__
     return _unpickled, (base, error_class, error.args, {**error.__dict__, **_fields(error)})
 
@@ -122,7 +125,7 @@ def _set(error: RunError, attributes: Mapping[str, Any]) -> None:
 
 
 _FIELDS = dict.fromkeys(("what", "place", "because", "cure", "tape"))
-"""They hide properties of the user's class that have these names."""
+"""Class attributes that hide properties of the user's class with these names."""
 _MEMBERS = {
     **_FIELDS,
     "__init__": lambda error, *arguments, **named: None,
@@ -132,4 +135,4 @@ _MEMBERS = {
 
 
 FOLDED = "it is a number of the file's computation, which went into other numbers too when the file was written"
-"""Why an initializer of a file of primsplit's is no weight: the derivative by it would miss what it went into."""
+"""Why an initializer in a file of primsplit's cannot be a weight: other numbers were computed from it already."""

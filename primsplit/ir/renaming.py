@@ -1,4 +1,12 @@
-"""A block's ops with other Vars: renamed, copied, or inlined where the block is called."""
+"""Copy ops with other Vars: rename a block, or inline it where it is called.
+
+```
+g(p):                                  a = Neg(y)
+  q = Neg(p)      inlined at g(y):     b = Exp(a)    # the result of the call
+  r = Exp(q)
+  return r
+```
+"""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -15,11 +23,11 @@ MaybeValue = TypeVar("MaybeValue", Value, Value | None)
 
 
 NOWHERE = Place("", 0, "")
-"""The place of an op that a rule records: it takes the place of the op that the rule is run for."""
+"""The place of an op that a rule records; it is replaced by the place of the op that the rule is run for."""
 
 
 def renamed(value: MaybeValue, renaming: Mapping[Var, Value]) -> MaybeValue:
-    """What is read in the place of a value; the value itself where the renaming does not tell."""
+    """Return what replaces a value; the value itself if the renaming lacks it."""
     return renaming.get(value, value) if isinstance(value, Var) else value
 
 
@@ -31,7 +39,7 @@ def rename(
     place: Place | None = None,
     sizes: Mapping[str, Dim] = MappingProxyType({}),
 ) -> Op:
-    """A copy of the op that reads through the renaming and defines fresh Vars, which it adds to the renaming.
+    """Return a copy of the op that reads through the renaming and defines fresh Vars, which are added to the renaming.
 
     `sizes` replaces symbols in the types of the fresh Vars.
     """
@@ -64,7 +72,7 @@ def _copy(var: Var, sizes: Mapping[str, Dim]) -> Var:
 def rename_block(
     block: Block, renaming: Renaming, sizes: Mapping[str, Dim] = MappingProxyType({}), place: Place | None = None
 ) -> Block:
-    """A copy of the block with fresh Vars, its captures read through the renaming; ops that have no place get one."""
+    """Return a copy of the block with fresh Vars and renamed captures; ops without a place get `place`."""
     inner = dict(renaming)
     params = tuple(_copy(p, sizes) for p in block.params)
     inner.update(zip(block.params, params, strict=True))

@@ -1,9 +1,14 @@
-"""Surgery on programs: put ops in, replace one by several, take one out.
+"""Edit programs: insert ops, replace one by several, delete one.
 
-Blocks are immutable, and Vars are known by identity: each function returns a new Block in which every other op is
-the same object, or reads the same Vars. The op that is named may be in the block or in any of its sub-blocks; bodies
-of calls are programs of their own. `rebind` says which Value is read in the place of a Var that is not defined any
-more. What the result reads must still be defined before, and a Var's substitute must provably have its type.
+Blocks are immutable, and Vars are known by identity: each function returns a new Block in which every other op is the
+same object, or reads the same Vars. The edited op may be in the block or in any of its sub-blocks, but not in the body
+of a call. `rebind` maps a Var that is no longer defined to the Value that is read instead, which must provably have the
+same type and be defined before the reads.
+
+```
+a = Exp(x)      replace(block, exp, [op of c = Sqrt(x)], {a: c})       c = Sqrt(x)
+b = Neg(a)                              ->                             b = Neg(c)
+```
 """
 
 import dataclasses
@@ -17,30 +22,30 @@ Edit = Callable[[Op], Sequence[Op]]
 
 
 def insert_before(block: Block, op: Op, new: Sequence[Op]) -> Block:
-    """The block with `new` before `op`. Raises PrimsplitError where `op` is not in it, or the result is no program."""
+    """Return the block with `new` before `op`. Raises PrimsplitError if it lacks `op`, or the result is no program."""
     return _edited(block, op, lambda found: (*new, found), {})
 
 
 def insert_after(block: Block, op: Op, new: Sequence[Op]) -> Block:
-    """The block with `new` after `op`."""
+    """Return the block with `new` after `op`."""
     return _edited(block, op, lambda found: (found, *new), {})
 
 
 def replace(block: Block, op: Op, new: Sequence[Op], rebind: Rebinding | None = None) -> Block:
-    """The block with `new` in the place of `op`.
+    """Return the block with `new` in the place of `op`.
 
-    An output of `op` that `new` does not define itself is read from where `rebind` says.
+    Reads of an output of `op` that `new` does not define are rebound by `rebind`.
     """
     return _edited(block, op, lambda _: tuple(new), rebind or {})
 
 
 def delete(block: Block, op: Op, rebind: Rebinding | None = None) -> Block:
-    """The block without `op`, whose outputs are read from where `rebind` says, or by nobody."""
+    """Return the block without `op`; reads of its outputs are rebound by `rebind`."""
     return _edited(block, op, lambda _: (), rebind or {})
 
 
 def rebind(block: Block, values: Rebinding) -> Block:
-    """The block with every read of these Vars, in sub-blocks too, replaced; what defines them stays."""
+    """Return the block with every read of these Vars, in sub-blocks too, replaced; the ops that define them stay."""
     for var, value in values.items():
         if not same_types(var.type, value.type):
             raise PrimsplitError(f"{value.type} cannot be read in the place of {var.type}")
@@ -58,7 +63,7 @@ def _edited(block: Block, op: Op, edit: Edit, values: Rebinding) -> Block:
 
 
 def _spliced(block: Block, op: Op, edit: Edit) -> Block | None:
-    """The block with what `edit` makes of the op, None where it is not in here."""
+    """Return the block with `edit(op)` in the place of the op; None if the op is not in it."""
     for position, found in enumerate(block.ops):
         inner = edit(found) if found is op else _inside(found, op, edit)
         if inner is not None:
@@ -83,7 +88,7 @@ def _rebound(block: Block, values: Rebinding) -> Block:
 
 
 def _reading(op: Op, values: Rebinding) -> Op:
-    """The op, which reads through the rebinding; the same object where nothing changes."""
+    """Return the op with its reads rebound; the same object if nothing changes."""
     inputs = tuple(renamed(v, values) for v in op.inputs)
     found = op if is_call(op) else op.with_blocks(lambda inner: _rebound(inner, values))
     if all(a is b for a, b in zip(inputs, op.inputs, strict=True)):
@@ -92,7 +97,7 @@ def _reading(op: Op, values: Rebinding) -> Op:
 
 
 def _check_reads(before: Block, after: Block, op: Op) -> None:
-    """Raise where a Var is read that nothing defines any more, or not yet."""
+    """Raise PrimsplitError if a Var is read that is no longer defined, or not yet."""
     unknown = set(free(after)) - set(free(before))
     lost = [v for v in op.outputs if v in unknown]
     if lost:

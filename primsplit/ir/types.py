@@ -1,4 +1,4 @@
-"""Type: the dtype and the shape of a tensor, and which dtypes a program can hold."""
+"""Type: the dtype and the shape of a tensor; and which dtypes a program can hold."""
 
 import functools
 from collections.abc import Iterable, Mapping
@@ -17,14 +17,14 @@ FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 
 @functools.cache
 def dtype_name(dtype: np.dtype[Any]) -> str:
-    """`dtype.name`, which NumPy composes anew each time."""
+    """Return `dtype.name`, which NumPy composes anew each time."""
     return dtype.name
 
 
 def is_held(dtype: np.dtype[Any]) -> bool:
-    """Whether a program can hold arrays of this dtype: numbers of at most 64 bits, in native byte order, texts.
+    """Whether a program can hold arrays of this dtype: numbers of at most 64 bits, in native byte order, and texts.
 
-    Of the numbers that NumPy has no dtypes for, those that the standard has.
+    Of the dtypes that NumPy lacks, a program can hold those of the ONNX standard.
     """
     if dtype.isbuiltin == 2:
         return dtype == BFLOAT16 or dtype.name in FLOAT8 or dtype.name in CARRIERS
@@ -52,7 +52,7 @@ class Type:
 
     @property
     def is_float(self) -> bool:
-        """True for the dtypes that carry gradients."""
+        """Whether the dtype carries gradients."""
         return self.key[0] in FLOATS
 
     def __eq__(self, other: object) -> bool:
@@ -67,23 +67,23 @@ class Type:
         return f"{self.dtype.name}[{','.join(str(d) for d in self.shape)}]" if self.shape else self.dtype.name
 
     def substitute(self, sizes: Mapping[str, Dim]) -> "Type":
-        """The type with symbols replaced."""
+        """Return the type with symbols replaced."""
         if not sizes or self.shape is None or all(isinstance(d, int) for d in self.shape):
             return self
         return Type(self.dtype, [abbreviated(substitute(d, sizes)) for d in self.shape])
 
     def abbreviated(self) -> "Type":
-        """The type with a symbol for every long size."""
+        """Return the type with a symbol for every long size."""
         if self.shape is None or all(abbreviated(d) is d for d in self.shape):
             return self
         return Type(self.dtype, map(abbreviated, self.shape))
 
     def nbytes(self) -> Dim | None:
-        """The bytes that one value takes; None for an unknown rank."""
+        """Return the bytes of one value; None for an unknown rank."""
         return None if self.shape is None else product(self.shape) * self.dtype.itemsize
 
     def literal_nbytes(self) -> int | None:
-        """The bytes that one value takes, where all of its sizes are literal."""
+        """Return the bytes of one value, if all of its sizes are literal, else None."""
         if self.shape is None:
             return None
         total = self.dtype.itemsize
@@ -95,5 +95,5 @@ class Type:
 
 
 def same_types(a: Type, b: Type) -> bool:
-    """True only where the two types are equal whatever the symbols are."""
+    """Whether the two types are equal for all values of the symbols; False if that is not proven."""
     return a.dtype == b.dtype and a.shape is not None and b.shape is not None and same_shape(a.shape, b.shape)

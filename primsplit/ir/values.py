@@ -1,4 +1,4 @@
-"""Var and Const: what an op reads, and how a constant holds its data."""
+"""Var and Const: the values that an op reads, and the data of a constant."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SMALL = 64
 
 
 class Data(Protocol):
-    """What a Const holds: an array, or something that reads one when asked."""
+    """The data of a Const: an array, or an object that reads one on demand."""
 
     @property
     def dtype(self) -> np.dtype[Any]: ...
@@ -28,7 +28,7 @@ class Data(Protocol):
     def shape(self) -> tuple[int, ...]: ...
     @property
     def where(self) -> str:
-        """The place of numbers that are long to read, in another file; "" for others."""
+        """The place of the numbers if they are in another file, and long to read; else ""."""
         ...
 
     def numpy(self) -> AnyArray: ...
@@ -59,8 +59,7 @@ class Loaded:
 class Var:
     """A value of a program, known by identity.
 
-    `sizes` holds what is known of an integer vector or scalar that speaks of sizes (the output of Shape, say): one
-    Dim an element.
+    `sizes` is known for an integer vector or scalar that holds sizes (the output of Shape, say): one Dim an element.
     """
 
     __slots__ = ("hint", "sizes", "type")
@@ -80,10 +79,10 @@ Role = Literal["", "weight", "param", "statistic"]
 class Const:
     """A value that is part of the program.
 
-    A `role` marks a weight, whose numbers training may change, or a statistic of the data that a model is given: its
-    name is the hint. Files keep it under that name, and no pass or rule looks at the numbers, so that what is derived
-    from it stays computed from it. Those of a loaded model are told apart by identity, those of `ps.param` by name,
-    since each path of a function makes its own.
+    A `role` marks a weight, whose numbers training may change, or a statistic of the data that a model was fitted to:
+    its name is the hint. Files keep it under that name, and no pass or rule looks at the numbers, so that what is
+    derived from it stays computed from it. Weights of a loaded model are told apart by identity, those of `ps.param` by
+    name, since each path of a function constructs its own.
     """
 
     __slots__ = ("data", "hint", "place", "role", "type")
@@ -97,7 +96,7 @@ class Const:
 
     @property
     def sizes(self) -> tuple[Dim, ...] | None:
-        """The elements of a short integer vector or scalar."""
+        """The elements of a short integer vector or scalar, else None."""
         shape = self.data.shape
         if len(shape) > 1 or self.type.dtype.kind not in "iu" or (shape and shape[0] > SMALL):
             return None
@@ -105,39 +104,39 @@ class Const:
 
     @property
     def is_param(self) -> bool:
-        """True for an array that `ps.param` named."""
+        """Whether `ps.param` named the array."""
         return self.role == "param"
 
     @property
     def is_weight(self) -> bool:
-        """True for numbers that may change: nothing of a program depends on what they are."""
+        """Whether the numbers may change: nothing in a program may depend on what they are."""
         return self.role != ""
 
     @property
     def is_short(self) -> bool:
-        """True for few elements."""
+        """Whether there are at most SMALL elements."""
         return math.prod(self.data.shape) <= SMALL
 
     @property
     def is_small(self) -> bool:
-        """True where a rule may look at the value: few elements, which are no weight."""
+        """Whether a rule may look at the value: it has few elements and is no weight."""
         return not self.is_weight and self.is_short
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What is equal for equal constants, bit by bit: short arrays, or the same object. No two weights are equal."""
+        """A key, equal for short constants that are equal bit by bit, and for shared data; no two weights are equal."""
         is_told = self.is_short and self.role in {"", "param"} and self.type.dtype.kind != "O"
-        held = self.numpy().tobytes() if is_told else id(self.data)
-        return (self.type.key, held, self.hint if self.is_weight else "")
+        content = self.numpy().tobytes() if is_told else id(self.data)
+        return (self.type.key, content, self.hint if self.is_weight else "")
 
     @property
     def is_pattern(self) -> bool:
-        """True for an array in memory of 0, 1 and -1 alone: a mask, an identity matrix, signs."""
+        """Whether the array is in memory and holds only 0, 1 and -1: a mask, an identity matrix, signs."""
         return isinstance(self.data, Loaded) and bool(np.isin(self.numpy(), (-1, 0, 1)).all())
 
     @property
     def number(self) -> np.generic | None:
-        """The number that all elements are, bit by bit; None where they differ, where there are none, and of a weight.
+        """The number that all elements are, bit by bit; None if they differ, if there are none, and for a weight.
 
         Numbers that lie in another file are not read for it, unless they are few.
         """
@@ -148,8 +147,8 @@ class Const:
             return None
         if flat.size > 1 and (flat[0].tobytes() != flat[-1].tobytes() or not _is_uniform(flat)):
             return None
-        found: np.generic = flat[0]
-        return found
+        number: np.generic = flat[0]
+        return number
 
     def numpy(self) -> AnyArray:
         return self.data.numpy()
@@ -164,7 +163,7 @@ def _is_uniform(flat: AnyArray) -> bool:
 
 
 def _frozen(array: AnyArray | np.generic) -> AnyArray:
-    """The array, or a copy of it if anybody could still write to it, be it to what it is a view of."""
+    """Return the array, or a copy if anybody could still write to it, through a view or its base."""
     result = np.asarray(array)
     owner: object = result
     while isinstance(owner, np.ndarray):
@@ -180,7 +179,7 @@ _met: WeakValueDictionary[Any, Loaded] = WeakValueDictionary()
 
 
 def data_of(array: AnyArray, name: str = "") -> AnyArray | Data:
-    """What a Const of a long array holds: the same data wherever the same memory holds the same bits under this name.
+    """Return the data for a Const of an array; a long array of the same memory, bits and name gets the same data.
 
     What a loop reads in each of its steps is then copied, and written to a file, once.
     """
@@ -190,15 +189,15 @@ def data_of(array: AnyArray, name: str = "") -> AnyArray | Data:
     known = _met.get(key)
     if known is not None and (known.array is array or _same_bits(known.array, array)):
         return known
-    made = _met[key] = Loaded(_frozen(array))
-    return made
+    loaded = _met[key] = Loaded(_frozen(array))
+    return loaded
 
 
 @dataclass(frozen=True, slots=True)
 class Converted(Loaded):
-    """Data of another dtype than those they were made of, which live as long: their id is nobody else's.
+    """Data converted to another dtype. It keeps its source alive, so that no other object takes the source's id.
 
-    A file holds the source, where it has it too or that takes fewer bytes, and converts it.
+    A file holds the source, if it holds it anyway or that takes fewer bytes, and converts it.
     """
 
     source: Data
@@ -208,7 +207,10 @@ _conversions: WeakValueDictionary[tuple[int, np.dtype[Any]], Converted] = WeakVa
 
 
 def converted(const: Const, dtype: np.dtype[Any]) -> AnyArray | Data:
-    """What a Const of these numbers in another dtype holds: the same data wherever the same data is converted."""
+    """Return the data for a Const of these numbers in another dtype.
+
+    Converting the same data again gives the same data.
+    """
     if math.prod(const.data.shape) < 2:
         return const.numpy().astype(dtype)
     key = id(const.data), dtype
@@ -227,12 +229,12 @@ Value = Var | Const
 
 
 def same_array(a: AnyArray, b: AnyArray) -> bool:
-    """True for arrays equal bit by bit: -0.0 is not 0.0, and a NaN equals itself."""
+    """Whether the arrays are equal bit by bit: -0.0 is not 0.0, and a NaN equals itself."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     return a.tolist() == b.tolist() if a.dtype.kind == "O" else a.tobytes() == b.tobytes()
 
 
 def same_data(a: Const, b: Const) -> bool:
-    """True for constants equal bit by bit."""
+    """Whether the constants are equal bit by bit."""
     return a.type == b.type and (a.data is b.data or same_array(a.numpy(), b.numpy()))

@@ -1,4 +1,9 @@
-"""The boundary policy for symbolic zeros: an exported program gives zeros for inputs that the results ignore."""
+"""Materialize symbolic zeros at the boundary: an exported program returns zeros for inputs that the results ignore.
+
+```
+a, b -> Exp(a), wrt both:    da = Mul(exp, dy)    db = ConstantOfShape(Shape(b), value=0)
+```
+"""
 
 from collections.abc import Sequence
 
@@ -9,24 +14,24 @@ from primsplit.ir.parts import Split
 
 
 def with_gradients(split: Split, block: Block, wanted: Sequence[int]) -> Block:
-    """A block whose last results are the targets' cotangents, with one for each parameter in `wanted` instead.
+    """Return a block whose last results are the cotangents of the parameters in `wanted`, not those of the targets.
 
-    A parameter that is not connected gets zeros of its shape; where the block lacks it, it becomes one.
+    A parameter that the results ignore gets zeros of its shape, and is added to the block's parameters if they lack it.
     """
     lead = len(block.results) - len(split.targets)
-    found = dict(zip(split.targets, block.results[lead:], strict=True))
+    cotangents = dict(zip(split.targets, block.results[lead:], strict=True))
     params, ops = list(block.params), list(block.ops)
     gradients: list[Value] = []
     for position in wanted:
         var = split.primal.params[position]
-        if position not in found and var not in params:
+        if position not in cotangents and var not in params:
             params.append(var)
-        gradients.append(found[position] if position in found else zeros_op(var, ops))
+        gradients.append(cotangents[position] if position in cotangents else zeros_op(var, ops))
     return Block(block.name, tuple(params), tuple(ops), (*block.results[:lead], *gradients))
 
 
 def zeros_op(like: Value, ops: list[Op]) -> Value:
-    """Zeros of the shape and dtype of a value, made by ops that are appended."""
+    """Append ops that compute zeros of the shape and dtype of a value, and return the zeros."""
     rank = like.type.rank
     sizes = Var(Type(np.int64, None if rank is None else (rank,)))
     result = Var(like.type)

@@ -1,1 +1,1 @@
-"""What is told of a program by reading it: what depends on what, bounds of integers, orders of derivatives, costs."""
+"""Analyses that read a program and change nothing: dependences, signs, orders of derivatives, costs, warnings."""

@@ -1,7 +1,7 @@
-"""What it costs to compute an element, beside what it costs to keep it: one table for every decision between the two.
+"""Relative cost of computing one element, against keeping it: one table for all decisions to recompute or to store.
 
-The costs are relative ones of an element, as loop vectorizers tell them: an addition is as long as a load. An operator
-that the table does not have is never cheap: products, reductions, convolutions, calls with a body of their own, loops.
+The unit is that of loop vectorizers: an addition costs as much as a load. An operator that the table lacks is never
+cheap: products, reductions, convolutions, calls with a body, loops.
 """
 
 import math
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 LOAD = 0.5
 STORE = 1.0
 THRESHOLD = 3 * (LOAD + STORE)
-"""What costs less than this is computed again rather than kept: the store, the load, and memory that others want."""
+"""What costs less than this is computed again rather than kept: it would be stored, loaded, and take up memory."""
 
 _ARITHMETIC = 0.5
 _COMPARISON = 1.0
@@ -39,5 +39,5 @@ COSTS: Mapping[str, float] = {kind: number for number, kinds in _KINDS for kind 
 
 
 def cost(kind: str, costs: Mapping[str, float] = COSTS) -> float:
-    """The cost of one element of what this kind of op makes; infinite where the table does not have it."""
+    """Return the cost of one element of the result of an op of this kind; infinity where the table lacks the kind."""
     return costs.get(kind, math.inf)

@@ -1,4 +1,4 @@
-"""Which values depend on others, and which are needed for others: each output of an If, Loop or Scan by itself."""
+"""Find which values depend on given ones, or are needed for them, separately for each output of If, Loop and Scan."""
 
 import itertools
 import operator
@@ -16,11 +16,14 @@ ELEMENTWISE = frozenset({
     "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Tan", "Tanh", "ThresholdedRelu", "Where",
     "Xor",
 })  # fmt: skip
-"""Operators whose every element depends on the elements at its place alone."""
+"""Operators whose result at each place depends only on the operands' elements at that place."""
 
 
 def dependent(ops: Iterable[Op], sources: Iterable[Var], *, shapes: bool = False) -> set[Var]:
-    """The Vars whose elements depend on those of the sources; with `shapes`, also on their shapes alone."""
+    """Return the Vars whose elements depend on those of the sources.
+
+    With `shapes`, also those that depend on their shapes.
+    """
     depends = set(sources)
     for op in ops:
         if not shapes and op.kind in SHAPES:
@@ -31,9 +34,9 @@ def dependent(ops: Iterable[Op], sources: Iterable[Var], *, shapes: bool = False
 
 
 def needed(ops: Sequence[Op], wanted: Iterable[Value]) -> set[Var]:
-    """The wanted Vars, and those that they are made of, inside of Ifs, Loops and Scans too.
+    """Return the wanted Vars and all that they are computed from, inside of Ifs, Loops and Scans too.
 
-    Of what takes several through its steps, only what the wanted ones need is among them, and what ends a Loop.
+    Of a Loop or Scan only the carries that the wanted outputs need are included, and a Loop's condition.
     """
     found = _vars(wanted)
     for op in reversed(ops):
@@ -43,7 +46,7 @@ def needed(ops: Sequence[Op], wanted: Iterable[Value]) -> set[Var]:
 
 
 def _needed_by(op: Op, wanted: Sequence[bool]) -> set[Var]:
-    """What the wanted outputs of an op need of what it reads, and all that they need inside of it."""
+    """Return what the wanted outputs of an op need: of the values that it reads, and of those inside of it."""
     if op.kind in {"Loop", "Scan"}:
         return _needed_turns(op, wanted)
     if op.kind != "If":
@@ -53,16 +56,16 @@ def _needed_by(op: Op, wanted: Sequence[bool]) -> set[Var]:
 
 
 def _needed_turns(op: Op, wanted: Sequence[bool]) -> set[Var]:
-    """The same of a loop: carries until one more turn needs no further one, then what these begin with and walk."""
+    """Return the same for a loop: grow the wanted carries to a fixed point, then add what the loop reads for them."""
     (body,) = op.blocks()
     lead, carries = lead_and_carries(op)
     own = body.params[lead:]
     while True:
         inside = needed(body.ops, [*body.results[: lead // 2], *itertools.compress(body.results[lead // 2 :], wanted)])
-        turned = [w or (i < carries and own[i] in inside) for i, w in enumerate(wanted)]
-        if turned == wanted:
+        grown = [w or (i < carries and own[i] in inside) for i, w in enumerate(wanted)]
+        if grown == wanted:
             break
-        wanted = turned
+        wanted = grown
     begun = [own[i] in inside or (i < carries and wanted[i]) for i in range(len(own))]
     return inside | _vars(op.inputs[:lead]) | _vars(itertools.compress(op.inputs[lead:], begun))
 
@@ -72,11 +75,14 @@ def _vars(values: Iterable[Value | None]) -> set[Var]:
 
 
 def _outputs(op: Op, depends: set[Var], shapes: bool) -> list[Var]:
-    """The outputs of an op that depend on what it reads; all where its form is not known."""
+    """Return the outputs that depend on the set `depends`.
+
+    All of them if the inner structure of the op is not known.
+    """
     if is_call(op):
         body: Block = op.attributes["body"]
-        found = _inside(body, [v in depends for v in op.inputs if v is not None], set(), shapes)
-        return [v for v, d in zip(op.outputs, found, strict=True) if d]
+        results_depend = _inside(body, [v in depends for v in op.inputs if v is not None], set(), shapes)
+        return [v for v, d in zip(op.outputs, results_depend, strict=True) if d]
     if op.kind == "If" and op.inputs[0] not in depends:
         sides = [_inside(block, [], depends, shapes) for block in op.blocks()]
         return [v for i, v in enumerate(op.outputs) if any(results[i] for results in sides)]
@@ -86,15 +92,17 @@ def _outputs(op: Op, depends: set[Var], shapes: bool) -> list[Var]:
 
 
 def _turns(op: Op, depends: set[Var], shapes: bool) -> list[Var]:
-    """The outputs of a loop that depend; all where it ends by what does."""
+    """Return the outputs of a loop that depend on the set; all of them if the condition that ends the loop does."""
     (body,) = op.blocks()
     given = [v in depends for v in op.inputs]
-    ends, found = settled(op, given, False, lambda params: _inside(body, params, depends, shapes), operator.or_)
-    return [v for v, d in zip(op.outputs, found, strict=True) if d or any(ends)]
+    ends, outputs_depend = settled(
+        op, given, False, lambda params: _inside(body, params, depends, shapes), operator.or_
+    )
+    return [v for v, d in zip(op.outputs, outputs_depend, strict=True) if d or any(ends)]
 
 
 def _inside(block: Block, params: Sequence[bool], depends: set[Var], shapes: bool) -> list[bool]:
-    """Which results of a sub-block depend, where these parameters do and these Vars outside."""
+    """Return which results of a sub-block depend, if these parameters and these outer Vars do."""
     sources = depends | {v for v, d in zip(block.params, params, strict=True) if d}
     here = dependent(block.ops, sources, shapes=shapes)
     return [_is_in(r, here) for r in block.results]

@@ -1,7 +1,7 @@
-"""A program of float32 that becomes one of float64 since it meets a number or array of NumPy's: told at its line.
+"""Warn, at the user's line, where a program of float32 becomes one of float64 because it meets a float64 of NumPy's.
 
-`x / np.sqrt(16)` does, of a float32 x: np.sqrt gives a float64, and what is computed from there on takes twice the
-memory and time. A conversion that is written, `x.astype(np.float64)`, is not told.
+`x / np.sqrt(16)` does so for a float32 x: np.sqrt returns a float64, and everything computed from the quotient takes
+twice the memory and time. An explicit conversion, `x.astype(np.float64)`, gets no warning.
 """
 
 import re
@@ -17,7 +17,7 @@ WIDE = np.dtype(np.float64)
 
 
 def report_promotions(block: Block) -> None:
-    """Warn, once for each of the user's lines, where narrower floats become float64; not where an input is float64."""
+    """Warn once for each line of the user's that widens floats to float64, unless an input is float64 already."""
     floats = {p.type.dtype for p in block.params if p.type.is_float}
     if not floats or WIDE in floats:
         return
@@ -32,8 +32,8 @@ def report_promotions(block: Block) -> None:
 
 
 def _promotions(block: Block) -> Iterator[tuple[Place, np.dtype[Any], Const]]:
-    """Each line once, with the narrower dtype and the constant that it meets."""
-    told: set[Place] = set()
+    """Yield each such line once, with the narrower dtype and the constant that it meets."""
+    reported: set[Place] = set()
     for inner in (block, *(b for op in walk(block) for b in op.blocks())):
         if not any(_widened(op) is not None for op in inner.ops):
             continue
@@ -42,10 +42,10 @@ def _promotions(block: Block) -> Iterator[tuple[Place, np.dtype[Any], Const]]:
             narrow = next((v for v in map(_widened, ops) if v is not None), None)
             const = next((v for op in ops for v in op.inputs if _is_of_numpy(v, op)), None)
             line = place.whole_line
-            if narrow is None or not isinstance(const, Const) or line in told or _CONVERTING.search(line.source):
+            if narrow is None or not isinstance(const, Const) or line in reported or _CONVERTING.search(line.source):
                 continue
             if any(_leaves(v, place, read) for op in ops for v in op.outputs):
-                told.add(line)
+                reported.add(line)
                 yield line, narrow.type.dtype, const
 
 
@@ -54,25 +54,25 @@ _CONVERTING = re.compile(r"\bastype\b|\bdtype\s*=")
 
 
 def _by_place(ops: Sequence[Op]) -> dict[Place, list[Op]]:
-    """The ops of each expression of the user's."""
-    found: dict[Place, list[Op]] = {}
+    """Group the ops by the user's expression that recorded them."""
+    groups: dict[Place, list[Op]] = {}
     for op in ops:
         if op.place is not None and op.place.filename:
-            found.setdefault(op.place, []).append(op)
-    return found
+            groups.setdefault(op.place, []).append(op)
+    return groups
 
 
 def _widened(op: Op) -> Var | None:
-    """The narrower value that an op makes float64."""
+    """Return the narrower float that an op casts to float64, or None."""
     source = op.inputs[0] if op.kind == "Cast" and op.outputs[0].type.dtype == WIDE else None
     is_narrow = isinstance(source, Var) and source.type.is_float and source.type.dtype != WIDE
     return source if is_narrow and isinstance(source, Var) else None
 
 
 def _is_of_numpy(value: Value | None, op: Op) -> bool:
-    """True for a NumPy constant of the user's that is float64, or integers that the op makes float64.
+    """Whether the value is a NumPy constant of the user's that is float64, or integers that the op converts to it.
 
-    Numbers of Python have no place, and give way to the other operand.
+    Numbers of Python have no place, and take the dtype of the other operand.
     """
     if not isinstance(value, Const) or value.place is None or value.is_param:
         return False
@@ -81,5 +81,5 @@ def _is_of_numpy(value: Value | None, op: Op) -> bool:
 
 
 def _leaves(value: Var, place: Place, read: Mapping[Var, list[Op | None]]) -> bool:
-    """True for a float64 value that an op outside of the expression at this place reads."""
+    """Whether an op outside of the expression at this place reads this float64 value."""
     return value.type.dtype == WIDE and any(r is None or r.place != place for r in read.get(value, ()))

@@ -1,4 +1,4 @@
-"""Which values are never below zero, as far as the ops that make them tell."""
+"""Prove that values are never negative, from the ops that compute them."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ import numpy as np
 from primsplit.ir import Const, Op, Value, Var
 
 DEPTH = 12
-"""How many ops are looked at, one behind the other."""
+"""The longest chain of ops that is followed."""
 
 _ALWAYS = frozenset({"Abs", "Exp", "Relu", "Sigmoid", "Softmax", "Softplus", "Sqrt", "ReduceL1", "ReduceL2"})
 _AS_ALL_INPUTS = frozenset({"Add", "Div", "Max", "Mean", "Min", "Mul", "Sum"})
@@ -18,9 +18,9 @@ _AS_THE_FIRST = frozenset(
 
 
 def is_nonnegative(value: Value | None, made_by: Mapping[Var, Op], depth: int = DEPTH) -> bool:
-    """True for a value whose numbers are all proven to be at least 0 (-0.0 included), or NaN.
+    """Whether every element of the value is proven to be at least 0 (-0.0 included) or NaN.
 
-    `made_by` are the ops that make the Vars that are known.
+    `made_by` maps Vars to the ops that compute them; a Var that it lacks is unknown.
     """
     if isinstance(value, Const):
         return value.type.dtype.kind in "iuf" and not value.is_weight and bool(np.all(value.numpy() >= 0))
@@ -52,10 +52,10 @@ _WITH_EDGES = frozenset({"Acosh", "Log", "Sqrt", "call::cbrt", "call::log10", "c
 
 
 def is_smoothly_nonnegative(value: Value | None, made_by: Mapping[Var, Op], depth: int = DEPTH) -> bool:
-    """True for a value proven to be at least 0, and a smooth function of its inputs where it is 0.
+    """Whether the value is proven to be at least 0, and a smooth function of its inputs where it is 0.
 
-    Where such a number is 0 it has a minimum, and its slope is 0. What is cut off below by a number counts too: it has
-    a kink there, of which 0 is one slope.
+    Where such a number is 0 it has a minimum, and its slope is 0. A value that Max, Clip or Relu bounds below counts
+    too: it has a kink there, and 0 is one of its slopes.
     """
     if isinstance(value, Const):
         return is_nonnegative(value, made_by)
@@ -73,13 +73,13 @@ def is_smoothly_nonnegative(value: Value | None, made_by: Mapping[Var, Op], dept
 
 
 def _is_inner_product(op: Op) -> bool:
-    """True for the product of a vector with itself."""
+    """Whether the op is the product of a vector with itself."""
     one, *others = op.inputs
     return op.kind == "MatMul" and others[0] is one and one is not None and len(one.type.shape or (0, 0)) == 1
 
 
 def _has_edge(value: Value | None, made_by: Mapping[Var, Op], depth: int) -> bool:
-    """True where one of the last ops that compute the value has such an end of its domain."""
+    """Whether one of the last ops that compute the value has a finite end of its domain."""
     op = made_by.get(value) if isinstance(value, Var) else None
     if op is None or depth == 0:
         return False

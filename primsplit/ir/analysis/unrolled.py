@@ -1,4 +1,4 @@
-"""Python loops that were recorded step by step: correct, but long to make and to load, so that they are reported."""
+"""Warn about Python loops that were recorded step by step: they run correctly, but are slow to record and to load."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -19,15 +19,15 @@ def report_unrolled(block: Block) -> None:
     if found is None:
         return
     (place, kind), times = found
-    told = (
+    message = (
         f"this line recorded {kind} {times} times, in a program of {len(block.ops)} ops: a Python loop is recorded "
         "step by step. Write it with ps.scan or ps.fori_loop, which record one step for any number of them."
     )
-    warn_at(place, told, UnrolledLoopWarning)
+    warn_at(place, message, UnrolledLoopWarning)
 
 
 def _most_repeated(block: Block) -> tuple[tuple[Place, str], int] | None:
-    """The line and the kind of the most ops, where they are many; each sub-block is counted by itself."""
+    """Return the most repeated kind of op on one line, and its count, if that is at least `REPEATED`."""
     counts = [_count(ops) for ops in _lists(block) if len(ops) >= REPEATED]
     tops = [counted.most_common(1)[0] for counted in counts if counted]
     top = max(tops, key=lambda row: row[1], default=None)

@@ -1,1 +1,1 @@
-"""What is done once: what a function depends on, whether that is as it was, work shared by threads, and its counts."""
+"""Caching: fingerprints of functions, cheap proofs that they still hold, work shared by threads, and counters."""

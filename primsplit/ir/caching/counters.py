@@ -1,10 +1,10 @@
-"""How often work was done that should be done once: traces, runs of rules and of their builders, sessions, buffers."""
+"""Count work that caches should save: traces, runs of rules, onnxruntime sessions, staged builds and buffers."""
 
 from typing import NamedTuple
 
 
 class Counts(NamedTuple):
-    """The counts at one time; the difference of two says what was done in between."""
+    """The counts at one time; the difference of two is the work done in between."""
 
     traces: int
     rules: int
@@ -12,21 +12,21 @@ class Counts(NamedTuple):
     builds: int
 
     def since(self, before: "Counts") -> "Counts":
-        """What was counted after `before`."""
+        """Return what was counted after `before`."""
         return Counts(*(now - then for now, then in zip(self, before, strict=True)))
 
 
 class Buffers(NamedTuple):
-    """The arrays and onnxruntime values made for inputs and results of runs, and the bytes that were taken for them.
+    """The arrays and onnxruntime values allocated for inputs and results of runs, and their bytes.
 
-    What onnxruntime takes for values in between is its own, and is not counted.
+    Intermediate values, which onnxruntime allocates, are not counted.
     """
 
     made: int
     bytes: int
 
     def since(self, before: "Buffers") -> "Buffers":
-        """What was counted after `before`."""
+        """Return what was counted after `before`."""
         return Buffers(self.made - before.made, self.bytes - before.bytes)
 
 
@@ -42,7 +42,7 @@ class Counters:
 
 
 def counts() -> Counts:
-    """How often a function was traced, a rule run, an onnxruntime session made, and a staged rule built, so far.
+    """Return how many traces, runs of rules, onnxruntime sessions and builds of staged rules there were so far.
 
     >>> before = ps.counts()
     >>> program = ps.trace(np.tanh, ps.spec("float32", ["N"]))
@@ -53,5 +53,5 @@ def counts() -> Counts:
 
 
 def buffers() -> Buffers:
-    """How many buffers were made for runs so far, and of how many bytes."""
+    """Return how many buffers were allocated for runs so far, and their bytes."""
     return Buffers(Counters.buffers, Counters.buffer_bytes)

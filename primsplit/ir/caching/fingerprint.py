@@ -1,13 +1,13 @@
-"""What a function's behaviour depends on besides its arguments: its code and the values it reads.
+"""Compute a key of everything that a function's behaviour depends on besides its arguments: its code and what it reads.
 
-A cached program is as old as this fingerprint. Changing any of these traces again: a closed-over number, the contents
-of an array or container, a default, a global or a module's variable that the function, or a function that it calls,
-reads, an attribute of an object that it holds or of that object's class. What is not read does not matter, nor does
-what is only counted or noted (`noting.only_noted`). Names that mean something else for a while, as in a function that
-is run again, count as what they mean otherwise (`meaning_otherwise`).
+A cached program is valid as long as this key stays equal. A function is traced again after a change of: a closed-over
+number; the contents of an array or container; a default; a global or a module's variable that the function, or a
+function that it calls, reads; an attribute of an object that it holds, or of that object's class. What is not read does
+not matter, nor does what is only appended to or counted up (`noting.only_noted`). Names that are bound to something
+else for a while, as in a function that is run again, count as what they are bound to otherwise (`meaning_otherwise`).
 
-Functions of libraries (the standard one, and what is installed beside it) count as what they are, not by what they
-read. An object of primsplit that remembers earlier calls says in `depends_on` what its behaviour depends on.
+Functions of libraries (the standard one, and installed ones) count by identity, not by what they read. An object of
+primsplit that remembers earlier calls lists in `depends_on` what its behaviour depends on.
 """
 
 import builtins
@@ -29,7 +29,7 @@ from primsplit.ir.caching.noting import is_note, only_noted
 from primsplit.ir.caching.unchanged import Unchanged
 
 DEPTH = 12
-"""How deep objects are looked into; beyond, an object is what it is."""
+"""The most levels of objects that are followed; deeper objects count by identity."""
 
 SCALARS = (bool, int, float, complex, str, bytes)
 VALUES = (*SCALARS, dict, list, tuple, set, frozenset, np.ndarray, *HOLDING)
@@ -38,25 +38,25 @@ TABLES = (
     "numpy.ma.", "numpy.polynomial.", "scipy.interpolate.", "scipy.optimize._constraints.", "scipy.sparse.",
     "scipy.spatial.transform.", "scipy.stats._kde",
 )  # fmt: skip
-"""Where the classes of opaque libraries are whose objects hold numbers that people change."""
+"""Modules of opaque libraries whose objects hold numbers that users change."""
 
 HOLDERS = (np.poly1d, np.vectorize)
-"""Further such classes."""
+"""Further classes of such objects."""
 
 UNREAD = frozenset({
     "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__", "__slots__",
     "__firstlineno__", "__static_attributes__", "__dataclass_fields__", "__dataclass_params__", "__match_args__",
     "__parameters__", "__orig_bases__", "__abstractmethods__", "_abc_impl",
 })  # fmt: skip
-"""What a class holds that no function of it reads."""
+"""Entries of a class that no function of it reads."""
 
 
 meaning_otherwise: dict[int, Any] = {}
-"""What names mean that hold something else for a while, by the `id` of what they hold."""
+"""By the `id` of an object that names are bound to for a while: the object that they are bound to otherwise."""
 
 
 class Same:
-    """Equal only to itself. It keeps the object, so that no other can take its place in memory."""
+    """A key that equals only itself. It keeps the object alive, so that no other can take its address."""
 
     __slots__ = ("value",)
 
@@ -71,19 +71,19 @@ class Same:
 
 
 def fingerprint(value: Any) -> Any:
-    """A hashable value that changes whenever what a function reads, or an object holds, changes."""
+    """Return a hashable value that changes whenever what a function reads, or what an object holds, changes."""
     return _Reading().of(value, DEPTH)
 
 
 def objects_read(value: Any) -> list[Any]:
-    """The objects that `fingerprint` looks at, in its order: equal fingerprints have the like at the same places."""
+    """Return the objects that `fingerprint` visits, in order: equal fingerprints have like objects at each position."""
     reading = _Reading()
     reading.of(value, DEPTH)
     return [met for _, met in reading.seen.values()]
 
 
 def containers_read(value: Any, packages: frozenset[str]) -> list[Any]:
-    """The dictionaries, lists, classes and objects, the user's and of these packages, that `fingerprint` looks into."""
+    """Return the containers, classes and objects, of the user and these packages, that `fingerprint` looks into."""
     return [
         m
         for m in objects_met(value)
@@ -92,20 +92,20 @@ def containers_read(value: Any, packages: frozenset[str]) -> list[Any]:
 
 
 def objects_met(value: Any) -> list[Any]:
-    """The objects that `fingerprint` looks at, but for numbers, with those that are only noted."""
+    """Return the objects that `fingerprint` visits, without scalars, and with those that are only noted."""
     looking = _Looking()
     looking.of(value, DEPTH)
     return [met for _, met in looking.seen.values()]
 
 
 def watched_fingerprint(value: Any) -> tuple[Any, Unchanged]:
-    """The fingerprint, and what is true as long as a new one would provably be the same."""
+    """Return the fingerprint, and an `Unchanged` that is true as long as a new one would provably be equal."""
     unchanged = Unchanged()
     return _Reading(unchanged).of(value, DEPTH), unchanged
 
 
 def _told(dtype: np.dtype[Any]) -> str:
-    """What tells dtypes apart: those that NumPy does not know, such as int4 and uint4, have one `str`."""
+    """Return a text that tells dtypes apart; int4 and uint4, which NumPy does not know, have the same `str`."""
     return dtype.name if dtype.isbuiltin == 2 else dtype.str
 
 
@@ -114,13 +114,13 @@ def _scalar(value: Any) -> tuple[Any, Any]:
 
 
 def _is_derived(kind: type) -> bool:
-    """True for a class of the user's, or a table, that derives from one of Python's or NumPy's that holds a value."""
+    """Whether it is a class of the user's, or one in TABLES, that derives from a value class of Python's or NumPy's."""
     is_read = not is_library(kind.__module__) or f"{kind.__module__}.".startswith(TABLES)
     return is_read and issubclass(kind, VALUES)
 
 
 class _Reading:
-    """One fingerprint. `seen` numbers the objects that were met, and keeps them alive meanwhile."""
+    """The computation of one fingerprint. `seen` numbers the objects visited, and keeps them alive meanwhile."""
 
     skips_notes = True
 
@@ -145,7 +145,7 @@ class _Reading:
         return (content, *self.held(value, depth - 1)) if depth and _is_derived(type(value)) else content
 
     def content(self, value: Any, depth: int) -> Any:
-        """What an object holds as one of the class of Python's or NumPy's that it is of."""
+        """Return the key of an object's contents as an instance of the built-in or NumPy class that it derives from."""
         if isinstance(value, SCALARS):
             return _scalar(value)
         if isinstance(value, np.ndarray):
@@ -153,7 +153,7 @@ class _Reading:
         return Same(value) if depth == 0 else self.inside(value, depth - 1)
 
     def held(self, value: Any, depth: int) -> tuple[Any, ...]:
-        """The class of an object, and its attributes."""
+        """Return the keys of an object's class and of its attributes."""
         self.unchanged.attribute(value, "__class__")
         self.unchanged.content(functools.partial(held_by, value))
         held = attributes(value) or {}
@@ -172,7 +172,7 @@ class _Reading:
         return ("array", _told(value.dtype), value.shape, digest)
 
     def inside(self, value: Any, depth: int) -> Any:
-        """What an object that is no scalar or array holds."""
+        """Return the key of an object that is no scalar and no array."""
         if isinstance(value, types.FunctionType):
             return self.function(value, depth)
         if isinstance(value, types.MethodType):
@@ -214,7 +214,7 @@ class _Reading:
         return ("instance", *self.held(value, depth))
 
     def kind(self, value: type, depth: int) -> Any:
-        """A class: the functions and values of one that is the user's."""
+        """Return the key of a class: for one of the user's, of its functions, values and bases."""
         if is_library(value.__module__):
             return Same(value)
         self.unchanged.content(vars(value).keys, vars(value).values)
@@ -252,7 +252,7 @@ class _Reading:
         )
 
     def watch_globals(self, function: types.FunctionType, names: frozenset[str]) -> None:
-        """Everything that `_globals` looks up, and the function's own attributes."""
+        """Watch everything that `_globals` looks up, and the function's own attributes."""
         self.unchanged.attribute(function, "__dict__")
         self.unchanged.content(function.__dict__.keys)
         for name in names:
@@ -261,7 +261,7 @@ class _Reading:
                 self.unchanged.entry(sys.modules, name)
 
     def read(self, value: Any, names: frozenset[str], depth: int) -> Any:
-        """A value that code reads which names these attributes: of a module, only those count."""
+        """Return the key of a value that code reads; of a module, only the attributes that the code names count."""
         value = meaning_otherwise.get(id(value), value)
         if not isinstance(value, types.ModuleType):
             return self.of(value, depth)
@@ -279,7 +279,7 @@ class _Reading:
 
 
 class _Looking(_Reading):
-    """What is met on the way of a fingerprint, without a look at numbers, but at what is only noted too."""
+    """A walk over the same objects that skips numbers, and visits what is only noted too."""
 
     skips_notes = False
 
@@ -291,31 +291,31 @@ class _Looking(_Reading):
 
 
 ENVIRONMENT = frozenset({"environ", "environb", "expanduser", "expandvars", "getenv", "getenvb"})
-"""What reads the environment: names of `os`, and those that a library's function has in its code."""
+"""Names in code that read the environment: those of `os`, and those of library functions that do."""
 
 _DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
 def _is_opaque(kind: type) -> bool:
-    """True for a class whose objects are what they are, whatever they hold."""
+    """Whether objects of this class count by identity, whatever they hold."""
     return _top(kind.__module__) in OPAQUE and not (kind in HOLDERS or f"{kind.__module__}.".startswith(TABLES))
 
 
 def _is_of(packages: frozenset[str], kind: type) -> bool:
-    """True for a class that is the user's own, or one of these packages, or a plain holder of attributes."""
+    """Whether the class is the user's own, one of these packages', or SimpleNamespace."""
     is_theirs = package_of(kind.__module__) in packages or not is_library(kind.__module__)
     return kind is types.SimpleNamespace or is_theirs
 
 
 def _unwrapped(value: Any) -> Any:
-    """The function inside of a descriptor."""
+    """Return the function, or functions, inside of a descriptor."""
     if isinstance(value, staticmethod | classmethod):
         return value.__func__
     return (value.fget, value.fset) if isinstance(value, property) else value
 
 
 def _parts(value: Any) -> list[Any]:
-    """What an object of primsplit says that it depends on, as they are now."""
+    """Return what an object of primsplit depends on now, by its own account."""
     return [p.value if isinstance(p, Same) else p for p in value.depends_on()]
 
 
@@ -325,7 +325,7 @@ def _top(module: object) -> str:
 
 @functools.lru_cache(4096)
 def is_library(module: object) -> bool:
-    """True for a module of the standard library or one that is installed; Cython's classes name none, but tell how."""
+    """Whether the module is an installed one or of the standard library; Cython's classes name no module."""
     if not isinstance(module, str):
         return True
     if _top(module) == "__main__":
@@ -338,14 +338,14 @@ def is_library(module: object) -> bool:
 
 @functools.lru_cache(4096)
 def package_of(module: str) -> str:
-    """The installed package that a module is part of; "" for the user's modules, and for libraries known here."""
+    """Return the installed package of a module; "" for the user's modules, and for libraries known here."""
     known = OPAQUE | sys.stdlib_module_names
     return _top(module) if is_library(module) and _top(module) not in known else ""
 
 
 @functools.cache
 def _installed() -> tuple[str, ...]:
-    """Where packages are installed, which takes a while to find out."""
+    """Return the folders where packages are installed, which takes a while to find out."""
     return tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 
 
@@ -357,7 +357,7 @@ def _cell(cell: types.CellType) -> Any:
 
 
 def _globals(function: types.FunctionType, names: frozenset[str]) -> list[tuple[str, Any]]:
-    """The globals that the function may read, and the modules that it may import."""
+    """Return the globals that the function may read, and the modules that it may import."""
     held = function.__globals__
     found = [(n, held[n]) for n in sorted(names) if n in held and not _is_lacking(n, held[n])]
     known = {n for n, _ in found}
@@ -365,19 +365,19 @@ def _globals(function: types.FunctionType, names: frozenset[str]) -> list[tuple[
 
 
 def _is_lacking(name: str, value: Any) -> bool:
-    """True for what a name holds for a while that a module lacks otherwise, where it is Python's own."""
+    """Whether the name is bound only for a while, and is Python's builtin otherwise, which the module does not hold."""
     return meaning_otherwise.get(id(value), meaning_otherwise) is getattr(builtins, name, None)
 
 
 BY_TEXT = frozenset(
     {"__dict__", "attrgetter", "eval", "exec", "getattr", "globals", "import_module", "modules", "vars"}
 )
-"""Names in code that reads what a text of it names."""
+"""Names in code that look up an attribute or module by its text."""
 
 
 @functools.lru_cache(4096)
 def names_read(code: types.CodeType) -> frozenset[str]:
-    """The global and attribute names that the code, and the functions inside it, may read."""
+    """Return the global and attribute names that the code, and the functions inside it, may read."""
     inner = (names_read(c) for c in code.co_consts if isinstance(c, types.CodeType))
     texts = (c for c in code.co_consts if isinstance(c, str) and not BY_TEXT.isdisjoint(code.co_names))
     return frozenset(code.co_names).union(*inner, *(re.findall(r"[^\W\d]\w*", text) for text in texts))

@@ -1,4 +1,4 @@
-"""What objects hold: their attributes, and what Python's own objects without attributes hold besides."""
+"""List what objects hold: attributes, slots, and the contents of Python's own objects that have neither."""
 
 import array
 import collections
@@ -12,17 +12,17 @@ from typing import Any
 from primsplit.ir.dispatching import undispatched
 
 C_DATA: tuple[Any, ...] = (ctypes._SimpleCData, ctypes._Pointer, ctypes.Array, ctypes.Structure, ctypes.Union)
-"""The classes of what ctypes has in C's memory."""
+"""The classes of the ctypes objects whose data lie in C's memory."""
 
 HOLDING: tuple[type, ...] = (
     *C_DATA, collections.deque, types.MappingProxyType, type({}.keys()), type({}.values()), type({}.items()), bytearray,
     memoryview, array.array, contextvars.ContextVar, weakref.ref,
 )  # fmt: skip
-"""Python's own objects without attributes that hold what may change."""
+"""Classes of Python's own objects that have no attributes and whose contents may change."""
 
 
 def held_in(value: Any) -> list[Any]:
-    """What such an object holds now."""
+    """Return what an instance of a class in HOLDING holds now."""
     if isinstance(value, bytearray | memoryview | array.array):
         return [bytes(value)]
     if isinstance(value, C_DATA):
@@ -38,7 +38,7 @@ def held_in(value: Any) -> list[Any]:
 
 
 def attributes(value: Any) -> dict[str, Any] | None:
-    """The attributes that an object holds, in its dictionary and its slots; None where it has neither."""
+    """Return the attributes that an object holds, in its dictionary and its slots; None if it has neither."""
     held = getattr(value, "__dict__", None)
     if held is None and not any(any(_slots(kind)) for kind in type(value).__mro__):
         return None
@@ -46,12 +46,12 @@ def attributes(value: Any) -> dict[str, Any] | None:
 
 
 def attribute_of(value: Any, name: str) -> Any:
-    """An attribute of any object, None where it has none; a `__getattr__` of the user's is not run."""
+    """Return an attribute of any object, None if there is none, without running a `__getattr__` of the user's."""
     return None if hasattr(type(value), "__getattr__") else getattr(value, name, None)
 
 
 def function_in(member: Any) -> Any:
-    """The function of a property, a method, a static or a class method; any other object itself."""
+    """Return the function of a property, a method, a static or a class method; any other object itself."""
     if isinstance(member, property):
         return undispatched(member.fget)
     is_method = isinstance(member, staticmethod | classmethod | types.MethodType)
@@ -59,18 +59,18 @@ def function_in(member: Any) -> Any:
 
 
 def is_written_by_python(code: types.CodeType) -> bool:
-    """True for the code of a method that Python wrote, of a dataclass for example."""
+    """Whether Python itself generated the code of a method, as for a dataclass."""
     return code.co_filename.startswith("<") and code.co_name.startswith("__") and code.co_name.endswith("__")
 
 
 def members(value: Any) -> dict[str, Any]:
-    """The attributes that an object holds in its slots."""
+    """Return the attributes that an object holds in its slots."""
     slots = [n for kind in type(value).__mro__ for n in _slots(kind)]
     return {n: getattr(value, n) for n in slots if hasattr(value, n)}
 
 
 def held_by(value: Any) -> list[Any]:
-    """The attributes of an object by name and value, as they are now."""
+    """Return the names of an object's attributes, then their values, as they are now."""
     held = attributes(value) or {}
     return [*held, *held.values()]
 

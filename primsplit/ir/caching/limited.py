@@ -1,4 +1,4 @@
-"""Dictionaries of limited length, for what is remembered under keys that may come without end."""
+"""Dictionaries of bounded size, for caches whose keys never end."""
 
 from collections import OrderedDict
 from typing import TypeVar
@@ -8,7 +8,7 @@ V = TypeVar("V")
 
 
 class Limited(dict[K, V]):
-    """Holds at most `most` entries: where one more would be set, all others are forgotten first."""
+    """A dictionary of at most `most` entries: setting one more forgets all others first."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -21,14 +21,14 @@ class Limited(dict[K, V]):
 
 
 class Recent(OrderedDict[K, V]):
-    """Holds at most `most` entries: where one more is set, the one that was used longest ago is forgotten."""
+    """A dictionary of at most `most` entries: setting one more forgets the least recently used."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self.most = most
 
     def used(self, key: K) -> V | None:
-        """The entry, which is the one used last from now on; None where there is none."""
+        """Return the entry, and mark it as the most recently used; None if there is none."""
         if key not in self:
             return None
         self.move_to_end(key)

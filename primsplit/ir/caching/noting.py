@@ -1,4 +1,4 @@
-"""What a function's code only notes: lists that it appends to and numbers that it counts up, and never looks at."""
+"""Find the variables that a function's bytecode only appends to or counts up, as in `calls += 1`, and never reads."""
 
 import dis
 import functools
@@ -15,26 +15,26 @@ _ELEMENT = frozenset({"BINARY_SUBSCR", "BINARY_OP"})
 _ADD_TO_ELEMENT = (
     _CONSTANT, {"COPY"}, {"COPY"}, _ELEMENT, _CONSTANT, {"BINARY_OP"}, {"SWAP"}, {"SWAP"}, {"STORE_SUBSCR"},
 )  # fmt: skip
-"""What follows the name in `counts["calls"] += 1`."""
+"""The instructions after the name in `counts["calls"] += 1`."""
 _ADD_TO_NAME = (_CONSTANT, {"BINARY_OP"}, {"STORE_GLOBAL", "STORE_DEREF"})
-"""What follows the name in `calls += 1` and in `calls = calls + 1`."""
+"""The instructions after the name in `calls += 1` and in `calls = calls + 1`."""
 _KINDS = frozenset({list, dict, defaultdict, Counter, int, float})
 
 
 def is_note(value: Any) -> bool:
-    """True for what can be noted in without more being done."""
+    """Whether appending to the value, or counting with it, can do nothing else."""
     return type(value) in _KINDS
 
 
 @functools.lru_cache(4096)
 def only_noted(code: types.CodeType) -> frozenset[str]:
-    """The names from outside that the code, and the functions inside it, use only to append to or to count with."""
+    """Return the outer names that the code, and the functions inside it, use only to append to or to count with."""
     noted, read = set[str](), set[str]()
     for part in _parts(code):
         ops = [i for i in dis.get_instructions(part) if i.opname not in {"CACHE", "EXTENDED_ARG"}]
-        for k, loaded in enumerate(ops):
-            if loaded.opname in _LOADS:
-                (noted if _notes(loaded.argval, ops[k + 1 : k + 10]) else read).add(loaded.argval)
+        for k, load in enumerate(ops):
+            if load.opname in _LOADS:
+                (noted if _notes(load.argval, ops[k + 1 : k + 10]) else read).add(load.argval)
     return frozenset(noted - read)
 
 
@@ -46,7 +46,7 @@ def _parts(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _notes(name: str, after: Sequence[dis.Instruction]) -> bool:
-    """True where what follows the loading of a name appends to it or adds to it."""
+    """Whether the instructions after a load of the name append to it or add to it."""
     if _is_like(_ADD_TO_NAME, after):
         return after[1].argrepr in {"+", "+="} and after[2].argval == name
     if _is_like(_ADD_TO_ELEMENT, after):
@@ -60,5 +60,5 @@ def _is_like(pattern: Sequence[set[str] | frozenset[str]], ops: Sequence[dis.Ins
 
 
 def _is_called(loaded: dis.Instruction) -> bool:
-    """True for a method that is loaded to be called, and not to be kept."""
+    """Whether the method is loaded to be called at once, not to be kept."""
     return loaded.opname == "LOAD_METHOD" or (loaded.opname == "LOAD_ATTR" and "NULL" in loaded.argrepr)

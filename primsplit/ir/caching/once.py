@@ -1,4 +1,4 @@
-"""Work that is done once for each key, by the thread that comes first; the others wait, but never in a circle."""
+"""Do work once for each key: the first thread does it and the others wait, but never in a circle."""
 
 import threading
 from collections.abc import Hashable, Iterator
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class _Holder:
-    """The thread that has a key, and what tells the others that it is done."""
+    """The thread that works on a key, and the event that ends the others' wait."""
 
     thread: int
     done: threading.Event = field(default_factory=threading.Event)
@@ -16,14 +16,14 @@ class _Holder:
 
 _guard = threading.Lock()
 _waiting: dict[int, _Holder] = {}
-"""Which holder each thread that waits is waiting for, whatever the work is."""
+"""For each waiting thread, the holder that it waits for, whatever the work is."""
 
 
 class Turns:
-    """Keys, each of which one thread has at a time.
+    """Keys that one thread holds at a time.
 
-    A lock around all the work would be held while that work waits for other work, which another thread may be doing and
-    need this for.
+    A single lock around all the work could deadlock: the work may wait for work of another thread, which needs the
+    lock.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Turns:
 
     @contextmanager
     def turn(self, key: Hashable) -> Iterator[None]:
-        """Have the key, once no other thread has it. A thread that would wait for itself goes on without."""
+        """Hold the key, once no other thread holds it. A thread that would wait for itself proceeds without it."""
         mine = self._wait_for(key, threading.get_ident())
         try:
             yield
@@ -42,7 +42,7 @@ class Turns:
                 mine.done.set()
 
     def _wait_for(self, key: Hashable, me: int) -> _Holder | None:
-        """The thread `me` as the holder of the key; None where waiting would not end."""
+        """Return thread `me` as the new holder of the key; None if it would wait for itself."""
         while True:
             with _guard:
                 holder = self.held.get(key)
@@ -60,10 +60,10 @@ class Turns:
 
 
 def _leads_to(holder: _Holder, me: int) -> bool:
-    """True where the holder is this thread, or waits for one that it has, directly or not."""
-    met: _Holder | None = holder
-    while met is not None:
-        if met.thread == me:
+    """Whether the holder is this thread, or waits for a key that this thread holds, directly or through others."""
+    current: _Holder | None = holder
+    while current is not None:
+        if current.thread == me:
             return True
-        met = _waiting.get(met.thread)
+        current = _waiting.get(current.thread)
     return False

@@ -1,12 +1,11 @@
-"""Whether what a fingerprint was made of is provably as it was: a look at each place, without reading it all again.
+"""Check cheaply that a fingerprint still holds: compare each place that it read, without computing it again.
 
-Every place that was read is kept with the very object that was found there, and of every array a copy. Where each still
-holds the same object, and the arrays the same bytes, a new fingerprint would be the same. What only reading tells of is
-not kept, nor more than `KEPT` bytes of arrays: then a fingerprint is made at each call.
+Each place is stored with the very object that was there, and each array with a copy of its bytes. If every place still
+holds the same object, and the arrays hold the same bytes, a new fingerprint would be equal. Where that cannot be
+proven, and for more than `KEPT` bytes of arrays, nothing is stored, and each call computes a fingerprint.
 
-That an array is read-only tells nothing: it may be written to through a view that was made before, or be read-only for
-a while. Comparing all its bytes with a copy takes the time to read them, a hash that no change escapes forty times as
-long.
+A read-only flag proves nothing: the array may be written through an older view, or be read-only for a while only.
+Comparing all bytes with a copy takes as long as reading them; a hash that misses no change takes forty times as long.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +17,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 KEPT = 2**28
-"""The bytes of arrays, all together, that are copied and compared for one fingerprint."""
+"""The most bytes of arrays that are copied and compared for one fingerprint."""
 
 ABSENT = object()
 Array = np.ndarray[Any, Any]
@@ -26,25 +25,25 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(slots=True, weakref_slot=True)
 class _Copy:
-    """The bytes of an array as they were."""
+    """A copy of an array's bytes."""
 
     content: bytearray
 
 
 _copies: WeakValueDictionary[Any, _Copy] = WeakValueDictionary()
-"""By digest and layout: what several functions read is copied once."""
+"""By digest and layout: an array that several functions read is copied once."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """An array, what is told of it, and its bytes."""
+    """An array, its dtype and layout as they were, and the copy of its bytes."""
 
     array: Array
     told: tuple[Any, ...]
     copy: _Copy
 
     def is_same(self) -> bool:
-        """True where nothing of the array was changed."""
+        """Whether nothing of the array has changed."""
         return _told(self.array) == self.told and self.copy.content == _bytes(self.array)
 
 
@@ -53,14 +52,14 @@ def _told(array: Array) -> tuple[Any, ...]:
 
 
 def _bytes(array: Array) -> memoryview:
-    """The bytes of an array in the order of memory, where it lies in one piece."""
+    """Return the bytes of an array in the order of memory, if it is contiguous."""
     whole = np.asarray(array)
     whole = whole if whole.flags.c_contiguous else np.ascontiguousarray(whole.T)
     return memoryview(whole.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
 
 
 class Unchanged:
-    """The places that were read. `is_provable` is False once one was among them that a look does not settle."""
+    """The places that were read. `is_provable` is False once a place cannot be checked by a look at it."""
 
     __slots__ = ("arrays", "attributes", "contents", "entries", "is_provable", "size")
 
@@ -73,7 +72,7 @@ class Unchanged:
         self.size = 0
 
     def __bool__(self) -> bool:
-        """True where every place is as it was."""
+        """Whether every place still holds what it did."""
         for get, key, expected in self.entries:
             if get(key, ABSENT) is not expected:
                 return False
@@ -81,34 +80,34 @@ class Unchanged:
             if getattr(owner, name, ABSENT) is not expected:
                 return False
         for read, expected in self.contents:
-            found = [*read()]
-            if len(found) != len(expected) or not all(map(is_, found, expected)):
+            current = [*read()]
+            if len(current) != len(expected) or not all(map(is_, current, expected)):
                 return False
         return self.is_provable and all(kept.is_same() for kept in self.arrays)
 
     def give_up(self) -> None:
-        """A look does not settle it; nothing is kept any longer."""
+        """Store nothing any longer: some place cannot be checked by a look at it."""
         self.is_provable = False
         for kept in (self.entries, self.attributes, self.contents, self.arrays):
             kept.clear()
 
     def entry(self, mapping: Mapping[Any, Any], key: Any) -> None:
-        """What a dictionary holds under a key, or that it holds nothing."""
+        """Watch what a dictionary holds under a key, or that it lacks the key."""
         if self.is_provable:
             self.entries.append((mapping.get, key, mapping.get(key, ABSENT)))
 
     def attribute(self, owner: Any, *names: str) -> None:
-        """Which objects the attributes of an object are, or that there are none."""
+        """Watch which objects the attributes of an object are, or that it lacks them."""
         if self.is_provable:
             self.attributes.extend((owner, n, getattr(owner, n, ABSENT)) for n in names)
 
     def content(self, *reads: Callable[[], Iterable[Any]]) -> None:
-        """Which objects a container gives, in their order."""
+        """Watch which objects a container yields, in order."""
         if self.is_provable:
             self.contents.extend((read, [*read()]) for read in reads)
 
     def array(self, array: Array, digest: bytes) -> None:
-        """The elements of an array, none of them an object; its bytes in C order have that digest, and no others."""
+        """Watch the elements of an array of numbers; `digest` identifies its bytes in C order."""
         self.size += array.nbytes
         if self.size > KEPT:
             self.give_up()

@@ -1,9 +1,8 @@
-"""Sizes: an int, or a polynomial in named symbols; equality that is never a guess.
+"""Sizes of axes: an int, or a polynomial in named symbols, such as `2*N + 1`; equality is proven, never guessed.
 
-Every symbol stands for an integer >= 0 that is known at run time. `Size` is canonical: two sizes that are the
-same polynomial are the same object in all but identity. `==`, `<` and `bool` answer only what holds for every
-value of the symbols, and raise `UndecidableSize` otherwise; inside primsplit `same` is asked instead, which is True
-only if equality is proven.
+Every symbol stands for an integer >= 0 that is known at run time. `Size` is canonical: equal polynomials have equal
+texts. `==`, `<` and `bool` answer only if the answer holds for every value of the symbols, and raise `UndecidableSize`
+otherwise. Inside of primsplit, `same` is used instead: it is True only for proven equality.
 """
 
 from primsplit.ir.dims.joins import broadcast_arguments, maximum, meet, minimum

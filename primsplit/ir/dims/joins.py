@@ -1,4 +1,4 @@
-"""Two sizes made one: the larger, the smaller, and what two broadcast axes have together."""
+"""Combine two sizes: the larger, the smaller, or the size that two axes broadcast to."""
 
 from primsplit.ir.dims.order import at_least
 from primsplit.ir.dims.size import Call, Dim, Size, call, is_one, same
@@ -19,7 +19,7 @@ def minimum(a: Dim, b: Dim) -> Dim:
 
 
 def meet(a: Dim, b: Dim) -> Dim | None:
-    """The size that two broadcast axes have together; None where they can never broadcast."""
+    """Return the size that two axes broadcast to; None if they never broadcast."""
     if same(a, b) or is_one(b):
         return a
     if is_one(a):
@@ -31,7 +31,7 @@ def meet(a: Dim, b: Dim) -> Dim | None:
 
 
 def broadcast(*sizes: Dim) -> Dim:
-    """`broadcast(...)` of symbolic sizes: flat, sorted and without repetition, so that it is associative."""
+    """Return `broadcast(...)` of symbolic sizes: flat, sorted and without repetition, so that it is associative."""
     flat: dict[str, Dim] = {}
     for size in sizes:
         flat.update((str(d), d) for d in broadcast_arguments(size))
@@ -40,7 +40,7 @@ def broadcast(*sizes: Dim) -> Dim:
 
 
 def broadcast_arguments(size: Dim) -> tuple[Dim, ...]:
-    """What a `broadcast(...)` is made of; any other size alone."""
+    """Return the arguments of a `broadcast(...)`; any other size alone."""
     if isinstance(size, Size) and len(size.terms) == 1 and size.terms[0][1] == 1 and len(size.terms[0][0]) == 1:
         atom = size.terms[0][0][0]
         if isinstance(atom, Call) and atom.function == "broadcast":

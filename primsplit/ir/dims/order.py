@@ -1,4 +1,4 @@
-"""What holds of two sizes whatever their symbols are: bounds, and the comparisons that follow from them."""
+"""Compare sizes for all values of their symbols: lower bounds, and the comparisons that follow from them."""
 
 import math
 
@@ -7,7 +7,7 @@ from primsplit.ir.errors import UndecidableSize
 
 
 def lower_bound(dim: Dim) -> int | None:
-    """A number that the size never falls below, or None where none is known."""
+    """Return a number that the size never falls below; None if none is known."""
     if isinstance(dim, int):
         return dim
     total = 0
@@ -33,7 +33,7 @@ def _lower_bound(atom: Atom) -> int | None:
 
 
 def at_least(a: Dim, b: Dim) -> bool:
-    """True only where a >= b whatever the symbols are."""
+    """Whether a >= b for all values of the symbols; False if that is not proven."""
     if isinstance(a, int) and isinstance(b, int):
         return a >= b
     bound = lower_bound(a - b)
@@ -41,18 +41,18 @@ def at_least(a: Dim, b: Dim) -> bool:
 
 
 def above(a: Dim, b: Dim) -> bool:
-    """True only where a > b whatever the symbols are."""
+    """Whether a > b for all values of the symbols; False if that is not proven."""
     bound = lower_bound(a - b)
     return bound is not None and bound > 0
 
 
 def could_be(a: Dim, b: Dim) -> bool:
-    """False only where the two sizes differ whatever the symbols are."""
+    """Whether the two sizes may be equal; False only if they differ for all values of the symbols."""
     return not (above(a, b) or above(b, a))
 
 
 def _proven(a: Dim, relation: str, b: Dim) -> bool | None:
-    """The answer that holds for every value of the symbols; None where there is none."""
+    """Return the answer that holds for all values of the symbols; None if there is none."""
     if relation == "==":
         return True if same(a, b) else None if could_be(a, b) else False
     if relation == "<":
@@ -61,9 +61,9 @@ def _proven(a: Dim, relation: str, b: Dim) -> bool | None:
 
 
 def compare(a: Dim, relation: str, b: Dim) -> bool:
-    """The answer to `a == b`, `a < b` or `a <= b`: a proven one, or the one of the path that is being recorded.
+    """Return the answer to `a == b`, `a < b` or `a <= b`: a proven one, or the one of the path that is being recorded.
 
-    Raises UndecidableSize where neither tells.
+    Raises UndecidableSize if neither answers.
     """
     answer = _proven(a, relation, b)
     if answer is None:

@@ -1,4 +1,7 @@
-"""Size: an integer polynomial in symbols, in one canonical form, and its arithmetic."""
+"""Size: an integer polynomial in symbols, in one canonical form, and its arithmetic.
+
+`2*N + N + 0` is `3*N`; `(N*M) // M` is `N`; `N // 2` stays `floordiv(N, 2)`.
+"""
 
 import functools
 import hashlib
@@ -13,7 +16,7 @@ Shape = tuple[Dim, ...]
 
 
 class Call(NamedTuple):
-    """A function of sizes that is no polynomial, kept as it is: `floordiv(N, 2)`."""
+    """A function of sizes that is no polynomial, kept as a term: `floordiv(N, 2)`."""
 
     function: str
     arguments: tuple[Dim, ...]
@@ -22,7 +25,7 @@ class Call(NamedTuple):
         return f"{self.function}({', '.join(map(str, self.arguments))})"
 
     def __eq__(self, other: object) -> bool:
-        """True for the same call. Sizes that it is of are not compared: that may be known only at run time."""
+        """Whether the two are the same call by their texts: comparing the arguments might need the run."""
         return isinstance(other, Call) and str(self) == str(other)
 
     def __ne__(self, other: object) -> bool:
@@ -38,7 +41,7 @@ Terms = tuple[tuple[Monomial, int], ...]
 
 
 def _broadcast(a: int, b: int) -> int:
-    """The size two axes broadcast to; they are equal, or one of them is 1."""
+    """Return the size that two axes broadcast to; they are equal, or one of them is 1."""
     return b if a == 1 else a
 
 
@@ -49,13 +52,13 @@ FUNCTIONS: dict[str, Callable[[int, int], int]] = {
     "min": min,
     "broadcast": _broadcast,
 }
-"""What a Call stands for, where its arguments are numbers."""
+"""The functions that a Call stands for, on numbers."""
 
 
 def _arithmetic(
     exact: Callable[[Dim, Dim], Dim], python: Callable[[Any, Any], Any]
 ) -> tuple[Callable[["Size", Any], Any], Callable[["Size", Any], Any]]:
-    """An operator and its reflection: exact among sizes, a traced number's where the other operand is a float."""
+    """Return an operator and its reflection: exact on sizes, a traced number's if the other operand is a float."""
 
     def forward(self: "Size", other: Any) -> Any:
         if isinstance(other, int | Size):
@@ -71,7 +74,7 @@ def _arithmetic(
 
 
 def _lifted(python: Callable[[Any, Any], Any]) -> tuple[Callable[["Size", Any], Any], Callable[["Size", Any], Any]]:
-    """An operator and its reflection that lead out of the polynomials: a traced number's."""
+    """Return an operator and its reflection whose results are no polynomials: traced numbers compute them."""
     return lambda self, other: python(Size.lift(self), other), lambda self, other: python(other, Size.lift(self))
 
 
@@ -88,7 +91,7 @@ def _multiply(a: Dim, b: Dim) -> Dim:
 
 
 def floor_divide(dividend: Dim, divisor: Dim) -> Dim:
-    """`dividend // divisor`; whole multiples are divided out, the rest stays a call: one, of a call too."""
+    """Return `dividend // divisor`: whole multiples are divided out, and one call holds the rest."""
     if isinstance(divisor, int) and divisor > 0 and isinstance(dividend, Size):
         whole = _collect((m, c // divisor) for m, c in dividend.terms if m and c % divisor == 0)
         constant = next((c for m, c in dividend.terms if not m), 0)
@@ -99,7 +102,7 @@ def floor_divide(dividend: Dim, divisor: Dim) -> Dim:
 
 
 def _floored(dividend: "Size", divisor: int) -> Dim:
-    """`dividend // divisor` as a call: (a // b + c) // d is (a + b*c) // (b*d)."""
+    """Return `dividend // divisor` as a call: (a // b + c) // d is (a + b*c) // (b*d)."""
     match dividend.terms:
         case [((Call("floordiv", (inner, int(before))),), 1), *rest] if before > 0 and all(not m for m, _ in rest):
             return floor_divide(inner + before * sum(c for _, c in rest), before * divisor)
@@ -107,12 +110,12 @@ def _floored(dividend: "Size", divisor: int) -> Dim:
 
 
 def remainder(dividend: Dim, divisor: Dim) -> Dim:
-    """`dividend % divisor`."""
+    """Return `dividend % divisor`."""
     return 0 if exact_quotient(dividend, divisor) is not None else call("mod", dividend, divisor)
 
 
 def exact_quotient(dividend: Dim, divisor: Dim) -> Dim | None:
-    """The polynomial q with q * divisor == dividend, or None where there is none: long division by the leading term."""
+    """Return the polynomial q with q * divisor == dividend, by long division; None if there is none."""
     if not (pieces := _terms(divisor)):
         return None
     if same(dividend, divisor):
@@ -130,12 +133,12 @@ def exact_quotient(dividend: Dim, divisor: Dim) -> Dim | None:
 
 
 def _degree(term: tuple[Monomial, int]) -> tuple[int, list[str]]:
-    """What orders monomials: a product keeps the order of its factors."""
+    """Return a key that orders monomials: a product keeps the order of its factors."""
     return len(term[0]), [str(atom) for atom in term[0]]
 
 
 def _without(monomial: Monomial, part: Monomial) -> Monomial | None:
-    """The monomial divided by another; None where that is no factor of it."""
+    """Return the monomial divided by another; None if that is no factor of it."""
     rest = list(monomial)
     for atom in part:
         if atom not in rest:
@@ -155,11 +158,10 @@ def _lone_symbol(terms: Terms) -> str | None:
 class Size:
     """A size known only at run time: an integer polynomial in symbols and calls. Immutable.
 
-    The modules that know more than polynomials set what its operators ask for: `order.py` the proofs,
-    `tracing/asarray.py` the traced scalar that stands for the size where arithmetic leaves the integers, and the
-    user's line,
-    `tracing/branching/exploring.py` the way to go where only the run can answer, and
-    `tracing/branching/whole_numbers.py` the number there.
+    Later modules set its hooks: `compare`, the proofs (`order.py`); `lift`, the traced scalar for arithmetic that
+    leaves the integers, and `place`, the user's line (`tracing/asarray.py`); `decide`, the branch to take where only
+    the run knows the answer (`tracing/branching/exploring.py`); `told`, the number on that branch
+    (`tracing/branching/whole_numbers.py`).
     """
 
     __slots__ = ("_hash", "symbol", "terms", "text")
@@ -171,7 +173,7 @@ class Size:
     terms: Terms
     text: str
     symbol: str | None
-    """The name, where this is a lone symbol."""
+    """The name, if this is a lone symbol, else None."""
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
@@ -283,7 +285,7 @@ def _terms(dim: Dim) -> Terms:
 
 
 def _collect(terms: Iterable[tuple[Monomial, int]]) -> Dim:
-    """The canonical dim of a sum of terms: like terms added, zeros dropped, the constant last."""
+    """Return the canonical dim of a sum of terms: like terms added, zeros dropped, the constant last."""
     totals: dict[Monomial, int] = {}
     for monomial, coefficient in terms:
         totals[monomial] = totals.get(monomial, 0) + coefficient
@@ -296,19 +298,19 @@ def _collect(terms: Iterable[tuple[Monomial, int]]) -> Dim:
 
 
 def symbol(name: str) -> Size:
-    """The size named `name`."""
+    """Return the size named `name`."""
     return Size((((name,), 1),))
 
 
 def call(function: str, *arguments: Dim) -> Dim:
-    """The function of these sizes: a number where they are numbers, else a Call."""
+    """Return the function of these sizes: a number if they are numbers, else a Call."""
     if all(isinstance(a, int) for a in arguments):
         return functools.reduce(FUNCTIONS[function], arguments)  # type: ignore[arg-type]
     return Size((((Call(function, arguments),), 1),))
 
 
 def product(dims: Iterable[Dim]) -> Dim:
-    """The product of sizes; 1 for none."""
+    """Return the product of sizes; 1 for none."""
     total: Dim = 1
     for dim in dims:
         total = total * dim
@@ -316,30 +318,30 @@ def product(dims: Iterable[Dim]) -> Dim:
 
 
 def same(a: Dim, b: Dim) -> bool:
-    """True only where the two sizes are equal whatever the symbols are."""
+    """Whether the two sizes are equal for all values of the symbols; False if that is not proven."""
     if isinstance(a, Size):
         return isinstance(b, Size) and a.text == b.text
     return not isinstance(b, Size) and a == b
 
 
 def same_shape(a: Shape, b: Shape) -> bool:
-    """True only where the two shapes are equal whatever the symbols are."""
+    """Whether the two shapes are equal for all values of the symbols; False if that is not proven."""
     return len(a) == len(b) and all(map(same, a, b))
 
 
 def is_one(dim: Dim) -> bool:
-    """True only for the literal 1."""
+    """Whether the size is the literal 1."""
     return not isinstance(dim, Size) and dim == 1
 
 
 LONG = 120
-"""The length of a size's text from which on it gets a name of its own."""
+"""A size whose text is longer than this is replaced by a symbol."""
 
 
 def abbreviated(dim: Dim) -> Dim:
-    """The size, or where it is long a symbol for it, the same for the same size.
+    """Return the size, or a symbol for it if its text is long; equal sizes get equal symbols.
 
-    Each step of a loop over slices and joins may name the sizes of the step before twice; a size that is read from a
+    Each step of a loop over slices and joins may mention the sizes of the step before twice; a size that is read from a
     value by its name does not grow.
     """
     if not isinstance(dim, Size) or len(dim.text) <= LONG:

@@ -1,4 +1,4 @@
-"""The symbols of a size, and what the size is for values of them."""
+"""List the symbols of a size, and evaluate it or substitute for them."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -8,21 +8,21 @@ from primsplit.ir.dims.size import Atom, Dim, floor_divide, product, remainder, 
 
 
 def symbols(dim: Dim) -> frozenset[str]:
-    """The names that the size is made of."""
+    """Return the names of the symbols in the size."""
     if isinstance(dim, int):
         return frozenset()
-    found: set[str] = set()
+    names: set[str] = set()
     for monomial, _ in dim.terms:
         for atom in monomial:
             if isinstance(atom, str):
-                found.add(atom)
+                names.add(atom)
             else:
-                found.update(*(symbols(a) for a in atom.arguments))
-    return frozenset(found)
+                names.update(*(symbols(a) for a in atom.arguments))
+    return frozenset(names)
 
 
 def evaluate(dim: Dim, values: Mapping[str, int]) -> int:
-    """The number that the size is for these values of its symbols. Raises KeyError where one has no value."""
+    """Return the number that the size is for these values of its symbols. Raises KeyError if one has no value."""
     result = substitute(dim, values)
     if isinstance(result, int):
         return result
@@ -30,7 +30,7 @@ def evaluate(dim: Dim, values: Mapping[str, int]) -> int:
 
 
 def substitute(dim: Dim, values: Mapping[str, Dim]) -> Dim:
-    """The size with symbols replaced."""
+    """Return the size with symbols replaced."""
     if isinstance(dim, int):
         return dim
     total: Dim = 0
@@ -51,7 +51,7 @@ REBUILD: dict[str, Callable[[Dim, Dim], Dim]] = {
     "min": minimum,
     "broadcast": _met,
 }
-"""What makes a Call's size anew of other arguments."""
+"""For each function of a Call: how to build its size from other arguments."""
 
 
 def _replace(atom: Atom, values: Mapping[str, Dim]) -> Dim:

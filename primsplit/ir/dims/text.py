@@ -1,4 +1,4 @@
-"""A size from its text: the inverse of `str`."""
+"""Parse a size from its text: the inverse of `str`."""
 
 import ast
 import functools
@@ -13,7 +13,7 @@ from primsplit.ir.errors import ParseError
 
 
 def parse(text: str) -> Dim:
-    """The dim that prints as `text`. A text that is no expression is one symbol of that name.
+    """Return the dim that prints as `text`. A text that is no expression is one symbol of that name.
 
     So is one that Python's parser would read as another text: it normalizes the letters of names.
     """

@@ -1,1 +1,1 @@
-"""A program as text and back: the listing that people read, its words, its inverse; and as JSON values."""
+"""A program as text and back: the listing that people read and its parser; and a program as JSON values and back."""

@@ -1,7 +1,13 @@
-"""A Block as JSON values, and back: all that a recording holds, the user's lines too, which a listing leaves out.
+"""Convert a Block to JSON values and back, with everything that a recording holds: the user's lines too.
 
-Reading makes Vars, Consts and Ops and nothing else: no text of a file is executed or imported. What a call holds
-besides its body, its rule, is told by `Calls`.
+Reading constructs Vars, Consts and Ops and nothing else: no text of a file is executed or imported. `Calls` converts
+what a call holds besides its body: its rule.
+
+```
+f(x: float32[3]):              {"variables": [["float32", [3], "x", null], ["float32", [3], "y", null]],
+  y: float32[3] = Exp(x)   ->   "arrays": [], "constants": [],
+  return y                      "blocks": [["f", [0], [["Exp", [0], [1], {}, null, "", null]], [1]]]}
+```
 """
 
 import base64
@@ -22,32 +28,32 @@ Item = TypeVar("Item")
 
 
 class Unstorable(PrimsplitError):
-    """What is to be written holds an object that a text cannot tell."""
+    """The block holds an object that JSON values cannot represent."""
 
 
 class Calls(Protocol):
-    """How the rules of calls are told."""
+    """How the rules of calls are written and read."""
 
     def tell(self, op: Op) -> Any:
-        """What a call holds besides its body. Raises Unstorable."""
+        """Return as JSON values what a call holds besides its body. Raises Unstorable."""
         ...
 
     def remark(self, told: str) -> str:
-        """The remark of an op, with what else a text stands for."""
+        """Return the remark of an op, with the object that its text stands for."""
         ...
 
     def attributes(self, told: Any, body: Block) -> Mapping[str, Attribute]:
-        """The attributes of the call again. Raises ValueError or LookupError for what `tell` did not write."""
+        """Return the attributes of the call. Raises ValueError or LookupError for what `tell` did not write."""
         ...
 
 
 def _remark(remark: str) -> Any:
-    """A text, or a list of a text and of what is known beside it."""
+    """Return a text, or for an Origin a list of its text and its facts."""
     return [str(remark), remark.role, remark.kind, remark.order] if isinstance(remark, Origin) else remark
 
 
 def encoded(block: Block, calls: Calls) -> Told:
-    """The block as JSON values. Raises Unstorable, which says what stands in the way."""
+    """Return the block as JSON values. Raises Unstorable, which says what stands in the way."""
     writer = _Writer(calls)
     writer.block(block)
     return {
@@ -59,7 +65,7 @@ def encoded(block: Block, calls: Calls) -> Told:
 
 
 def decoded(told: Told, calls: Calls) -> Block:
-    """The block that `encoded` told.
+    """Return the block that `encoded` wrote.
 
     Raises ValueError, TypeError, LookupError or PrimsplitError for anything else.
     """
@@ -69,7 +75,7 @@ def decoded(told: Told, calls: Calls) -> Block:
 
 
 class _Writer:
-    """Tables of what the block is made of; each thing stands in its table once, and is spoken of by its place there."""
+    """Tables of the block's parts: each part is written once in its table, and referred to by its index."""
 
     def __init__(self, calls: Calls) -> None:
         self.calls = calls
@@ -81,12 +87,12 @@ class _Writer:
         self._kept: list[Any] = []
 
     def _once(self, item: Item, table: list[Any], row: Callable[[Item], Any]) -> int:
-        """The place of an item in its table, where it is written when it is first met."""
+        """Return the index of an item in its table; the first time, add its row."""
         if id(item) not in self._places:
-            made = row(item)
+            encoded_row = row(item)
             self._places[id(item)] = len(table)
             self._kept.append(item)
-            table.append(made)
+            table.append(encoded_row)
         return self._places[id(item)]
 
     def block(self, block: Block) -> int:
@@ -109,7 +115,7 @@ class _Writer:
         return [op.kind, inputs, outputs, attributes, _told(op.place), _remark(op.remark), told]
 
     def value(self, value: Value) -> Any:
-        """A variable's number, or a constant's in a list."""
+        """Return the index of a variable, or that of a constant in a list."""
         if isinstance(value, Var):
             return self._once(value, self.variables, _variable)
         return [self._once(value, self.constants, self._constant)]
@@ -146,7 +152,7 @@ def _dim(dim: Dim) -> Any:
 
 
 def _dtype(dtype: np.dtype[Any]) -> str:
-    """The name of a dtype of numbers."""
+    """Return the name of a dtype of numbers."""
     if dtype.hasobject or dtype.kind not in "biufV" or np.dtype(dtype.name) != dtype:
         raise Unstorable(f"an array has the dtype {dtype}")
     return dtype.name
@@ -157,7 +163,7 @@ def _array(array: AnyArray) -> Any:
 
 
 class _Reader:
-    """The tables read again, one after the other."""
+    """Reads the tables back, in the order that lets each refer to earlier ones."""
 
     def __init__(self, told: Told, calls: Calls) -> None:
         self.calls = calls
@@ -183,11 +189,13 @@ class _Reader:
         return Block(name, variables, tuple(self._op(*o) for o in ops), tuple(self.value(r) for r in results))
 
     def _op(self, kind: str, inputs: Any, outputs: Any, attributes: Any, place: Any, remark: Any, told: Any) -> Op:
-        held: Mapping[str, Any] = {name: self.attribute(value) for name, value in attributes.items()}
+        decoded: Mapping[str, Any] = {name: self.attribute(value) for name, value in attributes.items()}
         if kind.startswith("call::"):
-            held = self.calls.attributes(told, held["body"])
-        given = tuple(None if v is None else self.value(v) for v in inputs)
-        return Op(kind, given, tuple(self.variables[v] for v in outputs), held, _place(place), self._remark(remark))
+            decoded = self.calls.attributes(told, decoded["body"])
+        operands = tuple(None if v is None else self.value(v) for v in inputs)
+        return Op(
+            kind, operands, tuple(self.variables[v] for v in outputs), decoded, _place(place), self._remark(remark)
+        )
 
     def _remark(self, told: Any) -> str:
         return self.calls.remark(told) if isinstance(told, str) else Origin(*told)
@@ -222,10 +230,10 @@ def _read_array(told: Any) -> AnyArray:
 
 
 def _told(place: Place | None) -> list[Any] | None:
-    """A place as JSON, without the variables: the names of values are with the values."""
+    """Return a place as JSON, without its variables: the names of values are with the values."""
     return None if place is None else list(place[:4])
 
 
 def _place(told: Any) -> Place | None:
-    made = None if told is None else Place(*told)
-    return NOWHERE if made == NOWHERE else made
+    place = None if told is None else Place(*told)
+    return NOWHERE if place == NOWHERE else place

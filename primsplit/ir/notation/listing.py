@@ -1,4 +1,4 @@
-"""A Block as text that a person can read and check. `parsing.parse` is the inverse: it proves that nothing is left out.
+"""Print a Block as text that a person can read and check; `parsing.parse` is the inverse, so nothing is left out.
 
 ```
 mul.pullback(y: float32[3], x: float32[5,3], dz: float32[5,3]):  # captures y 12 B, x 60 B (inputs)
@@ -8,9 +8,9 @@ mul.pullback(y: float32[3], x: float32[5,3], dz: float32[5,3]):  # captures y 12
   return a, c
 ```
 
-Constants are written as `literals` tells. A sub-block stands indented below its op, headed by the attribute's name.
-Names that are no plain words are in backticks. What stands after `#` is for the reader: the user's line (its text at
-the first op of a run of them), and the op's remark. Whatever a file says stays in its line: see `plain_text`.
+`literals` says how constants are written. A sub-block stands indented below its op, headed by the attribute's name.
+Names that are no plain words are in backticks. What follows `#` is for the reader only: the user's line (its text at
+the first op of a run of them), and the op's remark. Text from a file never breaks a line: see `plain_text`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,22 +32,22 @@ LONGEST_SOURCE = 60
 
 
 class SplitLike(Protocol):
-    """What the listing reads of a Split."""
+    """The parts of a Split that the listing reads."""
 
     @property
     def primal(self) -> Block:
-        """From parameters to results."""
+        """The program from parameters to results."""
 
     @property
     def pullback(self) -> Block:
-        """From captures and cotangents to cotangents."""
+        """The program from captures and cotangents to cotangents."""
 
     @property
     def captures(self) -> tuple[Var, ...]:
-        """What the pullback reads of the primal."""
+        """The Vars of the primal that the pullback reads."""
 
     def kinds(self) -> Mapping[Var, str]:
-        """What each capture is: input, output, intermediate, shape."""
+        """Return the kind of each capture: input, output, intermediate, shape."""
 
 
 class Line(NamedTuple):
@@ -61,7 +61,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tape:
-    """What an error carries: the program as far as it was recorded, or that a rule failed in, and the op of it."""
+    """The program that an error carries: what was recorded so far, or the op whose rule failed and its program."""
 
     block: Block
     op: Op | None = None
@@ -71,7 +71,7 @@ class Tape:
 
 
 def listing(program: Block | SplitLike, names: Mapping[Var, str] | None = None, *, brief: bool = False) -> str:
-    """A Block, or the primal and the pullback of a Split, as text. `names` are names that Vars must have.
+    """Return a Block, or the primal and the pullback of a Split, as text. `names` fixes the names of Vars.
 
     A `brief` listing, for a reader and not for `parse`, has the body of a called function at its first call alone.
     """
@@ -90,13 +90,13 @@ def listing(program: Block | SplitLike, names: Mapping[Var, str] | None = None, 
 
 
 def constants(program: Block | SplitLike) -> dict[str, Any]:
-    """What a listing tells by digest only: the long arrays, and the objects in attributes."""
+    """Return what a listing shows by digest only: the long arrays, and the objects in attributes."""
     blocks = (program,) if isinstance(program, Block) else (program.primal, program.pullback)
     return Constants(*blocks).by_digest
 
 
 def names_of(*blocks: Block, given: Mapping[Var, str] | None = None) -> Names:
-    """A name for every Var of the blocks: the one given, else its hint, else a letter."""
+    """Return a name for every Var of the blocks: the one in `given`, else its hint, else a letter."""
     names = Names(WORDS)
     names.learn(*blocks)
     for var, name in (given or {}).items():
@@ -108,16 +108,16 @@ def names_of(*blocks: Block, given: Mapping[Var, str] | None = None) -> Names:
 
 
 def layout(lines: Iterator[Line] | Sequence[Line]) -> str:
-    """The lines as text, the `=` and the comments one below the other.
+    """Return the lines as text, with the `=` and the comments aligned.
 
-    This is the one way into a listing, so no remark, name or text of a file gets a line of its own here.
+    Every listing is made here, so no remark, name or text of a file gets a line of its own.
     """
-    given = [Line(depth, *map(in_one_line, texts)) for depth, *texts in lines]
-    width = max((len(t) for line in given if len(t := _indented(line)) <= WIDEST_TARGET and line.target), default=0)
-    codes = [f"{_indented(line):{width}} = {line.code}" if line.target else _indented(line) for line in given]
-    fitting = [len(c) for c, line in zip(codes, given, strict=True) if line.comment and len(c) <= WIDEST_CODE]
+    escaped = [Line(depth, *map(in_one_line, texts)) for depth, *texts in lines]
+    width = max((len(t) for line in escaped if len(t := _indented(line)) <= WIDEST_TARGET and line.target), default=0)
+    codes = [f"{_indented(line):{width}} = {line.code}" if line.target else _indented(line) for line in escaped]
+    fitting = [len(c) for c, line in zip(codes, escaped, strict=True) if line.comment and len(c) <= WIDEST_CODE]
     column = max(fitting, default=0)
-    texts = [f"{c:{column}}  # {n.comment}" if n.comment else c for c, n in zip(codes, given, strict=True)]
+    texts = [f"{c:{column}}  # {n.comment}" if n.comment else c for c, n in zip(codes, escaped, strict=True)]
     return "\n".join(text.rstrip() for text in texts) + "\n"
 
 
@@ -135,7 +135,7 @@ class _Printer:
         self.told: set[str] | None = set() if brief else None
 
     def block(self, block: Block) -> Iterator[Line]:
-        """A block that stands alone."""
+        """Yield the lines of a block that stands alone."""
         outer = free(block)
         captured = " with " + ", ".join(map(self.typed, outer)) if outer else ""
         yield from self.body(block, quoted(block.name or "program"), captured, 0)
@@ -149,7 +149,7 @@ class _Printer:
         yield Line(depth + 1, "", f"return {results}".rstrip(), "")
 
     def op(self, op: Op, depth: int) -> Iterator[Line]:
-        """The op, and its sub-blocks below it."""
+        """Yield the lines of the op, and of its sub-blocks below it."""
         items = [self.value(v, op) for v in op.inputs]
         inner: list[tuple[str, Block]] = []
         for name, value in op.attributes.items():
@@ -167,7 +167,7 @@ class _Printer:
                 yield from self.body(block, head, "", depth + 1)
 
     def is_told(self, body: Block) -> bool:
-        """True for a body that the listing has already, the names and places of its ops apart."""
+        """Whether the listing has this body already, apart from the names and places of its ops."""
         if self.told is None:
             return False
         own = _Printer((body,), {}, brief=False)
@@ -194,7 +194,7 @@ class _Printer:
         return f"{self.names[var]}: {type_text(var.type)}"
 
     def captures(self, split: SplitLike) -> list[str]:
-        """What the pullback captures: one comment, or a table where one line does not hold it."""
+        """Return what the pullback captures: one comment, or a table if it does not fit on one line."""
         rows = [(self.names[c], bytes_text(c.type.nbytes()), kind) for c, kind in split.kinds().items()]
         if not rows:
             return ["captures nothing"]
@@ -208,7 +208,7 @@ class _Printer:
 
 
 def wrapped(depth: int, target: str, head: str, items: Sequence[str], tail: str, comment: str) -> Iterator[Line]:
-    """`target = head items tail` on one line, or one line an item (several, where they are short)."""
+    """Yield `target = head items tail` on one line, or broken into lines of at most MARGIN characters."""
     whole = head + ", ".join(items) + tail
     if len(whole) + 2 * depth <= MARGIN or len(items) < 2:
         yield Line(depth, target, whole, comment)

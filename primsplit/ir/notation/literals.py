@@ -1,10 +1,10 @@
-"""How names, sizes, types and constants are written in a listing; `parsing` reads the same forms.
+"""Write names, sizes, types and constants as a listing shows them; `parsing` reads the same forms.
 
-A constant is `float32(0.5)`, `float32[2](1.0, 2.0)`, `float32[5,3](1.0)` where all elements are equal, `int64[0]()`
-without elements, and `float32[100,50]@9f3c2a1b` where it is long: the digest of its bytes, or of their place where a
-loaded model has them in another file. Among the inputs of an op `[0, 1]` is an int64 vector, `2.0` a scalar of the
-dtype of the op's first float variable, `3` one of the dtype of its first integer variable, or int64 where it has none,
-and `True` a bool.
+A constant is `float32(0.5)`, `float32[2](1.0, 2.0)`, `float32[5,3](1.0)` if all elements are equal, `int64[0]()`
+without elements, and `float32[100,50]@9f3c2a1b` if it is long: the digest of its bytes, or of their place if a loaded
+model has them in another file. Among the inputs of an op `[0, 1]` is an int64 vector, `2.0` a scalar of the dtype of
+the op's first float variable, `3` one of the dtype of its first integer variable, or int64 if it has none, and `True` a
+bool.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ WORDS = frozenset({"None", "True", "False", "inf", "nan", "return", "with"})
 
 
 def quoted(name: str) -> str:
-    """The name, in backticks where it is none that a listing can hold as it is."""
+    """Return the name, in backticks if a listing cannot hold it as it is."""
     if PLAIN.fullmatch(name) and name not in WORDS and in_one_line(name) == name:
         return name
     return _in_backticks(name)
@@ -43,18 +43,18 @@ def _in_backticks(name: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """The inverse of `quoted`."""
+    """Return the inverse of `quoted`."""
     return str(json.loads(f'"{text[1:-1]}"')) if text.startswith("`") else text
 
 
 def is_plain_symbol(name: str) -> bool:
-    """True for a symbol that can stand in an arithmetic expression, which Python reads as exactly this name."""
+    """Whether the symbol can stand in an arithmetic expression, which Python reads as exactly this name."""
     is_name = name.isidentifier() and PLAIN.fullmatch(name) is not None and not keyword.iskeyword(name)
     return is_name and unicodedata.normalize("NFKC", name) == name and in_one_line(name) == name
 
 
 def dim_text(dim: Dim) -> str:
-    """The size; symbols with unusual names are in backticks."""
+    """Return the size as text; symbols with unusual names are in backticks."""
     if isinstance(dim, int) or all(is_plain_symbol(name) for name in symbols(dim)):
         return str(dim)
     terms = []
@@ -71,14 +71,14 @@ def _atom_text(atom: Atom) -> str:
 
 
 def type_text(type: Type) -> str:
-    """`float32[N,3]`, `float32` for a scalar, `float32[...]` for an unknown rank."""
+    """Return `float32[N,3]`, `float32` for a scalar, `float32[...]` for an unknown rank."""
     if type.shape is None:
         return f"{type.dtype.name}[...]"
     return f"{type.dtype.name}[{','.join(map(dim_text, type.shape))}]" if type.shape else type.dtype.name
 
 
 def number_text(number: Any) -> str:
-    """One element, such that reading the text in the element's dtype gives the same bits.
+    """Return one element as text, such that reading the text in the element's dtype gives the same bits.
 
     A float whose bits the decimal number does not give (a NaN with a payload) is written as its bits: `0x7fc00001`.
     """
@@ -96,7 +96,7 @@ def number_text(number: Any) -> str:
 
 
 def array_text(array: AnyArray) -> str | None:
-    """The array written out with its type; None where it is long."""
+    """Return the array written out with its type; None if it is long."""
     if array.dtype.kind not in "biufOV" or (array.dtype.kind == "V" and array.dtype.itemsize > 2):
         return None
     flat = array.reshape(-1)
@@ -112,9 +112,9 @@ def array_text(array: AnyArray) -> str | None:
 
 
 class Constants:
-    """How each constant of some blocks is written: in full, or by a digest.
+    """The text of each constant of some blocks: in full, or as a digest.
 
-    `by_digest` holds the long arrays, and by their names the objects that no text can hold (a rule, say).
+    `by_digest` holds the long arrays, and by their names the objects that no text can represent (a rule, say).
     """
 
     def __init__(self, *blocks: Block) -> None:
@@ -149,13 +149,13 @@ class Constants:
         self.by_digest[name] = item
 
     def _free_name(self, item: Any) -> str:
-        """What an object is called: its own name or its class's, with a number where another one has that."""
+        """Return a name for an object: its own or its class's, with a number if that is taken."""
         own = getattr(item, "__name__", "")
         stem = own if PLAIN.fullmatch(own) and own not in WORDS else type(item).__name__
         return next(n for n in chain([stem], (f"{stem}_{i}" for i in count(2))) if n not in self.by_digest)
 
     def value(self, value: Value | None, op: Op | None, name: str) -> str:
-        """An input of an op, or a result; `name` is what a variable is called."""
+        """Return the text of an input of an op, or of a result; `name` is that of a variable."""
         if value is None:
             return "None"
         if isinstance(value, Var):
@@ -170,7 +170,7 @@ class Constants:
         return text
 
     def attribute(self, name: str, value: Attribute) -> str:
-        """The value of an attribute that is no block. Type codes are written as the dtype."""
+        """Return the text of an attribute that is no block. Type codes are written as the dtype."""
         if name in {"to", "dtype"} and isinstance(value, int) and (dtype := code_name(value)) is not None:
             return dtype
         if isinstance(value, np.ndarray):
@@ -184,13 +184,13 @@ class Constants:
 
 
 def is_bare(const: Const, op: Op) -> bool:
-    """True for a scalar whose dtype follows from the op."""
+    """Whether the scalar's dtype follows from the op, so that the number alone is written."""
     dtype = bare_dtype(op, const.type.dtype.kind)
     return dtype is not None and dtype == const.type.dtype
 
 
 def bare_dtype(op: Op, kind: str) -> np.dtype[Any] | None:
-    """The dtype that a bare number of this kind (float, int, bool) has among the inputs of an op."""
+    """Return the dtype that a bare number of this kind (float, int, bool) has among the inputs of an op."""
     if kind == "b":
         return np.dtype(bool)
     kinds = "iu" if kind in "iu" else "fV"
@@ -201,7 +201,7 @@ def bare_dtype(op: Op, kind: str) -> np.dtype[Any] | None:
 
 
 def code_name(code: int) -> str | None:
-    """The name of the dtype with this ONNX code."""
+    """Return the name of the dtype with this ONNX code."""
     try:
         return str(onnx.helper.tensor_dtype_to_np_dtype(code).name)
     except KeyError:
@@ -209,12 +209,12 @@ def code_name(code: int) -> str | None:
 
 
 def is_literal(value: object) -> bool:
-    """True for what Python's own notation holds: a number, a text, bytes, None."""
+    """Whether Python has a literal for the value: a number, a text, bytes, None."""
     return value is None or isinstance(value, bool | int | float | str | bytes)
 
 
 def _held(block: Block) -> Iterator[tuple[int, Any]]:
-    """Everything in a block that is no variable and no literal, with its identity."""
+    """Yield everything in a block that is no variable and no literal, with its identity."""
     for op in block.ops:
         for value in op.inputs:
             if isinstance(value, Const):
@@ -238,12 +238,12 @@ def _held_by(attribute: Attribute) -> Iterator[tuple[int, Any]]:
 
 
 def _is_readable(const: Const) -> bool:
-    """True where looking at the elements costs nothing: they are in memory, or few."""
+    """Whether reading the elements costs nothing: they are in memory, or few."""
     return isinstance(const.data, Loaded) or const.is_short
 
 
 def _digest(array: AnyArray, where: str) -> str:
-    """A digest of the array; of its place where its numbers lie in another file, which is not read."""
+    """Return a digest of the array, or of its place if its numbers lie in another file, which is not read."""
     if where:
         data = where.encode()
     else:
@@ -252,12 +252,12 @@ def _digest(array: AnyArray, where: str) -> str:
 
 
 def _unambiguous(digests: set[str]) -> int:
-    """How many letters of these digests tell them apart; at least 8."""
+    """Return how many letters of these digests tell them apart; at least 8."""
     return next(n for n in range(8, 33) if len({d[:n] for d in digests}) == len(digests))
 
 
 def bytes_text(count: Dim | None) -> str:
-    """A number of bytes: `12 B`, `39.1 kB`, `4*N B`."""
+    """Return a number of bytes as text: `12 B`, `39.1 kB`, `4*N B`."""
     if count is None:
         return "? B"
     if isinstance(count, Size):

@@ -1,4 +1,4 @@
-"""Text to Block: the inverse of `listing`. Comments are not read."""
+"""Parse a listing into Blocks: the inverse of `listing`. Comments are ignored."""
 
 import ast
 from collections.abc import Mapping, Sequence
@@ -23,10 +23,10 @@ from primsplit.ir.notation.tokens import (
 
 
 def parse(text: str, constants: Mapping[str, Any] | None = None, free: Mapping[str, Var] | None = None) -> Block:
-    """The block that is listed as `text`.
+    """Return the block that is listed as `text`.
 
-    `constants` holds what the listing tells by digest (`listing.constants(block)`), `free` the Vars of the outside
-    that the block reads, by name; others become fresh ones. Raises ParseError, which tells the line.
+    `constants` holds what the listing shows by digest (`listing.constants(block)`), `free` the outer Vars that the
+    block reads, by name; others become fresh ones. Raises ParseError, which names the line.
     """
     blocks = parse_all(text, constants, free)
     if len(blocks) != 1:
@@ -37,7 +37,7 @@ def parse(text: str, constants: Mapping[str, Any] | None = None, free: Mapping[s
 def parse_all(
     text: str, constants: Mapping[str, Any] | None = None, free: Mapping[str, Var] | None = None
 ) -> list[Block]:
-    """The blocks listed one after the other, as those of a Split are. They share no Vars."""
+    """Return the blocks listed one after the other, as those of a Split are. They share no Vars."""
     reader = _Reader(text, constants or {}, free or {})
     blocks = []
     while reader.position < len(reader.sentences):
@@ -48,7 +48,7 @@ def parse_all(
 class _Reader:
     """A recursive descent over sentences, and over the tokens of the current one.
 
-    `scopes` are the names that can be read, the innermost block's last; `current` is the next token.
+    `scopes` maps the names that can be read to Vars, the innermost block's last.
     """
 
     def __init__(self, text: str, constants: Mapping[str, Any], free: Mapping[str, Var]) -> None:
@@ -64,7 +64,7 @@ class _Reader:
         self.read: dict[str, Const] = {}
 
     def error(self, what: str) -> ParseError:
-        """The error, with the line that is being read."""
+        """Return the error, with the line that is being read."""
         line = self.sentence.line
         return ParseError(f"line {line}: {what}", because=(self.text.splitlines()[line - 1].strip(),))
 
@@ -104,7 +104,7 @@ class _Reader:
     # Blocks and ops.
 
     def block(self, depth: int) -> tuple[str, Block]:
-        """A header, its ops and `return`; with the name of the attribute that holds it."""
+        """Read a header, its ops and `return`; return the attribute that holds the block, and the block."""
         self.open()
         name = attribute = self.name()
         if self.accept("="):
@@ -127,13 +127,13 @@ class _Reader:
 
     def params(self) -> list[Var]:
         self.expect("(")
-        found: list[Var] = []
+        params: list[Var] = []
         while not self.accept(")"):
-            found.append(self.declare(self.scopes[-1]))
+            params.append(self.declare(self.scopes[-1]))
             if not self.accept(","):
                 self.expect(")")
                 break
-        return found
+        return params
 
     def captures(self, scope: dict[str, Var]) -> None:
         while True:
@@ -143,22 +143,22 @@ class _Reader:
                 return
 
     def declare(self, scope: dict[str, Var]) -> Var:
-        """`name: type`, a new Var of the scope."""
+        """Read `name: type`, and define a new Var in the scope."""
         name = self.name()
         self.expect(":")
         var = scope[name] = Var(self.type(), name)
         return var
 
     def results(self) -> tuple[Value, ...]:
-        found: list[Value] = []
+        results: list[Value] = []
         while self.at < len(self.sentence.tokens):
             value = self.value(())
             if value is None:
                 raise self.error("None is no result")
-            found.append(value)
+            results.append(value)
             if not self.accept(","):
                 break
-        return tuple(found)
+        return tuple(results)
 
     def op(self) -> Op:
         depth = self.sentence.depth
@@ -200,7 +200,7 @@ class _Reader:
     # Values.
 
     def input(self) -> Token | Value | None:
-        """An input of an op; a bare number stays a token until the op's variables are known."""
+        """Read an input of an op; a bare number stays a token until the op's variables are known."""
         token = self.sentence.tokens[self.at] if self.at < len(self.sentence.tokens) else None
         if token is not None and (token.kind == "number" or token.text in {"True", "False"}):
             return self.next()
@@ -227,7 +227,7 @@ class _Reader:
         raise self.error(f"{name!r} is not defined here")
 
     def number(self, token: Token, variables: Sequence[Var]) -> Const:
-        """A bare number, in the dtype of the first of these Vars that holds numbers of its kind."""
+        """Return a bare number, in the dtype of the first of these Vars that holds numbers of its kind."""
         text = token.text
         if text in {"True", "False"}:
             return Const(np.array(text == "True"))
@@ -239,7 +239,7 @@ class _Reader:
         return Const(elements([text], np.dtype(np.int64) if dtype is None else dtype).reshape(()))
 
     def constant(self) -> Const:
-        """`type(elements)` or `type@digest`."""
+        """Read `type(elements)` or `type@digest`."""
         array = self.array()
         return Const(array)
 
@@ -264,13 +264,13 @@ class _Reader:
 
     def long_array(self, declared: Type, shape: tuple[int, ...]) -> AnyArray:
         digest = self.peek()
-        found = self.held()
-        if not isinstance(found, np.ndarray) or found.dtype != declared.dtype or found.shape != shape:
+        array = self.held()
+        if not isinstance(array, np.ndarray) or array.dtype != declared.dtype or array.shape != shape:
             raise self.error(f"the constant {digest} is no {declared}")
-        return found
+        return array
 
     def attribute(self, name: str) -> Attribute:
-        """The value of an attribute."""
+        """Read the value of an attribute."""
         token = self.next()
         if token.text in OPENING and token.kind == "mark":
             closing = CLOSING[OPENING.index(token.text)]
@@ -297,7 +297,7 @@ class _Reader:
         raise self.error(f"an attribute cannot be {token.text!r}: no object of that name was given")
 
     def held(self) -> Any:
-        """The array of `type@digest`."""
+        """Read `@digest`, and return the array that it stands for."""
         digest = self.next().text[1:]
         if digest not in self.given:
             raise self.error(f"no constant @{digest} was given")
@@ -306,7 +306,7 @@ class _Reader:
     # Types.
 
     def type(self) -> Type:
-        """`dtype[sizes]`."""
+        """Read `dtype[sizes]`."""
         first = self.next()
         if self.peek() != "[":
             return self.typed(first.text, None)

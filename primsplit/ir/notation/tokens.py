@@ -1,4 +1,4 @@
-"""The words of a listing: tokens, statements, sizes and elements."""
+"""Split a listing into tokens, statements, sizes and elements."""
 
 import ast
 import re
@@ -36,7 +36,7 @@ class Token(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """The tokens of one statement, which may go over several lines."""
+    """The tokens of one statement, which may take several lines."""
 
     depth: int
     line: int
@@ -44,8 +44,8 @@ class Sentence(NamedTuple):
 
 
 def sentences_of(text: str) -> list[Sentence]:
-    """The statements of a text. Raises ParseError for a character that no statement has."""
-    found: list[Sentence] = []
+    """Return the statements of a text. Raises ParseError for a character that no statement has."""
+    sentences: list[Sentence] = []
     tokens: list[Token] = []
     line, first, open_marks, position = 1, 1, 0, 0
     while position < len(text):
@@ -57,15 +57,15 @@ def sentences_of(text: str) -> list[Sentence]:
         if kind == "newline":
             line += 1
             if tokens and not open_marks:
-                found.append(Sentence(_depth(text, tokens[0].start), first, tokens))
+                sentences.append(Sentence(_depth(text, tokens[0].start), first, tokens))
                 tokens = []
         elif kind != "space":
             first = first if tokens else line
             tokens.append(Token(kind, match.group(), match.start(), position))
             open_marks += (match.group() in OPENING) - (match.group() in CLOSING) if kind == "mark" else 0
     if tokens:
-        found.append(Sentence(_depth(text, tokens[0].start), first, tokens))
-    return found
+        sentences.append(Sentence(_depth(text, tokens[0].start), first, tokens))
+    return sentences
 
 
 def _depth(text: str, start: int) -> int:
@@ -73,7 +73,7 @@ def _depth(text: str, start: int) -> int:
 
 
 def split_sizes(text: str) -> list[str]:
-    """The parts of `N, max(N, 1), 3`."""
+    """Return the parts of `N, max(N, 1), 3`."""
     parts, depth, quote = [""], 0, False
     for letter in text:
         quote ^= letter == "`"
@@ -86,7 +86,7 @@ def split_sizes(text: str) -> list[str]:
 
 
 def read_dim(text: str) -> Dim:
-    """The size; symbols in backticks may have any name."""
+    """Return the size with this text; symbols in backticks may have any name."""
     odd: dict[str, Dim] = {}
 
     def stand_in(match: re.Match[str]) -> str:
@@ -98,7 +98,7 @@ def read_dim(text: str) -> Dim:
 
 
 def elements(words: Sequence[str], dtype: np.dtype[Any]) -> AnyArray:
-    """A vector of elements written by `literals.number_text`."""
+    """Return a vector of elements written by `literals.number_text`."""
     if dtype.kind == "O":
         return np.array([ast.literal_eval(w) for w in words], dtype=object)
     if dtype.kind == "b":
