@@ -1,3 +1,3 @@
-"""What the ONNX standard says of an operator: its schema, its inference, and `op.MatMul`."""
+"""Hold the facts of the ONNX standard about operators: schemas, type inference, kernels, and the namespace `op`."""
 
 from primsplit.ops.namespace import op as op

@@ -1,8 +1,8 @@
 """`op.MatMul(x, y)`: one callable for every operator of the standard.
 
-Inputs are positional, attributes keywords. Inputs may be Arrays, NumPy arrays, Python numbers (which take the dtype
-that the operator's schema ties them to), sizes, or lists of sizes; None leaves an optional input out. An operator
-with one output returns an Array, else a tuple; `outputs=` asks for optional ones.
+Inputs are positional, attributes are keywords. Inputs may be Arrays, NumPy arrays, Python numbers (which take the dtype
+that the operator's schema ties them to), sizes, or lists of sizes; None leaves an optional input out. An operator with
+one output returns an Array, else a tuple; `outputs=` requests optional ones.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from primsplit.ops.schema import Schema, exists, schema
 class Operators:
     """The namespace `op`.
 
-    `tracing.operators` sets `recorder`, which makes the callable of an operator from its schema.
+    `tracing.operators` sets `recorder`, which builds the callable of an operator from its schema.
     """
 
     recorder: Callable[[Schema], Callable[..., Any]]
@@ -31,9 +31,9 @@ op = Operators()
 
 
 class _Later:
-    """The operators for tables that are made while modules are imported: one is looked up when it is first called.
+    """The operators, each looked up at its first call: for tables that are built while modules are imported.
 
-    What the standard says of an operator takes longer to read than primsplit to import.
+    Reading the standard's schemas takes longer than importing primsplit.
     """
 
     def __getattr__(self, kind: str) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""What the ONNX standard says of an operator, at the one opset that primsplit writes."""
+"""Read the ONNX standard's schema of an operator, at the one opset that primsplit writes."""
 
 import difflib
 import functools
@@ -20,8 +20,9 @@ IR_VERSION = 10
 class Schema:
     """One operator: how many inputs and outputs it takes, its attributes, and the types they share.
 
-    `inputs` and `outputs` hold (name, type variable) of each formal parameter; the last input is repeated where
-    `variadic`. `types` maps a type variable to the dtypes it admits, later ones included that files hold in another.
+    `inputs` and `outputs` hold (name, type variable) of each formal parameter; the last input is repeated if
+    `variadic`. `types` maps a type variable to the dtypes that it admits, including later ones, which files hold in a
+    carrier.
     """
 
     kind: str
@@ -37,16 +38,16 @@ class Schema:
     deterministic: bool
 
     def name(self, position: int) -> str:
-        """The name of the input at this position."""
+        """Return the name of the input at this position."""
         return self.inputs[min(position, len(self.inputs) - 1)][0]
 
     def variable(self, position: int) -> str:
-        """The type variable, or fixed type, of the input at this position."""
+        """Return the type variable, or fixed type, of the input at this position."""
         return self.inputs[min(position, len(self.inputs) - 1)][1]
 
 
 def exists(kind: str) -> bool:
-    """True for an operator that the standard has at this opset."""
+    """Whether the standard has the operator at this opset."""
     domain, _, name = kind.rpartition("::")
     return onnx.defs.has(name, max_inclusive_version=OPSET, domain=domain)
 
@@ -57,17 +58,17 @@ def check_kinds(*kinds: str) -> None:
         if not exists(kind):
             domain, _, name = kind.rpartition("::")
             every = (each.name for each in onnx.defs.get_all_schemas() if each.domain == domain)
-            told = {each.lower(): each for each in every if exists(each)}
-            near = difflib.get_close_matches(name.lower(), told, n=3)
+            by_lower_case = {each.lower(): each for each in every if exists(each)}
+            near = difflib.get_close_matches(name.lower(), by_lower_case, n=3)
             raise RuleError(
                 f"{kind} is no operator of ONNX opset {OPSET}",
-                cure=f"Did you mean {' or '.join(told[each] for each in near)}?" if near else "",
+                cure=f"Did you mean {' or '.join(by_lower_case[each] for each in near)}?" if near else "",
             )
 
 
 @functools.cache
 def schema(kind: str) -> Schema:
-    """The schema of an operator. Raises PrimsplitError where there is none at this opset."""
+    """Return the schema of an operator. Raises PrimsplitError if there is none at this opset."""
     if not exists(kind):
         raise PrimsplitError(f"{kind} is no operator of ONNX opset {OPSET}")
     domain, _, name = kind.rpartition("::")
@@ -97,18 +98,18 @@ def schema(kind: str) -> Schema:
 
 
 def _later(kind: str, variable: str) -> frozenset[str]:
-    """The dtypes of later opsets that this type variable admits in a program."""
+    """Return the dtypes of later opsets that this type variable admits in a program."""
     is_open = (kind in MOVING and variable in {"T", "V"}) or variable in CHANGING.get(kind, ())
     return frozenset(f"tensor({TYPE_STRINGS[name]})" for name in CARRIERS) if is_open else frozenset()
 
 
 def text(value: str | bytes) -> str:
-    """A text attribute, which protobuf holds as bytes."""
+    """Return a text attribute, which protobuf holds as bytes."""
     return value.decode() if isinstance(value, bytes) else value
 
 
 WITH_A_LOOP = frozenset({"BlackmanWindow", "HammingWindow", "HannWindow", "Range"})
-"""Operators whose body in the standard holds a Loop, for which onnx before 1.23 calls them random."""
+"""Operators whose body in the standard holds a Loop: onnx before 1.23 therefore calls them random."""
 RANDOM = frozenset(
     {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "Dropout"}
 )
@@ -116,6 +117,6 @@ RANDOM = frozenset(
 
 @functools.cache
 def kinds() -> tuple[str, ...]:
-    """Every operator of the standard domain at this opset that is not deprecated."""
+    """Return every operator of the standard domain at this opset that is not deprecated."""
     names = {s.name for s in onnx.defs.get_all_schemas() if s.domain == ""}
     return tuple(sorted(n for n in names if exists(n) and not onnx.defs.get_schema(n, OPSET).deprecated))

@@ -1,4 +1,4 @@
-"""Checks of every transform's result, in tests and with PRIMSPLIT_CHECK=1."""
+"""Check the result of every transform, in tests and with PRIMSPLIT_CHECK=1."""
 
 import os
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ from primsplit.ops.inference import check_types
 
 
 class Checking:
-    """Whether `verified` looks at what it is given."""
+    """Whether `verified` checks its blocks."""
 
     on = os.environ.get("PRIMSPLIT_CHECK") == "1"
 
 
 def verified(block: Block) -> Block:
-    """The block; where checking is on, after its structure and types were checked. Raises PrimsplitError."""
+    """Return the block; if checking is on, check its structure and types first. Raises PrimsplitError."""
     if Checking.on:
         check_types(block, closed=False)
     return block

@@ -1,6 +1,11 @@
-"""Result types: own rules for the families that bear shapes, onnx's C++ inference for the rest.
+"""Infer result types: rules of our own for the families that compute shapes, onnx's C++ inference for the rest.
 
-`infer` never guesses: a size that it cannot tell gets a fresh symbol.
+`infer` never guesses: a size that it cannot determine gets a fresh symbol.
+
+```
+MatMul(float32[N,3], float32[3,5])   ->   float32[N,5]
+NonZero(bool[N])                     ->   int64[1,nonzero_1]
+```
 """
 
 import functools
@@ -37,9 +42,9 @@ Inferred = list[tuple[Type, tuple[Dim, ...] | None]]
 
 
 def infer(kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int = 1) -> Inferred:
-    """The type of each output, and what is known of its elements where it speaks of sizes.
+    """Return the type of each output, and its elements where they are sizes and known.
 
-    Raises DtypeError for dtypes the operator does not take, ShapeError for shapes that do not fit.
+    Raises DtypeError for dtypes that the operator does not take, ShapeError for shapes that do not fit.
     """
     types: Sequence[Type] = ()
     if kind in elementwise.BY_TYPES and not attributes and outputs == 1:
@@ -49,12 +54,12 @@ def infer(kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, An
     site = Site(kind, inputs, attributes, outputs)
     types = types or _types(site)
     first = known_sizes(site, types[0])
-    return [(found, first if i == 0 else None) for i, found in enumerate(types)]
+    return [(result_type, first if i == 0 else None) for i, result_type in enumerate(types)]
 
 
 @functools.lru_cache(4096)
 def _types_of_arithmetic(kind: str, inputs: tuple[Type | None, ...]) -> Sequence[Type]:
-    """Most ops of a program are arithmetic on arrays of a few types: each combination is looked at once."""
+    """Infer arithmetic on arrays once for each combination of types: most ops of a program are of a few."""
     return _types(Site(kind, [None if t is None else Var(t) for t in inputs], {}, 1))
 
 
@@ -68,16 +73,16 @@ def _types(site: Site) -> Sequence[Type]:
         types = infer_by_standard(site) if rule is None else rule(site)
     except UnknownRank:
         types = infer_by_standard(site)
-    for made in types:
-        if any(isinstance(d, int) and not 0 <= d <= LARGEST for d in made.shape or ()):
-            raise ShapeError(f"the result of {site.kind} would be {made}: a size is from 0 to 2**63 - 1")
-        if math.prod(d for d in made.shape or () if isinstance(d, int)) > LARGEST:
-            raise ShapeError(f"the result of {site.kind} would be {made}: that is more than 2**63 - 1 elements")
+    for result in types:
+        if any(isinstance(d, int) and not 0 <= d <= LARGEST for d in result.shape or ()):
+            raise ShapeError(f"the result of {site.kind} would be {result}: a size is from 0 to 2**63 - 1")
+        if math.prod(d for d in result.shape or () if isinstance(d, int)) > LARGEST:
+            raise ShapeError(f"the result of {site.kind} would be {result}: that is more than 2**63 - 1 elements")
     return types
 
 
 LARGEST = 2**63 - 1
-"""Sizes, and numbers of elements, are held in 64 bits with a sign."""
+"""The largest size, and number of elements: they are signed integers of 64 bits."""
 
 
 def _check_arity(found: Schema, inputs: Sequence[Value | None], attributes: Mapping[str, Any]) -> None:
@@ -94,7 +99,7 @@ VECTORS: Mapping[str, Sequence[int]] = {
     **dict.fromkeys((*reduction.REDUCTIONS, "Expand", "Reshape", "Squeeze", "Tile"), (1,)),
     "ConstantOfShape": (0,), "Pad": (1, 3), "Slice": (1, 2, 3, 4),
 }  # fmt: skip
-"""The inputs that hold one number for each axis. A lone axis of an Unsqueeze may be a scalar."""
+"""The positions of inputs that hold one number for each axis. A lone axis of an Unsqueeze may be a scalar."""
 
 
 def _check_vectors(found: Schema, inputs: Sequence[Value | None]) -> None:
@@ -130,13 +135,13 @@ _STRINGS = {
 
 
 def type_string(type: Type) -> str:
-    """What the standard calls tensors of this dtype."""
+    """Return the standard's name of tensors of this dtype, `tensor(float)`."""
     name = type.key[0]
     return f"tensor({_STRINGS.get(name, name)})"
 
 
 def check_types(block: Block, *, closed: bool = True) -> None:
-    """`check`, and every op's output types agree with what is inferred from its inputs."""
+    """Check the block like `ir.check`, and that every op's output types agree with those inferred from its inputs."""
     check(block, closed=closed)
     for op in walk(block):
         if not (is_call(op) or any(op.blocks())):
@@ -145,7 +150,7 @@ def check_types(block: Block, *, closed: bool = True) -> None:
 
 @functools.lru_cache(16384)
 def _check_op(op: Op) -> None:
-    """An op never changes: each is looked at once, although one transform after another is checked."""
+    """Check an op once: it is immutable, and the result of each transform is checked."""
     inferred = infer(op.kind, op.inputs, op.attributes, len(op.outputs))
     for declared, (known, _) in zip(op.outputs, inferred, strict=True):
         if declared.type is not known:

@@ -1,13 +1,13 @@
-"""Where shapes meet."""
+"""Broadcast shapes with symbolic sizes: [N,1] and [5] give [N,5], and [N] and [M] give [broadcast(M, N)]."""
 
 from primsplit.ir.dims import Dim, Shape, meet
 from primsplit.ir.errors import ShapeError
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
-    """NumPy's broadcast of shapes, with symbols. Raises ShapeError where they can never broadcast.
+    """Return NumPy's broadcast of shapes. Raises ShapeError if they can never broadcast.
 
-    Two sizes that only the run can tell apart meet in `broadcast(N, M)`.
+    Two sizes of which only the run knows whether they are equal become `broadcast(M, N)`.
     """
     rank = max((len(s) for s in shapes), default=0)
     result: list[Dim] = [1] * rank

@@ -1,6 +1,6 @@
-"""Attributes that name a way to compute, and the names that there are.
+"""Check nodes of a file for attributes and shapes that onnx's checker accepts and onnxruntime refuses to load.
 
-onnx lets any text and number pass; onnxruntime refuses to load what has none of these.
+`Resize(mode="cube")` is such a node: the text is none of `nearest`, `linear` and `cubic`.
 """
 
 from collections.abc import Mapping
@@ -48,8 +48,11 @@ FLAGS = frozenset(
         "upper",
     }
 )
-"""Attributes that are 0 or 1 in every operator. What another number is differs between the kernels of onnxruntime: 0,
-1, an error, or a Cast that writes nothing. `keepdims` is not among them: all kernels read it alike."""
+"""Attributes that are 0 or 1 in every operator.
+
+Another number means different things to onnxruntime's kernels: 0, 1, an error, or a Cast that writes nothing.
+`keepdims` is not among them: all kernels read it alike.
+"""
 _AUTO_PAD = {"auto_pad": ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")}
 _DIRECTION = {"direction": ("forward", "reverse", "bidirectional")}
 _REDUCTION = {"reduction": ("none", "add", "mul", "min", "max")}
@@ -96,7 +99,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
 DRAWS = frozenset({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
 POOLS = frozenset({"AveragePool", "LpPool", "MaxPool"})
 LENIENT = frozenset({"Range"})
-"""What onnxruntime takes although onnx's inference refuses it: vectors of one number where numbers are meant."""
+"""Operators that onnxruntime runs although onnx's inference refuses them: vectors of one number in place of scalars."""
 
 
 def check_node(site: Site) -> None:
@@ -117,7 +120,7 @@ def check_node(site: Site) -> None:
 
 
 def _check_numbers(site: Site) -> None:
-    """Raise ShapeError for a fill that is not one number, and for whole numbers divided by a constant 0."""
+    """Raise ShapeError for a fill that is not one number, and for integers divided by a constant 0."""
     fill = site.attribute("value") if site.kind == "ConstantOfShape" else None
     if fill is not None and fill.size != 1:
         raise ShapeError(f"{site.kind} fills with one number, and is given {fill.size}")
@@ -136,7 +139,7 @@ def _check_draw(site: Site) -> None:
 
 
 def check_definition(step: Op) -> None:
-    """Raise ShapeError where onnxruntime would refuse an operator that a definition recorded, or one in its body."""
+    """Raise ShapeError if onnxruntime would refuse an operator that a definition recorded, or one in its body."""
     body = step.attributes.get("body")
     for each in walk(body) if isinstance(body, Block) else [step]:
         is_later = any(v is not None and v.type.key[0] in LATER for v in (*each.inputs, *each.outputs))
@@ -145,14 +148,14 @@ def check_definition(step: Op) -> None:
 
 
 def _check_pads(site: Site) -> None:
-    """Raise ShapeError where a window of a pool may lie in the padding alone."""
+    """Raise ShapeError if a window of a pool may lie in the padding alone."""
     pads, kernel = site.attribute("pads"), site.attribute("kernel_shape")
     if pads is not None and kernel is not None and any(p >= k for p, k in zip(pads, [*kernel, *kernel], strict=False)):
         raise ShapeError(f"{site.kind}: the pads {pads} are not less than the kernel {kernel}")
 
 
 def check_choices(kind: str, attributes: Mapping[str, Any]) -> None:
-    """Raise ParseError where an attribute is none of the choices that its operator has."""
+    """Raise ParseError if the value of an attribute is none of those that its operator knows."""
     known = CHOICES.get(kind, {})
     for name, value in attributes.items():
         choices = (0, 1) if name in FLAGS else known.get(name)

@@ -1,4 +1,4 @@
-"""Result types of products that sum over an axis."""
+"""Infer the result types of products that sum over an axis: MatMul, Gemm, Einsum and their quantized forms."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ def _meets(left: Dim, right: Dim, a: Shape, b: Shape) -> None:
 
 
 def _multiplied(site: Site, right: int) -> Shape:
-    """NumPy's matmul of the first input and that at `right`: 1-D operands lose their axis, leading axes broadcast."""
+    """Return the shape of NumPy's matmul of input 0 and input `right`: 1-D operands lose their axis."""
     a, b = site.shape(0), site.shape(right)
     if not a or not b:
         raise ShapeError(f"{site.kind} needs operands with at least one axis")

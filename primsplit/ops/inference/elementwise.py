@@ -1,4 +1,4 @@
-"""Result types of operators that work element by element."""
+"""Infer the result types of operators that work element by element: the operands' shapes broadcast."""
 
 from collections.abc import Sequence
 
@@ -80,7 +80,7 @@ BINARY = [
 ]
 COMPARISONS = ["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"]
 BY_TYPES = frozenset({*UNARY, *BINARY, *COMPARISONS, "IsNaN", "IsInf", "Sum", "Max", "Min", "Mean", "Where"})
-"""Those whose result types the types of their inputs decide, where they have no attributes."""
+"""Operators whose result types follow from the types of their inputs alone, if they have no attributes."""
 
 
 @rule(*UNARY)

@@ -1,4 +1,4 @@
-"""Result types of gathering and of operators whose size depends on data."""
+"""Infer the result types of gathers and scatters, and of operators whose sizes depend on data, such as NonZero."""
 
 from collections.abc import Sequence
 
@@ -79,7 +79,7 @@ def scatter_nd(site: Site) -> Sequence[Type]:
 
 
 def _depth(site: Site, indices: Shape, most: int) -> Dim:
-    """How many axes are indexed. Raises ShapeError where there are not so many."""
+    """Return how many axes are indexed. Raises ShapeError if the data have fewer."""
     depth = indices[-1] if indices else -1
     if isinstance(depth, int) and not 0 <= depth <= most:
         told = f"indices of {depth} axes" if indices else "a lone index"
@@ -109,15 +109,15 @@ def unique(site: Site) -> Sequence[Type]:
     """The values, along the axis or flat; int64 first places, places in the values, and counts."""
     shape = site.shape(0)
     axis = site.attribute("axis")
-    found = fresh("unique")
+    count = fresh("unique")
     if axis is None:
-        values: tuple[Dim, ...] = (found,)
+        values: tuple[Dim, ...] = (count,)
         length = dims.product(shape)
     else:
         place = axis_of(axis, len(shape), site.kind)
-        values = (*shape[:place], found, *shape[place + 1 :])
+        values = (*shape[:place], count, *shape[place + 1 :])
         length = shape[place]
-    others = [Type(np.int64, (size,)) for size in (found, length, found)]
+    others = [Type(np.int64, (size,)) for size in (count, length, count)]
     return [Type(site.type(0).dtype, values), *others][: site.outputs]
 
 

@@ -1,4 +1,4 @@
-"""Result types of operators that move elements: reshape, transpose, join, cut, fill."""
+"""Infer the result types of operators that move elements: reshape, transpose, concatenate, slice, pad, fill."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from primsplit.ops.inference.table import Site, UnknownRank, axis_of, fresh, rul
 
 
 def rank_from(site: Site, position: int) -> int:
-    """The rank that a shape vector input describes."""
+    """Return the rank that an input with a shape describes, which is its length."""
     (length,) = site.shape(position)
     if isinstance(length, Size):
         raise UnknownRank
@@ -39,7 +39,7 @@ def reshape(site: Site) -> Sequence[Type]:
 
 
 def left_over(shape: Shape, known: Sequence[Dim]) -> Dim:
-    """The size that `-1` stands for. Raises ShapeError beside a size of 0, where it may be any."""
+    """Return the size that `-1` stands for. Raises ShapeError beside a size of 0, where it may be any."""
     rest, left = list(known), list(shape)
     for dim in known:
         if (match := next((d for d in left if dims.same(d, dim)), None)) is not None and not dims.same(dim, 0):
@@ -72,7 +72,7 @@ def transpose(site: Site) -> Sequence[Type]:
 
 @rule("Squeeze")
 def squeeze(site: Site) -> Sequence[Type]:
-    """The input without the given axes of size 1; of axes that only the run knows the number tells the rank."""
+    """The input without these axes of size 1; if only the run knows the axes, their number gives the rank."""
     shape, axes = site.shape(0), site.integers(1)
     if axes is None:
         if site.has(1):
@@ -89,7 +89,7 @@ def squeeze(site: Site) -> Sequence[Type]:
 
 @rule("Unsqueeze")
 def unsqueeze(site: Site) -> Sequence[Type]:
-    """The input with new axes of size 1; of axes that only the run knows the number tells the rank."""
+    """The input with new axes of size 1; if only the run knows the axes, their number gives the rank."""
     shape, axes = site.shape(0), site.integers(1)
     if axes is None:
         return typed(site.type(0).dtype, tuple(fresh("unsqueezed") for _ in range(len(shape) + rank_from(site, 1))))
@@ -181,7 +181,7 @@ def slice_(site: Site) -> Sequence[Type]:
 
 
 def slice_size(size: Dim, start: Dim, end: Dim, step: int) -> Dim:
-    """How many elements `start:end:step` picks of an axis, by Python's rules.
+    """Return how many elements `start:end:step` picks of an axis, by Python's rules.
 
     A start past the end, or an end before the front, needs no clamping: the count is then negative, so 0. One rule is
     not Python's: backwards, from a start before the front, ONNX takes the first element, where Python takes none.
@@ -196,7 +196,7 @@ def slice_size(size: Dim, start: Dim, end: Dim, step: int) -> Dim:
 
 
 def _from_front(position: Dim, size: Dim) -> Dim:
-    """A slice bound counted from the front; bounds past every size are ONNX's way to say "to the end"."""
+    """Return a slice bound counted from the front; ONNX writes "to the end" as a bound past every size."""
     if isinstance(position, Size):
         return position
     if position >= 2**31 - 1:
@@ -280,7 +280,7 @@ def depth_space(site: Site) -> Sequence[Type]:
 
 @rule("CenterCropPad")
 def center_crop_pad(site: Site) -> Sequence[Type]:
-    """The sizes asked for along the axes named, or all."""
+    """The requested sizes along the named axes, by default all."""
     shape = list(site.shape(0))
     axes = site.attribute("axes")
     chosen = range(len(shape)) if axes is None else [axis_of(a, len(shape), site.kind) for a in axes]

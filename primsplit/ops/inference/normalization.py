@@ -1,4 +1,4 @@
-"""Result types of normalizations and losses."""
+"""Infer the result types of normalizations and of losses for classification."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ def like_the_input(site: Site) -> Sequence[Type]:
 
 @rule("BatchNormalization")
 def batch_normalization(site: Site) -> Sequence[Type]:
-    """The input's type; the running statistics have the types of those given."""
+    """The input's type; the running statistics have the types of the inputs' ones."""
     return (site.type(0), site.type(3), site.type(4))[: site.outputs]
 
 

@@ -1,4 +1,4 @@
-"""Result types of reductions along axes."""
+"""Infer the result types of reductions along axes, of ArgMax and of TopK."""
 
 from collections.abc import Sequence
 
@@ -41,7 +41,7 @@ def reduction(site: Site) -> Sequence[Type]:
 
 
 def _at_run_time(site: Site, *, keep: bool) -> Type:
-    """The type for axes that only the run knows: their number tells the rank, unless that is unknown too."""
+    """Return the type for axes that only the run knows: their number gives the rank, unless that is unknown too."""
     shape, dtype = site.shape(0), site.type(0).dtype
     (count,) = site.shape(1)
     if keep or (count == 0 and site.attribute("noop_with_empty_axes")):

@@ -1,4 +1,10 @@
-"""What is known of integer vectors that speak of sizes: Shape, and the arithmetic that shape code does with it."""
+"""Evaluate integer vectors that hold sizes: Shape, and the arithmetic that shape code does with it.
+
+```
+a: int64[2] = Shape(x)           # x: float32[N,3]   ->   a is [N, 3]
+b: int64[]  = ReduceProd(a)                          ->   b is 3*N
+```
+"""
 
 from collections.abc import Callable
 
@@ -12,21 +18,24 @@ Sizes = tuple[Dim, ...]
 
 
 def known_sizes(site: Site, result: Type) -> Sizes | None:
-    """The elements of the op's first output, where it is a short integer vector or scalar that is understood."""
+    """Return the elements of the op's first output, if it is a short integer vector or scalar that can be evaluated."""
     reader = _READERS.get(site.kind)
     if reader is None or result.dtype.kind not in "iu" or result.shape is None or len(result.shape) > 1:
         return None
     if result.shape and not (isinstance(result.shape[0], int) and result.shape[0] <= SMALL):
         return None
     try:
-        found = reader(site)
+        elements = reader(site)
     except UnknownRank:
         return None
-    return found if found is None or all(_fits(d, result) for d in found) else None
+    return elements if elements is None or all(_fits(d, result) for d in elements) else None
 
 
 def _fits(dim: Dim, type: Type) -> bool:
-    """False for a number that wraps around in this dtype; a symbolic size may in any but the wide signed ones."""
+    """Whether the size cannot wrap around in this dtype.
+
+    Of symbolic ones that is assumed in wide signed dtypes only.
+    """
     if isinstance(dim, Size):
         return type.dtype.kind == "i" and type.dtype.itemsize >= 4
     limits = np.iinfo(type.dtype)
@@ -99,7 +108,7 @@ def _range(site: Site) -> Sizes | None:
 
 
 def _elementwise(combine: Callable[[Dim, Dim], Dim | None]) -> Callable[[Site], Sizes | None]:
-    """A reader that combines the elements of two inputs, of Max and Min of any number."""
+    """Return a reader that combines the elements of two inputs, or of any number for Max and Min."""
 
     def read(site: Site) -> Sizes | None:
         known = site.sizes(0)
@@ -121,14 +130,14 @@ def _combined(combine: Callable[[Dim, Dim], Dim | None], left: Sizes | None, rig
 
 
 def _quotient(a: Dim, b: Dim) -> Dim | None:
-    """Div of integers truncates; that is the floor where neither is negative, and open where the divisor is 0."""
+    """Divide like Div, which truncates: the floor if neither is negative; unknown if the divisor may be 0."""
     if isinstance(a, int) and isinstance(b, int):
         return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) if b else None
     return dims.floor_divide(a, b) if dims.at_least(a, 0) and dims.at_least(b, 1) else None
 
 
 def _remainder(a: Dim, b: Dim) -> Dim | None:
-    """Mod, where both of its forms agree: neither is negative, and the divisor is not 0."""
+    """Return the remainder where both forms of Mod agree: neither is negative, and the divisor is not 0."""
     return dims.remainder(a, b) if dims.at_least(a, 0) and dims.at_least(b, 1) else None
 
 

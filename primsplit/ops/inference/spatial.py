@@ -1,4 +1,4 @@
-"""Result types of operators that resample images and spectra."""
+"""Infer the result types of operators that resample images and transform signals: Resize, GridSample, DFT, STFT."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -15,14 +15,14 @@ from primsplit.ops.inference.table import Site, axis_of, fresh, rule, typed
 from primsplit.ops.schema import schema
 
 LARGEST_DENOMINATOR = 4096
-"""Scales that are fractions of integers up to this give sizes that are known; others give fresh ones."""
+"""A size is known after scaling by a fraction of integers up to this; any other scale gives a fresh symbol."""
 
 
 @rule("Resize")
 def resize(site: Site) -> Sequence[Type]:
-    """The sizes given, or each size times its scale, rounded down; the aspect ratio may change the sizes given.
+    """The requested sizes, or each size times its scale, rounded down; keeping the aspect ratio may change the former.
 
-    A literal size is multiplied in float32, as onnxruntime has it: 100 times 0.7, which is a little less, is 70 there.
+    A literal size is multiplied in float32, as in onnxruntime: 100 times 0.7, which is a little less, is 70 there.
     """
     shape: list[Dim] = list(site.shape(0))
     sizes, scales = site.sizes(3), site.constant(2)
@@ -47,7 +47,7 @@ def resize(site: Site) -> Sequence[Type]:
 
 
 def _check_resize(site: Site, count: int) -> None:
-    """Raise ShapeError for vectors that do not tell so many axes, and for an antialiased choice of the nearest."""
+    """Raise ShapeError for vectors of another length than the axes, and for `antialias` with the mode nearest."""
     crops = site.attribute("coordinate_transformation_mode") in {b"tf_crop_and_resize", "tf_crop_and_resize"}
     for position, length in ((1, 2 * count), (2, count), (3, count)):
         shape = site.type(position).shape if site.has(position) and (position > 1 or crops) else None
@@ -63,7 +63,7 @@ def _are_factors(scales: AnyArray) -> bool:
 
 
 def _scaled(size: Dim, scale: np.generic) -> Dim:
-    """floor(size * scale), where the size is literal or the scale a fraction of small integers."""
+    """Return floor(size * scale), if the size is literal or the scale a fraction of small integers."""
     if isinstance(size, int):
         return int(np.floor(np.float32(size) * np.float32(scale)))
     fraction = Fraction(float(scale))
@@ -110,18 +110,18 @@ def dft(site: Site) -> Sequence[Type]:
 
 @rule("STFT")
 def stft(site: Site) -> Sequence[Type]:
-    """[batch, frames, frequencies, 2]: the frames that lie in the signal, as long as the window or as told."""
+    """[batch, frames, frequencies, 2]: the frames that lie in the signal, as long as the window or `frame_length`."""
     batch, size = site.shape(0)[:2]
-    steps, told = site.integers(1), site.sizes(3)
-    length: Dim = site.shape(2)[0] if site.has(2) else fresh("frame") if told is None else told[0]
+    steps, lengths = site.integers(1), site.sizes(3)
+    length: Dim = site.shape(2)[0] if site.has(2) else fresh("frame") if lengths is None else lengths[0]
     frames = fresh("frames") if steps is None else floor_divide(size - length, steps[0]) + 1
-    found = floor_divide(length, 2) + 1 if site.attribute("onesided") else length
-    return typed(site.type(0).dtype, (batch, frames, found, 2))
+    frequencies = floor_divide(length, 2) + 1 if site.attribute("onesided") else length
+    return typed(site.type(0).dtype, (batch, frames, frequencies, 2))
 
 
 @rule("BlackmanWindow", "HammingWindow", "HannWindow")
 def window(site: Site) -> Sequence[Type]:
-    """As many elements as told."""
+    """As many elements as the input says."""
     return typed(_told_dtype(site), (_told(site, 0, "window"),))
 
 
@@ -132,7 +132,7 @@ def mel_weights(site: Site) -> Sequence[Type]:
 
 
 def _told(site: Site, position: int, stem: str) -> Dim:
-    """The size that an input says."""
+    """Return the size that an input holds."""
     sizes = site.sizes(position)
     return fresh(stem) if sizes is None else sizes[0]
 

@@ -1,4 +1,4 @@
-"""Result types by onnx's own C++ inference, for the operators that have no rule here."""
+"""Infer result types by onnx's own C++ inference, for the operators that have no rule here."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -21,14 +21,17 @@ from primsplit.ops.schema import IR_VERSION, OPSET, schema
 
 
 def infer_by_standard(site: Site) -> Sequence[Type]:
-    """Ask onnx. Sizes that it does not know get fresh names. Raises ShapeError with onnx's reason."""
+    """Return the types that onnx infers.
+
+    Sizes that it does not know get fresh symbols. Raises ShapeError with its reason.
+    """
     found = _asked(site)
     types = [_read(found[f"o{k}"], site) for k in range(site.outputs)]
     return types if all(v is None or _held(v.type) is v.type for v in site.inputs) else _as_said(types, site)
 
 
 def _asked(site: Site) -> Mapping[str, onnx.TypeProto]:
-    """What onnx says of the outputs `o0`, `o1`, of those that it knows something of."""
+    """Return onnx's types of the outputs `o0`, `o1` and so on, as far as it knows them."""
     domain, _, name = site.kind.rpartition("::")
     inputs = [f"i{k}" if v is not None else "" for k, v in enumerate(site.inputs)]
     attributes = {k: from_array(v) if isinstance(v, np.ndarray) else v for k, v in site.attributes.items()}
@@ -52,9 +55,9 @@ _SOUND: Limited[Hashable, bool] = Limited(4096)
 
 
 def check_by_standard(site: Site) -> None:
-    """Raise ShapeError where onnx's own inference refuses a node, as onnxruntime does when it loads a file.
+    """Raise ShapeError if onnx's own inference refuses a node, as onnxruntime does when it loads a file.
 
-    The rules here infer what a valid node gives, and need not find each fault. Empty arrays are not shown to onnx:
+    The rules here infer the types of a valid node, and need not find each fault. Empty arrays are kept from onnx:
     builds of it with assertions end the process at a Slice of one.
     """
     key = key_of(site)
@@ -66,12 +69,12 @@ def check_by_standard(site: Site) -> None:
 
 
 def key_of(site: Site) -> Hashable:
-    """What is alike for uses of an operator that are alike: types, attributes, small constants."""
+    """Return a key that is equal for uses of an operator with equal types, attributes and small constants."""
     return (site.kind, site.outputs, *map(_told, site.inputs), *map(_attribute, sorted(site.attributes.items())))
 
 
 def _knows_dtypes(site: Site) -> bool:
-    """False where onnx's inference refuses dtypes that the operator takes: later ones, and axes of 32 bits."""
+    """Whether onnx's inference accepts the dtypes; it refuses valid ones: later dtypes, and axes of 32 bits."""
     arrays = [v for v in site.attributes.values() if isinstance(v, np.ndarray)]
     if any(a.dtype.name in LATER for a in arrays):
         return False
@@ -79,29 +82,29 @@ def _knows_dtypes(site: Site) -> bool:
 
 
 def _told(value: Value | None) -> Hashable:
-    """What onnx is told of an input."""
+    """Return a key of what onnx sees of an input."""
     return value and (value.type.key, value.key if isinstance(value, Const) and value.is_small else None)
 
 
 def _attribute(named: tuple[str, Any]) -> Hashable:
-    """What is alike for equal attributes."""
+    """Return a key that is equal for equal attributes."""
     name, value = named
     told = (str(value.dtype), value.shape, value.tobytes()) if isinstance(value, np.ndarray) else repr(value)
     return name, type(value).__name__, told
 
 
 def _held(type: Type) -> Type:
-    """The type in the dtype that carries its numbers, where onnx's inference does not know its own."""
+    """Return the type in its carrier dtype, if onnx's inference does not know its own."""
     return Type(CARRIERS[type.key[0]], type.shape) if type.key[0] in LATER else type
 
 
 def tensor_of(const: Const) -> onnx.TensorProto:
-    """The numbers as ONNX writes them, in the dtype that carries them."""
+    """Return the numbers as an ONNX tensor, in their carrier dtype if there is one."""
     return from_array(in_carrier(const.numpy()) if const.type.key[0] in LATER else const.numpy())
 
 
 def _as_said(types: Sequence[Type], site: Site) -> Sequence[Type]:
-    """The types of outputs, of the dtypes that inputs of the same type variable have."""
+    """Replace carriers in the types of outputs by the dtypes that inputs of the same type variable have."""
     known = schema(site.kind)
     said = {known.variable(i): v.type.dtype for i, v in enumerate(site.inputs) if v is not None}
     variables = [known.outputs[min(i, len(known.outputs) - 1)][1] for i in range(len(types))]
@@ -109,7 +112,7 @@ def _as_said(types: Sequence[Type], site: Site) -> Sequence[Type]:
 
 
 def type_proto(type: Type) -> onnx.TypeProto:
-    """The type as ONNX writes it, symbols by their text."""
+    """Return the type as ONNX writes it, with symbols as texts."""
     shape = None if type.shape is None else [d.text if isinstance(d, Size) else d for d in type.shape]
     return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(type.dtype), shape)
 

@@ -1,4 +1,4 @@
-"""The table of inference rules, and what a rule is told."""
+"""The table of inference rules, and `Site`, the use of an operator that a rule is called with."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from primsplit.ops.schema import schema
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One use of an operator, as a rule sees it: its inputs and its attributes, with the schema's defaults."""
+    """One use of an operator: its inputs, and its attributes with the schema's defaults."""
 
     kind: str
     inputs: Sequence[Value | None]
@@ -22,7 +22,7 @@ class Site:
     outputs: int
 
     def type(self, position: int) -> Type:
-        """The type of an input that is there."""
+        """Return the type of an input that is present. Raises ShapeError if it is absent."""
         value = self.inputs[position]
         if value is None:
             raise ShapeError(f"{self.kind} needs its input {schema(self.kind).inputs[position][0]}")
@@ -32,41 +32,41 @@ class Site:
         return self.inputs[position] if position < len(self.inputs) else None
 
     def has(self, position: int) -> bool:
-        """True where the optional input is there."""
+        """Whether the optional input is present."""
         return self._input(position) is not None
 
     def shape(self, position: int) -> Shape:
-        """The shape of an input. Raises UnknownRank where it has none."""
+        """Return the shape of an input. Raises UnknownRank if its rank is unknown."""
         shape = self.type(position).shape
         if shape is None:
             raise UnknownRank
         return shape
 
     def sizes(self, position: int) -> tuple[Dim, ...] | None:
-        """The elements of an input that speaks of sizes, where they are known."""
+        """Return the elements of an input that holds sizes, if they are known."""
         return None if (value := self._input(position)) is None else value.sizes
 
     def integers(self, position: int) -> tuple[int, ...] | None:
-        """The elements of an integer input, where they are literals."""
+        """Return the elements of an integer input, if they are literals."""
         known = self.sizes(position)
         if known is None or any(isinstance(s, Size) for s in known):
             return None
         return tuple(int(s) for s in known)
 
     def attribute(self, name: str) -> Any:
-        """An attribute, or the schema's default; None where it has none."""
+        """Return an attribute, or the schema's default; None if it has none."""
         if name in self.attributes:
             return self.attributes[name]
         return schema(self.kind).defaults.get(name)
 
     def constant(self, position: int) -> AnyArray | None:
-        """The value of an input that is a small constant."""
+        """Return the value of an input that is a small constant, else None."""
         value = self._input(position)
         return value.numpy() if isinstance(value, Const) and value.is_short else None
 
 
 class UnknownRank(Exception):
-    """An input has no known rank, so a rule has nothing to say."""
+    """The rank of an input is unknown, so that a rule cannot infer the result."""
 
 
 Rule = Callable[[Site], Sequence[Type]]
@@ -88,14 +88,14 @@ _fresh = 0
 
 
 def fresh(stem: str) -> Size:
-    """A size that nothing is known of: a symbol that no other size has."""
+    """Return a size that nothing is known of: a symbol that no other size has."""
     global _fresh  # noqa: PLW0603  # the one counter of the process; names only have to differ
     _fresh += 1
     return symbol(f"{stem}_{_fresh}")
 
 
 def reserve(name: str) -> None:
-    """Keep `fresh` from giving this name."""
+    """Keep `fresh` from returning this name."""
     global _fresh  # noqa: PLW0603  # see `fresh`
     number = name.rpartition("_")[2]
     if number.isdecimal() and len(number) < 10:
@@ -103,12 +103,12 @@ def reserve(name: str) -> None:
 
 
 def axis_of(axis: int, rank: int, kind: str) -> int:
-    """The axis counted from the front. Raises ShapeError where the tensor has no such axis."""
+    """Return the axis counted from the front. Raises ShapeError if the tensor has no such axis."""
     if not -rank <= axis < rank:
         raise ShapeError(f"{kind}: axis {axis} of a tensor with {rank} axes")
     return axis % rank if rank else 0
 
 
 def typed(dtype: npt.DTypeLike, shape: Shape) -> tuple[Type]:
-    """One output."""
+    """Return the type of the only output, in a tuple."""
     return (Type(dtype, shape),)

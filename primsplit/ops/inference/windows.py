@@ -1,4 +1,7 @@
-"""Result types of convolutions and poolings, and where their windows lie. Every size may be a symbol."""
+"""Infer the result types of convolutions and poolings, and where their windows lie. Every size may be a symbol.
+
+A Conv of float32[N,3,H,W] with weights float32[8,3,3,3] gives float32[N,8,H - 2,W - 2].
+"""
 
 from collections.abc import Sequence
 
@@ -11,23 +14,26 @@ from primsplit.ops.inference.table import Site, UnknownRank, fresh, rule, typed
 
 
 def span_of(taps: Dim, dilation: int) -> Dim:
-    """How far a window reaches, both ends counted."""
+    """Return the length of a dilated window, both ends counted."""
     return (taps - 1) * dilation + 1
 
 
 def same_padding(size: Dim, span: Dim, stride: int) -> Dim:
-    """The padding with which there are ceil(size / stride) windows, as the standard has it for SAME_UPPER and LOWER."""
+    """Return the padding with which there are ceil(size / stride) windows: the standard's SAME_UPPER and SAME_LOWER."""
     return span - 1 if stride == 1 else dims.maximum((-(-size // stride) - 1) * stride + span - size, 0)
 
 
 def halves(total: Dim, *, upper: bool) -> tuple[Dim, Dim]:
-    """Padding before and after; the odd one goes after where `upper`."""
+    """Return the padding before and after; the odd element goes after if `upper`."""
     small = dims.floor_divide(total, 2)
     return (small, total - small) if upper else (total - small, small)
 
 
 def window_count(size: Dim, span: Dim, stride: int, pads: tuple[Dim, Dim], *, ceil: bool = False) -> Dim:
-    """How many windows lie over a padded axis; with `ceil` one may reach over the end, none may start past the axis."""
+    """Return how many windows lie over a padded axis.
+
+    With `ceil` one may reach past the end, but not start past the axis.
+    """
     room = size + pads[0] + pads[1] - span
     if not ceil:
         return room // stride + 1
@@ -35,7 +41,7 @@ def window_count(size: Dim, span: Dim, stride: int, pads: tuple[Dim, Dim], *, ce
 
 
 def placement(site: Site, sizes: Shape, kernel: Sequence[Dim]) -> tuple[list[int], list[Dim], list[tuple[Dim, Dim]]]:
-    """Strides, spans and pads that the attributes of a convolution or pooling give for these axes."""
+    """Return the strides, spans and pads that the attributes of a convolution or pooling give for these axes."""
     rank = len(kernel)
     if len(sizes) != rank:
         raise ShapeError(
@@ -60,7 +66,7 @@ def placement(site: Site, sizes: Shape, kernel: Sequence[Dim]) -> tuple[list[int
 
 
 def automatic(site: Site) -> str:
-    """The attribute auto_pad."""
+    """Return the attribute auto_pad."""
     auto = site.attribute("auto_pad") or "NOTSET"
     return auto.decode() if isinstance(auto, bytes) else str(auto)
 
@@ -77,7 +83,7 @@ def _counted(site: Site, sizes: Shape, kernel: Sequence[Dim]) -> Shape:
 
 
 def _is_cut(padded: Dim, span: Dim, stride: Dim) -> bool:
-    """True where the standard counts no window, and onnxruntime, which rounds to zero, one that sticks out."""
+    """Whether the standard counts no window here, and onnxruntime, which rounds to zero, one that sticks out."""
     sizes = [n for n in (padded, span, stride) if isinstance(n, int)]
     return len(sizes) == 3 and 0 < sizes[0] < sizes[1] < sizes[0] + sizes[2]
 
@@ -95,7 +101,7 @@ def _fits(site: Site, channels: Dim, wanted: Dim) -> None:
 
 
 def _convolved(site: Site, weights: int) -> Shape:
-    """[N, C, ...] and weights, the input of that position, [M, C / group, ...] give [N, M, windows ...]."""
+    """Return [N, M, windows ...] for an input [N, C, ...] and weights [M, C / group, ...] at the position `weights`."""
     x, w = _with_channels(site, 3), site.shape(weights)
     if len(x) != len(w):
         raise ShapeError(f"{site.kind}: an input with {len(x)} axes, and weights with {len(w)}")
@@ -147,8 +153,8 @@ def pool(site: Site) -> Sequence[Type]:
     """One number a window; MaxPool's indices have the same shape."""
     x = _with_channels(site, 3)
     shape = (*x[:2], *_counted(site, x[2:], site.attribute("kernel_shape")))
-    found = [Type(site.type(0).dtype, shape)]
-    return [*found, Type("int64", shape)][: site.outputs]
+    results = [Type(site.type(0).dtype, shape)]
+    return [*results, Type("int64", shape)][: site.outputs]
 
 
 @rule("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
