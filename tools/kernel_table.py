@@ -300,7 +300,7 @@ def differing(a: Row, b: Row) -> int:
     return sum(a[variable] != b[variable] for variable in a)
 
 
-HEADER = '''"""List the CPU kernels of onnxruntime {oldest} to {version} for the operators of opset {opset}, dtype by dtype.
+HEADER = '''"""List the CPU kernels of onnxruntime {oldest} to {version} for operators of opset {opset}, dtype by dtype.
 
 Made by `python -m tools.kernel_table`; do not edit.
 

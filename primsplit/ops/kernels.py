@@ -1,4 +1,4 @@
-"""List the CPU kernels of onnxruntime 1.20 to 1.32.0 for the operators of opset 21, dtype by dtype.
+"""List the CPU kernels of onnxruntime 1.20 to 1.32.0 for operators of opset 21, dtype by dtype.
 
 Made by `python -m tools.kernel_table`; do not edit.
 
