@@ -72,6 +72,14 @@ def test_gather_and_scatter_are_each_others_transposes() -> None:
     check_grads(f, random.standard_normal((5, 2)), random.standard_normal((4, 2)), resize=())
 
 
+def test_every_writer_of_a_place_in_a_scatter_gets_its_gradient() -> None:
+    """The standard allows no such indices; PyTorch's scatter answers so."""
+    x, places = np.array([1.0, 0.0]), np.array([0, 0])
+    for scatter in (op.ScatterElements, lambda x, i, u: op.ScatterND(x, i[:, None], u)):
+        found = ps.grad(lambda u, put=scatter: put(x, places, u).sum())(np.array([1.0, 1.0]))
+        np.testing.assert_array_equal(found, [1.0, 1.0])
+
+
 def test_a_write_of_repeated_traced_indices_sends_the_gradient_to_the_last() -> None:
     def f(u: Any, i: Any) -> Any:
         y = np.zeros_like(u)
