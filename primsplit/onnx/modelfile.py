@@ -2,6 +2,9 @@
 
 Checking, converting and inferring copy a model several times over, so they get a model in which every long initializer
 is an input.
+
+Long weights are never copied: onnx's checker, converter and inference see a model whose long initializers are inputs.
+Files are written straight as protobuf; onnx_ir reads the tensors of loaded models, and does nothing else.
 """
 
 import math

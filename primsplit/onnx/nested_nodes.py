@@ -1,4 +1,7 @@
-"""Loop and Scan of a file: their graphs recorded as blocks, with types that hold for every step."""
+"""Loop and Scan of a file: their graphs recorded as blocks, with types that hold for every step.
+
+A body is recorded once: sizes that a step changes are widened to unknown ones, until the types stay.
+"""
 
 import functools
 from collections.abc import Mapping, Sequence

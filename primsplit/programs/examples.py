@@ -1,4 +1,8 @@
-"""Arrays for the inputs of a recording, which tell the ways that its Python branches go."""
+"""Arrays for the inputs of a recording, which tell the ways that its Python branches go.
+
+The ways that such arrays settled follow each other in a chain of Ifs, each in the one before: a reader of protobuf
+takes 31 of them in one another, and no more.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

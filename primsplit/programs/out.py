@@ -1,4 +1,8 @@
-"""`out`: the caller's arrays that take the results of a run."""
+"""`out`: the caller's arrays that take the results of a run.
+
+A method `run_into` takes them, and no keyword `out`, where the arguments of the user's function may be given by name:
+one of them may be called `out`. `jvp`, `hvp`, pullbacks and linear functions take no such names, and have `out=`.
+"""
 
 from collections.abc import Mapping
 from typing import Any, NoReturn

@@ -1,4 +1,8 @@
-"""A program whose every buffer is made and bound once, so that a call allocates nothing."""
+"""A program whose every buffer is made and bound once, so that a call allocates nothing.
+
+A program with states goes through one, where its arrays are small (`SMALL`): to bind the buffers anew for each call
+takes longer than such a run.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from threading import get_ident

@@ -5,6 +5,8 @@ element of a sequence is walked again, a carry is the result of the step before.
 steps is stacked, and what has not is computed again. The gradient of what the body captures is summed in a carry of its
 own. Where a carry changes its shape, no Scan can go back: see `growing`. (Reverse accumulation over a recurrence:
 Griewank and Walther, Evaluating Derivatives, 2nd edition, section 3.2.)
+
+`transforms.vectorized_loops.fission` then takes out of such a Scan what no carry needs.
 """
 
 from collections.abc import Collection, Sequence

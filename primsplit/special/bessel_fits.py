@@ -2,6 +2,9 @@
 
 NIST Digital Library of Mathematical Functions (DLMF), chapter 10; N. M. Temme, On the numerical evaluation of the
 ordinary Bessel function of the second kind, J. Comput. Phys. 21 (1976) 343-350.
+
+Laplace's integral is computed by quadrature, and fitted by Chebyshev's interpolant of `TERMS` terms. Whole and
+fractional orders share this code. In a program an order is two whole numbers: a float would be an array of the order.
 """
 
 import functools

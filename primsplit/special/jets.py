@@ -2,6 +2,8 @@
 
 An iteration that is written with them carries the derivatives of what it converges to; Taylor's coefficients are the
 derivatives over the factorials of their orders. A. Griewank and A. Walther, Evaluating Derivatives (2008), chapter 13.
+
+The highest orders are static arguments of the primitives that use them, so that each derivative is a primitive again.
 """
 
 import itertools

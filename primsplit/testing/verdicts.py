@@ -2,6 +2,9 @@
 
 Derivatives are five-point central differences of the function itself in float64, along single elements of small
 inputs and along random directions of large ones: see `lines`.
+
+A gradient that misses the differences is right only where the same program in float64 meets them, and the file is no
+further from that program than NumPy is in the program's own dtypes.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,6 +4,12 @@ An Array points to a Value of the program. Writing to it (`x[i] = v`, `x += y`, 
 Value, so a program with in-place forms becomes one without. A view (`x[0]`, `x.T`) remembers what it was taken from:
 a write to either is seen by the other, as in NumPy. The operators and methods look their implementation up in
 `FUNCTIONS`, which `primsplit.numpy` fills.
+
+Whatever must tell a traced value from NumPy's asks `isinstance(x, ps.Array)`: in the user's code `type(x)` and
+`x.__class__` are NumPy's.
+
+An array that the function made lies row by row, so that `reshape` and `ravel` of it are views, as in NumPy. Of
+arguments and of results of arithmetic nobody knows: a read after a write through their reshape is refused.
 """
 
 import sys

@@ -104,6 +104,9 @@ def of_shape(x: Array, shape: Sequence[Dim]) -> Array:
 
     Where one size is undecided the number of elements tells, unless there may be none. That of several would not tell
     a shape from its transpose: they are compared one by one.
+
+    A Reshape decides: a Mul would broadcast a size of 1, an Expand would widen what is written to, and a Gather would
+    take whatever there is.
     """
     undecided = [i for i, (own, size) in enumerate(zip(x.shape, shape, strict=True)) if not dims.same(own, size)]
     if not undecided:
@@ -115,7 +118,10 @@ def of_shape(x: Array, shape: Sequence[Dim]) -> Array:
 
 
 def reshaped_unless(wrong: Array, x: Array, shape: Sequence[Dim]) -> Array:
-    """`x` in this shape; a run in which one of the answers is True fails."""
+    """`x` in this shape; a run in which one of the answers is True fails.
+
+    In such a run an index is out of bounds. The Reshape stays in the file, though it changes no shape: it is the check.
+    """
     sizes = op.Add(tracing.size_vector(shape), zero_unless(wrong, ValueError("the sizes of the arrays do not fit")))
     return op.Reshape(x, sizes, allowzero=1, types=[Type(x.dtype, shape)])
 

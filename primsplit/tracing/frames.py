@@ -4,6 +4,9 @@ A function that is recorded for a transform, or as a whole program, has a frame.
 handle of what the state is around the function; of a whole program, a parameter. The last values of those that it
 writes to are further results, which whoever records the function gives to `store`. A loop's body has a frame for each
 step (`tracing/control/states.py`). Branches and batches have none: states may be read there, and not written to.
+
+A derivative rule reads no state but those that it is given by keyword: it runs later than its call. (What Mooncake
+calls the state of a rule is a capture here.)
 """
 
 import threading

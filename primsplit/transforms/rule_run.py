@@ -1,4 +1,9 @@
-"""A rule run once, on fresh variables: what it and its pullback record is a Split."""
+"""A rule run once, on fresh variables: what it and its pullback record is a Split.
+
+A rule of an operator runs in a recording of its own: it sees none of the user's values, so its Split is kept for every
+op of the same signature. A Split that makes a size of data is not kept: two uses must not share that size's symbol. The
+rule of a user's primitive runs where the primitive is called, and may capture what stands around the call.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

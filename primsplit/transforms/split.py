@@ -1,4 +1,8 @@
-"""The heart: the split of an op, from its rule, and the Splits of a block's ops composed into that of the block."""
+"""The heart: the split of an op, from its rule, and the Splits of a block's ops composed into that of the block.
+
+A pullback that needs a value for its shape alone captures the shape: Shape ops move to the primal. Views of inputs
+(Reshape, Slice, Transpose) are made again rather than kept (`rewrites.recompute`).
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -2,6 +2,8 @@
 
 That needs turns that do not depend on each other. A name or an element that a loop adds to is not known before the loop
 ends; one that a turn leaves for the next, or that two turns may both touch, is refused.
+
+What is not refused here must mean what Python means: random nests are compared with Python's own loops.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,8 @@
-"""scipy.spatial.transform's rotations of traced numbers: unit quaternions (x, y, z, w), in float64 as there."""
+"""scipy.spatial.transform's rotations of traced numbers: unit quaternions (x, y, z, w), in float64 as there.
+
+Rotations are smooth at no rotation: sines of a half angle are series of the squared angle, and `from_matrix` takes the
+polar factor by Newton's iteration, since a singular value decomposition has no derivative where all values are equal.
+"""
 
 import itertools
 import math

@@ -4,6 +4,11 @@ A program holds real tensors only, so a complex array is no value of it: its par
 complex arrays is written here in terms of the parts, whose derivatives are then those of real arrays. A part that is a
 constant 0, of `1j * x` say, is left out of products; where NumPy would multiply an infinity by it and get NaN, the
 result here is the limit.
+
+The handle has no value: asked for it, it refuses, so that no function for real arrays can misread a complex one.
+`dispatch.offers` puts a form for complex arrays beside a function's real one. Into loops, branches, calls and batches
+go the two parts, in a container that is made a complex array again behind them (`tracing.trees.in_parts`). Rules of the
+library's own are for real arrays (`Primitive.takes_complex`): for complex ones a formula would lack its conjugates.
 """
 
 from primsplit.ir.families import import_families

@@ -2,6 +2,10 @@
 
 A complex elimination takes half as many operations; the real one is blocked, and its derivatives are those of real
 arrays.
+
+With the parts of each element side by side the factor of Cholesky stays a triangle. Eigenvalues and singular values
+would come in equal pairs, whose vectors have no derivative, and LAPACK's signs of QR and the phase of a determinant
+would be lost: those are written for pairs of parts (`hermitian`, `schur`).
 """
 
 from typing import Any

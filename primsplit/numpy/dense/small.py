@@ -1,6 +1,8 @@
 """Systems of one to three equations, without a loop: by the inverse, and once refined.
 
 A Scan costs as much as thirty operators before its first step, and factoring and substitution are three to five.
+
+A matrix that was factored stays factored: other solutions with it go by `lu.factors_of`.
 """
 
 from collections.abc import Callable

@@ -1,1 +1,6 @@
-"""Sequences and optional values read away while a model is loaded: in a program they are tensors."""
+"""Sequences and optional values read away while a model is loaded: in a program they are tensors.
+
+A sequence that the file lists is its elements; one that a loop makes is a tensor with the elements along axis 0; one
+whose elements differ in shape is a row of all numbers and a row of shapes. An optional that is given is its content;
+one that only the run knows is a tensor of one row or of none. No derivative rule meets a sequence.
+"""

@@ -4,6 +4,9 @@ onnxruntime runs an op on all of its rows before the next op begins: arrays that
 and come back between any two ops, and a matrix that a value and its gradient both read is fetched twice. As the body of
 a Scan over tiles of rows, the same ops fetch each tile once, and no intermediate result is ever there as a whole. Such
 is a density of 100,000 observations with its gradient, or the distances of all pairs of points.
+
+Where the last tile is smaller, a Loop takes the Scan's place. Sums over rows are carries. `tiled_regions` takes ops
+only where it counts fewer bytes. Sums of `log1p` stay outside, for `rewrites.log_sums`. A file for CUDA has no tiles.
 """
 
 from collections.abc import Sequence

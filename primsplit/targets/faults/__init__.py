@@ -1,1 +1,1 @@
-"""Ways around what onnxruntime gets wrong, one fault a module; ARCHITECTURE.md lists them."""
+"""Ways around what onnxruntime gets wrong, one fault a module; docs/runtime_faults.md lists them."""

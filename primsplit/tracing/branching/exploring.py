@@ -215,6 +215,7 @@ class _Exploration:
             _follow(path, self.run)
             answers = [d.outcome for d in path.taken]
             unknown = [i for i, d in enumerate(path.taken) if i >= len(path.answers) and not d.settled]
+            # Paths that part first are followed first, so that too many are counted after few.
             self.pending += [(*answers[:i], False) for i in unknown]
             check_number(self.paths, len(self.pending))
 

@@ -1,4 +1,9 @@
-"""What the errors of a recorded function mean: the user's own, NumPy's, and those that only a recording has."""
+"""What the errors of a recorded function mean: the user's own, NumPy's, and those that only a recording has.
+
+A user's `except` catches only what NumPy raises too. Errors that only a recording has are noted where they are made
+(`ir.errors.errors_made`), and one that the user's code caught is raised when the function has returned. A path may end
+in any error that Python or the user raises.
+"""
 
 import dis
 import os

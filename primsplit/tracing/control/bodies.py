@@ -1,6 +1,9 @@
 """The body of a loop, recorded for a carry whose dtypes and axes every step keeps.
 
 A size that a step changes is unknown inside, and another one behind the loop.
+
+A body is recorded once. A size that a step changes is unknown inside (`regions.VARYING`), and the loop is then a Loop:
+the standard lets the states of a Scan keep their shapes only.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,10 @@
-"""Run the rewrites that must precede differentiation."""
+"""Run the rewrites that must precede differentiation.
+
+Softmax, GELU in float32 and layer norms are recognized where they are written out, and a Relu is put behind the pooling
+that reads it. Softmax and GELU move values by a rounding. A norm, and `1 / (1 + exp(z))`, stay the ops that they are,
+as calls with rules of their own: they move gradients alone, which are 0 where `exp(z)` overflows. No other rewriting
+moves a value.
+"""
 
 from collections.abc import Sequence
 

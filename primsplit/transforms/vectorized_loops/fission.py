@@ -3,6 +3,9 @@
 An operator on little costs about as much in a Scan's body as it does outside for all steps together. So ops that
 depend on the elements alone are batched in front; ops that no carry depends on are batched behind; and a carry that
 only sums is summed behind, products of matrices in one product over all steps.
+
+What works on many elements of a step stays in the Scan, where they are in the cache. A Scan over a few directions at a
+time (`chunk=`) stays whole.
 """
 
 import functools

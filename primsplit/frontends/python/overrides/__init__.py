@@ -9,6 +9,13 @@ threads do not notice, and a function that can be recorded as it is never meets 
 
 In a function that is run again, the makers of arrays that people write into (`np.zeros`, `np.array`, `table.copy()`)
 give traced arrays. Their elements are known until something traced is written to them.
+
+The copies read their modules through views, so that no other thread sees a name change. A class holds a method itself:
+a dispatcher stands there while the run lasts, which calls the copy in that thread alone. Where copies do not reach all
+that is read (a table in an object that traced numbers index, a function of the user's in a container, one behind
+`functools.lru_cache`, code that deletes globals, installed packages), the names themselves hold substitutes for one
+more run (`names`), and are put back afterwards, whatever happens. The names of installed packages mean substitutes as
+well, with `float`, which the user's own code is refused, and `int`.
 """
 
 from primsplit.frontends.python.overrides import arrays, complex_numbers, iterating, numbers, running, vectorized
