@@ -1,6 +1,6 @@
 """What older libraries refuse aloud, and no file can go around: a test that meets it is skipped, with the reason.
 
-ARCHITECTURE.md lists each as not cured. What they compute wrongly is not here: such tests ask for a version.
+docs/runtime_faults.md lists each as not cured. What they compute wrongly is not here: such tests ask for a version.
 """
 
 from typing import NamedTuple

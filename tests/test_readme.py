@@ -1,4 +1,4 @@
-"""The README and the pages of docs/ are true: their Python runs from top to bottom, and their commands exist."""
+"""The pages are true: their Python runs from top to bottom and prints what they show, and the files they name exist."""
 
 import re
 from pathlib import Path
@@ -7,18 +7,26 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TEXT = (ROOT / "README.md").read_text()
+PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", flags=re.DOTALL | re.MULTILINE)
+FOLDERS = ("docs", "models", "primsplit", "tests", "tools")
+ROOMS = tuple(path.name for path in (ROOT / "primsplit").iterdir() if path.is_dir())
 
 
-def test_the_tour_runs_block_after_block_and_prints_what_it_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", TEXT, flags=re.DOTALL)
-    assert len(blocks) >= 7
-    names: dict[str, Any] = {"__name__": "tour"}
-    for number, (block, shown) in enumerate(blocks):
-        source = tmp_path / f"block_{number}.py"
+def _id(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks_of(page: Path) -> list[tuple[str, str]]:
+    """The Python blocks of a page, each with the text that stands right below it."""
+    return BLOCK.findall(page.read_text())
+
+
+def run(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run the blocks of a page, one after the other in one namespace, in the current folder."""
+    names: dict[str, Any] = {"__name__": page.stem}
+    for number, (block, shown) in enumerate(blocks_of(page)):
+        source = Path.cwd() / f"block_{number}.py"
         source.write_text(block)
         exec(compile(block, str(source), "exec"), names)
         printed = capsys.readouterr().out
@@ -26,21 +34,41 @@ def test_the_tour_runs_block_after_block_and_prints_what_it_shows(
             assert _without_places(printed) == _without_places(shown)
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
-def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"__name__": page.stem}
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)):
-        source = tmp_path / f"block_{number}.py"
-        source.write_text(block)
-        exec(compile(block, str(source), "exec"), names)
-
-
 def _without_places(listing: str) -> list[str]:
     """The lines of a listing, without the lines of the program that they come from."""
     return [re.split(" # (?:model|block_)", line)[0].rstrip() for line in listing.strip().splitlines()]
 
 
-def test_every_file_that_the_readme_names_is_there() -> None:
-    for name in re.findall(r"models/\w+\.py", TEXT):
-        assert (ROOT / name).exists()
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=_id)
+def test_the_python_of_a_page_runs_and_prints_what_the_page_shows(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(page, capsys)
+
+
+def test_a_page_that_shows_something_else_than_it_prints_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1)\n```\n\n```text\n2\n```\n")
+    with pytest.raises(AssertionError):
+        run(page, capsys)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_id)
+def test_every_file_that_a_page_names_is_there(page: Path) -> None:
+    """A path in backticks starts at the root, or at the package (`rules/forward.py`)."""
+    for name in re.findall(r"`([\w./-]+/[\w./-]*)`", page.read_text()):
+        first = name.split("/")[0]
+        if first in FOLDERS:
+            assert (ROOT / name).exists(), name
+        elif first in ROOMS:
+            assert (ROOT / "primsplit" / name).exists(), name
+
+
+def test_the_pages_link_to_pages_that_are_there() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), (page.name, target)
