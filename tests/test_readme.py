@@ -9,6 +9,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", flags=re.DOTALL | re.MULTILINE)
+ENDING_IN_ERRORS = ROOT / "docs" / "errors.md"
+"""Its programs raise: tests/docs/test_errors.py runs them."""
 FOLDERS = ("docs", "models", "primsplit", "tests", "tools")
 ROOMS = tuple(path.name for path in (ROOT / "primsplit").iterdir() if path.is_dir())
 
@@ -39,7 +41,7 @@ def _without_places(listing: str) -> list[str]:
     return [re.split(" # (?:model|block_)", line)[0].rstrip() for line in listing.strip().splitlines()]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=_id)
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page) and page != ENDING_IN_ERRORS], ids=_id)
 def test_the_python_of_a_page_runs_and_prints_what_the_page_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

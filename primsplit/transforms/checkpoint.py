@@ -1,4 +1,8 @@
-"""`checkpoint`: a function whose values the backward pass computes again, rather than keep them until then."""
+"""`checkpoint`: a function whose values the backward pass computes again, rather than keep them until then.
+
+A checkpointed part is a call with a policy; checkpointed scans carry the same attribute. Its Split is two calls under
+the policy, so that a second derivative keeps no more of it than the first.
+"""
 
 from collections.abc import Callable
 from typing import Any
