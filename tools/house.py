@@ -23,6 +23,8 @@ ROOMS = (
 """The folders of the package, in the order of their imports."""
 FEWEST = 3
 """A collection of so many names of operators is a table of them."""
+NO_TRAIT = "No trait:"
+"""Behind this, the docstring of a table says why it is not a column of `primsplit/ops/traits.py`."""
 
 
 @dataclass(frozen=True)
@@ -83,29 +85,66 @@ def _kinds() -> frozenset[str]:
 
 
 def tables(module: Module, kinds: frozenset[str]) -> Iterator[str]:
-    """The names that a module gives to collections of names of operators, at its top level."""
-    for node in module.tree().body:
+    """The names that a module gives, at its top level, to collections of names of operators.
+
+    A dictionary of functions is none: it says what a pass does with an operator, not what is true of it. Nor is a
+    collection whose docstring gives the reason why it is no trait, behind `NO_TRAIT`.
+    """
+    body = module.tree().body
+    for node, after in zip(body, [*body[1:], None], strict=True):
         if isinstance(node, ast.Assign):
             target, value = node.targets[0], node.value
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             target, value = node.target, node.value
         else:
             continue
-        if _is_table(value, kinds):
+        if len(kinds.intersection(_texts(value))) >= FEWEST and NO_TRAIT not in _docstring(after):
             yield ast.unparse(target)
 
 
-def _is_table(value: ast.expr, kinds: frozenset[str]) -> bool:
-    found: list[str] = []
-    for node in ast.walk(value):
-        if isinstance(node, ast.Set | ast.List | ast.Tuple):
-            found += [e.value for e in node.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
-        elif isinstance(node, ast.Dict):
-            found += [k.value for k in node.keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split":
-            text = node.func.value
-            found += text.value.split() if isinstance(text, ast.Constant) and isinstance(text.value, str) else []
-    return len(kinds.intersection(found)) >= FEWEST
+def _docstring(node: ast.stmt | None) -> str:
+    """The text of a statement that is nothing else."""
+    value = node.value if isinstance(node, ast.Expr) else None
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+
+
+def _texts(value: ast.AST) -> Iterator[str]:
+    """The texts in an expression, but for the keys of functions."""
+    if _is_of_functions(value):
+        return
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield value.value
+    elif isinstance(value, ast.Dict):
+        for key, held in zip(value.keys, value.values, strict=True):
+            if key is None or not _is_function(held):
+                yield from _texts(held if key is None else key)
+    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "split":
+        text = value.func.value
+        yield from text.value.split() if isinstance(text, ast.Constant) and isinstance(text.value, str) else []
+    else:
+        for part in ast.iter_child_nodes(value):
+            yield from _texts(part)
+
+
+def _is_of_functions(value: ast.AST) -> bool:
+    """True for a dictionary made of a rule, all of whose values are functions."""
+    if isinstance(value, ast.DictComp):
+        return _is_function(value.value)
+    is_made = isinstance(value, ast.Call) and ast.unparse(value.func) == "dict.fromkeys"
+    return isinstance(value, ast.Call) and is_made and _is_function(value.args[-1])
+
+
+def _is_function(value: ast.expr) -> bool:
+    """True for a function, a call that makes one, and a tuple of them. Data have names in capitals, classes one."""
+    if isinstance(value, ast.Tuple):
+        return bool(value.elts) and all(map(_is_function, value.elts))
+    if isinstance(value, ast.Call):
+        name = ast.unparse(value.func)
+        return name not in {"frozenset", "set", "tuple", "dict", "range"} and _is_function(value.func)
+    if isinstance(value, ast.Name | ast.Attribute):
+        name = value.id if isinstance(value, ast.Name) else value.attr
+        return name.lstrip("_")[:1].islower()
+    return isinstance(value, ast.Lambda)
 
 
 def has_mirrored_test(module: Module) -> bool:

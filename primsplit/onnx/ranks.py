@@ -15,12 +15,9 @@ import numpy as np
 from primsplit.ir import Value, dims
 from primsplit.ops import op
 from primsplit.ops.schema import schema
+from primsplit.ops.traits import traits
 from primsplit.tracing.array import Array
 
-BROADCASTING = frozenset(
-    {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod"}
-    | {"Mul", "Or", "Pow", "Sub", "Sum", "Where", "Xor"}
-)
 ALONG = frozenset(
     {"ArgMax", "ArgMin", "Concat", "Gather", "GatherElements", "LogSoftmax", "Softmax", "Split", "SplitToSequence"}
 )
@@ -60,7 +57,7 @@ def settled(
 def _is_stretched(kind: str, inputs: Sequence[Value | None], wide: Wide) -> bool:
     """True where broadcasting adds the axes that a value may lack."""
     ranks = [v.type.rank for v in inputs if v is not None]
-    return kind in BROADCASTING and wide.leads and any(r is not None and r >= wide.rank for r in ranks)
+    return traits(kind).broadcasts == "all" and wide.leads and any(r is not None and r >= wide.rank for r in ranks)
 
 
 def _is_needed(kind: str, position: int, attributes: Mapping[str, Any], wide: Wide) -> bool:

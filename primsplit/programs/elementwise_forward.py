@@ -6,8 +6,8 @@ from typing import Any
 
 from primsplit import tracing
 from primsplit.ir import is_call, walk
-from primsplit.ir.analysis.dependence import ELEMENTWISE
 from primsplit.ir.errors import RuleError
+from primsplit.ops.traits import traits
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.broadcasting import ones_like
@@ -70,7 +70,7 @@ def _checked(function: Function) -> Function:
         result = function(*args)
         for recorded in into.ops[before:]:
             for inner in (recorded, *(o for b in recorded.blocks() for o in walk(b))):
-                if not is_call(inner) and inner.kind not in ELEMENTWISE:
+                if not is_call(inner) and not traits(inner.kind).elementwise:
                     raise RuleError(
                         f"{getattr(function, '__name__', 'the function')} is given to ps.forward, and {inner.kind} is "
                         "not elementwise",

@@ -10,14 +10,12 @@ import math
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Type, Value, Var, dims
+from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.rewriting import Rewriter, literal_shape
 
 MANY = 2**8
 """Rows from which on a number that only the run knows is given axes: that takes an op."""
-KINDS = frozenset({
-    "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod",
-    "Mul", "Or", "Pow", "Sub", "Sum", "Where", "Xor",
-})  # fmt: skip
+KINDS = kinds_where(lambda t: t.broadcasts == "all")
 """The operators that repeat an operand along the axes that it lacks."""
 
 

@@ -15,10 +15,8 @@ import numpy as np
 from primsplit.ir import Block, Const, Op, Value, Var, dtype_name
 from primsplit.ir.dims import Size
 from primsplit.ops.schema import exists, schema
+from primsplit.ops.traits import traits
 from primsplit.rewrites.rewriting import Rewriter
-
-COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Xor", "Equal", "BitwiseAnd", "BitwiseOr", "BitwiseXor"})
-"""The operators whose two inputs may change places without changing a bit. Max and Min are none: of 0.0 and -0.0."""
 
 Key = tuple[Any, ...]
 
@@ -71,7 +69,7 @@ def _key(op: Op) -> Key | None:
     if sizes is not None:
         return ("sizes", types, tuple(d.text if isinstance(d, Size) else d for d in sizes))
     inputs = tuple([value_key(v) for v in op.inputs])
-    if op.kind in COMMUTATIVE:
+    if traits(op.kind).commutative:
         inputs = tuple(sorted(inputs, key=hash))
     return (op.kind, inputs, attribute_key(op.attributes), types)
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from primsplit.ir import Block, Op, Value, Var, has_blocks, is_call, reads
 from primsplit.ir.dims import Dim, Size
-from primsplit.rewrites.cse import COMMUTATIVE, attribute_key, is_deterministic, value_key
+from primsplit.ops.traits import traits
+from primsplit.rewrites.cse import attribute_key, is_deterministic, value_key
 from primsplit.tracing.regions import Walk, walks_of
 
 LOOPS = ("Scan", "Loop")
@@ -130,7 +131,7 @@ class Numbering:
                 found.append(self.loop(op))
             elif not has_blocks(op) and not is_call(op) and is_deterministic(op.kind):
                 inputs = [self.value(v) for v in op.inputs]
-                told = sorted(inputs) if op.kind in COMMUTATIVE else inputs
+                told = sorted(inputs) if traits(op.kind).commutative else inputs
                 made = self.key((op.kind, *told, attribute_key(op.attributes), len(op.outputs)))
                 self.of.update((v, self.key(("output", made, i))) for i, v in enumerate(op.outputs))
             else:

@@ -70,6 +70,13 @@ GOES: dict[str, tuple[Callable[..., Any], list[str]]] = {
         lambda x: op.Mul(op.Expand(op.ReduceMax(x, [0]), [4, 3]), op.ReduceMax(x, keepdims=0)),
         ["ReduceMax", "ReduceMax", "Mul", "Expand"],
     ),
+    "a test before an expansion": (
+        lambda x: op.Cast(op.Equal(op.Expand(op.ReduceMax(x, [0]), [4, 3]), F32(7)), to=F32),
+        ["ReduceMax", "Equal", "Cast", "Expand"],
+    ),
+    "an expanded side of a maximum": (
+        lambda x: op.Max(op.Expand(op.ReduceMin(x, [0]), [4, 3]), x), ["ReduceMin", "Max"]
+    ),
     "where true": (lambda x: op.Where(np.array(True), x, op.Exp(x)), []),
     "where false": (lambda x: op.Where(np.zeros((4, 3), bool), op.Exp(x), x), []),
     "where same": (lambda x: op.Where(op.Greater(x, HALF), x, x), []),

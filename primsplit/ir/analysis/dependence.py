@@ -8,15 +8,6 @@ from primsplit.ir import Block, Op, Value, Var, is_call, reads
 from primsplit.ir.analysis.carries import lead_and_carries, settled
 
 SHAPES = frozenset({"Shape", "Size"})
-ELEMENTWISE = frozenset({
-    "Abs", "Acos", "Acosh", "Add", "And", "Asin", "Asinh", "Atan", "Atanh", "Cast", "CastLike", "Ceil", "Celu", "Clip",
-    "Cos", "Cosh", "Div", "Elu", "Equal", "Erf", "Exp", "Floor", "Gelu", "Greater", "GreaterOrEqual", "HardSigmoid",
-    "HardSwish", "Identity", "IsInf", "IsNaN", "LeakyRelu", "Less", "LessOrEqual", "Log", "Max", "Mean", "Min", "Mish",
-    "Mod", "Mul", "Neg", "Not", "Or", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid",
-    "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Sub", "Sum", "Tan", "Tanh", "ThresholdedRelu", "Where",
-    "Xor",
-})  # fmt: skip
-"""Operators whose result at each place depends only on the operands' elements at that place."""
 
 
 def dependent(ops: Iterable[Op], sources: Iterable[Var], *, shapes: bool = False) -> set[Var]:

@@ -8,20 +8,11 @@ from primsplit.ir import Type
 from primsplit.onnx.aligned.node import END, Aligned, Form, Node, along, from_front, led, of_sizes, trailed
 from primsplit.onnx.definitions.earlier import EARLIER
 from primsplit.ops import op
-from primsplit.ops.inference.elementwise import BINARY, COMPARISONS
 from primsplit.ops.inference.reduction import REDUCTIONS
+from primsplit.ops.traits import kinds_where
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 
-POINTWISE = frozenset(
-    {"Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cast", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf"}
-    | {"Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN", "LeakyRelu", "Log", "Mish"}
-    | {"Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus"}
-    | {"Softsign", "Sqrt", "SwiGLU", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Max", "Mean", "Min", "Sum", "Where"}
-    | {"com.microsoft::FastGelu", "com.microsoft::Gelu", "com.microsoft::QuickGelu", "com.microsoft::BiasGelu"}
-    | {*BINARY, *COMPARISONS}
-)
-"""Operators of which an element of the result reads one of each input, laid along the last axes."""
 LIKE_FIRST = {
     **dict.fromkeys(("Clip", "Dropout", "Trilu", f"{EARLIER}::Clip", f"{EARLIER}::Dropout"), -1),
     **dict.fromkeys(("Hardmax", "LogSoftmax", "LpNormalization", "Softmax", "TopK"), -1),
@@ -223,7 +214,7 @@ def _scaled_along(node: Node, axis: int) -> list[Aligned] | list[Array]:
 
 
 FORMS: dict[str, Form] = {
-    **dict.fromkeys(POINTWISE, _pointwise),
+    **dict.fromkeys(kinds_where(lambda t: t.elementwise, in_files=True), _pointwise),
     **dict.fromkeys(LIKE_FIRST, _like_first),
     **dict.fromkeys(REDUCTIONS, _reduction),
     **dict.fromkeys(("ArgMax", "ArgMin"), _arg_extremum),

@@ -13,15 +13,15 @@ import numpy as np
 
 from primsplit.ir import Block, Const, Op, Renaming, Value, Var, is_call, live_ops, reads, rename, renamed, same_types
 from primsplit.ir.analysis.carries import lead_and_carries
-from primsplit.ir.analysis.dependence import ELEMENTWISE
 from primsplit.ir.dims import Dim, Size
+from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.rewrites.table import number
 from primsplit.rewrites.rewriting import literal_shape
 
 LOOPS = frozenset({"Loop", "Scan"})
 MOST_INSIDE = 512
 """So many ops are taken into an If at most: they are written for both of its sides."""
-ROW_BY_ROW = ELEMENTWISE | {"Slice", "Unsqueeze"}
+ROW_BY_ROW = kinds_where(lambda t: t.elementwise) | {"Slice", "Unsqueeze"}
 """What gives no elements where it is given none."""
 
 

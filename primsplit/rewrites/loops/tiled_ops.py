@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from primsplit.ir import Op
-from primsplit.ir.analysis.dependence import ELEMENTWISE
+from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.rewriting import literal_shape, reduced_axes
 
 Literal = tuple[int, ...]
@@ -156,7 +156,7 @@ def _gather(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[Tili
 
 
 _RULES: Mapping[str, Rule] = {
-    **dict.fromkeys(ELEMENTWISE, _elementwise),
+    **dict.fromkeys(kinds_where(lambda t: t.elementwise), _elementwise),
     **dict.fromkeys(("Reshape", "Squeeze", "Unsqueeze"), _reshape),
     **dict.fromkeys(("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"), _reduce),
     **dict.fromkeys(("LogSoftmax", "Softmax"), _along_others),

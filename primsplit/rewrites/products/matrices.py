@@ -11,14 +11,10 @@ from dataclasses import replace
 from primsplit.ir import Block, Const, Op, Type, Value, Var, dims
 from primsplit.ir.analysis.orders import ops_of_values
 from primsplit.ir.dims import Shape
+from primsplit.ops.traits import traits
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.products.stacks import sizes_of
 
-ELEMENTWISE = frozenset({
-    *("Abs", "Add", "And", "Cast", "Clip", "Cos", "Div", "Equal", "Erf", "Exp", "Greater", "GreaterOrEqual", "Less"),
-    *("LessOrEqual", "Log", "Max", "Min", "Mul", "Neg", "Not", "Or", "Pow", "Reciprocal", "Sigmoid", "Sin", "Sqrt"),
-    *("Sub", "Tanh", "Where"),
-})  # fmt: skip
 SMALL = 2**16
 """Bytes up to which a value stays as it is."""
 
@@ -63,7 +59,7 @@ class _Walk:
 
     def as_matrices(self, op: Op) -> bool:
         """Write the op on matrices, if it can be: all that it reads are arrays of its shape, rows, columns, numbers."""
-        if op.kind not in ELEMENTWISE or len(op.outputs) != 1:
+        if not traits(op.kind).elementwise or len(op.outputs) != 1:
             return False
         made, shape = op.outputs[0], op.outputs[0].type.shape
         if shape is None or len(shape) < 3 or sizes_of(shape) is None:
@@ -100,7 +96,7 @@ class _Walk:
 
 
 def _has_axes(op: Op) -> bool:
-    return op.kind in ELEMENTWISE and (op.outputs[0].type.rank or 0) > 2
+    return traits(op.kind).elementwise and (op.outputs[0].type.rank or 0) > 2
 
 
 def _matrix(shape: Shape) -> Shape:

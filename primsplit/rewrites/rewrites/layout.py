@@ -9,6 +9,7 @@ from primsplit.ir.carriers import FLOAT8
 from primsplit.ir.dims import Shape, is_one, same_shape
 from primsplit.ir.errors import ShapeError
 from primsplit.ops.inference import broadcast_shapes
+from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.rewrites.table import Rewritten, Site, attribute, number, rewrite, scalar
 from primsplit.rewrites.rewriting import integers
 
@@ -174,11 +175,7 @@ def squeeze_of_reduction(site: Site) -> Rewritten:
     return site.becomes(made.kind, made.inputs, {**made.attributes, "keepdims": 0})
 
 
-BINARY = ("Add", "Sub", "Mul", "Div", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor")
-UNARY = ("Neg", "Abs", "Exp", "Log", "Sqrt", "Sin", "Cos", "Tanh", "Reciprocal", "Not", "Cast")
-
-
-@rewrite(*BINARY, "Where", "Pow")
+@rewrite(*kinds_where(lambda t: t.broadcasts == "all"))
 def broadcast_operand(site: Site) -> Rewritten:
     """An operand need not be expanded, or given leading axes, where the operator broadcasts it."""
     if site.type.shape is None or any(v is None or v.type.shape is None for v in site.op.inputs):
@@ -232,7 +229,7 @@ def _broadcasts_to(shapes: Sequence[Shape], type: Type) -> bool:
         return False
 
 
-@rewrite(*UNARY, "Add", "Sub", "Mul", "Div")
+@rewrite(*kinds_where(lambda t: t.elementwise))
 def before_expanding(site: Site) -> Rewritten:
     """f(Expand(x)) = Expand(f(x)), also with another operand that has no axes: the work on fewer elements.
 

@@ -4,31 +4,19 @@ import numpy as np
 
 from primsplit.ir.dims import product, same
 from primsplit.ops import op
+from primsplit.ops.traits import kinds_where
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
 from primsplit.transforms.batching.table import Outputs, Shared, Site, batching
 
-UNARY = (
-    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "Ceil", "Celu", "Cos",
-    "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN", "LeakyRelu",
-    "Log", "Mish", "Neg", "Not", "Reciprocal", "RegexFullMatch", "Relu",
-    "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh",
-    "ThresholdedRelu",
-)  # fmt: skip
-BROADCASTING = (
-    "Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater", "GreaterOrEqual",
-    "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow", "PRelu", "StringConcat", "Sub", "Sum",
-    "Where", "Xor",
-)  # fmt: skip
 
-
-@batching(*UNARY)
+@batching(*kinds_where(lambda t: t.elementwise and not (t.broadcasts or t.reads_type or t.ranks)))
 def unary(site: Site) -> Outputs:
     """The operator itself."""
     return site.emit(*site.inputs)
 
 
-@batching(*BROADCASTING)
+@batching(*kinds_where(lambda t: t.broadcasts))
 def broadcasting(site: Site) -> Outputs:
     """ONNX aligns axes from the end: a batched operand with fewer axes gets some after the batch axis."""
     rank = max(site.rank(i) for i in range(len(site.inputs)))

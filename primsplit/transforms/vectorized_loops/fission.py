@@ -20,10 +20,10 @@ from primsplit.ir.analysis.carries import lead_and_carries
 from primsplit.ir.analysis.dependence import dependent
 from primsplit.ir.dims import Dim, product
 from primsplit.ops import op as operators
+from primsplit.ops.traits import traits
 from primsplit.rewrites.cse import is_deterministic
 from primsplit.rewrites.loops.step_sums import Sum, Term, summing_ops, sums_of
 from primsplit.rewrites.products.addends import PRODUCTS
-from primsplit.rewrites.products.matrices import ELEMENTWISE
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
@@ -168,7 +168,7 @@ def _front(body: Block, count: int, batched: Collection[int]) -> list[Op]:
     needed: set[Var] = set()
     products = {v for op in found if op.kind in PRODUCTS for v in op.outputs}
     for op in reversed(found):
-        stays = op.kind in ELEMENTWISE and is_much(op.outputs[0]) and needed.isdisjoint(op.outputs)
+        stays = traits(op.kind).elementwise and is_much(op.outputs[0]) and needed.isdisjoint(op.outputs)
         if not stays or _adds_bias(op, products, varying):
             needed.update(reads(op))
             in_front.append(op)
