@@ -1,4 +1,4 @@
-"""Recording: the stack of recordings, `emit`, sizes as values, the user's line.
+"""Record what a function does: the stack of recordings, `emit`, sizes as values, and the user's line.
 
 A Recording collects ops. Recordings nest: an op recorded inside may read a Var of a recording around it, which makes
 that Var a capture of the inner block. Each thread has a stack of its own.

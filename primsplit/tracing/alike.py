@@ -1,4 +1,4 @@
-"""Which values of a recording are the same, by the way they were made."""
+"""Find values of a recording that are equal because the same operators computed them from the same values."""
 
 from collections.abc import Hashable, Sequence
 
@@ -9,9 +9,9 @@ from primsplit.ops.schema import schema
 
 
 class Alike:
-    """The first of the values of a recording that the same operators made of the same values.
+    """For each value of a recording, the first one that the same operators computed from the same values.
 
-    It is asked with the recording's ops and reads those that came since; what was forgotten in between, it forgets.
+    It is called with the recording's ops, and reads those that are new; if the recording was reset, it starts again.
     """
 
     def __init__(self) -> None:
@@ -24,18 +24,18 @@ class Alike:
         self._stands_for: dict[Var, Var] = {}
 
     def made_by(self, ops: Sequence[Op], kind: str, value: Value) -> Var | None:
-        """The output of the first op of this kind, without attributes, of this value or of one that is the same."""
+        """Return the output of the first op of this kind, without attributes, of this value or an equal one."""
         self._read(ops)
         return self._first.get((kind, (), (self._named(value),)))
 
     def _read(self, ops: Sequence[Op]) -> None:
         if ops is not self._ops or len(ops) < self._count:
             self._forget(ops)
-        for done in ops[self._count :]:
-            if _is_a_function(done):
-                told = tuple(sorted((n, repr(v)) for n, v in done.attributes.items()))
-                output = done.outputs[0]
-                first = self._first.setdefault((done.kind, told, tuple(map(self._named, done.inputs))), output)
+        for op in ops[self._count :]:
+            if _is_a_function(op):
+                attributes = tuple(sorted((n, repr(v)) for n, v in op.attributes.items()))
+                output = op.outputs[0]
+                first = self._first.setdefault((op.kind, attributes, tuple(map(self._named, op.inputs))), output)
                 if first is not output:
                     self._stands_for[output] = first
         self._count = len(ops)
@@ -49,7 +49,7 @@ class Alike:
 
 
 def _is_a_function(op: Op) -> bool:
-    """True for an op of one output that is the same whenever its inputs and attributes are."""
+    """Whether the op has one output, which depends on its inputs and attributes alone."""
     return (
         len(op.outputs) == 1
         and "::" not in op.kind

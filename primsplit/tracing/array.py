@@ -1,15 +1,21 @@
 """Array: the handle that stands for a NumPy array while a function is traced.
 
-An Array points to a Value of the program. Writing to it (`x[i] = v`, `x += y`, `out=`) makes it point to another
-Value, so a program with in-place forms becomes one without. A view (`x[0]`, `x.T`) remembers what it was taken from:
-a write to either is seen by the other, as in NumPy. The operators and methods look their implementation up in
-`FUNCTIONS`, which `primsplit.numpy` fills.
+An Array points to a Value of the program. Writing to it (`x[i] = v`, `x += y`, `out=`) makes it point to another Value,
+so a program with in-place forms becomes one without. A view (`x[0]`, `x.T`) remembers its base: a write to either is
+seen by the other, as in NumPy. The operators and methods look their implementation up in `FUNCTIONS`, which
+`primsplit.numpy` fills.
 
-Whatever must tell a traced value from NumPy's asks `isinstance(x, ps.Array)`: in the user's code `type(x)` and
-`x.__class__` are NumPy's.
+```
+y = x.copy()     # y points to x
+y[0] = 1.0       # y points to a = ScatterND(x, [0], 1.0)
+y += x           # y points to b = Add(a, x)
+```
 
-An array that the function made lies row by row, so that `reshape` and `ravel` of it are views, as in NumPy. Of
-arguments and of results of arithmetic nobody knows: a read after a write through their reshape is refused.
+To tell a traced value from NumPy's, use `isinstance(x, ps.Array)`: in the user's code `type(x)` and `x.__class__` are
+NumPy's.
+
+An array that the function allocated is contiguous, so that `reshape` and `ravel` of it are views, as in NumPy. The
+layout of arguments and of results of arithmetic is unknown: a read after a write through their reshape is refused.
 """
 
 import sys
@@ -44,13 +50,13 @@ HOOKS = frozenset({
     "ufunc", "condition", "again", "joins", "parts", "whole", "ufunc of objects", "whole number", "may be gone through",
     "truths told", "one of several", "integer", "checked",
 })  # fmt: skip
-"""The keys that stand for no function of NumPy."""
+"""Keys that stand for a service of a later module, not for a function of NumPy."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def implements(*keys: Any) -> Callable[[_Function], _Function]:
-    """Register the traced form of these NumPy functions (or, by name, of methods and protocols)."""
+    """Register the traced form of these NumPy functions, or, by name, of methods and protocols."""
 
     def register(function: _Function) -> _Function:
         for key in keys:
@@ -61,12 +67,12 @@ def implements(*keys: Any) -> Callable[[_Function], _Function]:
 
 
 class Array(Described, Operators, metaclass=ComparedClass):
-    """A traced array: what NumPy's functions, operators and methods record, `isinstance(x, ps.Array)` in a library.
+    """A traced array: what NumPy's functions, operators and methods record. In a library, `isinstance(x, ps.Array)`.
 
-    `weak` marks a Python number, whose dtype gives way to the other operand's.
-    `scalar` marks what is, where it has no axes, one of NumPy's numbers (`x[0]`, `x.sum()`) and no array without axes
-    (`x[0, ...]`, `np.zeros(())`): `s += 1` makes a new number, which nobody sees who holds the old one. `contiguous`
-    marks what is known to lie in memory row by row, so that `x.reshape(...)` is a view of it.
+    `weak` marks a Python number, whose dtype gives way to the other operand's. `scalar` marks a value that, if it has
+    no axes, is one of NumPy's numbers (`x[0]`, `x.sum()`) and not an array without axes (`x[0, ...]`, `np.zeros(())`):
+    `s += 1` then binds a new number, which other names of the old one do not see. `contiguous` marks an array that is
+    known to be contiguous in row-major order, so that `x.reshape(...)` is a view of it.
     """
 
     __slots__ = (
@@ -90,19 +96,22 @@ class Array(Described, Operators, metaclass=ComparedClass):
 
     @property
     def value(self) -> Value:
-        """The Value this handle stands for now. Raises TraceError where it left its trace, or is ambiguous."""
+        """The Value that this handle stands for now.
+
+        Raises TraceError outside of its trace, or if the value is ambiguous.
+        """
         if isinstance(self._value, Var) and not tracing.is_open(self._recording):
             raise tracing.not_open(self._recording)
         self.refresh()
         return self._value
 
     def refresh(self) -> None:
-        """Read a view anew, and those that it is a view of, where what they show was written to."""
+        """Read a view, and the views that it is based on, again if their bases were written to."""
         for array in bases_first(self):
             array.see_bases()
 
     def see_bases(self) -> None:
-        """Read a view anew where its bases, which are up to date, were written to."""
+        """Read a view again if its bases, which are up to date, were written to."""
         if self.poisoned is not None:
             raise unknown_base(self.poisoned)
         view = self._view
@@ -116,7 +125,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
             self.seen_at = writes.count
 
     def assign(self, new: "Array") -> None:
-        """Make this handle, its base and its other views see `new`, which has this array's shape and dtype."""
+        """Replace the value of this handle, its base and its other views by `new`, of the same shape and dtype."""
         if self._recording is not tracing.current():
             raise TraceError(
                 "an array of an enclosing function is written to inside an inner trace",
@@ -138,53 +147,50 @@ class Array(Described, Operators, metaclass=ComparedClass):
         writes.count += 1
 
     def poison(self) -> None:
-        """Let this array, and what it is a view of, be read no more: whether a function wrote to them is not known."""
+        """Refuse any later read of this array and its bases: whether a function wrote to them is unknown."""
         for array in (self, *bases_of(self)):
             array.poisoned = tracing.user_place() or NOWHERE
         writes.count += 1
 
     @property
     def recording(self) -> tracing.Recording:
-        """Where this was recorded."""
+        """The recording that this belongs to."""
         return self._recording
 
     def own(self) -> "Array":
-        """Another handle of the same value, which belongs to the current recording."""
+        """Return another handle of the same value, which belongs to the current recording."""
         return Array(self.value, weak=self.weak, scalar=self.scalar)
 
     def is_number(self) -> bool:
-        """True for what cannot be written to: a number of Python's or NumPy's."""
+        """Whether it is a number of Python's or NumPy's, which cannot be written to."""
         return (self.weak or self.scalar) and self.shape == () and self._view is None
 
     def holding(self, value: Value, recording: tracing.Recording | None = None) -> "Array":
-        """The handle itself, with another Value of its type; written to in this recording, where one is given."""
+        """Return the handle itself, pointed to another Value of its type, in this recording if one is passed."""
         self._value, self._recording = value, recording or self._recording
         writes.count += 1
         return self
 
     @property
     def view_of(self) -> View | None:
-        """What this is a view of, or None."""
+        """The View that this is, or None."""
         return self._view
 
     def viewing(
         self, base: "Array", read: Callable[["Array"], "Array"], write: Callable[["Array", "Array"], "Array"] | None
     ) -> "Array":
-        """The handle itself, declared a view of `base`; of a number there are none, `x[0][None]` is a new array."""
+        """Return the handle itself, declared a view of `base`; numbers have no views: `x[0][None]` is a new array."""
         return self if base.is_number() else self.being(View(base, read, write))
 
     def being(self, view: View | None) -> "Array":
-        """The handle itself, declared to be this view, or none."""
+        """Return the handle itself, declared to be this view, or none."""
         self._view = view
         writes.count += 1
         return self
 
     @property  # type: ignore[misc]  # object's may be written to
     def __class__(self) -> Any:
-        """What `isinstance` goes by where the type is none of its own: in the user's code, what NumPy would have here.
-
-        That is an `np.ndarray`, one of NumPy's numbers, or one of Python's.
-        """
+        """The class that `isinstance` sees: in the user's code that of the NumPy value, `np.ndarray` or a number's."""
         return kind_of(self, sys._getframe(1), Array)
 
     def __repr__(self) -> str:
@@ -197,7 +203,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
         return formatted(self, how)
 
     def identity(self) -> Hashable:
-        """What tells the value that this stands for now from others."""
+        """Return a key that tells this handle's current value from others."""
         return self.value
 
     def __copy__(self) -> "Array":
@@ -243,21 +249,21 @@ class Array(Described, Operators, metaclass=ComparedClass):
         return hash(self._number("a hash")[()])
 
     def checked(self, wrong: "Array", error: Exception) -> "Array":
-        """The array; a run in which an element of `wrong` is True fails with this error."""
-        found: Array = FUNCTIONS["checked"](self, wrong, error)
-        return found
+        """Return the array; a run in which an element of `wrong` is True fails with this error."""
+        result: Array = FUNCTIONS["checked"](self, wrong, error)
+        return result
 
     def integer(self, rounding: Callable[..., Any]) -> Any:
-        """The number rounded by `np.rint`, `np.trunc`, `np.floor` or `np.ceil`, as a Python integer."""
+        """Return the number rounded by `np.rint`, `np.trunc`, `np.floor` or `np.ceil`, as a Python integer."""
         return FUNCTIONS["integer"](self, rounding)
 
     def item(self, *args: int) -> Any:
-        """As in NumPy; a traced Python number, where this is no constant."""
+        """As in NumPy; a traced Python number, unless this is a constant."""
         known = self.known()
         return FUNCTIONS["item"](self, *args) if known is None else known.item(*args)
 
     def tolist(self) -> Any:
-        """As in NumPy; nested lists of traced Python numbers, where this is no constant."""
+        """As in NumPy; nested lists of traced Python numbers, unless this is a constant."""
         known = self.known()
         return FUNCTIONS["tolist"](self) if known is None else known.tolist()
 
@@ -266,12 +272,12 @@ class Array(Described, Operators, metaclass=ComparedClass):
         return np.array(known, dtype, copy=copy)
 
     def known(self) -> npt.NDArray[Any] | None:
-        """The elements, where this is a constant of the program that no input may replace."""
+        """Return the elements, if this is a constant of the program that no input may replace."""
         value = self.value
         return value.numpy() if isinstance(value, Const) and not value.is_weight else None
 
     def _number(self, what: str, *, is_cut: bool = False) -> npt.NDArray[Any]:
-        """The elements, or the whole number (`is_cut`: the whole part) that the arrays of a guard tell."""
+        """Return the elements, or the integer (`is_cut`: the integer part) that the arrays of a guard determine."""
         known = self.known()
         if known is None:
             known = FUNCTIONS["whole number"](self, is_cut=is_cut)
@@ -289,10 +295,10 @@ class Array(Described, Operators, metaclass=ComparedClass):
     ) -> Any:
         if function not in FUNCTIONS:
             raise unsupported(f"{getattr(function, '__module__', 'numpy')}.{function.__name__}")
-        found = called(FUNCTIONS[function], function, args, options)
+        result = called(FUNCTIONS[function], function, args, options)
         if function in KEEPING and args and isinstance(args[0], Array) and args[0].is_number():
-            return made_of_number(found, scalar=not args[0].weak)
-        return numbers_of(function, found, options)
+            return made_of_number(result, scalar=not args[0].weak)
+        return numbers_of(function, result, options)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return FUNCTIONS["namespace"]()
@@ -319,14 +325,14 @@ class Array(Described, Operators, metaclass=ComparedClass):
     @property
     def imag(self) -> "Array":
         """Zeros: its numbers are real."""
-        found: Array = FUNCTIONS[np.imag](self)
-        return found
+        zeros: Array = FUNCTIONS[np.imag](self)
+        return zeros
 
     @property
     def flat(self) -> "Array":
         """The elements in a row, a view."""
-        found: Array = FUNCTIONS["flat"](self)
-        return found
+        elements: Array = FUNCTIONS["flat"](self)
+        return elements
 
     @flat.setter
     def flat(self, new: Any) -> None:
@@ -334,13 +340,13 @@ class Array(Described, Operators, metaclass=ComparedClass):
 
     @property
     def strides(self) -> Shape:
-        """The bytes from an element to the next along each axis, as they are where the rows lie one after the other."""
-        found: Shape = FUNCTIONS["strides"](self)
-        return found
+        """The bytes from an element to the next along each axis, of an array in row-major order."""
+        bytes_apart: Shape = FUNCTIONS["strides"](self)
+        return bytes_apart
 
     def __getitem__(self, key: Any) -> "Array":
-        found: Array = FUNCTIONS["getitem"](self, key)
-        return found
+        part: Array = FUNCTIONS["getitem"](self, key)
+        return part
 
     def __setitem__(self, key: Any, new: Any) -> None:
         FUNCTIONS["setitem"](self, key, new)
@@ -356,7 +362,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
 
 
 def unsupported(name: str) -> UnsupportedFunction:
-    """The error for a function that traced arrays do not have."""
+    """Return the error for a function that has no traced form."""
     return UnsupportedFunction(
         f"{name} has no form for traced arrays",
         place=tracing.user_place(),
@@ -365,7 +371,7 @@ def unsupported(name: str) -> UnsupportedFunction:
 
 
 def numbers_of(function: Any, result: Any, options: Mapping[str, Any]) -> Any:
-    """The result of a function, marked as a number where NumPy gives one."""
+    """Return the result of a function, marked as a number where NumPy returns one."""
     if options.get("out") is not None or (isinstance(function, Hashable) and function in ARRAYS):
         return result
     if isinstance(result, Array):
@@ -377,14 +383,14 @@ def numbers_of(function: Any, result: Any, options: Mapping[str, Any]) -> Any:
 
 
 def made_of_number(result: Array, *, scalar: bool) -> Array:
-    """What a function made of a number, which is never a view: another number, or with `scalar` false an array."""
+    """Return the result of a function of a number, which is never a view: a number, or with `scalar` false an array."""
     made = result.own()
     made.weak, made.scalar = False, scalar
     return made
 
 
 def _number_of(result: Array) -> Array:
-    """The result as a number of NumPy's, where it has no axes."""
+    """Return the result as a number of NumPy's, if it has no axes."""
     if result.weak:
         return Array(result.value, scalar=True)
     result.scalar = True

@@ -1,4 +1,4 @@
-"""Values of what may stand for an array in a traced function: numbers, NumPy arrays, sizes."""
+"""Convert what may stand for an array in a traced function (numbers, NumPy arrays, sizes) to Values and Arrays."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,13 +14,13 @@ from primsplit.tracing.array import FUNCTIONS, Array
 
 
 class Held:
-    """What holds an array that is read anew wherever it is used: by `read()`, traced while a function is."""
+    """A holder of an array that is read again at each use, by `read()`: a traced array while a function is traced."""
 
     read: Callable[[], Any]
 
 
 def array_held(value: Any) -> Array | None:
-    """What an object of the user's says is its array, by `__array__`, where that is a traced one."""
+    """Return the traced array that an object's `__array__` returns; None if it returns no traced one."""
     if isinstance(value, np.ndarray | np.generic | Array | Held) or not hasattr(type(value), "__array__"):
         return None
     held = value.__array__()
@@ -28,9 +28,9 @@ def array_held(value: Any) -> Array | None:
 
 
 def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
-    """The Value of anything that may stand for an array: an Array, NumPy array, number, size, or list of those sizes.
+    """Return the Value of anything that may stand for an array: an Array, NumPy array, number, size, or list of sizes.
 
-    Python numbers take `dtype` where it is given. Raises TraceError for what is none of these.
+    Python numbers take `dtype` if it is passed. Raises TraceError for anything else.
     """
     if isinstance(value, Array):
         return value.value
@@ -69,8 +69,8 @@ def param(array: npt.ArrayLike, name: str) -> Any:
     arrays of one name make the trace raise SpecError.
 
     >>> weights = np.array([1.0, 2.0])
-    >>> made = ps.split(lambda x: np.sum(ps.param(weights, "w") * x), ps.spec("float64", [2]), wrt="w")
-    >>> made.joint().outputs
+    >>> program = ps.split(lambda x: np.sum(ps.param(weights, "w") * x), ps.spec("float64", [2]), wrt="w")
+    >>> program.joint().outputs
     ('y', 'd_w')
     """
     if not tracing.is_recording():
@@ -82,7 +82,7 @@ def param(array: npt.ArrayLike, name: str) -> Any:
 
 
 def plain(value: "npt.NDArray[Any] | np.generic | np.flatiter[Any]") -> npt.NDArray[Any]:
-    """The value as a NumPy array. Raises DtypeError for a matrix or masked array, whose operators mean other things."""
+    """Return the value as a NumPy array. Raises DtypeError for a matrix or masked array, whose operators differ."""
     if isinstance(value, np.matrix | np.ma.MaskedArray):
         raise DtypeError(
             f"a {type(value).__name__} cannot be part of a program",
@@ -107,7 +107,7 @@ def _scalar_size(size: Size) -> Value:
 
 
 def as_array(value: Any, dtype: npt.DTypeLike | None = None) -> Array:
-    """An Array of anything that `lift` takes; Python numbers and sizes are weak, NumPy's numbers are numbers."""
+    """Return an Array of anything that `lift` takes; Python numbers and sizes are weak, NumPy's numbers are scalars."""
     if isinstance(value, Array):
         return value
     if isinstance(value, Held):
@@ -117,7 +117,7 @@ def as_array(value: Any, dtype: npt.DTypeLike | None = None) -> Array:
 
 
 def array_like(value: Any) -> Array:
-    """The Array of an argument that NumPy would pass to `asarray`, such as a nested list with traced numbers in it."""
+    """Return an Array of anything that `np.asarray` takes, such as a nested list with traced numbers in it."""
     if isinstance(value, Array) or not isinstance(value, list | tuple | range):
         return as_array(value)
     if not holds_traced(value):
@@ -129,12 +129,12 @@ def array_like(value: Any) -> Array:
 
 
 def holds_traced(value: Any) -> bool:
-    """True for a traced array or a size that only the run knows, and for lists and tuples with one in them."""
+    """Whether the value is a traced array or symbolic size, or a list or tuple with one in it."""
     return isinstance(value, Array | Size | Held) or (isinstance(value, list | tuple) and any(map(holds_traced, value)))
 
 
 def plain_or_traced(value: Any) -> Any:
-    """A traced array of what holds traced values, NumPy's of what does not."""
+    """Return a traced array of what holds traced values, a NumPy array of anything else."""
     return array_like(value) if holds_traced(value) else np.asarray(value)
 
 

@@ -1,4 +1,9 @@
-"""Shapes in a program: un-broadcasting, expanding, reshaping, for sizes that may be symbols."""
+"""Change shapes in a program (un-broadcast, expand, reshape), for sizes that may be symbols.
+
+```
+sum_to(x: float32[5,3], (3,))   ->   ReduceSum(x, [0], keepdims=0)
+```
+"""
 
 import math
 from collections.abc import Sequence
@@ -16,9 +21,9 @@ from primsplit.tracing.branching.raising import zero_unless
 
 
 def sum_to(x: Array, shape: Shape) -> Array:
-    """The sum of `x` over the axes that broadcasting `shape` to `x.shape` made or stretched.
+    """Return the sum of `x` over the axes that broadcasting `shape` to `x.shape` added or stretched.
 
-    Where only the run can tell whether an axis was stretched, the axes are computed at run time.
+    If only the run knows whether an axis was stretched, the axes are computed at run time.
     """
     if dims.same_shape(x.shape, shape):
         return x
@@ -45,7 +50,7 @@ def _sum_to_unsure(x: Array, shape: Shape, lead: int, sure: list[int], unsure: l
 
 
 def sum_like(x: Array, like: Array) -> Array:
-    """`x` summed over what broadcasting stretched of `like`; both may be of unknown rank."""
+    """Return `x` summed over the axes of `like` that broadcasting stretched; both may be of unknown rank."""
     if x.type.shape is not None and like.type.shape is not None:
         return sum_to(x, like.shape)
     shape, rank = op.Shape(like), op.Shape(op.Shape(x))
@@ -56,21 +61,21 @@ def sum_like(x: Array, like: Array) -> Array:
 
 
 def expand_to(x: Array, shape: Shape) -> Array:
-    """`x` broadcast to exactly this shape."""
+    """Return `x` broadcast to exactly this shape."""
     if dims.same_shape(x.shape, shape):
         return x
     return op.Expand(x, tracing.size_vector(shape), types=[Type(x.dtype, shape)])
 
 
 def reshape_like(x: Array, like: Array) -> Array:
-    """`x` in the shape of `like`, which has as many elements; either may be of unknown rank."""
+    """Return `x` in the shape of `like`, which has as many elements; either may be of unknown rank."""
     if like.type.shape is None or x.type.shape is None:
         return op.Reshape(x, op.Shape(like), allowzero=1, types=[Type(x.dtype, like.type.shape)])
     return reshape_to(x, like.shape)
 
 
 def reshape_to(x: Array, shape: Sequence[Dim]) -> Array:
-    """`x` in this shape, which has as many elements; sizes may be symbols, 0 included."""
+    """Return `x` in this shape, which has as many elements; sizes may be symbols, and 0."""
     if dims.same_shape(x.shape, tuple(shape)):
         return x
     symbolic = [i for i, d in enumerate(shape) if isinstance(d, Size)]
@@ -82,28 +87,28 @@ def reshape_to(x: Array, shape: Sequence[Dim]) -> Array:
 
 
 def reshape_strictly(x: Array, shape: Sequence[Dim]) -> Array:
-    """`x` in this shape; a run in which that has not as many elements fails."""
+    """Return `x` in this shape; a run in which the number of elements differs fails."""
     return op.Reshape(x, tracing.size_vector(shape), allowzero=1, types=[Type(x.dtype, shape)])
 
 
 def of_size(x: Array, axis: int, size: Dim) -> Array:
-    """`x`, whose axis has this size; a run in which it has another fails."""
+    """Return `x`, whose axis has this size; a run in which it has another fails."""
     axis %= x.ndim
     return of_shape(x, (*x.shape[:axis], size, *x.shape[axis + 1 :]))
 
 
 def of_one_size(a: Array, i: int, b: Array, j: int) -> tuple[Array, Array]:
-    """The arrays, two axes of which have one size; a run in which these differ fails, also where one is 1."""
+    """Return the arrays, two axes of which have one size; a run in which these differ fails, also if one is 1."""
     if isinstance(a.shape[i], Size) and not isinstance(b.shape[j], Size):
         return of_size(a, i, b.shape[j]), b
     return a, of_size(b, j, a.shape[i])
 
 
 def of_shape(x: Array, shape: Sequence[Dim]) -> Array:
-    """`x`, which has this shape; a run in which it has another fails.
+    """Return `x`, which has this shape; a run in which it has another fails.
 
-    Where one size is undecided the number of elements tells, unless there may be none. That of several would not tell
-    a shape from its transpose: they are compared one by one.
+    If one size is undecided, the number of elements decides, unless it may be 0. If several are, it would not tell a
+    shape from its transpose: they are compared one by one.
 
     A Reshape decides: a Mul would broadcast a size of 1, an Expand would widen what is written to, and a Gather would
     take whatever there is.
@@ -118,7 +123,7 @@ def of_shape(x: Array, shape: Sequence[Dim]) -> Array:
 
 
 def reshaped_unless(wrong: Array, x: Array, shape: Sequence[Dim]) -> Array:
-    """`x` in this shape; a run in which one of the answers is True fails.
+    """Return `x` in this shape; a run in which one of the answers is True fails.
 
     In such a run an index is out of bounds. The Reshape stays in the file, though it changes no shape: it is the check.
     """
@@ -127,7 +132,10 @@ def reshaped_unless(wrong: Array, x: Array, shape: Sequence[Dim]) -> Array:
 
 
 def expanded_strictly(x: Array, shape: Sequence[Dim]) -> Array:
-    """`x` broadcast to a shape; a run in which it cannot be fails. To a size of 1 Expand itself would keep another."""
+    """Return `x` broadcast to a shape.
+
+    A run in which that is impossible fails; Expand keeps a size above a wanted 1.
+    """
     lead = len(shape) - x.ndim
     own = tuple(s if dims.same(d, s) else fresh("wide") for d, s in zip(x.shape, shape[lead:], strict=True))
     wide = op.Expand(x, tracing.size_vector(shape), types=[Type(x.dtype, (*shape[:lead], *own))])
@@ -135,12 +143,12 @@ def expanded_strictly(x: Array, shape: Sequence[Dim]) -> Array:
 
 
 def zeros(shape: Sequence[Dim], dtype: np.dtype[Any]) -> Array:
-    """Zeros of this shape."""
+    """Return zeros of this shape."""
     return full(shape, np.zeros((), dtype))
 
 
 def full(shape: Sequence[Dim], value: np.ndarray[Any, Any] | np.generic) -> Array:
-    """A shape filled with one number, in the number's dtype."""
+    """Return an array of this shape filled with one number, in the number's dtype."""
     if any(isinstance(d, Size) for d in shape):
         # Of a vector that is computed for a long size, inference would not tell the sizes.
         told = [Type(np.asarray(value).dtype, shape)]
@@ -152,63 +160,63 @@ def full(shape: Sequence[Dim], value: np.ndarray[Any, Any] | np.generic) -> Arra
 
 
 def zeros_like(x: Array) -> Array:
-    """Zeros of the shape and dtype of `x`."""
+    """Return zeros of the shape and dtype of `x`."""
     return op.ConstantOfShape(op.Shape(x), value=np.zeros(1, x.dtype), types=[x.type])
 
 
 def ones_like(x: Array) -> Array:
-    """Ones of the shape and dtype of `x`."""
+    """Return ones of the shape and dtype of `x`."""
     return op.ConstantOfShape(op.Shape(x), value=np.ones(1, x.dtype), types=[x.type])
 
 
 def transpose(x: Array, permutation: Sequence[int]) -> Array:
-    """`x` with its axes in this order."""
+    """Return `x` with its axes in this order."""
     if list(permutation) == list(range(len(permutation))):
         return x
     return op.Transpose(x, perm=list(permutation))
 
 
 def inverse_permutation(permutation: Sequence[int]) -> list[int]:
-    """The permutation that undoes this one."""
+    """Return the permutation that undoes this one."""
     return [int(i) for i in np.argsort(permutation)]
 
 
 def axis_first(x: Array, axis: int) -> Array:
-    """`x` with one axis moved to the front."""
+    """Return `x` with one axis moved to the front."""
     rank = len(x.shape)
     return transpose(x, (axis % rank, *(i for i in range(rank) if i != axis % rank)))
 
 
 def axis_back(x: Array, axis: int) -> Array:
-    """`x` with its first axis moved to the place `axis`."""
+    """Return `x` with its first axis moved to the place `axis`."""
     rank = len(x.shape)
     rest = list(range(1, rank))
     return transpose(x, (*rest[: axis % rank], 0, *rest[axis % rank :]))
 
 
 def size_scalar(size: Dim) -> Array:
-    """An int64 without axes, the size."""
+    """Return the size as an int64 without axes."""
     if isinstance(size, int):
         return Array(tracing.constant(np.array(size, np.int64)))
     return op.Squeeze(Array(tracing.size_of(size)), [0])
 
 
 MOST_WRITTEN = 1024
-"""Up to so many numbers are written in the program, and not counted when it is run."""
+"""Up to so many integers become a constant; more are computed by a Range."""
 
 
 def count_up(size: Dim) -> Array:
-    """0, 1, ... up to the size: int64."""
+    """Return 0, 1, ... up to the size: int64."""
     if isinstance(size, int) and size <= MOST_WRITTEN:
         return Array(tracing.constant(np.arange(size, dtype=np.int64)))
     return op.Range(0, size_scalar(size), 1, types=[Type(np.int64, (size,))])
 
 
 def int_scalar(number: Array) -> Array:
-    """An integer of any dtype, in an array of one element, as an int64 without axes."""
+    """Return an integer of any dtype, in an array of one element, as an int64 without axes."""
     return op.Cast(op.Reshape(number, np.zeros(0, np.int64)), to=np.int64)
 
 
 def as_vector(position: Array | int) -> Array | list[int]:
-    """A position as an operator takes it: one that is traced is a vector of one element already."""
+    """Return a position as an operator takes it; a traced one is a vector of one element already."""
     return position if isinstance(position, Array) else [position]

@@ -1,4 +1,4 @@
-"""The error for a traced value that is used where its function is not traced."""
+"""Build the error for a traced value that is used where its function is not being traced."""
 
 import threading
 
@@ -8,7 +8,7 @@ from primsplit.tracing.stack import Recording
 
 
 def not_open(recording: Recording) -> TraceError:
-    """The error for a value of a recording that is not open here: another thread traces it, or it has ended."""
+    """Return the error for a value of a recording that is not open here: another thread traces it, or it has ended."""
     if recording.thread != threading.get_ident():
         return TraceError(
             "a traced value is used in another thread than the one that traces its function",

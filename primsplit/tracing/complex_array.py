@@ -1,4 +1,10 @@
-"""ComplexArray: the handle of a complex array, which is two real ones."""
+"""ComplexArray: the handle of a complex array, which is a pair of real ones.
+
+```
+z = x + 1j * y      # real x, imag y
+w = z * z           # real x*x - y*y, imag x*y + y*x: Mul, Sub, Add on real arrays
+```
+"""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NoReturn
@@ -22,9 +28,9 @@ OFFERED: dict[Any, Callable[..., Any]] = {}
 
 
 class ComplexArray(Array):
-    """A traced complex array: views, writes and recordings are those of its real and its imaginary part.
+    """A traced complex array: its views, writes and recordings are those of its real and its imaginary part.
 
-    A part of None is 0 everywhere, and made when it is asked for. `value`, which a program would hold, is refused.
+    A part of None is 0 everywhere, and computed on demand. `value`, which a program would hold, is refused.
     """
 
     __slots__ = ("_imag", "_place", "_real")
@@ -43,15 +49,15 @@ class ComplexArray(Array):
 
     @property
     def parts(self) -> tuple[Array | None, Array | None]:
-        """Real and imaginary part, None for one that is 0 everywhere."""
+        """The real and the imaginary part, None for one that is 0 everywhere."""
         return self._real, self._imag
 
     def own(self) -> "ComplexArray":
-        """Another handle of the same values, which belongs to the current recording."""
+        """Return another handle of the same values, which belongs to the current recording."""
         parts = (None if p is None else Array(p.value, weak=p.weak, scalar=p.scalar) for p in self.parts)
-        made = ComplexArray(*parts, weak=self.weak)
-        made.scalar = self.scalar
-        return made
+        copy = ComplexArray(*parts, weak=self.weak)
+        copy.scalar = self.scalar
+        return copy
 
     def _part(self) -> Array:
         part = self._imag if self._real is None else self._real
@@ -60,7 +66,7 @@ class ComplexArray(Array):
         return part
 
     def _zeros(self) -> Array:
-        """Zeros beside the part that is there, a constant beside a constant, recorded where the array was made."""
+        """Return zeros like the other part, a constant if that is one, recorded where the array was created."""
         part = self._part()
         known = part.known()
         with tracing.resumed(self._recording):
@@ -118,25 +124,25 @@ class ComplexArray(Array):
 
     @property
     def view_of(self) -> View | None:
-        """What the parts are views of."""
+        """The View that the parts are, or None."""
         return self._part().view_of
 
     def identity(self) -> Hashable:
-        """What tells the values that this stands for now from others."""
+        """Return a key that tells the current values from others."""
         return tuple(None if p is None else p.identity() for p in (self._real, self._imag))
 
     def is_number(self) -> bool:
-        """True for a number of Python's or NumPy's."""
+        """Whether it is a number of Python's or NumPy's."""
         return (self.weak or self.scalar) and self.shape == () and self._part().view_of is None
 
     def assign(self, new: Array) -> None:
-        """Make the parts, and what they are views of, see the parts of `new`, which has this array's shape."""
+        """Replace the parts, and their bases, by the parts of `new`, which has this array's shape."""
         self.real.assign(new.real)
         self.imag.assign(new.imag)
         self.version += 1
 
     def known(self) -> npt.NDArray[Any] | None:
-        """The elements, where both parts are constants of the program."""
+        """Return the elements, if both parts are constants of the program."""
         found = [np.zeros((), self._part().dtype) if p is None else p.known() for p in (self._real, self._imag)]
         real, imaginary = found
         return None if real is None or imaginary is None else np.asarray(real + 1j * imaginary, self.dtype)
@@ -180,11 +186,11 @@ CURES = {
     "np.real_if_close": "Write z.real: whether NumPy drops the imaginary part depends on its values.",
     "np.unique": "Make its real and imaginary parts the columns of an array: np.unique(parts, axis=0).",
 }
-"""What to write instead of some functions."""
+"""Advice for some functions."""
 
 
 def refused(name: str, cure: str = "") -> UnsupportedFunction:
-    """The error for a function that complex arrays do not have."""
+    """Return the error for a function that complex arrays do not have."""
     return UnsupportedFunction(
         f"{name} has no form for traced complex arrays",
         place=tracing.user_place(),

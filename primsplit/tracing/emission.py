@@ -1,4 +1,4 @@
-"""Ops into the current recording, one or a block's, and the recording closed as a block."""
+"""Append ops to the current recording, one (`emit`) or a block's (`inline`), and close a recording as a block."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,9 +24,9 @@ def emit(
 ) -> tuple[Value, ...]:
     """Record one op and return its outputs.
 
-    `types` declares the output types where the caller knows more than inference; an op with a sub-block (Loop, If,
-    Scan) is not inferred then. Vectors of sizes that turn out to be literal become constants. Raises ShapeError or
-    DtypeError at the user's line, also where an output cannot be of the type that is declared.
+    `types` declares the output types if the caller knows more than inference; an op with a sub-block (Loop, If, Scan)
+    is not inferred then. Vectors of sizes that turn out to be literal become constants. Raises ShapeError or DtypeError
+    at the user's line, also if an output cannot be of the declared type.
     """
     into = current()
     attributes = attributes or {}
@@ -49,19 +49,19 @@ def emit(
         known = inferred[0][0]
         literal = np.array([int(d) for d in first], dtype=known.dtype)
         return (Const(literal.reshape([int(d) for d in known.shape or ()])),)
-    made = tuple(
+    results = tuple(
         [
             Var((known if types is None else types[i]).abbreviated(), sizes=sizes)
             for i, (known, sizes) in enumerate(inferred)
         ]
     )
-    into.variables.name(made, place)
-    append(Op(kind, tuple(inputs), made, attributes, place, into.remark))
-    return made
+    into.variables.name(results, place)
+    append(Op(kind, tuple(inputs), results, attributes, place, into.remark))
+    return results
 
 
 def _check_declared(kind: str, known: Type, told: Type) -> None:
-    """Raise ShapeError where an output cannot be what is declared, such as a sum that is wider than an addend."""
+    """Raise ShapeError if an output cannot have its declared shape, such as a sum that is wider than an addend."""
     a, b = known.shape, told.shape
     if a is None or b is None or a is b:
         return
@@ -81,7 +81,7 @@ def emit_call(name: str, body: Block, inputs: Sequence[Value], attributes: Mappi
 
 
 def append(op: Op) -> None:
-    """Add a finished op to the current recording."""
+    """Append a finished op to the current recording."""
     into = current()
     into.ops.append(op)
     for var in op.outputs:
@@ -89,20 +89,20 @@ def append(op: Op) -> None:
 
 
 def close(name: str, params: Sequence[Var], recorded: Recording, results: Sequence[Value]) -> Block:
-    """The block of what was recorded."""
+    """Return the block of what was recorded."""
     return Block(name, tuple(params), tuple(recorded.ops), tuple(results))
 
 
 def constant(array: Any) -> Const:
-    """A constant of the program."""
+    """Return a constant of the program."""
     return Const(np.asarray(array))
 
 
 def inline(block: Block, arguments: Sequence[Value]) -> list[Value]:
     """Record the ops of a block called on these values; return its results.
 
-    The block's symbols become the sizes of the arguments, also those that vectors of sizes tell; sizes that depend on
-    data get fresh names.
+    The block's symbols become the sizes of the arguments, also those that vectors of sizes determine; sizes that depend
+    on data get fresh names.
     """
     sizes: dict[str, Dim] = {name: fresh(name.rpartition("_")[0] or name) for name in ir.own_symbols(block)}
     for param, argument in zip(block.params, arguments, strict=True):

@@ -1,12 +1,12 @@
-"""Which recording a state belongs to, and what became of it there: in a trace, states are handles like any array's.
+"""Track the states of a function while it is recorded: in a trace, a state is a handle like any array's.
 
 A function that is recorded for a transform, or as a whole program, has a frame. The first read of a state in it is a
-handle of what the state is around the function; of a whole program, a parameter. The last values of those that it
-writes to are further results, which whoever records the function gives to `store`. A loop's body has a frame for each
+handle of the state's value around the function; in a whole program, a parameter. The last values of the states that it
+writes to are further results, which whoever records the function passes to `store`. A loop's body has a frame for each
 step (`tracing/control/states.py`). Branches and batches have none: states may be read there, and not written to.
 
-A derivative rule reads no state but those that it is given by keyword: it runs later than its call. (What Mooncake
-calls the state of a rule is a capture here.)
+A derivative rule reads no states but those that it gets by keyword: it runs later than its call. (What Mooncake calls
+the state of a rule is a capture here.)
 """
 
 import threading
@@ -26,7 +26,7 @@ from primsplit.tracing.calls.recorded import StandIn, explored_call, record_call
 
 
 class Slot(Protocol):
-    """What a frame knows of a state."""
+    """The part of a state that a frame uses."""
 
     name: str
 
@@ -37,7 +37,7 @@ class Slot(Protocol):
 
     @property
     def now(self) -> npt.NDArray[Any]:
-        """The array that holds its value where nothing is being traced."""
+        """The array that holds its value outside of traces."""
         ...
 
 
@@ -56,10 +56,10 @@ class _UnforeseenWriteError(Exception):
 
 
 class Frame:
-    """What a function that is being recorded does with states: a handle for each, and which are `written`.
+    """The states of a function that is being recorded: a handle for each, and which are `written`.
 
     A function is run several times, once for each path through its branches: each run has handles of its own, and
-    gives the last value of every state that some path writes to.
+    returns the last value of every state that some path writes to.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Frame:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Let states that are met inside belong to this frame."""
+        """Let states that are used inside belong to this frame."""
         _frames.stack.append(self)
         try:
             yield
@@ -79,7 +79,7 @@ class Frame:
             _frames.stack.pop()
 
     def keeping(self, call: Callable[[list[Array]], Any]) -> Callable[[list[Array]], Any]:
-        """The call of the function, which also gives the last values of the states that are written to."""
+        """Wrap the call of the function so that it also returns the last values of the states that are written to."""
 
         def run(handles: list[Array]) -> tuple[Any, list[Array]]:
             self.recording = tracing.current()
@@ -89,8 +89,8 @@ class Frame:
         return run
 
     def _last_values(self) -> list[Array]:
-        found = [state for state, handle in self.handles.items() if handle.version]
-        missing = [state for state in found if state not in self.written]
+        written = [state for state, handle in self.handles.items() if handle.version]
+        missing = [state for state in written if state not in self.written]
         self.written.update(dict.fromkeys(missing))
         if missing and self.is_settled:
             raise _UnforeseenWriteError
@@ -98,19 +98,19 @@ class Frame:
         return [self.handle(state) for state in self.written]
 
     def handle(self, state: Slot) -> Array:
-        """The handle that stands for a state in this recording."""
+        """Return the handle that stands for a state in this recording."""
         if state not in self.handles and self.recording is not None:
             with tracing.resumed(self.recording):
                 self.handles[state] = self.first(state)
         return self.handles[state]
 
     def first(self, state: Slot) -> Array:
-        """What a state is before the function writes to it: what it is around the function at that time."""
+        """Return the state before the function writes to it: its value around the function at that time."""
         around = _frames.stack[: _frames.stack.index(self)]
         return Array(innermost(state, around).handle(state).value)
 
     def check_writable(self, state: Slot) -> None:
-        """Raise TraceError where what is being recorded is inside of this frame, and may run often or not at all."""
+        """Raise TraceError if what is being recorded is inside of this frame, and may run often or not at all."""
         if tracing.current() is not self.recording:
             raise TraceError(
                 f"the state {state.name} is written to in a branch, ps.vmap or a primitive",
@@ -121,7 +121,7 @@ class Frame:
 
 @contextmanager
 def without_states() -> Iterator[None]:
-    """Let no state be read inside: what is recorded there is for a call whose states are not those of now."""
+    """Forbid reads of states inside: what is recorded there is for calls with other states than now."""
     frame = Frame()
     frame.is_closed = True
     with frame.opened():
@@ -129,7 +129,7 @@ def without_states() -> Iterator[None]:
 
 
 class _Outermost(Frame):
-    """The frame of a whole program: each state that is met becomes a parameter, whose value now is put into `known`."""
+    """The frame of a whole program: each state becomes a parameter, whose current value is put into `known`."""
 
     def __init__(self, known: dict[Var, npt.NDArray[Any]]) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ class _Outermost(Frame):
         self.known = known
 
     def first(self, state: Slot) -> Array:
-        """The parameter that stands for a state."""
+        """Return the parameter that stands for a state."""
         if state not in self.params and self.recording is not None:
             self.params[state] = self.recording.param(state.type, state.name)
             self.known[self.params[state]] = state.now
@@ -145,7 +145,7 @@ class _Outermost(Frame):
 
 
 def innermost(state: Slot, frames: Sequence[Frame] | None = None) -> Frame:
-    """The frame that a state belongs to here. Raises TraceError where none is being recorded."""
+    """Return the frame that a state belongs to here. Raises TraceError if none is being recorded."""
     for frame in reversed(_frames.stack if frames is None else frames):
         if frame.is_closed:
             break
@@ -173,9 +173,9 @@ class Kept:
 
 
 def record_keeping(name: str, arguments: Sequence[StandIn], call: Callable[[list[Array]], Any]) -> Kept:
-    """`record_call` of a function that may read and write states of the function around it.
+    """Record a call like `record_call`, of a function that may read and write states of the function around it.
 
-    Whoever inlines the block gives what became of the states to `store`.
+    Whoever inlines the block passes the new values of the states to `store`.
     """
     frame = Frame()
     with frame.opened():
@@ -211,9 +211,9 @@ def explored_keeping(
     call: Callable[[list[Array]], Any],
     known: dict[Var, npt.NDArray[Any]],
 ) -> Outermost:
-    """`explored_call` of a whole program, whose states become parameters and results of it.
+    """Record a whole program like `explored_call`; its states become parameters and results of it.
 
-    `known` learns what the states are now.
+    The current values of the states are put into `known`.
     """
     into = tracing.current()
     before = into.snapshot()

@@ -1,4 +1,4 @@
-"""What a function is besides being called: a method of the class it stands in, and pickled and copied by its name."""
+"""FunctionLike: a callable object that behaves like a function as a method, and in pickle and copy."""
 
 import functools
 import inspect
@@ -19,22 +19,22 @@ Made = TypeVar("Made", bound="FunctionLike")
 class FunctionLike:
     """A callable object in a function's place.
 
-    It is pickled by the name that its module has it under, or else by what it was made of, which another process makes
-    it of again. A copy is made so too: one of an object that holds its own method's gradient holds that of the copy's.
-    What it has recorded stays behind.
+    It is pickled by its name in its module, or else by the call that constructed it, which another process repeats. A
+    copy is made so too: one of an object that holds its own method's gradient holds that of the copy's. What it has
+    recorded stays behind.
     """
 
     origin: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
     alike: Any = None
-    """What is equal for those that were made alike; None where they share nothing."""
+    """A key that is equal for objects constructed alike; None if they share nothing."""
 
     @property
     def called(self) -> tuple[Callable[..., Any], ...] | None:
-        """The functions that a call calls, which does nothing else but to compute; None where it may do more."""
+        """The functions that a call calls, if it does nothing but compute; None if it may do more."""
         return None
 
     def was_made(self, make: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """Keep of what it was made."""
+        """Remember the call that constructed this object."""
         self.origin = make, args, named
 
     def __get__(self: Any, instance: object, owner: type | None = None) -> Any:
@@ -54,7 +54,7 @@ def _made_again(make: Callable[..., Any], args: tuple[Any, ...], named: dict[str
 
 
 def name_in_module(made: Any) -> str | None:
-    """The name under which the object is found in the module that it says; None where that has another, or none."""
+    """Return the name under which its module has the object; None if the module has another there, or none."""
     name = getattr(made, "__qualname__", "")
     module = sys.modules.get(getattr(made, "__module__", None) or "")
     try:
@@ -64,14 +64,14 @@ def name_in_module(made: Any) -> str | None:
 
 
 def unbound(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of which a `functools.partial` holds some arguments; another function itself."""
+    """Return the function inside of a `functools.partial`; any other function itself."""
     while isinstance(function, functools.partial):
         function = function.func
     return function
 
 
 def remade(make: Callable[Parameters, Made]) -> Callable[Parameters, Made]:
-    """Let what this function returns be made again by calling it with the same arguments."""
+    """Let objects that this function returns be constructed again by calling it with the same arguments."""
 
     @functools.wraps(make)
     def making(*args: Parameters.args, **named: Parameters.kwargs) -> Made:
@@ -83,18 +83,24 @@ def remade(make: Callable[Parameters, Made]) -> Callable[Parameters, Made]:
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """The name of a function; of functools.partial that of what it calls, of another object that of its class."""
+    """Return the name of a function.
+
+    For functools.partial that of its function, for another object that of its class.
+    """
     while isinstance(function, functools.partial):
         function = function.func
     return str(getattr(function, "__name__", type(function).__name__))
 
 
 def positional_names(function: Callable[..., Any], count: int | None = None) -> list[str]:
-    """What the parameters are called that may be passed by position; of a Program the inputs, in a call of `count`."""
+    """Return the names of the parameters that may be passed by position.
+
+    For a Program its inputs, in a call of `count`.
+    """
     named = getattr(inspect.unwrap(function), "argument_names", None)
     if named is not None:
-        found: list[str] = named(count)
-        return found
+        names: list[str] = named(count)
+        return names
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

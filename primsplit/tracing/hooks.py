@@ -1,4 +1,4 @@
-"""What later rooms do for earlier ones: each hook is set once, by the module that does it, when that is imported."""
+"""Hooks: functions of later rooms that earlier rooms call; the module that defines one sets it when it is imported."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ def _unset(*_: Any) -> Any:
 
 @dataclass
 class Hooks:
-    """Functions by what they are asked for."""
+    """The hooks, each set once."""
 
     without_invariants: Callable[[Block], Block] = _unset
-    """Move what does not vary out of a loop's body, as it is recorded: `rewrites.loops.hoist`."""
+    """Move ops that do not vary out of a loop's body, while it is recorded: `rewrites.loops.hoist`."""
     with_straight_through: Callable[[Block], Block] = _unset
-    """Give integers that stand for quantized numbers their derivative: `onnx.definitions.quantized.chains`."""
+    """Define the derivative of integers that stand for quantized numbers: `onnx.definitions.quantized.chains`."""
     make_session: Callable[[NamedBlock], Callable[[], Any]] = _unset
-    """Make a block one that onnxruntime runs: `programs.doors`."""
+    """Return a function that runs a block in onnxruntime: `programs.doors`."""
 
 
 HOOKS = Hooks()

@@ -1,4 +1,4 @@
-"""What `op.MatMul(x, y)` records, and how its inputs become Values: see `ops.namespace`."""
+"""Record `op.MatMul(x, y)`, and convert its inputs to Values: see `ops.namespace`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,9 +18,9 @@ from primsplit.tracing.asarray import lift
 
 
 def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
-    """`x` in this dtype: itself where it has it, else by a Cast."""
-    found: Array = x if x.dtype == np.dtype(dtype) else op.Cast(x, to=np.dtype(dtype))
-    return found
+    """Return `x` in this dtype: itself if it has it, else by a Cast."""
+    result: Array = x if x.dtype == np.dtype(dtype) else op.Cast(x, to=np.dtype(dtype))
+    return result
 
 
 def _operator(found: Schema) -> Callable[..., Any]:
@@ -33,10 +33,10 @@ def _operator(found: Schema) -> Callable[..., Any]:
         given = {k: _attribute(k, v) for k, v in attributes.items() if v is not None}
         if found.kind == "Split" and outputs == 1:
             outputs = given["num_outputs"] if "num_outputs" in given else len(inputs[1])
-        made = tracing.emit(found.kind, values, given, outputs=outputs, types=types)
-        if len(made) == 1 and not found.variadic_outputs:
-            return Array(made[0])
-        return tuple(Array(v) for v in made)
+        results = tracing.emit(found.kind, values, given, outputs=outputs, types=types)
+        if len(results) == 1 and not found.variadic_outputs:
+            return Array(results[0])
+        return tuple(Array(v) for v in results)
 
     operator.__name__ = operator.__qualname__ = found.kind
     return operator
@@ -46,7 +46,7 @@ Operators.recorder = staticmethod(_operator)
 
 
 def _not_taken(found: Schema, values: Sequence[Value | None]) -> np.dtype[Any] | None:
-    """The dtype of few bits that an input has and the standard does not take there."""
+    """Return the narrow dtype of an input that the standard does not take there; None if there is none."""
     for position, value in enumerate(values):
         name = "" if value is None else value.type.key[0]
         if value is None or name not in _FEW_BITS:
@@ -59,12 +59,12 @@ def _not_taken(found: Schema, values: Sequence[Value | None]) -> np.dtype[Any] |
 
 
 def _admits(found: Schema, position: int) -> bool:
-    """True where the standard lets this input be bfloat16."""
+    """Whether the standard lets this input be bfloat16."""
     return "tensor(bfloat16)" in found.types.get(found.variable(position), ())
 
 
 def _admits_all(found: Schema, values: Sequence[Value | None]) -> bool:
-    """True where the standard takes floats of eight bits wherever they are."""
+    """Whether the standard takes floats of eight bits for all inputs that have them."""
     return all(
         f"tensor({TYPE_STRINGS[v.type.key[0]]})" in found.types.get(found.variable(i), ())
         for i, v in enumerate(values)
@@ -79,12 +79,12 @@ def _through_float32(
     attributes: dict[str, Any],
     dtype: np.dtype[Any],
 ) -> Any:
-    """An operator that the standard has no form of for this dtype: computed in float32 and rounded once."""
+    """Compute an operator that the standard has no form of for this dtype in float32, and round once."""
     wide = [_cast(v, np.dtype(np.float32)) if v is not None and v.type.dtype == dtype else v for v in values]
-    made = operator(*wide, outputs=outputs, **attributes)
-    if isinstance(made, tuple):
-        return tuple(Array(_cast(a.value, dtype)) if a.dtype == np.float32 else a for a in made)
-    return Array(_cast(made.value, dtype)) if made.dtype == np.float32 else made
+    result = operator(*wide, outputs=outputs, **attributes)
+    if isinstance(result, tuple):
+        return tuple(Array(_cast(a.value, dtype)) if a.dtype == np.float32 else a for a in result)
+    return Array(_cast(result.value, dtype)) if result.dtype == np.float32 else result
 
 
 def _cast(value: Value, dtype: np.dtype[Any]) -> Value:
@@ -96,11 +96,11 @@ def _cast(value: Value, dtype: np.dtype[Any]) -> Value:
 _ALL_OUTPUTS = frozenset({"TopK"})
 _FEW_BITS = FLOAT8 | {BFLOAT16.name}
 _WIDENED = MOVING - {"Expand"}
-"""What moves floats of eight bits in float32. A conversion is put before an Expand, which has to do without it."""
+"""Operators that move floats of eight bits as float32. A conversion is put before an Expand, which is not widened."""
 
 
 def lift_inputs(found: Schema, inputs: Sequence[Any]) -> list[Value | None]:
-    """The Values of an operator's inputs; Python numbers get the dtype of the inputs that share their type variable."""
+    """Return the Values of an operator's inputs; Python numbers get the dtype of inputs with the same type variable."""
     if all(isinstance(value, Array) for value in inputs):
         return [array.value for array in inputs]
     trimmed = list(inputs)
@@ -126,7 +126,7 @@ def _number_dtype(found: Schema, position: int, value: Any, known: dict[str, np.
 
 
 def _attribute(name: str, value: Any) -> Any:
-    """The value as ONNX holds it: dtypes as their code, tuples as lists, bool as int."""
+    """Return the value as ONNX holds it: dtypes as their code, tuples as lists, bool as int."""
     if name in {"to", "dtype"} and not isinstance(value, int):
         return int(onnx.helper.np_dtype_to_tensor_dtype(np.dtype(value)))
     if isinstance(value, bool | np.integer):

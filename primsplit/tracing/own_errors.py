@@ -1,6 +1,6 @@
 """Turn errors of Python and of libraries that are raised inside of primsplit into primsplit's own.
 
-A broken model makes NumPy, onnx or a rule raise an IndexError that says nothing of the model. It becomes a
+A broken model makes NumPy, onnx or a rule raise an IndexError that does not mention the model. It becomes a
 PrimsplitError with the operator and the node; the original stays its `__cause__`, and `PRIMSPLIT_TRACEBACK=1` shows it.
 Errors that the user's own code raises stay as they are.
 """
@@ -18,7 +18,7 @@ LIBRARIES = sys.stdlib_module_names - {"__main__"} | {
 }  # fmt: skip
 """The packages whose code is not the user's."""
 LONGEST = 200
-"""The most characters of another's error that are shown."""
+"""The most characters of a foreign error that are shown."""
 
 
 @contextmanager
@@ -33,16 +33,16 @@ def own_errors(what: str, kind: type[PrimsplitError] = PrimsplitError) -> Iterat
 
 
 def is_foreign(error: Exception) -> bool:
-    """True for an error that is neither primsplit's nor a warning, and that no code of the user's raised or passed on.
+    """Whether an error is neither primsplit's nor a warning, and passed through no code of the user's.
 
-    The user's code is looked for in what was called since the error's traceback begins.
+    Only frames since the error's traceback begins count.
     """
     is_own = isinstance(error, PrimsplitError | Warning) or type(error).__module__.partition(".")[0] == "primsplit"
     return not is_own and all(_is_of_library(frame) for frame in _frames(error.__traceback__))
 
 
 def told(error: Exception, what: str, kind: type[PrimsplitError]) -> PrimsplitError:
-    """The error told as one of primsplit's, at the op that was worked on, if any."""
+    """Return an error of primsplit's for this one, at the op that was processed, if any."""
     op = _op_of(error)
     at = "" if op is None else f" at {op.kind.removeprefix('call::')}"
     return kind(
@@ -59,12 +59,12 @@ def _reason(error: Exception) -> str:
 
 
 def _frames(trace: TracebackType | None) -> list[FrameType]:
-    """The frames of a traceback, the outermost first."""
-    found = []
+    """Return the frames of a traceback, the outermost first."""
+    frames = []
     while trace is not None:
-        found.append(trace.tb_frame)
+        frames.append(trace.tb_frame)
         trace = trace.tb_next
-    return found
+    return frames
 
 
 def _is_of_library(frame: FrameType) -> bool:
@@ -73,7 +73,7 @@ def _is_of_library(frame: FrameType) -> bool:
 
 
 def _op_of(error: Exception) -> Op | None:
-    """The op that the innermost function held that had one, with a place."""
+    """Return the op, with a place, that the innermost function with such an op held."""
     for frame in reversed(_frames(error.__traceback__)):
         ops = [v for v in frame.f_locals.values() if isinstance(v, Op) and v.place is not None and v.place.filename]
         if ops:

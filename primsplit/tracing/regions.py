@@ -1,4 +1,9 @@
-"""Recording ops with sub-blocks: If, Scan and Loop, with types for their outputs that hold outside of the blocks."""
+"""Record ops with sub-blocks (If, Scan, Loop), with output types that are valid outside of the blocks.
+
+```
+If(c): then x[:n] (float32[n]), else x (float32[N])   ->   float32[part_1]: neither size holds for both sides
+```
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,13 +17,13 @@ from primsplit.ops.inference import fresh
 from primsplit.tracing.array import Array
 
 VARYING = "varying"
-"""The stem of the sizes of a carry that surely changes its shape from step to step."""
+"""The stem of the sizes of a carry that changes its shape from step to step."""
 DIRECTIONS = "directions"
-"""The name of the body of a Scan over a basis, which is to hold a few directions in memory at a time: it stays one."""
+"""The name of the body of a Scan over a basis, which keeps few directions in memory at a time: it must stay a Scan."""
 
 
 def record(name: str, types: Sequence[Type], body: Callable[..., Iterable[Value]], hints: Sequence[str] = ()) -> Block:
-    """The block of what `body` records when it is called on fresh parameters of these types."""
+    """Return the block of what `body` records when it is called on fresh parameters of these types."""
     with tracing.recording(place=tracing.current().place, remark=tracing.current().remark) as inner:
         params = [inner.param(t, hints[i] if i < len(hints) else "") for i, t in enumerate(types)]
         results = list(body(*map(Array, params)))
@@ -26,19 +31,19 @@ def record(name: str, types: Sequence[Type], body: Callable[..., Iterable[Value]
 
 
 def visible(values: Iterable[Value]) -> frozenset[str]:
-    """The symbols of these values' sizes."""
+    """Return the symbols of these values' sizes."""
     return frozenset(s for v in values for d in v.type.shape or () for s in dims.symbols(d))
 
 
 def outside(type: Type, known: frozenset[str], stem: str = "part") -> Type:
-    """The type, with a fresh size for each one that is told in symbols which are not known outside of a block."""
+    """Return the type with a fresh size in place of each one whose symbols are not known outside of a block."""
     if type.shape is None:
         return type
     return Type(type.dtype, [d if dims.symbols(d) <= known else fresh(stem) for d in type.shape])
 
 
 def joined(a: Type, b: Type, known: frozenset[str]) -> Type:
-    """The type of a value that is the one or the other: sizes that may differ are fresh, axes that may too unknown.
+    """Return the type of a value that is one or the other: sizes that may differ are fresh; axes that may, unknown.
 
     Raises DtypeError for another dtype.
     """
@@ -52,10 +57,10 @@ def joined(a: Type, b: Type, known: frozenset[str]) -> Type:
 
 
 def widened(start: Type, before: Type, after: Type, stem: str = "changing") -> Type:
-    """The type of a loop's carry before and after a step, from a type that is `start`, or this function's last answer.
+    """Return the type of a loop's carry before and after a step, from `start`'s type or this function's last answer.
 
-    It has unknown sizes, named after the stem, where a step may change them; `before` itself where there is nothing to
-    widen. All have the same dtype. Where they differ in their axes, the axes are unknown.
+    It has unknown sizes, named after the stem, where a step may change them; it is `before` itself if there is nothing
+    to widen. All have the same dtype. If they differ in their axes, the axes are unknown.
     """
     if start.shape is None or before.shape is None or after.shape is None or len(before.shape) != len(after.shape):
         return Type(before.dtype, None)
@@ -78,13 +83,13 @@ def emit_if(condition: Value, then: Block, otherwise: Block, types: Sequence[Typ
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How a Scan reads one of its sequences, or writes one: along which axis, and whether from the end."""
+    """How a Scan reads or writes one of its sequences: along which axis, and whether from the end."""
 
     axis: int = 0
     reverse: bool = False
 
     def reversed(self) -> "Walk":
-        """The walk from the other end."""
+        """Return the walk from the other end."""
         return Walk(self.axis, not self.reverse)
 
 
@@ -103,7 +108,7 @@ def emit_scan(
 ) -> list[Value]:
     """Record a Scan; return the last carries, which have the types of the first, then what was stacked.
 
-    `stacked` declares the types of the latter, where the caller knows more.
+    `stacked` declares the types of the latter, if the caller knows more.
     """
     body = form.body
     length = _size_along(sequences[0].type, form.reads[0])
@@ -122,20 +127,20 @@ def emit_scan(
 
 
 def walks_of(attributes: Mapping[str, Any], stem: str, count: int) -> tuple[Walk, ...]:
-    """How a Scan reads its sequences (of stem "scan_input") or writes them ("scan_output"), as its attributes tell."""
+    """Return how a Scan reads its sequences (stem "scan_input") or writes them ("scan_output"), from its attributes."""
     axes = attributes.get(f"{stem}_axes", [0] * count)
     directions = attributes.get(f"{stem}_directions", [0] * count)
     return tuple(Walk(a, bool(d)) for a, d in zip(axes, directions, strict=True))
 
 
 def told_of(stem: str, walks: Sequence[Walk]) -> dict[str, list[int]]:
-    """The attributes that tell axes and directions, where they are not all the default."""
-    found: dict[str, list[int]] = {}
+    """Return the attributes for axes and directions that differ from the default."""
+    attributes: dict[str, list[int]] = {}
     if any(w.axis for w in walks):
-        found[f"{stem}_axes"] = [w.axis for w in walks]
+        attributes[f"{stem}_axes"] = [w.axis for w in walks]
     if any(w.reverse for w in walks):
-        found[f"{stem}_directions"] = [int(w.reverse) for w in walks]
-    return found
+        attributes[f"{stem}_directions"] = [int(w.reverse) for w in walks]
+    return attributes
 
 
 def _size_along(type: Type, walk: Walk) -> Dim:
@@ -150,7 +155,7 @@ def _stacked(type: Type, walk: Walk, length: Dim) -> Type:
 
 
 def element(type: Type, walk: Walk) -> Type:
-    """The type of one step's part of a sequence."""
+    """Return the type of one step's part of a sequence."""
     if type.shape is None:
         return type
     place = walk.axis % len(type.shape)
@@ -183,9 +188,9 @@ def emit_loop(
 
 
 def counts_alone(condition: Value | None, body: Block) -> bool:
-    """True where nothing but the count ends a Loop: its condition is true at first, and every step gives it on.
+    """Whether only the count ends a Loop: its condition is true at first, and every step passes it on.
 
-    A step may end a Loop whose first condition is absent too: so runtimes have it, where the standard ignores that.
+    A step may end a Loop whose first condition is absent too: runtimes do so, where the standard ignores the result.
     """
     sources = {step.outputs[0]: step.inputs[0] for step in body.ops if step.kind in {"Identity", "Reshape"}}
     after: Value | None = body.results[0]
@@ -199,12 +204,12 @@ def _is_true(condition: Value | None) -> bool:
 
 
 def same_everywhere(shape: Shape | None, other: Shape | None) -> bool:
-    """True where both shapes are known and provably equal."""
+    """Whether both shapes are known and provably equal."""
     return shape is not None and other is not None and dims.same_shape(shape, other)
 
 
 def as_declared(value: Value, type: Type) -> Value:
-    """The value, declared to be of this type where less is known of its own."""
+    """Return the value, declared to be of this type if less is known of its own."""
     if not isinstance(value, Var) or value.type == type:
         return value
     return tracing.emit("Identity", [value], types=[type])[0]

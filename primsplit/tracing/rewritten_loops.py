@@ -1,4 +1,12 @@
-"""What to write for a loop of the user's over a number that only the run knows: the lines of a ps.fori_loop."""
+"""Write the lines of a `ps.fori_loop` that replace a user's loop over a number that only the run knows.
+
+```
+for i in range(n):              def step(i, y):
+    y = y * x             ->        ...  # the lines of the loop
+                                    return y
+                                y = ps.fori_loop(0, n, step, y)
+```
+"""
 
 import ast
 import sys
@@ -10,9 +18,11 @@ from primsplit.tracing.use_sites import nodes_around
 
 
 def as_fori_loop() -> tuple[str, ...]:
-    """The lines for the loop over `range(...)` that the user's line begins; none where it is none, or carries no names.
+    """Return the lines for the loop over `range(...)` that the user's line begins.
 
-    It carries what its lines give values to that has a value before.
+    None if it is none, or carries no names.
+
+    It carries the names that it assigns and that have a value before.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_library(frame.f_code.co_filename):
@@ -29,7 +39,7 @@ def as_fori_loop() -> tuple[str, ...]:
 
 
 def _bounds(loop: ast.For) -> str | None:
-    """From where to where a loop counts, by ones; None for another one."""
+    """Return the bounds of a loop that counts by ones; None for another loop."""
     call = loop.iter
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != "range":
         return None
@@ -39,7 +49,7 @@ def _bounds(loop: ast.For) -> str | None:
 
 
 def _given(body: Sequence[ast.AST]) -> Iterator[str]:
-    """The names that statements give values or elements to, in their order."""
+    """Yield the names that statements assign to, or to whose elements, in order."""
     for node in (inner for statement in body for inner in ast.walk(statement)):
         owner = node
         while isinstance(owner, ast.Subscript):

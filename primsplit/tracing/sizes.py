@@ -1,4 +1,9 @@
-"""Sizes as values: read from the shape of a Var that has them, or computed from sizes that can be read."""
+"""Compute sizes as values: read them from the shape of a Var, or compute them from sizes that can be read.
+
+```
+2*N + 1, for x: float32[N,3]   ->   Add(Mul(Shape(x, start=0, end=1), 2), 1)
+```
+"""
 
 import functools
 import itertools
@@ -16,7 +21,7 @@ from primsplit.tracing.stack import Source, current, dim_at, levels, primitive_p
 
 
 def size_vector(sizes: Sequence[Dim]) -> Value:
-    """An int64 vector of these sizes, read from the shapes of Vars where they are symbolic.
+    """Return an int64 vector of these sizes, read from the shapes of Vars if they are symbolic.
 
     Raises ShapeError for a number that int64 does not hold.
     """
@@ -35,7 +40,7 @@ def size_vector(sizes: Sequence[Dim]) -> Value:
 
 
 def _whole_shape(sizes: tuple[Dim, ...]) -> Value | None:
-    """The Shape of one Var, where that is the vector asked for."""
+    """Return the Shape of one Var, if that is the requested vector."""
     first = next(d for d in sizes if isinstance(d, Size))
     source = _find_source(first.symbol) if first.symbol is not None else None
     if source is None or len(sizes) < 2 or not dims.same_shape(source[0].type.shape or (), sizes):
@@ -44,7 +49,7 @@ def _whole_shape(sizes: tuple[Dim, ...]) -> Value | None:
 
 
 def size_of(dim: Dim) -> Value:
-    """An int64 vector of one element, the size."""
+    """Return the size as an int64 vector of one element."""
     if isinstance(dim, int):
         return Const(np.array([dim], dtype=np.int64))
     into = current()
@@ -55,7 +60,7 @@ def size_of(dim: Dim) -> Value:
 
 
 def size_of_number(number: Value) -> Size:
-    """The size that a whole number is which only the run knows: one symbol for it, also where it is asked for again.
+    """Return the size that equals an integer that only the run knows: always the same symbol for it.
 
     A run in which it is negative fails.
     """
@@ -71,7 +76,7 @@ def size_of_number(number: Value) -> Size:
 
 
 def is_readable(dim: Dim) -> bool:
-    """True for a size that values here tell, or tell all atoms of: one that they do not, its own op may tell."""
+    """Whether a size can be read from values here, or each of its atoms can."""
     if isinstance(dim, int) or _find_known(dim.text) is not None or _find_source(_as_held(dim).text) is not None:
         return True
     match dim.terms:
@@ -83,7 +88,7 @@ def is_readable(dim: Dim) -> bool:
 
 
 def _read(dim: Size) -> Value:
-    """The size read from a value that has it, or computed from sizes that can be read."""
+    """Return the size, read from a value that has it or computed from sizes that can be read."""
     dim = _as_held(dim)
     source = _find_source(dim.text)
     if source is not None:
@@ -99,13 +104,13 @@ def _read(dim: Size) -> Value:
 
 
 def _as_held(dim: Size) -> Size:
-    """The size by the symbol that stands for a long one in the types of values, where one has it; else itself."""
+    """Return the symbol that stands for a long size in the types of values, if one has it; else the size itself."""
     short = dims.abbreviated(dim)
     return short if isinstance(short, Size) and _find_source(short.text) is not None else dim
 
 
 def _readable_factor(dim: Size) -> tuple[Size, Dim] | None:
-    """A size of some value that divides this one, and the quotient, which can be read too."""
+    """Return a size of some value that divides this one, and the quotient, which can be read too."""
     for factor in _sizes_here():
         quotient = dims.exact_quotient(dim, factor)
         if quotient is not None and not is_one(quotient) and is_readable(quotient):
@@ -114,7 +119,7 @@ def _readable_factor(dim: Size) -> tuple[Size, Dim] | None:
 
 
 def _readable_part(dim: Size) -> Size | None:
-    """A size of some value that is part of this sum, what is left of which can be read, or is shorter at least."""
+    """Return a size of some value that is part of this sum, such that the rest can be read, or is shorter at least."""
     shorter = None
     for part in _sizes_here():
         rest = dim - part
@@ -126,7 +131,7 @@ def _readable_part(dim: Size) -> Size | None:
 
 
 def _sizes_here() -> Iterator[Size]:
-    """The sizes of values, and what they can be solved for."""
+    """Yield the sizes of values, and what they can be solved for."""
     for full in [dim_at(source) for level in levels() for source in level.sources.values()]:
         yield from (full, primitive_part(full))
 
@@ -140,7 +145,7 @@ def _find_source(name: str) -> Source | None:
 
 
 def _solved(dim: Size, source: Source) -> Value:
-    """The size read from an axis that it is, or that is `a*dim + b`, and dim its primitive part."""
+    """Return the size from an axis that is equal to it, or to `a*dim + b` where dim is its primitive part."""
     var, axis = source
     (value,) = emit("Shape", [var], {"start": axis, "end": axis + 1})
     full = dim_at(source)
@@ -170,7 +175,7 @@ def _compute(dim: Size) -> Value:
 
 
 def _product(monomial: dims.Monomial, *, whole: bool) -> Value | None:
-    """The product of atoms, read as one where a value has it as a size; None for no atoms."""
+    """Return the product of atoms, read as one if a value has it as a size; None for no atoms."""
     together = Size(((monomial, 1),))
     if len(monomial) > 1 and not whole and _find_source(_as_held(together).text) is not None:
         return size_of(together)
@@ -196,7 +201,7 @@ def _call(atom: dims.Call) -> Value:
 
 
 def _from_quotient(atom: dims.Call) -> tuple[Dim, int] | None:
-    """For `a // (b*d)`, where only `(a - b*c) // b` can be read: that and c added, and d, whose quotient it is too."""
+    """Return, for `a // (b*d)` where only `(a - b*c) // b` can be read, that plus c, and d, whose quotient it is."""
     if atom.function != "floordiv" or not isinstance(divisor := atom.arguments[1], int):
         return None
     dividend = atom.arguments[0]
@@ -208,7 +213,7 @@ def _from_quotient(atom: dims.Call) -> tuple[Dim, int] | None:
 
 
 def _quotients() -> Iterator[tuple[Size, Dim, int]]:
-    """The sizes here that are a size divided by a number, and both."""
+    """Yield the sizes here that are a size divided by a number, with both."""
     for found in _sizes_here():
         match found:
             case Size(terms=[([dims.Call("floordiv", (dividend, int(divisor)))], 1)]) as size:
@@ -216,13 +221,13 @@ def _quotients() -> Iterator[tuple[Size, Dim, int]]:
 
 
 def _broadcast_parts(atom: dims.Call) -> Iterable[Dim]:
-    """Sizes that broadcast to this one: its arguments, or what they made with each other where one cannot be read."""
+    """Return sizes that broadcast to this one: its arguments, or for unreadable ones broadcasts that can be read."""
     parts = [a if is_readable(a) else _made_with_others(a, atom) for a in atom.arguments]
     return {str(part): part for part in parts}.values()
 
 
 def _made_with_others(argument: Dim, atom: dims.Call) -> Dim:
-    """A size that can be read, a broadcast of this argument and others of the atom's; the argument if there is none."""
+    """Return a readable size that is a broadcast of this argument and others of the atom's; else the argument."""
     wanted = {str(a) for a in atom.arguments}
     for size in (dims.parse(name) for level in levels() for name in level.sources):
         if str(argument) in {str(part) for part in dims.broadcast_arguments(size)} <= wanted:
@@ -235,7 +240,7 @@ def _broadcast(left: Value, right: Value) -> Value:
 
 
 def _with_sizes(value: Value, atom: dims.Call) -> Value:
-    """The value, which is known to be the size of the atom."""
+    """Mark the value as the size of the atom, and return it."""
     if isinstance(value, Var):
         value.sizes = (Size((((atom,), 1),)),)
     return value

@@ -1,4 +1,9 @@
-"""What a caller says of an input: an array, `spec("float32", ["N", 784])`, a text, or a jaxtyping annotation."""
+"""Read the type of an input from an array, `spec("float32", ["N", 784])`, a text, or a jaxtyping annotation.
+
+```
+"f32[N,784]"   ->   float32[N,784]
+```
+"""
 
 import inspect
 import operator
@@ -33,9 +38,9 @@ SHORT = {
 def spec(dtype: npt.DTypeLike, shape: Iterable[Dim | str] | Dim = ()) -> Type:
     """An input of this dtype and shape, or size; a name in the shape is a size known only at run time.
 
-    Equal names are equal sizes, in all inputs of a function. One without axes stands for a number of NumPy's; an array,
-    which `total = x; total += y` would write to, is told by an example. One of complex64 or complex128 is two inputs of
-    a program, `z.real` and `z.imag`. Raises SpecError for a dtype or size that cannot be read.
+    Equal names are equal sizes, in all inputs of a function. One without axes stands for a number of NumPy's; pass an
+    array as an example if it is one that `total = x; total += y` would write to. One of complex64 or complex128 is two
+    inputs of a program, `z.real` and `z.imag`. Raises SpecError for a dtype or size that cannot be read.
 
     >>> print(ps.spec("float32", ["N", "2*N + 1", 3]), ps.spec(np.int64))
     float32[N,2*N + 1,3] int64
@@ -49,7 +54,7 @@ def spec(dtype: npt.DTypeLike, shape: Iterable[Dim | str] | Dim = ()) -> Type:
 
 
 def _read_size(size: Any) -> Dim:
-    """A size of a spec; names that it has are the user's from then on. One in backticks may be any text."""
+    """Return a size of a spec, and reserve its names for the user. One in backticks may be any text."""
     quoted = isinstance(size, str) and "`" in size
     try:
         if isinstance(size, str):
@@ -74,7 +79,7 @@ def _read_size(size: Any) -> Dim:
 
 
 def read_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """The dtype of a NumPy dtype, or of a name like `float32`, `f32` or `bfloat16`. Raises SpecError."""
+    """Return the dtype for a NumPy dtype, or a name like `float32`, `f32` or `bfloat16`. Raises SpecError."""
     name = SHORT.get(dtype, dtype) if isinstance(dtype, str) else dtype
     try:
         # NumPy takes None for float64.
@@ -95,7 +100,7 @@ def read_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
 
 
 def _conversion(dtype: np.dtype[Any]) -> str:
-    """What to do with arrays of a dtype that no program holds."""
+    """Return advice for arrays of a dtype that no program holds."""
     if not dtype.isnative:
         return f"Convert them: x.astype({dtype.newbyteorder('=').name!r})."
     if dtype.kind == "c":
@@ -107,7 +112,7 @@ _TEXT = re.compile(r"^\s*(\w+)\s*(?:\[(.*)\])?\s*$")
 
 
 def parse_spec(text: str) -> Type:
-    """The spec that a text like `f32[N,3]` or `float64` describes. Raises SpecError."""
+    """Return the spec that a text like `f32[N,3]` or `float64` describes. Raises SpecError."""
     match = _TEXT.match(text)
     if match is None:
         raise SpecError(f"cannot read the spec {text!r}", cure="Write it like f32[N,3].")
@@ -116,7 +121,7 @@ def parse_spec(text: str) -> Type:
 
 
 def leaf_type(leaf: Any) -> Type | None:
-    """The type that a leaf of specs stands for; None for a leaf that is a static argument."""
+    """Return the type that a leaf of specs stands for; None for a leaf that is a static argument."""
     if isinstance(leaf, Type):
         return leaf
     if isinstance(leaf, Array):
@@ -147,7 +152,7 @@ def may_be(given: Type, own: Type) -> bool:
 
 
 def _from_annotation(annotation: Any) -> Type:
-    """The spec of a jaxtyping annotation such as `Float32[np.ndarray, "N 784"]`."""
+    """Return the spec of a jaxtyping annotation such as `Float32[np.ndarray, "N 784"]`."""
     dtypes = [d for d in annotation.dtypes if isinstance(d, str)]
     chosen = (
         next((d for d in ("float64", "complex128", "int64", "bool") if d in dtypes), None)
@@ -168,7 +173,10 @@ def _anonymous(name: str, axis: int) -> str:
 
 
 def annotated_type(function: Callable[..., Any], parameter: inspect.Parameter) -> Type | None:
-    """The type that a parameter's annotation says: what `leaf_type` knows, or a text like "f32[N,3]"; else None."""
+    """Return the type that a parameter's annotation names: what `leaf_type` reads, or a text like "f32[N,3]".
+
+    Else None.
+    """
     annotation = parameter.annotation
     if isinstance(annotation, str) and not _says_type(annotation):
         try:
@@ -181,30 +189,30 @@ def annotated_type(function: Callable[..., Any], parameter: inspect.Parameter) -
 
 
 def _says_type(annotation: str) -> bool:
-    """True for the text of a spec with axes, also where it is quoted: postponed annotations are texts themselves."""
+    """Whether a text is a spec with axes, also if it is quoted: postponed annotations are texts themselves."""
     name, bracket, _ = annotation.strip("'\" ").partition("[")
     return bool(bracket) and {name} <= {*SHORT, *SHORT.values(), "bfloat16", *FLOAT8, *CARRIERS}
 
 
 def annotation_told(parameter: inspect.Parameter) -> tuple[str, ...]:
-    """A line about an annotation that says no type."""
+    """Return a line about an annotation that names no type."""
     if parameter.annotation is parameter.empty:
         return ()
     return (f"its annotation {inspect.formatannotation(parameter.annotation)} says no dtype and shape",)
 
 
 def specs_from_annotations(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """The specs that the annotations of a function's parameters give; defaults stand for unannotated parameters.
+    """Return the specs from the annotations of a function's parameters; defaults stand for unannotated parameters.
 
-    Raises SpecError that names the parameter where there is neither.
+    Raises SpecError that names the parameter if there is neither.
     """
-    found: list[Any] = []
+    specs: list[Any] = []
     for parameter in inspect.signature(function).parameters.values():
         annotated = annotated_type(function, parameter)
         if annotated is not None:
-            found.append(annotated)
+            specs.append(annotated)
         elif parameter.default is not parameter.empty:
-            found.append(parameter.default)
+            specs.append(parameter.default)
         else:
             raise SpecError(
                 f"{name_of(function)} has no spec for its parameter {parameter.name}",
@@ -212,11 +220,11 @@ def specs_from_annotations(function: Callable[..., Any]) -> tuple[Any, ...]:
                 because=annotation_told(parameter),
                 cure=f'Annotate it ("f32[N,3]", or jaxtyping\'s), or say --spec {parameter.name}:f32[N,3].',
             )
-    return tuple(found)
+    return tuple(specs)
 
 
 def check_array(array: npt.NDArray[Any], name: str, type: Type, sizes: dict[str, int]) -> None:
-    """Raise DtypeError or ShapeError where the array is not of this type; `sizes` learns what the symbols are."""
+    """Raise DtypeError or ShapeError if the array is not of this type; store the symbols' values in `sizes`."""
     if array.dtype != type.dtype:
         raise DtypeError(f"{name} must be {type.dtype}, not {array.dtype}", place=tracing.user_place())
     if type.shape is None:
@@ -239,9 +247,9 @@ def check_array(array: npt.NDArray[Any], name: str, type: Type, sizes: dict[str,
 
 
 def check_expressions(given: Iterable[tuple[str, tuple[int, ...], Type]], sizes: dict[str, int]) -> None:
-    """Raise ShapeError where a size that an expression tells fits no sizes of its symbols, or not those of others.
+    """Raise ShapeError if the value of an expression fits no values of its symbols, or not those of other inputs.
 
-    `sizes`, what `check_array` learnt of all inputs, learns what a sum of one symbol tells.
+    `sizes` has the values that `check_array` found; a sum of one symbol adds that symbol's.
     """
     told = [
         (name, axis, dim, size)
@@ -259,7 +267,7 @@ def check_expressions(given: Iterable[tuple[str, tuple[int, ...], Type]], sizes:
 
 
 def _learn(dim: Size, size: int, name: str, sizes: dict[str, int]) -> None:
-    """Let `sizes` learn what the symbol is where the expression is a multiple of it and something known."""
+    """Store the symbol's value in `sizes` if the expression is a multiple of it plus a known number."""
     told = substitute(dim, sizes)
     factor = dict(told.terms).get((name,), 0) if isinstance(told, Size) else 0
     rest = told - factor * dims.symbol(name)
@@ -268,7 +276,7 @@ def _learn(dim: Size, size: int, name: str, sizes: dict[str, int]) -> None:
 
 
 def check_names(inputs: Sequence[str], arrays: Mapping[str, Any]) -> None:
-    """Raise SpecError where the arrays are not exactly those of the inputs."""
+    """Raise SpecError if the arrays are not exactly those of the inputs."""
     missing = [n for n in inputs if n not in arrays]
     extra = [n for n in arrays if n not in inputs]
     if missing or extra:

@@ -1,4 +1,4 @@
-"""The stack of recordings: what is being recorded in this thread, and what may be read there."""
+"""The stack of recordings: what this thread is recording, and what may be read there."""
 
 import math
 import threading
@@ -17,19 +17,19 @@ from primsplit.tracing.variables import Variables
 
 
 class Path(Protocol):
-    """The way through a function's branches that is being recorded. `caller` is the file of what calls the function."""
+    """The way through a function's branches that is being recorded. `caller` is the file of the function's caller."""
 
     caller: str
 
     def decide(self, condition: Value, place: Place | None) -> bool:
-        """The answer of this path to a condition that only the run knows."""
+        """Return the answer of this path to a condition that only the run knows."""
         ...
 
 
 class Examples(Protocol):
-    """Sets of arrays for the inputs of a recording. `active` are those that go the way being recorded.
+    """Sets of arrays for the inputs of a recording. `active` are those that take the way being recorded.
 
-    `tells_numbers` where they also answer what asks a traced value for a whole number.
+    With `tells_numbers` they also answer requests for the integer value of a traced value.
     """
 
     active: tuple[int, ...]
@@ -37,11 +37,14 @@ class Examples(Protocol):
     tells_numbers: bool
 
     def outcomes(self, ops: Sequence[Op], condition: Value) -> dict[int, bool] | None:
-        """What the ops compute for each active set; None where the inputs alone do not tell."""
+        """Return the condition's value for each active set; None if it does not follow from the inputs."""
         ...
 
     def value(self, ops: Sequence[Op], wanted: Value) -> npt.NDArray[Any] | None:
-        """What the ops compute for the first active set; None where the inputs alone do not tell."""
+        """Return the value that the ops compute for the first active set.
+
+        None if it does not follow from the inputs.
+        """
         ...
 
 
@@ -52,10 +55,10 @@ Source = tuple[Var, int]
 class Recording:
     """The ops recorded so far, and where each symbol's number can be read.
 
-    `bindings` tell which value of the recordings around it a parameter stands for, where it stands for one alone.
-    `counted` are the sizes that whole numbers are; `alike` tells which values are the same. `variables` names values by
-    the user's variables; a recording shares it with those inside it. `again` counts the loops around it whose bodies
-    are being recorded once more, for other types.
+    `bindings` maps a parameter to the outer value that it stands for, if it stands for one alone. `counted` maps
+    integers to the sizes that equal them; `alike` finds equal values. `variables` names values by the user's variables;
+    a recording shares it with those inside it. `again` counts the loops around it whose bodies are being recorded once
+    more, for other types.
     """
 
     __slots__ = (
@@ -96,7 +99,7 @@ class Recording:
         self.variables: Variables = Variables() if outer is None else outer.variables
 
     def snapshot(self) -> "Snapshot":
-        """What was recorded so far, to come back to."""
+        """Return what was recorded so far, for `restore`."""
         sizes = dict(self.known), dict(self.counted), dict(self.sources)
         return list(self.ops), *sizes, dict(self.variables.uses)
 
@@ -106,7 +109,7 @@ class Recording:
         self.sources, self.variables.uses = dict(then[3]), dict(then[4])
 
     def param(self, type: Type, hint: str = "") -> Var:
-        """A fresh Var that stands for an input."""
+        """Return a fresh Var that stands for an input."""
         var = Var(type, hint)
         if hint:
             self.variables.take(hint)
@@ -130,7 +133,7 @@ Snapshot = tuple[list[Op], dict[str, Value], dict[Value, Size], dict[str, Source
 
 
 def primitive_part(dim: Size) -> Size:
-    """The s of a size `a*s + b` whose numbers have no divisor in common: what the size is solved for."""
+    """Return the s of a size `a*s + b` whose coefficients have no common divisor: what the size is solved for."""
     if dim.symbol is not None:
         return dim
     varying = [(m, c) for m, c in dim.terms if m]
@@ -139,7 +142,7 @@ def primitive_part(dim: Size) -> Size:
 
 
 def dim_at(source: Source) -> Size:
-    """The symbolic size of the axis. Raises PrimsplitError for one of a fixed size."""
+    """Return the symbolic size of the axis. Raises PrimsplitError for one of a fixed size."""
     var, axis = source
     dim = (var.type.shape or ())[axis]
     if not isinstance(dim, Size):
@@ -155,7 +158,7 @@ _stack = _Stack()
 
 
 def current() -> Recording:
-    """The innermost recording. Raises TraceError outside of any."""
+    """Return the innermost recording. Raises TraceError outside of any."""
     if _stack.top is None:
         raise TraceError(
             "nothing is being traced here",
@@ -168,7 +171,7 @@ def current() -> Recording:
 
 
 def is_recording() -> bool:
-    """True while a function is being traced in this thread."""
+    """Whether a function is being traced in this thread."""
     return _stack.top is not None
 
 
@@ -176,7 +179,7 @@ def is_recording() -> bool:
 def recording(*, place: Place | None = None, remark: str = "", explores: bool = True) -> Iterator[Recording]:
     """Record what is emitted inside, in a recording nested in the current one.
 
-    `explores` tells whether Python branches on traced values are followed both ways there, and in recordings inside.
+    With `explores`, Python branches on traced values are followed both ways there, and in recordings inside.
     """
     outer = _stack.top
     inner = Recording(outer, place=place, remark=remark, explores=explores)
@@ -189,7 +192,7 @@ def recording(*, place: Place | None = None, remark: str = "", explores: bool = 
 
 @contextmanager
 def remarked(remark: str) -> Iterator[None]:
-    """Give what is recorded inside this remark."""
+    """Give this remark to ops that are recorded inside."""
     into = current()
     before, into.remark = into.remark, remark
     try:
@@ -211,7 +214,7 @@ def fresh_stack() -> Iterator[None]:
 
 @contextmanager
 def resumed(outer: Recording) -> Iterator[None]:
-    """Record in an enclosing recording what belongs to a value of it."""
+    """Record in an enclosing recording, for a value that belongs to it."""
     inner = _stack.top
     _stack.top = outer
     try:
@@ -221,7 +224,7 @@ def resumed(outer: Recording) -> Iterator[None]:
 
 
 def levels() -> Iterator[Recording]:
-    """The recordings on the stack, the innermost first."""
+    """Yield the recordings on the stack, the innermost first."""
     level = _stack.top
     while level is not None:
         yield level
@@ -229,35 +232,38 @@ def levels() -> Iterator[Recording]:
 
 
 def recorded_ops() -> list[Op]:
-    """The ops recorded so far, those of the outermost recording first. Raises TraceError outside of any."""
+    """Return the ops recorded so far, those of the outermost recording first. Raises TraceError outside of any."""
     return [*ops_backwards()][::-1]
 
 
 def ops_backwards() -> Iterator[Op]:
-    """The ops recorded so far, the last one first. Raises TraceError outside of any recording."""
+    """Yield the ops recorded so far, the last one first. Raises TraceError outside of any recording."""
     current()
     for level in levels():
         yield from reversed(level.ops)
 
 
 def readable_sizes() -> frozenset[str]:
-    """The texts of the sizes that can be read from values here."""
+    """Return the texts of the sizes that can be read from values here."""
     return frozenset(name for level in levels() for name in level.sources)
 
 
 def is_open(recording: Recording) -> bool:
-    """True where the recording is on the stack, so that its Vars may be read."""
+    """Whether the recording is on the stack, so that its Vars may be read."""
     return recording is _stack.top or any(level is recording for level in levels())
 
 
 def outcomes_for_examples(condition: Value) -> dict[int, bool] | None:
-    """What a condition is for the current recording's examples; None where there are none, or they do not tell."""
+    """Return a condition's values for the current recording's examples.
+
+    None if there are none, or they do not decide it.
+    """
     examples = current().examples
     return None if examples is None else examples.outcomes(*_as_examples_know(examples, condition))
 
 
 def number_for_examples(value: Value) -> npt.NDArray[Any] | None:
-    """What a value is for the first active one of the current recording's examples; None where they do not say."""
+    """Return a value for the first active one of the current recording's examples; None if they do not determine it."""
     examples = current().examples
     if examples is None or not examples.tells_numbers:
         return None
@@ -265,7 +271,7 @@ def number_for_examples(value: Value) -> npt.NDArray[Any] | None:
 
 
 def _as_examples_know(examples: Examples, value: Value) -> tuple[list[Op], Value]:
-    """The ops recorded so far, and a value, by the names that the examples' recording has for what they read."""
+    """Return the ops recorded so far, and a value, in the Vars of the examples' recording."""
     renaming = examples.renaming
     ops: list[Op] = []
     for inner in reversed(list(levels())):

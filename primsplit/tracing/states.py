@@ -1,10 +1,10 @@
 """State: what a function keeps from one call to the next, such as an optimizer's moments or running statistics.
 
-`state` makes a slot, which the function reads like an array and writes to with `slot[...] = new`. In plain Python it is
-an array. In a trace, the first read makes an input of the program and the last value written a result, so that the
+`state` creates a slot, which the function reads like an array and writes to with `slot[...] = new`. In plain Python it
+is an array. In a trace, the first read creates an input of the program and the last value written a result, so that the
 program has no memory of its own; whoever runs it carries the values.
 
-This is not what Mooncake calls the state of a rule. What a forward pass writes for its own pullback is a capture here,
+This is not what Mooncake calls the state of a rule. What a forward pass stores for its own pullback is a capture here,
 a value of the program; buffers that are allocated once are the runtime's business. A state outlives the call.
 """
 
@@ -31,10 +31,10 @@ Function = Callable[..., Any]
 class State(NDArrayOperatorsMixin, Held):
     """A slot for one array of a fixed dtype and shape, which is read and written like that array.
 
-    Its value starts at `initial`, and `reset` sets it there again. Slots that were made together have one `owner`, by
-    which a file tells slots of one name apart. It has two arrays, and `side` says which is the value: a run reads
-    that and writes the other, which `turn` then makes the value. onnxruntime cannot write where it reads.
-    The arrays are made when they are first asked for: a file may tell of a state larger than the memory there is.
+    Its value starts at `initial`, and `reset` sets it there again. Slots that were created together have one `owner`,
+    by which a file tells slots of one name apart. It has two arrays, and `side` says which holds the value: a run reads
+    that and writes the other, which `turn` then makes the value. onnxruntime cannot write where it reads. The arrays
+    are allocated on demand: a file may declare a state larger than the memory.
     """
 
     def __init__(self, name: str, initial: npt.ArrayLike, owner: object) -> None:
@@ -44,13 +44,13 @@ class State(NDArrayOperatorsMixin, Held):
         self.side = 0
 
     __hash__ = object.__hash__
-    """Slots are told apart by which they are: `==` compares elements, as of arrays."""
+    """Slots are told apart by identity: `==` compares elements, as for arrays."""
 
     def __repr__(self) -> str:
         return f"State {self.name}: {self.type}"
 
     def depends_on(self) -> tuple[Any, ...]:
-        """Which slot it is, and not its value: that is an input of what reads it."""
+        """Return the slot's identity, not its value: that is an input of what reads it."""
         return (Same(self),)
 
     @property
@@ -59,18 +59,18 @@ class State(NDArrayOperatorsMixin, Held):
         return Type(self.initial.dtype, self.initial.shape)
 
     def own(self) -> "State":
-        """Another slot of this name, which starts where this one started."""
+        """Return another slot of this name, which starts where this one started."""
         return State(self.name, self.initial, self.owner)
 
     # The value, where nothing is being traced.
 
     @property
     def arrays(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """The two arrays. Raises RunError where there is no memory for them."""
-        made: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = vars(self).get("_arrays")
-        if made is None:
-            made = vars(self).setdefault("_arrays", self._made())
-        return made
+        """The two arrays. Raises RunError if there is no memory for them."""
+        allocated: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = vars(self).get("_arrays")
+        if allocated is None:
+            allocated = vars(self).setdefault("_arrays", self._made())
+        return allocated
 
     @arrays.setter
     def arrays(self, arrays: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> None:
@@ -85,7 +85,7 @@ class State(NDArrayOperatorsMixin, Held):
 
     @property
     def buffers(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """The array that holds the value now, and the one for the next."""
+        """The array that holds the value now, and the one for the next value."""
         return self.arrays[self.side], self.arrays[1 - self.side]
 
     @property
@@ -98,7 +98,7 @@ class State(NDArrayOperatorsMixin, Held):
         self.side = 1 - self.side
 
     def assign(self, value: npt.ArrayLike) -> None:
-        """Set the value. Raises DtypeError or ShapeError where that is not of the slot's dtype and shape.
+        """Set the value. Raises DtypeError or ShapeError if it is not of the slot's dtype and shape.
 
         Raises TraceError in a function that is being traced, where the value is written to by `slot[...] = value`.
         """
@@ -121,7 +121,7 @@ class State(NDArrayOperatorsMixin, Held):
 
     @contextmanager
     def holding(self, value: npt.NDArray[Any]) -> Iterator[None]:
-        """Let the value be another one inside, of another dtype or shape perhaps."""
+        """Replace the value inside, perhaps by one of another dtype or shape."""
         arrays, side = self.arrays, self.side
         self.arrays, self.side = (value.copy(), np.empty_like(value)), 0
         try:
@@ -137,7 +137,7 @@ class State(NDArrayOperatorsMixin, Held):
     # An array, in the user's code.
 
     def read(self) -> Any:
-        """The array itself, which may be written to; traced while a function is."""
+        """Return the array itself, which may be written to; a traced one while a function is traced."""
         return innermost(self).handle(self) if tracing.is_recording() else self.now
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -192,7 +192,7 @@ class State(NDArrayOperatorsMixin, Held):
 
 
 def _kept(initial: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A copy that nobody writes to; of one number that stands for all elements, of that number alone."""
+    """Return a copy that nobody writes to; of one number broadcast to all elements, of that number alone."""
     if initial.size > 1 and not any(initial.strides):
         return np.broadcast_to(initial[(slice(0, 1),) * initial.ndim].copy().reshape(()), initial.shape)
     kept = np.array(initial, order="C")
@@ -201,7 +201,7 @@ def _kept(initial: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _read(given: Any) -> Any:
-    """What is given, slots in it, also in lists, tuples and dicts, replaced by the arrays that they stand for."""
+    """Replace slots, also in lists, tuples and dicts, by the arrays that they stand for."""
     if isinstance(given, State):
         return given.read()
     if isinstance(given, list | tuple):
@@ -211,19 +211,20 @@ def _read(given: Any) -> Any:
 
 
 def state(name: str, initial: Any) -> Any:
-    """A slot that keeps an array from one call of a function to the next; of nested arrays, slots nested alike.
+    """A slot that keeps an array from one call of a function to the next; for nested arrays, slots nested alike.
 
     Inside a function it is read like an array, and `slot[...] = new` (or `slot[i] = new`, `out=slot`) writes to it. A
     function that is traced gets an input `state.<name>.in` for a slot that it reads or writes, and a result
-    `state.<name>.out` for one that it writes; a file tells the pairs and initial values in its metadata.
+    `state.<name>.out` for one that it writes; a file lists the pairs and initial values in its metadata.
+
     A program of `ps.trace` or `ps.load` keeps values of its own between its calls; a transform that is called on
     arrays, such as `ps.grad(f)`, reads and writes the slots themselves, as the function would.
 
-    A state is no argument: it has no gradient unless `wrt` asks for its input by name, and what a differentiated
-    function writes is kept, like an aux result. What a step of `ps.scan` or another loop writes, the next step reads.
-    In a branch of `ps.cond` and under `ps.vmap`, where there would be several values or none, a write raises
-    TraceError, as does a slot that is made inside of a function being traced. Raises SpecError for a name that is none,
-    or an initial value that is no array of numbers.
+    A state is no argument: it has no gradient unless `wrt` names its input, and what a differentiated function writes
+    is kept, like an aux result. What a step of `ps.scan` or another loop writes, the next step reads. In a branch of
+    `ps.cond` and under `ps.vmap`, where there would be several values or none, a write raises TraceError, as does a
+    slot that is created inside of a function being traced. Raises SpecError for an invalid name, or an initial value
+    that is no array of numbers.
 
     >>> total = ps.state("total", np.zeros(()))
     >>> def accumulate(x):
@@ -247,7 +248,10 @@ def state(name: str, initial: Any) -> Any:
 
 
 def slots_of(name: str, initial: Any) -> Any:
-    """Slots of one owner, nested like the initial values. Raises SpecError for one that is no array of numbers."""
+    """Return slots of one owner, nested like the initial values.
+
+    Raises SpecError for one that is no array of numbers.
+    """
     leaves, spec = trees.flatten(initial)
     named = [".".join([name, *map(str, path)]) for path in trees.paths(spec)]
     owner = object()

@@ -1,4 +1,7 @@
-"""Nested arguments: lists, tuples, dicts, dataclasses, and the names that their leaves have in a file."""
+"""Flatten nested arguments (lists, tuples, dicts, dataclasses) to leaves and a structure, and build them again.
+
+`{"w": a, "b": [c]}` has the leaves `[c, a]` (keys are sorted), with the paths `("b", 0)` and `("w",)`.
+"""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +21,7 @@ TreeSpec = optree.PyTreeSpec
 
 
 def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
-    """The leaves of nested containers, and their structure. None is a container without leaves."""
+    """Return the leaves of nested containers, and their structure. None is a container without leaves."""
     leaves, spec = optree.tree_flatten(tree, namespace=NAMESPACE)
     unknown = {kind for kind in {*map(type, leaves)} if dataclasses.is_dataclass(kind)} - {Type, Var}
     if not unknown:
@@ -29,13 +32,13 @@ def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
 
 
 def in_parts(tree: Any) -> tuple[list[Any], TreeSpec]:
-    """The leaves, each complex one as its two parts, and the structure, which makes complex arrays of these again."""
+    """Return the leaves, each complex one as its two parts, and the structure, which joins the parts again."""
     leaves, spec = flatten(tree)
     return flatten(_with_parts(leaves, spec)) if any(map(is_complex, leaves)) else (leaves, spec)
 
 
 def parted(tree: Any) -> Any:
-    """The tree with a container of its two parts in the place of each complex leaf."""
+    """Return the tree with a container of its two parts in the place of each complex leaf."""
     leaves, spec = flatten(tree)
     return _with_parts(leaves, spec) if any(map(is_complex, leaves)) else tree
 
@@ -45,7 +48,7 @@ def _with_parts(leaves: Sequence[Any], spec: TreeSpec) -> Any:
 
 
 def is_complex(leaf: Any) -> bool:
-    """True for a leaf that is a complex array or number, or the type of one."""
+    """Whether the leaf is a complex array or number, or the type of one."""
     if isinstance(leaf, Array | np.ndarray | Type):
         return bool(leaf.dtype.kind == "c")
     return isinstance(leaf, complex | np.complexfloating)
@@ -53,7 +56,7 @@ def is_complex(leaf: Any) -> bool:
 
 @dataclasses.dataclass(slots=True)
 class Parts:
-    """The container that stands for a complex leaf: `unflatten` makes a complex array, or number, of two in it."""
+    """The container that stands for a complex leaf: `unflatten` joins the two in it to a complex array or number."""
 
     real: Any
     imag: Any
@@ -63,15 +66,15 @@ PART_OF: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(np.complex64): np.dtype(np.float32),
     np.dtype(np.complex128): np.dtype(np.float64),
 }
-"""The dtype of the parts of each complex dtype that there is."""
+"""The dtype of the parts of each complex dtype."""
 COMPLEX_OF = {part: whole for whole, part in PART_OF.items()}
 
 
 def parts_of(leaf: Any) -> Parts:
-    """The container of a complex leaf's parts, which for an array of NumPy's are views of it."""
+    """Return the container of a complex leaf's parts, which for a NumPy array are views of it."""
     if isinstance(leaf, Array):
-        made: Parts = FUNCTIONS["parts"](leaf)
-        return made
+        parts: Parts = FUNCTIONS["parts"](leaf)
+        return parts
     if isinstance(leaf, Type):
         part = Type(PART_OF[leaf.dtype], leaf.shape)
         return Parts(part, part)
@@ -85,7 +88,7 @@ def parts_of(leaf: Any) -> Parts:
 
 
 def whole(real: Any, imag: Any) -> Any:
-    """The complex array, number or type of two parts; the container of what are none."""
+    """Return the complex array, number or type of two parts; the container if they are neither."""
     if isinstance(real, Array) or isinstance(imag, Array):
         return FUNCTIONS["whole"](real, imag) if all(map(is_array, (real, imag))) else Parts(real, imag)
     if isinstance(real, np.ndarray | np.generic | Type) and real.dtype in COMPLEX_OF and type(real) is type(imag):
@@ -96,44 +99,44 @@ def whole(real: Any, imag: Any) -> Any:
 def _of_dtype(dtype: np.dtype[Any], real: Any, imag: Any) -> Any:
     if isinstance(real, Type):
         return Type(dtype, real.shape)
-    made = np.empty(np.shape(real), dtype)
-    made.real, made.imag = real, imag
-    return made if isinstance(real, np.ndarray) else made[()]
+    array = np.empty(np.shape(real), dtype)
+    array.real, array.imag = real, imag
+    return array if isinstance(real, np.ndarray) else array[()]
 
 
 def leaves_like(spec: TreeSpec, tree: Any) -> list[Any]:
-    """What a tree has in the place of each leaf of a structure, both parts of what it has for a complex one.
+    """Return what a tree has in the place of each leaf of a structure; both parts for a complex one.
 
-    A real number or array stands for a complex one there, and None for that of no parts. Raises ValueError or TypeError
-    for a tree that does not begin with this structure.
+    A real number or array may stand for a complex one there, and None for one without parts. Raises ValueError or
+    TypeError for a tree that does not begin with this structure.
     """
     try:
-        found: list[Any] = spec.flatten_up_to(tree)
+        leaves: list[Any] = spec.flatten_up_to(tree)
     except (ValueError, TypeError):
         marks, outer = wholes(spec, range(spec.num_leaves))
         if not any(map(_is_parts, marks)):
             raise
         pairs = zip(marks, outer.flatten_up_to(tree), strict=True)
         return [leaf for mark, own in pairs for leaf in (_in_two(own) if _is_parts(mark) else (own,))]
-    return found
+    return leaves
 
 
 def leaves_with_zeros(spec: TreeSpec, tree: Any) -> list[Any]:
-    """One leaf for each of a structure as in `leaves_like`, where None stands for a leaf or for all of a container.
+    """Return leaves as `leaves_like` does, where None may stand for a leaf or for all of a container.
 
     Raises ValueError or TypeError for a tree that has another structure.
     """
     try:
-        found = leaves_like(spec, tree)
+        leaves = leaves_like(spec, tree)
     except (ValueError, TypeError):
-        found = _around_none(spec, tree)
-    if not all(leaf is None or flatten(leaf)[1].is_leaf() for leaf in found):
+        leaves = _around_none(spec, tree)
+    if not all(leaf is None or flatten(leaf)[1].is_leaf() for leaf in leaves):
         raise ValueError("a container stands for a leaf")
-    return found
+    return leaves
 
 
 def _around_none(spec: TreeSpec, tree: Any) -> list[Any]:
-    """The leaves of a tree that has None in the place of some container."""
+    """Return the leaves of a tree that has None in the place of some container."""
     if tree is None:
         return [None] * spec.num_leaves
     outer = spec.one_level()
@@ -144,21 +147,21 @@ def _around_none(spec: TreeSpec, tree: Any) -> list[Any]:
 
 
 def leaves_beside(spec: TreeSpec, tree: Any) -> list[Any]:
-    """The leaves of a tree in the place of those of a structure, whose containers may be of other classes.
+    """Return the leaves of a tree in the place of those of a structure, whose containers may be of other classes.
 
-    Complex ones are as in `leaves_like`. Raises ValueError where there are fewer or more.
+    Complex ones are as in `leaves_like`. Raises ValueError if there are fewer or more.
     """
     pairs = zip(whole_leaves(spec, range(spec.num_leaves)), flatten(tree)[0], strict=True)
     return [leaf for mark, own in pairs for leaf in (_in_two(own) if _is_parts(mark) else (own,))]
 
 
 def whole_leaves(spec: TreeSpec, marks: Sequence[Any]) -> list[Any]:
-    """The marks of a structure's leaves, `Parts` of the two marks of each complex one."""
+    """Return the marks of a structure's leaves, with `Parts` of both marks for each complex one."""
     return wholes(spec, marks)[0]
 
 
 def wholes(spec: TreeSpec, marks: Sequence[Any]) -> tuple[list[Any], TreeSpec]:
-    """The marks of `whole_leaves`, and the structure that has one leaf for each complex one."""
+    """Return the marks of `whole_leaves`, and the structure that has one leaf for each complex one."""
     return optree.tree_flatten(unflatten(spec, marks), is_leaf=_is_parts, none_is_leaf=False, namespace=NAMESPACE)
 
 
@@ -167,7 +170,7 @@ def _is_parts(tree: Any) -> bool:
 
 
 def _in_two(leaf: Any) -> tuple[Any, Any]:
-    """The parts of what stands for a complex leaf."""
+    """Return the parts of what stands for a complex leaf."""
     if leaf is None or isinstance(leaf, Parts):
         return (None, None) if leaf is None else (leaf.real, leaf.imag)
     if is_complex(leaf):
@@ -183,14 +186,14 @@ def _in_two(leaf: Any) -> tuple[Any, Any]:
 
 
 def leaves_or_none(tree: Any) -> list[Any]:
-    """The leaves of nested containers, None among them."""
+    """Return the leaves of nested containers, None among them."""
     flatten(tree)
     leaves: list[Any] = optree.tree_leaves(tree, none_is_leaf=True, namespace=NAMESPACE)
     return leaves
 
 
 def unflatten(spec: TreeSpec, leaves: Sequence[Any]) -> Any:
-    """The containers with these leaves."""
+    """Return the containers with these leaves."""
     return optree.tree_unflatten(spec, leaves)
 
 
@@ -210,7 +213,10 @@ def _register_dataclass(kind: type) -> None:
 
 
 def register_container(kind: type, names: tuple[str, ...], join: Callable[..., Any]) -> None:
-    """Take objects of this class for containers of these attributes, of which `join` makes what stands for them."""
+    """Register a class as a container of these attributes.
+
+    `join` builds what takes its place when it is unflattened.
+    """
 
     def split(instance: Any) -> tuple[list[Any], None, tuple[str, ...]]:
         return [getattr(instance, n) for n in names], None, names
@@ -222,28 +228,28 @@ register_container(Parts, ("real", "imag"), whole)
 
 
 def paths(spec: TreeSpec) -> list[tuple[Any, ...]]:
-    """The way to each leaf: positions and keys, and the fields of dataclasses and named tuples by name."""
+    """Return the path to each leaf: positions and keys, and the fields of dataclasses and named tuples by name."""
     return [tuple(getattr(entry, "field", entry.entry) for entry in way) for way in spec.accessors()]
 
 
 def labels(spec: TreeSpec) -> list[str]:
-    """What a leaf is called in an error: `[0].w`, or `the value` for a lone one."""
+    """Return what an error calls each leaf: `[0].w`, or `the value` for a lone one."""
     named = ["".join(f".{p}" if isinstance(p, str) else f"[{p}]" for p in path) for path in paths(spec)]
     return [name or "the value" for name in named]
 
 
 def as_list(returned: Any) -> list[Any]:
-    """What a function returned, one thing or a tuple or list of several, as a list of them."""
+    """Return what a function returned, one thing or a tuple or list of several, as a list."""
     return list(returned) if isinstance(returned, tuple | list) else [returned]
 
 
 def is_array(leaf: Any) -> bool:
-    """True for a leaf that is an array of the program; other leaves are static."""
+    """Whether the leaf is an array of the program; other leaves are static."""
     return isinstance(leaf, Array | np.ndarray | np.generic | float | Size) and not isinstance(leaf, bool)
 
 
 def owned(tree: Any) -> Any:
-    """The tree with arrays of its own: what a function writes to its arguments stays inside of it.
+    """Return the tree with arrays of its own: what a function writes to its arguments stays inside of it.
 
     In a trace these are handles of traced arrays, outside of one copies.
     """
@@ -258,7 +264,7 @@ def _owned(leaf: Any) -> Any:
 
 
 def brief(spec: TreeSpec) -> str:
-    """A structure as an error tells it, cut where it is long."""
+    """Return the text of a structure for an error, cut if it is long."""
     text = str(spec).removeprefix("PyTreeSpec(").removesuffix(")").removesuffix(", namespace='primsplit'")
     text = text.replace("CustomTreeNode(Parts[None], [*, *])", "complex")
     return text if len(text) < 100 else text[:97] + "..."

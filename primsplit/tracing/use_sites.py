@@ -1,4 +1,4 @@
-"""What the user's source does with what it asks for: a text that is printed, an error that is caught."""
+"""Read in the user's source how an expression is used: whether its text is printed or compared, its error caught."""
 
 import ast
 import functools
@@ -20,25 +20,25 @@ _TELLING = frozenset({
 
 
 def is_told(frame: FrameType) -> bool:
-    """True where the expression that the frame evaluates is printed, logged, or the message of an error.
+    """Whether the expression that the frame evaluates is printed, logged, or the message of an error.
 
-    Also where it gets a name first that the function reads for nothing else. False where the source cannot be read.
+    Also if it is first assigned to a name that the function reads for nothing else. False if the source cannot be read.
     """
     nodes = nodes_around(frame)
     return _are_told(nodes) or _is_told_by_name(nodes)
 
 
 def is_decided_by(frame: FrameType) -> bool:
-    """True where the text that the frame puts together is compared, or is a key."""
+    """Whether the text that the frame puts together is compared, or is a key."""
     nodes = nodes_around(frame)
     return any(_is_text(inner) and _decides(node, inner) for node, inner in itertools.pairwise(nodes))
 
 
 def is_caught(error: type[Exception]) -> bool:
-    """True where the function that is recorded would catch such an error, as far as names are its handlers.
+    """Whether the function that is recorded would catch such an error, if its handlers are names.
 
-    False where a rule is run, whoever wanted it. Raises TraceError where the error would be caught around the call of
-    a function that is recorded on its own, such as a side of ps.cond: it does not leave that.
+    False if a rule is running, whoever needs it. Raises TraceError if the error would be caught around the call of a
+    function that is recorded on its own, such as a side of ps.cond: it does not leave that.
     """
     path = current().path
     if path is None:
@@ -58,20 +58,20 @@ def is_caught(error: type[Exception]) -> bool:
 
 
 def _is_caught_around(frame: FrameType | None, caller: str, error: type[Exception]) -> bool:
-    """True where a function that is recorded would catch it, around the innermost of those: not what calls them all."""
-    found = False
+    """Whether a function that is recorded would catch it, around the innermost of those: not what calls them all."""
+    caught = False
     pending = False
     while frame is not None:
         if frame.f_code.co_filename == caller:
-            found, pending = found or pending, False
+            caught, pending = caught or pending, False
         else:
             pending = pending or _has_handler(frame, error)
         frame = frame.f_back
-    return found
+    return caught
 
 
 def _has_handler(frame: FrameType, error: type[Exception]) -> bool:
-    """True where the user's source has the instruction of the frame in a `try` with a handler for the error."""
+    """Whether the user's source has the frame's instruction in a `try` with a handler for the error."""
     if not frame.f_code.co_exceptiontable or not is_users_own(frame.f_code.co_filename):
         return False
     nodes = _own(nodes_around(frame))
@@ -79,13 +79,13 @@ def _has_handler(frame: FrameType, error: type[Exception]) -> bool:
 
 
 def _own(nodes: list[ast.AST]) -> list[ast.AST]:
-    """Those of the function that the instruction is in: what is around its definition is not around its calls."""
+    """Return the nodes inside of the instruction's function: a `try` around its definition is not around its calls."""
     defined = [k for k, n in enumerate(nodes) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
     return nodes[defined[-1] :] if defined else nodes
 
 
 def _catches(node: ast.AST, inner: ast.AST, error: type[Exception], frame: FrameType) -> bool:
-    """True for a `try` with `inner` in its body and a handler for the error."""
+    """Whether the node is a `try` with `inner` in its body and a handler for the error."""
     if not isinstance(node, ast.Try) or inner not in node.body:
         return False
     return any(h.type is None or _may_be(error, _meant(h.type, frame)) for h in node.handlers)
@@ -98,7 +98,7 @@ def _may_be(error: type[Exception], handled: Any) -> bool:
 
 
 def _meant(named: ast.expr, frame: FrameType) -> Any:
-    """What the names of an expression mean in the frame; None for what is more than names."""
+    """Return what the names of an expression mean in the frame; None for what is more than names."""
     if isinstance(named, ast.Tuple):
         return tuple(_meant(each, frame) for each in named.elts)
     if isinstance(named, ast.Attribute):
@@ -114,13 +114,13 @@ def _last_name(node: ast.expr) -> str:
 
 
 def is_attribute_asked(frame: FrameType) -> bool:
-    """True where the frame asks by a name's text whether an object has an attribute."""
+    """Whether the frame tests by the text of a name whether an object has an attribute."""
     calls = [n for n in nodes_around(frame) if isinstance(n, ast.Call)]
     return bool(calls) and isinstance(calls[-1].func, ast.Name) and calls[-1].func.id in {"hasattr", "getattr"}
 
 
 def is_called(frame: FrameType, attribute: str) -> bool:
-    """True where the attribute that the frame is reading is called: `f` in `np.f(x)`. False without the source."""
+    """Whether the attribute that the frame is reading is called: `f` in `np.f(x)`. False without the source."""
     return any(
         isinstance(node, ast.Call)
         and node.func is inner
@@ -131,13 +131,13 @@ def is_called(frame: FrameType, attribute: str) -> bool:
 
 
 def nodes_around(frame: FrameType) -> list[ast.AST]:
-    """The nodes of the source that hold the instruction of the frame, the outermost first."""
+    """Return the nodes of the source that contain the frame's instruction, the outermost first."""
     line, _, column, _ = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
     return _nodes_at("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)), line, column)
 
 
 def is_shown_alone(filename: str, line: int, column: int) -> bool:
-    """True where the value of an expression is printed, logged or kept in a list, by a name or a difference too."""
+    """Whether the value of an expression is printed, logged or kept in a list, by a name or a difference too."""
     return _is_shown(_nodes_at("".join(linecache.getlines(filename)), line, column), frozenset())
 
 
@@ -161,13 +161,13 @@ def _is_call_that_shows(node: ast.AST) -> bool:
 
 
 def _nodes_at(source: str, line: int | None, column: int | None) -> list[ast.AST]:
-    """The nodes of a source that hold a place, the outermost first."""
+    """Return the nodes of a source that contain a place, the outermost first."""
     node: ast.AST | None = _parsed(source)
-    found: list[ast.AST] = []
+    nodes: list[ast.AST] = []
     while node is not None and line is not None and column is not None:
-        found.append(node)
+        nodes.append(node)
         node = next((n for n in ast.iter_child_nodes(node) if _covers(n, (line, column))), None)
-    return found
+    return nodes
 
 
 @functools.lru_cache(maxsize=16)
@@ -179,7 +179,7 @@ def _parsed(source: str) -> ast.Module | None:
 
 
 def _covers(node: ast.AST, place: tuple[int, int]) -> bool:
-    """True for a node that the line and the column are in."""
+    """Whether the line and the column are inside of the node."""
     if isinstance(node, ast.stmt | ast.expr):
         end = (node.end_lineno or node.lineno, node.end_col_offset or 0)
         return (node.lineno, node.col_offset) <= place < end
@@ -193,19 +193,19 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _decides(node: ast.AST, inner: ast.AST) -> bool:
-    """True for a node that asks what its part `inner` is."""
+    """Whether the node's result depends on the value of its part `inner`."""
     if isinstance(node, ast.Subscript):
         return inner is node.slice
     return isinstance(node, ast.Compare) or (isinstance(node, ast.Match) and inner is node.subject)
 
 
 def _are_told(nodes: Sequence[ast.AST]) -> bool:
-    """True where one of these nodes, each in the one before, shows the next."""
+    """Whether one of these nodes, each inside of the one before, shows the next."""
     return any(_tells(node, inner) for node, inner in zip(nodes, [*nodes[1:], None], strict=True))
 
 
 def _is_told_by_name(nodes: Sequence[ast.AST]) -> bool:
-    """True for a text whose name in the function is read only where it is told, and decides nothing there."""
+    """Whether a text's name in the function is read only where it is shown, and decides nothing there."""
     places = [k for k, n in enumerate(nodes) if isinstance(n, ast.stmt)]
     scopes = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     assigned = nodes[places[-1]] if places else None
@@ -218,7 +218,7 @@ def _is_told_by_name(nodes: Sequence[ast.AST]) -> bool:
 
 
 def _makes_text(node: ast.AST) -> bool:
-    """True for what a text is put together by."""
+    """Whether the node is part of putting a text together."""
     if isinstance(node, ast.Call):
         return _makes_text(node.func)
     if isinstance(node, ast.Attribute):
@@ -227,7 +227,7 @@ def _makes_text(node: ast.AST) -> bool:
 
 
 def _reads(node: ast.AST, name: str, around: tuple[ast.AST, ...] = ()) -> Iterator[tuple[ast.AST, ...]]:
-    """Where a name is read: the nodes that hold the place, the outermost first."""
+    """Yield, for each read of a name, the nodes that contain it, the outermost first."""
     around = (*around, node)
     if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
         yield around
@@ -236,7 +236,7 @@ def _reads(node: ast.AST, name: str, around: tuple[ast.AST, ...] = ()) -> Iterat
 
 
 def _is_asked_of(nodes: Sequence[ast.AST]) -> bool:
-    """True where a choice or a comparison is among the nodes of the last statement."""
+    """Whether a choice or a comparison is among the nodes of the last statement."""
     asking = ast.Compare | ast.Subscript | ast.BoolOp | ast.IfExp | ast.Match
     places = [k for k, n in enumerate(nodes) if isinstance(n, ast.stmt)]
     return any(isinstance(n, asking) for n in nodes[places[-1] :])

@@ -1,4 +1,7 @@
-"""The user's names for values: the variables that the result of an instruction is assigned to."""
+"""Name values after the user's variables: those that the result of an instruction is assigned to.
+
+`h = x @ w + b` records MatMul(x, w), which has no name, and Add, whose result is called `h`.
+"""
 
 import dis
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -9,9 +12,9 @@ from primsplit.ir.errors import Place
 
 
 def assigned(code: CodeType, index: int) -> tuple[str, ...]:
-    """The variables that take the result of the instruction at byte `index`: several where it is unpacked.
+    """Return the variables that take the result of the instruction at byte `index`: several if it is unpacked.
 
-    Empty where the result is used first: `x @ w` in `h = x @ w + b`, an argument, an element of a container.
+    Empty if the result is used first: `x @ w` in `h = x @ w + b`, an argument, an element of a container.
     """
     instructions = _instructions(code, index + 2)
     name, argument = next(instructions, ("", 0))
@@ -20,13 +23,13 @@ def assigned(code: CodeType, index: int) -> tuple[str, ...]:
     if name != "UNPACK_SEQUENCE":
         return tuple(_stored(code, name, argument)[:1])
     names: list[str] = []
-    while len(names) < argument and (found := _stored(code, *next(instructions, ("", 0)))):
-        names += found
+    while len(names) < argument and (stored := _stored(code, *next(instructions, ("", 0)))):
+        names += stored
     return tuple(names) if len(names) == argument else ()
 
 
 def _instructions(code: CodeType, start: int) -> Iterator[tuple[str, int]]:
-    """The instructions from a byte on, with their arguments; room that the interpreter keeps for itself is left out."""
+    """Yield the instructions from a byte on, with their arguments, without the interpreter's inline caches."""
     extended = 0
     for at in range(start, len(code.co_code), 2):
         name, argument = dis.opname[code.co_code[at]], code.co_code[at + 1] | extended
@@ -38,7 +41,7 @@ def _instructions(code: CodeType, start: int) -> Iterator[tuple[str, int]]:
 
 
 def _stored(code: CodeType, name: str, argument: int) -> Sequence[str]:
-    """The variables that an instruction stores into, in order."""
+    """Return the variables that an instruction stores into, in order."""
     if name in {"STORE_NAME", "STORE_GLOBAL"}:
         return (code.co_names[argument],)
     slots = (*code.co_varnames, *(c for c in code.co_cellvars if c not in code.co_varnames), *code.co_freevars)
@@ -53,7 +56,7 @@ def _stored(code: CodeType, name: str, argument: int) -> Sequence[str]:
 
 
 class Variables:
-    """Hints for the Vars of one trace: the variables of the user's that hold them, each told apart by a number."""
+    """Hints for the Vars of one trace: the user's variables that hold them, each made unique by a number."""
 
     def __init__(self) -> None:
         self.uses: dict[str, int] = {}
@@ -63,11 +66,11 @@ class Variables:
         self.numbers: dict[Hashable, int] = {}
 
     def number(self, value: Hashable) -> int:
-        """A number that no other value of the trace has, by which its text is told from others'."""
+        """Return a number that no other value of the trace has, which tells its text from others'."""
         return self.numbers.setdefault(value, len(self.numbers))
 
     def take(self, stem: str) -> str:
-        """The name, a number added to one that came before."""
+        """Return the name, with a number added if it was used before."""
         while True:
             count = self.uses.get(stem, 0)
             self.uses[stem] = count + 1
@@ -78,9 +81,9 @@ class Variables:
                 return name
 
     def name(self, made: Sequence[Var], place: Place | None) -> None:
-        """Give what one op made the variables that its place is assigned to.
+        """Name the outputs of one op after the variables that its place is assigned to.
 
-        Of several ops that one expression records, the last has its value: the names go on from the one before.
+        If one expression records several ops, the last has its value: the names move on from the op before.
         """
         if place is not self.place:
             variables = () if place is None or "_" in place.variables else place.variables
@@ -95,7 +98,7 @@ class Variables:
 
 
 def name_after(found: Mapping[Var, Value], ops: Iterable[Op], prefix: str) -> None:
-    """Give what these ops compute for a value the value's hint behind a prefix: `d_h` is the cotangent of `h`."""
+    """Name what these ops compute for a value by its hint with a prefix: `d_h` is the cotangent of `h`."""
     made = {v for op in ops for v in op.outputs}
     for var, value in found.items():
         if var.hint and isinstance(value, Var) and value in made and not value.hint:

@@ -1,1 +1,1 @@
-"""Python branches on traced values: every path of a function is recorded, and the paths become one tree of Ifs."""
+"""Record Python branches on traced values: every path of a function is recorded, and the paths become a tree of Ifs."""

@@ -1,4 +1,4 @@
-"""Find code that may call `type(x)`. A first run does not answer with a class of NumPy's: a second run must."""
+"""Find code that may call `type(x)`, which does not return NumPy's class in a first run: a second run must answer."""
 
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
@@ -10,10 +10,11 @@ from primsplit.ir.errors import NumberAsked, Place
 
 
 def classes_asked(run: Callable[..., Any]) -> tuple[NumberAsked, frozenset[str]] | None:
-    """The error for the first place that may ask for a class, and the packages that may; None where none may.
+    """Return the error for the first place that may call `type`, and the packages that may; None if none may.
 
-    That is a function of the user's that `run` reads, whether it records anything or not: a table of functions by
-    class is looked up before one of them is called. In packages it is what objects are called by, such as dispatchers.
+    Such a place is in a function of the user's that `run` reads, whether it records anything or not: a table of
+    functions by class is looked up before one of them is called. In packages it is in the callables, such as
+    dispatchers.
     """
     asking = [(place, package) for met in objects_met(run) for place, package in _asking(met)]
     if not asking:
@@ -40,7 +41,7 @@ def _asking(met: Any) -> Iterator[tuple[Place, str]]:
 
 
 def _called_by(kind: type) -> list[CodeType]:
-    """What runs where an object of the class is called: `__call__`, and the methods that it names."""
+    """Return the code that runs when an object of the class is called: `__call__`, and the methods that it names."""
     call = next((vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None)
     if not isinstance(call, FunctionType):
         return []

@@ -1,4 +1,4 @@
-"""What a function gives that is real on some of its paths and complex on others, as eigenvalues are: complex on all."""
+"""Make a result complex on every path of a function if it is complex on one, as eigenvalues are."""
 
 from collections.abc import Sequence
 
@@ -15,9 +15,9 @@ Given = tuple[Array, Value]
 
 
 def meet(paths: Sequence[Path]) -> None:
-    """Let the paths give both parts of each result that is complex on one of them, where that makes them alike.
+    """Let the paths return both parts of each result that is complex on one of them, if they are alike otherwise.
 
-    The imaginary parts of those that are real are zeros, so that the numbers are those of NumPy, and the dtype is one.
+    The imaginary parts of real results are zeros, so that the numbers are those of NumPy, and the dtype is one.
     """
     specs = [path.spec for path in paths if path.spec is not None]
     if len({*specs}) <= 1:
@@ -28,21 +28,21 @@ def meet(paths: Sequence[Path]) -> None:
     is_complex = [any(isinstance(x, trees.Parts) for x in column) for column in zip(*(w for w, _ in own), strict=True)]
     tree = trees.unflatten(own[0][1], [trees.Parts(0, 0) if c else 0 for c in is_complex])
     for path, (places, _) in zip(paths, own, strict=True):
-        given = [*zip(path.results, path.values, strict=True)]
-        found: list[Given] = []
+        pairs = [*zip(path.results, path.values, strict=True)]
+        complete: list[Given] = []
         for place, both in zip(places, is_complex, strict=True):
             if isinstance(place, trees.Parts):
-                found += given[place.real], given[place.imag]
+                complete += pairs[place.real], pairs[place.imag]
             else:
-                found += [given[place], _zeros(given[place], path)] if both else [given[place]]
-        path.results, path.values = [array for array, _ in found], [value for _, value in found]
+                complete += [pairs[place], _zeros(pairs[place], path)] if both else [pairs[place]]
+        path.results, path.values = [array for array, _ in complete], [value for _, value in complete]
         path.spec = trees.flatten(tree)[1]
 
 
 def _zeros(like: Given, path: Path) -> Given:
-    """Zeros like a result, recorded at the path's end."""
+    """Return zeros like a result, recorded at the end of the path."""
     array, value = like
     with tracing.recording() as beside:
-        made = op.ConstantOfShape(op.Shape(value), value=np.zeros(1, array.dtype), types=[array.type]).value
+        zeros = op.ConstantOfShape(op.Shape(value), value=np.zeros(1, array.dtype), types=[array.type]).value
     path.ops = [*path.ops, *beside.ops]
-    return Array(made, weak=array.weak, scalar=array.scalar), made
+    return Array(zeros, weak=array.weak, scalar=array.scalar), zeros

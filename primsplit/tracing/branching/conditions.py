@@ -1,4 +1,4 @@
-"""What a branch asks: one truth value, and whether two sizes compare as a line of the user's says."""
+"""Evaluate what a branch tests: a traced truth value, or a comparison of sizes on a line of the user's."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ from primsplit.tracing.asarray import as_array
 
 @implements("condition")
 def scalar_condition(value: Any) -> Value:
-    """A predicate as a bool without axes. Raises ShapeError for one with several elements."""
+    """Return a predicate as a bool without axes. Raises ShapeError for one with several elements."""
     array = as_array(value)
     if array.dtype != np.bool_:
         array = op.Cast(array, to=np.bool_)
@@ -34,7 +34,7 @@ def scalar_condition(value: Any) -> Value:
 
 
 def decide_size(a: Dim, relation: str, b: Dim) -> bool | None:
-    """The answer of the path to a comparison of sizes on a line of the user's; None elsewhere."""
+    """Return the path's answer to a comparison of sizes on a line of the user's; None elsewhere."""
     if not tracing.is_recording() or tracing.current().path is None or not _asked_by_user():
         return None
     left, right = as_array(a), as_array(b)
@@ -46,7 +46,7 @@ _SIZES = os.path.dirname(dims.__file__) + os.sep
 
 
 def _asked_by_user() -> bool:
-    """True where the innermost frame outside of `dims` and this module is the user's."""
+    """Whether the innermost frame outside of `dims` and this module is the user's."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename == __file__ or frame.f_code.co_filename.startswith(_SIZES)):
         frame = frame.f_back

@@ -1,7 +1,14 @@
-"""Python branches on traced values: the function is run once for each path, and the paths become one tree of Ifs.
+"""Explore Python branches on traced values: run the function once for each path, and join the paths in a tree of Ifs.
 
 A condition that only the run knows is answered first with True; the function is then run again with the other answer,
 until every path has been recorded. What two paths record before they part is the same, and is kept once.
+
+```
+def f(x):                     c = Greater(x, 0)
+    if x > 0:                 y = If(c)
+        return np.sqrt(x)  ->   then: Sqrt(x)
+    return 0 * x                else: Mul(0, x)
+```
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -44,19 +51,20 @@ Run = Callable[[], tuple[Sequence[Array], trees.TreeSpec]]
 
 
 def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
-    """What `run` returns, recorded in the current recording, whatever its branches depend on.
+    """Return what `run` returns, recorded in the current recording, whatever its branches depend on.
 
-    Where it asks a traced value for a number, it is run again with `substitutes` for the functions that ask, in the
-    user's modules and in the installed packages that asked; and again where it writes to an array of known numbers,
-    which is a traced one then; and at last, where there are examples, with the whole numbers that they tell. So it is
-    where the user's code may call `type(x)`, which in the first run is no class of NumPy's.
-    Raises what the run raised that came further, of two at one place the second: it knows what the place means. A run
-    that does not end came further than one that asked for a number, as many ops as that recorded.
+    If it asks a traced value for a number, it is run again with `substitutes` for the functions that asked, in the
+    user's modules and in the installed packages; again if it writes to an array of known numbers, which is then a
+    traced one; and last, if there are examples, with the integers that they have. It is also run again if the user's
+    code may call `type(x)`, which in the first run is no class of NumPy's.
+
+    Raises the error of the run that came further; of two at one place the second, which knows what the place means. A
+    run that does not end came further than one that asked for a number, by as many ops as that recorded.
     """
     before = tracing.current().snapshot()
     try:
         with unprinted():
-            found = _explored(run, before)
+            result = _explored(run, before)
     except PrimsplitError as error:
         # NumPy's polynomials drop coefficients on some paths, whose shapes meet others: run again, they keep them.
         is_served = error.again or isinstance(error, ShapeError)
@@ -67,17 +75,17 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     else:
         asked = classes_asked(run)
         if asked is None:
-            return found
+            return result
         first, needs = asked[0], Needs(frozenset(), asked[1])
         if FUNCTIONS["again"](run, *needs) is None:
-            return found
+            return result
     return _explored_again(run, before, first, needs)
 
 
 class Needs(NamedTuple):
-    """What a run that is run again needs: arrays made at these places are traced, these packages mean substitutes.
+    """Why a function is run again: arrays created at these places are to be traced, these packages need substitutes.
 
-    `in_names` says that names themselves are to hold substitutes, since copies of the functions were not enough.
+    With `in_names`, names themselves are bound to substitutes, since copies of the functions were not enough.
     """
 
     written: frozenset[Hashable]
@@ -85,29 +93,29 @@ class Needs(NamedTuple):
     in_names: bool = False
 
     def more(self, error: PrimsplitError, run: Run) -> "Needs":
-        """The needs that the error tells; where it tells no new ones, substitutes in names, and then in packages.
+        """Return the needs with those of the error; if it has no new ones, substitutes in names, and then in packages.
 
         The objects of the packages that `run` reads may hold the array that is written to.
         """
-        found = Needs(self.written | {error.made_at} - {None}, self.packages | packages_through(error), self.in_names)
-        if found != self:
-            return found
+        grown = Needs(self.written | {error.made_at} - {None}, self.packages | packages_through(error), self.in_names)
+        if grown != self:
+            return grown
         if not self.in_names:
-            return found._replace(in_names=True)
-        return found._replace(packages=self.packages | packages_read(run)) if error.again else found
+            return grown._replace(in_names=True)
+        return grown._replace(packages=self.packages | packages_read(run)) if error.again else grown
 
 
 def _explored_again(
     run: Run, before: tracing.Snapshot, first: PrimsplitError, needs: Needs
 ) -> tuple[list[Array], trees.TreeSpec]:
-    """What `run` returns with substitutes, where without them it raised `first`. Raises as `explored` does."""
+    """Return what `run` returns with substitutes, where without them it raised `first`. Raises as `explored` does."""
     into = tracing.current()
     count = len(into.ops)
-    told, is_new = False, True
+    uses_examples, is_new = False, True
     while is_new:
         into.restore(before)
         try:
-            with FUNCTIONS["again"](run, *needs) as anew, numbers_told(into.examples if told else None):
+            with FUNCTIONS["again"](run, *needs) as anew, numbers_told(into.examples if uses_examples else None):
                 return _explored(anew, before, is_again=True)
         except PrimsplitError as error:
             second = error
@@ -120,48 +128,52 @@ def _explored_again(
             second = first  # it tells what a library's function raised already
         more = needs.more(second, run)
         is_new, needs = more != needs, more
-        if not is_new and not told and second.again and into.examples is not None:
-            told = is_new = True
+        if not is_new and not uses_examples and second.again and into.examples is not None:
+            uses_examples = is_new = True
     is_further = len(into.ops) >= count or second.place == first.place or isinstance(second, Endless)
-    told_better = second if is_further else first
-    raise told_better from told_better.__cause__
+    better = second if is_further else first
+    raise better from better.__cause__
 
 
 def _explored(run: Run, before: tracing.Snapshot, *, is_again: bool = False) -> tuple[list[Array], trees.TreeSpec]:
-    """What `run` returns, recorded in the current recording after what it held `before`.
+    """Return what `run` returns, recorded in the current recording after what it held `before`.
 
-    Where it made truth values of Python's that a function of it may compare by `is`, these see them in a second run.
+    If it created truth values of Python's that one of its functions may compare by `is`, a second run handles these.
     Raises as `_in_paths` does.
     """
     made = truths.made
     try:
-        found = _in_paths(run, before, is_again=is_again)
+        result = _in_paths(run, before, is_again=is_again)
     except Exception:
-        told = _truths_told(run, made)
-        if told is None:
+        with_truths = _truths_told(run, made)
+        if with_truths is None:
             raise
     else:
-        told = _truths_told(run, made)
-        if told is None:
-            return found
+        with_truths = _truths_told(run, made)
+        if with_truths is None:
+            return result
     tracing.current().restore(before)
-    with told as anew:
+    with with_truths as anew:
         return _in_paths(anew, before, is_again=is_again)
 
 
 def _truths_told(run: Run, made: int) -> Any:
-    """What lets functions compare truth values by `is`; None where there are no more than so many, or none compares."""
+    """Return what lets functions compare traced truth values by `is`.
+
+    None if no new ones were created or none compares.
+    """
     return None if truths.made == made else FUNCTIONS["truths told"](run)
 
 
 def _in_paths(run: Run, before: tracing.Snapshot, *, is_again: bool) -> tuple[list[Array], trees.TreeSpec]:
-    """What `run` returns, recorded in the current recording after what it held `before`.
+    """Return what `run` returns, recorded in the current recording after what it held `before`.
 
-    `run` makes its own handles of the arguments, calls the function, and returns the leaves of the result and their
-    structure. It is called once for each path; where these are many, with the branches joined that may be. `is_again`
-    says that it is run with `substitutes`.
-    Raises ConcretizationError where the paths do not end or `branches` is "error", TraceError where paths give results
-    of another structure.
+    `run` creates its own handles of the arguments, calls the function, and returns the leaves of the result and their
+    structure. It is called once for each path; if these are many, with branches joined where possible. `is_again` means
+    that it is run with `substitutes`.
+
+    Raises ConcretizationError if the paths do not end or `branches` is "error", TraceError if paths return results of
+    different structures.
     """
     exploration = _Exploration(run, before)
     failure: Endless | NumberAsked | None = None
@@ -194,7 +206,7 @@ def _in_paths(run: Run, before: tracing.Snapshot, *, is_again: bool) -> tuple[li
 
 
 class _Exploration:
-    """The paths of a function that have been recorded, and those that are still to be."""
+    """The paths of a function that have been recorded, and those that are pending."""
 
     def __init__(self, run: Run, before: tracing.Snapshot) -> None:
         self.run, self.before = run, before
@@ -202,10 +214,10 @@ class _Exploration:
         self.pending: list[tuple[bool, ...]] = [()]
 
     def follow(self, most: int, *, gives_up: bool = False) -> None:
-        """Record the paths that are pending, until there are more than so many. Raises Endless.
+        """Record the pending paths, until there are more than `most`. Raises Endless.
 
-        Those that part first are followed first: what is behind them is counted soonest, so that too many are known
-        to be too many after few. With `gives_up` also until it takes long: until one is deep, or all are many ops.
+        Paths that part early come first: what follows them is counted soonest, so that too many paths are noticed
+        early. With `gives_up`, stop also when it takes long: when a path is deep, or all together have many ops.
         """
         into = tracing.current()
         while self.pending and len(self.paths) + len(self.pending) <= most and not (gives_up and self._takes_long()):
@@ -220,7 +232,7 @@ class _Exploration:
             check_number(self.paths, len(self.pending))
 
     def check_end(self) -> None:
-        """Raise Endless where the path on which no condition holds has no end: all that leave a loop are too many."""
+        """Raise Endless if the path on which no condition holds has no end; leaving its loop takes too many paths."""
         tracing.current().restore(self.before)
         _follow(Path((), __file__, default=False), self.run)
 
@@ -230,11 +242,11 @@ class _Exploration:
         return self.is_deep() or (many and sum(len(p.ops) for p in self.paths) > ops)
 
     def is_deep(self) -> bool:
-        """True where the last path asks more conditions than should be inside of one another."""
+        """Whether the last path tests more conditions than should nest."""
         return bool(self.paths) and sum(not d.settled for d in self.paths[-1].taken) > SHALLOW
 
     def recorded(self) -> tuple[list[Array], trees.TreeSpec]:
-        """The paths as one program."""
+        """Record the paths as one program."""
         paths = self.paths
         if len(paths) == 1 and (not paths[0].taken or paths[0].failure is not None):
             return _only(paths[0])
@@ -243,12 +255,12 @@ class _Exploration:
         return tree.record()
 
     def asked(self) -> set[Place]:
-        """Where the paths have asked conditions."""
+        """Return the places where the paths tested conditions."""
         return {d.place for path in self.paths for d in path.taken if d.place is not None}
 
 
 class _Joining:
-    """A function of many paths, with those branches joined that may be."""
+    """A function of many paths, run again with both sides of some branches joined in one If."""
 
     def __init__(self, exploration: _Exploration) -> None:
         self.run, self.before = exploration.run, exploration.before
@@ -256,9 +268,9 @@ class _Joining:
         self.asked = exploration.asked()
         self.left_out: dict[tuple[str, int], str] = {}
         self.refused: dict[tuple[str, int], str] = {}
-        """Why some statements that ask are never joined."""
+        """Why some statements with conditions are never joined."""
         self.noting: set[str] = set()
-        """The files whose functions note what they set, also where nothing was asked."""
+        """The files whose functions note what they set, also where nothing was tested."""
         self.growing: set[tuple[str, int]] = set()
         """Where a list has another length after one side."""
         self.goes_on = False
@@ -267,7 +279,7 @@ class _Joining:
         """The error of a run with joins that substitutes may do without."""
 
     def recorded(self) -> tuple[list[Array], trees.TreeSpec] | None:
-        """What the function returns; None where it has too many paths all the same."""
+        """Return what the function returns; None if it still has too many paths."""
         into = tracing.current()
         if not into.explores or into.examples is not None:
             return None
@@ -298,7 +310,7 @@ class _Joining:
         return None
 
     def asks_for(self, error: Exception) -> bool:
-        """Let the lists at the place of an error have indices that only the run knows; False where they had."""
+        """Let the lists at the place of an error have indices that only the run knows; return False if they had."""
         if isinstance(error, NumberAsked) and error.what.startswith(INDEX):
             is_new = error.place is not None and error.place not in self.asked
             self.asked |= {p for p in (error.place,) if p is not None}
@@ -309,13 +321,13 @@ class _Joining:
         return False
 
     def _joins(self) -> Any:
-        """What lets the branches be joined; None where none may be."""
+        """Return a context manager that joins the branches; None if none may be joined."""
         return FUNCTIONS["joins"](self.run, self.asked, self.left_out.keys(), self.noting, self.growing, self.refused)
 
     def _learns(self, error: NotJoined) -> bool:
         """Let functions of other files note what they set, or lists grow, or else leave the branch out.
 
-        False where it was left out before.
+        Return False if it was left out before.
         """
         self.goes_on = self.goes_on or error.goes_on
         if error.index_at is not None and error.index_at not in self.asked:
@@ -331,9 +343,9 @@ class _Joining:
         return True
 
     def reasons(self) -> tuple[str, ...]:
-        """Why the first branches that may not be joined may not."""
-        told = sorted((line, why) for (_, line), why in (self.refused | self.left_out).items())
-        return tuple(f"the branch at line {line} cannot become one If: {why}" for line, why in told[:3])
+        """Return why the first branches that cannot be joined cannot."""
+        by_line = sorted((line, why) for (_, line), why in (self.refused | self.left_out).items())
+        return tuple(f"the branch at line {line} cannot become one If: {why}" for line, why in by_line[:3])
 
 
 def _only(path: Path) -> tuple[list[Array], trees.TreeSpec]:

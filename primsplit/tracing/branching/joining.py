@@ -1,8 +1,14 @@
-"""What both sides of a branch do alike from some point on: recorded once, after the If, and not in each side.
+"""Record once, after the If, what both sides of a branch do alike from some point on.
 
-The sides are walked from their results back. An op of the one and an op of the other are one step where the same
+The sides are compared from their results back. An op of one side and an op of the other are one step if the same
 expression of the user's recorded both, they compute alike, and whatever reads them is one step too. What steps read
-that differs between the sides is what comes out of the If.
+that differs between the sides becomes a result of the If.
+
+```
+if c: a = x + 1           If(c): then return Add(x, 1)          p = If(c): then Add(x, 1), else Mul(x, 2)
+else: a = x * 2              ... both followed by Exp      ->   y = Exp(p)
+return np.exp(a)
+```
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -36,7 +42,7 @@ from primsplit.tracing.regions import emit_if, joined, visible
 Pair = tuple[Value, Value]
 
 _OF_NUMBERS = frozenset({"Add", "Sub", "Mul", "Div", "Max", "Min", "Where"})
-"""Operators to which it is one whether they read a number from the program or one that comes out of an If."""
+"""Operators for which a result of an If serves as well as a constant."""
 
 
 def emit_joined_if(condition: Value, then: Block, otherwise: Block) -> list[Value]:
@@ -52,7 +58,7 @@ def emit_joined_if(condition: Value, then: Block, otherwise: Block) -> list[Valu
 
 
 class _Side:
-    """A side's ops that its results depend on, with what makes and what reads each value."""
+    """A side's ops that its results depend on, with the maker and the readers of each value."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -65,19 +71,19 @@ class _Side:
                 self.readers.setdefault(var, set()).add(place)
 
     def is_read_by(self, op: Op, steps: Set[int]) -> bool:
-        """True where nothing but these steps, and the side's results, reads what the op gives."""
+        """Whether nothing but these steps, and the side's results, reads the op's outputs."""
         return all(self.readers.get(v, set()) <= steps for v in op.outputs)
 
     def cut(self, steps: Set[int], results: Sequence[Value]) -> Block:
-        """What is left of the side without the steps."""
+        """Return the side without the steps."""
         left = tuple(op for place, op in enumerate(self.ops) if place not in steps)
         return Block(self.block.name, self.block.params, left, tuple(results))
 
 
 class _Steps:
-    """Which op of the one side is one step with which of the other: `partner`, by their places in the sides.
+    """The ops of the two sides that are one step: `partner` maps positions in one side to positions in the other.
 
-    `read` holds for each step what it reads, pair by pair. `outside` are the sizes that are known where the If is
+    `read` has the pairs of values that each step reads. `outside` are the sizes that are known where the If is
     recorded. Steps that were `refused` stay in the sides.
     """
 
@@ -100,7 +106,7 @@ class _Steps:
             self.met_by.setdefault(b, set()).add(a)
 
     def _match(self, place: int) -> None:
-        """Make the op one step with its like of the other side, if it has one."""
+        """Pair the op with its counterpart in the other side, if it has one."""
         op = self.then.ops[place]
         other = self._like(op)
         if other is None or not self.then.is_read_by(op, self.partner.keys()):
@@ -117,18 +123,18 @@ class _Steps:
             self._meet(comparison.read)
 
     def _like(self, op: Op) -> int | None:
-        """The op of the other side whose outputs are read where this one's are, and nowhere else."""
-        found = set()
+        """Return the op of the other side whose outputs are read where this one's are, and nowhere else."""
+        makers = set()
         for index, var in enumerate(op.outputs):
             for met in self.met.get(var, ()):
-                made = self.otherwise.maker.get(met) if isinstance(met, Var) else None
-                if made is None or made[1] != index or self.met_by[met] != {var}:
+                maker = self.otherwise.maker.get(met) if isinstance(met, Var) else None
+                if maker is None or maker[1] != index or self.met_by[met] != {var}:
                     return None
-                found.add(made[0])
-        return found.pop() if len(found) == 1 else None
+                makers.add(maker[0])
+        return makers.pop() if len(makers) == 1 else None
 
     def unfit(self) -> set[int]:
-        """The steps that must stay in the sides: they read what cannot come out of an If, or know a size of a side."""
+        """Return the steps that must stay in the sides: they read what an If cannot return, or use a size of a side."""
         inside = {s for p, op in enumerate(self.then.ops) if p not in self.partner for s in self._own_sizes(op)}
         return {
             place
@@ -138,7 +144,7 @@ class _Steps:
         }
 
     def _is_one(self, a: Value, b: Value) -> bool:
-        """True for a value of both sides: one from before, a constant, or what a step makes."""
+        """Whether both sides have the same value: an outer one, a constant, or the output of a step."""
         if a is b:
             return True
         if isinstance(a, Const) or isinstance(b, Const):
@@ -147,7 +153,7 @@ class _Steps:
         return made is not None and other is not None and self.partner.get(made[0]) == other[0]
 
     def _may_come_out(self, a: Value, b: Value, kind: str) -> bool:
-        """Whether an operator of this kind may read what is `a` or `b` instead of the one that it read."""
+        """Whether an operator of this kind may read an If's result, `a` or `b`, in place of the one that it read."""
         if not same_types(a.type, b.type) or not visible([a]) <= self.outside:
             return False
         constants = [v for v in (a, b) if isinstance(v, Const)]
@@ -156,18 +162,18 @@ class _Steps:
         return a.sizes is b.sizes is None or self._is_size(a, b)
 
     def _is_size(self, a: Value, b: Value) -> bool:
-        """True for the same sizes as a value, computed on both sides."""
+        """Whether both are the same sizes as a value, computed on both sides."""
         if a.type.dtype != np.int64 or a.type.rank != 1 or a.sizes is None or b.sizes is None:
             return False
         return dims.same_shape(a.sizes, b.sizes) and all(dims.symbols(d) <= self.outside for d in a.sizes)
 
     def _own_sizes(self, op: Op) -> frozenset[str]:
-        """The sizes that are not known outside, of what the op and those inside it give."""
+        """Return the sizes, unknown outside, of the outputs of the op and of those inside of it."""
         inner = (o for block in op.blocks() for o in walk(block))
         return visible(v for o in (op, *inner) for v in o.outputs) - self.outside
 
     def emit(self, condition: Value) -> list[Value]:
-        """Record what is left of the sides as an If, then the steps; return the results."""
+        """Record the rest of the sides as an If, then the steps; return the results."""
         then, otherwise = self.then.block.results, self.otherwise.block.results
         results = list(zip(then, otherwise, strict=True))
         read = [pair for place in sorted(self.read) for pair in self.read[place]]
@@ -189,7 +195,7 @@ class _Steps:
         return emit_if(condition, then, otherwise, [joined(a.type, b.type, known) for a, b in parted])
 
     def _emit_step(self, place: int, chosen: Mapping[Pair, Value], made: Renaming) -> None:
-        """Record the step as the first side has it, reading what came out of the If."""
+        """Record the step as in the first side, reading what the If returned."""
         op = self.then.ops[place]
         given = {
             a: chosen[a, b] if (a, b) in chosen else tracing.size_vector(a.sizes or ())
@@ -205,9 +211,9 @@ class _Steps:
 
 
 class _Likeness(Comparison):
-    """Two ops side by side: `read` collects what they read from outside, pair by pair.
+    """Compares two ops: `read` collects what they read from outside, pair by pair.
 
-    `renamed` tells which size that the one side makes is which of the other.
+    `renamed` maps the sizes that one side introduces to those of the other.
     """
 
     def __init__(self, renamed: Mapping[str, str], outside: frozenset[str]) -> None:
@@ -219,7 +225,7 @@ class _Likeness(Comparison):
         self._shared: set[Value] = set()
 
     def is_clear(self) -> bool:
-        """True where each value of the one side stands for one of the other, wherever the op reads it."""
+        """Whether each value of one side corresponds to one of the other, wherever the op reads it."""
         return len(dict(self.read)) == len(set(self.read)) and self._shared.isdisjoint(a for a, _ in self.read)
 
     def define(self, a: tuple[Var, ...], b: tuple[Var, ...]) -> bool:
@@ -255,7 +261,7 @@ class _Likeness(Comparison):
 
 
 def _same_constant(a: Value, b: Value) -> bool:
-    """True for constants of one value, and where they are parameters, of one name."""
+    """Whether both are constants of one value, and if they are parameters, of one name."""
     if not isinstance(a, Const) or not isinstance(b, Const) or not same_data(a, b):
         return False
     return (a.is_param and a.hint) == (b.is_param and b.hint)

@@ -1,4 +1,4 @@
-"""Path: one way through a function whose branches depend on traced values, and the answers that it gave."""
+"""Path: one way through a function whose branches depend on traced values, with the answers to its conditions."""
 
 import re
 from collections.abc import Mapping, Sequence, Set
@@ -17,7 +17,7 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.handles.concretization import no_number
 
 DEEPEST = 64
-"""The most conditions that one path asks of which both ways are recorded: a loop that asks again has no end."""
+"""The most conditions of one path whose both ways are recorded: a loop that tests more has no end."""
 MOST = 1024
 """The most paths of one function that are recorded, ..."""
 FEW = 64
@@ -36,7 +36,7 @@ WAYS_OUT = (
 
 
 INDEX = "an integer index"
-"""What a list asks of a traced number that it is indexed by."""
+"""How the error begins where a list is indexed by a traced number."""
 
 
 class Endless(ConcretizationError):
@@ -46,8 +46,9 @@ class Endless(ConcretizationError):
 class NotJoined(TraceError):
     """A branch at a line of a file cannot be recorded as one If, and why.
 
-    It may be where the functions of some files note what they set, or where the lists of its function may grow, or
-    where the list at a place has an index that only the run knows. A loop that `goes_on` may have no end.
+    It may be possible if the functions of some files note what they set (`to_note`), if the lists of its function may
+    grow (`grows`), or if the list at a place has an index that only the run knows (`index_at`). A loop that `goes_on`
+    may have no end.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class NotJoined(TraceError):
 
 
 class Decision(NamedTuple):
-    """A condition that a path answered: after how many ops, which value, and what the answer was.
+    """A condition that a path tested: after how many ops, which value, and what the answer was.
 
     A settled one was answered by the arrays that the function is recorded for; the other way is not recorded.
     """
@@ -79,7 +80,7 @@ class Decision(NamedTuple):
 
 @dataclass
 class Path:
-    """One way through the function: the answers given to its conditions, then `default`, and what it recorded."""
+    """One way through the function: the answers to its conditions, then `default`, and what it recorded."""
 
     answers: tuple[bool, ...]
     caller: str = ""
@@ -96,9 +97,9 @@ class Path:
     known: dict[Any, bool] = field(default_factory=dict)
 
     def decide(self, condition: Value, place: Place | None) -> bool:
-        """The answer of this path to a condition; the one it gave before to the same condition.
+        """Return this path's answer to a condition; the same one for the same condition.
 
-        A search of SciPy's goes on until it has found what it searches for: it gets none, but may have a substitute.
+        A search of SciPy's loops until it has found its result: it gets no answer, but may have a substitute.
         """
         if tracing.called_function().startswith("scipy.optimize."):
             raise no_number(condition.type, "a branch")
@@ -120,32 +121,32 @@ class Path:
 
 
 def _go(told: Mapping[int, bool] | None, outcome: bool) -> None:
-    """Keep those of the examples active for which a condition has this outcome."""
+    """Keep those examples active for which a condition has this outcome."""
     examples = tracing.current().examples
     if told is not None and examples is not None:
         examples.active = tuple(i for i, found in told.items() if found is outcome)
 
 
 def _meaning(value: Value | None, made_by: dict[Var, Op], depth: int) -> Any:
-    """Equal for conditions that are computed alike, as far as `depth` ops back."""
+    """Return a key that is equal for conditions that are computed alike, up to `depth` ops back."""
     if isinstance(value, Const):
         return (value.type.key, value.numpy().tobytes()) if value.is_small else id(value)
-    made = made_by.get(value) if isinstance(value, Var) else None
-    if value is None or made is None or depth == 0 or not _is_told_by_inputs(made):
+    maker = made_by.get(value) if isinstance(value, Var) else None
+    if value is None or maker is None or depth == 0 or not _is_told_by_inputs(maker):
         return id(value)
-    attributes = tuple((name, repr(value)) for name, value in sorted(made.attributes.items()))
-    return (made.kind, attributes, *(_meaning(v, made_by, depth - 1) for v in made.inputs))
+    attributes = tuple((name, repr(value)) for name, value in sorted(maker.attributes.items()))
+    return (maker.kind, attributes, *(_meaning(v, made_by, depth - 1) for v in maker.inputs))
 
 
 def _is_told_by_inputs(made: Op) -> bool:
-    """True for one value of a standard operator, the same each time, of few inputs and attributes that print whole."""
+    """Whether the op is a deterministic operator of the standard with one output and short inputs and attributes."""
     is_plain = not any(isinstance(v, Block | np.ndarray) for v in made.attributes.values())
     is_short = is_plain and len(made.inputs) <= 3 and len(made.outputs) == 1
     return is_short and exists(made.kind) and schema(made.kind).deterministic
 
 
 def check_number(paths: Sequence[Path], pending: int) -> None:
-    """Raise ConcretizationError where a function has more paths than are recorded."""
+    """Raise ConcretizationError if a function has more paths than are recorded."""
     count = len(paths) + pending
     if count <= FEW:
         return
@@ -157,7 +158,7 @@ def check_number(paths: Sequence[Path], pending: int) -> None:
 
 
 def endless(place: Place | None, why: str) -> Endless:
-    """The error of a function that has more paths than are recorded."""
+    """Return the error of a function that has more paths than are recorded."""
     error = Endless(
         f"the function branches on traced values without end: {why}",
         place=place,
@@ -168,5 +169,5 @@ def endless(place: Place | None, why: str) -> Endless:
 
 
 def asks_for_order(place: Place | None) -> bool:
-    """True where Python's `min`, `sorted` or `all` asks: it may do with less branches, see `substitutes.builtin`."""
+    """Whether the line calls Python's `min`, `sorted` or `all`, which a substitute may compute with fewer branches."""
     return place is not None and re.search(r"(?<![\w.])(min|max|sorted|all|any)\(", place.source) is not None

@@ -1,4 +1,11 @@
-"""A path that ends in an error: values whose computation fails when the program is run, at the line that raised."""
+"""Record a path that ends in an error as values whose computation fails in the run, at the line that raised.
+
+```
+if x < 0: raise ValueError("x")        c = Less(x, 0)
+return np.sqrt(x)                  ->   If(c): then call::raises(c)   # raises ValueError: x
+                                               else Sqrt(x)
+```
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -14,16 +21,16 @@ from primsplit.tracing.regions import record
 
 RAISES = "call::raises"
 CHECK = "call::check"
-"""An op that gives an array, or an int64 0, where its condition holds nowhere; elsewhere the run fails."""
+"""An op that returns an array, or an int64 0, if its condition holds nowhere; otherwise the run fails."""
 OTHER_WAY = "raises BranchError: a branch goes another way than for the arrays that this was recorded for"
-"""What the failing node of a path says that was not recorded."""
+"""The remark of the failing node of a path that was not recorded."""
 
 
 def raise_at_run_time(condition: Value, types: Sequence[Type], place: Place | None, told: str) -> list[Value]:
-    """Values of these types which no run gets to see. `told` is what the failing node says of the reason.
+    """Return values of these types whose computation fails; `told` is the remark of the failing node.
 
-    The standard has no operator that fails, so an element is read beyond the end of an array. That the index comes
-    from the condition, a bool, keeps optimizers from reading it before the run.
+    The standard has no operator that fails, so an element is read beyond the end of an array. The index comes from the
+    condition, a bool, which keeps optimizers from reading it before the run.
     """
 
     def body(given: Array) -> list[Value]:
@@ -48,10 +55,10 @@ def _beyond(index: Array, type: Type) -> Value:
 
 
 def zero_unless(wrong: Array, error: Exception) -> Array:
-    """An int64 0 without axes; a run in which an element of `wrong` is True fails with this error.
+    """Return an int64 0 without axes; a run in which an element of `wrong` is True fails with this error.
 
-    `wrong` is a bool array of any shape. Where the user's function catches such an error, it is raised on a path of its
-    own. Where the elements are known, it is raised at once.
+    `wrong` is a bool array of any shape. If the user's function catches such an error, it is raised on a path of its
+    own. If the elements are known, it is raised at once.
     """
     if _never(wrong, error):
         return Array(tracing.constant(np.zeros((), np.int64)))
@@ -60,17 +67,20 @@ def zero_unless(wrong: Array, error: Exception) -> Array:
 
 @implements("checked")
 def checked(x: Array, wrong: Array, error: Exception) -> Array:
-    """`x` bit for bit; a run in which an element of `wrong` is True fails with this error, as in `zero_unless`."""
+    """Return `x` bit for bit.
+
+    A run in which an element of `wrong` is True fails with this error, as in `zero_unless`.
+    """
     return x if _never(wrong, error) else _check(_unchanged, [x, wrong], x.type, error)
 
 
 def checked_array(made: Op) -> Value | None:
-    """The array that an op checks, which is also its result; None for an op that is no such check."""
+    """Return the array that a check passes on; None for any other op."""
     return made.inputs[0] if made.kind == CHECK and len(made.inputs) == 2 else None
 
 
 def _never(wrong: Array, error: Exception) -> bool:
-    """Whether it is known that no element is True. Raises the error where one is, or on a path of its own."""
+    """Whether no element is known to be True. Raises the error if one is, or on a path of its own."""
     known = wrong.known()
     if known is not None:
         if known.any():
@@ -82,7 +92,7 @@ def _never(wrong: Array, error: Exception) -> bool:
 
 
 def _check(body: Callable[..., Array], inputs: Sequence[Array], made: Type, error: Exception) -> Array:
-    """Record a check as one op, whose body has the remark and place that a failing run tells."""
+    """Record a check as one op, whose body has the remark and place that a failing run reports."""
     into = tracing.current()
     place, remark = into.place or tracing.user_place(), Reason.of(error)
 
@@ -113,21 +123,21 @@ def _unchanged(x: Array, wrong: Array) -> Array:
 
 
 def _count(answers: Array) -> Array:
-    """How many of the answers are True."""
+    """Return how many of the answers are True."""
     numbers: Array = op.Cast(answers, to=np.int64)
     return op.ReduceSum(numbers, keepdims=0) if answers.type.shape != () else numbers
 
 
 def may_raise(op: Op) -> bool:
-    """True for an op that stands for an error of the function, and for the node of a check that was inlined."""
+    """Whether the op stands for an error of the function, or is the node of a check that was inlined."""
     return op.kind in {RAISES, CHECK} or (op.kind == "Gather" and isinstance(op.remark, Reason))
 
 
 def raising_op(ops: Iterable[Op]) -> Op | None:
-    """The op that ends a path in an error, where one does."""
+    """Return the op that ends a path in an error, if one does."""
     return next((op for op in ops if op.kind == RAISES), None)
 
 
 def is_settled(block: Block) -> bool:
-    """True for a block with a branch that was recorded one way only, as the arrays at hand took it."""
+    """Whether the block has a branch of which only the way of the arrays at hand was recorded."""
     return any(op.kind == RAISES and op.remark == OTHER_WAY for op in walk(block))

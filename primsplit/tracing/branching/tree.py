@@ -1,4 +1,4 @@
-"""The paths of one function as one program: what they have in common once, and an If where they part."""
+"""Build one program from the recorded paths of a function: common ops once, and an If where paths part."""
 
 import itertools
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ class PathTree:
         )
 
     def _dtype(self, leaves: Sequence[Array]) -> np.dtype[Any]:
-        """The dtype of a result on every path; Python numbers give way."""
+        """Return the dtype of a result on every path; Python numbers give way."""
         strong = {a.dtype for a in leaves if not a.weak}
         if len(strong) > 1:
             raise DtypeError(
@@ -74,8 +74,8 @@ class PathTree:
     def _part(self, group: Sequence[Path], depth: int, begin: int) -> list[Value]:
         """Record what the paths of a group have in common from op `begin` on, and then the If that parts them.
 
-        Where they do not part, since all go the way that arrays told, what follows is in an If of its own up to the
-        next condition: ways of many conditions do not nest.
+        If they all answer a condition as the example arrays do, what follows it up to the next condition is an If of
+        its own: so many conditions do not nest deeply.
         """
         lead = group[0]
         begin = self._steps(group, begin, _position(lead, depth))
@@ -93,14 +93,14 @@ class PathTree:
         ]
         into = tracing.current()
         into.place = decision.place
-        found = emit_joined_if(condition, blocks[0], blocks[1])
+        results = emit_joined_if(condition, blocks[0], blocks[1])
         into.place = None
-        return found
+        return results
 
     def _emit_checked(self, group: Sequence[Path], depth: int) -> None:
-        """Record what the group does between a condition that it answers alike and the next one, which the If gives.
+        """Record as an If what the group does between a condition that it answers alike and the next one.
 
-        So the next is asked where this one came out as it was told, also where it does not depend on it.
+        So the next condition is evaluated only if this one has the expected value, even where it does not depend on it.
         """
         lead, place = group[0], group[0].taken[depth].place
         begin, end = _position(lead, depth), _position(lead, depth + 1)
@@ -117,24 +117,27 @@ class PathTree:
         into = tracing.current()
         into.place = place
         sides = (block, other) if lead.taken[depth].outcome else (other, block)
-        found = emit_if(condition, *sides, types)
+        outputs = emit_if(condition, *sides, types)
         into.place = None
-        for row, value in zip(wanted, found, strict=True):
+        for row, value in zip(wanted, outputs, strict=True):
             for path, old in zip(group, row, strict=True):
                 if isinstance(old, Var):
                     path.renaming[old] = value
 
     def _read_after(self, group: Sequence[Path], depth: int, begin: int, end: int) -> list[tuple[Value, ...]]:
-        """The next condition, and what is made from op `begin` to `end` and read later: for each path its own."""
-        found = {tuple(p.taken[depth + 1].condition for p in group): None}
-        made = [zip(*(p.ops[i].outputs for p in group), strict=True) for i in range(begin, end)]
-        for row in itertools.chain.from_iterable(made):
+        """Return the next condition, and the outputs of ops `begin` to `end` that are read later.
+
+        A row has the value of each path.
+        """
+        rows = {tuple(p.taken[depth + 1].condition for p in group): None}
+        outputs = [zip(*(p.ops[i].outputs for p in group), strict=True) for i in range(begin, end)]
+        for row in itertools.chain.from_iterable(outputs):
             if any(self._last_reads(p).get(v, 0) >= end for p, v in zip(group, row, strict=True)):
-                found[row] = None
-        return list(found)
+                rows[row] = None
+        return list(rows)
 
     def _last_reads(self, path: Path) -> dict[Value, int]:
-        """After how many ops a value of a path is read last."""
+        """Return after how many ops each value of a path is read last."""
         known = self.last_reads.get(id(path))
         if known is None:
             known = {v: i for i, made in enumerate(path.ops) for v in reads(made)}
@@ -149,7 +152,7 @@ class PathTree:
         return tracing.close("path", [], inner, values)
 
     def _not_recorded(self, condition: Value, place: Place | None) -> Block:
-        """The side of a settled condition that the arrays did not take."""
+        """Return the side of a settled condition that the arrays did not take."""
 
         def values() -> list[Value]:
             types = [Type(d, m.type.shape) for m, d in zip(self.model.results, self.dtypes, strict=True)]
@@ -164,7 +167,7 @@ class PathTree:
 
     @staticmethod
     def _step(group: Sequence[Path], position: int) -> None:
-        """Record one op of the first path; those of the others at this place are the same one."""
+        """Record one op of the first path; the other paths' ops at this position are the same."""
         lead = group[0]
         original = lead.ops[position]
         made = rename(original, lead.renaming, sizes=lead.sizes)
@@ -191,7 +194,7 @@ class PathTree:
         return found
 
     def _failing(self, path: Path) -> list[Value]:
-        """Values that no run gets to see: computing them fails, at the line that raised."""
+        """Return values whose computation fails in the run, at the line that raised."""
         failure = path.failure.numpys if isinstance(path.failure, PrimsplitError) else path.failure
         assert failure is not None
         told = Reason.of(failure)
@@ -200,9 +203,9 @@ class PathTree:
 
 
 def _fail_without_result(paths: Sequence[Path]) -> None:
-    """Let a path fail that returns None where others return arrays: it falls off the end of the function.
+    """Let a path that returns None fail if others return arrays: it falls off the end of the function.
 
-    So `if x > 0: return a` and `elif x <= 0: return b` are all the ways of numbers, NaN apart.
+    So `if x > 0: return a` and `elif x <= 0: return b` cover all numbers but NaN.
     """
     ended = [p for p in paths if p.failure is None]
     without = [p for p in ended if _is_nothing(p.spec)]
@@ -212,29 +215,29 @@ def _fail_without_result(paths: Sequence[Path]) -> None:
 
 
 def _is_nothing(spec: trees.TreeSpec | None) -> bool:
-    """True for the structure of None, or of containers of it; beside them there may be the values of states."""
+    """Whether it is the structure of None, or of containers of it; the values of states may come beside."""
     return spec is not None and _holds_none_alone(_without_states(spec))
 
 
 def _holds_none_alone(spec: trees.TreeSpec) -> bool:
-    """True for the structure of None, and of containers that hold it and nothing else."""
+    """Whether it is the structure of None, or of containers that hold it and nothing else."""
     children = spec.children()
     return all(map(_holds_none_alone, children)) if children else spec == trees.flatten(None)[1]
 
 
 def _without_states(spec: trees.TreeSpec) -> trees.TreeSpec:
-    """The structure of what a function returns, of that and the values of states."""
+    """Return the structure of a function's result, without the values of states beside it."""
     result, *values = spec.children() if spec.num_children == 2 else (spec,)
     return result if all(v.type is list for v in values) else spec
 
 
 def _position(path: Path, depth: int) -> int:
-    """After how many ops a path asks its next condition, or ends."""
+    """Return after how many ops a path tests its next condition, or ends."""
     return path.taken[depth].position if depth < len(path.taken) else len(path.ops)
 
 
 def begin_alike(path: Path, other: Path, begin: int) -> bool:
-    """True for two runs of a function that record the same from op `begin` up to the first condition of the first."""
+    """Whether two runs of a function record the same ops from `begin` up to the first condition of the first run."""
     seen = Path(())
     for made, again in itertools.zip_longest(path.ops[begin : _position(path, 0)], other.ops[begin:]):
         if made is None:
@@ -246,12 +249,12 @@ def begin_alike(path: Path, other: Path, begin: int) -> bool:
 
 
 def _parts(group: Sequence[Path], depth: int) -> bool:
-    """True for paths that answer a condition differently."""
+    """Whether paths answer a condition differently."""
     return len({p.taken[depth].outcome for p in group}) > 1
 
 
 def _told(path: Path, *, is_nested: bool) -> str:
-    """What a path returns, after its last condition: how it is nested, or else the types."""
+    """Describe what a path returns, after its last condition: its structure, or else the types."""
     line = path.taken[-1].place if path.taken else None
     if is_nested and path.spec is not None:
         return f"after {line}: {trees.brief(_without_states(path.spec))}"
@@ -259,14 +262,14 @@ def _told(path: Path, *, is_nested: bool) -> str:
 
 
 def _learn_sizes(sizes: dict[str, Dim], theirs: Type, mine: Type) -> None:
-    """Remember which symbol of this path's sizes is which of the first path's."""
+    """Map the symbols of this path's sizes to those of the first path's."""
     for a, b in zip(theirs.shape or (), mine.shape or (), strict=False):
         if isinstance(a, Size) and a.symbol is not None and not dims.same(a, b):
             sizes[a.symbol] = b
 
 
 def _alike(made: Op, other: Op, path: Path) -> bool:
-    """True for ops of two paths that are the same one."""
+    """Whether ops of two paths are the same one."""
     if made.kind != other.kind or len(made.inputs) != len(other.inputs) or len(made.outputs) != len(other.outputs):
         return False
     for mine, theirs in zip(made.inputs, other.inputs, strict=True):

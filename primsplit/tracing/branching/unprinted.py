@@ -1,4 +1,4 @@
-"""Errors that a function is run again for: they are raised, and printed by nobody on the way."""
+"""Silence errors on their way to a second run: `sys.excepthook` prints none that a function is run again for."""
 
 import sys
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from primsplit.ir.errors import PrimsplitError
 
 @contextmanager
 def unprinted() -> Iterator[None]:
-    """Print nothing of an error that a function may do without, run again.
+    """Print nothing of an error that is handled by running the function again.
 
-    Extension modules of SciPy print what is raised inside of a function that they call, by `sys.excepthook`, and
-    raise another error. Where none of SciPy is loaded, the hook of the process stays as it is.
+    Extension modules of SciPy print what is raised inside of a function that they call, by `sys.excepthook`, and raise
+    another error. If nothing of SciPy is loaded, the process's hook stays as it is.
     """
     if "scipy" not in sys.modules:
         yield

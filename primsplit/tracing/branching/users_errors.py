@@ -1,8 +1,8 @@
-"""What the errors of a recorded function mean: the user's own, NumPy's, and those that only a recording has.
+"""Classify errors of a recorded function: the user's own, NumPy's, and those that only a recording raises.
 
-A user's `except` catches only what NumPy raises too. Errors that only a recording has are noted where they are made
-(`ir.errors.errors_made`), and one that the user's code caught is raised when the function has returned. A path may end
-in any error that Python or the user raises.
+A user's `except` catches only what NumPy raises too. Errors that only a recording raises are noted where they are
+constructed (`ir.errors.errors_made`), and one that the user's code caught is raised when the function has returned. A
+path may end in any error that Python or the user raises.
 """
 
 import dis
@@ -26,11 +26,11 @@ _SUBSTITUTES = os.path.join(os.path.dirname(tracing.__path__[0]), "substitutes")
 
 
 def is_the_functions(error: BaseException) -> bool:
-    """True for an error of the user's function itself, as opposed to one of a library that was given traced values.
+    """Whether an error is the user's function's own, and not one of a library that received traced values.
 
-    That is what a `raise` of the user's raises, and what Python raises for the user's own names, places and numbers; of
-    types and attributes, where no traced array is named. It is np.linalg.LinAlgError, which is raised where NumPy does,
-    and the ZeroDivisionError of a polynomial's quotient.
+    So are: what a `raise` of the user's raises; what Python raises for the user's own names, indices and numbers, or
+    for types and attributes if the message names no traced array; np.linalg.LinAlgError, which is raised where NumPy
+    does; and the ZeroDivisionError of a polynomial's quotient.
     """
     if isinstance(error, np.linalg.LinAlgError | ZeroDivisionError):
         return True
@@ -44,11 +44,11 @@ def is_the_functions(error: BaseException) -> bool:
 OF_PYTHON = (
     AssertionError, ValueError, ArithmeticError, RuntimeError, LookupError, NameError, StopIteration, Warning,
 )  # fmt: skip
-"""What Python raises for values, places and names."""
+"""Classes that Python raises for values, indices and names."""
 
 
 def _is_raised(trace: TracebackType | None) -> bool:
-    """True for an error that a `raise` statement raised."""
+    """Whether a `raise` statement raised the error."""
     if trace is None:
         return False
     while trace.tb_next is not None:
@@ -58,9 +58,9 @@ def _is_raised(trace: TracebackType | None) -> bool:
 
 @contextmanager
 def errors_not_caught() -> Iterator[None]:
-    """Raise the first error that only a recording has, and that the user's own `except` caught.
+    """Raise the first error that only a recording raises, if the user's own `except` caught it.
 
-    Around it nobody meets the others: where the first is answered by another run, they were of a run that is over.
+    Code around this sees no other: if another run answers the first, the others were those of an abandoned run.
     """
     with errors_made() as made:
         try:
@@ -72,13 +72,13 @@ def errors_not_caught() -> Iterator[None]:
 
 
 def _is_caught(error: PrimsplitError) -> bool:
-    """True for an error of a recording that the user's code caught."""
+    """Whether an error is a recording's, and the user's code caught it."""
     trace = error.__traceback__
     return _is_recordings(error) and trace is not None and _is_users_file(trace.tb_frame.f_code.co_filename)
 
 
 def _is_recordings(error: PrimsplitError) -> bool:
-    """True for an error in whose place NumPy would go on; False for one that NumPy has too, of a shape or an index."""
+    """Whether NumPy would go on where this error was raised; errors of shapes and indices are NumPy's too."""
     is_recordings = error.again or isinstance(error, TraceError)
     return is_recordings and error.numpys is None and not isinstance(error, IndexingError)
 
@@ -102,14 +102,14 @@ def errors_of_elements() -> Iterator[None]:
 
 
 def _replaced(made: Sequence[PrimsplitError], error: Exception) -> PrimsplitError | None:
-    """The error that compiled code, such as functools.reduce, replaced by this one of its own, at the same line."""
+    """Return the error that compiled code, such as functools.reduce, replaced by this one at the same line."""
     last = next((e for e in reversed(made) if _is_recordings(e)), None)
     here = _last_place(error.__traceback__, _is_users_file)
     return last if last is not None and last.place is not None and last.place.whole_line == here else None
 
 
 def _size_asked(error: Exception) -> NumberAsked | None:
-    """The error for a function of NumPy that would not take a size which only the run knows; None for any other."""
+    """Return the error for a NumPy function that refused a symbolic size; None for any other error."""
     frame = next((frame for frame, _ in reversed(list(walk_tb(error.__traceback__)))), None)
     if frame is None or not str(frame.f_globals.get("__name__")).startswith("numpy"):
         return None
@@ -130,29 +130,29 @@ def _is_whole_number(value: object) -> bool:
 
 _OF_FITTED_MODELS = "A fitted model is a function too: ps.load what skl2onnx.to_onnx writes of it."
 _NOT_TAKEN = re.compile(rf"(not|got|convert) '?{Array.__name__}\b|^object supporting the buffer API required")
-"""What compiled functions say of a type."""
+"""How compiled functions refuse a type."""
 
 
 def _array_asked(error: Exception) -> NumberAsked | None:
-    """The error for a compiled function that takes NumPy's own arrays alone; None for any other."""
+    """Return the error for a compiled function that takes only NumPy's own arrays; None for any other error."""
     if str(error) == "Error setting single item of array.":  # by `known.flat[i] = x`, which hides what x said
         return NumberAsked(
             "a traced value is written into a NumPy array", place=_last_place(error.__traceback__, _is_users_file)
         )
-    told = str(error)
-    if told == "object __array__ method not producing an array":  # which made a traced one
+    message = str(error)
+    if message == "object __array__ method not producing an array":  # which made a traced one
         return NumberAsked(
             "an object's __array__ gives a traced array, where NumPy's compiled code wants one of its own",
             place=_last_place(error.__traceback__, _is_users_file),
             cure="Read the array from the object itself, without np.asarray.",
         )
-    if told.startswith("expected a sequence of integers") and f"'{Array.__name__}(" in told:  # by np.zeros(n)
+    if message.startswith("expected a sequence of integers") and f"'{Array.__name__}(" in message:  # by np.zeros(n)
         return NumberAsked(
             "a size is known only at run time",
             place=_last_place(error.__traceback__, _is_users_file),
             cure="Make the array as large as it may get, take np.arange(n), or loop with ps.fori_loop.",
         )
-    if not isinstance(error, TypeError) or not (_NOT_TAKEN.search(told) or told.startswith("Iterator operand")):
+    if not isinstance(error, TypeError) or not (_NOT_TAKEN.search(message) or message.startswith("Iterator operand")):
         return None
     return NumberAsked(
         f"a compiled function cannot take a traced array: {error}",
@@ -165,10 +165,10 @@ def _array_asked(error: Exception) -> NumberAsked | None:
 
 
 def asked_by_library(error: BaseException) -> NumberAsked | None:
-    """The error for a function of SciPy that failed on what is known only at run time; None for the user's own error.
+    """Return the error for a SciPy function that failed on a traced value; None for the user's own error.
 
-    Likewise for one of an installed package that names the class of traced arrays, and for one of Python's own library
-    that was given one and does not take its type.
+    Likewise for an installed package whose error names the class of traced arrays, and for a function of Python's own
+    library that received one and refuses its type.
     """
     name, place = "", None
     is_told = re.search(rf"\b{Array.__name__}\b", str(error)) is not None
@@ -199,7 +199,7 @@ def _is_of_pythons_library(error: BaseException, frame: FrameType) -> bool:
 
 
 def tell_caller(error: PrimsplitError) -> None:
-    """Tell the user's own line that called an installed package, where the error is about a line of that."""
+    """Add the user's own line that called an installed package, if the error is about a line of that package."""
     if error.place is None or tracing.is_users_own(error.place.filename):
         return
     places = [_last_place(trace, _is_users_own) for trace in _traces(error)]
@@ -214,18 +214,18 @@ def _is_users_own(filename: str) -> bool:
 
 
 def _traces(error: BaseException) -> list[TracebackType]:
-    """Where the error was raised, and the one that it stands for: compiled functions keep no frames of theirs."""
+    """Return the tracebacks of the error and of the one that it replaced: compiled functions keep no frames."""
     return [e.__traceback__ for e in (error, error.__cause__, error.__context__) if e is not None and e.__traceback__]
 
 
 def packages_read(run: Callable[..., object]) -> frozenset[str]:
-    """The installed packages of the functions, classes and modules that a function reads."""
+    """Return the installed packages of the functions, classes and modules that a function reads."""
     modules = [o.__name__ if isinstance(o, ModuleType) else getattr(o, "__module__", None) for o in objects_read(run)]
     return frozenset(package for name in modules if isinstance(name, str) and (package := package_of(name)))
 
 
 def packages_through(error: PrimsplitError) -> frozenset[str]:
-    """The installed packages that an error which substitutes may do without went through."""
+    """Return the installed packages that the error went through, if substitutes may avoid it."""
     return _packages(error) if error.again or error.made_at else frozenset()
 
 
@@ -243,24 +243,24 @@ def _is_users_file(filename: str) -> bool:
 
 
 _CYTHONS = (".pyx", ".pxd", "<stringsource>", "View.MemoryView")
-"""What functions that Cython compiled leave in a traceback, which is no line that runs."""
+"""File names that Cython's functions leave in a traceback, which are no lines that run."""
 
 
 def place_of(error: BaseException) -> Place | None:
-    """The innermost place that the error went through, outside of substitutes."""
+    """Return the innermost place that the error went through, outside of substitutes."""
     return _last_place(error.__traceback__, _is_no_substitutes)
 
 
 def _last_place(trace: TracebackType | None, where: Callable[[str], bool] = lambda _: True) -> Place | None:
-    """The innermost place of a traceback in such a file."""
-    found = [(frame.f_code, line) for frame, line in walk_tb(trace) if where(frame.f_code.co_filename)]
-    if not found:
+    """Return the innermost place of a traceback whose file passes `where`."""
+    places = [(frame.f_code, line) for frame, line in walk_tb(trace) if where(frame.f_code.co_filename)]
+    if not places:
         return None
-    code, line = found[-1]
+    code, line = places[-1]
     return Place(code.co_filename, line, code.co_name)
 
 
 def _is_users(trace: TracebackType | None) -> bool:
-    """True for an error raised on a line of the user's, or by a function of Python's that has a substitute."""
+    """Whether the error was raised on a line of the user's, or by a function of Python's that has a substitute."""
     place = _last_place(trace, _is_no_substitutes)
     return place is not None and _is_users_file(place.filename)

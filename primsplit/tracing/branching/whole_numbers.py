@@ -1,4 +1,4 @@
-"""Whole numbers asked of traced values: those of the arrays that a recording is made for, each a condition of it."""
+"""Answer `int(x)` of a traced value from the arrays that a recording is made for; each answer is a condition of it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from primsplit.tracing.branching.raising import checked
 
 @contextmanager
 def numbers_told(examples: tracing.Examples | None) -> Iterator[None]:
-    """Let examples, where there are any, answer what asks a traced value for a whole number."""
+    """Let examples, if there are any, answer requests for the integer value of a traced value."""
     if examples is None or examples.tells_numbers:
         yield
         return
@@ -30,25 +30,25 @@ def numbers_told(examples: tracing.Examples | None) -> Iterator[None]:
 
 @implements("whole number")
 def told_number(asked: Array, *, is_cut: bool = False) -> npt.NDArray[Any] | None:
-    """The number that the arrays of a guard tell; None where there are none, or it is no integer.
+    """Return the number that the arrays of a guard have; None if there are none, or it is no integer.
 
-    With `is_cut` the whole part of a floating-point number too, which has no derivative. A recording of it asks whether
-    the value is this one, and fails where it is another.
+    With `is_cut`, return the integer part of a floating-point number too, which has no derivative. The recording tests
+    that the value is this one, and fails where it is another.
     """
     path = tracing.current().path if tracing.is_recording() else None
     if path is None or asked.shape != () or asked.dtype.kind not in ("iubf" if is_cut else "iub"):
         return None
-    while (found := tracing.number_for_examples(asked.value)) is not None:
-        if asked.dtype.kind == "f" and not abs(found) < 1 / np.finfo(found.dtype).eps:
+    while (value := tracing.number_for_examples(asked.value)) is not None:
+        if asked.dtype.kind == "f" and not abs(value) < 1 / np.finfo(value.dtype).eps:
             return None
-        number = found if asked.dtype.kind != "f" else np.trunc(found)
+        number = value if asked.dtype.kind != "f" else np.trunc(value)
         if path.decide(_is(asked, number).value, tracing.user_place()):
             return number
     return None
 
 
 def _is(asked: Array, number: npt.NDArray[Any]) -> Array:
-    """Whether this is the value, or its whole part: it is cut towards 0."""
+    """Return whether the number is the value, or its integer part, rounded towards 0."""
     if asked.dtype.kind != "f":
         return op.Equal(asked, number)
     least = op.GreaterOrEqual(asked, number) if number > 0 else op.Greater(asked, number - 1)
@@ -58,7 +58,7 @@ def _is(asked: Array, number: npt.NDArray[Any]) -> Array:
 
 @implements("integer")
 def integer(number: Array, rounding: Callable[..., Array]) -> Array:
-    """What `int`, `round`, `math.floor` and `math.ceil` give: a Python integer, of a traced number without axes.
+    """Return what `int`, `round`, `math.floor` and `math.ceil` do: a Python integer, for a traced number without axes.
 
     A run whose number is NaN, infinite or beyond int64 fails, as Python raises for the first two.
     """
@@ -71,11 +71,11 @@ def integer(number: Array, rounding: Callable[..., Array]) -> Array:
 
 
 def told_size(size: Dim) -> int | None:
-    """The number of a size that depends on data, which the arrays of a guard tell; None where there are none."""
+    """Return the number of a data-dependent size that the arrays of a guard have; None if there are none."""
     if not tracing.is_recording() or tracing.current().examples is None:
         return None
-    found = told_number(as_array(size))
-    return None if found is None else int(found)
+    number = told_number(as_array(size))
+    return None if number is None else int(number)
 
 
 Size.told = staticmethod(told_size)

@@ -1,1 +1,1 @@
-"""Functions that are one op in a program: recorded once as a block, with a rule of their own if they have one."""
+"""Record functions as single ops (`call::name`) whose body is a block, with a rule of their own if they have one."""

@@ -1,4 +1,4 @@
-"""Calling what a user wrote for a rule: that it takes other arguments is told at its line."""
+"""Call what a user wrote for a rule, and report at its line if it takes other arguments."""
 
 import inspect
 from collections.abc import Callable
@@ -11,7 +11,10 @@ Function = Callable[..., Any]
 
 
 def called_with(function: Function, told: str, cure: str, *args: Any, **named: Any) -> Any:
-    """What the user's function returns. Raises RuleError where it takes other arguments; what has no signature may."""
+    """Return what the user's function returns.
+
+    Raises RuleError if its signature, if it has one, takes other arguments.
+    """
     try:
         signature = inspect.signature(function, follow_wrapped=False)
     except ValueError:

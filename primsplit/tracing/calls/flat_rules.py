@@ -1,4 +1,9 @@
-"""A user's rule at one call: it speaks the user's nested arguments, and a Split asks for flat inputs and outputs."""
+"""Adapt a user's rule to one call: it takes the user's nested arguments, a Split passes flat inputs and outputs.
+
+```
+rule({"w": w, "b": b}, x)   is called with the arrays   (w, b, x) of the op's inputs
+```
+"""
 
 import inspect
 import math
@@ -24,7 +29,7 @@ Function = Callable[..., Any]
 
 
 class Ruled(Protocol):
-    """What has a rule, a forward rule, or both: a primitive."""
+    """A primitive: it has a rule, a forward rule, or both."""
 
     name: str
     function: Function
@@ -33,7 +38,7 @@ class Ruled(Protocol):
 
 
 class Flat:
-    """A user's rule, which speaks the user's nested arguments, at one call."""
+    """A user's rule at one call, with the structure of its nested arguments."""
 
     kind = "rule"
     inner = "pullback"
@@ -56,7 +61,7 @@ class Flat:
         self.result_spec = result_spec
 
     def depends_on(self) -> tuple[Any, ...]:
-        """The rule and what it reads, how it is called, and with what beside arrays."""
+        """Return the rule and what it reads, how it is called, and its static arguments."""
         return self.given, self.static, self.kinds, self.site, str(self.spec), str(self.result_spec)
 
     @property
@@ -66,17 +71,17 @@ class Flat:
 
     @property
     def positional(self) -> int:
-        """How many arrays are given by position; they come first."""
+        """The number of arrays passed by position; they come first."""
         return sum(k is not None and not named for k, (named, *_) in zip(self.kinds, self.spec.paths(), strict=True))
 
     @property
     def place(self) -> Place | None:
-        """Where the user's rule is defined."""
+        """The place where the user's rule is defined."""
         return defined_at(self.given)
 
     @property
     def __name__(self) -> str:
-        """What a listing calls it: the name of the user's rule."""
+        """The name of the user's rule, for listings."""
         return getattr(self.given, "__name__", "")
 
     def run(self, inputs: Sequence[Array]) -> tuple[tuple[Any, ...], tuple[Array, ...], Function]:
@@ -89,17 +94,17 @@ class Flat:
         args, static = trees.unflatten(self.spec, leaves)
         cure = f"It takes the arguments of {self.primitive.name}."
         with without_states():
-            made = called_with(rule, f"the {self.kind} of {self.primitive.name}", cure, *args, **static)
-        if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
+            returned = called_with(rule, f"the {self.kind} of {self.primitive.name}", cure, *args, **static)
+        if not (isinstance(returned, tuple) and len(returned) == 2 and callable(returned[1])):
             raise RuleError(
                 f"the {self.kind} of {self.primitive.name} must return its output and a function, the {self.inner}",
                 place=self.place,
             )
-        output, inner = made
+        output, inner = returned
         return args, self._outputs(output), inner
 
     def _outputs(self, output: Any) -> tuple[Array, ...]:
-        """The leaves of the output. Raises RuleError where they are not what the primitive gives."""
+        """Return the leaves of the output. Raises RuleError if they differ from the primitive's."""
         flat, _ = trees.in_parts(output)
         name = self.primitive.name
         told = f"has {len(flat)} arrays as its output, where {name} has {len(self.results)}"
@@ -113,7 +118,7 @@ class Flat:
         raise RuleError(f"the {self.kind} of {name} {told}", place=self.place, cure=cure)
 
     def by_keyword(self, what: str) -> RuleError:
-        """The error of a derivative by an array that is given by keyword."""
+        """Return the error of a derivative by an array that is passed by keyword."""
         return RuleError(
             f"the {self.kind} of {self.primitive.name} has no {what} for an array that is given by keyword",
             place=self.place,
@@ -121,9 +126,9 @@ class Flat:
         )
 
     def _not_given(self, count: int) -> int:
-        """How many arguments a rule may speak of beside `count` positional ones: those left to their defaults.
+        """Return how many arguments a rule may return cotangents for beside `count` positional ones.
 
-        Those given by keyword are among them.
+        These are the ones left to their defaults, and those passed by keyword.
         """
         try:
             parameters = inspect.signature(self.primitive.function).parameters.values()
@@ -135,7 +140,7 @@ class Flat:
     def _check_linear(
         self, what: str, found: Sequence[Array | None], given: Sequence[Array | None], before: int, inner: Function
     ) -> None:
-        """Raise RuleError where what was found is surely not linear in what was given, by the ops since `before`."""
+        """Raise RuleError if `found` is certainly not linear in `given`, by the ops since `before`."""
         seeds = [a.value for a in given if a is not None and isinstance(a.value, Var)]
         floats = [a.value for a in found if a is not None and a.type.is_float]
         for power in powers(tracing.current().ops[before:], seeds, floats):
@@ -149,7 +154,7 @@ class Flat:
 
 
 def _of_kind(array: Array, kind: int) -> Array:
-    """The handle as the primitive was given it: an array, or a number of NumPy's or Python's."""
+    """Return the handle as the primitive received it: an array, or a number of NumPy's or Python's."""
     return Array(array.value, weak=kind == 2, scalar=kind > 0)
 
 
@@ -158,13 +163,16 @@ def _zeros(argument: Any) -> Array:
 
 
 def _of_number(cotangent: Array | None, argument: Any) -> Array | None:
-    """The cotangent; that of a Python number, which has no dtype for the rule, in the dtype that it is traced in."""
+    """Return the cotangent.
+
+    That of a Python number, which has no dtype for the rule, in the dtype that it is traced in.
+    """
     is_other = cotangent is not None and as_array(argument).weak and cotangent.dtype != as_array(argument).dtype
     return op.Cast(cotangent, to=as_array(argument).dtype) if is_other else cotangent
 
 
 def _differs(a: Type, b: Type) -> bool:
-    """True for types that no sizes make equal."""
+    """Whether no sizes make the types equal."""
     if a.shape is None or b.shape is None:
         return a.dtype != b.dtype
     fits = len(a.shape) == len(b.shape) and all(map(could_be, a.shape, b.shape))
@@ -181,14 +189,14 @@ class FlatRule(Flat):
     def _pull(
         self, args: tuple[Any, ...], pullback: Function, outputs: Sequence[Array], cotangents: Sequence[Array | None]
     ) -> list[Array | RuleError | None]:
-        """One cotangent an input. That of an array given by keyword is an error for whoever asks for it."""
+        """Return one cotangent for each input; for an array passed by keyword, an error for whoever needs it."""
         before = len(tracing.current().ops)
         given = [zeros_like(o) if c is None else c for o, c in zip(outputs, cotangents, strict=True)]
         cotangent = trees.unflatten(self.result_spec, given)
         cure = "It takes one argument, the cotangent of the output, in the output's structure."
         with without_states():
-            made = called_with(pullback, f"the pullback in the rule of {self.primitive.name}", cure, cotangent)
-            found = trees.as_list(settled(made))
+            returned = called_with(pullback, f"the pullback in the rule of {self.primitive.name}", cure, cotangent)
+            found = trees.as_list(settled(returned))
         if not len(args) <= len(found) <= len(args) + self._not_given(len(args)):
             raise RuleError(
                 f"the rule of {self.primitive.name} returned {len(found)} cotangents for {len(args)} arguments",
@@ -207,7 +215,7 @@ class FlatRule(Flat):
 
 
 def settled(cotangents: Any) -> Any:
-    """What a pullback returned, with what it put off as a function without arguments computed."""
+    """Return what a pullback returned, with deferred cotangents, functions without arguments, computed."""
     leaves, spec = trees.flatten(cotangents)
     if not any(map(callable, leaves)):
         return cotangents
@@ -215,7 +223,7 @@ def settled(cotangents: Any) -> Any:
 
 
 def _argument_cotangents(argument: Any, cotangent: Any, name: str, pullback: Function) -> list[Array | None]:
-    """One cotangent for each array leaf of an argument."""
+    """Return one cotangent for each array leaf of an argument."""
     leaves, spec = trees.in_parts(argument)
     traced = [trees.is_array(x) for x in leaves]
     if cotangent is None:
@@ -284,12 +292,12 @@ class FlatForward(Flat):
                 place=defined_at(pushforward),
                 cure="A pushforward returns one tangent a result, in the structure of the output.",
             )
-        made = self._arrays(flat, pushforward)
-        for position, (tangent, output) in enumerate(zip(made, outputs, strict=True)):
+        tangents_out = self._arrays(flat, pushforward)
+        for position, (tangent, output) in enumerate(zip(tangents_out, outputs, strict=True)):
             if tangent is not None:
                 check_tangent(tangent, output.type, position, self.primitive.name, defined_at(pushforward))
-        self._check_linear("tangent", made, tangents, before, pushforward)
-        return made
+        self._check_linear("tangent", tangents_out, tangents, before, pushforward)
+        return tangents_out
 
     def _arrays(self, flat: Sequence[Any], pushforward: Function) -> list[Array | None]:
         try:
@@ -301,7 +309,10 @@ class FlatForward(Flat):
             ) from None
 
     def _tangents(self, found: Any) -> list[Any]:
-        """One tangent a leaf of the result, None among them, as far as they fit it."""
+        """Return one tangent for each leaf of the result, None among them.
+
+        Another number of them if they do not fit.
+        """
         flat = trees.leaves_or_none(found)
         if len(flat) == self.result_spec.num_leaves:
             return flat
@@ -311,7 +322,10 @@ class FlatForward(Flat):
             return flat
 
     def _nested(self, args: tuple[Any, ...], pairs: Iterator[tuple[Array, Array | None]]) -> Iterator[Any]:
-        """One tangent an argument, in its structure: None where no leaf of it has one, else zeros where one has not."""
+        """Yield one tangent for each argument, in its structure, with zeros for leaves without one.
+
+        None if no leaf has one.
+        """
         for argument in args:
             leaves, spec = trees.in_parts(argument)
             given = [next(pairs) if trees.is_array(x) else (None, None) for x in leaves]
@@ -325,7 +339,7 @@ class FlatForward(Flat):
 
 
 def check_tangent(tangent: Any, result: Type, position: int, name: str, place: Place | None) -> None:
-    """Raise RuleError where a forward rule's tangent does not fit its result. Of an unknown rank, any shape may."""
+    """Raise RuleError if a forward rule's tangent does not fit its result. Any shape fits an unknown rank."""
     if isinstance(tangent, Array) and tangent.dtype == result.dtype:
         shape = tangent.type.shape
         if result.shape is None or (shape is not None and same_shape(shape, result.shape)):

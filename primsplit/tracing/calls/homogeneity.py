@@ -1,6 +1,6 @@
-"""How fast what a rule's inner function makes vanishes where what it is given does: a linear one as fast.
+"""Check that a rule's inner function is linear: scaling its argument by t scales its result by t, not by t**0 or t**2.
 
-A pullback may clip its cotangent, and then is what it says in reverse mode. But one that leaves the cotangent out, adds
+A pullback may clip its cotangent; reverse mode then does what it says. But one that ignores the cotangent, adds
 something to it, or multiplies it with itself, is no derivative of anything.
 """
 
@@ -14,21 +14,23 @@ from primsplit.ir.analysis.carries import lead_and_carries, settled
 from primsplit.ir.analysis.dependence import SHAPES
 
 Power = float | None
-"""The n of what is t**n where what is given is t: 1 for that itself, 0 for what does not depend on it, infinite for
-zero. None where it is not known."""
+"""The n of a result that is scaled by t**n when the argument is scaled by t: 1 for the argument itself, 0 for what does
+
+not depend on it, infinity for zero; None if unknown.
+"""
 PARTLY = -1.0
-"""What does not depend on it in some of its elements or turns, or has such a term."""
+"""Marks a result that does not depend on the argument in some of its elements or loop steps, or has such a term."""
 
 ALL_ELEMENTS = frozenset({
     "Cast", "CastLike", "Expand", "Flatten", "Identity", "Neg", "ReduceMean", "ReduceSum", "Reshape", "Squeeze", "Tile",
     "Transpose", "Unsqueeze",
 })  # fmt: skip
-"""Linear in their first input, of which they leave nothing out."""
+"""Linear in their first input, all of whose elements reach the result."""
 SOME_ELEMENTS = frozenset({
     "AveragePool", "CenterCropPad", "Col2Im", "Compress", "CumSum", "DFT", "DepthToSpace", "Gather", "GatherElements",
     "GatherND", "GlobalAveragePool", "GridSample", "ReverseSequence", "STFT", "Slice", "SpaceToDepth", "Split", "Trilu",
 })  # fmt: skip
-"""Linear in their first input."""
+"""Linear in their first input, of which some elements may not reach the result."""
 SUMS = frozenset({"Add", "Sub", "Sum", "Concat", "Mean"})
 PRODUCTS = frozenset({"Mul", "MatMul", "Einsum"})
 ZERO_AT_ZERO = frozenset({
@@ -38,7 +40,7 @@ ONE_AT_ZERO = frozenset({"Cos", "Cosh", "Exp"})
 
 
 def powers(ops: Iterable[Op], given: Iterable[Var], results: Iterable[Value]) -> list[Power]:
-    """The powers of results of ops in what is given. Of what may cancel none is known."""
+    """Return the powers of results of ops in the given Vars; None for terms that may cancel."""
     known: dict[Var, Power] = dict.fromkeys(given, 1.0)
     _walk(ops, known)
     return [_power(r, known) for r in results]
@@ -59,16 +61,16 @@ def _walk(ops: Iterable[Op], known: dict[Var, Power]) -> None:
 
 
 def _turns(op: Op, known: dict[Var, Power]) -> list[Power]:
-    """The powers of a loop's outputs; of none where they tell when it ends."""
+    """Return the powers of a loop's outputs; None for all if the argument decides when it ends."""
     (body,) = op.blocks()
     given = [_power(v, known) for v in op.inputs]
 
     def step(params: Sequence[Power]) -> list[Power]:
         return _inside(body, {**known, **dict(zip(body.params, params, strict=True))})
 
-    ends, found = settled(op, given, 0.0, step, _either)
+    ends, outputs = settled(op, given, 0.0, step, _either)
     lead, _ = lead_and_carries(op)
-    return found if {*given[:lead], *ends} <= {0.0, math.inf} else [None] * len(found)
+    return outputs if {*given[:lead], *ends} <= {0.0, math.inf} else [None] * len(outputs)
 
 
 def _inside(block: Block, known: dict[Var, Power]) -> list[Power]:
@@ -140,7 +142,7 @@ def _one_at_zero(inputs: Sequence[Power]) -> Power:
 
 
 def _either(one: Power, other: Power) -> Power:
-    """Of what is now the one, now the other; zero on one side tells nothing against the other."""
+    """Return the power of what is one value or the other; zero on one side does not contradict the other."""
     powers = {one, other} - {math.inf}
     if len(powers) < 2:
         return powers.pop() if powers else math.inf

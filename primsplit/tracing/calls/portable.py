@@ -1,7 +1,9 @@
-"""The text of a fingerprint that is the same in every process that runs the same program, and references to objects.
+"""Turn a fingerprint into a text that is the same in every process that runs the same program.
 
-In one process a module, a class of a library or a ufunc is equal to itself alone (`fingerprint.Same`); here it is told
-by its name and its library's version. What has no name that leads back to it, a random generator say, has no text.
+Refer to objects by name.
+
+In one process a module, a library's class or a ufunc equals only itself (`fingerprint.Same`); here its name and its
+library's version stand for it. An object that no name leads to, such as a random generator, has no text.
 """
 
 import collections
@@ -22,13 +24,13 @@ from primsplit.ops.schema import Schema
 from primsplit.tracing.trees import TreeSpec, flatten, unflatten
 
 DEPTH = 100
-"""How deep a fingerprint may be nested."""
+"""The deepest nesting of a fingerprint."""
 FIELD = type(vars(collections.namedtuple("_", "field"))["field"])
-"""The class of what a named tuple reads a field by."""
+"""The class of a named tuple's field descriptors."""
 
 
 def portable(value: Any) -> str:
-    """A short text that stands for a fingerprint. Raises Unstorable where it depends on what only this process has."""
+    """Return a short text that stands for a fingerprint. Raises Unstorable if it depends on this process alone."""
     return hashlib.sha256(_text(value, DEPTH).encode()).hexdigest()
 
 
@@ -71,7 +73,7 @@ def _object(value: Any, depth: int) -> str:
 
 
 def _code(code: types.CodeType, depth: int) -> str:
-    """What a code object is equal by, its lines too: errors tell them."""
+    """Return a text of what makes code objects equal, line numbers included: errors show them."""
     parts = (
         code.co_filename, code.co_firstlineno, code.co_qualname, code.co_flags, code.co_argcount,
         code.co_posonlyargcount, code.co_kwonlyargcount, code.co_code, code.co_names, code.co_varnames,
@@ -81,13 +83,13 @@ def _code(code: types.CodeType, depth: int) -> str:
 
 
 def _block(block: Block) -> str:
-    """The program of a model or of a traced function that the function calls."""
-    told = [listing(block)]
+    """Return a text for the program of a model or of a traced function that the function calls."""
+    lines = [listing(block)]
     for digest, held in constants(block).items():
         if not isinstance(held, np.ndarray) or held.dtype.hasobject:
             raise Unstorable(f"it calls a program that holds a {type(held).__name__}")
-        told.append(f"{digest}: {hashlib.sha256(np.ascontiguousarray(held).tobytes()).hexdigest()}")
-    return "\n".join(told)
+        lines.append(f"{digest}: {hashlib.sha256(np.ascontiguousarray(held).tobytes()).hexdigest()}")
+    return "\n".join(lines)
 
 
 def _version(module: str) -> str:
@@ -96,7 +98,7 @@ def _version(module: str) -> str:
 
 
 def _named(value: Any) -> str:
-    """The text of an object of a library, by the name that leads back to it. Raises Unstorable for one without."""
+    """Return a text for an object of a library, by the name that leads to it. Raises Unstorable for one without."""
     if isinstance(value, np.ufunc):
         places = [(m, value.__name__) for m in ("numpy", "scipy.special")]
     else:
@@ -110,7 +112,7 @@ def _named(value: Any) -> str:
 
 
 def _own_names(value: Any) -> list[tuple[str, ...]]:
-    """Under which names the modules of this package, and the dictionaries in them, hold an object."""
+    """Return the names under which the modules of this package, and dictionaries in them, hold an object."""
     own = __name__.partition(".")[0]
     modules = [(n, vars(m)) for n, m in sorted(sys.modules.items()) if n.partition(".")[0] == own]
     names: list[tuple[str, ...]] = [(n, held) for n, m in modules for held, found in m.items() if found is value]
@@ -125,7 +127,7 @@ def _own_names(value: Any) -> list[tuple[str, ...]]:
 
 
 class References:
-    """Objects told by where they are found: among those that a function reads, or in a module of this package.
+    """Refers to objects by where they are: among those that a function reads, or in a module of this package.
 
     `read` are the objects that the function reads, as `fingerprint.objects_read` lists them.
     """
@@ -134,7 +136,7 @@ class References:
         self.read = read
 
     def tell(self, value: Any) -> Any:
-        """Where an object is found. Raises Unstorable where it is not."""
+        """Return a reference to an object. Raises Unstorable if it is in neither place."""
         for place, met in enumerate(self.read):
             if met is value:
                 return place
@@ -146,27 +148,27 @@ class References:
         return list(names[0])
 
     def find(self, told: Any) -> Any:
-        """The object that is found there. Raises LookupError where there is none."""
+        """Return the object of a reference. Raises LookupError if there is none."""
         if isinstance(told, int):
             return self.read[told]
         module, *names = told
         if module.partition(".")[0] != __name__.partition(".")[0]:
             raise LookupError(f"{module} is no module of this package")
-        found = vars(sys.modules[module])
+        current = vars(sys.modules[module])
         for name in names:
-            found = found[name]
-        return found
+            current = current[name]
+        return current
 
 
 # The structure of nested arguments and results.
 
 
 def told_structure(spec: TreeSpec, references: References) -> Any:
-    """A structure as JSON values. Raises Unstorable for a container that cannot be made again from them."""
-    made = _tell(unflatten(spec, list(range(spec.num_leaves))), references)
-    if read_structure(made, references) != spec:
+    """Return a structure as JSON values. Raises Unstorable for a container that cannot be built from them again."""
+    encoded = _tell(unflatten(spec, list(range(spec.num_leaves))), references)
+    if read_structure(encoded, references) != spec:
         raise Unstorable(f"it takes or returns {spec}")
-    return made
+    return encoded
 
 
 def _tell(tree: Any, references: References) -> Any:
@@ -188,7 +190,7 @@ def _tell(tree: Any, references: References) -> Any:
 
 
 def read_structure(told: Any, references: References) -> TreeSpec:
-    """The structure that `told_structure` told."""
+    """Return the structure that `told_structure` wrote."""
     return flatten(_read(told, references))[1]
 
 

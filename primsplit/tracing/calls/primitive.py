@@ -1,4 +1,11 @@
-"""Functions that stay one op in the program: `primitive`, and `rrule` to give them a derivative of their own."""
+"""Keep a function as one op in the program: `primitive`, and `rrule`, which sets its derivative rule.
+
+```
+@ps.primitive
+def softsign(x):                      e = call::softsign(x)
+    return x / (1 + np.abs(x))  ->      body = softsign(a): b = Abs(a); c = Add(1.0, b); d = Div(a, c); return d
+```
+"""
 
 import copy
 import functools
@@ -24,16 +31,16 @@ from primsplit.tracing.functionlike import FunctionLike, name_of, require_functi
 Function = Callable[..., Any]
 
 MOST_BODIES = 1024
-"""How many signatures of one primitive are remembered; sizes that depend on data make new ones without end."""
+"""The most signatures of one primitive whose bodies are cached; sizes that depend on data make new ones without end."""
 
 
 class Primitive(FunctionLike):
     """A function that is recorded as one op, `call::name`, with its traced program inside.
 
-    It is differentiated by its rule where it has one, else through its program. Array arguments (nested ones too) are
-    the op's inputs; all other arguments are static. Called outside of a trace it is the plain function. `bounded` makes
+    It is differentiated by its rule if it has one, else through its program. Array arguments (nested ones too) are the
+    op's inputs; all other arguments are static. Called outside of a trace it is the plain function. `bounded` builds
     the rule of one that stays a call through derivatives: see `boundaries.primitive`. With `takes_complex` its rules
-    speak of complex arrays too; those of the library's own are for real ones.
+    take complex arrays too; those of this package's own primitives are for real ones.
     """
 
     def __init__(
@@ -52,30 +59,33 @@ class Primitive(FunctionLike):
 
     @property
     def called(self) -> tuple[Function, ...] | None:
-        """The function. When a rule is run, and how often, is told nobody."""
+        """The functions that a call calls: its function; when and how often a rule runs is not defined."""
         return (self.function,)
 
     def __copy__(self) -> "Primitive":
-        """The primitive itself, as of a function: its rules are registered for it."""
+        """Return the primitive itself, as for a function: its rules are registered for it."""
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Primitive":
-        """The primitive itself, as of a function; one of a method of what is copied is the copy's, as a method is."""
+        """Return the primitive itself, as for a function.
+
+        For a method of an object that is copied, the copy's method.
+        """
         function = copy.deepcopy(self.function, memo)
         if function is self.function:
             return self
         if self.origin is None:
-            made = type(self)(function, self.name, self.bounded)
+            copied = type(self)(function, self.name, self.bounded)
         else:
             make, args, named = self.origin
-            made = make(*copy.deepcopy(args, memo), **named)
-        made.takes_complex, made.transposed = self.takes_complex, self.transposed
+            copied = make(*copy.deepcopy(args, memo), **named)
+        copied.takes_complex, copied.transposed = self.takes_complex, self.transposed
         rules = self.rule, self.frule
-        made.rule, made.frule = (copy.deepcopy(r, memo) if isinstance(r, MethodType) else r for r in rules)
-        return made
+        copied.rule, copied.frule = (copy.deepcopy(r, memo) if isinstance(r, MethodType) else r for r in rules)
+        return copied
 
     def depends_on(self) -> tuple[Any, ...]:
-        """What its behaviour depends on; not the bodies traced so far."""
+        """Return what its behaviour depends on, without the bodies traced so far."""
         return self.name, self.function, self.rule, self.frule
 
     def __repr__(self) -> str:
@@ -95,16 +105,16 @@ class Primitive(FunctionLike):
         return trees.unflatten(result_spec, [Array(v) for v in outputs])
 
     def ruled(self) -> None:
-        """Note that a rule was given: bodies are traced anew, and making it again would not give the rule."""
+        """Note that a rule was set: bodies are traced again, and constructing it again would lose the rule."""
         self.bodies.clear()
         self.origin = None
 
     def _is_ruled(self) -> bool:
-        """True where it has a rule of its own."""
+        """Whether it has a rule of its own."""
         return self.rule is not None or self.frule is not None
 
     def _is_for_real(self) -> bool:
-        """True where it has a rule that a complex array would mislead: it is refused as no value of a program."""
+        """Whether its rule is for real arrays only: a complex argument is then refused."""
         return self._is_ruled() and not self.takes_complex
 
     def attributes(
@@ -115,9 +125,9 @@ class Primitive(FunctionLike):
         result_spec: trees.TreeSpec,
         site: Site = None,
     ) -> dict[str, Any]:
-        """What a call holds: its body, and the rules that it has for arguments and results of these structures.
+        """Return a call's attributes: its body, and the rules for arguments and results of these structures.
 
-        `site` is where it stands, where that matters: for the rules of builders.
+        `site` is its call site, which matters to rules that a builder builds.
         """
         held: dict[str, Any] = {"body": body}
         results = [r.type for r in body.results]
@@ -135,7 +145,10 @@ class Primitive(FunctionLike):
     def _body(
         self, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
     ) -> tuple[Block, list[Var], trees.TreeSpec]:
-        """The traced program; what it captures becomes further parameters."""
+        """Return the traced program, with its captures as further parameters.
+
+        The captures; and the result's structure.
+        """
         key = _body_key(self.function, leaves, arrays, spec)
         known = self.bodies.get(key)
         if known is not None:
@@ -148,7 +161,10 @@ class Primitive(FunctionLike):
     def _traced(
         self, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
     ) -> tuple[Block, list[Var], trees.TreeSpec]:
-        """The program traced anew, with what it captures as further parameters; and what that is."""
+        """Trace the program, with its captures as further parameters.
+
+        Return it, the captures and the result's structure.
+        """
         body, result_spec = trace_body(self.name, self.function, leaves, arrays, spec)
         outer = free(body)
         if outer and self._is_ruled():
@@ -160,9 +176,9 @@ class Primitive(FunctionLike):
     def _alone(
         self, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
     ) -> tuple[Block, trees.TreeSpec]:
-        """The program traced so that it reads sizes of its own arguments, also those that were read around the call.
+        """Trace the program so that it reads sizes from its own arguments, also those that were read around the call.
 
-        Raises TraceError where it reads a traced value that is no argument.
+        Raises TraceError if it reads a traced value that is no argument.
         """
         try:
             return trace_body(self.name, self.function, leaves, arrays, spec, alone=True)
@@ -175,7 +191,7 @@ class Primitive(FunctionLike):
 
 
 def _without_line(body: Block, here: Place | None) -> Block:
-    """The body of a call that is made at this line: what was recorded there has the line of each call."""
+    """Return the body of a call at this line; ops recorded there get the line of each call instead."""
     if here is None:
         return body
 
@@ -188,7 +204,7 @@ def _without_line(body: Block, here: Place | None) -> Block:
 
 
 def is_for_every_use(body: Block, outer: Sequence[Var]) -> bool:
-    """True for a body that is what any call of its signature would be: it depends on nothing around the call."""
+    """Whether the body serves any call of its signature: it depends on nothing around the call."""
     return not outer and not own_symbols(body) and not is_settled(body)
 
 
@@ -201,7 +217,7 @@ def trace_body(
     *,
     alone: bool = False,
 ) -> tuple[Block, trees.TreeSpec]:
-    """The block of a call of `function` whose array leaves are parameters, and the structure of its result.
+    """Return the block of a call of `function` whose array leaves are parameters, and the structure of its result.
 
     With `alone` it is recorded as if nothing else were being traced.
     """
@@ -219,19 +235,19 @@ def trace_body(
 
 
 def _body_key(function: Function, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec) -> Any:
-    """What a body depends on: the types of arrays, the contents of static arguments, what the function reads."""
+    """Return a key for the body: the types of arrays, the contents of static arguments, what the function reads."""
     static = tuple(fingerprint(x) for x, a in zip(leaves, arrays, strict=True) if a is None)
     types = tuple(None if a is None else (a.type.key, StandIn.of(a).kind) for a in arrays)
     return spec, static, types, fingerprint(function), tracing.current().explores
 
 
 def primitive(function: Function) -> Any:
-    """Make a function of a library one op of the program. Users' functions are made so by `boundaries.primitive`."""
+    """Make a library's function one op of the program. Users' functions are wrapped by `boundaries.primitive`."""
     return Primitive(function)
 
 
 def rrule(target: Primitive, *, staged: bool = False, first_order_only: bool = False) -> Callable[[Function], Function]:
-    """Give a primitive its reverse rule: see `tangents.rrules.rrule`, the public name, which takes operators too.
+    """Set a primitive's reverse rule: see `tangents.rrules.rrule`, the public name, which takes operators too.
 
     Raises RuleError for a target that is no primitive.
     """
@@ -255,7 +271,7 @@ def check_primitive(target: Any, what: str) -> None:
 
 
 class FirstOrder:
-    """A rule whose pullback is not to be differentiated by what it captures."""
+    """A rule whose pullback refuses to be differentiated by what it captures."""
 
     def __init__(self, name: str, rule: Function) -> None:
         functools.update_wrapper(self, rule, updated=())
@@ -263,18 +279,18 @@ class FirstOrder:
         self.rule = rule
 
     def depends_on(self) -> tuple[Any, ...]:
-        """The rule."""
+        """Return the rule."""
         return (self.rule,)
 
     def __call__(self, *args: Any, **static: Any) -> Any:
-        made = self.rule(*args, **static)
-        if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
-            return made
-        output, pullback = made
+        returned = self.rule(*args, **static)
+        if not (isinstance(returned, tuple) and len(returned) == 2 and callable(returned[1])):
+            return returned
+        output, pullback = returned
         return output, lambda cotangent: self._held(pullback, cotangent)
 
     def _held(self, pullback: Function, cotangent: Any) -> Any:
-        """What the pullback records, reading what it captures through an op that has no derivative."""
+        """Record the pullback so that it reads its captures through an op that has no derivative."""
         leaves, spec = trees.in_parts(cotangent)
         given = [as_array(x) for x in leaves]
         with tracing.recording(place=tracing.current().place, remark=tracing.current().remark) as inner:
@@ -291,7 +307,7 @@ class FirstOrder:
 
 @functools.lru_cache(4096)
 def _marker(name: str) -> Primitive:
-    """The identity, whose derivative is the second derivative of a rule that has none."""
+    """Return an identity op whose derivative raises: it stands for the missing second derivative of a rule."""
 
     def once(x: Any) -> Any:
         return x
@@ -313,7 +329,7 @@ def _once(x: Array, name: str) -> Array:
 
 
 def opt_out(target: Primitive) -> None:
-    """Take a primitive's rules away: it is differentiated through its own program again.
+    """Remove a primitive's rules: it is differentiated through its own program again.
 
     Raises RuleError for anything but a primitive.
     """
@@ -323,7 +339,7 @@ def opt_out(target: Primitive) -> None:
 
 
 class _Stopping(Primitive):
-    """A primitive whose results have no derivative, so that none is asked of what they alone depend on."""
+    """A primitive whose results have no derivative, so that none is computed for what they alone depend on."""
 
     def attributes(self, *args: Any) -> dict[str, Any]:
         return {**super().attributes(*args), "stops": True}

@@ -1,4 +1,4 @@
-"""A cotangent brought to the shape and dtype of what it belongs to, for users' rules."""
+"""Convert a cotangent to the shape and dtype of its primal, for users' rules."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,10 +17,10 @@ Projection = Callable[[Any], Array | None]
 def project_to(primal: Any) -> Callable[[Any], Array | None]:
     """The projection onto the cotangents of an array, for the pullback of a rule: `to_x = ps.project_to(x)`.
 
-    It sums a cotangent over the axes along which `primal` was broadcast, and casts it to `primal`'s dtype. It answers
-    None to None, and where `primal` is no floating-point array; of a complex cotangent it takes the real part where
-    `primal` is real. Nothing of `primal` is captured but its shape. Raises ShapeError for a cotangent with fewer axes
-    than `primal`. (ProjectTo of ChainRulesCore.)
+    It sums a cotangent over the axes along which `primal` was broadcast, and casts it to `primal`'s dtype. It returns
+    None for None, and if `primal` is no floating-point array; of a complex cotangent it takes the real part if `primal`
+    is real. Nothing of `primal` is captured but its shape. Raises ShapeError for a cotangent with fewer axes than
+    `primal`. (ProjectTo of ChainRulesCore.)
 
     >>> @ps.primitive
     ... def scaled(x, factor):
@@ -53,7 +53,7 @@ def project_to(primal: Any) -> Callable[[Any], Array | None]:
 
 
 def _whole(to_real: Projection, to_imag: Projection, cotangent: Any) -> Array | None:
-    """The projection of both parts of a cotangent, whose imaginary part may be 0."""
+    """Project both parts of a cotangent, whose imaginary part may be 0."""
     if cotangent is None:
         return None
     real, imag = trees.leaves_like(trees.flatten(trees.Parts(0, 0))[1], cotangent)

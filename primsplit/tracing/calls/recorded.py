@@ -1,4 +1,4 @@
-"""A call of a function, recorded as a block: stand-ins for its array arguments become the block's parameters."""
+"""Record a call of a function as a block: stand-ins for its array arguments become the block's parameters."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -17,9 +17,9 @@ from primsplit.tracing.branching.exploring import explored
 
 
 class StandIn(NamedTuple):
-    """What the function gets for an array argument: a handle of this type, which knows whether it is a number.
+    """The handle that a function gets for an array argument: its type, and whether it is a number.
 
-    `value` is the argument itself, where the parameter stands for it alone.
+    `value` is the argument itself, if the parameter stands for it alone.
     """
 
     type: Type
@@ -29,14 +29,14 @@ class StandIn(NamedTuple):
 
     @classmethod
     def of(cls, array: Array) -> "StandIn":
-        """The stand-in for one array."""
+        """Return the stand-in for one array."""
         return cls(array.type, array.weak, array.scalar, array.value)
 
     @classmethod
     def for_leaf(cls, leaf: Any, type: Type) -> "StandIn":
-        """What a function gets for an argument: a number where the argument is one, or a type without axes.
+        """Return the stand-in for an argument: a number if the argument is one, or a type without axes.
 
-        Whoever writes `f64[]` calls the function with a number: in `total = s; total += x` that stays what it was.
+        A spec `f64[]` stands for a call with a number: `total = s; total += x` then leaves `s` as it was.
         """
         is_python = isinstance(leaf, float) and not isinstance(leaf, np.generic)
         is_number = isinstance(leaf, float | np.generic) or (type.shape == () and not isinstance(leaf, np.ndarray))
@@ -44,14 +44,14 @@ class StandIn(NamedTuple):
 
     @property
     def kind(self) -> int:
-        """What a function can tell of it beside its type: 2 a number of Python's, 1 one of NumPy's, 0 an array."""
+        """The kind of value that a function can observe: 2 a number of Python's, 1 one of NumPy's, 0 an array."""
         if self.weak:
             return 2
         return int(self.scalar and not self.type.shape)  # of an array with axes the mark says nothing
 
 
 def merged(leaves: Sequence[Any], chosen: Sequence[Any], handles: Sequence[Array]) -> list[Any]:
-    """The leaves of the arguments, the next handle in place of each that is chosen: where `chosen` is not None."""
+    """Return the leaves of the arguments, with the next handle in place of each one that `chosen` marks (not None)."""
     given = iter(handles)
     return [leaf if mark is None else next(given) for leaf, mark in zip(leaves, chosen, strict=True)]
 
@@ -59,11 +59,10 @@ def merged(leaves: Sequence[Any], chosen: Sequence[Any], handles: Sequence[Array
 def record_call(
     name: str, arguments: Sequence[StandIn], call: Callable[[list[Array]], Any]
 ) -> tuple[Block, trees.TreeSpec]:
-    """The block of what `call` does with a handle for each argument, and the structure of what it returns.
+    """Return the block of what `call` does with a handle for each argument, and the structure of what it returns.
 
-    Complex arrays that it returns are two results each. The call is made once for each way through its branches, with
-    handles of its own. Raises what the function raises, TraceError where it does what a recording
-    cannot hold.
+    Complex arrays that it returns are two results each. It is called once for each way through its branches, with
+    handles of its own. Raises what the function raises, and TraceError if it does what a recording cannot hold.
     """
     with tracing.recording() as inner:
         params = [inner.param(a.type) for a in arguments]
@@ -76,7 +75,9 @@ def record_call(
 def explored_call(
     name: str, given: Sequence[tuple[Var, StandIn]], call: Callable[[list[Array]], Any]
 ) -> tuple[list[Array], trees.TreeSpec]:
-    """The leaves of what `call` returns, recorded in the current recording on these parameters, and their structure.
+    """Return the leaves of what `call` returns, recorded in the current recording on these parameters.
+
+    And their structure.
 
     Complex leaves are two each. An error carries what was recorded until then.
     """
@@ -94,7 +95,7 @@ def explored_call(
 
 
 def _result(leaf: Any) -> Array:
-    """A leaf of what a function returns. Raises TraceError for one that is no array."""
+    """Return a leaf of a function's result as an Array. Raises TraceError for one that is no array."""
     try:
         return as_array(leaf)
     except TraceError as error:
@@ -112,9 +113,9 @@ def _result(leaf: Any) -> Array:
 def open_inputs(
     inputs: Sequence[Value | None], into: tracing.Recording, is_parameter: Callable[[Value], bool]
 ) -> tuple[list[Var], list[Array | None]]:
-    """Fresh parameters for the inputs of an op, and a handle for each: of its parameter, or of the constant that it is.
+    """Return fresh parameters for the inputs of an op, and a handle for each: of its parameter, or of its constant.
 
-    The handles of inputs that are absent are None.
+    The handles of absent inputs are None.
     """
     params: list[Var] = []
     handles: list[Array | None] = []

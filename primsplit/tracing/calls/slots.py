@@ -1,4 +1,12 @@
-"""Primitives that keep arrays from one call to the next, at each call site its own."""
+"""Primitives that keep arrays from one call to the next, separately for each call site.
+
+```
+@ps.primitive(state={"last": np.zeros(3)})
+def solve(a, b, last):
+    last[...] = solution = newton(a, b, start=last)    # the next call of this line starts there
+    return solution
+```
+"""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -14,15 +22,15 @@ from primsplit.tracing.functionlike import name_of
 from primsplit.tracing.states import State, slots_of
 
 Initial = Mapping[str, Any] | Callable[..., Mapping[str, Any]]
-"""Initial values by name, or a function of the call's arguments that gives them."""
+"""Initial values by name, or a function of the call's arguments that returns them."""
 
 
 class Keeping(Primitive):
-    """A primitive that is given arrays by keyword, writes to them, and finds them so when that line calls it again.
+    """A primitive that gets arrays by keyword, writes to them, and gets them back when the same line calls it again.
 
-    Each call site has slots of its own: a state `<name>.<slot>` for each, numbered where there are several sites in
-    one program. A rule gets them in the same way, and gives no cotangent for them; what it writes to them before it
-    returns is kept. What the pullback needs of a call is a capture as always, and not kept here.
+    Each call site has slots of its own: a state `<name>.<slot>` for each, numbered if one program has several sites. A
+    rule gets them in the same way, and returns no cotangent for them; what it writes to them before it returns is kept.
+    What the pullback needs of a call is a capture as always, and not kept here.
     """
 
     def __init__(
@@ -36,7 +44,7 @@ class Keeping(Primitive):
 
     @property
     def rule(self) -> Any:
-        """The rule, which takes the slots in front of the other arguments, and gives them behind its output."""
+        """The rule, which takes the slots before the other arguments, and returns them after its output."""
         return self._given["rule"]
 
     @rule.setter
@@ -61,7 +69,7 @@ class Keeping(Primitive):
         return result
 
     def _at(self, site: Any, args: tuple[Any, ...], static: Mapping[str, Any]) -> dict[str, State]:
-        """The slots of a call site, made when it is first met with initial values of these dtypes and shapes."""
+        """Return the slots of a call site, created at its first call with initial values of these dtypes and shapes."""
         initial = self.initial(*args, **static) if callable(self.initial) else self.initial
         arrays = {name: np.asarray(value) for name, value in initial.items()}
         key = site, tuple((name, a.dtype, a.shape) for name, a in arrays.items())
@@ -71,7 +79,7 @@ class Keeping(Primitive):
 
 
 def _giving(function: Function) -> Function:
-    """The function of the slots' values and the arguments, which returns its result and the values behind it."""
+    """Return a function of the slots' values and the arguments, which returns its result and the new values."""
 
     def call(kept: Mapping[str, Any], *args: Any, **static: Any) -> Any:
         own = {name: x.copy() if isinstance(x, np.ndarray) else x for name, x in kept.items()}
@@ -82,7 +90,7 @@ def _giving(function: Function) -> Function:
 
 
 def _taking(given: Any, finished: Callable[[Any, Mapping[str, Any]], Any]) -> Any:
-    """A user's rule, or a builder of one, as one that takes the slots first."""
+    """Return a user's rule, or a builder of one, as one that takes the slots first."""
     if given is None:
         return None
     if isinstance(given, Staged):
@@ -99,9 +107,9 @@ def _taking(given: Any, finished: Callable[[Any, Mapping[str, Any]], Any]) -> An
 def _ruled(rule: Function, finished: Callable[[Any, Mapping[str, Any]], Any]) -> Function:
     @functools.wraps(rule)
     def ruled(kept: Mapping[str, Any], *args: Any, **static: Any) -> Any:
-        made = rule(*args, **static, **kept)
-        is_pair = isinstance(made, tuple) and len(made) == 2 and callable(made[1])
-        return ((made[0], kept), finished(made[1], kept)) if is_pair else made
+        returned = rule(*args, **static, **kept)
+        is_pair = isinstance(returned, tuple) and len(returned) == 2 and callable(returned[1])
+        return ((returned[0], kept), finished(returned[1], kept)) if is_pair else returned
 
     return ruled
 

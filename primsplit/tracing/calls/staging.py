@@ -1,4 +1,4 @@
-"""Staged rules: a builder makes the rule, once for each call site and signature."""
+"""Staged rules: a builder returns the rule, once for each call site and signature."""
 
 import functools
 import sys
@@ -24,7 +24,7 @@ _READING = threading.RLock()
 
 
 def call_site() -> Site:
-    """The user's call that is being run: the code that it stands in, and where in it.
+    """Return the user's call that is running: its code object, and the instruction in it.
 
     Two calls on one line are two sites; a call in a loop, or in a function that is called repeatedly, is one.
     """
@@ -37,11 +37,11 @@ def call_site() -> Site:
 
 
 class Staged:
-    """A rule that a builder makes: see `rrule`. What it made for one call site is for no other.
+    """A rule that a builder returns: see `rrule`. The rule built for one call site is used at no other.
 
-    A change of what the builder reads makes it run again, but not a change that it makes itself while it runs. It runs
-    outside of the trace that wants its rule: functions that it calls on arrays give arrays.
-    `finished` is put around each rule that it returns.
+    A change of what the builder reads runs it again, but not a change that it makes itself. It runs outside of the
+    trace that needs its rule: functions that it calls on arrays return arrays. Each rule that it returns is wrapped in
+    `finished`.
     """
 
     def __init__(self, build: Function, finished: Callable[[Function], Function] | None = None) -> None:
@@ -56,15 +56,15 @@ class Staged:
         self.is_reading = False
 
     def depends_on(self) -> tuple[Any, ...]:
-        """Which builder it is, and how often what that reads has changed; not the rules made so far.
+        """Return the builder and how often what it reads has changed, not the rules built so far.
 
-        A builder that reads the primitive whose rule it makes reads itself there: that is no more than which it is.
+        A builder that reads the primitive whose rule it builds reads itself there: that counts as its identity only.
         """
         with _READING:
             return (Same(self.build),) if self.is_reading else (Same(self.build), self.current_version())
 
     def current_version(self) -> int:
-        """How often something that the builder reads was changed, and not by itself."""
+        """Return how often something that the builder reads was changed, by others than itself."""
         with _READING:
             known = self.read
             if self._look() != known:
@@ -73,7 +73,7 @@ class Staged:
             return self.version
 
     def _look(self) -> Any:
-        """What the builder reads now."""
+        """Return the fingerprint of what the builder reads now."""
         with _READING:
             self.is_reading = True
             try:
@@ -84,14 +84,15 @@ class Staged:
             return self.read
 
     def at(self, site: Site) -> Function:
-        """The rule of the calls at one site."""
+        """Return the rule of the calls at one site."""
         return functools.partial(self._run, site)
 
     def _run(self, site: Site, /, *args: Any, **static: Any) -> Any:
+        """Call the rule for these arguments, built first if need be."""
         leaves, spec = trees.flatten((args, static))
         types = [Type(as_array(x).dtype, as_array(x).type.shape) if trees.is_array(x) else x for x in leaves]
-        told = tuple(t if isinstance(t, Type) else fingerprint(t) for t in types)
-        key = (site, spec, told, self.current_version())
+        signature = tuple(t if isinstance(t, Type) else fingerprint(t) for t in types)
+        key = (site, spec, signature, self.current_version())
         with self.turns.turn(key):
             rule = self.built.get(key)
             if rule is None:
@@ -100,7 +101,7 @@ class Staged:
         return rule(*args, **static)
 
     def _made(self, args: Any, static: Any) -> Function:
-        """The rule that the builder returns. What it keeps is for every trace, so it runs outside of this one."""
+        """Run the builder and return its rule. What it keeps is for every trace, so it runs outside of this one."""
         Counters.builds += 1
         told = f"the builder {getattr(self.build, '__name__', '')}"
         with tracing.fresh_stack():

@@ -1,7 +1,11 @@
-"""Control flow that is recorded: `cond`, `switch`, `scan`, `while_loop`, `fori_loop`, `map`, with JAX's meanings.
+"""Record control flow: `cond`, `switch`, `scan`, `while_loop`, `fori_loop`, `map`, with JAX's meanings.
 
-On plain arrays, outside of a trace, each is the Python loop or branch that it stands for. What a body writes to the
-arrays that it is given stays inside of it.
+On plain arrays, outside of a trace, each runs the Python loop or branch that it stands for. A body's writes to its
+arguments stay inside of it.
+
+```
+ps.fori_loop(0, n, lambda i, y: y * x, 1.0)   ->   Loop(n, None, 1.0): e = Mul(c, x); return e
+```
 """
 
 from primsplit.tracing.control.branching import cond, switch

@@ -1,9 +1,7 @@
-"""The body of a loop, recorded for a carry whose dtypes and axes every step keeps.
+"""Record the body of a loop for a carry whose dtypes and ranks every step keeps.
 
-A size that a step changes is unknown inside, and another one behind the loop.
-
-A body is recorded once. A size that a step changes is unknown inside (`regions.VARYING`), and the loop is then a Loop:
-the standard lets the states of a Scan keep their shapes only.
+A body is recorded once. A size that a step changes is a fresh symbol inside (`regions.VARYING`), and another one after
+the loop. The loop is then a Loop: the standard lets the states of a Scan keep their shapes only.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,10 +31,10 @@ Step = Callable[[Any, list[Array]], tuple[Any, Any]]
 
 
 class Body:
-    """One recording of `step(carry, extras) -> (carry, stacked)`, and of the condition on the carry that it makes.
+    """One recording of `step(carry, extras) -> (carry, stacked)`, and of the condition on the new carry.
 
-    `starts` are the first carries, with the structure `spec`; `types` hold for the carries of every step; `extras` are
-    the types of what each step is given beside.
+    `starts` are the first carries, with the structure `spec`; `types` are valid for the carries of every step; `extras`
+    are the types of a step's other arguments.
     """
 
     def __init__(
@@ -59,9 +57,9 @@ class Body:
 
             def run() -> tuple[list[Array], trees.TreeSpec]:
                 before = [Array(p, weak=a.weak, scalar=a.scalar) for p, a in zip(self.params, starts, strict=True)]
-                made = step(trees.unflatten(spec, before), [Array(p, scalar=True) for p in self.extras])
-                again = None if condition is None else Array(scalar_condition(condition(made[0])))
-                return arrays_of((*made, again))
+                step_result = step(trees.unflatten(spec, before), [Array(p, scalar=True) for p in self.extras])
+                again = None if condition is None else Array(scalar_condition(condition(step_result[0])))
+                return arrays_of((*step_result, again))
 
             results, found = explored(run)
             carry, self.stacked_spec, again = found.children()
@@ -72,7 +70,7 @@ class Body:
         self.before, (self.after, self.after_spec) = met("the carry", given).values()
 
     def check(self) -> None:
-        """Raise TraceError or ShapeError where a step makes another carry than it is given."""
+        """Raise TraceError or ShapeError if a step returns another carry than it gets."""
         require_same_structure(
             "the carry before and after a step",
             {"before": self.spec, "after": self.after_spec},
@@ -83,11 +81,11 @@ class Body:
 
     @property
     def is_changing(self) -> bool:
-        """True where a step changes the size of a carry."""
+        """Whether a step changes the size of a carry."""
         return any(a.type != t for a, t in zip(self.starts, self.types, strict=True))
 
     def wider(self, dtypes: Sequence[np.dtype[Any]]) -> list[Type]:
-        """Types in these dtypes that hold for the carries before and after a step."""
+        """Return types in these dtypes that are valid for the carries before and after a step."""
         known = visible([*self.params, *(a.value for a in self.starts)])
         told = zip(self.starts, self.types, self.after, dtypes, strict=True)
         return [
@@ -96,14 +94,14 @@ class Body:
         ]
 
     def last_types(self) -> list[Type] | None:
-        """The types of the last carries; None where they are those of the first."""
+        """Return the types of the last carries; None if they are those of the first."""
         known = visible([a.value for a in self.starts])
         return [outside(t, known, "changed") for t in self.types] if self.is_changing else None
 
     def block(self, dtypes: Sequence[np.dtype[Any]]) -> Block:
-        """Parameters: carries and extras; results: carries in these dtypes, and what is stacked.
+        """Return a block from carries and extras to carries in these dtypes and what is stacked.
 
-        What does not vary from step to step is recorded in front of the loop.
+        Ops that do not vary from step to step are recorded before the loop.
         """
         with tracing.resumed(self.inner):
             results = [converted(a, d) for a, d in zip(self.after, dtypes, strict=True)]
@@ -112,7 +110,7 @@ class Body:
         return HOOKS.without_invariants(Block(self.name, params, tuple(self.inner.ops), tuple(results)))
 
     def unflatten(self, found: Sequence[Value]) -> tuple[Any, Any]:
-        """The outputs of the loop as the user nested them."""
+        """Return the outputs of the loop in the user's structure."""
         count = len(self.after)
         carry = trees.unflatten(self.spec, [Array(v, scalar=True) for v in found[:count]])
         return carry, trees.unflatten(self.stacked_spec, [Array(v) for v in found[count:]])
@@ -126,7 +124,7 @@ def record_body(
     step: Step,
     condition: Function | None = None,
 ) -> tuple[Body, Block]:
-    """The body recorded; again where it makes another dtype of a Python number in the first carry, or other sizes.
+    """Record the body; again if a Python number in the first carry gets another dtype, or sizes change.
 
     A number may become complex: then the body has another `spec`, and other `starts`.
     """
@@ -149,7 +147,7 @@ def record_body(
 
 
 def as_loop(block: Block, carries: int, again: Value | None) -> Block:
-    """The body of a Loop: its parameters are the iteration, a condition, and the carries.
+    """Return the body of a Loop: its parameters are the iteration, a condition, and the carries.
 
     The block's parameters are the carries, and then perhaps the iteration.
     """

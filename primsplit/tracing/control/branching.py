@@ -1,4 +1,9 @@
-"""`cond` and `switch`: one of several functions is run, and only that one."""
+"""`cond` and `switch`: one of several functions is run, and only that one.
+
+```
+ps.cond(c, np.sqrt, np.exp, x)   ->   If(c): then Sqrt(x), else Exp(x)
+```
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -23,11 +28,11 @@ from primsplit.tracing.regions import emit_if, record
 
 
 def cond(condition: Any, true_function: Function, false_function: Function, *operands: Any) -> Any:
-    """`true_function(*operands)` where the condition, a scalar, holds, else `false_function(*operands)`.
+    """`true_function(*operands)` if the condition, a scalar, holds, else `false_function(*operands)`.
 
-    Both give the same structure, dtypes and numbers of axes; sizes may differ. In the file it is an If, and the
+    Both return the same structure, dtypes and numbers of axes; sizes may differ. In the file it is an If, and the
     gradient an If on the same condition: the side that is not taken is neither computed nor differentiated, so that a
-    NaN or infinity there does no harm. Raises TraceError, DtypeError or ShapeError where the two sides do not fit.
+    NaN or infinity there does no harm. Raises TraceError, DtypeError or ShapeError if the two sides do not fit.
 
     >>> root = ps.grad(lambda x: ps.cond(x > 0, np.sqrt, lambda x: 0.0 * x, x))
     >>> float(root(4.0)), float(root(-1.0))
@@ -42,10 +47,10 @@ def cond(condition: Any, true_function: Function, false_function: Function, *ope
 
 
 def switch(index: Any, functions: Sequence[Function], *operands: Any) -> Any:
-    """`functions[index](*operands)`, the integer index held to the first and the last of them.
+    """`functions[index](*operands)`, with the integer index clamped to the first and the last of them.
 
-    The functions give the same structure, dtypes and numbers of axes. In the file it is a chain of Ifs. Raises
-    DtypeError for an index that is no integer, ShapeError for one of several elements, or where there is no function.
+    The functions return the same structure, dtypes and numbers of axes. In the file it is a chain of Ifs. Raises
+    DtypeError for an index that is no integer, ShapeError for one of several elements, or if there is no function.
 
     >>> slope = ps.grad(lambda x, i: ps.switch(i, [np.sin, np.cos], x))
     >>> float(slope(0.0, 0)), float(slope(0.0, 1))
@@ -72,12 +77,12 @@ def _require_integers(dtype: np.dtype[Any]) -> None:
 
 
 def _run(function: Function, operands: Sequence[Any]) -> Any:
-    """The one function that is run where the choice is known: what it gives is no array from before, as of an If."""
+    """Run the function of a known choice; like an If, it returns no array that existed before."""
     return trees.owned(function(*trees.owned(operands)))
 
 
 def _only(known: npt.NDArray[Any], what: str) -> Any:
-    """The one element. Raises ShapeError where there is another number of them."""
+    """Return the one element. Raises ShapeError for another number of them."""
     if known.size == 1:
         return known.item()
     raise ShapeError(
@@ -88,12 +93,12 @@ def _only(known: npt.NDArray[Any], what: str) -> Any:
 
 
 def _held(index: int, functions: Sequence[Function]) -> int:
-    """The index, held to the first and the last function."""
+    """Return the index, clamped to the first and the last function."""
     return min(max(int(index), 0), len(functions) - 1)
 
 
 def _halved(index: Array, functions: list[Function], first: int, operands: Sequence[Any]) -> Any:
-    """A tree of Ifs, as deep as the logarithm of their number."""
+    """Record a balanced tree of Ifs, as deep as the logarithm of their number."""
     if len(functions) == 1:
         return functions[0](*operands)
     middle = len(functions) // 2
@@ -110,7 +115,7 @@ def _halved(index: Array, functions: list[Function], first: int, operands: Seque
 
 
 def _called(first: int, end: int) -> str:
-    """What an error calls the functions of a switch from one to before another."""
+    """Return what an error calls the functions of a switch from `first` to before `end`."""
     return f"function {first}" if end == first + 1 else f"functions {first} to {end - 1}"
 
 
@@ -124,8 +129,8 @@ def choose(
 ) -> Any:
     """Record an If of two functions, the false one first; `called` is what an error calls them.
 
-    `besides` tells, once both have been recorded, what each gives besides, by name, as the sides give theirs: values
-    from outside, or some of what it gives, which it is told.
+    After both have been recorded, `besides(k, results)` may return further results of side k by name, if the sides
+    return dictionaries: values from outside, or some of its own.
     """
     recorded = [_Side(side, operands) for side in sides]
     if besides is not None:
@@ -160,7 +165,7 @@ def choose(
 
 
 class _Side:
-    """One branch, recorded; its results are converted once the dtypes of both are known."""
+    """One recorded branch; its results are converted once the dtypes of both are known."""
 
     def __init__(self, function: Function, operands: Sequence[Any]) -> None:
         self.results: list[Array] = []
@@ -178,21 +183,21 @@ class _Side:
         self.recorded = record(name_of(function), [], body)
 
     def add(self, more: Mapping[str, Any]) -> None:
-        """Let the branch, which gives a dictionary, give more: values from outside of it, or its own once more."""
+        """Add results to a branch that returns a dictionary: values from outside of it, or its own once more."""
         if not more:
             return
         leaves, spec = trees.in_parts(trees.unflatten(self.spec, self.results) | more)
         self.give(Made([as_array(x) for x in leaves], spec))
 
     def give(self, made: Made) -> None:
-        """Let the branch give these: values from outside of it, or its own."""
+        """Replace the branch's results by these: values from outside of it, or its own."""
         own = {id(a): v for a, v in zip(self.results, self.recorded.results, strict=True)}
         values = tuple(own.get(id(a)) or a.value for a in made.arrays)
         self.results, self.spec = made
         self.recorded = replace(self.recorded, results=values)
 
     def block(self, dtypes: Sequence[Any]) -> Block:
-        """The branch as a block whose results have these dtypes."""
+        """Return the branch as a block whose results have these dtypes."""
         recorded = self.recorded
         if all(r.type.dtype == d for r, d in zip(recorded.results, dtypes, strict=True)):
             return recorded
@@ -206,5 +211,5 @@ class _Side:
 
 
 def _own(leaf: Any) -> Any:
-    """A handle of the leaf that the branch may write to; what is no array is passed as it is."""
+    """Return a handle of the leaf that the branch may write to; a leaf that is no array stays."""
     return leaf.own() if isinstance(leaf, Array) else leaf

@@ -1,9 +1,9 @@
 """Scans that keep few carries for their gradient and run the steps between them again.
 
-A part of the scan is a call whose pullback computes again what it reads, so that only the part's first carry is kept.
-The square-root schedule has about sqrt(n) parts of sqrt(n) steps: each step is run twice, and 2 sqrt(n) carries are
-alive at most. The binomial schedule nests parts in parts: with s snapshots, of which each part is run again r times at
-most, it covers binomial(s + r, s) parts (Griewank and Walther, Algorithm 799: revolve, ACM TOMS 26, 2000).
+A part of the scan is a call whose pullback recomputes what it reads, so that only the part's first carry is kept. The
+square-root schedule has about sqrt(n) parts of sqrt(n) steps: each step is run twice, and 2 sqrt(n) carries are alive
+at most. The binomial schedule nests parts in parts: with s snapshots, of which each part is run again r times at most,
+it covers binomial(s + r, s) parts (Griewank and Walther, Algorithm 799: revolve, ACM TOMS 26, 2000).
 """
 
 import math
@@ -33,9 +33,9 @@ Scan = Callable[[Function, Any, Any], tuple[Any, Any]]
 
 
 def checkpointed(scan: Scan, body: Function, init: Any, xs: Any, schedule: Schedule) -> tuple[Any, Any]:
-    """`scan(body, init, xs)` with checkpoints: "sqrt", or the number of snapshots of a binomial schedule.
+    """Run `scan(body, init, xs)` with checkpoints: "sqrt", or the number of snapshots of a binomial schedule.
 
-    Raises ShapeError for another schedule, or where a binomial one meets a length that only the run knows.
+    Raises ShapeError for another schedule, or for a binomial one with a length that only the run knows.
     """
     sequences, spec = arrays_of(xs)
     length = sequences[0].shape[0]
@@ -64,7 +64,7 @@ def checkpointed(scan: Scan, body: Function, init: Any, xs: Any, schedule: Sched
 
 
 def _repetitions(snapshots: int, length: int) -> int:
-    """How often a part is run again at most: as often as makes `PARTS` parts, and no more than there are steps."""
+    """Return how often a part is run again at most, so that there are `PARTS` parts, and no more than steps."""
     again = 1
     while math.comb(snapshots + again + 1, snapshots) <= min(PARTS, length):
         again += 1
@@ -98,7 +98,7 @@ def _nested(
 
 
 def _joined(parts: Sequence[Any], length: Dim) -> Any:
-    """The stacked results of the parts, one after the other; together they are of the sequences' length."""
+    """Concatenate the stacked results of the parts; together they have the sequences' length."""
     flat = [arrays_of(p) for p in parts]
     columns = [list(c) for c in zip(*(leaves for leaves, _ in flat), strict=True)]
     return trees.unflatten(flat[0][1], [c[0] if len(c) == 1 else _in_a_row(c, length) for c in columns])
@@ -112,7 +112,7 @@ def _in_a_row(parts: Sequence[Array], length: Dim) -> Array:
 def _by_square_root(
     scan: Scan, body: Function, init: Any, sequences: Sequence[Array], spec: trees.TreeSpec
 ) -> tuple[Any, Any]:
-    """A scan over parts of equal length, and one over what is left."""
+    """Scan over parts of equal length, and then over the rest."""
     count, size, rows = _square_root(sequences[0].shape[0])
     whole = [_parts_of(a, count, size, rows) for a in sequences]
     rest = [op.Slice(a, as_vector(rows), [np.iinfo(np.int64).max], [0]) for a in sequences]
@@ -128,7 +128,7 @@ def _by_square_root(
 
 
 def _square_root(length: Dim) -> tuple[Dim, Dim, Array | int]:
-    """The number of parts, their length, and the number of steps in them."""
+    """Return the number of parts, their length, and the number of steps in them."""
     if isinstance(length, int):
         size = max(math.isqrt(length), 1)
         return length // size, size, length // size * size
@@ -140,7 +140,7 @@ def _square_root(length: Dim) -> tuple[Dim, Dim, Array | int]:
 
 
 def _named(vector: Array, stem: str) -> Size:
-    """A size for the element of a vector; an array that has it is there to read it from."""
+    """Return a symbol for the element of a vector, and record an array of that size to read it from."""
     size = fresh(stem)
     op.ConstantOfShape(vector, value=np.zeros(1, np.int64), types=[Type(np.int64, (size,))])
     return size
@@ -153,7 +153,7 @@ def _parts_of(array: Array, count: Dim, size: Dim, rows: Array | int) -> Array:
 
 
 def recomputed(function: Function, *args: Any) -> Any:
-    """`function(*args)` as a call whose pullback computes again what it reads, from what the call is given."""
+    """Return `function(*args)` as a call whose pullback recomputes what it reads from the call's arguments."""
     leaves, spec = arrays_of(args)
     with tracing.recording() as inner:
         params = [inner.param(a.type) for a in leaves]

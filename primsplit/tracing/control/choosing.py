@@ -1,4 +1,4 @@
-"""`safe_where`: a choice by elements whose other side does no harm."""
+"""`safe_where`: a choice by elements in which the other side's NaN and infinities do no harm."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ def safe_where(
 ) -> Any:
     """`np.where(condition, true_function(*operands), false_function(*operands))` without NaN from the other side.
 
-    Each function sees its operands where the condition is its own, and the harmless number `safe` elsewhere, so that
-    neither its value nor its derivative there is infinite or NaN. (`np.where` alone keeps the gradient 0 * inf = NaN of
-    a side that was not chosen.) The operands broadcast against the condition.
+    Each function sees its operands where the condition selects it, and the number `safe` elsewhere, so that neither its
+    value nor its derivative there is infinite or NaN. (`np.where` alone keeps the gradient 0 * inf = NaN of a side that
+    was not chosen.) The operands broadcast against the condition.
 
     >>> log = lambda x: np.sum(ps.safe_where(x > 0, np.log, lambda x: 0.0 * x, x))
     >>> ps.grad(log)(np.array([2.0, 0.0])).tolist()

@@ -1,4 +1,4 @@
-"""What several paths of a branch or a loop give where one of them gives complex arrays."""
+"""Make a result complex on every path of a branch or loop if one path returns it complex."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -13,16 +13,16 @@ from primsplit.tracing.complex_array import ComplexArray
 
 
 class Made(NamedTuple):
-    """What a path gives: its arrays, those of complex leaves in parts, and their structure."""
+    """The result of a path: its arrays, those of complex leaves in parts, and their structure."""
 
     arrays: list[Array]
     spec: trees.TreeSpec
 
 
 def met(what: str, given: Mapping[str, Made]) -> dict[str, Made]:
-    """What several paths give, by what each is called: a Python number is complex where another path is.
+    """Return what several paths return, by the paths' names; a Python number is complex if another path's is.
 
-    Raises DtypeError where one gives a real array and another a complex one.
+    Raises DtypeError if one returns a real array and another a complex one.
     """
     if len({made.spec for made in given.values()}) == 1:
         return dict(given)
@@ -39,16 +39,16 @@ def met(what: str, given: Mapping[str, Made]) -> dict[str, Made]:
 
 
 def _one_kind(what: str, leaves: Mapping[str, Array]) -> list[Array]:
-    """The leaf as each path gives it, complex everywhere if it is anywhere."""
+    """Return the leaf on each path, complex on all if it is on one."""
     if not any(isinstance(x, ComplexArray) for x in leaves.values()):
         return list(leaves.values())
-    made: list[Array] = []
+    leaves_of_one_kind: list[Array] = []
     for x in leaves.values():
         known = x.known() if x.weak else None
         if isinstance(x, ComplexArray):
-            made.append(x)
+            leaves_of_one_kind.append(x)
         elif known is not None:
-            made.append(ComplexArray(Array(tracing.constant(np.asarray(float(known)))), None, weak=True))
+            leaves_of_one_kind.append(ComplexArray(Array(tracing.constant(np.asarray(float(known)))), None, weak=True))
         else:
             raise DtypeError(
                 f"{what} is real or complex, depending on the path",
@@ -56,4 +56,4 @@ def _one_kind(what: str, leaves: Mapping[str, Array]) -> list[Array]:
                 because=tuple(f"{path}: {a.type}" for path, a in leaves.items()),
                 cure="Convert the real one with .astype(complex), so that every path gives the same dtype.",
             )
-    return made
+    return leaves_of_one_kind

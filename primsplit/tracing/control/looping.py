@@ -1,4 +1,9 @@
-"""`while_loop` and `fori_loop`: a body that is run as often as the data say."""
+"""`while_loop` and `fori_loop`: a body that runs as often as the data say.
+
+```
+ps.while_loop(lambda x: x > 1, lambda x: x / 2, x)   ->   Loop(None, x > 1, x): c = Div(b, 2); return c > 1, c
+```
+"""
 
 from typing import Any
 
@@ -20,11 +25,11 @@ BOUND = "a loop's bound"
 
 
 def while_loop(condition: Function, body: Function, init: Any) -> Any:
-    """`while condition(carry): carry = body(carry)`, starting from `init`; the last carry.
+    """Return the last carry of `while condition(carry): carry = body(carry)`, starting from `init`.
 
     The carry keeps its structure, dtypes and numbers of axes; a size that a step changes is known only at run time. In
     the file it is a Loop; the gradient walks back over the steps that were run, however many there were, none included.
-    Raises TraceError, DtypeError or ShapeError where a step makes another carry.
+    Raises TraceError, DtypeError or ShapeError if a step returns another carry.
 
     >>> halved = lambda x: ps.while_loop(lambda x: x > 1, lambda x: x / 2, x)
     >>> [float(ps.grad(halved)(x)) for x in (0.5, 6.0)]
@@ -44,20 +49,20 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
             return carried.look(carry, condition)
 
         starts, spec = arrays_of(carried.start(init))
-        made, block = record_body(name_of(body), starts, spec, [], step, goes_on)
-        first = scalar_condition(goes_on(trees.unflatten(made.spec, made.starts)))
-        loop = as_loop(block, len(made.starts), made.again)
-        found = emit_loop(None, first, loop, [a.value for a in made.starts], made.last_types())
-        return made.unflatten(found)
+        recorded_body, block = record_body(name_of(body), starts, spec, [], step, goes_on)
+        first = scalar_condition(goes_on(trees.unflatten(recorded_body.spec, recorded_body.starts)))
+        loop = as_loop(block, len(recorded_body.starts), recorded_body.again)
+        outputs = emit_loop(None, first, loop, [a.value for a in recorded_body.starts], recorded_body.last_types())
+        return recorded_body.unflatten(outputs)
 
     return with_states(recorded)[0]
 
 
 def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
-    """`for i in range(lower, upper): carry = body(i, carry)`, starting from `init`; the last carry.
+    """Return the last carry of `for i in range(lower, upper): carry = body(i, carry)`, starting from `init`.
 
-    The bounds are integers, known or not. The carry is what `while_loop` allows. In the file it is a Loop.
-    Raises DtypeError for a bound that is no integer, and what `while_loop` raises.
+    The bounds are integers, known or not. The carry obeys the rules of `while_loop`. In the file it is a Loop. Raises
+    DtypeError for a bound that is no integer, and what `while_loop` raises.
 
     >>> power = lambda x, n: ps.fori_loop(0, n, lambda i, y: y * x, 1.0)
     >>> [float(ps.grad(power)(2.0, n)) for n in (0, 1, 3)]
@@ -77,10 +82,10 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
             return carried.step(carry, lambda own: (body(number, own), None))
 
         starts, spec = arrays_of(carried.start(init))
-        made, block = record_body(name_of(body), starts, spec, [Type(np.int64, ())], step)
+        recorded_body, block = record_body(name_of(body), starts, spec, [Type(np.int64, ())], step)
         trips = op.Sub(last, first).value
-        loop = as_loop(block, len(made.starts), None)
-        found = emit_loop(trips, None, loop, [a.value for a in made.starts], made.last_types())
-        return made.unflatten(found)
+        loop = as_loop(block, len(recorded_body.starts), None)
+        outputs = emit_loop(trips, None, loop, [a.value for a in recorded_body.starts], recorded_body.last_types())
+        return recorded_body.unflatten(outputs)
 
     return with_states(recorded)[0]

@@ -1,4 +1,9 @@
-"""`scan` and `mapped`: a body that is run for each element of its sequences."""
+"""`scan` and `mapped`: a body that runs for each element of its sequences.
+
+```
+ps.scan(lambda t, x: (t + x, t + x), 0.0, xs)   ->   last, sums = Scan(0.0, xs): c = Add(a, b); return c, c
+```
+"""
 
 import functools
 from collections.abc import Sequence
@@ -39,11 +44,11 @@ def scan(
 
     `xs` may be nested arrays of one length, or None with `length`. The carry keeps its structure, dtypes and numbers of
     axes. With `reverse` the last element comes first; `ys` stay in the order of `xs`. In the file it is a Scan whose
-    body is recorded once, for every length, zero included; a Loop where a step changes a size of the carry, which the
+    body is recorded once, for every length, zero included; a Loop if a step changes a size of the carry, which the
     standard forbids in a Scan: such a size is known only at run time. With `checkpoint="sqrt"`, or a number of
     snapshots for a length known when it is traced, the gradient keeps few carries and runs the steps between them
-    again. Raises ShapeError, DtypeError or TraceError where a step makes another carry, or lengths differ,
-    and DtypeError for a length that is no integer.
+    again. Raises ShapeError, DtypeError or TraceError if a step returns another carry, or lengths differ, and
+    DtypeError for a length that is no integer.
 
     >>> total, sums = ps.scan(lambda total, x: (total + x, total + x), 0.0, np.array([1.0, 2.0, 3.0]))
     >>> float(total), sums.tolist()
@@ -64,7 +69,7 @@ def scan(
 
 
 def _length(given: Any) -> int | dims.Size | Array | None:
-    """The number of steps that is asked for. Raises DtypeError for what is no integer."""
+    """Return the requested number of steps. Raises DtypeError for what is no integer."""
     if given is None or isinstance(given, dims.Size):
         return given
     known = given.known() if isinstance(given, Array) else given
@@ -74,7 +79,7 @@ def _length(given: Any) -> int | dims.Size | Array | None:
 def _recorded(
     body: Function, init: Any, xs: Any, length: Any, *, reverse: bool, checkpoint: Schedule | None
 ) -> tuple[Any, Any]:
-    """The scan of a body that writes to no states but those in its carry."""
+    """Record the scan of a body that writes to no states but those in its carry."""
     starts, spec = arrays_of(init)
     sequences, xs_spec = arrays_of(xs)
     _check_lengths([a.shape for a in sequences], xs_spec, length)
@@ -89,23 +94,23 @@ def _recorded(
         return _pair(body(carry, trees.unflatten(xs_spec, extras)))
 
     types = [element(a.type, walk) for a in sequences]
-    made, block = record_body(name_of(body), starts, spec, types, step)
+    recorded_body, block = record_body(name_of(body), starts, spec, types, step)
     if not sequences:
-        return made.unflatten(_counted(made, block, as_array(length, np.int64), reverse=reverse))
-    if made.is_changing:
+        return recorded_body.unflatten(_counted(recorded_body, block, as_array(length, np.int64), reverse=reverse))
+    if recorded_body.is_changing:
         steps = op.Squeeze(Array(tracing.size_vector(sequences[0].shape[:1])), [0])
-        walked = _walking(made, block, sequences, steps, reverse=reverse)
-        return made.unflatten(_counted(made, walked, steps, reverse=reverse))
-    form = ScanForm(block, len(made.starts), (walk,) * len(sequences), (walk,) * len(made.stacked))
-    found = emit_scan(form, [a.value for a in made.starts], [a.value for a in sequences])
-    return made.unflatten(found)
+        walked = _walking(recorded_body, block, sequences, steps, reverse=reverse)
+        return recorded_body.unflatten(_counted(recorded_body, walked, steps, reverse=reverse))
+    form = ScanForm(block, len(recorded_body.starts), (walk,) * len(sequences), (walk,) * len(recorded_body.stacked))
+    outputs = emit_scan(form, [a.value for a in recorded_body.starts], [a.value for a in sequences])
+    return recorded_body.unflatten(outputs)
 
 
 def mapped(function: Function, xs: Any) -> Any:
     """`function` of each element of `xs` along its first axis, stacked; `ps.map`.
 
-    `xs` are nested arrays of shape [N, ...], and N may be a symbol or 0; what `function` gives, nested arrays too, has
-    an axis of N in front. Raises ShapeError for arrays of different N, and where there is none.
+    `xs` are nested arrays of shape [N, ...], and N may be a symbol or 0; what `function` returns, nested arrays too,
+    has an axis of N in front. Raises ShapeError for arrays of different N, and if there is none.
 
     >>> ps.map(lambda row: row @ row, np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
     [5.0, 25.0]
@@ -118,7 +123,7 @@ def mapped(function: Function, xs: Any) -> Any:
 
 
 def _checkpointed(body: Function, init: Any, xs: Any, checkpoint: Schedule, *, reverse: bool) -> tuple[Any, Any]:
-    """The scan in parts; what is walked from the end is turned round before and after."""
+    """Record the scan in parts; one from the end is reversed before and after."""
     if not reverse:
         return checkpointed(scan, body, init, xs, checkpoint)
     carry, ys = checkpointed(scan, body, init, _turned(xs), checkpoint)
@@ -126,7 +131,7 @@ def _checkpointed(body: Function, init: Any, xs: Any, checkpoint: Schedule, *, r
 
 
 def _numbers(length: Any) -> Any:
-    """0, 1, ... to the length: what is walked along where there are no sequences."""
+    """Return 0, 1, ... up to the length: the sequence of a scan without sequences."""
     if isinstance(length, int | dims.Size):
         return count_up(length)
     return op.Range(np.int64(0), as_array(length, np.int64), np.int64(1))
@@ -138,7 +143,7 @@ def _turned(tree: Any) -> Any:
 
 
 def _check_lengths(shapes: Sequence[tuple[dims.Dim, ...]], spec: trees.TreeSpec, length: Any) -> None:
-    """Raise ShapeError where two sequences cannot have the same length; the run checks what only it knows."""
+    """Raise ShapeError if two sequences cannot have the same length; the run checks what only it knows."""
     if not shapes and length is None:
         raise ShapeError(
             "scan needs a length where it has no sequences", place=tracing.user_place(), cure="Pass length=n."
@@ -163,12 +168,15 @@ def _check_lengths(shapes: Sequence[tuple[dims.Dim, ...]], spec: trees.TreeSpec,
 
 
 def _first_length(shape: dims.Shape, length: Any) -> dims.Dim:
-    """The length that all sequences have: what was asked for, or that of the first."""
+    """Return the length that all sequences must have: the requested one, or that of the first."""
     return shape[0] if length is None else length
 
 
 def _of_one_length(sequences: Sequence[Array], length: Any) -> list[Array]:
-    """The sequences, all of one length; a run in which they are not fails, also where no Scan is left to tell."""
+    """Return the sequences, all of one length.
+
+    A run in which they are not fails, also where no Scan is left to check.
+    """
     if not sequences:
         return []
     first = _first_length(sequences[0].shape, length)
@@ -186,7 +194,7 @@ def _pair(result: Any) -> tuple[Any, Any]:
 
 
 def _walking(made: Body, block: Block, sequences: Sequence[Array], steps: Array, *, reverse: bool) -> Block:
-    """The body for the number of a step instead of the elements of that step."""
+    """Return a body that takes the number of a step instead of the elements of that step."""
 
     def body(*params: Array) -> list[Value]:
         *carries, step = params
@@ -198,18 +206,18 @@ def _walking(made: Body, block: Block, sequences: Sequence[Array], steps: Array,
 
 
 def _counted(made: Body, block: Block, trips: Array, *, reverse: bool) -> list[Value]:
-    """A Loop of so many steps; what it stacks is turned round for `reverse`."""
+    """Record a Loop of so many steps; what it stacks is reversed for `reverse`."""
     count = len(made.starts)
     loop = as_loop(block, count, None)
-    found = emit_loop(trips.value, None, loop, [a.value for a in made.starts], made.last_types())
+    outputs = emit_loop(trips.value, None, loop, [a.value for a in made.starts], made.last_types())
     if not reverse:
-        return found
+        return outputs
     last = np.iinfo(np.int64)
-    return [*found[:count], *(op.Slice(Array(v), [-1], [last.min], [0], [-1]).value for v in found[count:])]
+    return [*outputs[:count], *(op.Slice(Array(v), [-1], [last.min], [0], [-1]).value for v in outputs[count:])]
 
 
 def _plain(body: Function, init: Any, xs: Any, length: Any, *, reverse: bool) -> tuple[Any, Any]:
-    """The Python loop that a scan stands for."""
+    """Run the Python loop that a scan stands for."""
     leaves, spec = trees.flatten(xs)
     _check_lengths([np.shape(x) for x in leaves], spec, length)
     count = len(leaves[0]) if leaves else length
@@ -225,7 +233,7 @@ def _plain(body: Function, init: Any, xs: Any, length: Any, *, reverse: bool) ->
 
 
 def _no_outputs(body: Function, init: Any, leaves: Sequence[Any], spec: trees.TreeSpec) -> Any:
-    """What a scan over nothing stacks: arrays of the shapes that one step would make, without a first element.
+    """Return what a scan over nothing stacks: arrays of the shapes of one step, without a first element.
 
     The step is recorded rather than run, which might fail, or write to a state. What no recording can hold is run.
     """
@@ -240,7 +248,7 @@ def _no_outputs(body: Function, init: Any, leaves: Sequence[Any], spec: trees.Tr
 
 
 def _types_of_step(body: Function, init: Any, x: Any) -> tuple[list[Type], trees.TreeSpec]:
-    """The types of what one step stacks, and its structure."""
+    """Return the types of what one step stacks, and its structure."""
     given, spec = trees.flatten((init, x))
     with tracing.recording() as inner:
         arrays = [as_array(v) if trees.is_array(v) else None for v in given]

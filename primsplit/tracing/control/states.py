@@ -1,4 +1,4 @@
-"""States that the body of a loop writes to: they are carried from step to step, and written to behind the loop."""
+"""Carry the states that a loop's body writes to from step to step, and write them after the loop."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -33,22 +33,22 @@ class _StepFrame(Frame):
             raise _WriteInBodyError(self.carried, state)
 
     def written_to(self) -> list[Slot]:
-        """The states whose handles were written to, also by a call with `out=`."""
+        """Return the states whose handles were written to, also by a call with `out=`."""
         return [state for state, handle in self.handles.items() if handle.version]
 
 
 class Carried:
-    """The states that a loop is known to write to. Its carry is the user's own, with theirs beside it if it has any."""
+    """The states that a loop is known to write to; their values are carried beside the user's carry."""
 
     def __init__(self, states: tuple[Slot, ...]) -> None:
         self.states = states
 
     def start(self, init: Any) -> Any:
-        """The first carry."""
+        """Return the first carry."""
         return self._beside(init, [Array(innermost(state).handle(state).value) for state in self.states])
 
     def step(self, carry: Any, call: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, Any]:
-        """The carry and what else a step gives; `call` gives both of the user's own carry."""
+        """Return the new carry and the step's other result; `call` computes both from the user's carry."""
         own, values = self.parted(carry)
         frame = _StepFrame(self, values)
         with frame.opened():
@@ -58,17 +58,17 @@ class Carried:
         return self._beside(after, [frame.handles[state] for state in self.states]), other
 
     def look(self, carry: Any, condition: Callable[[Any], Any]) -> Any:
-        """What the condition of a loop is. Raises TraceError where it writes to a state."""
+        """Return the value of a loop's condition. Raises TraceError if it writes to a state."""
         own, values = self.parted(carry)
         frame = _StepFrame(self, values)
         with frame.opened():
-            found = condition(own)
+            result = condition(own)
         for state in frame.written_to():
             raise TraceError(f"the state {state.name} is written to in a loop's condition", place=tracing.user_place())
-        return found
+        return result
 
     def parted(self, carry: Any) -> tuple[Any, Sequence[Array]]:
-        """The user's own carry, and the states'."""
+        """Return the user's own carry, and the states' values."""
         return carry if self.states else (carry, ())
 
     def _beside(self, carry: Any, values: Sequence[Array]) -> Any:
@@ -76,7 +76,7 @@ class Carried:
 
 
 def with_states(record: Callable[[Carried], tuple[Any, Any]]) -> tuple[Any, Any]:
-    """The last carry of a loop and what else it gives, which `record` records for states to carry.
+    """Return the last carry of a loop and its other results, which `record` records for the states to carry.
 
     It is recorded again for each state that its body turns out to write to.
     """

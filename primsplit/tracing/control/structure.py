@@ -1,4 +1,4 @@
-"""Nested values that pass through branches and loops: their leaves, dtypes, and what is said where two differ."""
+"""Handle nested values that pass through branches and loops: their leaves, their dtypes, and errors if two differ."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 
 def arrays_of(tree: Any) -> tuple[list[Array], trees.TreeSpec]:
-    """The leaves as Arrays of the current recording, two of each complex one, and their structure.
+    """Return the leaves as Arrays of the current recording, two for each complex one, and their structure.
 
     Each is a handle of its own, so that a body may write to it.
     """
@@ -26,14 +26,14 @@ def arrays_of(tree: Any) -> tuple[list[Array], trees.TreeSpec]:
 
 
 def traced_integer(given: Any, what: str) -> Array:
-    """A number as an int64 without axes. Raises DtypeError for what is no integer."""
+    """Return a number as an int64 without axes. Raises DtypeError for what is no integer."""
     array = as_array(given)
     require_integer(array.type, what)
     return cast_to(array, np.int64)
 
 
 def plain_integer(given: Any, what: str) -> int:
-    """A number that is known as Python's. Raises DtypeError for what is no integer."""
+    """Return a known number as Python's. Raises DtypeError for what is no integer."""
     array = np.asarray(given)
     require_integer(Type(array.dtype, array.shape), what)
     return int(array)
@@ -46,7 +46,7 @@ def require_integer(type: Type, what: str) -> None:
 
 
 def require_same_structure(what: str, specs: dict[str, trees.TreeSpec], cure: str) -> None:
-    """Raise TraceError where results, by what each is called, are nested differently."""
+    """Raise TraceError if results, by their names, are nested differently."""
     if len(set(specs.values())) > 1:
         raise TraceError(
             f"{what} are nested differently",
@@ -57,9 +57,9 @@ def require_same_structure(what: str, specs: dict[str, trees.TreeSpec], cure: st
 
 
 def met_dtype(name: str, given: Mapping[str, Array]) -> np.dtype[Any]:
-    """The dtype of a leaf that several paths give, by what each is called: Python numbers give way.
+    """Return the dtype of a leaf on several paths, by the paths' names: Python numbers give way.
 
-    Raises DtypeError where two differ.
+    Raises DtypeError if two differ.
     """
     arrays = given.values()
     strong = {a.dtype for a in arrays if not a.weak}
@@ -77,12 +77,12 @@ def met_dtype(name: str, given: Mapping[str, Array]) -> np.dtype[Any]:
 
 
 def converted(array: Array, dtype: np.dtype[Any]) -> Value:
-    """The value in this dtype."""
+    """Return the value in this dtype."""
     return cast_to(array, dtype).value
 
 
 def check_carry(name: str, before: Type, after: Type) -> None:
-    """Raise ShapeError where a step changes the number of axes of a carry."""
+    """Raise ShapeError if a step changes the number of axes of a carry."""
     if before.shape is None or after.shape is None or len(before.shape) == len(after.shape):
         return
     raise ShapeError(

@@ -1,1 +1,1 @@
-"""What stands behind a traced array (`tracing.array`): operators, views, its text, and what only a run can tell."""
+"""The parts of a traced array (`tracing.array`): operators, views, its text, and errors for what only a run knows."""

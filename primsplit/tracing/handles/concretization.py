@@ -1,4 +1,4 @@
-"""What is asked of a traced array that only a run can answer, and what to write instead."""
+"""Refuse to turn a traced array into a Python number, size, class or branch, and say what to write instead."""
 
 import builtins
 import re
@@ -18,7 +18,7 @@ from primsplit.ir.errors import ConcretizationError, MissingAttribute, NumberAsk
 
 
 def literal_size(dim: Dim, what: str) -> int:
-    """The size, where it is a literal or the arrays of a guard tell it. Raises NumberAsked, telling what asked."""
+    """Return the size, if it is a literal or the arrays of a guard have it. Raises NumberAsked, which names `what`."""
     if isinstance(dim, Size):
         told = Size.told(dim)
         if told is not None:
@@ -33,7 +33,7 @@ def literal_size(dim: Dim, what: str) -> int:
 
 
 _COUNTED = re.compile(r"[A-Za-z]_\d+\b")
-"""In the names of sizes that a trace makes, which tell its user nothing."""
+"""Matches names of sizes that a trace creates, which mean nothing to its user."""
 _OF_SIZES = (
     "Work on the whole axis at once, loop with ps.scan or ps.fori_loop, or give it a fixed size.",
     "To calculate with it, write x.shape[0].",
@@ -49,14 +49,14 @@ def _instead_of_loop(what: str) -> tuple[str, ...]:
 
 
 def length_of(x: Any) -> int:
-    """`len(x)`. Raises NumberAsked for a size that only the run knows, TypeError for an array without axes."""
+    """Return `len(x)`. Raises NumberAsked for a symbolic size, TypeError for an array without axes."""
     if not x.shape:
         raise TypeError(f"object of type '{x.dtype}' has no len()" if x.is_number() else "len() of unsized object")
     return literal_size(x.shape[0], "len()")
 
 
 def rows_of(x: Any) -> Iterator[Any]:
-    """`iter(x)`. It raises as `length_of` does when it is asked for the first: np.iterable asks for none."""
+    """Return `iter(x)`. It raises like `length_of`, but at the first element: np.iterable requests none."""
     if not x.shape:
         raise TypeError(f"'{x.dtype}' object is not iterable" if x.is_number() else "iteration over a 0-d array")
     return _asked_rows(x) if isinstance(x.shape[0], Size) else (x[i] for i in range(x.shape[0]))
@@ -70,20 +70,20 @@ def _asked_rows(x: Any) -> Iterator[Any]:
 
 
 _PYTHONS = {"b": bool, "i": int, "u": int, "c": complex}
-"""The class of Python's numbers of a kind of dtype; of all others it is float."""
+"""The class of Python's numbers for a kind of dtype; for all others it is float."""
 
 
 def numpys_class(x: Any) -> Any:
-    """The class of what NumPy, or Python, would have for a traced array."""
+    """Return the class of the NumPy or Python value that a traced array stands for."""
     if x.weak and x.shape == ():
         return _PYTHONS.get(x.dtype.kind, float)
     return x.dtype.type if x.is_number() else np.ndarray
 
 
 class ComparedClass(type):
-    """The class of classes that stand for others: `type(x) == np.ndarray` would be False. Raises NumberAsked.
+    """The class of Array's class: `type(x) == np.ndarray` would be False, so a comparison raises NumberAsked.
 
-    So would `isinstance(x, typing.Sized)` be wrong, which goes by the type of `x` without asking it for its class.
+    `isinstance(x, typing.Sized)` would be wrong too: it uses the type of `x` without reading `x.__class__`.
     """
 
     @property  # type: ignore[misc]  # object's may be written to
@@ -117,10 +117,10 @@ _OF_TYPING = builtins.type(typing.Sized).__subclasscheck__.__code__
 
 
 def kind_of(x: Any, frame: FrameType, own: type) -> type:
-    """What `x.__class__` is where the frame asks for it: in the user's code NumPy's class, in a library `own`.
+    """Return `x.__class__` for the frame that reads it: in the user's code NumPy's class, in a library `own`.
 
-    Raises NumberAsked where an abstract class asks, such as Iterable, that goes by the methods of a class: those of
-    traced arrays too, which have more than numbers have. So does np.bmat, which makes None of what it does not know.
+    Raises NumberAsked for an abstract class, such as Iterable, that looks for methods: traced arrays have more than
+    numbers have. Likewise for np.bmat, which makes None of what it does not know.
     """
     if not tracing.is_asked_by_user(frame):
         if frame.f_code is _OF_BMAT:
@@ -157,9 +157,9 @@ _INSTEAD = {
         "raised may hold it.",
     ),
 }
-"""What to write instead, by the beginning of what was asked."""
+"""Advice, by the beginning of the description of the request."""
 _CONVERSIONS = ("float()", "int()", "complex()")
-"""Those of these that a library may ask for the user."""
+"""Requests among these that a library may make for the user."""
 
 _ELSE = (
     "Keep to NumPy's functions of whole arrays, x.astype(np.float64) for np.float64(x), and np.take(table, x, axis=0)",
@@ -174,7 +174,7 @@ _OF_A_LIBRARY = (
 
 
 def no_number(type: Type, what: str) -> NumberAsked:
-    """The error for what wants the number that a value of this type is."""
+    """Return the error for a request of the number of a value of this type."""
     instead = next((cure for asked, cure in _INSTEAD.items() if what.startswith(asked)), ())
     called = tracing.called_function() if not instead or what.startswith(_CONVERSIONS) else ""
     instead = () if called else instead
@@ -187,7 +187,7 @@ def no_number(type: Type, what: str) -> NumberAsked:
 
 
 def missing_attribute(name: str) -> AttributeError:
-    """The error for an attribute that traced arrays do not have: at the user's line where NumPy's arrays have it."""
+    """Return the error for an attribute that traced arrays lack: at the user's line if NumPy's arrays have it."""
     if name.startswith("__") or not hasattr(np.ndarray, name):
         return AttributeError(f"a traced array has no attribute {name!r}")
     error = MissingAttribute(
@@ -199,7 +199,7 @@ def missing_attribute(name: str) -> AttributeError:
 
 
 def no_branch(type: Type) -> ConcretizationError:
-    """The error for a branch where both ways of it cannot be recorded."""
+    """Return the error for a branch if both of its ways cannot be recorded."""
     return ConcretizationError(
         "a branch depends on a value that is known only at run time",
         place=tracing.user_place(),

@@ -1,4 +1,4 @@
-"""What NumPy knows of an array without its elements."""
+"""The attributes of a traced array that describe it without its elements: dtype, shape, size."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a traced array's methods are, and which functions give an array where NumPy gives a number."""
+"""Map a traced array's methods to NumPy's functions, and list the functions whose result is an array and no number."""
 
 import functools
 import inspect
@@ -14,7 +14,7 @@ from primsplit import tracing
 KEEPING = frozenset({
     np.conjugate, np.reshape, np.squeeze, np.transpose, "astype", "copy", "reshape", "transpose", "view"
 })  # fmt: skip
-"""Functions and methods that make a number of a number, and an array without axes of one."""
+"""Functions and methods that turn a number into a number, and an array without axes into an array."""
 
 ARRAYS = frozenset({
     np.array, np.asanyarray, np.asarray, np.ascontiguousarray, np.asfortranarray, np.astype, np.broadcast_arrays,
@@ -40,7 +40,7 @@ _Result = TypeVar("_Result")
 
 
 class ArrayMethod(Generic[_Result]):
-    """A method of arrays which numbers do not have: `hasattr(x[0], "__len__")` is False."""
+    """A method of arrays that numbers lack: `hasattr(x[0], "__len__")` is False."""
 
     def __init__(self, function: Callable[[Any], _Result]) -> None:
         self.function = function
@@ -53,7 +53,7 @@ class ArrayMethod(Generic[_Result]):
 
 
 def called(implementation: Callable[..., Any], function: Any, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """What stands in for a function, whose first argument may be given by NumPy's name for it: `np.pad(array=x)`."""
+    """Call the implementation of a function, whose first argument may be passed by NumPy's name: `np.pad(array=x)`."""
     if not args and (first := _first_name(function)) in options:
         return implementation(options[first], **{n: v for n, v in options.items() if n != first})
     return implementation(*args, **options)
@@ -61,7 +61,7 @@ def called(implementation: Callable[..., Any], function: Any, args: Sequence[Any
 
 @functools.lru_cache(4096)
 def _first_name(function: Any) -> str:
-    """What the first parameter is called; nothing where it has no name."""
+    """Return the name of the first parameter; "" if it has none."""
     try:
         first = next(iter(inspect.signature(function).parameters.values()))
     except (ValueError, TypeError, StopIteration):

@@ -1,4 +1,7 @@
-"""The operators of a traced array: each is a ufunc, whose result is a Python number where the operands are numbers."""
+"""The operators of a traced array: each calls a ufunc; the result of Python numbers is a Python number.
+
+`x + 1` records Add(x, 1.0) for a float array x. The sum of two traced Python booleans adds them as int64, as in Python.
+"""
 
 from collections.abc import Callable, Sequence
 from numbers import Number
@@ -25,7 +28,7 @@ def _binary(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
 
 
 def _raised() -> Callable[[_Operand, Any], Any]:
-    """`**`, by which NumPy squares an array of truth values as int8, and takes their other powers as int64."""
+    """Return `**`: NumPy squares an array of booleans as int8, and takes its other powers as int64."""
     general = _binary(np.power)
 
     def operator(self: _Operand, other: Any) -> Any:
@@ -37,7 +40,7 @@ def _raised() -> Callable[[_Operand, Any], Any]:
 
 
 def _compared(ufunc: np.ufunc) -> Callable[[_Operand, Any], Any]:
-    """`==` or `!=`; of None and a text too, which equal no number."""
+    """Return `==` or `!=`, for None and texts too, which equal no number."""
     general = _binary(ufunc)
 
     def operator(self: _Operand, other: Any) -> Any:
@@ -49,7 +52,7 @@ def _compared(ufunc: np.ufunc) -> Callable[[_Operand, Any], Any]:
 
 
 def _each(array: Any, answer: bool) -> Any:
-    """The answer for each element, as NumPy gives it."""
+    """Return the answer for each element, as NumPy does."""
     if array.is_number():
         return answer if array.weak else np.bool_(answer)
     is_known = all(isinstance(d, int) for d in array.shape)
@@ -61,11 +64,11 @@ _REFLECTED = {
     np.floor_divide: "__rfloordiv__", np.remainder: "__rmod__", np.power: "__rpow__", np.matmul: "__rmatmul__",
     np.bitwise_and: "__rand__", np.bitwise_or: "__ror__", np.bitwise_xor: "__rxor__",
 }  # fmt: skip
-"""The method by which an operand on the right answers the operator of each ufunc."""
+"""For each ufunc, the method by which a right operand may answer the operator."""
 
 
 def _is_users(other: Any, ufunc: np.ufunc) -> bool:
-    """True for an object that is no array nor number, and has the operator itself: NumPy's numbers let it answer."""
+    """Whether the object is no array and no number, and has the operator itself: NumPy's numbers let it answer."""
     kind = type(other)
     if kind in {float, int, bool, complex, list, tuple} or hasattr(kind, "__array_ufunc__"):
         return False
@@ -74,14 +77,14 @@ def _is_users(other: Any, ufunc: np.ufunc) -> bool:
 
 
 def _comes_first(other: Any) -> bool:
-    """True for an operand that NumPy would let answer instead: one without ufuncs, such as a sparse matrix."""
+    """Whether NumPy would let the operand answer instead: it has no ufuncs, like a sparse matrix."""
     if hasattr(other, "__array_ufunc__"):
         return other.__array_ufunc__ is None
     return getattr(other, "__array_priority__", 0) > 0
 
 
 def _weakened(result: Any, *operands: Any) -> Any:
-    """The result of a Python operator, a Python number where the operands are; of a ufunc called by name it is none."""
+    """Mark the result of a Python operator as a Python number if all operands are."""
     if all(o.weak if isinstance(o, Operators) else type(o) in {bool, int, float, Size} for o in operands):
         for array in result if isinstance(result, tuple) else (result,):
             array.weak = True
@@ -120,17 +123,17 @@ _KEEPING_TRUTH = frozenset({
     np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.equal, np.not_equal, np.less, np.less_equal, np.greater,
     np.greater_equal,
 })  # fmt: skip
-"""The operators to which truth values are no whole numbers in Python."""
+"""Operators that do not convert Python's booleans to integers."""
 
 
 _DIVIDING = frozenset({np.true_divide, np.floor_divide, np.remainder, np.divmod, np.power})
 
 
 def _of_python(ufunc: np.ufunc, *operands: Any) -> tuple[Any, ...]:
-    """The operands, those that are all Python's truth values as the whole numbers that they are there.
+    """Return the operands; if all are Python's booleans, as the integers that they are in arithmetic.
 
-    Raises TraceError for a power of Python's integers with a traced exponent: a float where that is negative; and
-    ZeroDivisionError on a path of its own where the user's code catches it.
+    Raises TraceError for a power of Python's integers with a traced exponent: it is a float if that is negative. Raises
+    ZeroDivisionError on a path of its own if the user's code catches it.
     """
     if ufunc in _DIVIDING and all(_is_pythons(o, "bif") for o in operands) and is_caught(ZeroDivisionError):
         _raise_for_zero(ufunc, *operands)
@@ -142,8 +145,8 @@ def _of_python(ufunc: np.ufunc, *operands: Any) -> tuple[Any, ...]:
             place=user_place(),
             cure="Write the base as a float, 10.0 ** n.",
         )
-    found = tuple(map(_whole, operands)) if all(_is_pythons(o, "b") for o in operands) else operands
-    return (found[0], _checked(ufunc, found[1])) if ufunc in _REFUSING else found
+    numbers = tuple(map(_whole, operands)) if all(_is_pythons(o, "b") for o in operands) else operands
+    return (numbers[0], _checked(ufunc, numbers[1])) if ufunc in _REFUSING else numbers
 
 
 _REFUSING: dict[np.ufunc, tuple[Callable[[Any], Any], Exception]] = {
@@ -153,21 +156,21 @@ _REFUSING: dict[np.ufunc, tuple[Callable[[Any], Any], Exception]] = {
     ),
     **dict.fromkeys((np.left_shift, np.right_shift), (lambda n: n < 0, ValueError("negative shift count"))),
 }
-"""For which second operands Python's operators raise, and what, of whole numbers."""
+"""For which second operands Python's operators raise, and what, for integers."""
 
 
 def _checked(ufunc: np.ufunc, right: Any) -> Any:
-    """The second operand; a run in which Python would raise for it fails. Sizes are none of those."""
+    """Return the second operand; a run in which Python would raise for it fails. Sizes need no check."""
     if not isinstance(right, Operators) or right.value.sizes is not None:
         return right
     is_wrong, error = _REFUSING[ufunc]
-    found = right.checked(is_wrong(right), error)
-    found.weak = True
-    return found
+    right_checked = right.checked(is_wrong(right), error)
+    right_checked.weak = True
+    return right_checked
 
 
 def _raise_for_zero(ufunc: np.ufunc, left: Any, right: Any) -> None:
-    """Raise ZeroDivisionError where Python does, which these numbers decide."""
+    """Raise ZeroDivisionError if Python does for these numbers."""
     if ufunc is not np.power and right == 0:
         raise ZeroDivisionError("division by zero")
     if ufunc is np.power and right < 0 and left == 0:
@@ -175,7 +178,7 @@ def _raise_for_zero(ufunc: np.ufunc, left: Any, right: Any) -> None:
 
 
 def _is_pythons(operand: Any, kinds: str) -> bool:
-    """True for a Python number of these kinds, of "b", "i" and "f", traced or not."""
+    """Whether the operand is a Python number, traced or not, of these kinds: "b", "i" and "f"."""
     traced: Any = operand if isinstance(operand, Operators) else None
     if traced is not None:
         return bool(traced.weak and traced.dtype.kind in kinds and traced.is_number())
@@ -183,7 +186,7 @@ def _is_pythons(operand: Any, kinds: str) -> bool:
 
 
 def _is_size(number: Any) -> bool:
-    """True for sizes, which are not negative, and what is computed of them and is not either."""
+    """Whether the number is a size, or computed from sizes and not negative."""
     return number.value.sizes is not None and all(at_least(size, 0) for size in number.value.sizes)
 
 
@@ -197,7 +200,10 @@ def _whole(operand: Any) -> Any:
 
 
 def _rounded(self: "Operators", ndigits: int | None = None) -> Any:
-    """`round(x)` of a number: a Python integer without `ndigits`. Raises TypeError for an array, as NumPy does."""
+    """Return `round(x)` of a number: a Python integer without `ndigits`.
+
+    Raises TypeError for an array, as NumPy does.
+    """
     if np.ndim(self):  # type: ignore[arg-type]  # NumPy hands it over
         raise TypeError("type numpy.ndarray doesn't define __round__ method")
     if ndigits is not None:
@@ -206,14 +212,14 @@ def _rounded(self: "Operators", ndigits: int | None = None) -> Any:
 
 
 def _truncated(self: "Operators") -> Any:
-    """`math.trunc(x)` of a number, a Python integer. Raises TypeError for an array, as NumPy does."""
+    """Return `math.trunc(x)` of a number, a Python integer. Raises TypeError for an array, as NumPy does."""
     if np.ndim(self):  # type: ignore[arg-type]  # NumPy hands it over
         raise TypeError("type numpy.ndarray doesn't define __trunc__ method")
     return self.integer(np.trunc)
 
 
 class Operators:
-    """What gives an array its operators; the array itself says what a ufunc does, and what is a number."""
+    """The operators of an array; the array itself implements ufuncs, and says what is a number."""
 
     __slots__ = ()
     weak: bool

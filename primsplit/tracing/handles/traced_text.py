@@ -1,7 +1,7 @@
-"""The text of a traced value: it can be printed, and nothing can be decided by it.
+"""The text of a traced value: it can be printed, but no decision can depend on it.
 
 A text that stands alone, `str(x)` or `f"{x}"`, refuses to be compared, searched, measured, read as a number or used as
-a key. What becomes part of a longer text is told apart by a number that no other value of the trace has.
+a key. As part of a longer text it holds a number that no other value of the trace has: `Array(float64[3] #0)`.
 """
 
 import dis
@@ -23,11 +23,11 @@ _LOOKS = (
     "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rpartition", "rsplit", "rstrip",
     "split", "splitlines", "startswith", "strip", "title", "translate", "upper", "casefold", "capitalize",
 )  # fmt: skip
-"""The methods of a text that tell something of it."""
+"""The methods of a text that reveal something of it."""
 
 
 class TracedText(str):
-    """The text of a value that only the run knows. What the user's code asks of it raises NumberAsked."""
+    """The text of a value that only the run knows. Looking at it in the user's code raises NumberAsked."""
 
     __slots__ = ("type",)
     type: Type
@@ -54,7 +54,7 @@ class TracedText(str):
 
 
 def _is_asked(frame: FrameType) -> bool:
-    """False for other packages: their consoles and loggers look at what they print."""
+    """Whether the frame counts as the user's; other packages' consoles and loggers may look at what they print."""
     filename = frame.f_code.co_filename
     return filename.startswith(_OURS) or ("-packages" not in filename and tracing.is_asked_by_user(frame))
 
@@ -75,9 +75,9 @@ for _name in _LOOKS:
 
 
 def _text(text: str, type: Type) -> TracedText:
-    found = TracedText(text)
-    found.type = type
-    return found
+    traced = TracedText(text)
+    traced.type = type
+    return traced
 
 
 class _Handle(Protocol):
@@ -92,9 +92,9 @@ class _Handle(Protocol):
 
 
 def shown(array: _Handle, spell: Callable[[Any], str]) -> str:
-    """What `repr` or `str` gives of a handle: NumPy's text of what is known, else its type and a number of its own.
+    """Return `repr` or `str` of a handle: NumPy's text of known values, else its type and a number of its own.
 
-    Raises NumberAsked where it becomes a part of a text that is compared.
+    Raises NumberAsked if it becomes part of a text that is compared.
     """
     if not tracing.is_open(array.recording):
         return f"{type(array).__name__}({array.type})"
@@ -108,9 +108,9 @@ def shown(array: _Handle, spell: Callable[[Any], str]) -> str:
 
 
 def formatted(array: _Handle, how: str) -> str:
-    """What `f"{x:{how}}"` gives of a handle: of a value that only the run knows, a text that is told to people.
+    """Return `f"{x:{how}}"` of a handle; for a value that only the run knows, only if the text is shown to people.
 
-    Raises NumberAsked where the text may be used for anything else.
+    Raises NumberAsked if the text may be used for anything else.
     """
     text = shown(array, str)
     if not isinstance(text, TracedText):
@@ -123,7 +123,7 @@ def formatted(array: _Handle, how: str) -> str:
 
 
 def is_only_spelled(frame: FrameType) -> bool:
-    """True where the frame asks for a number by `"%.3f" % x` alone, and its text is told to people."""
+    """Whether the frame needs a number only for `"%.3f" % x`, whose text is shown to people."""
     asking = next((i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti), None)
     is_remainder = asking is not None and asking.opname == "BINARY_OP" and asking.argrepr == "%"
     return is_remainder and not tracing.is_decided_by(frame) and tracing.is_told(frame)

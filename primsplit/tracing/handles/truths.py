@@ -1,13 +1,13 @@
-"""Truth values of Python's that only the run knows, as `x.item() > 1` gives one: `is True` says False of them.
+"""Count the traced truth values of Python's, such as `x.item() > 1`, for which `is True` gives a wrong False.
 
-So does `is` of one of several objects.
+So does `is` for a value that is one of several objects.
 """
 
 import threading
 
 
 class Truths(threading.local):
-    """How many this thread has made."""
+    """How many this thread has created."""
 
     made = 0
 

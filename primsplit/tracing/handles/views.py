@@ -1,4 +1,10 @@
-"""What a traced array that is a view remembers of its base, or of the arrays of which it is one."""
+"""Views of traced arrays: what a view remembers of its base, or of the several arrays that it may be.
+
+```
+v = x[0]        # View of x: read x[0], write x = ScatterND(x, [[0]], new)
+v += 1          # writes to x; other views of x are read again at their next use
+```
+"""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -9,9 +15,9 @@ from primsplit.ir.errors import Place, TraceError
 
 
 class Writes(threading.local):
-    """How often this thread has written to an array, or changed of which arrays one is a view.
+    """How often this thread has written to an array, or changed the base of a view.
 
-    What is up to date stays so until the count is another: views of views of one array are looked at once.
+    What is up to date stays so while the count is the same: views of views of one array are checked once.
     """
 
     count = 0
@@ -21,9 +27,9 @@ writes = Writes()
 
 
 def bases_first(array: Any) -> Iterator[Any]:
-    """What a view is a view of, or may be one of, and what those are views of, each behind its own; at last itself.
+    """Yield the bases of a view, their bases and so on, each after its own bases; last the array itself.
 
-    What is up to date is left out, if the one that asks has made those that came before it so.
+    What is up to date is left out; the caller brings each up to date before it takes the next.
     """
     begun: set[int] = set()
     left = [array]
@@ -39,7 +45,7 @@ def bases_first(array: Any) -> Iterator[Any]:
 
 
 def bases_of(array: Any) -> Iterator[Any]:
-    """What a traced array is a view of, or may be one of, what those are views of, and so on, each once."""
+    """Yield the bases of a traced array, their bases, and so on, each once."""
     seen: set[int] = set()
     left = [array]
     while left:
@@ -51,7 +57,7 @@ def bases_of(array: Any) -> Iterator[Any]:
 
 
 def unknown_base(place: Place) -> TraceError:
-    """The error for what is read of which a view was written to at a place, if it is one."""
+    """Return the error for a read of an array that may have been written to, through a view of it, at a place."""
     return TraceError(
         "whether an array that is read later sees what is written here depends on its memory layout",
         place=place,
@@ -60,7 +66,7 @@ def unknown_base(place: Place) -> TraceError:
 
 
 def unknown_view() -> TraceError:
-    """The error for what is read that was taken from an array which was written to, if it is a view of it."""
+    """Return the error for a read of an array that may be a view of one that was written to."""
     return TraceError(
         "whether this view sees the write to its base depends on the memory layout",
         place=tracing.user_place(),
@@ -69,9 +75,9 @@ def unknown_view() -> TraceError:
 
 
 class View:
-    """What a view was taken from, how to read it anew, and how to write through it.
+    """The base of a view, how to read it again, and how to write through it.
 
-    `write` is None where NumPy might have made a copy instead, which only the memory layout tells.
+    `write` is None if NumPy might have made a copy instead, which depends on the memory layout.
     """
 
     __slots__ = ("base", "read", "seen", "write")
@@ -89,30 +95,30 @@ class View:
 
     @property
     def bases(self) -> Sequence[Any]:
-        """The arrays that it may show."""
+        """The arrays that it may be a view of."""
         return (self.base,)
 
     def is_current(self) -> bool:
-        """True where nothing was written since it was read; the base is up to date."""
+        """Whether nothing was written since it was read, if the base is up to date."""
         return bool(self.seen == self.base.version)
 
     def read_anew(self) -> Any:
-        """What it shows now."""
+        """Return its current value."""
         self.seen = self.base.version
         return self.read(self.base)
 
     def pass_on(self, write: Callable[[Any, Any], Any], new: Any) -> None:
-        """Write what the view holds now to its base."""
+        """Write the view's new value to its base."""
         self.base.assign(write(self.base, new))
         self.seen = self.base.version
 
 
 class Choice(View):
-    """What is one of several arrays, of which a number of the run tells.
+    """A view of one of several arrays; a number that the run knows selects it.
 
-    `number` is the number, and `numbers` those that stand for the arrays. `choose(flag, a, b)` is an array that is `a`
-    where the flag is true. Without it nobody knows which array it is, once one of them has been written to. Where it
-    `owns`, the last of them is shown by nothing else.
+    `number` is that number, and `numbers` are its values for the arrays. `choose(flag, a, b)` is an array that is `a`
+    where the flag is true; without it, no write to any of the arrays can be followed. If it `owns`, nothing else shows
+    the last of them.
     """
 
     __slots__ = ("_bases", "_versions", "choose", "number", "numbers", "owns")
@@ -133,11 +139,11 @@ class Choice(View):
 
     @property
     def bases(self) -> Sequence[Any]:
-        """The arrays that it may show."""
+        """The arrays that it may be."""
         return self._bases
 
     def is_one(self, k: int) -> Any:
-        """A flag of the run: true where it is the k-th of the arrays."""
+        """Return a traced flag: whether it is the k-th of the arrays."""
         return self.number == self.numbers[k]
 
     def _look_anew(self) -> None:
@@ -149,7 +155,7 @@ class Choice(View):
         return [base.version for base in self._bases]
 
     def outdated(self) -> "Choice":
-        """The choice itself, to be read anew from what it is."""
+        """Return the choice itself, to be read again."""
         self._versions = []
         return self
 
@@ -162,16 +168,16 @@ class Choice(View):
         return found
 
     def is_current(self) -> bool:
-        """True where nothing was written to any of them since it was read; they are up to date."""
+        """Whether nothing was written to any of them since it was read, if they are up to date."""
         return self._versions == self._now()
 
     def read_anew(self) -> Any:
-        """What it shows now."""
+        """Return its current value."""
         self._versions = self._now()
         return self._chosen(self.base)
 
     def pass_on(self, write: Callable[[Any, Any], Any], new: Any) -> None:
-        """Write what is shown to the one that it is."""
+        """Write the new value to the array that it is."""
         for k, base in enumerate(self._bases):
             if self.choose is not None:
                 base.assign(self.choose(self.is_one(k), write(base, new), base))
