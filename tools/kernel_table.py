@@ -29,7 +29,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as native
 OPSET = 21
 IR_VERSION = 10
 OLDEST = "1.20"
-TABLE = Path(__file__).parent.parent / "primsplit" / "passes" / "kernels.py"
+TABLE = Path(__file__).parent.parent / "primsplit" / "ops" / "kernels.py"
 DTYPES = {
     "float32": "tensor(float)",
     "float64": "tensor(double)",

@@ -22,7 +22,7 @@ from primsplit.ir.dims import Size
 from primsplit.ir.errors import IndexingError, NumberAsked, Place, PrimsplitError, TraceError, errors_made
 from primsplit.tracing.array import Array
 
-_SUBSTITUTES = os.path.join(os.path.dirname(tracing.__path__[0]), "substitutes") + os.sep
+_SUBSTITUTES = os.path.join(os.path.dirname(tracing.__path__[0]), "frontends", "python", "overrides") + os.sep
 
 
 def is_the_functions(error: BaseException) -> bool:

@@ -15,7 +15,7 @@ from primsplit import tracing
 from primsplit.ir import Type
 from primsplit.tracing.handles.concretization import no_number
 
-_OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_OURS = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 _LOOKS = (
     "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__contains__", "__len__", "__getitem__",
     "__iter__", "count", "endswith", "find", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit",
