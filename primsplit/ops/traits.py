@@ -1,4 +1,4 @@
-"""Facts of operators: one row an operator, one column a fact.
+"""The table of facts about operators: one row an operator, one column a fact.
 
 A room that needs to know which operators have a property asks here and keeps no list of its own:
 
@@ -19,7 +19,7 @@ Positions = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """What is true of one operator. The default of each column is that nothing is known."""
+    """The facts about one operator. A column left at its default says that nothing is known."""
 
     elementwise: bool = False
     """Each element of a result is computed from the elements at its place in the inputs, which broadcast, and from
@@ -39,12 +39,12 @@ _NOTHING = Traits()
 
 
 def traits(kind: str) -> Traits:
-    """The row of an operator; that of no known fact for a call and for what is no operator of the standard."""
+    """Return the row of an operator; one without facts for a call and for other names."""
     return TRAITS.get(kind) or IN_FILES.get(kind, _NOTHING)
 
 
 def kinds_where(holds: Callable[[Traits], object], *, in_files: bool = False) -> frozenset[str]:
-    """The operators whose row is one of which this holds; with `in_files` also those that only files hold."""
+    """Return the operators whose row passes the predicate; with `in_files` also those that only files hold."""
     rows = {**TRAITS, **IN_FILES} if in_files else TRAITS
     return frozenset(kind for kind, row in rows.items() if holds(row))
 
