@@ -8,7 +8,7 @@ import pytest
 from tools.house import ROOMS
 
 ROOT = Path(__file__).parents[2]
-DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 
 
