@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 from primsplit.ir.collector import lasting
 
 if TYPE_CHECKING:
+    from primsplit.frontends import random
     from primsplit.frontends.loops.nest import loops
 
 # A third of what an import takes would be the collector's, which finds nothing.
 with lasting():
     from primsplit import rules
-    from primsplit import special as special
-    from primsplit.frontends import random
-    from primsplit.frontends.python import conversion as conversion
-    from primsplit.frontends.python import overrides as overrides
     from primsplit.ir import errors
     from primsplit.ir.caching.counters import counts
     from primsplit.ir.errors import PrimsplitError
+    from primsplit.numpy.complex.arithmetic import ALWAYS_COMPLEX
+    from primsplit.numpy.complex.arithmetic import ELEMENTWISE as COMPLEX
     from primsplit.numpy.namespace import NAMESPACE
+    from primsplit.numpy.ufuncs import ELEMENTWISE
     from primsplit.onnx.definitions.quantized import chains as chains
     from primsplit.programs.api import SplitProgram, split, trace
     from primsplit.programs.caching import cached
@@ -43,12 +43,13 @@ with lasting():
     from primsplit.programs.loading import load
     from primsplit.programs.program import Program
     from primsplit.programs.pulled import vjp
-    from primsplit.tracing.array import Array
+    from primsplit.tracing.array import FUNCTIONS, Array
     from primsplit.tracing.asarray import param
     from primsplit.tracing.calls.primitive import opt_out, stop_gradient
     from primsplit.tracing.calls.projection import project_to
     from primsplit.tracing.control import cond, fori_loop, safe_where, scan, switch, while_loop
     from primsplit.tracing.control import mapped as map  # noqa: A004  # the field's word for it
+    from primsplit.tracing.hooks import HOOKS
     from primsplit.tracing.specs import spec
     from primsplit.tracing.states import state
     from primsplit.transforms.boundaries import primitive
@@ -60,6 +61,14 @@ __version__ = "0.1.0"
 
 sys.modules[f"{__name__}.errors"] = errors
 """The classes of errors and warnings, also for `from primsplit.errors import TraceError`."""
+
+for _table in (FUNCTIONS, ELEMENTWISE, COMPLEX, ALWAYS_COMPLEX):
+    _table.import_later("primsplit.special.families")
+HOOKS.import_later("primsplit.frontends.python.overrides.running", "run_again")
+HOOKS.import_later("primsplit.frontends.python.overrides.vectorized", "apply_ufunc_of_objects")
+HOOKS.import_later("primsplit.frontends.python.conversion.running", "join_branches", "show_truths")
+HOOKS.import_later("primsplit.frontends.python.conversion.lazily", "may_exhaust")
+HOOKS.import_later("primsplit.frontends.python.conversion.identity", "note_choice")
 
 numpy = NAMESPACE
 """NumPy for traced functions: `from primsplit import numpy as np`."""
@@ -118,10 +127,14 @@ __all__ = [
 ]
 
 
+LATE = {"random": "primsplit.frontends.random", "testing": "primsplit.testing"}
+"""Public modules that are imported when they are first asked for."""
+
+
 def __getattr__(name: str) -> Any:
     """What is loaded when it is asked for: `testing` brings onnx's evaluator, `loops` twenty modules."""
-    if name == "testing":
-        return importlib.import_module("primsplit.testing")
+    if name in LATE:
+        return importlib.import_module(LATE[name])
     if name == "loops":
         return importlib.import_module("primsplit.frontends.loops.nest").loops
     raise AttributeError(f"module 'primsplit' has no attribute {name!r}")

@@ -25,7 +25,7 @@ from primsplit.ops.schema import kinds
 from primsplit.programs.doors import kinds_in_file
 from primsplit.rules import table
 from primsplit.rules.table import UNSUPPORTED
-from primsplit.tracing.array import FUNCTIONS, HOOKS
+from primsplit.tracing.array import FUNCTIONS
 
 Status = Literal[
     "rule", "partials", "no_gradient", "through_body", "definition", "loaded", "missing", "traced", "refused"
@@ -89,7 +89,7 @@ def traced_names() -> dict[str, bool]:
 
     Such a function of NumPy's has the name `refused`.
     """
-    found = {name_of(key): function for key, function in FUNCTIONS.items() if key not in HOOKS}
+    found = {name_of(key): function for key, function in FUNCTIONS.items()}
     found.update((ufunc_name(key), function) for key, function in (*ELEMENTWISE.items(), *ALWAYS_COMPLEX.items()))
     return {
         **{name: function.__name__ == "refused" for name, function in found.items()},

@@ -13,9 +13,10 @@ from primsplit.ir.errors import ShapeError
 from primsplit.numpy.ufuncs import cast_to, write_out
 from primsplit.ops import op
 from primsplit.tracing import asarray as lifting
-from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.broadcasting import reshape_to, reshaped_unless, transpose
+from primsplit.tracing.hooks import HOOKS
 
 END = int(np.iinfo(np.int64).max)
 """The end of a slice that goes to the end of the axis."""
@@ -60,7 +61,7 @@ def as_size(given: Any) -> Dim:
     if sizes is not None and len(sizes) == 1:
         return sizes[0]
     is_whole = given.shape == () and given.dtype.kind in "iu" and not isinstance(given.value, Const)
-    if not is_whole or FUNCTIONS["whole number"](given) is not None:
+    if not is_whole or HOOKS.whole_number(given) is not None:
         return operator.index(given)
     return tracing.size_of_number(given.value)
 

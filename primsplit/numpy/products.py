@@ -18,6 +18,7 @@ from primsplit.ops.namespace import later
 from primsplit.tracing.array import FUNCTIONS, Array, implements, unsupported
 from primsplit.tracing.asarray import Held, array_like
 from primsplit.tracing.broadcasting import of_one_size, reshape_to, zeros_like
+from primsplit.tracing.hooks import HOOKS
 
 # What MatMul, Mul and ReduceSum all have kernels for, for dtypes that one of them lacks; integers wrap alike.
 _COMPUTED_IN = {
@@ -125,7 +126,7 @@ def on_axes(ufunc: np.ufunc, *inputs: Any, axes: Any = None, axis: Any = None, *
         FUNCTIONS[np.moveaxis](array_like(x), at, tuple(range(-len(at), 0))) if at else array_like(x)
         for x, at in zip(inputs, chosen, strict=False)
     ]
-    result = FUNCTIONS["ufunc"](ufunc, "__call__", *moved, **options)
+    result = HOOKS.apply_ufunc(ufunc, "__call__", *moved, **options)
     last = chosen[-1]
     return FUNCTIONS[np.moveaxis](result, tuple(range(-len(last), 0)), last) if last else result
 
@@ -145,7 +146,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
 
 
 def _times(a: Array, b: Array) -> Array:
-    product: Array = FUNCTIONS["ufunc"](np.multiply, "__call__", a, b)
+    product: Array = HOOKS.apply_ufunc(np.multiply, "__call__", a, b)
     return product
 
 
@@ -244,14 +245,14 @@ def _tensordot_axes(rank_a: int, rank_b: int, axes: Any) -> tuple[list[int], lis
 @implements(np.linalg.matmul)
 def linalg_matmul(x1: Any, x2: Any, /) -> Array:
     """The matrix product."""
-    result: Array = FUNCTIONS["ufunc"](np.matmul, "__call__", array_like(x1), array_like(x2))
+    result: Array = HOOKS.apply_ufunc(np.matmul, "__call__", array_like(x1), array_like(x2))
     return result
 
 
 @implements(np.linalg.vecdot)
 def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     """The dot products of vectors along an axis."""
-    result: Array = FUNCTIONS["ufunc"](np.vecdot, "__call__", array_like(x1), array_like(x2), axis=axis)
+    result: Array = HOOKS.apply_ufunc(np.vecdot, "__call__", array_like(x1), array_like(x2), axis=axis)
     return result
 
 

@@ -14,19 +14,21 @@ import numpy.typing as npt
 from primsplit import tracing
 from primsplit.ir import BFLOAT16, Const, converted, is_held
 from primsplit.ir.errors import DtypeError, ShapeError, TraceError
+from primsplit.ir.families import Table
 from primsplit.numpy.few_bits import to_few_bits
 from primsplit.numpy.second_run import known_arrays, made_at
 from primsplit.numpy.validity import lost_at_nan
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
 from primsplit.ops.inference import broadcast_shapes
-from primsplit.tracing.array import FUNCTIONS, Array, implements, numbers_of, unsupported
+from primsplit.tracing.array import FUNCTIONS, Array, numbers_of, unsupported
 from primsplit.tracing.asarray import Held, array_like
 from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.trees import as_list
 
 Elementwise = Callable[..., Any]
-ELEMENTWISE: dict[str, Elementwise] = {}
+ELEMENTWISE: Table[str, Elementwise] = Table()
 METHODS: dict[str, Callable[..., Any]] = {}
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 """Which conversions NumPy admits."""
@@ -61,7 +63,6 @@ def ufunc_method(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
     return register
 
 
-@implements("ufunc")
 def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """What `ufunc.method(*inputs, **options)` is for traced arrays."""
     if method != "__call__":
@@ -70,7 +71,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> A
         return numbers_of(method, METHODS[method](ufunc, *inputs, **options), options)
     if ufunc.__name__ not in ELEMENTWISE:
         if ufunc.types == [f"{'O' * ufunc.nin}->{'O' * ufunc.nout}"] and not options:
-            return FUNCTIONS["ufunc of objects"](ufunc, *inputs)
+            return HOOKS.apply_ufunc_of_objects(ufunc, *inputs)
         error = unsupported(f"the ufunc {ufunc.__name__}")
         error.again = ufunc.__name__.startswith("_")  # SciPy's own, whose public function may be stood in for
         raise error

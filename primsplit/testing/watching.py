@@ -27,7 +27,7 @@ from primsplit.onnx.versions import nodes_of
 from primsplit.rules.activity import active_vars
 from primsplit.rules.table import BLOCK_RULES, RULES, UNSUPPORTED
 from primsplit.tracing import trees
-from primsplit.tracing.array import FUNCTIONS, HOOKS, Array
+from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import Held
 from primsplit.tracing.complex_array import ComplexArray
 
@@ -150,8 +150,7 @@ class Watcher:
 
     def _table(self, table: MutableMapping[Any, Callable[..., Any]], name: Callable[[Any], str]) -> None:
         for key, function in list(table.items()):
-            if key not in HOOKS:
-                table[key] = self._function(function, name(key))
+            table[key] = self._function(function, name(key))
 
     def _substitutes(self) -> None:
         """Watch what is served only where a function is run again, SciPy's by what registers it."""

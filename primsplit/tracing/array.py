@@ -29,6 +29,7 @@ from primsplit import tracing
 from primsplit.ir import NOWHERE, Const, Value, Var
 from primsplit.ir.dims import Shape
 from primsplit.ir.errors import Place, TraceError, UnsupportedFunction
+from primsplit.ir.families import Table
 from primsplit.tracing.handles.concretization import (
     ComparedClass,
     kind_of,
@@ -44,13 +45,9 @@ from primsplit.tracing.handles.operators import Operators
 from primsplit.tracing.handles.traced_text import formatted, is_only_spelled, shown
 from primsplit.tracing.handles.truths import truths
 from primsplit.tracing.handles.views import View, bases_first, bases_of, unknown_base, unknown_view, writes
+from primsplit.tracing.hooks import HOOKS
 
-FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-HOOKS = frozenset({
-    "ufunc", "condition", "again", "joins", "parts", "whole", "ufunc of objects", "whole number", "may be gone through",
-    "truths told", "one of several", "integer", "checked",
-})  # fmt: skip
-"""Keys that stand for a service of a later module, not for a function of NumPy."""
+FUNCTIONS: Table[Any, Callable[..., Any]] = Table()
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -226,7 +223,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
             return bool(known)
         path = tracing.current().path
         if path is not None:
-            return path.decide(FUNCTIONS["condition"](self), tracing.user_place())
+            return path.decide(HOOKS.scalar_condition(self), tracing.user_place())
         raise no_branch(self.type)
 
     def __float__(self) -> float:
@@ -250,12 +247,12 @@ class Array(Described, Operators, metaclass=ComparedClass):
 
     def checked(self, wrong: "Array", error: Exception) -> "Array":
         """Return the array; a run in which an element of `wrong` is True fails with this error."""
-        result: Array = FUNCTIONS["checked"](self, wrong, error)
+        result: Array = HOOKS.checked(self, wrong, error)
         return result
 
     def integer(self, rounding: Callable[..., Any]) -> Any:
         """Return the number rounded by `np.rint`, `np.trunc`, `np.floor` or `np.ceil`, as a Python integer."""
-        return FUNCTIONS["integer"](self, rounding)
+        return HOOKS.rounded_integer(self, rounding)
 
     def item(self, *args: int) -> Any:
         """As in NumPy; a traced Python number, unless this is a constant."""
@@ -280,7 +277,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
         """Return the elements, or the integer (`is_cut`: the integer part) that the arrays of a guard determine."""
         known = self.known()
         if known is None:
-            known = FUNCTIONS["whole number"](self, is_cut=is_cut)
+            known = HOOKS.whole_number(self, is_cut=is_cut)
         if known is None:
             raise no_number(self.type, what)
         return known
@@ -288,7 +285,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        return FUNCTIONS["ufunc"](ufunc, method, *inputs, **options)
+        return HOOKS.apply_ufunc(ufunc, method, *inputs, **options)
 
     def __array_function__(
         self, function: Callable[..., Any], types: Sequence[Any], args: Sequence[Any], options: dict[str, Any]

@@ -11,6 +11,7 @@ from primsplit.ir import Const, Value, Var, data_of, is_held
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import DtypeError, TraceError
 from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.hooks import HOOKS
 
 
 class Held:
@@ -77,7 +78,7 @@ def param(array: npt.ArrayLike, name: str) -> Any:
         return array
     held = plain(np.asarray(array))
     if held.dtype.kind == "c":
-        return FUNCTIONS["whole"](param(held.real, f"{name}.real"), param(held.imag, f"{name}.imag"))
+        return HOOKS.complex_whole(param(held.real, f"{name}.real"), param(held.imag, f"{name}.imag"))
     return Array(Const(data_of(held, name), hint=name, place=tracing.user_place(), role="param"))
 
 

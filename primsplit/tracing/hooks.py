@@ -1,27 +1,92 @@
-"""Hooks: functions of later rooms that earlier rooms call; the module that defines one sets it when it is imported."""
+"""What earlier rooms ask of later ones: each hook is a function that the module which does it sets.
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+`HOOKS.checked = checked` in a module registers it. The package's root names the module of each hook that is imported
+only when the hook is first asked for, which keeps `import primsplit` small.
+"""
 
-from primsplit.ir import Block
+from collections.abc import Callable, Sequence, Set
+from contextlib import AbstractContextManager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy.typing as npt
+
+from primsplit.ir import Block, Value
+from primsplit.ir.errors import Place
 from primsplit.ir.names import NamedBlock
 
+if TYPE_CHECKING:
+    from primsplit.tracing.array import Array
+    from primsplit.tracing.trees import Parts
 
-def _unset(*_: Any) -> Any:
-    raise NotImplementedError("this hook is set by `import primsplit`")
+Run = Callable[..., Any]
+Rerun = AbstractContextManager[Run] | None
+"""A context that gives what to run in place of a function; None where there is nothing to change."""
 
 
-@dataclass
+class WholeNumber(Protocol):
+    """See `Hooks.whole_number`."""
+
+    def __call__(self, asked: "Array", /, *, is_cut: bool = False) -> npt.NDArray[Any] | None: ...
+
+
 class Hooks:
-    """The hooks, each set once."""
+    """Functions by what they are asked for. One that is not set is imported, or is an AttributeError."""
 
-    without_invariants: Callable[[Block], Block] = _unset
-    """Move ops that do not vary out of a loop's body, while it is recorded: `rewrites.loops.hoist`."""
-    with_straight_through: Callable[[Block], Block] = _unset
-    """Define the derivative of integers that stand for quantized numbers: `onnx.definitions.quantized.chains`."""
-    make_session: Callable[[NamedBlock], Callable[[], Any]] = _unset
-    """Return a function that runs a block in onnxruntime: `programs.doors`."""
+    # What NumPy's protocols dispatch to.
+    apply_ufunc: Callable[..., Any]
+    """`(ufunc, method, *inputs, **options)`: the traced form of `ufunc.method(...)`."""
+    apply_ufunc_of_objects: Callable[..., Any]
+    """`(ufunc, *inputs)`: the traced form of a ufunc that `np.frompyfunc` made."""
+    complex_parts: Callable[[Any], "Parts"]
+    """The real and the imaginary part of a traced complex array."""
+    complex_whole: Callable[[Any, Any], "Array"]
+    """The complex array of two parts, at least one of them traced."""
+
+    # What only a run knows.
+    scalar_condition: Callable[[Any], Value]
+    """A predicate as a bool without axes."""
+    whole_number: WholeNumber
+    """The integer that the example inputs of a guard give a traced number; None where there are none."""
+    rounded_integer: Callable[["Array", Callable[..., Any]], Any]
+    """A number rounded by `np.trunc`, `np.rint`, `np.floor` or `np.ceil`, as a Python integer."""
+    checked: Callable[["Array", "Array", Exception], "Array"]
+    """An array; a run in which an element of the second one is True fails with the error."""
+
+    # The conversion of Python.
+    run_again: Callable[..., Rerun]
+    """Let a function see what stands in for NumPy's, SciPy's and Python's functions."""
+    join_branches: Callable[
+        [Run, Set[Place], Set[tuple[str, int]], Set[str], Set[tuple[str, int]], dict[tuple[str, int], str]], Rerun
+    ]
+    """Let a function record both sides of the statements at these places."""
+    show_truths: Callable[[Run], Rerun]
+    """Let a function compare traced truth values by `is`."""
+    may_exhaust: Callable[[Any, bool], bool]
+    """Whether all elements of an iterable may be taken without a change that the user sees."""
+    note_choice: Callable[[Any, Sequence[Any]], None]
+    """Remember that a value is one of several, for comparisons by `is`."""
+
+    # Rewrites and runs.
+    without_invariants: Callable[[Block], Block]
+    """Move what does not vary out of a loop's body, as it is recorded."""
+    with_straight_through: Callable[[Block], Block]
+    """Give integers that stand for quantized numbers their derivative."""
+    make_session: Callable[[NamedBlock], Callable[[], Any]]
+    """Make a block one that onnxruntime runs."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, str] = {}
+
+    def import_later(self, module: str, *names: str) -> None:
+        """Import a module when one of these hooks is first asked for. The module sets them."""
+        self._modules.update(dict.fromkeys(names, module))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._modules:
+            raise AttributeError(f"no module sets the hook {name!r}")
+        import_module(self._modules[name])
+        return vars(self)[name]
 
 
 HOOKS = Hooks()

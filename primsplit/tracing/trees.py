@@ -15,6 +15,7 @@ from primsplit.ir import Type, Var
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import DtypeError
 from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.hooks import HOOKS
 
 NAMESPACE = "primsplit"
 TreeSpec = optree.PyTreeSpec
@@ -73,7 +74,7 @@ COMPLEX_OF = {part: whole for whole, part in PART_OF.items()}
 def parts_of(leaf: Any) -> Parts:
     """Return the container of a complex leaf's parts, which for a NumPy array are views of it."""
     if isinstance(leaf, Array):
-        parts: Parts = FUNCTIONS["parts"](leaf)
+        parts: Parts = HOOKS.complex_parts(leaf)
         return parts
     if isinstance(leaf, Type):
         part = Type(PART_OF[leaf.dtype], leaf.shape)
@@ -90,7 +91,7 @@ def parts_of(leaf: Any) -> Parts:
 def whole(real: Any, imag: Any) -> Any:
     """Return the complex array, number or type of two parts; the container if they are neither."""
     if isinstance(real, Array) or isinstance(imag, Array):
-        return FUNCTIONS["whole"](real, imag) if all(map(is_array, (real, imag))) else Parts(real, imag)
+        return HOOKS.complex_whole(real, imag) if all(map(is_array, (real, imag))) else Parts(real, imag)
     if isinstance(real, np.ndarray | np.generic | Type) and real.dtype in COMPLEX_OF and type(real) is type(imag):
         return _of_dtype(COMPLEX_OF[real.dtype], real, imag)
     return complex(real, imag) if type(real) is type(imag) is float else Parts(real, imag)

@@ -18,8 +18,9 @@ from primsplit.ir.errors import ShapeError, UnsupportedFunction
 from primsplit.numpy.products import matrix_product
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like
+from primsplit.tracing.hooks import HOOKS
 
 __all__ = ["dgemm", "dgemv", "sgemm", "sgemv"]
 
@@ -138,7 +139,7 @@ def _times_beta(c: Array, beta: Any) -> Array:
         return c
     factor = cast_to(array_like(beta), c.dtype)
     if isinstance(beta, Array) and beta.known() is None:
-        unread = op.And(op.Equal(factor, 0.0), op.Not(FUNCTIONS["ufunc"](np.isfinite, "__call__", c)))
+        unread = op.And(op.Equal(factor, 0.0), op.Not(HOOKS.apply_ufunc(np.isfinite, "__call__", c)))
         c = op.Where(unread, np.zeros((), c.dtype), c)
     return op.Mul(c, factor)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from primsplit.ir.dims import Shape
+from primsplit.ir.families import Table
 from primsplit.numpy.complex.operands import Pair, literal
 from primsplit.ops import op
 from primsplit.ops.inference import broadcast_shapes
@@ -14,10 +15,10 @@ from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 Parts = tuple[Array, Array]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-ELEMENTWISE: dict[str, Callable[..., Any]] = {}
+ELEMENTWISE: Table[str, Callable[..., Any]] = Table()
 """A ufunc's name, and a function of Pairs that gives a Pair, or an Array where the result is real."""
 
-ALWAYS_COMPLEX: dict[str, Callable[..., Any]] = {}
+ALWAYS_COMPLEX: Table[str, Callable[..., Any]] = Table()
 """Likewise the ufuncs whose results are complex for real arrays, too: functions of Pairs that give Pairs."""
 
 

@@ -22,10 +22,11 @@ from primsplit.numpy.complex.operands import (
     pair_of,
 )
 from primsplit.ops.inference import broadcast_shapes
-from primsplit.tracing.array import FUNCTIONS, Array, implements
+from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import Held
 from primsplit.tracing.broadcasting import expand_to
 from primsplit.tracing.complex_array import OFFERED, ComplexArray, refused
+from primsplit.tracing.hooks import HOOKS
 
 Function = Callable[..., Any]
 _Function = TypeVar("_Function", bound=Function)
@@ -66,7 +67,6 @@ def _either(real: Function, whole: Function, dtype_at: int | None) -> Function:
     return call
 
 
-@implements("ufunc")
 def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """What `ufunc.method(*inputs, **options)` is for traced arrays."""
     given = (*inputs[: ufunc.nin], *(v for k, v in options.items() if k != "out"))
@@ -82,6 +82,9 @@ def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> A
     if method != "__call__":
         raise refused(f"np.{ufunc.__name__}.{method}")
     return _called(ufunc, inputs, **options)
+
+
+HOOKS.apply_ufunc = apply_ufunc
 
 
 def _of_real(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:

@@ -3,17 +3,20 @@
 from typing import Any
 
 from primsplit.numpy.complex.operands import as_complex
-from primsplit.tracing.array import Array, implements
+from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.complex_array import ComplexArray
+from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.trees import Parts
 
 
-@implements("parts")
 def parts_of(leaf: Any) -> Parts:
     """The container of a traced complex leaf's parts."""
     whole = as_complex(leaf)
     return Parts(_as_number(whole.real, whole), _as_number(whole.imag, whole))
+
+
+HOOKS.complex_parts = parts_of
 
 
 def _as_number(part: Array, whole: ComplexArray) -> Array:
@@ -23,10 +26,12 @@ def _as_number(part: Array, whole: ComplexArray) -> Array:
     return Array(part.value, weak=whole.weak, scalar=whole.scalar)
 
 
-@implements("whole")
 def whole_of(real: Any, imag: Any) -> ComplexArray:
     """The complex array of two parts, of which one at least is traced."""
     x, y = as_array(real), as_array(imag)
     made = ComplexArray(x, y, weak=x.weak and y.weak)
     made.scalar = x.scalar and y.scalar
     return made
+
+
+HOOKS.complex_whole = whole_of

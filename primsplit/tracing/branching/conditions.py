@@ -12,11 +12,11 @@ from primsplit.ir import Value, dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import ShapeError
 from primsplit.ops import op
-from primsplit.tracing.array import Array, implements
+from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
+from primsplit.tracing.hooks import HOOKS
 
 
-@implements("condition")
 def scalar_condition(value: Any) -> Value:
     """Return a predicate as a bool without axes. Raises ShapeError for one with several elements."""
     array = as_array(value)
@@ -31,6 +31,9 @@ def scalar_condition(value: Any) -> Value:
         place=tracing.user_place(),
         cure="Reduce it with np.all or np.any, or choose by elements with np.where.",
     )
+
+
+HOOKS.scalar_condition = scalar_condition
 
 
 def decide_size(a: Dim, relation: str, b: Dim) -> bool | None:

@@ -12,12 +12,13 @@ def f(x):                     c = Greater(x, 0)
 """
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from primsplit import tracing
 from primsplit.ir.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError
 from primsplit.tracing import trees
-from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.branching.asked_classes import classes_asked
 from primsplit.tracing.branching.paths import (
@@ -46,6 +47,7 @@ from primsplit.tracing.branching.users_errors import (
 )
 from primsplit.tracing.branching.whole_numbers import numbers_told
 from primsplit.tracing.handles.truths import truths
+from primsplit.tracing.hooks import HOOKS
 
 Run = Callable[[], tuple[Sequence[Array], trees.TreeSpec]]
 
@@ -69,7 +71,7 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
         # NumPy's polynomials drop coefficients on some paths, whose shapes meet others: run again, they keep them.
         is_served = error.again or isinstance(error, ShapeError)
         needs = Needs(frozenset(), packages_through(error))
-        if not is_served or FUNCTIONS["again"](run, *needs) is None:
+        if not is_served or HOOKS.run_again(run, *needs) is None:
             raise
         first = error
     else:
@@ -77,7 +79,7 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
         if asked is None:
             return result
         first, needs = asked[0], Needs(frozenset(), asked[1])
-        if FUNCTIONS["again"](run, *needs) is None:
+        if HOOKS.run_again(run, *needs) is None:
             return result
     return _explored_again(run, before, first, needs)
 
@@ -115,7 +117,10 @@ def _explored_again(
     while is_new:
         into.restore(before)
         try:
-            with FUNCTIONS["again"](run, *needs) as anew, numbers_told(into.examples if uses_examples else None):
+            with (
+                HOOKS.run_again(run, *needs) or nullcontext(run) as anew,
+                numbers_told(into.examples if uses_examples else None),
+            ):
                 return _explored(anew, before, is_again=True)
         except PrimsplitError as error:
             second = error
@@ -162,7 +167,7 @@ def _truths_told(run: Run, made: int) -> Any:
 
     None if no new ones were created or none compares.
     """
-    return None if truths.made == made else FUNCTIONS["truths told"](run)
+    return None if truths.made == made else HOOKS.show_truths(run)
 
 
 def _in_paths(run: Run, before: tracing.Snapshot, *, is_again: bool) -> tuple[list[Array], trees.TreeSpec]:
@@ -322,7 +327,7 @@ class _Joining:
 
     def _joins(self) -> Any:
         """Return a context manager that joins the branches; None if none may be joined."""
-        return FUNCTIONS["joins"](self.run, self.asked, self.left_out.keys(), self.noting, self.growing, self.refused)
+        return HOOKS.join_branches(self.run, self.asked, self.left_out.keys(), self.noting, self.growing, self.refused)
 
     def _learns(self, error: NotJoined) -> bool:
         """Let functions of other files note what they set, or lists grow, or else leave the branch out.

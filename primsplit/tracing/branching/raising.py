@@ -16,7 +16,8 @@ from primsplit.ir import Block, Op, Type, Value, Var, walk
 from primsplit.ir.errors import Place
 from primsplit.ir.reasons import Reason
 from primsplit.ops import op
-from primsplit.tracing.array import Array, implements
+from primsplit.tracing.array import Array
+from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.regions import record
 
 RAISES = "call::raises"
@@ -65,13 +66,15 @@ def zero_unless(wrong: Array, error: Exception) -> Array:
     return _check(_zero, [wrong], Type(np.int64, ()), error)
 
 
-@implements("checked")
 def checked(x: Array, wrong: Array, error: Exception) -> Array:
     """Return `x` bit for bit.
 
     A run in which an element of `wrong` is True fails with this error, as in `zero_unless`.
     """
     return x if _never(wrong, error) else _check(_unchanged, [x, wrong], x.type, error)
+
+
+HOOKS.checked = checked
 
 
 def checked_array(made: Op) -> Value | None:

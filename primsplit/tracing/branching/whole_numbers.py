@@ -10,9 +10,10 @@ import numpy.typing as npt
 from primsplit import tracing
 from primsplit.ir.dims import Dim, Size
 from primsplit.ops import op
-from primsplit.tracing.array import Array, implements
+from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.branching.raising import checked
+from primsplit.tracing.hooks import HOOKS
 
 
 @contextmanager
@@ -28,7 +29,6 @@ def numbers_told(examples: tracing.Examples | None) -> Iterator[None]:
         examples.tells_numbers = False
 
 
-@implements("whole number")
 def told_number(asked: Array, *, is_cut: bool = False) -> npt.NDArray[Any] | None:
     """Return the number that the arrays of a guard have; None if there are none, or it is no integer.
 
@@ -47,6 +47,9 @@ def told_number(asked: Array, *, is_cut: bool = False) -> npt.NDArray[Any] | Non
     return None
 
 
+HOOKS.whole_number = told_number
+
+
 def _is(asked: Array, number: npt.NDArray[Any]) -> Array:
     """Return whether the number is the value, or its integer part, rounded towards 0."""
     if asked.dtype.kind != "f":
@@ -56,7 +59,6 @@ def _is(asked: Array, number: npt.NDArray[Any]) -> Array:
     return op.And(least, most)
 
 
-@implements("integer")
 def integer(number: Array, rounding: Callable[..., Array]) -> Array:
     """Return what `int`, `round`, `math.floor` and `math.ceil` do: a Python integer, for a traced number without axes.
 
@@ -68,6 +70,9 @@ def integer(number: Array, rounding: Callable[..., Array]) -> Array:
         endless = OverflowError("cannot convert float infinity, or a number beyond int64, to integer")
         number = checked(rounding(number), op.Not(is_inside), endless)
     return Array(op.Cast(number, to=np.int64).value, weak=True)
+
+
+HOOKS.rounded_integer = integer
 
 
 def told_size(size: Dim) -> int | None:

@@ -10,9 +10,10 @@ from primsplit import tracing
 from primsplit.frontends.python.conversion.telling import are_told
 from primsplit.ops import op
 from primsplit.tracing import trees
-from primsplit.tracing.array import Array, implements
+from primsplit.tracing.array import Array
 from primsplit.tracing.branching.paths import NotJoined
 from primsplit.tracing.handles.concretization import numpys_class
+from primsplit.tracing.hooks import HOOKS
 
 At = tuple[str, int]
 
@@ -47,12 +48,14 @@ def note_joined(value: Any, made: Sequence[Any], at: At) -> None:
             _note(leaf, [side[k] for side in sides], at)
 
 
-@implements("one of several")
 def note_one_of(value: Any, several: Sequence[Any]) -> None:
     """Remember that a value is one of several, where functions see what `is` says of it."""
     if are_told():
         place = tracing.user_place()
         _note(value, several, ("", 0) if place is None else (place.filename, place.line))
+
+
+HOOKS.note_choice = note_one_of
 
 
 def _note(value: Any, made: Sequence[Any], at: At) -> None:

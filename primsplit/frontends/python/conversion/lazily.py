@@ -20,7 +20,8 @@ from primsplit.frontends.python.conversion.harmless import (
 from primsplit.frontends.python.conversion.statements import Effects, Refused, effects
 from primsplit.frontends.python.overrides.plain_arrays import Table
 from primsplit.tracing import is_library
-from primsplit.tracing.array import Array, implements
+from primsplit.tracing.array import Array
+from primsplit.tracing.hooks import HOOKS
 
 _HELD = frozenset({
     list, tuple, set, frozenset, dict, str, range, np.ndarray, Array, Table,
@@ -34,10 +35,12 @@ _OF_PARTS: dict[Any, tuple[Any, ...]] = {map: (abs, []), filter: (abs, []), zip:
 """What takes the elements of iterators, with what it is made of."""
 
 
-@implements("may be gone through")
 def may_be_gone_through(values: Any, is_alone: bool) -> bool:
     """True where all elements may be taken; `is_alone` says that nothing else holds an iterator over them."""
     return type(values) in _HELD or (is_alone and _only_computes(values))
+
+
+HOOKS.may_exhaust = may_be_gone_through
 
 
 def _only_computes(iterator: Any) -> bool:

@@ -44,10 +44,11 @@ from primsplit.frontends.python.conversion.unknown import is_unknown, joining
 from primsplit.frontends.python.copies import copied_again, origin
 from primsplit.ir.errors import ConcretizationError, Place
 from primsplit.ops import op
-from primsplit.tracing.array import Array, implements
+from primsplit.tracing.array import Array
 from primsplit.tracing.branching.conditions import scalar_condition
 from primsplit.tracing.branching.paths import NotJoined
 from primsplit.tracing.control.branching import choose
+from primsplit.tracing.hooks import HOOKS
 
 
 class Joins(Helper):
@@ -164,7 +165,6 @@ def _truth(value: Any) -> Array:
     return Array(scalar_condition(value))
 
 
-@implements("joins")
 def joined(
     run: Callable[..., Any],
     asked: Set[Place],
@@ -199,7 +199,9 @@ def joined(
     return _with_joins(run, rewritten) if any(r.joins or r.written.looks_up for r in rewritten) else None
 
 
-@implements("truths told")
+HOOKS.join_branches = joined
+
+
 def truths_told(run: Callable[..., Any]) -> AbstractContextManager[Callable[..., Any]] | None:
     """What lets functions see what `is True` says of a traced value; None where none asks that does not see it already.
 
@@ -221,6 +223,9 @@ def truths_told(run: Callable[..., Any]) -> AbstractContextManager[Callable[...,
                 cure="Write `if flag:` for `if flag is True:`, or keep the function in a file.",
             )
     return _written_anew(run, rewritten) if asking else None
+
+
+HOOKS.show_truths = truths_told
 
 
 @contextmanager

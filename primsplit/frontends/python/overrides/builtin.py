@@ -24,6 +24,7 @@ from primsplit.numpy.second_run import is_again
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import holds_traced
 from primsplit.tracing.handles.concretization import numpys_class
+from primsplit.tracing.hooks import HOOKS
 
 Function = Callable[..., Any]
 
@@ -41,7 +42,7 @@ def _range(*bounds: Any) -> Any:
 
 def _is_unknown(bound: Any) -> bool:
     if isinstance(bound, Array):
-        return bound.known() is None and bound.dtype.kind in "iu" and FUNCTIONS["whole number"](bound) is None
+        return bound.known() is None and bound.dtype.kind in "iu" and HOOKS.whole_number(bound) is None
     return isinstance(bound, Size) and Size.told(bound) is None
 
 
@@ -93,7 +94,7 @@ def _chosen(condition: Array, new: Any, best: Any) -> Any:
     known = condition.known()
     if known is not None:
         return new if known else best
-    found = FUNCTIONS[np.where](Array(FUNCTIONS["condition"](condition)), new, best)
+    found = FUNCTIONS[np.where](Array(HOOKS.scalar_condition(condition)), new, best)
     return Array(found.value, weak=is_weak(best) and is_weak(new), scalar=True)
 
 
@@ -117,12 +118,12 @@ def _of_conditions(decides: bool, combined: np.ufunc) -> Function:
 
     def call(values: Iterable[Any]) -> Any:
         is_alone = sys.getrefcount(values) <= _HELD_ONCE
-        if not FUNCTIONS["may be gone through"](values, is_alone):
+        if not HOOKS.may_exhaust(values, is_alone):
             return original(values)
         unknown: list[Array] = []
         for value in values:
             if isinstance(value, Array) and value.known() is None:
-                unknown.append(Array(FUNCTIONS["condition"](value)))
+                unknown.append(Array(HOOKS.scalar_condition(value)))
             elif bool(value) is decides:
                 return decides
         return Array(functools.reduce(combined, unknown).value, weak=True) if unknown else not decides

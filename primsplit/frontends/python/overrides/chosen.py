@@ -10,6 +10,7 @@ from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.handles.truths import truths
 from primsplit.tracing.handles.views import Choice
+from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.regions import same_everywhere
 
 _MOST = 64
@@ -55,7 +56,7 @@ def chosen(values: Sequence[Any], places: Sequence[Array]) -> list[Any]:
     found = _tuples(values, places) if isinstance(first, tuple) else _arrays(values, places)
     truths.made += 1
     for each in found:
-        FUNCTIONS["one of several"](each, values)
+        HOOKS.note_choice(each, values)
     return found
 
 

@@ -26,6 +26,7 @@ from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import as_array, holds_traced
 from primsplit.tracing.handles.concretization import numpys_class
+from primsplit.tracing.hooks import HOOKS
 
 
 class StandingClass(type):
@@ -87,7 +88,7 @@ def _int(x: Any) -> Any:
     if isinstance(x, Size):
         return x
     number = _one_number(x, "int")
-    told = FUNCTIONS["whole number"](number, is_cut=True)
+    told = HOOKS.whole_number(number, is_cut=True)
     if told is not None:
         return int(told)
     return number.integer(ELEMENTWISE["trunc"])

@@ -11,13 +11,12 @@ from primsplit.frontends.python.overrides.libraries import register_scipys, slot
 from primsplit.frontends.python.overrides.names import slots_of_names
 from primsplit.frontends.python.overrides.slots import Filled, Slot, filled
 from primsplit.numpy.second_run import is_again, running_again
-from primsplit.tracing.array import implements
+from primsplit.tracing.hooks import HOOKS
 
 Run = Callable[..., Any]
 Written = frozenset[tracing.Instruction]
 
 
-@implements("again")
 def again(run: Run, written: Written, packages: frozenset[str], in_names: bool) -> AbstractContextManager[Run] | None:
     """What lets `run` read substitutes, which it gives a copy of; None where names mean these already.
 
@@ -26,6 +25,9 @@ def again(run: Run, written: Written, packages: frozenset[str], in_names: bool) 
     where copies would not read them.
     """
     return None if is_again() else _again(run, written, packages, in_names)
+
+
+HOOKS.run_again = again
 
 
 @contextmanager

@@ -14,10 +14,11 @@ from primsplit.ir.dims import Dim, Shape
 from primsplit.ir.errors import ShapeError
 from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing import trees
-from primsplit.tracing.array import FUNCTIONS, Array, implements
+from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import array_like
 from primsplit.tracing.broadcasting import expand_to, reshape_to
 from primsplit.tracing.control.scanning import mapped
+from primsplit.tracing.hooks import HOOKS
 
 _CORES = re.compile(r"\(([^)]*)\)")
 """The axes that a signature names, of each argument."""
@@ -36,11 +37,13 @@ def _over_elements(made: "np.vectorize", given: dict[Any, Any], positions: int) 
     return _mapped(_one(made, given, walked, positions), arrays, arrays[0].shape)
 
 
-@implements("ufunc of objects")
 def call_ufunc_of_objects(ufunc: np.ufunc, *given: Any) -> Any:
     """What calls a ufunc of `np.frompyfunc`. The numbers keep a dtype, where NumPy gives an array of objects."""
     arrays = FUNCTIONS[np.broadcast_arrays](*(array_like(x) for x in given))
     return _mapped(lambda elements: ufunc(*map(_boxed, elements)), arrays, arrays[0].shape)
+
+
+HOOKS.apply_ufunc_of_objects = call_ufunc_of_objects
 
 
 def _boxed(element: Array) -> npt.NDArray[Any]:
