@@ -1,4 +1,4 @@
-"""What earlier rooms ask of later ones: each hook is a function that the module which does it sets.
+"""Hooks: functions of later rooms that earlier rooms call. The module that defines one sets it.
 
 `HOOKS.checked = checked` in a module registers it. The package's root names the module of each hook that is imported
 only when the hook is first asked for, which keeps `import primsplit` small.
