@@ -1,4 +1,8 @@
-"""Complex arrays at the doors of a program, which holds two real ones for each: how calls give them and get them."""
+"""Complex arrays at the doors of a program, which holds two real ones for each: how calls give them and get them.
+
+A call costs no more for that where all arrays are real: parts are looked for only where the structure of a call is
+another than the one that was traced, and what was found is kept with the look of that call (`Program.runner`).
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
