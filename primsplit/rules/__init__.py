@@ -1,4 +1,7 @@
-"""Derivative rules, one operator family a file; each puts its own into `rules.table`, as `primsplit rules` prints."""
+"""Derivative rules, one operator family a file.
+
+Each file registers its rules in `rules.table`; `primsplit rules` lists them.
+"""
 
 from primsplit.ir.families import import_families
 

@@ -1,11 +1,15 @@
 """Derivative rules of activation functions.
 
+```
+y = Relu(x)   ->   dx = Where(Greater(y, 0.0), dy, 0.0)
+```
+
 At a kink the derivative is the one on the side of the smaller argument: relu'(0) = 0, leaky relu and prelu have their
 slope at 0, elu and its kin the value of their exponential branch, thresholded relu and shrink 0 at their thresholds.
 HardSigmoid has slope 0 at its kinks; HardSwish 0 at -3 and 1 at 3. Clip passes the cotangent inside and on its bounds;
-each bound gets what is cut off there.
+each bound gets the sum of the cotangents of the elements that it cut off.
 
-Rules read the output where they can, so that onnxruntime may keep the activation fused with what comes before.
+Rules read the output where they can, so that onnxruntime may keep the activation fused with the op before.
 """
 
 import math
@@ -30,8 +34,8 @@ partials("Softplus", lambda x, y: expit(x))
 def _two_sided(kind: str, below: Callable[..., Array | float], above: Callable[..., Array] | None = None) -> None:
     """Register an activation that changes its formula at 0 and keeps the sign of its input for alpha >= 0.
 
-    `below` and `above` give the input's cotangent from the output's, the output and the attributes, for an input at
-    most 0 and for a positive one; by default it passes unchanged there.
+    `below` and `above` compute the input's cotangent from the output's, the output and the attributes, for an input
+    that is at most 0 and for a positive one; without `above` it passes unchanged.
     """
     operator = getattr(later, kind)
 
@@ -142,7 +146,7 @@ def gelu(x: Array, *, approximate: bytes | str) -> tuple[Array, Pullback]:
 
 
 def _share(x: Array) -> Array:
-    """The normal distribution function."""
+    """Return the normal distribution function."""
     return (op.Erf(x * math.sqrt(0.5)) + 1.0) * 0.5
 
 

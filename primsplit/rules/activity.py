@@ -1,4 +1,4 @@
-"""Which values of a program vary with some of its inputs, and which of those its results depend on."""
+"""Find the values of a program that vary smoothly with some inputs, and those of them that its results depend on."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from primsplit.rules.table import RULES
 
 
 def active_vars(ops: Iterable[Op], sources: Iterable[Var]) -> set[Var]:
-    """The float Vars that depend on the sources, no operator without a gradient in between."""
+    """Return the float Vars that depend on the sources through operators that have a gradient."""
     active = {v for v in sources if v.type.is_float}
     for op in ops:
         if not stops(op) and any(v in active for v in reads(op)):
@@ -17,7 +17,7 @@ def active_vars(ops: Iterable[Op], sources: Iterable[Var]) -> set[Var]:
 
 
 def stops(op: Op) -> bool:
-    """True for what no gradient goes through: an operator without one, or a call of `stop_gradient`."""
+    """Whether no gradient flows through the op: an operator without one, or a call of `stop_gradient`."""
     entry = RULES.get(op.kind)
     return op.attributes.get("stops", False) if entry is None else entry.form == "no_gradient"
 
@@ -30,7 +30,7 @@ def dead_ends(ops: Iterable[Op], source: Var) -> list[Op]:
 
 
 def constants_behind(ops: Sequence[Op], values: Iterable[Value]) -> list[Const]:
-    """The float constants that some values vary with, no operator without a gradient in between."""
+    """Return the float constants that the values vary with, through operators that have a gradient."""
     needed = dict.fromkeys(v for v in values if v.type.is_float)
     for op in reversed(ops):
         if not stops(op) and any(v in needed for v in op.outputs):
@@ -39,7 +39,7 @@ def constants_behind(ops: Sequence[Op], values: Iterable[Value]) -> list[Const]:
 
 
 def needed_vars(ops: Sequence[Op], active: set[Var], results: Iterable[Value]) -> set[Var]:
-    """The active Vars that the results depend on."""
+    """Return the active Vars that the results depend on."""
     needed = {r for r in results if isinstance(r, Var) and r in active}
     for op in reversed(ops):
         if any(v in needed for v in op.outputs):

@@ -1,4 +1,9 @@
-"""The Scan from a loop's last step to its first."""
+"""Record the backward pass of a loop: a Scan from its last step to its first.
+
+```
+h = Scan(h0, xs): h' = Tanh(h + x)   ->   dh0, dxs = Scan(dh, hs, reverse): da = dh * (1 - h'*h'); return da, da
+```
+"""
 
 from collections.abc import Sequence
 
@@ -21,8 +26,8 @@ from primsplit.tracing.regions import ScanForm, Walk, as_declared, element, emit
 class Backward:
     """The Scan from the last step to the first.
 
-    Its carries are the cotangents of the carries in `live`, then one sum for each captured value; it walks the
-    cotangents of what was stacked and the captures, and writes the gradients of the elements.
+    Its carries are the cotangents of the carries in `live`, then one sum for each captured value; it reads the
+    cotangents of what was stacked and the captures, and stacks the gradients of the elements.
     """
 
     def __init__(self, turns: Turns, split: Split, kept: Kept, live: Sequence[int], given: dict[int, Array]) -> None:
@@ -53,44 +58,44 @@ class Backward:
         if any(r.type.shape is None for r in form.body.results):
             raise TraceError("the gradient through a loop needs the ranks of the values that it reads", cure=RANK_CURE)
         types = [self._sequence(t)[0].type for t in self.written]
-        found = emit_scan(form, carries, [value for value, _ in places.values()], types)
+        outputs = emit_scan(form, carries, [value for value, _ in places.values()], types)
         for i, k in enumerate(self.carried):
-            found[i] = as_declared(found[i], self.turns.inits[k].type)
-        return dict(zip((*self.carried, *self.summed, *self.written), map(Array, found), strict=True))
+            outputs[i] = as_declared(outputs[i], self.turns.inits[k].type)
+        return dict(zip((*self.carried, *self.summed, *self.written), map(Array, outputs), strict=True))
 
     def _sequence(self, target: int) -> Along:
         return self.turns.sequences[target - self.turns.count]
 
     def _start(self, position: int) -> Value:
-        """The cotangent that the last carry was given."""
+        """Return the cotangent of the last carry."""
         if position in self.given:
             return self.given[position].value
         is_varying = self.split.primal.params[position] in self.kept.varying
         return self._nothing(position, self.kept.outputs[position] if is_varying else None)
 
     def _nothing(self, position: int, like: Value | None) -> Value:
-        """Zeros in the shape of a carry: that of `like`, else the one that it has in every step."""
+        """Return zeros in the shape of a carry: that of `like`, else the one that it has in every step."""
         model = self.turns.inits[position] if like is None else like
         return zeros_of(model) if isinstance(model, Var) else tracing.constant(np.zeros_like(model.numpy()))
 
     def _walked(self) -> dict[Var, Along]:
-        """What is walked backwards: cotangents of what was stacked, then the captures that vary from step to step."""
+        """The sequences to read backwards: cotangents of what was stacked, and captures that vary from step to step."""
         turns, split = self.turns, self.split
-        found: dict[Var, Along] = {}
+        sequences: dict[Var, Along] = {}
         for position, seed in zip(self.live, split.cotangents, strict=True):
             if position >= turns.count:
-                found[seed] = (self.given[position].value, turns.writes[position - turns.count].reversed())
+                sequences[seed] = (self.given[position].value, turns.writes[position - turns.count].reversed())
         for capture in split.captures:
             if capture in self.kept.around or capture in self.kept.varying:
                 continue
             value, walk = self._capture(capture)
-            found[capture] = (value, walk.reversed())
-        if not found:
-            found[Var(Type(np.int64, ()))] = (
+            sequences[capture] = (value, walk.reversed())
+        if not sequences:
+            sequences[Var(Type(np.int64, ()))] = (
                 op.Range(np.int64(0), op.Squeeze(self._steps(), [0]), np.int64(1)).value,
                 Walk(),
             )
-        return found
+        return sequences
 
     def _capture(self, capture: Var) -> Along:
         if capture in self.kept.along:
@@ -100,7 +105,7 @@ class Backward:
         return self.turns.element(self.split.primal.params.index(capture) - self.turns.count, self._steps())
 
     def _steps(self) -> Array:
-        """The number of steps that were run, a vector of one element."""
+        """Return the number of steps that were run, a vector of one element."""
         if self.turns.steps is not None:
             return self.turns.steps()
         value, walk = next(iter(self.kept.along.values()))
@@ -117,32 +122,35 @@ class Backward:
         return record(f"{self.split.primal.name}.pullback", types, body)
 
     def _pulled(self, carries: Sequence[Value], names: Renaming) -> list[Value]:
-        """Record one step's pullback; return the carries after it, and what it writes. `names` are its captures."""
+        """Record one step's pullback; return the carries after it, and what it stacks.
+
+        `names` holds the step's captures.
+        """
         split = self.split
         varying = {k: names[p] for k, p in enumerate(split.primal.params) if p in self.kept.varying and p in names}
         seeds = dict(zip(self.live, split.cotangents, strict=True))
         names.update((seeds[k], as_declared(carries[i], seeds[k].type)) for i, k in enumerate(self.carried))
         for step in split.pullback.ops:
             tracing.append(rename(step, names))
-        found = {t: renamed(r, names) for t, r in zip(split.targets, split.pullback.results, strict=True)}
-        before = [found[k] if k in found else self._nothing(k, varying.get(k)) for k in self.carried]
+        gradients = {t: renamed(r, names) for t, r in zip(split.targets, split.pullback.results, strict=True)}
+        before = [gradients[k] if k in gradients else self._nothing(k, varying.get(k)) for k in self.carried]
         sums = carries[len(self.carried) :]
-        after = [op.Add(Array(s), Array(found[t])).value for s, t in zip(sums, self.summed, strict=True)]
-        return [*before, *after, *(found[t] for t in self.written)]
+        after = [op.Add(Array(s), Array(gradients[t])).value for s, t in zip(sums, self.summed, strict=True)]
+        return [*before, *after, *(gradients[t] for t in self.written)]
 
 
 def element_type(var: Var, place: Along) -> Type:
-    """The type of the capture or cotangent that is walked; for one that nobody reads, that of the elements."""
+    """Return the type of one step's capture or cotangent."""
     return element(place[0].type, place[1]) if var.type.shape is None else var.type
 
 
 def _one_step_later(place: Along, init: Value) -> Along:
-    """What a carry was before each step, from what it was after each."""
+    """Return the values of a carry before each step, from its values after each."""
     array, first = axis_first(Array(place[0]), place[1].axis), op.Unsqueeze(Array(init), [0])
     if place[1].reverse:
         whole = op.Concat(array, first, axis=0)
-        found = op.Slice(whole, [1], [np.iinfo(np.int64).max], [0], types=[array.type])
+        earlier = op.Slice(whole, [1], [np.iinfo(np.int64).max], [0], types=[array.type])
     else:
         whole = op.Concat(first, array, axis=0)
-        found = op.Slice(whole, [0], [-1], [0], types=[array.type])
-    return found.value, Walk(reverse=place[1].reverse)
+        earlier = op.Slice(whole, [0], [-1], [0], types=[array.type])
+    return earlier.value, Walk(reverse=place[1].reverse)

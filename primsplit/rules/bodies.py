@@ -1,4 +1,4 @@
-"""The function bodies that the standard gives operators, as Blocks: what `through_body` differentiates."""
+"""Convert the function bodies that the standard defines for operators to Blocks; `through_body` differentiates them."""
 
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
@@ -22,9 +22,9 @@ from primsplit.tracing.trees import as_list
 
 
 def body_of(op: Op) -> tuple[Block, list[int]]:
-    """The body of an op, and the positions of the op's inputs that are the body's parameters.
+    """Return the body of an op, and the positions of the op's inputs that are the body's parameters.
 
-    Small constants are part of the body, as they are of a rule. Raises PrimsplitError where the standard has no body.
+    Small constants are part of the body, as they are of a rule. Raises PrimsplitError if the standard has no body.
     """
     function = function_of(op)
     positions: list[int] = []
@@ -46,7 +46,7 @@ def body_of(op: Op) -> tuple[Block, list[int]]:
 
 
 def function_of(op: Op) -> onnx.FunctionProto:
-    """The body as the standard writes it, for the op's attributes and types where it depends on them."""
+    """Return the body in the standard's form, for the op's attributes and types if it depends on them."""
     found: Any = onnx.defs.get_schema(op.kind, OPSET)
     fixed = [v for v in found.function_opset_versions if v <= OPSET]
     if fixed:
@@ -82,13 +82,16 @@ def _interpret(
         if node.op_type == "Constant":
             known[node.output[0]] = Array(tracing.constant(_constant(given)))
             continue
-        made = getattr(operators, node.op_type)(*(known[n] for n in node.input), outputs=len(node.output), **given)
-        known.update(zip(node.output, as_list(made), strict=True))
+        results = getattr(operators, node.op_type)(*(known[n] for n in node.input), outputs=len(node.output), **given)
+        known.update(zip(node.output, as_list(results), strict=True))
     return [array for name in function.output if (array := known.get(name)) is not None]
 
 
 def _attribute(attribute: onnx.AttributeProto, outer: Mapping[str, Any]) -> Any:
-    """The value of a node's attribute, which may be that of the function called. Raises PrimsplitError for a graph."""
+    """Return the value of a node's attribute, which may be that of the function called.
+
+    Raises PrimsplitError for a graph.
+    """
     if attribute.ref_attr_name:
         return outer.get(attribute.ref_attr_name)
     value = onnx.helper.get_attribute_value(attribute)

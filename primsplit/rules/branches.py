@@ -1,4 +1,9 @@
-"""If: each branch has its own primal and pullback, and the untaken side keeps nothing."""
+"""The derivative rule of If: each branch has its own primal and pullback, and the untaken side keeps nothing.
+
+```
+y = If(c): then Exp(x), else Sin(x)   ->   dx = If(c): then Mul(dy, y), else Mul(dy, Cos(x))
+```
+"""
 
 from collections.abc import Sequence
 
@@ -20,7 +25,10 @@ from primsplit.tracing.regions import as_declared, emit_if, record
 
 @block_rule("If")
 def branch(site: Site) -> tuple[list[Array], Pullback]:
-    """The pullback is an If on the same condition. What one branch keeps is an output that is empty after the other."""
+    """The pullback is an If on the same condition.
+
+    A value that one branch keeps is an output, empty after the other.
+    """
     condition = site.input(0)
     outer = [a.value for a in site.outer]
     params = tuple(v for v in outer if isinstance(v, Var))
@@ -57,18 +65,18 @@ def branch(site: Site) -> tuple[list[Array], Pullback]:
 
 
 def _raising(condition: Array, failing: Op, types: Sequence[Type]) -> Block:
-    """The pullback of a branch that ends in an error, which ends in the same."""
+    """Return the pullback of a branch that ends in an error; it ends in the same error."""
     return record("pullback", [], lambda: raise_at_run_time(condition.value, types, failing.place, failing.remark))
 
 
 def _kept(split: Split, params: Sequence[Var]) -> list[Var]:
-    """The captures that are no values outside of the branch: neither captured by it nor its results."""
+    """Return the captures that the branch must return: those that are neither captured by it nor its results."""
     known = {*params, *(r for r in split.primal.results if isinstance(r, Var))}
     return [c for c in split.captures if c not in known]
 
 
 def _forward(site: Site, condition: Array, splits: Sequence[Split], kept: Sequence[Sequence[Var]]) -> list[Value]:
-    """The If of the primals, whose last outputs are what the branches keep."""
+    """Record the If of the primals, whose last outputs are the values that the branches keep."""
     blocks = [_primal(split, i, kept) for i, split in enumerate(splits)]
     types = [v.type for v in site.op.outputs]
     for own in kept:
@@ -89,17 +97,17 @@ def _primal(split: Split, side: int, kept: Sequence[Sequence[Var]]) -> Block:
 
 
 def _with_axis(capture: Var) -> Value:
-    """The capture; a number gets an axis, so that it can be left out."""
+    """Return the capture; a number gets an axis, so that it can be empty."""
     return capture if _rank(capture.type) else op.Unsqueeze(Array(capture), [0]).value
 
 
 def _nothing(type: Type) -> Const:
-    """An array without elements in place of a value of this type."""
+    """Return an array without elements in place of a value of this type."""
     return Const(np.zeros((0,) * max(_rank(type), 1), type.dtype))
 
 
 def _rank(type: Type) -> int:
-    """The number of axes of a value that a branch keeps. Raises ShapeError where nobody knows it."""
+    """Return the rank of a value that a branch keeps. Raises ShapeError if it is unknown."""
     if type.rank is None:
         raise ShapeError("a branch keeps a value with an unknown number of axes for its pullback")
     return type.rank
@@ -113,7 +121,7 @@ def _backward(
     given: Sequence[Value],
     targets: Sequence[int],
 ) -> Block:
-    """The branch's pullback as a block: one cotangent for each of `targets`, zeros for what it does not depend on."""
+    """Return the branch's pullback as a block: one cotangent for each of `targets`, zeros where it has none."""
     results = dict(zip(split.primal.results, outputs, strict=False))
 
     def body() -> list[Value]:
@@ -129,12 +137,12 @@ def _backward(
         known.update((c, as_declared(v, c.type)) for c, v in zip(split.cotangents, given, strict=True))
         for step in split.pullback.ops:
             tracing.append(rename(step, known))
-        found = {t: renamed(r, known) for t, r in zip(split.targets, split.pullback.results, strict=True)}
-        return [found[t] if t in found else zeros_of(params[t]) for t in targets]
+        cotangents_out = {t: renamed(r, known) for t, r in zip(split.targets, split.pullback.results, strict=True)}
+        return [cotangents_out[t] if t in cotangents_out else zeros_of(params[t]) for t in targets]
 
     return record("pullback", [], body)
 
 
 def zeros_of(var: Var) -> Value:
-    """Zeros in the shape of a value."""
+    """Return zeros in the shape of a value."""
     return zeros_like(Array(var)).value

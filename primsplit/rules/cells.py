@@ -1,7 +1,7 @@
 """Backward passes of recurrent cells along one sequence, forward in time.
 
-Sequences x [T, N, I], y [T, N, H]; w [G H, I], r [G H, H] for G gates; b [2 G H], the biases of w and r; states
-[N, H]. Each returns the cotangents of x, w, r, b, the initial states, and what else the cell has.
+Sequences x [T, N, I], y [T, N, H]; w [G H, I], r [G H, H] for G gates; b [2 G H], the biases of w and r; states [N, H].
+Each function returns the cotangents of x, w, r, b, the initial states, and the LSTM's peepholes.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ Gradients = tuple[Array, ...]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One direction of a layer, as its backward pass reads it.
+    """One direction of a layer, with all that its backward pass reads.
 
-    `belongs` [T, N, 1] tells which steps are in a sequence, None where all are; `ends` are the cotangents of the last
+    `belongs` [T, N, 1] is True for steps inside of a sequence, None if all are; `ends` are the cotangents of the last
     states.
     """
 
@@ -38,46 +38,46 @@ class Run:
     belongs: Array | None
 
     def inside(self, a: Array, beyond: float = 0.0) -> Array:
-        """A sequence with another number beyond its end."""
+        """Return a sequence with another number beyond its end."""
         return a if self.belongs is None else op.Where(self.belongs, a, beyond)
 
     @property
     def beyond(self) -> list[Array]:
-        """1 for steps beyond the end of a sequence, where its cotangent is handed on as it is."""
+        """1 for steps beyond the end of a sequence, where its cotangent passes unchanged."""
         return [] if self.belongs is None else [op.Cast(op.Not(self.belongs), to=self.x.dtype)]
 
 
 def handed(back: Array, held: Array, beyond: Sequence[Array]) -> Array:
-    """The cotangent of the state before a step: `back` through the step, and what passes by it."""
+    """Return the cotangent of the state before a step: `back` through the step, and what passes by it."""
     return op.Add(back, op.Mul(held, beyond[0])) if beyond else back
 
 
 def starts(y: Array, first: Array) -> Array:
-    """What each step starts from: `first`, then the sequence without its end."""
+    """Return the state before each step: `first`, then the sequence without its end."""
     return op.Slice(op.Concat(op.Unsqueeze(first, [0]), y, axis=0), [0], [-1], [0], types=[y.type])
 
 
 def rows(x: Array) -> Array:
-    """A sequence [T, N, size] as a matrix."""
+    """Return a sequence [T, N, size] as a matrix."""
     return reshape_to(x, (x.shape[0] * x.shape[1], x.shape[2]))
 
 
 def over_time(a: Array, x: Array) -> Array:
-    """The sum over all steps of a^T x."""
+    """Return the sum over all steps of a^T x."""
     return op.MatMul(turned(rows(a)), rows(x))
 
 
 def total(a: Array) -> Array:
-    """The sum over all steps."""
+    """Return the sum over all steps."""
     return op.ReduceSum(a, [0, 1], keepdims=0)
 
 
 def backwards(
     dy: Array, factors: Sequence[Array], step: Callable[..., Gradients], carries: Sequence[Array]
 ) -> list[Array]:
-    """From the last step to the first: `step(carries, dy and factors there)` gives carries, then rows to keep.
+    """Scan from the last step to the first: `step(carries, dy and factors there)` returns carries, then rows to stack.
 
-    Cotangents are not joined with what they are multiplied by, so that the Scan is linear in them to see.
+    Cotangents are not concatenated with their factors, so that the Scan is visibly linear in them.
     """
     return _scanned(step, carries, [dy, *factors], reverse=True)
 
@@ -85,7 +85,7 @@ def backwards(
 def _scanned(
     step: Callable[..., Gradients], carries: Sequence[Array], sequences: Sequence[Array], *, reverse: bool = False
 ) -> list[Array]:
-    """A Scan: `step(carries, rows)` gives the next carries, then rows to keep, which come in the order of time."""
+    """Record a Scan: `step(carries, rows)` returns the next carries, then rows to stack, in the order of time."""
     count, walk = len(carries), Walk(reverse=reverse)
 
     def body(*given: Array) -> list[Value]:
@@ -98,7 +98,7 @@ def _scanned(
 
 
 def _entering(run: Run, before: Array) -> Array:
-    """What enters the gates at each step, peepholes aside: x w^T + y r^T and the biases."""
+    """Return the input of the gates at each step, peepholes aside: x w^T + y r^T and the biases."""
     given = op.Add(op.MatMul(run.x, turned(run.w)), op.MatMul(before, turned(run.r)))
     return op.Add(given, op.Add(*parts(run.b, 2)))
 
@@ -119,7 +119,7 @@ def rnn_backward(run: Run) -> Gradients:
 
 
 def _gru_gates(run: Run, before: Array) -> tuple[Array, ...]:
-    """The update and the reset at every step, and how the proposal, the update and the reset move the state."""
+    """The update and the reset at every step, and the slopes of the state by the proposal, the update and the reset."""
     f, g = run.activations
     b_w, b_r = parts(run.b, 2)
     r_z, r_r, r_p = parts(run.r, 3, axis=0)
@@ -239,7 +239,7 @@ def _gates(run: Run, entering: Sequence[Array], earlier: Array, cells: Array) ->
 
 
 def _cells(run: Run, entering: Sequence[Array]) -> Array:
-    """The cell states, which the operator does not give."""
+    """Return the cell states, which the operator does not return."""
     _, c, p = run.states
     p_i, _, p_f = parts(p, 3)
     function = run.activations[0]

@@ -1,4 +1,4 @@
-"""Derivative rule of cropping and padding around the middle."""
+"""The derivative rule of cropping and padding around the middle (CenterCropPad)."""
 
 from primsplit import tracing
 from primsplit.ops import op

@@ -1,4 +1,9 @@
-"""Derivative rules of products that sum over an axis."""
+"""Derivative rules of products that sum over an axis: MatMul, Gemm, Einsum, and Det.
+
+```
+y = MatMul(a, b)   ->   da = MatMul(dy, Transpose(b)), db = MatMul(Transpose(a), dy)
+```
+"""
 
 from collections.abc import Sequence
 
@@ -60,7 +65,7 @@ def _matrix_vector(a: Array, v: Array) -> tuple[Array, Pullback]:
 
 
 def _times_transposed(dy: Array, b: Array) -> Array:
-    """dy B^T; for a single row, (B dy^T)^T, so that B is read as it lies in memory.
+    """Return dy B^T; for a single row, (B dy^T)^T, so that B is read as it lies in memory.
 
     The row becomes a column by Reshape: onnxruntime would fuse a Transpose into a product that runs at half the speed.
     """
@@ -77,13 +82,16 @@ def _transposed_times(a: Array, dy: Array) -> Array:
 
 
 def _turned(x: Array) -> Array:
-    """A row as a column, or a column as a row."""
+    """Return a row as a column, or a column as a row."""
     *lead, rows, columns = x.shape
     return reshape_to(x, [*lead, columns, rows])
 
 
 def _right_cotangent(a: Array, b: Array, dy: Array) -> Array:
-    """A^T dy; for one matrix B that meets a batch, as one product over all rows, a third faster than a sum of them."""
+    """Return A^T dy.
+
+    For one matrix B that multiplies a batch, as one product over all rows, a third faster than a sum.
+    """
     if len(b.shape) > 2 or len(a.shape) == 2:
         return sum_to(_transposed_times(a, dy), b.shape)
     rows = product(a.shape[:-1])
@@ -107,10 +115,10 @@ def gemm(
             db = op.Gemm(dy, a, alpha=alpha, transA=1, transB=transA)
         else:
             db = op.Gemm(a, dy, alpha=alpha, transA=1 - transA)
-        found: list[Array | None] = [sum_to(da, a.shape), sum_to(db, b.shape)]
+        cotangents: list[Array | None] = [sum_to(da, a.shape), sum_to(db, b.shape)]
         if c is not None:
-            found.append(sum_to(dy if beta == 1 else op.Mul(dy, beta), c.shape))
-        return found
+            cotangents.append(sum_to(dy if beta == 1 else op.Mul(dy, beta), c.shape))
+        return cotangents
 
     return y, pullback
 
@@ -139,9 +147,9 @@ def _operand_cotangent(position: int, terms: Sequence[Term], given: Term) -> Arr
     available = {label for term in others for label in term.labels}
     # An axis of size 1 of this operand was stretched to what the others have: those sums are taken at the end.
     order = [label for label in distinct if label in available]
-    found = sum_of_products(others, order)
+    summed = sum_of_products(others, order)
     missing = [i for i, label in enumerate(distinct) if label not in available]
-    wide = op.Unsqueeze(found, missing) if missing else found
+    wide = op.Unsqueeze(summed, missing) if missing else summed
     shape = tuple(mine.size(label) for label in distinct)
     if any(i not in missing and not is_one(d) and not same(wide.shape[i], d) for i, d in enumerate(shape)):
         # An axis of size 1 of all others may have been stretched to what this operand has.
@@ -151,7 +159,7 @@ def _operand_cotangent(position: int, terms: Sequence[Term], given: Term) -> Arr
 
 
 def _on_diagonals(x: Array, labels: Labels, target: Term) -> Array:
-    """`x`, one axis a label, put on the diagonal of the axes of `target` that share a label; zero elsewhere."""
+    """Return `x`, one axis a label, on the diagonal of the axes of `target` that share a label; zero elsewhere."""
     if len(labels) == len(target.labels):
         return x
     places = [target.labels.index(label) for label in labels]

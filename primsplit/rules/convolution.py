@@ -1,7 +1,11 @@
 """Derivative rules of convolutions.
 
 The cotangent of the image is a transposed convolution. The cotangent of the weights is a convolution of the image by
-the cotangent, for which there are forms that differ in speed by up to ten times, see `weight_cotangent`.
+the cotangent; its several forms differ in speed by up to ten times, see `weight_cotangent`.
+
+```
+y = Conv(x, w)   ->   dx = ConvTranspose(dy, w), dw = a Conv of x by dy, batch and channels exchanged
+```
 """
 
 import itertools
@@ -20,7 +24,7 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to, transpose
 
 SHORT = 200
-"""Up to this many windows, a batch of products of a 1x1 convolution is one product."""
+"""Up to this many windows, the products of a 1x1 convolution over a batch become one product."""
 
 NARROW = 64
 """Up to this many windows in one picture, it costs more to transpose the weights of a 1x1 convolution than it saves."""
@@ -63,18 +67,18 @@ def conv(
 
 
 def _as(found: Array, like: Array) -> Array:
-    """`found`, known to have the shape of `like`."""
+    """Return `found`, declared to have the shape of `like`."""
     return found if found.type.key == like.type.key else reshape_to(found, like.shape)
 
 
 def _sum_of_channels(dy: Array, bias: Array) -> Array:
-    """The sum over the places and then the batch, which is faster than over both at once."""
+    """Return the sum over the places and then the batch, which is faster than over both at once."""
     of_images = op.ReduceSum(dy, list(range(2, len(dy.shape))), keepdims=0)
     return op.ReduceSum(of_images, [0], keepdims=0, types=[bias.type])
 
 
 def image_cotangent(dy: Array, w: Array, windows: Windows, group: int) -> Array:
-    """ConvTranspose; with stride 1 and single elements, depthwise or constant weights, a Conv by the flip of W."""
+    """Return a ConvTranspose; for stride 1 and 1x1, depthwise or constant weights, a Conv by the flipped W."""
     if not _is_flipped(dy, w, windows, group):
         return transposed(dy, w, windows, group)
     channels = w.shape[1]
@@ -91,7 +95,7 @@ def image_cotangent(dy: Array, w: Array, windows: Windows, group: int) -> Array:
 
 
 def _swapped(w: Array, group: int) -> Array:
-    """The weights with the roles of their channels exchanged within each group."""
+    """Return the weights with the roles of their channels exchanged within each group."""
     rest = w.shape[2:]
     order = [*range(2, len(w.shape))]
     if group == 1:
@@ -102,7 +106,10 @@ def _swapped(w: Array, group: int) -> Array:
 
 
 def _margins(windows: Windows, axis: int) -> tuple[int, int]:
-    """The padding of the cotangent that a flipped Conv of stride 1 needs; negative where ConvTranspose would cut."""
+    """Return the padding of the cotangent that a flipped Conv of stride 1 needs.
+
+    Negative where ConvTranspose would cut.
+    """
     span, low, high = windows.spans[axis], windows.before[axis], windows.after[axis]
     return int(span - 1 - low), int(span - 1 - high)
 
@@ -120,16 +127,16 @@ def _is_flipped(dy: Array, w: Array, windows: Windows, group: int) -> bool:
 
 
 def has_kernel(x: Array) -> bool:
-    """True where onnxruntime convolves in this dtype; else a composition of a product for each tap stands for it."""
+    """Whether onnxruntime convolves in this dtype; for others a decomposition has one product for each tap."""
     return any(x.dtype.name in row["T"] for row in KERNELS["Conv"])
 
 
 def weight_cotangent(x: Array, dy: Array, windows: Windows, channels: Dim, group: int) -> Array:
-    """The sum over batch and places of dY times what each tap of each window reads: [M, C / group, taps].
+    """Return the sum over batch and places of dY times what each tap of each window reads: [M, C / group, taps].
 
-    Depthwise: a product and a sum for each tap, but for many taps on few places. Single elements: one product of
-    matrices. Else, with onnxruntime's kernels, a Conv whose own unfolding has contiguous runs of channels; without, a
-    product with the windows unfolded.
+    Depthwise: a product and a sum for each tap, unless many taps read few places. 1x1: one product of matrices. Else,
+    with onnxruntime's kernels, a Conv whose own unfolding has contiguous runs of channels; without, a product with the
+    windows unfolded.
     """
     if group > 1 and is_one(channels) and not any(isinstance(k, Size) for k in windows.kernel):
         if _is_crowded(windows) and has_kernel(x) and same(dy.shape[1], group):
@@ -149,7 +156,7 @@ def weight_cotangent(x: Array, dy: Array, windows: Windows, channels: Dim, group
 
 
 def _is_crowded(windows: Windows) -> bool:
-    """True for kernels of so many taps over so few places that an operator for each tap costs more than a Conv.
+    """Whether so many taps read so few places that an operator for each tap costs more than a Conv.
 
     Measured for 9, 25 and 49 taps on pictures of 4 x 4 to 56 x 56: 7 x 7 on 7 x 7 takes half the time, on 14 x 14 0.84.
     With strides, where each tap picks elements one by one: 3 x 3 on 14 x 14 takes 0.7, 5 x 5 on 28 x 28 half.
@@ -163,7 +170,7 @@ def _is_crowded(windows: Windows) -> bool:
 
 
 def _every_tap(x: Array, windows: Windows) -> list[Array]:
-    """What each tap reads in every window: [N, C, windows], the taps in row-major order."""
+    """Return what each tap reads in every window: [N, C, windows], the taps in row-major order."""
     held = padded(x, windows.before, windows.after)
     whole = windows.whole
     places = itertools.product(*(whole.taps(axis) for axis in range(windows.rank)))
@@ -182,7 +189,7 @@ def _by_taps(x: Array, dy: Array, windows: Windows, group: int) -> Array:
 
 
 def _by_product(x: Array, dy: Array, windows: Windows) -> Array:
-    """1x1: dY X^T, summed over the batch, or as one product where the batch or the picture is small."""
+    """1x1: dY X^T, summed over the batch, or as one product if the batch or the picture is small."""
     read = tap(padded(x, windows.before, windows.after), windows.whole, [(i, 0) for i in range(windows.rank)])
     batch, places = dy.shape[0], product(windows.counts)
     results, channels = dy.shape[1], read.shape[1]
@@ -208,10 +215,10 @@ def _by_columns(x: Array, dy: Array, windows: Windows, channels: Dim, group: int
 
 
 def _channels_innermost(x: Array, dy: Array, windows: Windows, channels: int, group: int) -> Array:
-    """A Conv in which the batch takes the place of the channels, and places along the last axis hold all channels.
+    """A Conv in which the batch takes the place of the channels, and the last axis interleaves places and channels.
 
-    Strides and dilations change places; a step along the last axis is one of `channels` elements. What it finds past
-    the last tap is cut off.
+    Strides and dilations change places; a step along the last axis is one of `channels` elements. Results past the last
+    tap are cut off.
     """
     results, rank = dy.shape[1], windows.rank
     lasts = [*(1 for _ in range(rank - 1)), channels]
@@ -237,7 +244,7 @@ def _channels_last(x: Array, windows: Windows, channels: int, group: int) -> Arr
 
 
 def _one_dimension_up(x: Array, dy: Array, windows: Windows, channels: int, group: int) -> Array:
-    """The same with the channels as one more spatial axis, for taps that are apart along the last one."""
+    """The same with the channels as one more spatial axis, for dilated taps along the last one."""
     batch, results, rank = x.shape[0], dy.shape[1], windows.rank
     spatial = list(range(2, 2 + rank))
     rows = _channels_last(x, windows, channels, group)
@@ -251,7 +258,7 @@ def _one_dimension_up(x: Array, dy: Array, windows: Windows, channels: int, grou
 
 
 def _read_after(windows: Windows) -> list[Dim]:
-    """The padding after without what no window reads, where that is known: it would make taps that are thrown away."""
+    """The padding at the end without what no window reads, if known: it would produce taps that are thrown away."""
     rows = zip(windows.sizes, windows.spans, windows.strides, windows.before, windows.counts, strict=True)
     needed = [(count - 1) * step + span - low - size for size, span, step, low, count in rows]
     return [n if isinstance(n, int) and 0 <= n < a else a for n, a in zip(needed, windows.after, strict=True)]
@@ -273,7 +280,7 @@ def _by_exchange(x: Array, dy: Array, windows: Windows, channels: Dim, group: in
 
 
 def _first_taps(found: Array, windows: Windows) -> Array:
-    """As many along the axes from 2 on as the kernel has taps."""
+    """Cut the axes from 2 on to the number of the kernel's taps."""
     axes = [2 + i for i, k in enumerate(windows.kernel) if not same(found.shape[2 + i], k)]
     if not axes:
         return found
@@ -326,7 +333,7 @@ def conv_transpose(
 
 
 def _fitted(windows: Windows, extra: Sequence[int], *, upper: bool) -> Windows:
-    """The windows padded so that as many as there are, and `extra` elements behind them, just cover the array."""
+    """Return the windows padded so that they, and `extra` elements behind them, just cover the array."""
     rows = zip(windows.counts, windows.strides, windows.spans, extra, windows.sizes, strict=True)
     ends = [halves((n - 1) * step + add + span - size, upper=upper) for n, step, span, add, size in rows]
     return replace(windows, before=tuple(e[0] for e in ends), after=tuple(e[1] for e in ends))

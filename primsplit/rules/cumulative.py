@@ -1,4 +1,4 @@
-"""The derivative rule of running sums."""
+"""The derivative rule of running sums: the cotangent is summed from the other end."""
 
 from primsplit.ops import op
 from primsplit.rules.table import Pullback, rrule

@@ -1,7 +1,7 @@
-"""Derivative rule of DeformConv: a convolution that reads the image between its pixels, where the offsets say.
+"""The derivative rule of DeformConv: a convolution that reads the image at positions that offsets shift between pixels.
 
-Each group of offsets reads the channels that belong to it as an image of its own: [N * groups, C / groups, ...], at
-positions [N * groups, taps * windows]. What lies outside of the image is 0.
+Each group of offsets reads its channels as an image of its own: [N * groups, C / groups, ...], at positions [N *
+groups, taps * windows]. Pixels outside of the image are 0.
 """
 
 import math
@@ -48,7 +48,7 @@ def deform_conv(
     pads: Sequence[int] | None = None,
     strides: Sequence[int] | None = None,
 ) -> tuple[Array, Pullback]:
-    """Columns of what was read, times the mask, are multiplied by the weights; each factor gets the others' product.
+    """The values read, times the mask, form columns that the weights multiply; each factor gets the others' product.
 
     Offsets get the slopes of the readings, at whole positions those towards larger ones. Images have two axes, as in
     onnxruntime (Dai et al. 2017, "Deformable convolutional networks", equations 2 to 5, for the equations).
@@ -59,18 +59,18 @@ def deform_conv(
     if len(x.shape) != 4:
         raise MissingRule(f"DeformConv of {len(x.shape) - 2} axes has no derivative rule", place=tracing.user_place())
     windows = windows_over(x.shape[2:], kernel_shape or w.shape[2:], dilations=dilations, pads=pads, strides=strides)
-    made = _Deformed(x, w, windows, group, offset_group)
-    factor = None if mask is None else reshape_to(mask, (*made.rows, 1))
-    y = made.products(made.columns(made.read(offset).values, factor))
+    use = _Deformed(x, w, windows, group, offset_group)
+    factor = None if mask is None else reshape_to(mask, (*use.rows, 1))
+    y = use.products(use.columns(use.read(offset).values, factor))
     if b is not None:
         y = op.Add(y, op.Unsqueeze(b, [1, 2]))
 
     def pullback(dy: Array) -> list[Array | None]:
-        read = made.read(offset)
-        d_columns, d_w = made.cotangents(made.columns(read.values, factor), dy)
+        read = use.read(offset)
+        d_columns, d_w = use.cotangents(use.columns(read.values, factor), dy)
         d_mask = None if mask is None else reshape_to(op.ReduceSum(op.Mul(d_columns, read.values), [-1]), mask.shape)
         d_read = d_columns if factor is None else op.Mul(d_columns, factor)
-        d_x, d_offset = made.cotangents_of_reading(read, d_read)
+        d_x, d_offset = use.cotangents_of_reading(read, d_read)
         d_b = None if b is None else reshape_like(op.ReduceSum(dy, [0, 2, 3], keepdims=0), b)
         count = 5 if mask is not None else 4 if b is not None else 3
         return [d_x, d_w, reshape_to(d_offset, offset.shape), d_b, d_mask][:count]
@@ -80,7 +80,7 @@ def deform_conv(
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What is read between pixels: the neighbours of each position, their shares, and the sums of these, `values`."""
+    """Values read between pixels: the neighbours of each position, their weights, and their weighted sums, `values`."""
 
     axes: list[Neighbours]
     places: Array
@@ -91,7 +91,7 @@ class _Read:
 
 @dataclass(frozen=True, slots=True)
 class _Deformed:
-    """One use of DeformConv."""
+    """One use of DeformConv, with its shapes and products."""
 
     x: Array
     w: Array
@@ -123,7 +123,7 @@ class _Deformed:
         return reshape_to(self.x, (self.images, floor_divide(self.x.shape[1], self.offset_group), *self.x.shape[2:]))
 
     def read(self, offset: Array) -> _Read:
-        """The readings [images, positions, channels]."""
+        """Return the readings [images, positions, channels]."""
         axes = self._neighbours(offset)
         places = row_numbers(self.image, [axis.places for axis in axes])
         weights = op.Unsqueeze(reduce(op.Mul, [axis.weights for axis in axes]), [-1])
@@ -131,19 +131,19 @@ class _Deformed:
         return _Read(axes, places, weights, pixels, op.ReduceSum(op.Mul(pixels, weights), [0, 1], keepdims=0))
 
     def _neighbours(self, offset: Array) -> list[Neighbours]:
-        """The neighbours along each axis of what is read, [2, 1, ...] and [1, 2, ...]."""
+        """Return the neighbours of each position along each axis, [2, 1, ...] and [1, 2, ...]."""
         count = product(self.places)
         pairs = reshape_to(offset, (self.images, self.taps, 2, count))
-        found: list[Neighbours] = []
+        along_axes: list[Neighbours] = []
         for axis, size in enumerate(self.x.shape[2:]):
             moves = op.Squeeze(op.Slice(pairs, [axis], [axis + 1], [2]), [2])
             at = reshape_to(op.Add(moves, reshape_to(self._base(axis), (self.taps, count))), self.rows)
             last = op.Sub(op.Cast(size_scalar(size), to=at.dtype), 1.0)
-            found.append(spread_out(neighbours_at(at, 1.0, last, BETWEEN), axis, 2))
-        return found
+            along_axes.append(spread_out(neighbours_at(at, 1.0, last, BETWEEN), axis, 2))
+        return along_axes
 
     def _base(self, axis: int) -> Array:
-        """Where each tap of each window would read without offsets, [taps, windows ...]."""
+        """Return where each tap of each window would read without offsets, [taps, windows ...]."""
         kernel = literal(self.windows.kernel)
         first = np.indices(kernel)[axis].reshape(-1, 1, 1) * self.windows.dilations[axis]
         counted = op.Range(0, size_scalar(self.places[axis]), 1)
@@ -153,12 +153,12 @@ class _Deformed:
         return op.Cast(op.Add(op.Mul(ones, line), first), to=self.x.dtype)
 
     def before(self, axis: int) -> Dim:
-        """The padding in front of an axis."""
+        """Return the padding in front of an axis."""
         return self.windows.before[axis]
 
     @property
     def _whole(self) -> Shape:
-        """The columns with an axis for everything: images, groups of offsets, taps, windows, channels."""
+        """The shape of the columns with an axis for everything: images, groups of offsets, taps, windows, channels."""
         return (self.x.shape[0], self.offset_group, self.taps, product(self.places), self.image.shape[1])
 
     @property
@@ -168,18 +168,18 @@ class _Deformed:
         return reshape_to(self.w, (self.group, floor_divide(self.w.shape[0], self.group), depth))
 
     def columns(self, values: Array, factor: Array | None) -> Array:
-        """Readings times the mask, for each group a column a window: [N, groups, channels and taps, windows]."""
+        """Return readings times the mask, for each group a column a window: [N, groups, channels and taps, windows]."""
         masked = values if factor is None else op.Mul(values, factor)
         lying = op.Transpose(reshape_to(masked, self._whole), perm=[0, 1, 4, 2, 3])
         depth = self.w.shape[1] * self.taps
         return reshape_to(lying, (self.x.shape[0], self.group, depth, product(self.places)))
 
     def products(self, columns: Array) -> Array:
-        """The weights times the columns, as the result has them."""
+        """Return the weights times the columns, in the result's shape."""
         return reshape_to(op.MatMul(self._matrix, columns), (self.x.shape[0], self.w.shape[0], *self.places))
 
     def cotangents(self, columns: Array, dy: Array) -> tuple[Array, Array]:
-        """The cotangents of the masked readings [images, positions, channels] and of the weights."""
+        """Return the cotangents of the masked readings [images, positions, channels] and of the weights."""
         matrix = self._matrix
         seeds = reshape_to(dy, (self.x.shape[0], *matrix.shape[:2], product(self.places)))
         n, groups, taps, count, channels = self._whole
@@ -189,12 +189,12 @@ class _Deformed:
         return d_read, reshape_to(d_w, self.w.shape)
 
     def cotangents_of_reading(self, read: _Read, d_read: Array) -> tuple[Array, Array]:
-        """The cotangents of the array and of the offsets [images, taps, 2, windows], by that of the readings."""
+        """The cotangents of the array and of the offsets [images, taps, 2, windows], from that of the readings."""
         d_image = image_of(self.image, op.Mul(read.weights, d_read), read.places)
         slopes = moved(op.ReduceSum(op.Mul(read.pixels, d_read), [-1], keepdims=0), read.axes)
         return reshape_to(d_image, self.x.shape), self._interleaved(slopes)
 
     def _interleaved(self, slopes: Sequence[Array]) -> Array:
-        """One number an axis, side by side for each tap: [images, taps, 2, windows]."""
+        """Return one number an axis, side by side for each tap: [images, taps, 2, windows]."""
         split = [reshape_to(s, (self.images, self.taps, 1, product(self.places))) for s in slopes]
         return op.Concat(*split, axis=2)

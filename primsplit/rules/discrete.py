@@ -1,4 +1,4 @@
-"""Operators that no gradient flows through: they take no floats, or what they give is counted, drawn or looked up."""
+"""Register operators without a gradient: they take no floats, or their results are counted, drawn or looked up."""
 
 from primsplit.rules.table import no_gradient
 

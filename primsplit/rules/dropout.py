@@ -12,7 +12,7 @@ from primsplit.tracing.array import Array
 def dropout(
     x: Array, ratio: Array | None = None, training_mode: Array | None = None, *, seed: int | None = None
 ) -> tuple[tuple[Array, ...], Pullback]:
-    """What was kept gets its cotangent over 1 - ratio, while training; else dropout is the identity.
+    """Elements that were kept get their cotangent over 1 - ratio, while training; else dropout is the identity.
 
     The ratio has no tangent: the mask, which is drawn by it, does not vary smoothly.
     """
@@ -21,10 +21,10 @@ def dropout(
         given.pop()
     none: list[Array | None] = [None] * len(given)
     trains = False if training_mode is None else training_mode.known()
-    made = op.Dropout(x, *given, seed=seed, outputs=2)
+    outputs = op.Dropout(x, *given, seed=seed, outputs=2)
     if trains is not None and not np.any(trains):
-        return made, lambda dz, _=None: [dz, *none]
-    y, mask = made
+        return outputs, lambda dz, _=None: [dz, *none]
+    y, mask = outputs
 
     def spread(x: Array) -> Array:
         """What is kept of a value or cotangent, over the share that is kept."""

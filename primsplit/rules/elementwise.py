@@ -1,5 +1,9 @@
 """Derivative rules of operators that work element by element.
 
+```
+z = Mul(x, y)   ->   dx = sum_to(Mul(dz, y), x.shape), dy = sum_to(Mul(dz, x), y.shape)
+```
+
 Conventions, where a derivative does not exist: abs'(0) = 0. Max and Min share the cotangent evenly among the inputs
 that attain the result. sqrt'(0) is infinite; see `numpy/quotients.py` for a zero cotangent. x**p has derivative 0 in x
 at x = 0 for p = 0, and in p at x = 0 for p >= 0. Mod has the derivatives of the piece that its result is on. A
@@ -132,14 +136,14 @@ def _slope_in_base(x: Array, p: Array, exponent: float | None) -> Array | float:
 
 
 def _with_room(p: Array, x: Array) -> Array:
-    """The exponent in a dtype in which 1 less neither wraps around nor is rounded more than the base is."""
+    """Return the exponent in a dtype in which 1 less neither wraps around nor is rounded more than the base is."""
     if p.type.is_float:
         return cast_to(p, wider(x.dtype, p.dtype))
     return p if p.dtype == np.int64 else op.Cast(p, to=np.float64 if p.dtype == np.uint64 else np.int64)
 
 
 def _slope_in_exponent(x: Array, p: Array, z: Array) -> Array:
-    """x**p log(x), but 0 for x = 0 and p >= 0; in the wider dtype of both."""
+    """Return x**p log(x), but 0 for x = 0 and p >= 0; in the wider dtype of both."""
     dtype = wider(x.dtype, p.dtype)
     power, known = cast_to(z, dtype), x.known()
     if known is not None and (known > 0).all():
@@ -205,9 +209,10 @@ def _extreme(kind: str, beats: Callable[[Array, Array], Array]) -> None:
 
 
 def _shares_of_two(dz: Array, x: Array, y: Array, beats: Callable[[Array, Array], Array]) -> list[Array]:
-    """All of the cotangent to the winner; half each of a tie, and where one is NaN.
+    """Give all of the cotangent to the winner; half to each of a tie, and if one is NaN.
 
-    Where both have a share, the factor of a tie is made apart from the cotangent: a loop does so for all steps at once.
+    If both are variables, the factor of a tie is computed apart from the cotangent: a loop computes it for all steps at
+    once.
     """
     first, second = beats(x, y), beats(y, x)
     if isinstance(x.value, Const) or isinstance(y.value, Const):
@@ -220,7 +225,7 @@ def _shares_of_two(dz: Array, x: Array, y: Array, beats: Callable[[Array, Array]
 
 
 def _shares(dz: Array, inputs: Sequence[Array], z: Array) -> list[Array]:
-    """Evenly among those that attain the result."""
+    """Share the cotangent evenly among those that attain the result."""
     attained = [op.Equal(x, z) for x in inputs]
     count: Any = op.Sum(*(cast_to(a, dz.dtype) for a in attained))
     share = dz / count

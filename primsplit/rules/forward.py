@@ -2,6 +2,11 @@
 
 Every other operator gets its forward rule from its pullback. A linear operator maps tangents as it maps values, a
 product has one term a factor, and the tangent of an operator that works element by element is scaled as a cotangent is.
+
+```
+y = Gather(x, i)   ->   ty = Gather(tx, i)
+y = MatMul(a, b)   ->   ty = Add(MatMul(ta, b), MatMul(a, tb))
+```
 """
 
 from collections.abc import Callable, Sequence
@@ -58,7 +63,7 @@ _linear("Resize", {"extrapolation_value": 0.0})
 
 @frule("Split", admits=_first_alone)
 def split(x: Array, sizes: Array | None = None, **attributes: Any) -> tuple[Sequence[Array], Pullback]:
-    """The tangent is split alike."""
+    """The tangent is split in the same way."""
     parts: Sequence[Array] = op.Split(x, sizes, **attributes)
     types = [part.type for part in parts]
     return parts, lambda tx, _=None: op.Split(tx, sizes, outputs=len(parts), types=types, **attributes)
@@ -89,7 +94,7 @@ for _kind in ("Add", "Concat", "Mean", "Sub", "Sum"):
 
 
 def _product(kind: str, admits: Callable[[Op, tuple[int, ...]], bool]) -> None:
-    """Register an operator of factors, in each of which it is linear, and perhaps a third input that is added.
+    """Register an operator that is linear in each of its factors, and may add a third input.
 
     Each term takes the form that the operator's reverse rule chooses for its value.
     """
@@ -97,8 +102,8 @@ def _product(kind: str, admits: Callable[[Op, tuple[int, ...]], bool]) -> None:
     def form(*inputs: Array | None, **attributes: Any) -> Array:
         rule = RULES[kind].rule
         assert rule is not None
-        made: Array = rule(*inputs, **attributes)[0]
-        return made
+        value: Array = rule(*inputs, **attributes)[0]
+        return value
 
     def rule(*inputs: Array | None, **attributes: Any) -> tuple[Array, Pullback]:
         y = form(*inputs, **attributes)
@@ -147,7 +152,7 @@ def modulo(x: Array, y: Array, *, fmod: int) -> tuple[Array, Pullback]:
 
 @frule("Where")
 def where(condition: Array, x: Array, y: Array) -> tuple[Array, Pullback]:
-    """The tangent of the side that was chosen. A side without one may be what makes the result as large as it is."""
+    """The tangent of the chosen side; a side without one is zero, broadcast to the result's shape."""
     z = op.Where(condition, x, y)
 
     def pushforward(_: None, tx: Array | None, ty: Array | None) -> Array:

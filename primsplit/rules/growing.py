@@ -1,8 +1,8 @@
-"""The way back over a loop whose carries change their shape: a Loop, since a Scan's carries keep theirs.
+"""The backward pass of a loop whose carries change their shape: a Loop, since a Scan's carries keep theirs.
 
-What such a carry was before a step is not kept, for arrays of several shapes cannot be stacked. Where a step only
-appends to it, parts of sizes that are the same in each step, it is what is left of it without them, from the last step
-on. Else the steps before are run again: n**2 / 2 in all.
+The values of such a carry are not kept, since arrays of several shapes cannot be stacked. If a step only appends parts
+whose sizes are the same in each step, the backward pass cuts them off again, from the last step on. Else the steps
+before are run again: n**2 / 2 in all.
 """
 
 from typing import NamedTuple
@@ -32,7 +32,10 @@ class Appended(NamedTuple):
 
 
 class GrowingBackward(Backward):
-    """The Loop from the last step to the first. Its carries are those of the Scan, and then what is appended to."""
+    """The Loop from the last step to the first.
+
+    Its carries are those of the Scan, then the carries that are appended to.
+    """
 
     def run(self) -> dict[int, Array]:
         """Record it; return the gradient of each target, by its position among the body's parameters and captures."""
@@ -46,8 +49,8 @@ class GrowingBackward(Backward):
         body = without_invariants(self._loop_body(carries, places, steps, appended, known))
         types = [self.turns.inits[k].type for k in self.carried] + [params[t].type for t in self.summed]
         types += [self.turns.inits[a.position].type for a in appended]
-        found = emit_loop(steps.value, None, body, carries, types)
-        return dict(zip((*self.carried, *self.summed), map(Array, found), strict=False))
+        outputs = emit_loop(steps.value, None, body, carries, types)
+        return dict(zip((*self.carried, *self.summed), map(Array, outputs), strict=False))
 
     def _loop_body(
         self,
@@ -79,7 +82,7 @@ class GrowingBackward(Backward):
         return record(f"{self.split.primal.name}.pullback", types, body)
 
     def _states(self, step: Array, appended: list[Appended], left: list[Value]) -> Renaming:
-        """What the carries that change were before a step."""
+        """Return the values before a step of the carries that change."""
         params = self.split.primal.params
         known = {params[a.position]: v for a, v in zip(appended, left, strict=True)}
         if self._asked() - known.keys():
@@ -90,26 +93,26 @@ class GrowingBackward(Backward):
         return {p: as_declared(v, p.type) for p, v in known.items()}
 
     def _asked(self) -> set[Var]:
-        """The carries that change of which a step's pullback reads something, their shape at least."""
+        """Return the carries that change and of which a step's pullback reads something, their shape at least."""
         params, targets = self.split.primal.params, set(self.split.targets)
         unreached = {params[k] for k in self.carried if k not in targets}
         return {p for p in self.kept.varying if p in self.split.captures or p in unreached}
 
     def _appended(self, known: frozenset[str]) -> list[Appended]:
-        """The carries that are asked for and only appended to."""
+        """Return those of them that are only appended to."""
         primal, asked = self.split.primal, self._asked()
         made_by = {o: made for made in primal.ops for o in made.outputs}
         pairs = enumerate(zip(primal.params, primal.results[: self.turns.count], strict=False))
-        found = [
+        appended = [
             _appends(k, carry, made_by[after], known)
             for k, (carry, after) in pairs
             if carry in asked and isinstance(after, Var) and after in made_by
         ]
-        return [a for a in found if a is not None]
+        return [a for a in appended if a is not None]
 
 
 def _appends(position: int, carry: Var, made: Op, known: frozenset[str]) -> Appended | None:
-    """How the op appends to the carry, where it does and by sizes that are known around the loop."""
+    """Return how the op appends to the carry, None if it does not, or by sizes that are unknown around the loop."""
     parts = [v for v in made.inputs if v is not None]
     if made.kind != "Concat" or parts.count(carry) != 1 or carry.type.shape is None:
         return None
@@ -124,6 +127,6 @@ def _appends(position: int, carry: Var, made: Op, known: frozenset[str]) -> Appe
 
 
 def _without(whole: Array, appended: Appended, begin: Array, end: Array) -> Value:
-    """The carry before it was appended to."""
+    """Return the carry before it was appended to."""
     size = op.Shape(whole, start=appended.axis, end=appended.axis + 1)
     return op.Slice(whole, begin, op.Sub(size, end), [appended.axis]).value

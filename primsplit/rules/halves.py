@@ -1,8 +1,8 @@
-"""Rules that read of a result what 16 bits do not tell, such as which of the inputs it equals.
+"""Adapt rules that compare a result with its inputs, such as a maximum, to arrays of 16 bits.
 
-onnxruntime computes most operators of float16 in float32, and leaves out the rounding between two that it does. A value
-is then rounded for one reader and not for another, and the largest of some numbers may equal none of them. What is
-compared is therefore computed again, from the input made wide once.
+onnxruntime computes most operators of float16 in float32, and omits the rounding between two of them. A value is then
+rounded for one reader and not for another, and the largest of some numbers may equal none of them. Compared values are
+therefore computed again, from the input converted to float32 once.
 """
 
 import functools
@@ -24,38 +24,38 @@ When = Callable[[Sequence[Array | None], Mapping[str, Any]], bool]
 
 
 def compared_wide(rule: Rule, when: When = lambda inputs, attributes: True) -> Rule:
-    """The rule; its pullback, for arrays of 16 bits, that of float32 on the same numbers, computed from the inputs.
+    """Wrap a rule: for arrays of 16 bits its pullback is that of float32 on the same numbers, computed from the inputs.
 
     `when` says for which inputs and attributes the rule compares.
     """
 
     @functools.wraps(rule)
     def wide(*inputs: Array | None, **attributes: Any) -> tuple[Any, Callable[..., Any]]:
-        made, pullback = rule(*inputs, **attributes)
+        outputs, pullback = rule(*inputs, **attributes)
         dtype = _half_among(inputs)
         if dtype is None or not when(inputs, attributes):
-            return made, pullback
-        return made, lambda *cotangents: _pulled(_in_float32(rule, inputs, attributes)[1], cotangents, dtype)
+            return outputs, pullback
+        return outputs, lambda *cotangents: _pulled(_in_float32(rule, inputs, attributes)[1], cotangents, dtype)
 
     return wide
 
 
 def computed_wide(rule: Rule) -> Rule:
-    """The rule; for arrays of 16 bits that of float32 on the same numbers, whose sums and counts they do not hold."""
+    """Wrap a rule: for arrays of 16 bits it runs in float32, since 16 bits do not hold its sums and counts."""
 
     @functools.wraps(rule)
     def wide(*inputs: Array | None, **attributes: Any) -> tuple[Any, Callable[..., Any]]:
         dtype = _half_among(inputs)
         if dtype is None:
             return rule(*inputs, **attributes)
-        made, back = _in_float32(rule, inputs, attributes)
-        return [_narrow(y, dtype) for y in as_list(made)], lambda *cotangents: _pulled(back, cotangents, dtype)
+        outputs, back = _in_float32(rule, inputs, attributes)
+        return [_narrow(y, dtype) for y in as_list(outputs)], lambda *cotangents: _pulled(back, cotangents, dtype)
 
     return wide
 
 
 def wider(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
-    """The floating dtype that holds the floats of both: float32 for the two of 16 bits; `b` beside whole numbers."""
+    """Return the floating dtype that holds the floats of both: float32 for the two of 16 bits; `b` beside integers."""
     if a.kind in "iub" or a == b:
         return b
     if a.itemsize == b.itemsize:
@@ -64,7 +64,7 @@ def wider(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _half_among(inputs: Sequence[Array | None]) -> np.dtype[Any] | None:
-    """The dtype of 16 bits that some inputs have; None where there is none."""
+    """Return the dtype of 16 bits that some inputs have; None if none has."""
     dtypes = {x.dtype for x in inputs if x is not None and x.dtype in HALVES}
     if not dtypes:
         return None
@@ -79,7 +79,7 @@ def _in_float32(
 
 
 def _pulled(back: Callable[..., Any], cotangents: Sequence[Array | None], dtype: np.dtype[Any]) -> list[Array | None]:
-    """What a pullback of float32 gives, in 16 bits."""
+    """Return the results of a pullback of float32, in 16 bits."""
     return [_narrow(dx, dtype) for dx in as_list(back(*(_cast(dy, np.float32) for dy in cotangents)))]
 
 

@@ -1,6 +1,10 @@
 """Derivative rules of operators that pick and put elements.
 
 The pullback of picking adds up, at each place, the cotangents of all elements that were read from there.
+
+```
+z = Gather(x, [1, 2])   ->   dx = ScatterND(zeros, [[1], [2]], dz, reduction="add")
+```
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +32,7 @@ from primsplit.tracing.broadcasting import (
 
 
 def as_column(indices: Array) -> Array:
-    """Indices along one axis in the form that ScatterND takes: int64, a last axis of size 1."""
+    """Return indices along one axis in the form that ScatterND takes: int64, with a last axis of size 1."""
     known = indices.known()
     if known is not None:
         return Array(tracing.constant(known.astype(np.int64)[..., None]))
@@ -37,7 +41,7 @@ def as_column(indices: Array) -> Array:
 
 
 def scatter_along(dz: Array, shape: Shape, indices: Array, axis: int) -> Array:
-    """Zeros of this shape plus, at each index along `axis`, the slice of `dz` that belongs to it.
+    """Return zeros of this shape plus, at each index along `axis`, the slice of `dz` that belongs to it.
 
     `dz` has the axes of the indices in the place of `axis`. Whole slices are scattered, along the first axis: that is
     ScatterND's fast form, also with the two transpositions.
@@ -52,7 +56,7 @@ def scatter_along(dz: Array, shape: Shape, indices: Array, axis: int) -> Array:
 
 
 def part(vector: Array, position: int) -> Array:
-    """One element of a vector, as a vector."""
+    """Return one element of a vector, as a vector."""
     known = vector.known()
     if known is not None:
         return Array(tracing.constant(known[position : position + 1]))
@@ -94,7 +98,7 @@ def gather_nd(x: Array, indices: Array, *, batch_dims: int) -> tuple[Array, Pull
 
 
 def with_batch_coordinates(indices: Array, batch_dims: int) -> Array:
-    """Indices within each batch, made indices of the whole: ScatterND knows no batches."""
+    """Turn indices within each batch into indices of the whole: ScatterND knows no batches."""
     if not batch_dims:
         return indices
     columns: list[Array] = []
@@ -107,7 +111,7 @@ def with_batch_coordinates(indices: Array, batch_dims: int) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """One use of a scatter: what it is of, its result, and how to read and write at the same places."""
+    """One use of a scatter: its operands, its result, and how to read and write at the same places."""
 
     data: Array
     updates: Array
@@ -117,7 +121,7 @@ class Scatter:
 
 
 def scatter_nd(data: Array, indices: Array, updates: Array, *, reduction: str | bytes) -> tuple[Array, Pullback]:
-    """What was written gets the cotangent of its place; see below for the reductions."""
+    """Updates get the cotangent of their place; the functions below handle the reductions."""
 
     def write(x: Array, u: Array, reduction: str) -> Array:
         return op.ScatterND(x, indices, u, reduction=reduction)
@@ -125,14 +129,14 @@ def scatter_nd(data: Array, indices: Array, updates: Array, *, reduction: str | 
     def read(x: Array) -> Array:
         return op.GatherND(x, indices, types=[updates.type])
 
-    made = Scatter(data, updates, write(data, updates, text(reduction)), read, write)
-    return made.z, _pullback(made, text(reduction))
+    use = Scatter(data, updates, write(data, updates, text(reduction)), read, write)
+    return use.z, _pullback(use, text(reduction))
 
 
 def scatter_elements(
     data: Array, indices: Array, updates: Array, *, axis: int, reduction: str | bytes
 ) -> tuple[Array, Pullback]:
-    """What was written gets the cotangent of its place; see below for the reductions."""
+    """Updates get the cotangent of their place; the functions below handle the reductions."""
 
     def read(x: Array) -> Array:
         return op.GatherElements(x, indices, axis=axis, types=[updates.type])
@@ -140,8 +144,8 @@ def scatter_elements(
     def write(x: Array, u: Array, reduction: str) -> Array:
         return op.ScatterElements(x, indices, u, axis=axis, reduction=reduction)
 
-    made = Scatter(data, updates, write(data, updates, text(reduction)), read, write)
-    return made.z, _pullback(made, text(reduction))
+    use = Scatter(data, updates, write(data, updates, text(reduction)), read, write)
+    return use.z, _pullback(use, text(reduction))
 
 
 def _takes_extremum(inputs: Sequence[Array | None], attributes: Mapping[str, Any]) -> bool:
@@ -174,9 +178,9 @@ def _added(made: Scatter, dz: Array) -> tuple[Array, Array]:
 def _multiplied(made: Scatter, dz: Array) -> tuple[Array, Array]:
     """The product of the other factors, right also where factors are zero, as is its derivative.
 
-    The factors of a place are split into those that are zero and the rest. A factor's fellows have no zero, one or
-    more: their product is then the product of the rest, that times the zero (which keeps the derivative), or zero.
-    Third derivatives at places with two zero factors are not covered.
+    The factors of a place are split into those that are zero and the rest. The other factors have no zero, one or more:
+    their product is then the product of the rest, that times the zero (which keeps the derivative), or zero. Third
+    derivatives at places with two zero factors are not covered.
     """
     updates, dtype = made.updates, made.data.dtype
     nothing, one = full(made.data.shape, np.zeros((), dtype)), full(made.data.shape, np.ones((), dtype))
@@ -213,7 +217,7 @@ def compress(x: Array, condition: Array, *, axis: int | None = None) -> tuple[Ar
 
 
 def _within(condition: Array, size: Dim) -> Array:
-    """The condition without what lies behind so many places, of which onnxruntime takes no note."""
+    """Return the condition without its elements beyond the axis, which onnxruntime ignores."""
     if at_least(size, condition.shape[0]):
         return condition
     found: Array = op.Slice(condition, [0], tracing.size_vector([size]), [0])
@@ -222,7 +226,7 @@ def _within(condition: Array, size: Dim) -> Array:
 
 @rrule("OneHot")
 def one_hot(indices: Array, depth: Array, values: Array, *, axis: int) -> tuple[Array, Pullback]:
-    """The off and on values each get the sum of the cotangents of where they stand."""
+    """The off and on values each get the sum of the cotangents at their places."""
     z = op.OneHot(indices, depth, values, axis=axis)
 
     def pullback(dz: Array) -> tuple[None, None, Array]:
@@ -236,7 +240,7 @@ def one_hot(indices: Array, depth: Array, values: Array, *, axis: int) -> tuple[
 
 @rrule("Range")
 def range_(start: Array, limit: Array, delta: Array) -> tuple[Array, Pullback]:
-    """Start + i * delta; the limit decides only how many there are."""
+    """Start + i * delta; the limit only decides how many elements there are."""
     z = op.Range(start, limit, delta)
 
     def pullback(dz: Array) -> tuple[Array, None, Array]:

@@ -1,4 +1,10 @@
-"""Derivative rules of operators that move elements: reshape, transpose, join, cut, pad, repeat."""
+"""Derivative rules of operators that move elements: reshape, transpose, concatenate, split, slice, pad, tile.
+
+```
+z = Transpose(x, perm=[2,0,1])    ->   dx = Transpose(dz, perm=[1,2,0])
+z = Slice(x, [2], [5], [0])       ->   dx = Pad(dz, [2, 3])            # x: float32[8]
+```
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -117,7 +123,7 @@ def tile(x: Array, repeats: Array) -> tuple[Array, Pullback]:
 
 @rrule("Concat")
 def concat(*parts: Array, axis: int) -> tuple[Array, Pullback]:
-    """The cotangent cut where the parts met."""
+    """The cotangent, split where the parts met."""
     z = op.Concat(*parts, axis=axis)
 
     def pullback(dz: Array) -> Sequence[Array]:
@@ -135,7 +141,7 @@ def concat(*parts: Array, axis: int) -> tuple[Array, Pullback]:
 def split(
     x: Array, sizes: Array | None = None, *, axis: int, num_outputs: int | None = None
 ) -> tuple[Sequence[Array], Pullback]:
-    """The cotangents of the parts joined; zeros for a part that nobody used."""
+    """The cotangents of the parts, concatenated; zeros for a part that nobody used."""
     parts: Sequence[Array] = op.Split(x, sizes, axis=axis, num_outputs=num_outputs)
 
     def pullback(*cotangents: Array | None) -> list[Array | None]:
@@ -194,7 +200,7 @@ class _Cuts:
         self.step = [1] * count if known is None else [int(s) for s in known]
 
     def literal(self, position: int) -> tuple[int, int] | None:
-        """The bounds, where both are numbers."""
+        """Return the bounds, if both are numbers."""
         bounds = [v.value.sizes for v in (self.starts, self.ends)]
         if bounds[0] is None or bounds[1] is None:
             return None
@@ -202,11 +208,11 @@ class _Cuts:
         return (start, end) if isinstance(start, int) and isinstance(end, int) else None
 
     def is_padded(self, position: int) -> bool:
-        """True where padding undoes the cut of this axis."""
+        """Whether padding undoes the cut of this axis."""
         return self.step[position] == 1 or (self.step[position] == -1 and self.literal(position) is not None)
 
     def picked(self, position: int) -> Array:
-        """The indices that the cut of this axis picks."""
+        """Return the indices that the cut of this axis picks."""
         size, bounds, step = self.x.shape[self.axes[position]], self.literal(position), self.step[position]
         if isinstance(size, int) and bounds is not None:
             return Array(tracing.constant(np.arange(size)[slice(*bounds, step)]))
@@ -215,7 +221,7 @@ class _Cuts:
         return op.Slice(counted, start, end, [0], [step])
 
     def padded(self, dz: Array) -> Array:
-        """`dz` with zeros on both sides along the padded axes."""
+        """Return `dz` with zeros on both sides along the padded axes."""
         chosen = [p for p in range(len(self.axes)) if self.is_padded(p)]
         backward = [p for p in chosen if self.step[p] == -1]
         if backward:
@@ -232,7 +238,7 @@ class _Cuts:
         return op.Pad(dz, _vector([*fronts, *backs]), types=[self.x.type])
 
     def pads(self, position: int, dz: Array) -> tuple[Any, Any]:
-        """How many zeros go before and after, as sizes or int64 vectors of one element."""
+        """Return how many zeros go before and after, as sizes or int64 vectors of one element."""
         axis = self.axes[position]
         size = self.x.shape[axis]
         bounds = self.literal(position)
@@ -259,7 +265,7 @@ class _Cuts:
 
 
 def _vector(parts: Sequence[Any]) -> Array:
-    """An int64 vector of sizes and vectors of one element."""
+    """Return an int64 vector of sizes and vectors of one element."""
     if not any(isinstance(p, Array) for p in parts):
         return Array(tracing.size_vector(parts))
     return op.Concat(*(p if isinstance(p, Array) else Array(tracing.size_of(p)) for p in parts), axis=0)
@@ -269,7 +275,7 @@ def _vector(parts: Sequence[Any]) -> Array:
 def pad(
     x: Array, pads: Array, value: Array | None = None, axes: Array | None = None, *, mode: str | bytes
 ) -> tuple[Array, Pullback]:
-    """The cotangent of the middle; what reflect, edge and wrap copied into the margins adds to its source."""
+    """The cotangent of the middle; the margins that reflect, edge and wrap copied add to their source."""
     z = op.Pad(x, pads, value, axes, mode=mode)
     count = 4 if axes is not None else 3 if value is not None else 2
 
@@ -285,7 +291,7 @@ def pad(
 
 
 def _unpadded(dz: Array, x: Array, pads: Array, axes: Array | None, mode: str) -> Array:
-    """Along each padded axis, add every slice to the slice that it is a copy of."""
+    """Add, along each padded axis, every slice to the slice that it is a copy of."""
     named = None if axes is None else axes.known()
     used = list(range(len(x.shape))) if named is None else [int(a) % len(x.shape) for a in named]
     known = pads.known()
@@ -324,7 +330,7 @@ def reverse_sequence(x: Array, lengths: Array, *, batch_axis: int, time_axis: in
 
 @rrule("DepthToSpace")
 def depth_to_space(x: Array, *, blocksize: int, mode: str | bytes) -> tuple[Array, Pullback]:
-    """Blocks of the picture go back to channels, which CRD counts before, DCR after the place in the block."""
+    """Blocks of the picture return to channels; CRD counts the channel before the place in the block, DCR after it."""
     z = op.DepthToSpace(x, blocksize=blocksize, mode=mode)
 
     def pullback(dz: Array) -> tuple[Array]:
@@ -340,7 +346,7 @@ def depth_to_space(x: Array, *, blocksize: int, mode: str | bytes) -> tuple[Arra
 
 @rrule("SpaceToDepth")
 def space_to_depth(x: Array, *, blocksize: int) -> tuple[Array, Pullback]:
-    """Channels go back to blocks of the picture."""
+    """Channels return to blocks of the picture."""
     z = op.SpaceToDepth(x, blocksize=blocksize)
 
     def pullback(dz: Array) -> tuple[Array]:

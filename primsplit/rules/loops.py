@@ -1,4 +1,4 @@
-"""Scan and Loop as operators: how each is run with more outputs, and where a step's own values are found again."""
+"""Derivative rules of Scan and Loop: how each is run with more outputs, and where a step's inputs are found."""
 
 from functools import partial
 
@@ -16,7 +16,7 @@ from primsplit.tracing.regions import ScanForm, Walk, counts_alone, emit_loop, e
 
 @block_rule("Scan")
 def scan(site: Site) -> tuple[list[Array], Pullback]:
-    """A Scan walked the other way."""
+    """A Scan from the other end."""
     body: Block = site.attributes["body"]
     inputs = [site.input(i).value for i in range(len(site.inputs))]
     count = len(inputs) - int(site.attributes["num_scan_inputs"])
@@ -80,12 +80,12 @@ def loop(site: Site) -> tuple[list[Array], Pullback]:
 
 
 def _steps(bound: Value) -> Array:
-    """The number of steps of a Loop that only a number bounds."""
+    """Return the number of steps of a Loop that only a number bounds."""
     return op.Max(op.Reshape(Array(bound), [1]), np.zeros(1, np.int64))
 
 
 def _element(position: int, count: Array) -> tuple[Value, Walk]:
-    """A step's own values along the Loop: its number, and that it is run."""
+    """Return the sequence of a step's own parameters along the Loop: its number, and a True condition."""
     if position:
         return op.Expand(np.array(True), count).value, Walk()
     return op.Range(np.int64(0), op.Squeeze(count, [0]), np.int64(1)).value, Walk()

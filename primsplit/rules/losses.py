@@ -1,9 +1,9 @@
 """Derivative rules of the classification losses.
 
 Each element of the target picks one class: its loss is `-w log p` of that class, w the class's weight (1 without
-weights); 0 where the target is `ignore_index`. The mean divides by the sum of the weights picked, and is NaN where
-that is 0, as in PyTorch; an ignored target has no gradient then either. Class weights have a gradient too; PyTorch
-gives none.
+weights); 0 where the target is `ignore_index`. The mean divides by the sum of the weights picked, and is NaN where that
+is 0, as in PyTorch; an ignored target has no gradient then either. Class weights have a gradient too; PyTorch computes
+none.
 """
 
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ CLASSES = np.array([1], np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """The logarithm of each target's class: `places` its class, with an axis of classes of size 1, as `logarithms`.
+    """The logarithm of each target's class: `places` is the class; both have an axis of classes of size 1.
 
-    `counted` is None without an ignored index, `weights` None where every class weighs 1 and none is ignored.
+    `counted` is None without an ignored index, `weights` None if every class weighs 1 and none is ignored.
     """
 
     places: Array
@@ -38,40 +38,40 @@ class Picked:
     @property
     def losses(self) -> Array:
         """The loss of each target, with its axis of classes."""
-        found = op.Neg(self.logarithms)
+        losses = op.Neg(self.logarithms)
         if self.weights is not None:
-            found = found * self.weights
-        return found if self.counted is None else op.Where(self.counted, found, 0.0)
+            losses = losses * self.weights
+        return losses if self.counted is None else op.Where(self.counted, losses, 0.0)
 
     def weight(self) -> Array:
-        """The sum of the weights, which the mean divides by."""
+        """Return the sum of the weights, which the mean divides by."""
         shape, dtype = self.logarithms.shape, self.logarithms.dtype
         if self.weights is None:
             return size_as(product(shape), dtype)
         return op.ReduceSum(self.weights, keepdims=0)
 
     def reduced(self) -> Array:
-        """The operator's loss."""
+        """Return the operator's loss."""
         if self.reduction == "none":
             return op.Squeeze(self.losses, CLASSES)
         total = op.ReduceSum(self.losses, keepdims=0)
         return total if self.reduction == "sum" else total / self.weight()
 
     def shares(self, dz: Array) -> Array:
-        """The cotangent of each target's loss; of size 1 where it is the same for all."""
+        """Return the cotangent of each target's loss; of size 1 if it is the same for all."""
         if self.reduction == "none":
             return op.Unsqueeze(dz, CLASSES)
         return dz if self.reduction == "sum" else dz / self.weight()
 
     def pulled(self, shares: Array) -> Array:
-        """The cotangent of `logarithms`."""
+        """Return the cotangent of `logarithms`."""
         weighted = op.Neg(shares) if self.weights is None else op.Neg(shares * self.weights)
         if self.counted is not None and self.reduction == "mean":
             weighted = op.Where(self.counted, weighted, 0.0)  # the share of none is infinite
         return op.Expand(weighted, op.Shape(self.logarithms), types=[self.logarithms.type])
 
     def pulled_to_weight(self, shares: Array, loss: Array, weight: Array) -> Array:
-        """The cotangent of the class weights: what each target's weight does to the loss, summed by class."""
+        """The cotangent of the class weights: the effect of each target's weight on the loss, summed by class."""
         change = op.Neg(self.logarithms)
         if self.reduction == "mean":
             change = change - loss
@@ -84,21 +84,21 @@ class Picked:
 
 
 def pick(logarithms: Array, target: Array, weight: Array | None, *, ignore_index: int | None, reduction: str) -> Picked:
-    """The targets' logarithms and weights; an ignored target, which may be no class at all, looks at class 0."""
+    """Return the targets' logarithms and weights; an ignored target, which may be no class at all, reads class 0."""
     places = op.Unsqueeze(op.Cast(target, to=np.int64) if target.dtype != np.int64 else target, CLASSES)
     counted = None
     if ignore_index is not None:
         counted = op.Not(op.Equal(places, ignore_index))
         places = op.Where(counted, places, 0)
     shape: tuple[Dim, ...] = (logarithms.shape[0], 1, *logarithms.shape[2:])
-    found = op.GatherElements(logarithms, places, axis=1, types=[Type(logarithms.dtype, shape)])
+    picked = op.GatherElements(logarithms, places, axis=1, types=[Type(logarithms.dtype, shape)])
     weights = None
     if weight is not None:
-        weights = op.Gather(weight, places, types=[found.type])
+        weights = op.Gather(weight, places, types=[picked.type])
         weights = weights if counted is None else op.Where(counted, weights, 0.0)
     elif counted is not None:
-        weights = op.Cast(counted, to=logarithms.dtype, types=[found.type])
-    return Picked(places, found, counted, weights, reduction)
+        weights = op.Cast(counted, to=logarithms.dtype, types=[picked.type])
+    return Picked(places, picked, counted, weights, reduction)
 
 
 @rrule("NegativeLogLikelihoodLoss")
@@ -125,7 +125,7 @@ def negative_log_likelihood(
 def softmax_cross_entropy(
     scores: Array, target: Array, weight: Array | None = None, *, ignore_index: int | None = None, reduction: str
 ) -> tuple[tuple[Array, Array], Pullback]:
-    """`p c`, and c less at the target's class: c is the cotangent of the target's loss times its weight.
+    """`p c`, less c at the target's class, where c is the cotangent of the target's loss times its weight.
 
     Log-softmax and one lookup take half the time of the operator. The second output is the logarithms of p.
     """

@@ -1,11 +1,11 @@
 """Derivative rules of normalizations by mean and variance.
 
-With `n = (x - mean) r`, `r = 1 / sqrt(variance + epsilon)` and `g` the cotangent of `n`, the cotangent of `x` is
-`r (g - mean(g) - n mean(g n))` (Ioffe and Szegedy 2015, section 3; Ba, Kiros and Hinton 2016). Statistics of 16-bit
-inputs are computed in float32, as PyTorch does.
+With `n = (x - mean) r`, `r = 1 / sqrt(variance + epsilon)` and `g` the cotangent of `n`, the cotangent of `x` is `r (g
+- mean(g) - n mean(g n))` (Ioffe and Szegedy 2015, section 3; Ba, Kiros and Hinton 2016). Statistics of 16-bit inputs
+are computed in float32, as PyTorch does.
 
-The statistics of BatchNormalization's running outputs divide by the number of elements, as the standard has it;
-PyTorch's running variance divides by one less.
+The statistics of BatchNormalization's running outputs divide by the number of elements, as in the standard; PyTorch's
+running variance divides by one less.
 """
 
 import functools
@@ -29,12 +29,12 @@ from primsplit.tracing.broadcasting import full, reshape_to, sum_to
 
 
 def inner_dtype(x: Array) -> np.dtype[Any]:
-    """The dtype in which statistics are computed: float32 at least."""
+    """Return the dtype in which statistics are computed: float32 at least."""
     return np.dtype(np.float64 if x.dtype == np.float64 else np.float32)
 
 
 def as_dtype(x: Array, dtype: np.dtype[Any]) -> Array:
-    """A cast where one is needed."""
+    """Return `x` in this dtype, by a Cast if needed."""
     return x if x.dtype == dtype else op.Cast(x, to=dtype)
 
 
@@ -47,34 +47,34 @@ class Standardized:
     axes: Sequence[int]
 
     def mean(self, x: Array) -> Array:
-        """The mean over the axes, kept as ones."""
+        """Return the mean over the axes, kept as ones."""
         return mean_over(x, self.axes)
 
     def pulled(self, dn: Array) -> Array:
-        """The cotangent of the input, from that of `value`."""
+        """Return the cotangent of the input, from that of `value`."""
         centred = dn - self.mean(dn)
         return self.scale * (centred - self.value * self.mean(dn * self.value))
 
 
 def mean_over(x: Array, axes: Sequence[int]) -> Array:
-    """The mean over these axes, which are kept as ones; over none of them, the array."""
+    """Return the mean over these axes, which are kept as ones; without axes, the array."""
     return op.ReduceMean(x, list(axes), keepdims=1) if axes else x
 
 
 def standardize(x: Array, axes: Sequence[int], epsilon: float) -> Standardized:
-    """The deviations and the reciprocal standard deviation, in the dtype of `x`."""
+    """Return the deviations and the reciprocal standard deviation, in the dtype of `x`."""
     centred = x - mean_over(x, axes)
     scale = op.Reciprocal(op.Sqrt(mean_over(centred * centred, axes) + epsilon))
     return Standardized(centred * scale, scale, axes)
 
 
 def by_channel(x: Array, rank: int) -> Array:
-    """A vector over the channels, axis 1 of an array of this rank."""
+    """Reshape a vector over the channels to broadcast along axis 1 of an array of this rank."""
     return op.Unsqueeze(x, list(range(1, rank - 1))) if rank > 2 else x
 
 
 def over_channels(x: Array, like: Array) -> Array:
-    """The sum over all axes but the channels', in the shape of a vector over the channels."""
+    """Return the sum over all axes but the channels', in the shape of a vector over the channels."""
     axes = [i for i in range(len(x.shape)) if i != 1]
     total: Array = op.ReduceSum(x, axes, keepdims=0, types=[Type(x.dtype, like.shape)])
     return total
@@ -85,7 +85,7 @@ def _scaled(dy: Array, scale: Array, like: Array) -> Array:
 
 
 def _with_channels(kind: str, x: Array) -> int:
-    """The rank. Raises ShapeError where there is no axis of channels."""
+    """Return the rank. Raises ShapeError if there is no axis of channels."""
     if len(x.shape) < 2:
         raise ShapeError(f"the gradient of {kind} needs an input with an axis of channels", place=tracing.user_place())
     return len(x.shape)
@@ -103,7 +103,7 @@ def batch_normalization(
     momentum: float,
     training_mode: int,
 ) -> tuple[Any, Pullback]:
-    """By the given statistics, or in training mode by those of the batch, through which the gradient flows too."""
+    """By the running statistics, or in training mode by those of the batch, through which the gradient flows too."""
     _with_channels("BatchNormalization", x)
     if training_mode:
         return _batch_in_training(x, scale, bias, mean, variance, epsilon, momentum)
@@ -113,7 +113,7 @@ def batch_normalization(
 def _batch_in_inference(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float
 ) -> tuple[Any, Pullback]:
-    """An affine function of x by channel; also the given mean and variance have cotangents."""
+    """An affine function of x by channel; the mean and the variance have cotangents too."""
     rank, inner = len(x.shape), inner_dtype(x)
     y = op.BatchNormalization(x, scale, bias, mean, variance, epsilon=epsilon)
 
@@ -139,7 +139,10 @@ def _batch_in_inference(
 def _batch_in_training(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: float, momentum: float
 ) -> tuple[Any, Pullback]:
-    """With momentum 0 the operator gives the batch's own mean and variance; the running ones are made from them."""
+    """With momentum 0 the operator returns the batch's own mean and variance.
+
+    The running ones are computed from them.
+    """
     rank, inner = len(x.shape), inner_dtype(x)
     y, batch_mean, batch_variance = batch_statistics(x, scale, bias, mean, variance, epsilon=epsilon)
     running_mean = mean * momentum + batch_mean * (1.0 - momentum)
@@ -150,10 +153,10 @@ def _batch_in_training(
         centre = by_channel(as_dtype(batch_mean, inner), rank)
         deviation = op.Sub(as_dtype(x, inner), centre, types=[Type(inner, x.shape)])
         parts: list[Array] = []
-        found: list[Array | None] = [None, None, None]
+        cotangents: list[Array | None] = [None, None, None]
         if dy is not None:
             reciprocal = op.Reciprocal(op.Sqrt(as_dtype(batch_variance, inner) + epsilon))
-            dx, *found[1:] = _pulled_by_channel(as_dtype(dy, inner), deviation, reciprocal, scale, bias, count)
+            dx, *cotangents[1:] = _pulled_by_channel(as_dtype(dy, inner), deviation, reciprocal, scale, bias, count)
             parts.append(dx)
         if d_mean is not None:
             share = by_channel(as_dtype(d_mean, inner) * (1.0 - momentum) / count, rank)
@@ -162,8 +165,8 @@ def _batch_in_training(
             share = by_channel(as_dtype(d_variance, inner) * (2.0 * (1.0 - momentum)) / count, rank)
             parts.append(_scaled(deviation, share, x))
         if parts:
-            found[0] = as_dtype(functools.reduce(operator.add, parts), x.dtype)
-        return [*found, *(None if d is None else d * momentum for d in (d_mean, d_variance))]
+            cotangents[0] = as_dtype(functools.reduce(operator.add, parts), x.dtype)
+        return [*cotangents, *(None if d is None else d * momentum for d in (d_mean, d_variance))]
 
     return (y, running_mean, running_variance), pullback
 
@@ -183,17 +186,17 @@ def _pulled_by_channel(
 
 @rrule("InstanceNormalization")
 def instance_normalization(x: Array, scale: Array, bias: Array, *, epsilon: float) -> tuple[Array, Pullback]:
-    """By the statistics of each channel of each sample, which are computed again from x."""
+    """By the statistics of each channel of each sample, which are recomputed from x."""
     rank, inner = _with_channels("InstanceNormalization", x), inner_dtype(x)
     y = op.InstanceNormalization(x, scale, bias, epsilon=epsilon)
 
     def pullback(dy: Array) -> list[Array]:
         wide = as_dtype(dy, inner)
-        made = standardize(as_dtype(x, inner), range(2, rank), epsilon)
+        standardized = standardize(as_dtype(x, inner), range(2, rank), epsilon)
         dn = _scaled(wide, by_channel(as_dtype(scale, inner), rank), x)
         return [
-            as_dtype(made.pulled(dn), x.dtype),
-            as_dtype(over_channels(wide * made.value, scale), scale.dtype),
+            as_dtype(standardized.pulled(dn), x.dtype),
+            as_dtype(over_channels(wide * standardized.value, scale), scale.dtype),
             as_dtype(over_channels(wide, bias), bias.dtype),
         ]
 
@@ -204,7 +207,7 @@ def instance_normalization(x: Array, scale: Array, bias: Array, *, epsilon: floa
 def group_normalization(
     x: Array, scale: Array, bias: Array, *, epsilon: float, num_groups: int, stash_type: int
 ) -> tuple[Array, Pullback]:
-    """By the statistics of each group of channels of each sample, which are computed again from x."""
+    """By the statistics of each group of channels of each sample, which are recomputed from x."""
     rank, inner = _with_channels("GroupNormalization", x), inner_dtype(x)
     y = op.GroupNormalization(x, scale, bias, epsilon=epsilon, num_groups=num_groups, stash_type=stash_type)
     apart = [i for i in range(rank) if i != 1]
@@ -212,12 +215,14 @@ def group_normalization(
 
     def pullback(dy: Array) -> list[Array]:
         wide = as_dtype(dy, inner)
-        made = standardize(reshape_to(as_dtype(x, inner), rows), [2], epsilon)
+        standardized = standardize(reshape_to(as_dtype(x, inner), rows), [2], epsilon)
         dn = reshape_to(_scaled(wide, by_channel(as_dtype(scale, inner), rank), x), rows)
-        matched, total = (op.ReduceSum(a, apart, keepdims=0) for a in (wide * reshape_to(made.value, x.shape), wide))
+        matched, total = (
+            op.ReduceSum(a, apart, keepdims=0) for a in (wide * reshape_to(standardized.value, x.shape), wide)
+        )
         # onnxruntime takes one scale for all channels too, which only a run of unknown sizes may show.
         return [
-            as_dtype(reshape_to(made.pulled(dn), x.shape), x.dtype),
+            as_dtype(reshape_to(standardized.pulled(dn), x.shape), x.dtype),
             as_dtype(sum_to(matched, scale.shape), scale.dtype),
             as_dtype(sum_to(total, bias.shape), bias.dtype),
         ]
@@ -231,7 +236,7 @@ def layer_normalization(
 ) -> tuple[Any, Pullback]:
     """By the statistics over the axes from `axis` on, which are outputs of the operator: they cost nothing.
 
-    Where they are narrower than the input (float64, or a stash in bfloat16), they are computed again.
+    If they are narrower than the input (float64, or a stash in bfloat16), they are recomputed.
     """
     rank, inner = len(x.shape), inner_dtype(x)
     axes = range(axis % rank, rank)
@@ -241,30 +246,32 @@ def layer_normalization(
 
     def pullback(dy: Array | None, d_mean: Array | None = None, d_scale: Array | None = None) -> list[Array | None]:
         if mean.dtype == inner:
-            made = Standardized((as_dtype(x, inner) - mean) * reciprocal, reciprocal, axes)
+            standardized = Standardized((as_dtype(x, inner) - mean) * reciprocal, reciprocal, axes)
         else:
-            made = standardize(as_dtype(x, inner), axes, epsilon)
+            standardized = standardize(as_dtype(x, inner), axes, epsilon)
         parts: list[Array] = []
-        found: list[Array | None] = [None, None]
+        of_scale_and_bias: list[Array | None] = [None, None]
         if dy is not None:
             wide, weights = as_dtype(dy, inner), as_dtype(scale, inner)
-            dx_of_y, sums = pulled_norm(made, wide, weights, bias)
+            dx_of_y, sums = pulled_norm(standardized, wide, weights, bias)
             parts.append(dx_of_y)
-            found = [None if d is None else as_dtype(d, scale.dtype) for d in sums]
+            of_scale_and_bias = [None if d is None else as_dtype(d, scale.dtype) for d in sums]
         count = size_as(product(x.shape[i] for i in axes), inner)
         if d_mean is not None:
             share = as_dtype(d_mean, inner) / count
             parts.append(op.Expand(share, op.Shape(x), types=[Type(inner, x.shape)]))
         if d_scale is not None:
-            parts.append(made.value * (made.scale * made.scale * (as_dtype(d_scale, inner) / -count)))
+            parts.append(
+                standardized.value * (standardized.scale * standardized.scale * (as_dtype(d_scale, inner) / -count))
+            )
         dx = as_dtype(functools.reduce(operator.add, parts), x.dtype)
-        return [dx, *found[: 1 if bias is None else 2]]
+        return [dx, *of_scale_and_bias[: 1 if bias is None else 2]]
 
     return (y, mean, reciprocal), pullback
 
 
 LONG = 16
-"""From this many elements on, rows are pulled by products: in short ones the rounding of those shows."""
+"""From this many elements on, rows are differentiated by products: in short rows their rounding is visible."""
 
 
 Pulled = tuple[Array, list[Array | None]]
@@ -272,20 +279,20 @@ Pulled = tuple[Array, list[Array | None]]
 
 
 def pulled_norm(made: Standardized, dy: Array, scale: Array, bias: Array | None) -> Pulled:
-    """The cotangents of a norm along the last axes, whose result is `made.value * scale + bias`."""
+    """Return the cotangents of a norm along the last axes, whose result is `made.value * scale + bias`."""
     pull = _pulled_by_rows if _has_long_rows(made, scale, bias) else _pulled_apart
     return pull(made, dy, scale, bias)
 
 
 def _has_long_rows(made: Standardized, scale: Array, bias: Array | None) -> bool:
-    """True where products are faster than sums: not in float64."""
+    """Whether products are faster than sums; never in float64."""
     row = made.value.shape[made.axes[0] :]
     is_whole = all(a is None or same_shape(a.shape, row) for a in (scale, bias))
     return is_whole and made.value.dtype == np.float32 and at_least(product(row), LONG)
 
 
 def _pulled_apart(made: Standardized, dy: Array, scale: Array, bias: Array | None) -> Pulled:
-    """The cotangents for a scale and bias of any shapes that broadcast to the input's."""
+    """Return the cotangents for a scale and bias of any shapes that broadcast to the input's."""
     d_scale = sum_to(dy * made.value, scale.shape)
     return made.pulled(_scaled(dy, scale, dy)), [d_scale, None if bias is None else sum_to(dy, bias.shape)]
 

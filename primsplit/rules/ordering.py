@@ -1,4 +1,4 @@
-"""Derivative rules of sorting and searching: cotangents go back to where the elements came from."""
+"""Derivative rules of sorting and searching: cotangents return to where the elements came from."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from primsplit.tracing.broadcasting import reshape_to, zeros
 
 @rrule("TopK")
 def top_k(x: Array, k: Array, *, axis: int, largest: int, sorted: int) -> tuple[tuple[Array, ...], Pullback]:
-    """Each chosen element gets the cotangent of its place; the places differ, so none is added to another."""
+    """Each chosen element gets the cotangent of its place; the places differ, so nothing is added up."""
     values, places = op.TopK(x, k, axis=axis, largest=largest, sorted=sorted)
 
     def pullback(dvalues: Array, _: None = None) -> tuple[Array, None]:

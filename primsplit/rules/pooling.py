@@ -1,4 +1,10 @@
-"""Derivative rules of poolings over windows."""
+"""Derivative rules of poolings over windows: MaxPool, AveragePool, LpPool.
+
+```
+y = MaxPool(x)       ->   dx: each window's cotangent at its first maximum
+y = AveragePool(x)   ->   dx: each window's cotangent, spread evenly over its elements
+```
+"""
 
 import math
 from collections.abc import Sequence
@@ -21,16 +27,16 @@ from primsplit.tracing.broadcasting import reshape_to, size_scalar, zeros
 
 
 def exact(windows: Windows) -> Windows:
-    """The windows with the padding after set so that the last one ends where the padded axis ends."""
+    """Return the windows with the padding after set so that the last one ends where the padded axis ends."""
     rows = zip(windows.sizes, windows.spans, windows.strides, windows.before, windows.counts, strict=True)
     return replace(windows, after=tuple((c - 1) * s + k - b - n for n, k, s, b, c in rows))
 
 
 def fits_attributes(windows: Windows, ceil_mode: int) -> bool:
-    """True where onnxruntime's poolings take the windows by attributes.
+    """Whether onnxruntime's poolings take the windows by attributes.
 
-    They want padding smaller than the kernel, and do not agree with their own shape inference where ceil_mode leaves
-    out a window because it would start in the padding.
+    They want padding smaller than the kernel, and contradict their own shape inference where ceil_mode leaves out a
+    window because it would start in the padding.
     """
     pads = zip((*windows.before, *windows.after), literal(windows.kernel) * 2, strict=True)
     reach = zip(exact(windows).after, windows.after, strict=True)
@@ -39,7 +45,7 @@ def fits_attributes(windows: Windows, ceil_mode: int) -> bool:
 
 
 def without_padding(x: Array, windows: Windows, value: float) -> tuple[Array, Windows]:
-    """The array that holds its padding, as long as the last window reaches, and the windows over it."""
+    """Return the array with its padding, as long as the last window reaches, and the windows over it."""
     over = exact(windows)
     return padded(x, over.before, over.after, value), over.whole
 
@@ -51,9 +57,9 @@ def max_pool(
 ) -> tuple[tuple[Array, Array], Pullback]:
     """The cotangent of a window goes to its first maximum in row-major order, as in PyTorch.
 
-    Axis by axis: the first of the maxima over the later axes that is the window's, then the first within it. That
-    takes a mask for each tap of each axis, and no indices, with which onnxruntime's kernel is 11 to 50 times slower.
-    Windows side by side have a form of their own, `_spread_to_first`.
+    Axis by axis: the first of the maxima over the later axes that is the window's, then the first within it. That takes
+    a mask for each tap of each axis, and no indices, with which onnxruntime's kernel is 11 to 50 times slower. Windows
+    side by side have a form of their own, `_spread_to_first`.
     """
     windows = windows_over(x.shape[2:], kernel_shape, ceil_mode=ceil_mode, **placement)
     if fits_attributes(windows, ceil_mode):
@@ -83,10 +89,11 @@ MOST_PARTS = 2**14
 
 
 def _by_channel(x: Array) -> Array:
-    """Each channel as a picture of its own.
+    """Reshape so that each channel is a picture of its own.
 
-    Else onnxruntime would have the channels in blocks, and copy them before the poolings of a pullback and after them,
-    or keep such a copy from the forward pass. A picture whose size is a symbol stays: it would have to be computed.
+    Otherwise onnxruntime stores the channels in blocks, and copies them before and after the poolings of a pullback, or
+    keeps such a copy from the forward pass. A picture whose size is a symbol stays: the shape would have to be
+    computed.
     """
     sides = x.shape[2:]
     is_literal = all(isinstance(n, int) for n in sides)
@@ -94,7 +101,7 @@ def _by_channel(x: Array) -> Array:
 
 
 def _to_first_of_windows(x: Array, y: Array, dy: Array, over: Windows) -> Array:
-    """Each window's cotangent at its first maximum, axis by axis."""
+    """Put each window's cotangent at its first maximum, axis by axis."""
     whole = over.whole
     stages = [padded(x, over.before, over.after, -np.inf)]
     for axis in range(over.rank - 1, 0, -1):
@@ -107,7 +114,7 @@ def _to_first_of_windows(x: Array, y: Array, dy: Array, over: Windows) -> Array:
 
 
 def _plain(x: Array, windows: Windows, axis: int | None = None) -> Array:
-    """The maximum of each window, or of each window along one axis, of an array that holds its padding."""
+    """Return the maximum of each window, or of each window along one axis, of an array with its padding."""
     chosen = [axis is None or axis == i for i in range(windows.rank)]
     kernel = [k if c else 1 for k, c in zip(literal(windows.kernel), chosen, strict=True)]
     steps = [s if c else 1 for s, c in zip(windows.strides, chosen, strict=True)]
@@ -119,9 +126,9 @@ def _plain(x: Array, windows: Windows, axis: int | None = None) -> Array:
 
 
 def _are_tiles(x: Array, windows: Windows) -> bool:
-    """True for float32 pictures that the windows cover exactly once: Resize repeats a number over each of them.
+    """Whether the windows cover a float32 picture exactly once, so that Resize can repeat a number over each of them.
 
-    `x` is the picture, or what belongs to its windows.
+    `x` is the picture, or an array with one number for each window.
     """
     sides = list(zip(windows.sizes, windows.kernel, windows.strides, strict=True))
     return (
@@ -134,10 +141,11 @@ def _are_tiles(x: Array, windows: Windows) -> bool:
 
 
 def _spread_to_first(x: Array, y: Array, dy: Array, kernel: Sequence[int]) -> Array:
-    """Each window's cotangent at its first maximum, for windows side by side.
+    """Put each window's cotangent at its first maximum, for windows side by side.
 
-    The maxima are numbered downwards within their window; the largest number is the first's. The cotangents are spread
-    last, when there is least else to hold: of two operands, onnxruntime computes last the one that is recorded first.
+    The elements of a window are numbered downwards; of its maxima, the first has the largest number. The cotangents are
+    spread last, when the fewest other arrays are alive: of two operands, onnxruntime computes last the one that is
+    recorded first.
     """
     numbers = np.arange(math.prod(kernel), 0, -1, dtype=np.float32).reshape(1, 1, *kernel)
     order = op.Tile(numbers, [1, 1, *(int(n) for n in y.shape[2:])])
@@ -149,7 +157,7 @@ def _spread_to_first(x: Array, y: Array, dy: Array, kernel: Sequence[int]) -> Ar
 
 
 def _repeated(z: Array, kernel: Sequence[int]) -> Array:
-    """A number of each window at all of its taps, for windows side by side."""
+    """Repeat a number of each window at all of its taps, for windows side by side."""
     repeats = np.array([1, 1, *kernel], np.float32)
     found: Array = op.Resize(
         z, None, repeats, mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor"
@@ -158,7 +166,7 @@ def _repeated(z: Array, kernel: Sequence[int]) -> Array:
 
 
 def _to_first(below: Array, top: Array, dy: Array, windows: Windows, axis: int) -> Array:
-    """The cotangent of the maximum along one axis, at the first tap that is the maximum."""
+    """Put the cotangent of the maximum along one axis at the first tap that is the maximum."""
     parts = max(len(windows.taps(axis)), windows.strides[axis])
     if parts > MOST_PARTS:
         raise MissingRule(f"MaxPool has no derivative where a window has {parts:,} taps or steps along an axis")
@@ -170,19 +178,22 @@ def _to_first(below: Array, top: Array, dy: Array, windows: Windows, axis: int) 
 
 
 def _phases(windows: Windows, axis: int) -> tuple[list[tuple[int, int]], Dim]:
-    """For each tap of an axis its shift in windows and its remainder by the stride; the length of each remainder."""
+    """Each tap's shift in windows and remainder by the stride along an axis, and the length of each remainder."""
     stride, dilation = windows.strides[axis], windows.dilations[axis]
     places = [divmod(k * dilation, stride) for k in windows.taps(axis)]
     return places, windows.counts[axis] + places[-1][0]
 
 
 def _along(windows: Windows, axis: int, amount: Dim) -> tuple[Dim, ...]:
-    """The amount at this axis, 0 at the others."""
+    """Return the amount at this axis, 0 at the others."""
     return tuple(amount if i == axis else 0 for i in range(windows.rank))
 
 
 def _taps_along(x: Array, windows: Windows, axis: int) -> list[Array]:
-    """What each tap of one axis reads, which is cut into its remainders by the stride so that no Slice has steps."""
+    """Return what each tap of one axis reads.
+
+    The axis is split by remainders of the stride, so that no Slice has steps.
+    """
     stride, plain = windows.strides[axis], (1,) * windows.rank
     if stride == 1:
         return [tap(x, windows, [(axis, k)]) for k in windows.taps(axis)]
@@ -196,7 +207,7 @@ def _taps_along(x: Array, windows: Windows, axis: int) -> list[Array]:
 
 
 def _added_along(pieces: Sequence[Array], windows: Windows, axis: int) -> Array:
-    """What each tap of one axis gives to what it read, added up by remainders by the stride, which are interleaved."""
+    """Add what each tap of one axis contributes to what it read, by remainders of the stride, which are interleaved."""
     stride, shape, size = windows.strides[axis], pieces[0].shape, windows.sizes[axis]
     places, length = _phases(windows, axis)
     if stride == 1:
@@ -248,7 +259,7 @@ def average_pool(
 
 
 def _shares(windows: Windows, *, ceil_mode: int, count_include_pad: int, dtype: np.dtype[Any]) -> Array | None:
-    """Taps of a window over how many of them count: [1, 1, windows]; None where that is 1 everywhere."""
+    """Return the taps of a window over how many of them count: [1, 1, windows]; None if that is 1 everywhere."""
     if not ceil_mode and (count_include_pad or not windows.is_padded):
         return None
     total: Any = np.ones((), dtype)
@@ -272,7 +283,7 @@ MOST_COUNTED = 2**16
 
 
 def _counted_along(windows: Windows, axis: int, count_include_pad: int, dtype: np.dtype[Any]) -> Any:
-    """How many taps along an axis count for each window: an array for small known sizes, else a traced one."""
+    """Return how many taps along an axis count for each window: an array for small known sizes, else a traced one."""
     size, low, high, count = (d[axis] for d in (windows.sizes, windows.before, windows.after, windows.counts))
     first: Dim = 0 if count_include_pad else low
     end = low + size + (high if count_include_pad else 0)
@@ -287,7 +298,7 @@ def _counted_along(windows: Windows, axis: int, count_include_pad: int, dtype: n
 
 
 def spread_means(g: Array, windows: Windows) -> Array:
-    """A number of each window shared out evenly over its taps: the transpose of a mean of windows that counts padding.
+    """Spread a number of each window evenly over its taps: the transpose of a mean of windows that counts padding.
 
     For a stride of 1 that is such a mean itself, for windows side by side a repetition; else a ConvTranspose of each
     channel alone.
@@ -337,13 +348,13 @@ def lp_pool(
 
 
 def over_norm(dy: Array, y: Array, p: int) -> Array:
-    """dy y^(1-p), 0 where y is 0."""
+    """Return dy y^(1-p), 0 where y is 0."""
     found: Array = dy if p == 1 else length_quotient(dy, _power(y, p - 1))
     return found
 
 
 def times_power(n: Array, x: Array, p: int) -> Array:
-    """n sign(x) |x|^p."""
+    """Return n sign(x) |x|^p."""
     if p == 0:
         found: Array = signed(n, x)
         return found
@@ -352,7 +363,7 @@ def times_power(n: Array, x: Array, p: int) -> Array:
 
 
 def _power(x: Array, p: int) -> Array:
-    """x^p by repeated multiplication, p positive."""
+    """Return x^p by repeated multiplication, p positive."""
     if p == 1:
         return x
     half = _power(x, p // 2)

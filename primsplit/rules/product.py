@@ -1,8 +1,12 @@
 """The derivative rule of ReduceProd: each element's cotangent is the product of all the others, zeros or not.
 
-Where the number of elements is literal, they are multiplied in pairs, pairs of pairs and so on up a binary tree, and on
-the way down each half's product goes to the other half: three multiplications an element, right to any order.
-Where only the run knows the number, the elements are split into zeros and the rest, see `_others_by_zeros`.
+If the number of elements is literal, they are multiplied in pairs, pairs of pairs and so on up a binary tree, and on
+the way down each half's product goes to the other half: three multiplications an element, right to any order. If only
+the run knows the number, the elements are split into zeros and the rest, see `_others_by_zeros`.
+
+```
+z = ReduceProd([a, b, c])   ->   dx = Mul([b*c, a*c, a*b], dz)
+```
 """
 
 import numpy as np
@@ -34,7 +38,7 @@ def reduce_prod(
 
 
 def _others(reduction: Reduction) -> Array:
-    """For each element of `x`, the product of the others that are reduced with it."""
+    """Return, for each element of `x`, the product of the others that are reduced with it."""
     x, kept = reduction.x, reduction.kept
     if kept is None:
         return _others_by_zeros(reduction)
@@ -49,7 +53,7 @@ def _others(reduction: Reduction) -> Array:
 
 
 def _others_by_tree(x: Array, count: int) -> Array:
-    """The product of the others along the first axis, which has `count` elements."""
+    """Return the product of the others along the first axis, which has `count` elements."""
     levels = max(count - 1, 0).bit_length()
     product = _with_ones(x, 1 << levels) if count else x
     halves: list[tuple[Array, Array]] = []
@@ -66,7 +70,7 @@ def _others_by_tree(x: Array, count: int) -> Array:
 
 
 def _with_ones(x: Array, count: Dim) -> Array:
-    """`x` with rows of ones added at the end, to `count` rows."""
+    """Append rows of ones to `x`, up to `count` rows."""
     missing = count - x.shape[0]
     if dims.same(missing, 0):
         return x
@@ -74,12 +78,12 @@ def _with_ones(x: Array, count: Dim) -> Array:
 
 
 def _others_by_zeros(reduction: Reduction) -> Array:
-    """The product of an element's fellows that are not zero, times that of its fellows that are.
+    """Return the product of the other elements that are not zero, times that of the others that are.
 
-    The first is the product of all that are not zero over the element. The second has the value 1 or 0; written as
-    the elementary symmetric polynomial of the zeros, by Newton's identities, it has the right derivatives too. Those
-    of three fellows suffice for fourth derivatives of the product. Fifth ones, where more fellows are zero, are inf or
-    NaN: `beyond` is 0 with its first three derivatives.
+    The first is the product of all that are not zero over the element. The second has the value 1 or 0; written as the
+    elementary symmetric polynomial of the zeros, by Newton's identities, it has the right derivatives too. Those of
+    three elements suffice for fourth derivatives of the product. Fifth ones, if more elements are zero, are inf or NaN:
+    `beyond` is 0 with its first three derivatives.
     """
     x = reduction.x
     is_zero = op.Equal(x, 0.0)
@@ -100,5 +104,5 @@ def _others_by_zeros(reduction: Reduction) -> Array:
 
 
 def _fellows(reduction: Reduction, x: Array) -> Array:
-    """The sum of the elements that are reduced with each one, without itself."""
+    """Return, for each element, the sum of the others that are reduced with it."""
     return op.Sub(reduction.wide(reduction.total(x)), x, types=[reduction.x.type])

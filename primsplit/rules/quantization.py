@@ -1,9 +1,9 @@
 """Derivative rules of quantization.
 
 QuantizeLinear rounds to integers: no gradient flows through it, as through Round. DequantizeLinear is linear in its
-scale; its other inputs are integers, or floats of 8 bits that stand for the integers, and have no tangent. Where a
-program has both, one after the other, `definitions.quantized_chains` has given them the straight-through derivative
-before these rules are asked.
+scale; its other inputs are integers, or floats of 8 bits that stand for the integers, and have no tangent. If a program
+has both, one after the other, `onnx.definitions.quantized.chains` has defined the straight-through derivative before
+these rules are used.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def dequantize_linear(
 
 
 def sum_for(x: Array, scale: Array, axis: int, block_size: int) -> Array:
-    """The sum over the elements that each scale is for: all, a slice along the axis, or a block of the axis."""
+    """Return the sum over the elements of each scale: all, a slice along the axis, or a block of the axis."""
     rank = len(x.shape)
     if block_size:
         return _sum_of_blocks(x, scale, axis % rank, block_size)

@@ -1,6 +1,6 @@
-"""Random operators: what they draw does not vary with their inputs, of which they read the shape or a probability.
+"""Register the random operators as having no gradient: of their inputs they read the shape or a probability.
 
-A pullback reads what the forward pass drew, as it reads any other value.
+A pullback reads what the forward pass drew, like any other value.
 """
 
 from primsplit.rules.table import no_gradient

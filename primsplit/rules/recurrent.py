@@ -1,9 +1,9 @@
 """Derivative rules of recurrent layers: the operator forward, its gates recomputed and one reversed Scan backward.
 
-What does not depend on the cotangent of the next step is computed in products over the whole sequence; the loop holds
-the products with R; gradients of weights are products over the whole sequence. Everything follows from the equations
-of the ONNX standard; sequences are [T, N, size], gates in ONNX's order. What lies beyond a sequence's length has no
-part in the result, whatever it holds, and a sequence of length 0 gives 0, as onnxruntime has it.
+Whatever does not depend on the cotangent of the next step is computed in products over the whole sequence; the loop has
+only the products with R; gradients of weights are products over the whole sequence. Everything follows from the
+equations of the ONNX standard; sequences are [T, N, size], gates in ONNX's order. Elements beyond a sequence's length
+do not affect the result, and a sequence of length 0 gives 0, as in onnxruntime.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ def lstm(*inputs: Array | None, **attributes: Any) -> tuple[Any, Pullback]:
 
 
 def _rule(kind: str, inputs: Sequence[Array | None], attributes: dict[str, Any]) -> tuple[Any, Pullback]:
-    """The operator and its pullback, time first whatever the layout."""
+    """Return the operator's outputs and its pullback, time first whatever the layout."""
     how = read_layer(kind, attributes)
     given = [*inputs, *[None] * (8 - len(inputs))]
     moved = {0, *range(5, 5 + how.states)} if how.is_batch_first else set()
@@ -104,7 +104,10 @@ def _run_of(
     y: Array,
     cotangents: Sequence[Array | None],
 ) -> Run:
-    """One direction, its sequences in the order in which it reads them; absent inputs and cotangents are zero."""
+    """Return one direction, its sequences in the order in which it reads them.
+
+    Absent inputs and cotangents are zero.
+    """
     is_back = how.backwards[d]
     w, r = (part(a, d) for a in weights)
     b, *states = [zeros(shape, x.dtype) if a is None else part(a, d) for a, shape in optional]

@@ -1,6 +1,10 @@
 """Derivative rules of reductions along axes.
 
 Axes may be known only at run time; the reduced shape with its ones is then computed at run time too.
+
+```
+z = ReduceSum(x, [1], keepdims=0)   ->   dx = Expand(Reshape(dz, [3, 1]), [3, 4])   # x: float32[3,4]
+```
 """
 
 from collections.abc import Callable
@@ -25,7 +29,7 @@ from primsplit.tracing.broadcasting import expand_to, reshape_to
 
 
 def kept_shape(x: Array, axes: Array | None, noop: int) -> Shape | None:
-    """The shape that a reduction has with keepdims; None where the axes are known only at run time."""
+    """Return the shape that a reduction has with keepdims; None if the axes are known only at run time."""
     known = () if axes is None else axes.known()
     if known is None:
         return None
@@ -37,7 +41,7 @@ def kept_shape(x: Array, axes: Array | None, noop: int) -> Shape | None:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """One use of a reduction: what it reads, and how its result is brought back to the shape of that."""
+    """One use of a reduction, and how its result is brought back to the shape of its input."""
 
     x: Array
     axes: Array | None
@@ -46,11 +50,11 @@ class Reduction:
 
     @property
     def kept(self) -> Shape | None:
-        """The result's shape with ones where it was reduced; None where the run decides."""
+        """The result's shape with ones where it was reduced; None if the run decides."""
         return kept_shape(self.x, self.axes, self.noop)
 
     def restored(self, small: Array) -> Array:
-        """A result with its ones, so that it broadcasts against `x`; one number does so as it is."""
+        """Return a result with its ones, so that it broadcasts against `x`; a scalar does so as it is."""
         kept = self.kept
         if self.keepdims or (kept is not None and small.shape == ()):
             return small
@@ -60,7 +64,7 @@ class Reduction:
         return op.Reshape(small, self.kept_vector(), allowzero=1, types=[declared])
 
     def kept_vector(self) -> Array:
-        """The shape of the result with ones, computed at run time."""
+        """Return the shape of the result with ones, computed at run time."""
         shape = op.Shape(self.x)
         ones = np.ones(len(self.x.shape), np.int64)
         marked = op.ScatterElements(shape, self.axes, op.ConstantOfShape(op.Shape(self.axes), value=ones[:1]))
@@ -68,15 +72,15 @@ class Reduction:
         return op.Where(none, shape if self.noop else ones, marked)
 
     def wide(self, small: Array) -> Array:
-        """`small`, which has its ones, in a shape that is `x`'s once it meets `x`."""
+        """Return `small`, which has its ones, in a shape that broadcasts to `x`'s."""
         return small if self.kept is not None else expand_to(small, self.x.shape)
 
     def spread(self, dz: Array) -> Array:
-        """The cotangent of each element's share: `dz` in the shape of `x`."""
+        """Return `dz`, the cotangent of each element's share, in the shape of `x`."""
         return expand_to(self.restored(dz), self.x.shape)
 
     def count(self) -> Array:
-        """How many elements each result is made of, in the dtype of `x`."""
+        """Return how many elements each result reduces, in the dtype of `x`."""
         kept = self.kept
         if kept is None:
             gone = op.Equal(self.kept_vector(), 1)
@@ -84,7 +88,7 @@ class Reduction:
         return size_as(product(d for d, k in zip(self.x.shape, kept, strict=True) if is_one(k)), self.x.dtype)
 
     def total(self, x: Array) -> Array:
-        """The sum of an array shaped like `x`, with ones."""
+        """Return the sum of an array shaped like `x`, with ones."""
         return op.ReduceSum(x, self.axes, keepdims=1, noop_with_empty_axes=self.noop or None)
 
 
@@ -92,7 +96,7 @@ Backward = Callable[[Reduction, Array, Array], Array]
 
 
 def from_front(x: Array, axes: Array | None) -> Array | None:
-    """The axes counted from the front: of an empty array onnxruntime reduces negative ones wrongly."""
+    """Return the axes counted from the front: onnxruntime reduces negative ones of an empty array wrongly."""
     known = None if axes is None else axes.known()
     if known is None or not known.size or known.min() >= 0:
         return axes
@@ -125,7 +129,7 @@ def _sum(r: Reduction, z: Array, dz: Array) -> Array:
 
 
 def _mean(r: Reduction, z: Array, dz: Array) -> Array:
-    """Every element of a mean gets its share of the cotangent. The count may be none of 16 bits."""
+    """Every element of a mean gets its share of the cotangent. 16 bits may not hold the count."""
     return r.spread(dz / r.count())
 
 
@@ -152,7 +156,7 @@ def _euclidean(r: Reduction, z: Array, dz: Array) -> Array:
 
 
 def _log_sum_exp(r: Reduction, z: Array, dz: Array) -> Array:
-    """`d logsumexp(x) = exp(x - z) dx`; NaN where all elements are -inf. A z of 16 bits is rounded too much for that.
+    """`d logsumexp(x) = exp(x - z) dx`; NaN where all elements are -inf. In 16 bits z is rounded too much for that.
 
     There only a cotangent of 0 stays 0.
     """
@@ -175,7 +179,7 @@ reduction_rule("ReduceLogSumExp", _log_sum_exp)
 def reduce_log_sum(
     x: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int
 ) -> tuple[Array, Pullback]:
-    """`d log(sum x) = dx / sum x`. The sum is kept: it is small, and computing it again reads all of x."""
+    """`d log(sum x) = dx / sum x`. The sum is kept: it is small, and recomputing it reads all of x."""
     places = from_front(x, axes)
     total = op.ReduceSum(x, places, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes or None)
     reduction = Reduction(x, places, keepdims, noop_with_empty_axes)

@@ -1,6 +1,6 @@
-"""Operators whose gradient is refused, and why.
+"""Register operators whose gradient is refused, with the reason.
 
-Those here are read away where a model is loaded: what they hold together are tensors, which have cotangents.
+Loading a model removes these: only tensors, which have cotangents, remain of what they hold.
 """
 
 from primsplit.rules.table import unsupported

@@ -1,8 +1,8 @@
 """Derivative rules of pooling regions of an image: RoiAlign and MaxRoiPool.
 
 RoiAlign cuts each region into bins, reads the image at a grid of points in each bin, each between four pixels, and
-takes the mean of what it read, or the largest single product of a pixel and its weight (so the standard's reference
-and onnxruntime have it). What belongs to a point has the axes [2, 2, regions, bins, bins, points, points].
+takes the mean of what it read, or the largest single product of a pixel and its weight (as in the standard's reference
+and onnxruntime). Arrays over points have the axes [2, 2, regions, bins, bins, points, points].
 """
 
 from collections.abc import Sequence
@@ -38,10 +38,10 @@ class Points:
 
 
 def points_along(low: Array, high: Array, size: Dim, bins: int, ratio: int, *, is_centred: bool) -> Points:
-    """The points from `low` to `high` [regions] along an axis with `size` pixels.
+    """Return the points from `low` to `high` [regions] along an axis with `size` pixels.
 
-    A `ratio` of 0 makes as many points as a bin has pixels, rounded up: where regions differ, the others of the widest
-    do not count.
+    A `ratio` of 0 gives as many points as a bin has pixels, rounded up: if regions differ, they have the count of the
+    widest, and the surplus does not count.
     """
     dtype = low.dtype
     length = op.Sub(high, low)
@@ -67,7 +67,7 @@ def points_along(low: Array, high: Array, size: Dim, bins: int, ratio: int, *, i
 
 
 def _between(place: Array, size: Dim, is_point: Array) -> tuple[Neighbours, Array]:
-    """The two pixels around each place, which within one pixel of the image counts as its border."""
+    """Return the two pixels around each place, which within one pixel of the image counts as its border."""
     end = op.Cast(size_scalar(size), to=place.dtype)
     last = op.Sub(end, 1.0)
     is_read = op.And(is_point, op.And(op.GreaterOrEqual(place, -1.0), op.LessOrEqual(place, end)))
@@ -84,7 +84,7 @@ def _between(place: Array, size: Dim, is_point: Array) -> tuple[Neighbours, Arra
 
 
 def _spread(points: Neighbours, axis: int) -> Neighbours:
-    """What belongs to one axis with axes of size 1 for the other."""
+    """Return the arrays of one axis with axes of size 1 for the other."""
     others = [1, 4, 6] if axis == 0 else [0, 3, 5]
     return Neighbours(*(op.Unsqueeze(a, others) for a in (points.places, points.weights, points.slopes)))
 
@@ -132,7 +132,7 @@ def roi_align(
 
 
 def _share(rows: Array, pixels: Array, weight: Array, axes: Sequence[Points], mode: str) -> Array:
-    """What each product of a bin gets of the bin's cotangent: the largest all of it, or each a part of the mean."""
+    """Return each product's share of its bin's cotangent: the largest gets all of it, or each a part of the mean."""
     if mode == "max":
         return op.Mul(rows, _largest(op.Mul(pixels, weight), axes))
     count = op.Max(op.Mul(axes[0].count, axes[1].count), 1.0)
@@ -140,7 +140,7 @@ def _share(rows: Array, pixels: Array, weight: Array, axes: Sequence[Points], mo
 
 
 def _points(rois: Array, sizes: Sequence[Dim], bins: Sequence[int], ratio: int, *, is_centred: bool) -> list[Points]:
-    """The points along each axis of regions in pixels [regions, 4], x before y."""
+    """Return the points along each axis of regions in pixels [regions, 4], x before y."""
     moved_rois = op.Sub(rois, 0.5) if is_centred else rois
     left, top, right, bottom = (op.Squeeze(op.Slice(moved_rois, [i], [i + 1], [1]), [1]) for i in range(4))
     return [
@@ -150,7 +150,7 @@ def _points(rois: Array, sizes: Sequence[Dim], bins: Sequence[int], ratio: int, 
 
 
 def _places(x: Array, batch: Array, spread: Sequence[Neighbours]) -> Array:
-    """Row numbers of the pixels in the image laid out as [N * pixels, channels]."""
+    """Return row numbers of the pixels in the image laid out as [N * pixels, channels]."""
     row = op.Unsqueeze(op.Cast(batch, to=np.int64), [1, 2, 3, 4])
     for axis, size in zip(spread, x.shape[2:], strict=True):
         row = op.Add(op.Mul(row, size_scalar(size)), axis.places)
@@ -161,28 +161,28 @@ def _largest(products: Array, axes: Sequence[Points]) -> Array:
     """The share of each product [2, 2, regions, bins, bins, points, points, channels] in the largest of its bin."""
     inside = op.And(op.Unsqueeze(axes[0].is_inside, [2, 4]), op.Unsqueeze(axes[1].is_inside, [1, 3]))
     counted = op.Unsqueeze(inside, [-1])
-    told = op.Where(counted, products, LEAST[products.dtype.name])
+    candidates = op.Where(counted, products, LEAST[products.dtype.name])
     among = [0, 1, 5, 6]
-    is_largest = op.And(counted, op.Equal(told, op.ReduceMax(told, among, keepdims=1)))
+    is_largest = op.And(counted, op.Equal(candidates, op.ReduceMax(candidates, among, keepdims=1)))
     chosen = op.Cast(is_largest, to=products.dtype)
     return op.Div(chosen, op.Max(op.ReduceSum(chosen, among, keepdims=1), 1.0))
 
 
 def _regions(slopes: Sequence[Array], axes: Sequence[Points]) -> Array:
     """The cotangents of the corners [regions, 4] from those of the points [regions, bins, bins, points, points]."""
-    found: list[Array] = []
+    corners: list[Array] = []
     for slope, points, others in zip(slopes, axes, ([2, 4], [1, 3]), strict=True):
         along = op.ReduceSum(slope, others, keepdims=0)
         start = op.ReduceSum(along, [1, 2], keepdims=1)
         length = op.ReduceSum(op.Mul(along, points.lengths), [1, 2], keepdims=1)
-        found += [op.Sub(start, length), length]
-    top, bottom, left, right = (op.Squeeze(a, [2]) for a in found)
+        corners += [op.Sub(start, length), length]
+    top, bottom, left, right = (op.Squeeze(a, [2]) for a in corners)
     return op.Concat(left, top, right, bottom, axis=1)
 
 
 @rrule("MaxRoiPool")
 def max_roi_pool(x: Array, rois: Array, *, pooled_shape: Sequence[int], spatial_scale: float) -> tuple[Array, Pullback]:
-    """The first of a bin's largest pixels gets its cotangent; a bin without pixels has none to give it to.
+    """The first of a bin's largest pixels gets its cotangent; a bin without pixels gives it to none.
 
     Regions are rounded to pixels, so they have no tangent.
     """

@@ -1,6 +1,6 @@
-"""Derivative rule of Resize: a product with an interpolation matrix along each axis, so its pullback is one too.
+"""The derivative rule of Resize: a product with an interpolation matrix along each axis, so its pullback is one too.
 
-The matrix of an axis is what the operator makes of the identity matrix, which holds for every mode, coordinate
+The matrix of an axis is the operator applied to the identity matrix, which is right for every mode, coordinate
 transformation and size, and rounds positions as the operator itself does.
 """
 
@@ -23,7 +23,7 @@ from primsplit.tracing.broadcasting import expand_to, reshape_to, size_scalar, t
 
 @dataclass(frozen=True, slots=True)
 class Resizing:
-    """One use of Resize: the input's shape, the axes it may resize, and what it is told of them."""
+    """One use of Resize: the input's shape, the axes that it may resize, and the operator's inputs for them."""
 
     x: Array
     z: Array
@@ -35,17 +35,17 @@ class Resizing:
 
     @property
     def is_cropping(self) -> bool:
-        """True where positions are relative to a region of interest."""
+        """Whether positions are relative to a region of interest."""
         return text(self.attributes["coordinate_transformation_mode"]) == "tf_crop_and_resize"
 
     @property
     def keeps_aspect(self) -> bool:
-        """True where the scale of an axis depends on the sizes of all."""
+        """Whether the scale of an axis depends on the sizes of all."""
         policy = text(self.attributes["keep_aspect_ratio_policy"])
         return self.sizes is not None and policy != "stretch"
 
     def is_identity(self, position: int) -> bool:
-        """True where an axis is known to be left as it is."""
+        """Whether an axis is known to be left as it is."""
         if self.is_cropping or self.keeps_aspect:
             return False
         axis = self.axes[position]
@@ -55,9 +55,10 @@ class Resizing:
         return dims.same(self.x.shape[axis], self.z.shape[axis])
 
     def may_be_copied(self, position: int) -> bool:
-        """True where a scale other than 1 may keep an axis's size.
+        """Whether a scale other than 1 may keep an axis's size.
 
-        onnxruntime copies what keeps its whole shape, whatever the scales are, and else moves such an axis too.
+        onnxruntime copies an array that keeps its whole shape, whatever the scales are; otherwise it moves such an axis
+        too.
         """
         if self.is_cropping or self.scales is None or self.sizes is not None:
             return False
@@ -66,7 +67,7 @@ class Resizing:
         return is_near and dims.could_be(self.x.shape[axis], self.z.shape[axis])
 
     def along(self, position: int, basis: Array) -> Array:
-        """The operator on the first axis of `basis` [old, ...] alone; what lies outside of the image is zero."""
+        """Apply the operator to the first axis of `basis` [old, ...] alone; pixels outside of the image are zero."""
         if self.scales is not None and self.may_be_copied(position):
             return self._beside_another(position, basis, self.scales)
         count = len(self.axes)
@@ -80,7 +81,7 @@ class Resizing:
         return op.Resize(basis, roi, scales, sizes, types=[declared], **{**self.attributes, "axes": [0]})
 
     def _beside_another(self, position: int, basis: Array, scales: Array) -> Array:
-        """The same beside an axis of one, which is doubled where the use changes the size of any axis.
+        """Do so beside an axis of one, which is doubled if this use changes the size of any axis.
 
         That keeps `basis` from being copied there. Of four axes, onnxruntime interpolates along the last two.
         """
@@ -117,7 +118,7 @@ def resize(
 
 
 def _back(made: Resizing, position: int, dz: Array) -> Array:
-    """The cotangent before one axis was resized."""
+    """Return the cotangent before one axis was resized."""
     axis = made.axes[position]
     old = made.x.shape[axis]
     if text(made.attributes["mode"]) != "nearest" or made.is_cropping or made.keeps_aspect:
@@ -133,7 +134,7 @@ def _back(made: Resizing, position: int, dz: Array) -> Array:
 
 
 def _repeats(made: Resizing, position: int) -> int | None:
-    """How often each element is repeated, where that is all that happens: place i reads i // times.
+    """Return how often each element is repeated, if that is all that happens: place i reads i // times.
 
     At whole scales, half-pixel positions keep at least 1 / (2 times) from the middle between neighbours.
     """
@@ -161,7 +162,10 @@ LONGEST = 2**14
 
 
 def _identity(size: Dim, dtype: np.dtype[Any]) -> Array:
-    """The identity matrix of a size that may be known only at run time. Raises MissingRule for one that none has."""
+    """Return the identity matrix of a size that may be known only at run time.
+
+    Raises MissingRule for one that is too long.
+    """
     if isinstance(size, int) and size > LONGEST:
         raise MissingRule(f"Resize has no derivative where an axis of {size:,} elements is interpolated")
     counted = _counting(size)
@@ -169,14 +173,14 @@ def _identity(size: Dim, dtype: np.dtype[Any]) -> Array:
 
 
 def _matrix(made: Resizing, position: int, dtype: np.dtype[Any]) -> Array:
-    """What one axis is multiplied by, [new, old]."""
+    """Return the matrix that multiplies one axis, [new, old]."""
     return made.along(position, _identity(made.x.shape[made.axes[position]], dtype))
 
 
 def _matrix_of_all(made: Resizing, position: int, dtype: np.dtype[Any]) -> Array:
-    """The same where the scale of one axis depends on the others, which here are constant and of which one is kept.
+    """The same if an axis's scale depends on the others: these are constant here, and one element of each is kept.
 
-    They stand behind two axes that are not resized, which is the rank that onnxruntime interpolates at.
+    They follow two axes that are not resized, which is the rank that onnxruntime interpolates at.
     """
     count = len(made.axes)
     old = [made.x.shape[axis] for axis in made.axes]
@@ -193,7 +197,7 @@ def _matrix_of_all(made: Resizing, position: int, dtype: np.dtype[Any]) -> Array
 
 
 def _region_along(made: Resizing, position: int) -> Array | None:
-    """The region of interest along one axis, and the whole of the others; None where nothing is cropped."""
+    """Return the region of interest along one axis, and the whole of the others; None if nothing is cropped."""
     if made.roi is None or not made.is_cropping:
         return None
     count = len(made.axes)
@@ -205,9 +209,9 @@ def _region_along(made: Resizing, position: int) -> Array | None:
 
 
 def multiply_along(dz: Array, matrix: Array, axis: int) -> Array:
-    """Each vector along an axis times a matrix from the right.
+    """Multiply each vector along an axis by a matrix from the right.
 
-    onnxruntime multiplies a matrix with a stack of matrices from the left only where the stack is not empty.
+    onnxruntime multiplies a matrix with a stack of matrices from the left only if the stack is not empty.
     """
     rank = len(dz.shape)
     if axis == rank - 2 and all(dims.at_least(d, 1) for d in dz.shape[:-2]):

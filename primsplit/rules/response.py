@@ -1,4 +1,4 @@
-"""Derivative rules of normalizations that are no affine function of standardized values.
+"""Derivative rules of normalizations that are no affine function of standardized values: Lp, MeanVariance, LRN.
 
 LpNormalization has the gradient 0 where the norm is 0, as its value there, and sign(0) = 0 for p = 1.
 MeanVarianceNormalization has, where the deviation is 0, only the part of the gradient that keeps the deviation fixed.
@@ -54,9 +54,9 @@ def mean_variance_normalization(x: Array, *, axes: Sequence[int]) -> tuple[Array
 def local_response_normalization(
     x: Array, *, size: int, alpha: float, beta: float, bias: float
 ) -> tuple[Array, Pullback]:
-    """`y = x s**-beta` with s the bias and `alpha / size` times the squares in a window of channels.
+    """`y = x s**-beta` with s the bias plus `alpha / size` times the squares in a window of channels.
 
-    Each element's cotangent gathers from the windows that it is in: the window turned around.
+    Each element's cotangent sums over the windows that contain it: the window, reversed.
     """
     y = op.LRN(x, size=size, alpha=alpha, beta=beta, bias=bias)
     before, after = (size - 1) // 2, size // 2
@@ -71,7 +71,7 @@ def local_response_normalization(
 
 
 def window_sum(x: Array, before: int, after: int) -> Array:
-    """The sum over the channels from `before` in front of each to `after` behind it, cut off at the ends."""
+    """Return the sum over the channels from `before` in front of each to `after` behind it, cut off at the ends."""
     axis = np.array([1], np.int64)
     # Every axis is named: onnxruntime moves a Transpose wrongly past a Pad of some axes.
     rest = [0] * (len(x.shape) - 2)

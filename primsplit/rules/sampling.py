@@ -1,4 +1,4 @@
-"""Derivative rules of sampling an image at positions that may lie between its pixels, and of making the positions.
+"""Derivative rules of sampling an image at positions that may lie between its pixels, and of computing the positions.
 
 A sample is the sum over its neighbours of a product of one weight an axis. Neighbours, weights and slopes of an axis
 have the shape [.., neighbours, .., N, positions], with one axis of neighbours for each axis of the image.
@@ -78,7 +78,7 @@ def _component(grid: Array, index: int) -> Array:
 
 
 def spread_out(axis: Neighbours, position: int, rank: int) -> Neighbours:
-    """The neighbours [k, N, points] of one axis with an axis of size 1 for the neighbours of each other axis."""
+    """Return the neighbours [k, N, points] of one axis with an axis of size 1 for the neighbours of each other axis."""
     others = [i for i in range(rank) if i != position]
     if not others:
         return axis
@@ -86,7 +86,7 @@ def spread_out(axis: Neighbours, position: int, rank: int) -> Neighbours:
 
 
 def row_numbers(x: Array, places: Sequence[Array]) -> Array:
-    """Pixel numbers along each axis as row numbers of the image laid out as [N * pixels, channels]."""
+    """Return pixel numbers along each axis as row numbers of the image laid out as [N * pixels, channels]."""
     count = size_scalar(x.shape[0])
     row = op.Unsqueeze(op.Range(0, count, 1, types=[Type(np.int64, (x.shape[0],))]), [1])
     for place, size in zip(places, x.shape[2:], strict=True):
@@ -95,7 +95,7 @@ def row_numbers(x: Array, places: Sequence[Array]) -> Array:
 
 
 def image_of(x: Array, shares: Array, places: Array) -> Array:
-    """Shares [.., N, points, channels] added up at their places in an image."""
+    """Return an image with shares [.., N, points, channels] added up at their places."""
     pixels = dims.product(x.shape[2:])
     start = zeros((x.shape[0] * pixels, x.shape[1]), shares.dtype)
     rows = op.ScatterND(start, op.Unsqueeze(places, [-1]), shares, reduction="add")
@@ -103,7 +103,7 @@ def image_of(x: Array, shares: Array, places: Array) -> Array:
 
 
 def read_rows(x: Array, places: Array) -> Array:
-    """The pixels of an image at these places, [.., channels]."""
+    """Return the pixels of an image at these places, [.., channels]."""
     pixels = dims.product(x.shape[2:])
     image = op.Transpose(reshape_to(x, (*x.shape[:2], pixels)), perm=[0, 2, 1])
     found: Array = op.Gather(reshape_to(image, (x.shape[0] * pixels, x.shape[1])), places, axis=0)
@@ -111,17 +111,20 @@ def read_rows(x: Array, places: Array) -> Array:
 
 
 def moved(products: Array, spread: Sequence[Neighbours]) -> list[Array]:
-    """The cotangents of positions along each axis, from the pixels' products with the cotangents of what was read."""
+    """The cotangents of positions along each axis, from the pixels' products with the cotangents of the samples."""
     rank = len(spread)
-    found: list[Array] = []
+    cotangents: list[Array] = []
     for moving in range(rank):
         factors = [axis.slopes if i == moving else axis.weights for i, axis in enumerate(spread)]
-        found.append(op.ReduceSum(op.Mul(products, reduce(op.Mul, factors)), list(range(rank)), keepdims=0))
-    return found
+        cotangents.append(op.ReduceSum(op.Mul(products, reduce(op.Mul, factors)), list(range(rank)), keepdims=0))
+    return cotangents
 
 
 def _neighbours(g: Array, size: Dim, how: Sampling) -> Neighbours:
-    """The neighbours of grid coordinates [N, points] in -1 .. 1 along an axis of the image, each [k, N, points]."""
+    """Return the neighbours of grid coordinates [N, points] in -1 ..
+
+    1 along an axis of the image, each [k, N, points].
+    """
     count = op.Cast(size_scalar(size), to=g.dtype)
     last = op.Sub(count, 1.0)
     speed = op.Mul(last if how.is_cornered else count, 0.5)
@@ -130,7 +133,10 @@ def _neighbours(g: Array, size: Dim, how: Sampling) -> Neighbours:
 
 
 def neighbours_at(at: Array, speed: Array | float, last: Array, how: Sampling) -> Neighbours:
-    """The neighbours of positions in pixels [N, points]; `speed` is how fast these move, `last` the last pixel."""
+    """Return the neighbours of positions in pixels [N, points].
+
+    `speed` is the derivative of these, `last` the last pixel.
+    """
     if how.mode == "nearest":
         ones = full(at.shape, np.ones((), at.dtype))
         return _inside(op.Unsqueeze(op.Round(at), [0]), op.Unsqueeze(ones, [0]), op.Unsqueeze(ones, [0]), last, how)
@@ -144,7 +150,7 @@ def neighbours_at(at: Array, speed: Array | float, last: Array, how: Sampling) -
 
 
 def _clipped(at: Array, speed: Array | float, last: Array, how: Sampling) -> tuple[Array, Array, Sampling]:
-    """Positions brought into the image, and how fast they move there: not at its ends, as PyTorch has it."""
+    """Clip positions to the image; return them and their derivatives, which are 0 at its ends, as in PyTorch."""
     if how.padding == "reflection":
         at, is_forward = _reflected(at, last, how)
         speed = op.Where(is_forward, speed, op.Neg(speed))
@@ -161,7 +167,7 @@ Kernel = tuple[Sequence[int], list[Array], list[Array]]
 
 
 def _linear(t: Array) -> Kernel:
-    """For positions t after the pixel before them."""
+    """Return the kernel for positions t after the pixel before them."""
     ones = full(t.shape, np.ones((), t.dtype))
     return (0, 1), [op.Sub(1.0, t), t], [op.Neg(ones), ones]
 
@@ -191,7 +197,7 @@ def _far_slope(d: Array) -> Array:
 
 
 def _inside(pixels: Array, weights: Array, slopes: Array, last: Array, how: Sampling) -> Neighbours:
-    """Neighbours with their pixels brought into the image; those outside weigh nothing if padding is zeros."""
+    """Return neighbours with their pixels brought into the image; those outside have weight 0 if padding is zeros."""
     if how.padding == "zeros":
         is_inside = op.And(op.GreaterOrEqual(pixels, 0.0), op.LessOrEqual(pixels, last))
         weights, slopes = (op.Where(is_inside, a, 0.0) for a in (weights, slopes))
@@ -201,9 +207,9 @@ def _inside(pixels: Array, weights: Array, slopes: Array, last: Array, how: Samp
 
 
 def _reflected(pixels: Array, last: Array, how: Sampling) -> tuple[Array, Array]:
-    """Pixels mirrored at the middles, or without `align_corners` at the edges, of the outermost pixels.
+    """Mirror pixels at the middles, or without `align_corners` at the edges, of the outermost pixels.
 
-    And whether they go forward: false where they are mirrored an odd number of times.
+    Return also whether they go forward: false if they are mirrored an odd number of times.
     """
     edge = 0.0 if how.is_cornered else 0.5
     width = op.Max(op.Add(last, 2 * edge), 1.0)

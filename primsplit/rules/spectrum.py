@@ -2,6 +2,10 @@
 
 A transform F is a symmetric matrix, so its transpose on pairs of reals is conj F conj. Only forward transforms are
 written: onnxruntime's inverse ones round 1 / length to float32. The axis may be known only at run time.
+
+```
+z = DFT(x)   ->   dx = conj(DFT(conj(dz)))
+```
 """
 
 import numpy as np
@@ -22,7 +26,7 @@ from primsplit.tracing.broadcasting import int_scalar, size_scalar, zeros
 def dft(
     x: Array, length: Array | None = None, axis: Array | None = None, *, inverse: int, onesided: int
 ) -> tuple[Array, Pullback]:
-    """The transform of the cotangent, conjugated twice or divided by the length; what was cut off gets zero.
+    """The transform of the cotangent, conjugated twice or divided by the length; elements that were cut off get zero.
 
     Raises MissingRule for the inverse of a one-sided spectrum to a given length along an axis that only the run knows.
     """
@@ -55,7 +59,7 @@ def dft(
 
 
 def _parts(x: Array, size: Dim) -> Array:
-    """The real parts alone where `size` is 1."""
+    """Return the real parts alone if `size` is 1."""
     if dims.same(size, 2):
         return x
     return op.Slice(x, [0], tracing.size_vector([size]), [-1], types=[Type(x.dtype, (*x.shape[:-1], size))])
@@ -66,7 +70,7 @@ def _conjugate(x: Array) -> Array:
 
 
 def _place(axis: Array | None, rank: int) -> int | None:
-    """The axis counted from the front, None where only the run knows it."""
+    """Return the axis counted from the front, None if only the run knows it."""
     if axis is None:
         return rank - 2
     known = axis.known()
@@ -74,21 +78,21 @@ def _place(axis: Array | None, rank: int) -> int | None:
 
 
 def _along(axis: Array | None, place: int, *, is_known: bool) -> Array:
-    """The axis as an int64 scalar."""
+    """Return the axis as an int64 scalar."""
     if is_known or axis is None:
         return Array(tracing.constant(np.int64(place)))
     return axis
 
 
 def _size_along(x: Array, axis: Array | None, place: int | None) -> Array:
-    """The size of the axis, an int64 scalar."""
+    """Return the size of the axis, an int64 scalar."""
     if place is not None or axis is None:
         return size_scalar(x.shape[len(x.shape) - 2 if place is None else place])
     return op.Gather(op.Shape(x), op.Reshape(axis, np.zeros(0, np.int64)))
 
 
 def _fitted(x: Array, axis: int, size: Dim) -> Array:
-    """The first `size` elements along an axis, zeros where there are fewer."""
+    """Return the first `size` elements along an axis, padded with zeros."""
     if dims.same(x.shape[axis], size):
         return x
     longer = op.Concat(x, zeros([*x.shape[:axis], size, *x.shape[axis + 1 :]], x.dtype), axis=axis)
@@ -108,10 +112,10 @@ def _unknown(x: Array, rank: int) -> Type:
 
 
 def _from_real(dz: Array, total: Array, axis: Array, place: int) -> Array:
-    """The transpose of the inverse, `total` numbers long, of a one-sided spectrum.
+    """Return the transpose of the inverse, `total` numbers long, of a one-sided spectrum.
 
-    Each number stands for two, itself and its conjugate, but the first and, where the total is even, the last. A
-    `place` of the rank says that only the run knows the axis.
+    Each number stands for two, itself and its conjugate, but the first and, if the total is even, the last. A `place`
+    that equals the rank means that only the run knows the axis.
     """
     rank = len(dz.shape)
     spectrum = op.DFT(dz, None, axis, onesided=1)
@@ -154,7 +158,7 @@ def stft(
 
 
 def _frame(window: Array | None, length: Array | None) -> tuple[Array, Dim]:
-    """The length of a frame, an int64 scalar, and as a size."""
+    """Return the length of a frame as an int64 scalar, and as a size."""
     if window is not None:
         return size_scalar(window.shape[0]), window.shape[0]
     if length is None:

@@ -1,4 +1,4 @@
-"""A loop as its derivative sees it: the body, how it is run with more outputs, and where a step's values are found."""
+"""Turns: a Scan or Loop as its derivative sees it, how to run it for more outputs, and where its values are found."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ Along = tuple[Value, Walk]
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """What a Scan and a Loop have in common.
+    """The common interface of a Scan and a Loop.
 
     The body's parameters are the carries, then each step's own values (the elements); its results the carries, then
     what is stacked. `run` records the loop with another body and further writes, and returns all outputs. `steps`
-    records the number of steps, a vector of one element; None where only what was stacked tells it. `element` says
-    where an element is walked, given that number. `first` is the position of the first carry among the op's inputs;
+    records the number of steps, a vector of one element; None if only what was stacked has it. `element` returns the
+    sequence of an element, from that number. `first` is the position of the first carry among the op's inputs;
     `sequences` are the inputs after the carries. `again` records the first so many steps once more, and returns the
-    carries after them; None where a carry keeps its shape in any case.
+    carries after them; None if carries keep their shape in any case.
     """
 
     body: Block
@@ -47,7 +47,7 @@ class Turns:
 class Kept:
     """All outputs of the loop, and where each capture is found: around the loop, along one of these, or one step later.
 
-    `later` tells of a carry where its next value is walked, and its first one. `varying` are the carries whose shape
+    `later` maps a carry to the sequence of its next values, and its first one. `varying` are the carries whose shape
     changes from step to step, which are kept nowhere.
     """
 

@@ -1,7 +1,15 @@
 """The table of derivative rules, and the forms in which a rule is written.
 
-A rule is a function `inputs, attributes -> (outputs, pullback)`. What it records before it returns is the primal;
-what `pullback` records, called with one cotangent an output, is the pullback. `split` runs each once per signature.
+A rule is a function `inputs, attributes -> (outputs, pullback)`. What it records before it returns is the primal; what
+`pullback` records, called with one cotangent an output, is the pullback. `split` runs each once per signature.
+
+```
+partials("Sin", lambda x, y: op.Cos(x))                    # dx = dy * cos(x)
+
+@rrule("Softsign")
+def softsign(x):                                           # dx = dy / (1 + |x|)**2
+    return op.Softsign(x), lambda dy: dy / (1.0 + op.Abs(x)) / (1.0 + op.Abs(x))
+```
 """
 
 import inspect
@@ -26,7 +34,7 @@ Status = Literal[Form, "unsupported"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the table holds of one operator."""
+    """One operator's row in the table."""
 
     kind: str
     form: Form
@@ -42,7 +50,7 @@ UNSUPPORTED: dict[str, str] = {}
 
 
 class Epoch:
-    """A count of the changes to the table; a cached split is as old as the count it was made at."""
+    """A count of the changes to the table; a cached split is valid for the count at which it was computed."""
 
     count = 0
 
@@ -60,7 +68,7 @@ def rrule(*kinds: str) -> Callable[[Rule], Rule]:
     The rule takes the operator's inputs in ONNX's order (None for an absent one) and its attributes, schema defaults
     included, by keyword. It returns the output (a tuple for several) and `pullback`, which takes one cotangent an
     output and returns one an input, None where there is no tangent. With several outputs, the cotangent of one that
-    nobody used is None. Raises RuleError for a name that is no operator's, as all that registers here does.
+    nobody used is None. Raises RuleError for a name that is no operator's, like every function here that registers.
     """
     check_kinds(*kinds)
 
@@ -74,14 +82,14 @@ def rrule(*kinds: str) -> Callable[[Rule], Rule]:
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """A forward rule. `admits` says, of an op and which inputs have a tangent, whether it is for them."""
+    """A forward rule. `admits` says whether it applies to an op and to the inputs that have a tangent."""
 
     rule: Rule
     admits: Callable[[Op, tuple[int, ...]], bool]
 
 
 def frule(*kinds: str, admits: Callable[[Op, tuple[int, ...]], bool] = lambda op, wrt: True) -> Callable[[Rule], Rule]:
-    """Register a forward rule of these operators, which goes before the transposed pullback where it admits the op.
+    """Register a forward rule of these operators; it is used before the transposed pullback if it admits the op.
 
     The rule takes what a reverse rule takes. It returns the output (a tuple for several) and `pushforward`, which takes
     one tangent an input, None where there is none, and returns one an output, None for zero.
@@ -142,7 +150,7 @@ def _pick(attributes: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any
 
 
 def _scaled(dz: Array, partial: Partial, values: tuple[Array, ...], attributes: dict[str, Any], x: Array) -> Array:
-    """The cotangent of the input `x`. A sum over what broadcasting stretched is negated rather than its terms."""
+    """Return the cotangent of the input `x`. A sum over stretched axes is negated rather than its terms."""
     factor = partial(*values, **attributes) if callable(partial) else partial
     if isinstance(factor, int | float) and factor == 1:
         return _unstretched(dz, values, x)
@@ -152,7 +160,7 @@ def _scaled(dz: Array, partial: Partial, values: tuple[Array, ...], attributes: 
 
 
 def _unstretched(dz: Array, values: tuple[Array, ...], x: Array) -> Array:
-    """The sum over what broadcasting stretched: nothing where `x` is the one input."""
+    """Return the sum over the axes that broadcasting stretched: none if `x` is the only input."""
     return dz if len(values) == 2 else sum_like(dz, x)
 
 
@@ -173,11 +181,11 @@ class Site:
     split: Callable[[Block, Sequence[int], Sequence[int]], Split]
 
     def input(self, position: int) -> Array:
-        """An input that the operator cannot do without."""
-        found = self.inputs[position]
-        if found is None:
+        """Return an input that the operator requires. Raises RuleError if it is absent."""
+        value = self.inputs[position]
+        if value is None:
             raise RuleError(f"{self.op.kind} lacks its input {position}", place=self.op.place)
-        return found
+        return value
 
 
 BlockRule = Callable[[Site], tuple[Any, Pullback]]
@@ -215,14 +223,14 @@ def through_body(*kinds: str) -> None:
 
 
 def unsupported(because: str, *kinds: str) -> None:
-    """Register operators whose gradient is refused, and why."""
+    """Register operators whose gradient is refused, with the reason."""
     check_kinds(*kinds)
     for kind in kinds:
         UNSUPPORTED[kind] = because
 
 
 def status(kind: str) -> Status | None:
-    """How an operator is differentiated; None for one that the table does not know."""
+    """Return how an operator is differentiated; None for one that the table does not know."""
     entry = RULES.get(kind)
     if entry is not None:
         return entry.form
@@ -232,5 +240,5 @@ def status(kind: str) -> Status | None:
 
 
 def with_defaults(kind: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes given, and the schema's defaults of the others."""
+    """Return the attributes, with the schema's defaults for those that are absent."""
     return {**schema(kind).defaults, **attributes}

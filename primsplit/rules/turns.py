@@ -1,12 +1,12 @@
 """The derivative of a loop: a Scan from the last step to the first.
 
-What a step's pullback reads of the step is taken from where it is already: a value around the loop is read there, an
-element of a sequence is walked again, a carry is the result of the step before. Of the rest, what has one shape in all
-steps is stacked, and what has not is computed again. The gradient of what the body captures is summed in a carry of its
-own. Where a carry changes its shape, no Scan can go back: see `growing`. (Reverse accumulation over a recurrence:
-Griewank and Walther, Evaluating Derivatives, 2nd edition, section 3.2.)
+A step's pullback reads a value of the step where it is already: a value around the loop is read there, an element of a
+sequence is read again, a carry is the result of the step before. Of the rest, a value that has one shape in all steps
+is stacked, and any other is recomputed. The gradient of a captured value is summed in a carry of its own. If a carry
+changes its shape, no Scan can go back: see `growing`. (Reverse accumulation over a recurrence: Griewank and Walther,
+Evaluating Derivatives, 2nd edition, section 3.2.)
 
-`transforms.vectorized_loops.fission` then takes out of such a Scan what no carry needs.
+`transforms.vectorized_loops.fission` then moves out of such a Scan what no carry needs.
 """
 
 from collections.abc import Collection, Sequence
@@ -32,7 +32,7 @@ from primsplit.tracing.regions import VARYING, Walk, same_everywhere, visible
 
 
 def run_turns(site: Site, turns: Turns) -> tuple[list[Array], Pullback]:
-    """Run the loop, keeping what its pullback needs; the pullback walks back over it."""
+    """Run the loop, keeping what its pullback needs; the pullback goes back over the steps."""
     outer = tuple(a.value for a in site.outer if isinstance(a.value, Var))
     whole = Block(turns.body.name, (*turns.body.params, *outer), turns.body.ops, turns.body.results)
     active = _varying(whole, _wanted(site, turns), turns.count)
@@ -65,13 +65,13 @@ def run_turns(site: Site, turns: Turns) -> tuple[list[Array], Pullback]:
 
 
 def _wanted(site: Site, turns: Turns) -> list[int]:
-    """The positions of `site.wrt` among the body's parameters followed by what it captures."""
+    """Return the positions of `site.wrt` among the body's parameters followed by what it captures."""
     inputs, own = len(site.inputs), len(turns.body.params)
     return [own + i - inputs if i >= inputs else i - turns.first for i in site.wrt]
 
 
 def _varying(whole: Block, wrt: Sequence[int], carries: int) -> set[Var]:
-    """The Vars that vary with the parameters in `wrt`, in some step."""
+    """Return the Vars that vary with the parameters in `wrt`, in some step."""
     sources = {whole.params[i] for i in wrt}
     while True:
         active = active_vars(whole.ops, sources)
@@ -82,7 +82,7 @@ def _varying(whole: Block, wrt: Sequence[int], carries: int) -> set[Var]:
 
 
 def _live(whole: Block, active: set[Var], of: Sequence[int], carries: int) -> list[int]:
-    """The positions of the results that have a cotangent, in some step."""
+    """Return the positions of the results that have a cotangent, in some step."""
     live = set(of)
     while True:
         needed = needed_vars(whole.ops, active, [whole.results[i] for i in live])
@@ -93,7 +93,7 @@ def _live(whole: Block, active: set[Var], of: Sequence[int], carries: int) -> li
 
 
 def _changing(turns: Turns, known: frozenset[str]) -> frozenset[int]:
-    """The carries of which is told that a step changes their shape: in known sizes, or since it cuts them."""
+    """Return the carries whose shape a step is known to change: in known sizes, or because it cuts them."""
     told = known | visible(turns.body.params)
 
     def is_told(k: int, a: Dim, b: Dim) -> bool:
@@ -108,35 +108,35 @@ def _changing(turns: Turns, known: frozenset[str]) -> frozenset[int]:
 
 
 def _sizes_of_cuts(body: Block, carry: Var) -> frozenset[str]:
-    """The symbols of the sizes of what a Slice or Split takes of a carry.
+    """Return the symbols of the sizes of what a Slice or Split takes of a carry.
 
-    The way back over a loop in which a carry grew takes from it what was appended to it: see `growing`.
+    The backward pass of a loop in which a carry grew cuts off what was appended to it: see `growing`.
     """
-    made = [o for step in body.ops if step.kind in {"Slice", "Split"} and step.inputs[0] is carry for o in step.outputs]
-    return visible(made) - visible([carry])
+    cuts = [o for step in body.ops if step.kind in {"Slice", "Split"} and step.inputs[0] is carry for o in step.outputs]
+    return visible(cuts) - visible([carry])
 
 
 def _unlike(turns: Turns) -> dict[int, list[tuple[Dim, Dim]]]:
-    """The carries of which is not told that a step keeps their shape: the sizes before and after it that may differ."""
-    found = {}
+    """Return the carries that a step may reshape: the sizes before and after it that may differ."""
+    unlike = {}
     for k, (before, after) in enumerate(zip(turns.body.params, turns.body.results[: turns.count], strict=False)):
         if before.type.shape is None or after.type.shape is None or len(before.type.shape) != len(after.type.shape):
             continue
         sizes = [(a, b) for a, b in zip(before.type.shape, after.type.shape, strict=True) if not dims.same(a, b)]
         if sizes:
-            found[k] = sizes
-    return found
+            unlike[k] = sizes
+    return unlike
 
 
 def _is_told_in(a: Dim, b: Dim) -> bool:
-    """True for a size after a step that is told in that before it, as n + k is, of which only the run knows k."""
+    """Whether a size after a step is an expression in the size before it, like n + k, of which only the run knows k."""
     return isinstance(a, Size) and a.symbol is not None and a.symbol in dims.symbols(b)
 
 
 def _check_steady(site: Site, turns: Turns, live: Collection[int]) -> None:
-    """Raise ShapeError where a carry with a cotangent surely changes its shape from step to step.
+    """Raise ShapeError if a carry with a cotangent certainly changes its shape from step to step.
 
-    Where only the run knows, onnxruntime refuses a Scan whose carry does.
+    If only the run knows, onnxruntime refuses a Scan whose carry does.
     """
     for k in sorted(k for k in live if k < turns.count):
         start, before, after = turns.inits[k].type, turns.body.params[k].type, turns.body.results[k].type
@@ -152,14 +152,14 @@ def _check_steady(site: Site, turns: Turns, live: Collection[int]) -> None:
 
 
 def _may_be_equal(a: Type, b: Type) -> bool:
-    """False for shapes that differ whatever the sizes are, or whose number of axes nobody knows."""
+    """Whether the shapes may be equal; False if they differ for all sizes, or a rank is unknown."""
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         return False
     return all(map(_may_be_same, a.shape, b.shape))
 
 
 def _may_be_same(a: Dim, b: Dim) -> bool:
-    """False for sizes that differ for every size but 0 of the value that they are told in, as n and 2 n do."""
+    """Whether the sizes may be equal; False if they differ for every size but 0 of their symbol, like n and 2 n."""
     names = dims.symbols(a) | dims.symbols(b)
     if dims.same(a, b) or len(names) != 1 or isinstance(a, int) or isinstance(b, int):
         return dims.could_be(a, b)
@@ -200,9 +200,10 @@ def _keep(turns: Turns, split: Split, outer: Sequence[Var], known: frozenset[str
 
 
 def _read_late(missing: Sequence[Var], next_of: dict[Var, Value], written: Sequence[Value]) -> list[Var]:
-    """The carries that are read one step later in what is stacked, and so need no stack of their own.
+    """Return the carries that are read one step later in what is stacked, and so need no stack of their own.
 
-    What one of them is read in is stacked itself: of carries that are handed round, (a, b) to (b, a), every other one.
+    The value in which one of them is read is stacked itself: of carries that are passed around, (a, b) to (b, a), every
+    other one.
     """
     late: list[Var] = []
     read: set[Var] = set()
@@ -217,7 +218,7 @@ def _read_late(missing: Sequence[Var], next_of: dict[Var, Value], written: Seque
 
 
 def _move_out(turns: Turns, split: Split, around: Renaming, varying: frozenset[Var]) -> list[Op]:
-    """Record in front of the loop the ops that do not vary from step to step; return the others."""
+    """Record before the loop the ops that do not vary from step to step; return the others."""
     params = split.primal.params[: len(turns.body.params)]
     pairs = zip(params, turns.inits, strict=False)
     starts = {p: init for p, init in pairs if p not in varying and same_everywhere(p.type.shape, init.type.shape)}
@@ -231,7 +232,7 @@ def _move_out(turns: Turns, split: Split, around: Renaming, varying: frozenset[V
 
 
 def _shape_of_start(step: Op, starts: dict[Var, Value]) -> Op:
-    """A carry that surely has one shape in every step: it is read from the first."""
+    """Return the op, with the shape of a carry that never changes read from its start."""
     source = step.inputs[0] if step.kind in {"Shape", "Size"} else None
     if not isinstance(source, Var) or source not in starts:
         return step
@@ -239,7 +240,7 @@ def _shape_of_start(step: Op, starts: dict[Var, Value]) -> Op:
 
 
 def _read_sizes(split: Split, around: Renaming, known: frozenset[str]) -> None:
-    """Read the vectors of sizes that are captured from values around the loop, where these tell them."""
+    """Read captured vectors of sizes from values around the loop, if these have them."""
     for capture in split.captures:
         sizes = capture.sizes
         if capture in around or sizes is None or capture.type.rank != 1:

@@ -1,4 +1,4 @@
-"""Derivative rules of poolings over whole channels, and of what puts windows back."""
+"""Derivative rules of poolings over whole channels, and of operators that put windows back: MaxUnpool, Col2Im."""
 
 import itertools
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Windows over the trailing axes of an array, and the transposes of reading them.
+"""Windows over the trailing axes of an array: which elements they read, and the transposes of reading them.
 
 Sizes of the array, and with them pads and counts, may be symbols; strides and dilations are numbers.
 """
@@ -33,7 +33,7 @@ class Windows:
 
     @property
     def spans(self) -> list[Dim]:
-        """How far each window reaches, both ends counted."""
+        """The length of each window, both ends counted."""
         return [span_of(k, d) for k, d in zip(self.kernel, self.dilations, strict=True)]
 
     @property
@@ -43,12 +43,12 @@ class Windows:
 
     @property
     def is_literal(self) -> bool:
-        """True where the pads are numbers that an attribute can hold: none is a symbol or negative."""
+        """Whether an attribute can hold the pads: none is a symbol or negative."""
         return all(isinstance(p, int) and p >= 0 for p in (*self.before, *self.after))
 
     @property
     def is_padded(self) -> bool:
-        """False only where nothing is added at either end."""
+        """Whether something may be added at either end."""
         return any(isinstance(p, Size) or p != 0 for p in (*self.before, *self.after))
 
     @property
@@ -64,11 +64,11 @@ class Windows:
         return replace(self, sizes=tuple(n + b + a for n, b, a in rows), before=none, after=none)
 
     def taps(self, axis: int) -> range:
-        """The taps along an axis. Raises PrimsplitError where only the run knows them."""
+        """Return the taps along an axis. Raises PrimsplitError if only the run knows them."""
         return range(literal(self.kernel)[axis])
 
     def attributes(self) -> dict[str, Any]:
-        """Strides, dilations and pads as attributes of an operator; None where they are the default."""
+        """Return strides, dilations and pads as attributes of an operator; None for a default."""
         return {
             "strides": None if set(self.strides) == {1} else list(self.strides),
             "dilations": None if set(self.dilations) == {1} else list(self.dilations),
@@ -77,7 +77,7 @@ class Windows:
 
 
 def literal(kernel: Shape) -> list[int]:
-    """The kernel's sizes as numbers. Raises PrimsplitError where only the run knows them."""
+    """Return the kernel's sizes as numbers. Raises PrimsplitError if only the run knows them."""
     if any(isinstance(k, Size) for k in kernel):
         raise PrimsplitError(
             f"the gradient of a convolution needs the sizes of its kernel before the run, not {list(kernel)}",
@@ -97,7 +97,10 @@ def windows_over(
     auto_pad: str | bytes = "NOTSET",
     ceil_mode: int = 0,
 ) -> Windows:
-    """The windows that ONNX's attributes describe; with SAME padding there are ceil(size / stride), dilated or not."""
+    """Return the windows that ONNX's attributes describe.
+
+    With SAME padding there are ceil(size / stride), dilated or not.
+    """
     rank = len(sizes)
     steps, spread = tuple(strides or (1,) * rank), tuple(dilations or (1,) * rank)
     given = list(pads or [0] * (2 * rank))
@@ -119,16 +122,17 @@ def windows_over(
 
 
 def padded(x: Array, before: Shape, after: Shape, value: float = 0.0) -> Array:
-    """`x` with its trailing axes longer, or shorter where the padding is negative."""
+    """Return `x` with its trailing axes longer, or shorter if the padding is negative."""
     sizes = x.shape[len(x.shape) - len(before) :]
     grown = tuple(n + b + a for n, b, a in zip(sizes, before, after, strict=True))
     return _resized(x, before, after, grown, value)
 
 
 def unpadded(x: Array, windows: Windows) -> Array:
-    """What holds the windows' padding, `[..., *windows.whole.sizes]`, without it: `[..., *windows.sizes]`.
+    """Remove the windows' padding from an array: `[..., *windows.whole.sizes]` becomes `[..., *windows.sizes]`.
 
-    These sizes are declared: a long size with the padding is a symbol, which less the padding is not seen to be them.
+    These sizes are declared: a long size with the padding is a symbol, and inference cannot subtract the padding from
+    it.
     """
     before, after = (tuple(-p for p in pads) for pads in (windows.before, windows.after))
     return _resized(x, before, after, windows.sizes)
@@ -144,7 +148,7 @@ def _resized(x: Array, before: Shape, after: Shape, sizes: Shape, value: float =
 
 
 def tap(x: Array, windows: Windows, places: Sequence[tuple[int, int]]) -> Array:
-    """What the windows over `x`, which holds its padding, read at a tap of some axes: (axis, tap) for each of them."""
+    """Return what the windows over the padded `x` read at a tap of some axes: (axis, tap) for each of them."""
     lead = len(x.shape) - windows.rank
     shape, starts, ends, axes, steps = list(x.shape), [], [], [], []
     for axis, k in places:
@@ -166,9 +170,9 @@ def _same(a: Dim, b: Dim) -> bool:
 
 
 def transposed(dy: Array, w: Array, windows: Windows, group: int = 1) -> Array:
-    """ConvTranspose to exactly the sizes of the windows' array: the transpose of Conv with `w`, in its array.
+    """Record a ConvTranspose to exactly the sizes of the windows' array: the transpose of Conv with `w`.
 
-    Elements that no window reads get 0. Where the run decides how many there are, the longest result is cut.
+    Elements that no window reads get 0. If the run decides how many there are, the longest result is cut.
     """
     lasts = zip(windows.sizes, windows.spans, windows.strides, windows.before, windows.counts, strict=True)
     beyond = [(count - 1) * step + span - low - size for size, span, step, low, count in lasts]
