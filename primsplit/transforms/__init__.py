@@ -1,4 +1,7 @@
-"""Transforms of traced functions: each records the transformed program where it is called."""
+"""Transform traced functions: split, gradients, tangents, batching.
+
+Each records the transformed program where it is called.
+"""
 
 from primsplit.transforms.gradient import value_and_gradient, vector_jacobian
 

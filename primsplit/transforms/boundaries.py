@@ -17,20 +17,20 @@ def primitive(
 ) -> Any:
     """Make a function one op of the program. Use as a decorator; give it a rule with `rrule` or `frule`.
 
-    `name` is what listings and files call it, by default as the function is called.
+    `name` is its name in listings and files, by default the function's.
 
-    With `inline=False` it stays one op for whatever differentiates it: its forward pass and its pullback are calls
-    too, and so are theirs. A file of `form="functions"` keeps them as model-local functions; every other form is
-    written without calls.
+    With `inline=False` it stays one op for whatever differentiates it: its forward pass and its pullback are calls too,
+    and so are theirs. A file of `form="functions"` keeps them as model-local functions; every other form is written
+    without calls.
 
-    With `state`, initial values by name (or a function of the arguments that gives them), the function takes an array
-    of each name by keyword, may write to it, and finds it so the next time that the same line calls it: a starting
+    With `state`, initial values by name (or a function of the arguments that returns them), the function takes an array
+    of each name by keyword, may write to it, and gets it back the next time that the same line calls it: a starting
     point from the last solution, running statistics. Each call site keeps its own; its rules get them too. See
     `ps.state` for how a program and a file carry them.
 
-    Its arguments and result may be nested; what is neither array nor float is static, and it is recorded once for each
-    signature. What it returns for NumPy arrays outside of a trace is what the function itself does; what it writes to
-    its arguments stays inside of it. Raises TraceError where it has a rule and reads a traced value that is no
+    Its arguments and result may be nested; an argument that is neither array nor float is static, and it is recorded
+    once for each signature. For NumPy arrays outside of a trace it does what the function itself does; what it writes
+    to its arguments stays inside of it. Raises TraceError if it has a rule and reads a traced value that is no
     argument.
 
     >>> @ps.primitive
@@ -60,26 +60,26 @@ class Bounded:
         name, body = self.name, _met(self.body, inputs)
         wrt = [i for i, x in enumerate(inputs) if x.type.is_float]
         of = [i for i, r in enumerate(body.results) if r.type.is_float]
-        made = split_block(body, wrt, of)
-        stored = made.stored()
-        primal = made.primal
-        values = _call(f"{name}__forward", made.forward, inputs) if stored else _call(name, primal, inputs)
+        split = split_block(body, wrt, of)
+        stored = split.stored()
+        primal = split.primal
+        values = _call(f"{name}__forward", split.forward, inputs) if stored else _call(name, primal, inputs)
         outputs = values[: len(primal.results)]
         known: dict[Value, Array] = dict(zip(primal.params, inputs, strict=True))
         known.update({r: o for r, o in zip(primal.results, outputs, strict=True) if r not in known})
         known.update(zip(stored, values[len(outputs) :], strict=True))
 
         def pullback(*cotangents: Array | None) -> list[Array | None]:
-            given = [zeros_like(outputs[i]) if (c := cotangents[i]) is None else c for i in made.of]
-            found = _call(f"{name}__pullback", made.pullback, [*(known[c] for c in made.captures), *given])
-            gradients = dict(zip(made.targets, found, strict=True))
+            given = [zeros_like(outputs[i]) if (c := cotangents[i]) is None else c for i in split.of]
+            found = _call(f"{name}__pullback", split.pullback, [*(known[c] for c in split.captures), *given])
+            gradients = dict(zip(split.targets, found, strict=True))
             return [gradients.get(i) for i in range(len(inputs))]
 
         return outputs, pullback
 
 
 def _met(body: Block, inputs: Sequence[Array]) -> Block:
-    """The body as the inputs meet it: their sizes for its own, and new names for sizes that depend on data.
+    """Return the body for these inputs: with their sizes, and new symbols for sizes that depend on data.
 
     A program that holds the call may have been inlined since, and twice.
     """

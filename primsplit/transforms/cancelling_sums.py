@@ -1,8 +1,8 @@
-"""Sums whose terms without a factor y cancel, divided by y: the slopes of Matern kernels.
+"""Divide a sum by y where only the sum of its terms has the factor y: the slopes of Matern kernels at 0.
 
 The cotangent of y in `(1 + s y) exp(-s y)` is `s e - s (1 + s y) e` with e = exp(-s y). Neither term has a factor y,
-but their sum is `y (-s s e)`. Each value is written as a polynomial in values that are not looked into, plus a multiple
-of y. Where the polynomial of a sum is 0, the multiple is what division by y gives.
+but their sum is `y (-s s e)`. Each value is written as a polynomial in opaque values, plus a multiple of y. If the
+polynomial of a sum is 0, the multiple is the quotient by y.
 """
 
 import math
@@ -19,34 +19,34 @@ from primsplit.tracing import inline
 from primsplit.tracing.array import Array
 
 DEPTH = 24
-"""How many ops are looked at, one behind the other."""
+"""The longest chain of ops that is followed."""
 MOST = 200
-"""How many values are looked at."""
+"""The most values that are looked at."""
 LONGEST = 32
 """The most monomials of a polynomial."""
 ROUNDING = 1e-9
-"""The part of a sum of sizes that a sum which is 0 may come to."""
+"""A sum that is at most this part of the sum of its terms' sizes counts as 0."""
 _VALUES: dict[str, Callable[[Sequence[float]], float]] = {
     "Add": sum, "Div": lambda v: v[0] / v[1], "Mul": math.prod, "Neg": lambda v: -v[0], "Sub": lambda v: v[0] - v[1],
     "Sum": sum,
 }  # fmt: skip
 POLYNOMIAL = frozenset({*_VALUES, "call::integer_power", "call::square"})
-"""The ops that are looked into."""
+"""The ops that are written as polynomials of their inputs; all others are opaque."""
 _Sample = tuple[float, float]
-"""A value at a point, and the sum of the sizes of what it is the sum of."""
+"""A value at a point, and the sum of the sizes of its terms."""
 UNKNOWN: _Sample = (math.nan, math.nan)
 Quotient = Array | float | None
 Monomials = Mapping[tuple[int, ...], float]
-"""The coefficient of each product of values, which are told by their identities."""
+"""The coefficient of each product of values, which are identified by their `id`."""
 Multiple = Callable[[], Array] | None
-"""What computes the factor of y; None where that is 0. Nothing is recorded before it is known that it is needed."""
+"""A function that records the factor of y; None if that is 0. Nothing is recorded before it is needed."""
 
 
 class Made(Protocol):
-    """What tells the op that makes a value."""
+    """Finds the op that computes a value."""
 
     def maker(self, value: Value | None) -> Op | None:
-        """The op that makes a value; None where none does."""
+        """Return the op that computes a value; None if none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,10 @@ class _Parts:
 
 
 class Samples:
-    """Sums at one point, where y is 0 and the values that are not looked into are random.
+    """Sums evaluated at one point, where y is 0 and opaque values are random.
 
-    A polynomial that is not 0 there is not 0, which most sums show: few need to be written out. Each value is computed
-    once for all sums.
+    A polynomial that is not 0 there is not 0, which rules out most sums: few need to be written out. Each value is
+    evaluated once for all sums.
     """
 
     def __init__(self, made: Made, y: Var) -> None:
@@ -70,7 +70,7 @@ class Samples:
         self._random = random.Random(0)  # noqa: S311  # the same program gives the same file
 
     def may_vanish(self, terms: Sequence[Value]) -> bool:
-        """True where the sum of the terms may have the factor y."""
+        """Whether the sum of the terms may have the factor y."""
         value, size = _computed("Sum", [self._sample(term, DEPTH) for term in terms])
         return not abs(value) > ROUNDING * size
 
@@ -91,7 +91,7 @@ class Samples:
 
 
 def _number(value: Value | None) -> float | None:
-    """The number that a value is everywhere and always."""
+    """Return the constant number that a value is; None if it is no constant scalar."""
     if isinstance(value, Const) and value.type.shape == () and value.is_small and not value.is_weight:
         return float(value.numpy())
     return None
@@ -114,9 +114,9 @@ def _computed(kind: str, inputs: Sequence[_Sample]) -> _Sample:
 
 
 def cancelled(made: Made, terms: Sequence[Value], y: Var) -> Array | None:
-    """The sum of the terms divided by y, where what has no factor y cancels; else None.
+    """Return the sum of the terms divided by y, if the part without a factor y cancels; else None.
 
-    This writes out polynomials. Ask `Samples.may_vanish` first, which is cheap.
+    This writes out polynomials. Call `Samples.may_vanish` first, which is cheap.
     """
     seen: dict[int, _Parts] = {}
     found = _sum([_parts(made, term, y, DEPTH, seen) for term in terms])
@@ -124,7 +124,7 @@ def cancelled(made: Made, terms: Sequence[Value], y: Var) -> Array | None:
 
 
 def _parts(made: Made, value: Value, y: Var, depth: int, seen: dict[int, _Parts]) -> _Parts:
-    """The parts of a value. Each value is read once: many ops may share it."""
+    """Return the parts of a value. Each value is read once: many ops may share it."""
     if id(value) not in seen:
         seen[id(value)] = _read(made, value, y, depth if len(seen) < MOST else 0, seen)
     return seen[id(value)]
@@ -170,7 +170,7 @@ def _scaled(parts: _Parts, factor: float) -> _Parts:
 
 
 def _sum(found: list[_Parts]) -> _Parts:
-    """The sum. A coefficient that is 0 to rounding is 0."""
+    """Return the sum. A coefficient that is 0 up to rounding is 0."""
     largest: dict[tuple[int, ...], float] = {}
     total: dict[tuple[int, ...], float] = {}
     for parts in found:

@@ -23,24 +23,24 @@ class Checkpointed(Primitive):
         self.policy: Policy = policy if isinstance(policy, str | Cheap) or callable(policy) else tuple(policy)
 
     def depends_on(self) -> tuple[Any, ...]:
-        """The policy too."""
+        """Return what its behaviour depends on, the policy included."""
         return (*super().depends_on(), self.policy)
 
     def attributes(self, *args: Any) -> dict[str, Any]:
-        """What a call holds, and its policy."""
+        """Return a call's attributes, with its policy."""
         return {**super().attributes(*args), "policy": self.policy}
 
 
 def checkpoint(function: Function | None = None, *, policy: Policy = "nothing") -> Any:
     """`function`, of which the forward pass keeps what the policy says, by default nothing but its arguments.
 
-    What the gradient needs else is computed again in the backward pass. The policies are those of `ps.split`; here the
-    results of the function are values like any other. May be used as a decorator, with or without a policy. Outside of
-    a trace it is the plain function. Raises SpecError for another policy.
+    Other values that the gradient needs are recomputed in the backward pass. The policies are those of `ps.split`; here
+    the results of the function are values like any other. May be used as a decorator, with or without a policy. Outside
+    of a trace it is the plain function. Raises SpecError for another policy.
 
     >>> block = ps.checkpoint(lambda x: np.sin(np.exp(np.cos(x))))
-    >>> made = ps.split(lambda x: np.sum(block(x)), ps.spec("float64", [100]))
-    >>> [row["kind"] for row in made.capture_table()]
+    >>> program = ps.split(lambda x: np.sum(block(x)), ps.spec("float64", [100]))
+    >>> [row["kind"] for row in program.capture_table()]
     ['input']
     """
     return (lambda given: _checkpointed(given, policy)) if function is None else _checkpointed(function, policy)

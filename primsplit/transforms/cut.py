@@ -1,4 +1,4 @@
-"""A derivative that is 0 because a comparison or a rounding cuts its only way is told, once, at the user's line."""
+"""Warn once, at the user's line, of a derivative that is 0 because only comparisons or roundings lead to the result."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ from primsplit.tracing.hooks import HOOKS
 from primsplit.transforms.smoothness import cut_inputs
 
 SHOWN = 3
-"""How many operators without a slope are named."""
+"""The most operators without a slope that are named."""
 
 
 def report_cut(block: Block, wrt: Sequence[int], of: Sequence[int], inputs: Sequence[Array] = ()) -> None:
-    """Warn of each parameter in `wrt` that acts on the results in `of`, and not smoothly: its derivative is 0.
+    """Warn of each parameter in `wrt` that acts on the results in `of`, but never smoothly: its derivative is 0.
 
-    `inputs` are what the parameters stand for, where those have the names.
+    `inputs` are the values of the parameters, which may have names.
     """
     for position, ops in cut_inputs(HOOKS.with_straight_through(block), wrt, of).items():
         place = next((op.place for op in ops if _is_users(op.place)), None) or tracing.user_place()

@@ -1,7 +1,11 @@
-"""Jacobians, Hessians and Laplacians: the linear list of a function along all directions of a basis.
+"""Record Jacobians, Hessians and Laplacians: run the linear list of a function along all directions of a basis.
 
 A linear list, tangent or pullback, is recorded once and then run for a whole basis, or for `chunk` directions of it at
 a time.
+
+```
+jacobian of f: R^2 -> R^3, forward   ->   the tangent list of f batched over the two rows of the identity matrix
+```
 """
 
 import functools
@@ -45,8 +49,8 @@ def jacobian_of(
     """Record `function` and its Jacobian; return (value, Jacobian).
 
     The Jacobian has the structure of the result, in it that of the arguments in `wrt`, and in it arrays of shape
-    (*result, *argument); None for a result that is not floating point. Forward mode makes its columns, reverse mode its
-    rows: by default whichever are fewer. Raises DtypeError where no result is floating point, and where a result and an
+    (*result, *argument); None for a result that is not floating point. Forward mode computes its columns, reverse mode
+    its rows: by default whichever are fewer. Raises DtypeError if no result is floating point, and if a result and an
     argument are complex.
     """
     traced = trace_call(function, args, named, wrt)
@@ -64,7 +68,7 @@ def jacobian_of(
 
 
 def _row(traced: TracedCall, place: Any, rows: Mapping[int, Sequence[Array]], wrt: Wrt) -> Any:
-    """The derivatives of one result, in the structure of the arguments; None where it is not floating point."""
+    """Return the derivatives of one result, in the structure of the arguments; None if it is not floating point."""
     if isinstance(place, trees.Parts):
         both = zip(rows[place.real], rows[place.imag], strict=True)
         return in_structure(traced.wrt, [trees.whole(a, b) for a, b in both], wrt)
@@ -80,7 +84,7 @@ def _no_complex_matrix(what: str) -> DtypeError:
 
 
 def holds_complex(spec: trees.TreeSpec) -> bool:
-    """True for a structure with a complex leaf in it."""
+    """Whether a structure has a complex leaf."""
     return any(isinstance(x, trees.Parts) for x in trees.whole_leaves(spec, range(spec.num_leaves)))
 
 
@@ -111,7 +115,7 @@ def laplacian_of(
 
     @functools.wraps(function)
     def gradients(*positional: Any, **keywords: Any) -> dict[int | str, Any]:
-        """One for each parameter, in their order, which is not that of `wrt`."""
+        """Return one gradient for each parameter, in their order, which is not that of `wrt`."""
         return dict(zip(keys, value_and_gradient(function, positional, keywords, tuple(keys))[1], strict=True))
 
     chunk = check_directions(None, chunk)
@@ -127,7 +131,7 @@ def laplacian_of(
 
 
 def check_directions(mode: Mode | None, chunk: int | None) -> int | None:
-    """The number of directions at a time. Raises SpecError for one, or a mode, that there is not."""
+    """Return the number of directions at a time. Raises SpecError for an invalid one, or an invalid mode."""
     if mode is not None and mode not in MODES:
         raise SpecError(f"mode={mode!r} is none of {', '.join(MODES)}", place=tracing.user_place())
     is_whole = isinstance(chunk, int | np.integer) and not isinstance(chunk, bool)
@@ -137,7 +141,7 @@ def check_directions(mode: Mode | None, chunk: int | None) -> int | None:
 
 
 def fewer(block: Block, of: Sequence[int]) -> Mode:
-    """Forward mode where there are provably no more elements of parameters than of results."""
+    """Return forward mode if there are provably no more elements of parameters than of results."""
     given = _total(p.type for p in block.params)
     made = _total(block.results[i].type for i in of)
     return "forward" if at_least(made - given, 0) else "reverse"
@@ -150,11 +154,13 @@ def _total(types: Iterable[Type]) -> Dim:
 def jacobian_blocks(
     block: Block, inputs: Sequence[Array], of: Sequence[int], *, mode: Mode | None = None, chunk: int | None = None
 ) -> tuple[list[Value], dict[int, list[Array]]]:
-    """The results of a block recorded at these inputs, and its Jacobian: for each result in `of` one array a parameter.
+    """Record a block at these inputs.
+
+    Return its results, and for each result in `of` one derivative for each parameter.
 
     The arrays are (*result, *parameter), by forward mode from columns, of the result's dtype, in reverse from rows, of
-    the parameter's; by default whichever are fewer. What the block draws is drawn once, for results and derivatives
-    alike.
+    the parameter's; by default whichever are fewer. Random numbers of the block are drawn once, for results and
+    derivatives alike.
     """
     chunk = check_directions(mode, chunk)
     way, given = mode or fewer(block, of), range(len(inputs))
@@ -184,12 +190,12 @@ def _from_rows(stacked: Array, result: Array, parameter: Array) -> Array:
 def _stacked(
     block: Block, inputs: Sequence[Array], mode: Mode, wanted: Mapping[int, Sequence[int]], chunk: int | None
 ) -> tuple[list[Value], dict[tuple[int, int], Array]]:
-    """The block's results, and for each source and target that depend on each other the target's directions in front.
+    """Return the block's results, and for each dependent source and target the target's directions, stacked in front.
 
     Sources and targets are those of a `Linear`.
     """
     results: list[Value] | None = None
-    found: dict[tuple[int, int], Array] = {}
+    directions: dict[tuple[int, int], Array] = {}
     for linear in linear_lists(block, mode, wanted):
         results, captured = record_primal(linear.primal, linear.captures, inputs)
         ends = inputs if mode == "forward" else [Array(r) for r in results]
@@ -197,12 +203,12 @@ def _stacked(
             alone = linear.of_one(source)
             others = [zeros_like(ends[i]).value for i in alone.sources[:-1]]
             rows = along_basis(alone.listed, [*captured, *others], ends[source].type, chunk)
-            found.update({(source, t): a for t, a in zip(alone.targets, rows, strict=True) if t in wanted[source]})
-    return results or tracing.inline(block, [a.value for a in inputs]), found
+            directions.update({(source, t): a for t, a in zip(alone.targets, rows, strict=True) if t in wanted[source]})
+    return results or tracing.inline(block, [a.value for a in inputs]), directions
 
 
 def along_basis(linear: Block, captured: Sequence[Value], like: Type, chunk: int | None) -> list[Array]:
-    """A linear list of one seed of type `like` run for each of its elements set to one: results stacked in front."""
+    """Run a linear list of one seed of type `like` with each of its elements set to one; stack the results in front."""
     size = product(like.shape or ())
     if isinstance(size, int) and size == 1:
         ones = op.Expand(np.ones((), like.dtype), Array(tracing.size_vector(like.shape or ())), types=[like])
@@ -214,7 +220,7 @@ def along_basis(linear: Block, captured: Sequence[Value], like: Type, chunk: int
 
 
 def _basis(like: Type, count: Dim, size: Dim) -> Array:
-    """Rows of the identity matrix in the shape of `like`, [count, *shape]; zeros from `size` on."""
+    """Return rows of the identity matrix in the shape of `like`, [count, *shape]; zeros from `size` on."""
     rows, places = (
         op.Range(np.int64(0), op.Squeeze(Array(tracing.size_of(n)), [0]), np.int64(1), types=[Type(np.int64, (n,))])
         for n in (count, size)
@@ -224,14 +230,17 @@ def _basis(like: Type, count: Dim, size: Dim) -> Array:
 
 
 def _together(linear: Block, captured: Sequence[Value], seeds: Array, size: Dim) -> list[Array]:
-    """All directions as one batch."""
+    """Run all directions as one batch."""
     flags = [*[False] * len(captured), True]
     made, _ = batch_block(linear, flags, size, wanted=[True] * len(linear.results))
     return [Array(v) for v in tracing.inline(made, [*captured, seeds.value])]
 
 
 def _in_chunks(linear: Block, captured: Sequence[Value], like: Type, size: Dim, chunk: int) -> list[Array]:
-    """`chunk` directions after `chunk` others; what the last ones lack are zeros, which are cut off at the end."""
+    """Run `chunk` directions after `chunk` others.
+
+    The last chunk is filled with zeros, which are cut off at the end.
+    """
     steps = (size + chunk - 1) // chunk
     whole = steps * chunk
     basis = reshape_to(_basis(like, whole, size), (steps, chunk, *(like.shape or ())))
@@ -250,7 +259,7 @@ def _in_chunks(linear: Block, captured: Sequence[Value], like: Type, size: Dim, 
 
 
 def _trace(rows: Array, like: Array) -> Array:
-    """The sum of the diagonal of the rows (size, *shape) of a square matrix."""
+    """Return the sum of the diagonal of the rows (size, *shape) of a square matrix."""
     size = product(like.shape)
     matrix = reshape_to(rows, (size, size))
     return op.ReduceSum(op.Mul(matrix, reshape_to(_basis(like.type, size, size), (size, size))), [0, 1], keepdims=0)

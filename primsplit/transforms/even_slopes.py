@@ -1,12 +1,12 @@
-"""Slopes of roots that the composition cancels: `sqrt(x)**2` has the slope 1 at 0, where 0 / 0 would say nothing.
+"""Cancel divisions by roots in pullbacks: `sqrt(x)**2` has the slope 1 at 0, where 0 / 0 would say nothing.
 
-The pullback of y = sqrt(x) divides the cotangent of y by y. Where that cotangent is a product with y, as that of y**2,
-2 y dz, the division is taken out of it:
+The pullback of y = sqrt(x) divides the cotangent of y by y. If that cotangent is a product with y, like that of y**2, 2
+y dz, the division cancels:
 
     dy = 2 y dz                                  dy = 2 y dz
     dx = root_quotient(0.5 dy, y)     becomes    dx = dz
 
-So are sin(y) / y, of the slope of cos(y), and sinh(y) / y. What cancels stays smooth, so that its derivatives of any
+So do sin(y) / y, of the slope of cos(y), and sinh(y) / y. What cancels stays smooth, so that its derivatives of any
 order are right at 0: those of squares of norms, of kernels by squared distances, of even functions of a root.
 """
 
@@ -34,21 +34,21 @@ MOVING = frozenset({
     "Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Pad", "Reshape", "Slice",
     "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Where",
 })  # fmt: skip
-"""Operators that only move and repeat elements: a quotient goes back through them as a cotangent does."""
+"""Operators that only move and repeat elements: a quotient passes back through them as a cotangent does."""
 OPENED = frozenset({"call::square", "call::integer_power"})
 """Calls whose bodies are products."""
 DEPTH = 12
-"""How many ops are looked at, one behind the other; a cotangent that others add up to counts for five."""
+"""The longest chain of ops that is followed; a cotangent that is a sum of several counts for five."""
 
 Quotient = Array | float | None
-"""A value divided by another: a number where it is the same everywhere; None where only a division gives it."""
+"""A value divided by another: a number if it is the same everywhere; None if only a division computes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """A cotangent that arrived at a value, from an op that reads it.
 
-    Of an op that moves elements there are the Var that it makes, and what maps a cotangent of that to one of the value.
+    For an op that moves elements, `moved` is its output, and `pulled` maps a cotangent of that to one of the value.
     """
 
     cotangent: Value
@@ -58,10 +58,10 @@ class Arrival:
 
 @dataclass
 class EvenSlopes:
-    """Finds the cotangents of a composition divided by their values, without a division.
+    """Divides the cotangents of a composition by their values, without a division.
 
     `primal` are the ops of its primal list, `pullback` those of its pullback as far as they are recorded, and `stands`
-    tells the value of the primal for a Var of the block.
+    maps a Var of the block to its value in the primal.
     """
 
     primal: Sequence[Op]
@@ -80,7 +80,7 @@ class EvenSlopes:
     _seen: int = 0
 
     def append(self, inner: Op) -> None:
-        """Record an op of a pullback; in the place of a quotient its value, where no division is needed."""
+        """Record an op of a pullback; in place of a quotient its value, if no division is needed."""
         instead, first = None, len(self.pullback)
         if inner.kind in DIVIDED:
             instead = self._divided(inner)
@@ -107,7 +107,7 @@ class EvenSlopes:
         return made
 
     def _bounded(self, inner: Op, y: Var) -> Array | None:
-        """The quotient whose 0 / 0 is 0, where y is the root of what is at least 0 and smooth: its slope is bounded."""
+        """The quotient whose 0 / 0 is 0, if y is the root of a smooth nonnegative value: its slope is bounded."""
         root = self.maker(y)
         if inner.kind != "call::root_quotient" or order_of(inner.remark) > 1 or root is None or root.kind != "Sqrt":
             return None
@@ -128,17 +128,17 @@ class EvenSlopes:
         return None if found is None else operators.Mul(whole(found, size), Array(size), types=[x.type])
 
     def over(self, e: Value | None, y: Var, depth: int = DEPTH) -> Quotient:
-        """The value e over y, without a division by y."""
+        """Return the value e over y, without a division by y; None if that is not possible."""
         if e is y:
             return 1.0
         if is_zero(e):
             return 0.0
         if not isinstance(e, Var) or depth <= 0 or (e, y) in self._vain:
             return None
-        found = self._over(e, y, depth)
-        if found is None:
+        quotient = self._over(e, y, depth)
+        if quotient is None:
             self._vain.add((e, y))
-        return found
+        return quotient
 
     def _over(self, e: Var, y: Var, depth: int) -> Quotient:
         root = self.maker(y)
@@ -160,7 +160,7 @@ class EvenSlopes:
         return None if made is None else self._of_op(made, y, depth - 4 if far else depth)
 
     def _is_same(self, one: Op | None, other: Op, depth: int = 4) -> bool:
-        """True for two ops that compute the same: what a user wrote twice is two."""
+        """Whether two ops compute the same: an expression that a user wrote twice is two ops."""
         if one is None or one.kind != other.kind or len(one.outputs) != 1 or depth <= 0:
             return False
         if attribute_key(one.attributes) != attribute_key(other.attributes):
@@ -177,7 +177,7 @@ class EvenSlopes:
         return made is not None and self._is_same(self.maker(a), made, depth)
 
     def _twice(self, e: Var, factor: Value | None, depth: int) -> Quotient:
-        """e divided by the square of a value."""
+        """Return e divided by the square of a value."""
         if not isinstance(factor, Var):
             return None
         once = self.over(e, factor, depth)
@@ -186,13 +186,13 @@ class EvenSlopes:
         return 0.0 if once == 0.0 else None
 
     def _of_cotangent(self, var: Var, y: Var, depth: int) -> Quotient:
-        """The cotangent of a value over y, where the value is a product with y and its cotangent one with the value."""
+        """The cotangent of a value over y, if the value is a product with y and its cotangent one with the value."""
         ratio = self.over(self.stands(var), y, depth - 1)
         quotient = None if ratio is None else self._of_value(var, depth - 1)
         return None if ratio is None or quotient is None else _times(ratio, quotient)
 
     def _of_value(self, var: Var, depth: int) -> Quotient:
-        """The cotangent of a value over that value: the sum over those that arrived."""
+        """Return the cotangent of a value over that value: the sum over the cotangents that arrived."""
         if var in self.found:
             return self.found[var]
         self.found[var] = None
@@ -212,14 +212,14 @@ class EvenSlopes:
         return total
 
     def _cancelled(self, var: Var, value: Value) -> Array | None:
-        """The sum of what arrived over the value, where only the sum has it as a factor."""
+        """Return the sum of the cotangents over the value, if only the sum has it as a factor."""
         if not isinstance(value, Var) or any(arrival.moved is not None for arrival in self.arrivals[var]):
             return None
         found = self.cancelled([arrival.cotangent for arrival in self.arrivals[var]], value)
         return None if found is None else whole(found, value)
 
     def cancelled(self, terms: Sequence[Value], y: Var) -> Array | None:
-        """The sum of the terms over y, where what has no factor y cancels."""
+        """Return the sum of the terms over y, if the part without a factor y cancels."""
         if y not in self._samples:
             self._samples[y] = Samples(self, y)
         return cancelled(self, terms, y) if self._samples[y].may_vanish(terms) else None
@@ -232,7 +232,7 @@ class EvenSlopes:
         return None if quotient is None else arrival.pulled(whole(quotient, self.stands(arrival.moved)))
 
     def _of_op(self, made: Op, y: Var, depth: int) -> Quotient:
-        """The result of an op divided by y."""
+        """Return the result of an op divided by y."""
         if made.kind in OPENED:
             (value,) = inline(made.attributes["body"], [v for v in made.inputs if v is not None])
             return self.over(value, y, depth - 1)
@@ -241,17 +241,17 @@ class EvenSlopes:
         return whole(found, made.outputs[0]) if isinstance(found, Array) else found
 
     def size_of(self, x: Value | None) -> Var | None:
-        """The Var of |x|, where the program has it."""
+        """Return the Var of |x|, if the program has it."""
         self._look()
         return self._sizes.get(x) if x is not None else None
 
     def maker(self, value: Value | None) -> Op | None:
-        """The op that makes a value, of the primal or of what is recorded of the pullback."""
+        """Return the op that computes a value, in the primal or in the pullback so far."""
         self._look()
         return self._made.get(value) if isinstance(value, Var) else None
 
     def _look(self) -> None:
-        """Note the ops that were recorded since the last look."""
+        """Index the ops that were recorded since the last call."""
         if self._looked == len(self.pullback) and self._seen == len(self.primal):
             return
         fresh = self.primal[self._seen :]
@@ -266,7 +266,7 @@ class EvenSlopes:
 
 
 def whole(found: Array | float, like: Value) -> Array:
-    """A quotient in the shape of a value."""
+    """Return a quotient in the shape of a value."""
     if not isinstance(found, Array):
         ones = ones_like(Array(like)) if found else zeros_like(Array(like))
         return ones if found in {0.0, 1.0} else ones * found
@@ -334,7 +334,7 @@ def _choice(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
 
 
 def _total(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
-    """A sum along axes along which y has the size 1: what y was repeated along."""
+    """A sum along axes along which y has size 1: y was repeated along them."""
     wide = made.inputs[0]
     shape, kept = y.type.shape, made.outputs[0].type.shape
     if wide is None or shape is None or kept is None or len(shape) != len(Array(wide).shape):
@@ -349,7 +349,7 @@ def _total(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
 
 
 def _odd(kind: str, sign: float) -> Rule:
-    """The rule of sin or sinh: sin(k y) / y is k times what is smooth at 0."""
+    """Return the rule of sin or sinh: sin(k y) / y is k times a function that is smooth at 0."""
     function = getattr(later, kind)
 
     def rule(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:

@@ -1,7 +1,11 @@
-"""A function that raises on some path raises in its derivative too, also where the derivative does not depend on it.
+"""Make derivatives fail where their function fails, also if they do not depend on the failing part.
 
-Where the gradient's program needs nothing of what fails, the check would be dropped as dead code, and with it what the
-function promises of its arguments. So the derivative reads a part without elements of the results that need it.
+If the gradient's program needs nothing of what fails, the check would be dropped as dead code, and with it the
+function's guarantee about its arguments. So the derivative adds the sum of an empty part of the results that need it.
+
+```
+f: check(x); y = x**2; z = c   ->   dx = Add(2 x dy, ReduceSum(Slice(z, [0], [0])))    # the empty sum is 0
+```
 """
 
 import functools
@@ -21,9 +25,9 @@ def failing_alike(
     block: Block,
     results: Sequence[Value],
 ) -> list[Array]:
-    """Derivatives of a block's results by its parameters, which fail where the results do.
+    """Return derivatives of a block's results by its parameters, which fail where the results do.
 
-    `sources` are the results of the `linear` ops that they come from, None for zeros. `results` are what stands for the
+    `sources` are the results of the `linear` ops that they come from, None for zeros. `results` are the values of the
     block's results here.
     """
     failing = _failing(block)
@@ -31,8 +35,8 @@ def failing_alike(
         return list(derivatives)
     found = []
     for derivative, source in zip(derivatives, sources, strict=True):
-        told = set() if source is None else _errors(live_ops(linear, [source]))
-        missed = {op for op, errors in failing.items() if not errors <= told}
+        errors_seen = set() if source is None else _errors(live_ops(linear, [source]))
+        missed = {op for op, errors in failing.items() if not errors <= errors_seen}
         zeros = [_nothing_of(Array(results[i]), derivative) for i in _reached(block, missed)]
         found.append(functools.reduce(operators.Add, zeros, derivative))
     return found
@@ -42,18 +46,18 @@ Errors = set[tuple[Place | None, str]]
 
 
 def _failing(block: Block) -> dict[Op, Errors]:
-    """The ops that may fail, and how. A body that many calls share is read once."""
+    """Return the ops that may fail, and how. A body that many calls share is read once."""
     known: dict[int, Errors] = {}
-    found: dict[Op, Errors] = {}
+    failing: dict[Op, Errors] = {}
     for op in block.ops:
         if may_raise(op):
-            found[op] = _errors([op])
+            failing[op] = _errors([op])
         for inner in op.blocks():
             if id(inner) not in known:
                 known[id(inner)] = _errors(inner.ops)
             if known[id(inner)]:
-                found[op] = found.get(op, set()) | known[id(inner)]
-    return found
+                failing[op] = failing.get(op, set()) | known[id(inner)]
+    return failing
 
 
 def _errors(ops: Sequence[Op]) -> Errors:
@@ -62,7 +66,7 @@ def _errors(ops: Sequence[Op]) -> Errors:
 
 
 def _reached(block: Block, ops: set[Op]) -> list[int]:
-    """The positions of the results that need one of these ops."""
+    """Return the positions of the results that need one of these ops."""
     reached: set[Var] = set()
     for op in block.ops:
         if op in ops or any(v in reached for v in reads(op)):
@@ -71,7 +75,7 @@ def _reached(block: Block, ops: set[Op]) -> list[int]:
 
 
 def _nothing_of(result: Array, derivative: Array) -> Array:
-    """Zero, as the sum over a part of the result that has no elements."""
+    """Return zero, as the sum over an empty part of the result."""
     flat = operators.Reshape(result, [-1])
     none = operators.Cast(operators.Slice(flat, [0], [0], [0]), to=derivative.dtype)
     zero: Array = operators.ReduceSum(none, keepdims=0)

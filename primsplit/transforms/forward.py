@@ -1,4 +1,9 @@
-"""Forward mode: Jacobian-vector products, and the linear part, of a function being traced."""
+"""Forward mode: record Jacobian-vector products, and the linear part, of a function being traced.
+
+```
+y = sin(x)   ->   y = Sin(x), t_y = Mul(t_x, Cos(x))
+```
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +37,7 @@ from primsplit.transforms.tangents.pushforward import Pushforward, push_whole
 class Linearized:
     """A traced call with its tangent list. `positions` are those of the leaves that have a tangent.
 
-    The last results are what it writes to `states`, which have no tangent.
+    The last results are the values that it writes to `states`, which have no tangent.
     """
 
     pushed: Pushforward
@@ -70,23 +75,23 @@ def push_call(function: Function, args: Sequence[Any], positions: Sequence[int] 
 def jacobian_vector(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """Record `function` and its Jacobian-vector product; return (value, tangent).
 
-    Tangents have the structure of the primals, None where there is none. The tangent of a result that is not floating
-    point is None. Raises SpecError, DtypeError or ShapeError where a tangent does not fit.
+    Tangents have the structure of the primals, None for zero. The tangent of a result that is not floating point is
+    None. Raises SpecError, DtypeError or ShapeError if a tangent does not fit.
     """
     leaves, spec = trees.in_parts(as_tuple(primals, "primals"))
     given = match_tangents(spec, leaves, as_tuple(tangents, "tangents"))
-    made = push_call(function, primals, [i for i, t in enumerate(given) if t is not None])
-    pushed = made.pushed
+    linearized = push_call(function, primals, [i for i, t in enumerate(given) if t is not None])
+    pushed = linearized.pushed
     joint = pushed.joint()
     seeds = [t for t in given if t is not None]
-    arguments = [a.value for a in (*made.inputs, *seeds)]
+    arguments = [a.value for a in (*linearized.inputs, *seeds)]
     values = [Array(v) for v in tracing.inline(joint, arguments)]
     count = len(pushed.primal.results)
-    store(made.states, values[made.count : count])
+    store(linearized.states, values[linearized.count : count])
     tangents_of = result_tangents(pushed, values[:count], values[count:])
     return (
-        trees.unflatten(made.result, values[: made.count]),
-        trees.unflatten(made.result, tangents_of[: made.count]),
+        trees.unflatten(linearized.result, values[: linearized.count]),
+        trees.unflatten(linearized.result, tangents_of[: linearized.count]),
     )
 
 
@@ -95,29 +100,30 @@ def linear_part(function: Function, primals: Sequence[Any]) -> tuple[Any, Callab
 
     The linear function takes one tangent a primal and may be called any number of times.
     """
-    made = push_call(function, primals)
-    pushed = made.pushed
-    values, captured = record_primal(pushed.primal, pushed.captures, made.inputs)
+    linearized = push_call(function, primals)
+    pushed = linearized.pushed
+    values, captured = record_primal(pushed.primal, pushed.captures, linearized.inputs)
     results = [Array(v) for v in values]
-    store(made.states, results[made.count :])
+    store(linearized.states, results[linearized.count :])
     leaves, spec = trees.in_parts(tuple(primals))
 
     def linear(*tangents: Any) -> Any:
         given = match_tangents(spec, leaves, tangents)
         seeds = [
-            zeros_like(a) if (t := given[i]) is None else t for i, a in zip(made.positions, made.inputs, strict=True)
+            zeros_like(a) if (t := given[i]) is None else t
+            for i, a in zip(linearized.positions, linearized.inputs, strict=True)
         ]
         found = tracing.inline(pushed.tangent, [*captured, *(s.value for s in seeds)])
         moved = result_tangents(pushed, results, [Array(v) for v in found])
-        return trees.unflatten(made.result, moved[: made.count])
+        return trees.unflatten(linearized.result, moved[: linearized.count])
 
-    return trees.unflatten(made.result, results[: made.count]), linear
+    return trees.unflatten(linearized.result, results[: linearized.count]), linear
 
 
 def result_tangents(pushed: Pushforward, values: Sequence[Array], tangents: Sequence[Array]) -> list[Array | None]:
-    """One tangent a result: zeros where it does not depend on the inputs, None where it is not floating point."""
-    found = dict(zip(pushed.targets, tangents, strict=True))
-    known = {i: found[i] if i in found else zeros_like(v) for i, v in enumerate(values) if v.type.is_float}
+    """Return one tangent a result: zeros if it does not depend on the inputs, None if it is not floating point."""
+    by_position = dict(zip(pushed.targets, tangents, strict=True))
+    known = {i: by_position[i] if i in by_position else zeros_like(v) for i, v in enumerate(values) if v.type.is_float}
     sources = dict(zip(pushed.targets, pushed.tangent.results, strict=True))
     alike = failing_alike(
         list(known.values()),
@@ -150,7 +156,7 @@ def value_gradient_and_product(
 
 
 def as_tuple(given: Any, what: str, of_what: str = "of the function") -> tuple[Any, ...]:
-    """The values, one for each argument `of_what`. Raises SpecError for anything but a tuple or list."""
+    """Return the values, one for each argument `of_what`. Raises SpecError for anything but a tuple or list."""
     if isinstance(given, tuple | list):
         return tuple(given)
     raise SpecError(
@@ -161,13 +167,13 @@ def as_tuple(given: Any, what: str, of_what: str = "of the function") -> tuple[A
 
 
 def match_tangents(spec: trees.TreeSpec, leaves: Sequence[Any], tangents: tuple[Any, ...]) -> list[Array | None]:
-    """One tangent for each leaf of the primals, as an array that fits it; None where there is none."""
+    """Return one tangent for each leaf of the primals, as an array that fits it; None for zero."""
     found = tangent_leaves(spec, tangents)
     return [None if t is None else _fitting(t, x) for t, x in zip(found, leaves, strict=True)]
 
 
 def tangent_leaves(spec: trees.TreeSpec, tangents: tuple[Any, ...]) -> list[Any]:
-    """One tangent for each leaf of the primals; None where there is none, for a whole argument or some part of it."""
+    """Return one tangent for each leaf of the primals; None may stand for a whole argument or some part of it."""
     children = spec.children()
     if len(children) != len(tangents):
         raise SpecError(f"there are {len(tangents)} tangents for {len(children)} primals", place=tracing.user_place())
@@ -185,7 +191,7 @@ def tangent_leaves(spec: trees.TreeSpec, tangents: tuple[Any, ...]) -> list[Any]
 
 
 def _fitting(tangent: Any, primal: Any) -> Array:
-    """The tangent as an array that fits its primal. Raises DtypeError or ShapeError."""
+    """Return the tangent as an array that fits its primal. Raises DtypeError or ShapeError."""
     if not trees.is_array(primal) or not as_array(primal).type.is_float:
         told = as_array(primal).dtype if trees.is_array(primal) else f"static {type(primal).__name__}"
         raise DtypeError(

@@ -1,4 +1,9 @@
-"""Reverse mode: value and gradient, and vector-Jacobian products, of a function being traced."""
+"""Reverse mode: record the value and gradient, or vector-Jacobian products, of a function being traced.
+
+```
+y = sin(x)   ->   y = Sin(x), d_x = Mul(d_y, Cos(x))
+```
+"""
 
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
@@ -31,9 +36,9 @@ Wrt = int | str | Sequence[int | str]
 
 @dataclass(frozen=True, slots=True)
 class TracedCall:
-    """A call as a block of the arguments in `wrt`, the values of these, and two structures.
+    """A call as a block of the arguments in `wrt`, with their values, and the structures of both.
 
-    The block's last results are what it writes to `states`.
+    The block's last results are the values that it writes to `states`.
     """
 
     block: Block
@@ -73,7 +78,7 @@ def differentiate(
 ) -> tuple[TracedCall, Split]:
     """Trace `function` at these arguments and split it with respect to those in `wrt`.
 
-    The other arguments, and what the function closes over, are captures. What it writes to states has no cotangent.
+    The other arguments, and what the function closes over, are captures. Values written to states have no cotangent.
     Raises SpecError for a `wrt` that names no argument, DtypeError for one that is not floating point.
     """
     traced = trace_call(function, args, named, wrt)
@@ -81,7 +86,7 @@ def differentiate(
 
 
 def _split(traced: TracedCall, of: Sequence[int]) -> Split:
-    """These results of the call, by all of its parameters."""
+    """Split the call for these results, with respect to all of its parameters."""
     wanted = range(len(traced.block.params))
     report_cut(traced.block, wanted, of, traced.inputs)
     return split_whole(rewritten(traced.block, wanted, of), wanted, of)
@@ -90,7 +95,7 @@ def _split(traced: TracedCall, of: Sequence[int]) -> Split:
 def select_arguments(
     function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt
 ) -> dict[int | str, Any]:
-    """The arguments that `wrt` names by position or name, each once, whichever way it was passed. Raises SpecError."""
+    """Return the arguments that `wrt` names by position or name, each once, however it was passed. Raises SpecError."""
     wanted = list(wrt) if isinstance(wrt, Sequence) and not isinstance(wrt, str) else [wrt]
     names = positional_names(function, len(args))
     chosen: dict[int | str, Any] = {}
@@ -114,7 +119,7 @@ def select_arguments(
 
 
 def _place_of(key: Any, names: Sequence[str], count: int, named: Mapping[str, Any]) -> int | str | None:
-    """Where the argument is that `wrt` calls `key`: among the first `count`, or the named ones; None for nowhere."""
+    """Return where the argument `key` is: among the first `count`, or the named ones; None for nowhere."""
     if isinstance(key, str):
         found = names.index(key) if key in names[:count] else None
         return key if key in named else found
@@ -127,13 +132,13 @@ def _place_of(key: Any, names: Sequence[str], count: int, named: Mapping[str, An
 def replace_arguments(
     args: Sequence[Any], named: Mapping[str, Any], chosen: Mapping[int | str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments with the chosen ones replaced."""
+    """Return the arguments with the chosen ones replaced."""
     positional = [chosen.get(i, a) for i, a in enumerate(args)]
     return positional, {k: chosen.get(k, v) for k, v in named.items()}
 
 
 def differentiable(function: Function, leaves: Sequence[Any], spec: trees.TreeSpec) -> list[Array]:
-    """The leaves of the arguments in `wrt` as arrays. Raises DtypeError for one that is not floating point."""
+    """Return the leaves of the arguments in `wrt` as arrays. Raises DtypeError for one that is not floating point."""
     for position, leaf in enumerate(leaves):
         is_static = not (trees.is_array(leaf) or isinstance(leaf, Held)) or isinstance(leaf, Size)
         if is_static or not as_array(leaf).type.is_float:
@@ -155,19 +160,19 @@ def value_and_gradient(
     function: Function, args: Sequence[Any], named: Mapping[str, Any], wrt: Wrt, *, has_aux: bool = False
 ) -> tuple[Any, Any]:
     """Record `function` and its gradient; return (value, gradient in the structure of the arguments in `wrt`)."""
-    made = trace_call(function, args, named, wrt)
-    _check_scalar(made, has_aux)
-    split = _split(made, of=[0])
+    traced = trace_call(function, args, named, wrt)
+    _check_scalar(traced, has_aux)
+    split = _split(traced, of=[0])
     joint = split.joint()
     seeds = [Array(tracing.constant(np.ones((), s.type.dtype))) for s in split.cotangents]
-    values = [Array(v) for v in tracing.inline(joint, [*(a.value for a in made.inputs), *(s.value for s in seeds)])]
+    values = [Array(v) for v in tracing.inline(joint, [*(a.value for a in traced.inputs), *(s.value for s in seeds)])]
     count = len(split.primal.results)
-    found = gradient_or_zeros(split, values[count:], made.inputs)
+    found = gradient_or_zeros(split, values[count:], traced.inputs)
     gradients = _failing_alike(found, split, [v.value for v in values[:count]])
-    own = len(made.results)
-    store(made.states, values[own:count])
-    value = trees.unflatten(made.result, values[:own])
-    return value, in_structure(made.wrt, gradients, wrt)
+    own = len(traced.results)
+    store(traced.states, values[own:count])
+    value = trees.unflatten(traced.result, values[:own])
+    return value, in_structure(traced.wrt, gradients, wrt)
 
 
 def _failing_alike(gradients: Sequence[Array], split: Split, results: Sequence[Value]) -> list[Array]:
@@ -176,13 +181,13 @@ def _failing_alike(gradients: Sequence[Array], split: Split, results: Sequence[V
 
 
 def in_structure(spec: trees.TreeSpec, gradients: Sequence[Array], wrt: Wrt) -> Any:
-    """The gradients nested like the arguments: the argument itself for a single `wrt`, else a tuple."""
+    """Nest the gradients like the arguments: the argument itself for a single `wrt`, else a tuple."""
     found = trees.unflatten(spec, gradients)
     return next(iter(found.values())) if isinstance(wrt, int | str) else tuple(found.values())
 
 
 def check_differentiable(types: Sequence[Type], what: str) -> None:
-    """Raise DtypeError where none of a function's results has a derivative."""
+    """Raise DtypeError if none of a function's results has a derivative."""
     if not any(t.is_float for t in types):
         raise DtypeError(
             f"{what} takes a function with a floating-point result, not {', '.join(map(str, types)) or 'one without'}",
@@ -230,23 +235,23 @@ def vector_jacobian(
     The pullback may be called any number of times; it takes the result's structure, None for zeros. It raises
     SpecError, ShapeError or DtypeError for a cotangent that does not fit.
     """
-    made, split = differentiate(function, args, named, wrt)
-    results, captured = record_primal(split.primal, split.captures, made.inputs)
-    own = len(made.results)
-    store(made.states, [Array(v) for v in results[own:]])
+    traced, split = differentiate(function, args, named, wrt)
+    results, captured = record_primal(split.primal, split.captures, traced.inputs)
+    own = len(traced.results)
+    store(traced.states, [Array(v) for v in results[own:]])
 
     def pullback(cotangent: Any) -> Any:
-        given = _cotangent_leaves(made.result, cotangent)
+        given = _cotangent_leaves(traced.result, cotangent)
         seeds = [_cotangent(given[i], results[i]) for i in split.of]
         found = [Array(v) for v in tracing.inline(split.pullback, [*captured, *(s.value for s in seeds)])]
-        gradients = _failing_alike(gradient_or_zeros(split, found, made.inputs), split, results)
-        return in_structure(made.wrt, list(map(_in_shape_of, gradients, made.inputs)), wrt)
+        gradients = _failing_alike(gradient_or_zeros(split, found, traced.inputs), split, results)
+        return in_structure(traced.wrt, list(map(_in_shape_of, gradients, traced.inputs)), wrt)
 
-    return trees.unflatten(made.result, [Array(v) for v in results[:own]]), pullback
+    return trees.unflatten(traced.result, [Array(v) for v in results[:own]]), pullback
 
 
 def _in_shape_of(gradient: Array, given: Array) -> Array:
-    """The cotangent, known to have the type of its input: a pullback may read sizes alone, which name no symbol."""
+    """Return the cotangent, declared with its input's type: a pullback may read sizes alone, which name no symbol."""
     if gradient.type == given.type:
         return gradient
     typed: Array = op.Identity(gradient, types=[given.type])
@@ -254,14 +259,14 @@ def _in_shape_of(gradient: Array, given: Array) -> Array:
 
 
 def record_primal(primal: Block, captures: Sequence[Var], inputs: Sequence[Array]) -> tuple[list[Value], list[Value]]:
-    """Record a primal list at the inputs; return its results, and what its captures are there."""
+    """Record a primal list at the inputs; return its results, and the values of its captures."""
     whole = Block(primal.name, primal.params, primal.ops, (*primal.results, *captures))
     values = tracing.inline(whole, [a.value for a in inputs])
     return values[: len(primal.results)], values[len(primal.results) :]
 
 
 def _cotangent_leaves(spec: trees.TreeSpec, cotangent: Any) -> list[Any]:
-    """One cotangent for each leaf of the result; None where there is none. Raises SpecError for another structure."""
+    """Return one cotangent for each leaf of the result, None for zero. Raises SpecError for another structure."""
     try:
         return trees.leaves_with_zeros(spec, cotangent)
     except (ValueError, TypeError):
@@ -274,7 +279,7 @@ def _cotangent_leaves(spec: trees.TreeSpec, cotangent: Any) -> list[Any]:
 
 
 def _cotangent(given: Any, result: Value) -> Array:
-    """The cotangent as an array that fits the result. Raises ShapeError or DtypeError."""
+    """Return the cotangent as an array that fits the result. Raises ShapeError or DtypeError."""
     if given is None:
         return zeros_like(Array(result))
     array = as_array(given, result.type.dtype)
@@ -283,7 +288,7 @@ def _cotangent(given: Any, result: Value) -> Array:
 
 
 def check_fits(array: Array, wanted: Type, what: str) -> None:
-    """Raise DtypeError or ShapeError for a tangent or cotangent (`what`) that cannot be one of a value of this type."""
+    """Raise DtypeError or ShapeError for a tangent or cotangent (`what`) that no value of this type can have."""
     told = f"the {what} of a {wanted} cannot be {array.type}"
     if array.dtype != wanted.dtype:
         raise DtypeError(told, place=tracing.user_place())

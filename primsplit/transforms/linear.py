@@ -1,4 +1,4 @@
-"""The linear lists of a block, tangent or pullback, for one of their seeds at a time."""
+"""List the linear lists of a block, tangent or pullback, for one of their seeds at a time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ Mode = Literal["forward", "reverse"]
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A program with a linear list of it, which maps captures and one seed a source to one result a target.
+    """A program with a linear list, which maps captures and one seed a source to one result a target.
 
     Forward, sources are positions of parameters and targets those of results; in reverse it is the other way round.
     """
@@ -27,9 +27,12 @@ class Linear:
     targets: tuple[int, ...]
 
     def of_one(self, source: int) -> "Linear":
-        """The list with the other seeds zero, which come first among its parameters; what they alone make is left out.
+        """Return the list for one seed.
 
-        That is no zero times what is infinite: a sum of two cotangents is the one that is not zero.
+        The others are zero, come first among its parameters, and are not computed with.
+
+        That is not the same as multiplying by zero, where a factor is infinite: a sum of two cotangents becomes the one
+        that is not zero.
         """
         count = len(self.captures)
         seeds = dict(zip(self.sources, self.listed.params[count:], strict=True))
@@ -46,7 +49,7 @@ class Linear:
 
 
 def _is_sum_with(zeros: set[Var], op: Op, names: Renaming) -> bool:
-    """True for a sum with a zero; its output is then another name of the other term."""
+    """Whether the op adds a zero; then rename its output to the other term."""
     terms = [v for v in op.inputs if v not in zeros]
     if op.kind != "Add" or len(terms) != 1 or terms[0] is None or not same_types(terms[0].type, op.outputs[0].type):
         return False
@@ -55,10 +58,10 @@ def _is_sum_with(zeros: set[Var], op: Op, names: Renaming) -> bool:
 
 
 def linear_lists(block: Block, mode: Mode, wanted: Mapping[int, Sequence[int]]) -> Iterator[Linear]:
-    """The linear lists of a block from each source to the targets wanted of it, in as few lists as need be.
+    """Yield the linear lists of a block from each source to its wanted targets, in as few lists as needed.
 
-    There is one for all sources where the block draws numbers or makes sizes of data, so that it is run once, and else
-    one for each: a list of few targets is shorter than the same part of a list of many.
+    There is one for all sources if the block draws numbers or introduces sizes of data, so that it is run once, and
+    else one for each: a list of few targets is shorter than the same part of a list of many.
     """
     whole = any(map(draws, block.ops)) or bool(own_symbols(block))
     for sources in [[*wanted]] if whole and wanted else [[s] for s in wanted]:

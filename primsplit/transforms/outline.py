@@ -1,7 +1,11 @@
-"""Regions that repeat, such as the steps of an unrolled loop, as calls of one function that stays one.
+"""Outline regions that repeat, such as the steps of an unrolled loop, into calls of one function that stays one.
 
-Steps are the same where they have the same operators on the same lines, connected alike, with outputs of the same
-types, and branches and loops of the same bodies. What they read from outside becomes the function's parameters.
+Steps are equal if they have the same operators on the same lines, connected alike, with outputs of the same types, and
+branches and loops of the same bodies. What they read from outside becomes the function's parameters.
+
+```
+a = Exp(x); b = Neg(a); c = Exp(b); d = Neg(c); ...   ->   b = call::step(x); d = call::step(b); ...
+```
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,11 +19,11 @@ from primsplit.transforms.boundaries import Bounded
 LEAST_REPEATS = 4
 LEAST_OPS = 16
 VARYING = frozenset({"Gather", "Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Where"})
-"""Operators one of whose inputs may be another constant in each step: none of their inputs decides a shape."""
+"""Operators one of whose inputs may be a different constant in each step: none of their inputs decides a shape."""
 
 
 def fold_repeats(block: Block) -> Block:
-    """The block with each repeated region as calls of one function; itself where nothing repeats."""
+    """Return the block with each repeated region as calls of one function; itself if nothing repeats."""
     tokens = [_token(op) for op in block.ops]
     following = _next_alike(tokens)
     ops: list[Op] = []
@@ -37,7 +41,7 @@ def fold_repeats(block: Block) -> Block:
 
 
 def _token(op: Op) -> Any:
-    """Equal for ops that may be the same step of two repetitions."""
+    """Return a key that is equal for ops that may be the same step of two repetitions."""
     inside = (inner for block in op.blocks() for inner in walk(block))
     if not all(has_blocks(o) or is_call(o) or is_deterministic(o.kind) for o in (op, *inside)):
         return id(op)
@@ -45,7 +49,10 @@ def _token(op: Op) -> Any:
 
 
 def _kind(op: Op, numbers: dict[Var, int]) -> tuple[Any, ...]:
-    """Equal for ops that do the same with what they read. The values of its bodies are told by `numbers`."""
+    """Return a key that is equal for ops that do the same with their inputs.
+
+    `numbers` identifies values in its bodies.
+    """
     types = tuple(v.type.key for v in op.outputs)
     if is_call(op):
         return (op.kind, id(op.attributes["body"]), types)
@@ -55,7 +62,10 @@ def _kind(op: Op, numbers: dict[Var, int]) -> tuple[Any, ...]:
 
 
 def _block_key(block: Block, numbers: dict[Var, int]) -> Any:
-    """Equal for bodies that do the same; Vars, also those from around them, are numbered as they are met."""
+    """Return a key that is equal for bodies that do the same.
+
+    Vars, also outer ones, are numbered by first occurrence.
+    """
 
     def told(values: Iterable[Value | None]) -> tuple[Any, ...]:
         return tuple(
@@ -68,13 +78,13 @@ def _block_key(block: Block, numbers: dict[Var, int]) -> Any:
 
 
 def _next_alike(tokens: Sequence[Any]) -> list[int]:
-    """For each position the next one with the same token, or the end."""
+    """Return for each position the next one with the same token, or the end."""
     seen: dict[Any, int] = {}
-    found = [len(tokens)] * len(tokens)
+    following = [len(tokens)] * len(tokens)
     for position in range(len(tokens) - 1, -1, -1):
-        found[position] = seen.get(tokens[position], len(tokens))
+        following[position] = seen.get(tokens[position], len(tokens))
         seen[tokens[position]] = position
-    return found
+    return following
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +111,7 @@ def _region(block: Block, tokens: Sequence[Any], following: Sequence[int], begin
 
 
 def _form(step: Sequence[Op]) -> Any:
-    """How the ops of a step are connected: each input is an output of the step, a constant, or from outside."""
+    """Return how the ops of a step are connected: each input is an output of the step, a constant, or from outside."""
     places = {v: (i, j) for i, op in enumerate(step) for j, v in enumerate(op.outputs)}
     return tuple(tuple(_source(op, v, places) for v in operands(op)) for op in step)
 
@@ -115,14 +125,14 @@ def _source(op: Op, value: Value | None, places: dict[Var, tuple[int, int]]) -> 
 
 
 def _last_readers(block: Block) -> dict[Var, int]:
-    """The position of the last op that reads each Var; the number of ops for a result."""
-    found = {v: i for i, op in enumerate(block.ops) for v in reads(op)}
-    found.update({r: len(block.ops) for r in block.results if isinstance(r, Var)})
-    return found
+    """Return the position of the last op that reads each Var; the number of ops for a result."""
+    last = {v: i for i, op in enumerate(block.ops) for v in reads(op)}
+    last.update({r: len(block.ops) for r in block.results if isinstance(r, Var)})
+    return last
 
 
 def _calls(region: _Region, readers: dict[Var, int]) -> list[Op]:
-    """One call a step of the function that the first step makes."""
+    """Return one call for each step, of the function that the first step becomes."""
     ends = [region.begin + (i + 1) * region.period for i in range(len(region.steps))]
     wanted = sorted(
         {
@@ -143,13 +153,13 @@ def _calls(region: _Region, readers: dict[Var, int]) -> list[Op]:
 
 
 def _outside(step: Sequence[Op]) -> list[Value]:
-    """What a step reads from outside, in order, a value that is read twice twice."""
+    """Return the values that a step reads from outside, in order, once for each read."""
     places = {v: (0, 0) for op in step for v in op.outputs}
     return [v for op in step for v in operands(op) if v is not None and _source(op, v, places)[0] == "outside"]
 
 
 def _body(step: Sequence[Op], wanted: Sequence[tuple[int, int]]) -> Block:
-    """The function: each value from outside is a parameter of its own."""
+    """Return the function: each read from outside is a parameter of its own."""
     places = {v: (0, 0) for op in step for v in op.outputs}
     params: list[Var] = []
     renaming: Renaming = {}

@@ -1,20 +1,20 @@
-"""Which values the forward pass keeps for the pullback, and which the pullback computes again.
+"""Choose the values that the forward pass keeps for the pullback; the pullback recomputes all others.
 
 A policy is one of
 
-* `"default"`: what the rules capture, and nothing else is looked at.
-* `"save_all"`: also what the pullback would compute again although the primal computes it: it is captured.
-* `"recompute_cheap"`: a capture is computed again where that costs less than keeping it, by the table of `costs`; with
+* `"default"`: keep what the rules capture, and change nothing.
+* `"save_all"`: capture also values that the pullback would recompute although the primal computes them.
+* `"recompute_cheap"`: recompute a capture if that costs less than keeping it, by the table of `costs`; with
   another table it is `recompute_cheap(costs)`.
-* `"nothing"`: all is computed again from the parameters and results, one segment of the forward pass after the other.
-  What a file of both passes keeps meanwhile is about the square root of what it would: see `passes.segments`.
-* names, as a listing has them: these values are kept, and the rest is computed again.
-* a function of an op: what the ops that it answers True for make may be kept, and the rest is computed again.
+* `"nothing"`: recompute all from the parameters and results, one segment of the forward pass after the other.
+  A file of both passes then keeps about the square root of what it would: see `rewrites.segments`.
+* names, as in a listing: keep these values, and recompute the rest.
+* a function of an op: keep the outputs of ops for which it returns True, and recompute the rest.
 
-No number changes: the same ops are run once more, on the same operands. What a second run would make otherwise, random
-draws and whatever is not known to be the same each time, is kept under every policy. Vectors of sizes are read again
-from arrays, for `recompute_cheap` only where the pullback has one that tells them. A policy speaks of the ops of the
-program itself: a loop is one of them, and what it keeps from step to step is a matter of its own `checkpoint`.
+No number changes: the same ops are run once more, on the same operands. Values that a second run would change, random
+draws and whatever is not known to be deterministic, are kept under every policy. Vectors of sizes are read again from
+arrays, for `recompute_cheap` only if the pullback has an array of that size. A policy applies to the ops of the program
+itself: a loop is one of them, and what it keeps from step to step is decided by its own `checkpoint`.
 """
 
 import math
@@ -46,13 +46,13 @@ POLICIES = ("default", "save_all", "recompute_cheap", "nothing")
 
 
 class Cheap:
-    """The policy `recompute_cheap`, by a table of its own."""
+    """The policy `recompute_cheap`, with a table of its own."""
 
     def __init__(self, costs: Mapping[str, float]) -> None:
         self.costs = dict(costs)
 
     def depends_on(self) -> tuple[Any, ...]:
-        """The table."""
+        """Return the table."""
         return (self.costs,)
 
 
@@ -60,7 +60,7 @@ Policy = str | Collection[str] | Callable[[Op], bool] | Cheap
 
 
 def recompute_cheap(costs: Mapping[str, float]) -> Cheap:
-    """The policy of this name where these kinds of operators cost something else than `costs.COSTS` says."""
+    """Return the policy of this name, with these costs in place of those in `costs.COSTS`."""
     return Cheap({**COSTS, **costs})
 
 
@@ -82,12 +82,11 @@ def check_policy(policy: Any) -> None:
 def with_policy(
     split: Split, policy: Policy, *, names: Mapping[Var, str] | None = None, is_part: bool = False
 ) -> Split:
-    """The split that keeps what the policy says.
+    """Return the split that keeps what the policy says.
 
-    `names` are those that the user knows values by. Results are there after the forward pass anyway, but for those of
-    a part of a larger program (`is_part`), which are kept only where the policy says. The split of a part is two calls
-    under the policy, so that a second derivative keeps no more of them. Raises SpecError for another policy, and for a
-    name that no value has.
+    `names` are the user's names of values. Results exist after the forward pass anyway, but those of a part of a larger
+    program (`is_part`) are kept only if the policy says so. The split of a part is two calls under the policy, so that
+    a second derivative keeps no more of them. Raises SpecError for another policy, and for a name that no value has.
     """
     check_policy(policy)
     if policy == "default":
@@ -106,13 +105,13 @@ def with_policy(
     found = recomputing(found, kept.__contains__) if cuts else found
     arrays = [v for v in (*found.captures, *found.cotangents) if v not in told]
     found = _with_sizes_read(found, arrays if isinstance(chosen, Cheap) else [*arrays, *_given(split)])
-    made = _without_idle_ops(split, found)
-    verified(made.joint())
-    return _as_calls(made, policy) if is_part else made
+    lean = _without_idle_ops(split, found)
+    verified(lean.joint())
+    return _as_calls(lean, policy) if is_part else lean
 
 
 def _kept(split: Split, policy: Policy, at_hand: Set[Var], names: Mapping[Var, str] | None) -> set[Var]:
-    """What the policy keeps beside what is there anyway."""
+    """Return what the policy keeps beside what exists anyway."""
     if isinstance(policy, Cheap):
         return _dear(split, policy.costs, at_hand)
     if isinstance(policy, str):
@@ -123,7 +122,7 @@ def _kept(split: Split, policy: Policy, at_hand: Set[Var], names: Mapping[Var, s
 
 
 def _cuts(split: Split, kept: Set[Var]) -> set[Var]:
-    """The values from which segments of the forward pass are computed again, one after the other."""
+    """Return the values from which segments of the forward pass are recomputed, one after the other."""
     made_by = _made_by(split)
     wanted = {v for v in split.captures if v in made_by and v not in kept}
     again = {id(op) for v in wanted for op in _chain(v, made_by, kept | set(_given(split)))}
@@ -131,7 +130,7 @@ def _cuts(split: Split, kept: Set[Var]) -> set[Var]:
 
 
 def _named(split: Split, wanted: Collection[str], names: Mapping[Var, str]) -> set[Var]:
-    """The values of these names. Raises SpecError, with the nearest names, where there is none."""
+    """Return the values of these names. Raises SpecError, with the nearest names, for an unknown one."""
     values = {names[v]: v for v in (*split.primal.params, *_made_by(split)) if v in names}
     for name in wanted:
         if name not in values:
@@ -145,7 +144,7 @@ def _named(split: Split, wanted: Collection[str], names: Mapping[Var, str]) -> s
 
 
 def _saving_all(split: Split) -> Split:
-    """The split whose pullback reads of the primal whatever it would compute again."""
+    """Return the split whose pullback reads from the primal whatever it would recompute."""
     merged = _MergingCalls().run(split.joint())
     made = _made_by(split)
     gradients = merged.results[len(split.primal.results) :]
@@ -157,15 +156,15 @@ def _saving_all(split: Split) -> Split:
 
 
 def _dear(split: Split, costs: Mapping[str, float], at_hand: Set[Var]) -> set[Var]:
-    """The captures that are kept since it is no cheaper to compute them again."""
+    """Return the captures that are kept because recomputing them is no cheaper."""
     return {v for v, _, price in _prices(split, split.captures, costs, at_hand) if price >= THRESHOLD}
 
 
 def recomputed(before: Split, after: Split, policy: Policy) -> list[tuple[Var, int, float]]:
-    """The captures of `before` that `after`, the same split under a policy, does without.
+    """Return the captures of `before` that `after`, the same split under a policy, recomputes.
 
-    With each the number of ops that compute it again from what is kept and from those above it in the list, and what
-    they cost: infinite where the table does not have one of them.
+    With each comes the number of ops that recompute it from what is kept and from those above it in the list, and their
+    cost: infinity if the table lacks one of them.
     """
     if policy == "save_all":
         return []
@@ -185,7 +184,7 @@ def _prices(
     *,
     limit: float = THRESHOLD,
 ) -> Iterator[tuple[Var, int, float]]:
-    """For each of these values the ops that make it of what is at hand, or was asked for before it, and their cost.
+    """For each of these values, yield the number of ops that compute it from what exists or precedes it, and their cost.
 
     They are counted until the limit is reached.
     """
@@ -203,7 +202,7 @@ def _prices(
 
 
 def _chain(var: Var, made_by: Mapping[Var, Op], here: Collection[Value]) -> Iterator[Op]:
-    """The ops that make a value of what is here, the last first."""
+    """Yield the ops that compute a value from what exists, the last first."""
     seen: set[int] = set()
     open_values = [var]
     while open_values:
@@ -215,7 +214,7 @@ def _chain(var: Var, made_by: Mapping[Var, Op], here: Collection[Value]) -> Iter
 
 
 def _cost(op: Op, wanted: Type, costs: Mapping[str, float]) -> float:
-    """What the op adds to an element of the value that is wanted: infinite where it makes more elements than that."""
+    """Return the op's cost for an element of the wanted value: infinity if it computes more elements than that has."""
     if not is_movable(op) or not all(_is_no_larger(v.type, wanted) for v in op.outputs):
         return math.inf
     if is_call(op) and op.kind not in costs:
@@ -225,7 +224,7 @@ def _cost(op: Op, wanted: Type, costs: Mapping[str, float]) -> float:
 
 
 def _is_no_larger(a: Type, b: Type) -> bool:
-    """True where a has provably no more elements than b, or is broadcast to it."""
+    """Whether a has provably no more elements than b, or is broadcast to it."""
     if a.shape is None or b.shape is None:
         return False
     pairs = zip(reversed(a.shape), reversed(b.shape), strict=False)
@@ -237,12 +236,12 @@ def _is_no_larger(a: Type, b: Type) -> bool:
 
 
 def _given(split: Split) -> list[Var]:
-    """What the primal does not make."""
+    """Return what the primal does not compute: its parameters and captures."""
     return [*split.primal.params, *free(split.primal)]
 
 
 def _told_sizes(split: Split, sources: Iterable[Var]) -> set[Var]:
-    """The vectors of sizes that can be read from these arrays."""
+    """Return the vectors of sizes that can be read from these arrays."""
     with fresh_stack(), recording() as room:
         for var in sources:
             room.learn(var)
@@ -256,7 +255,7 @@ def _told_sizes(split: Split, sources: Iterable[Var]) -> set[Var]:
 
 
 def _with_sizes_read(split: Split, sources: Sequence[Var]) -> Split:
-    """The split whose pullback reads vectors of sizes from these arrays, the first that tell them."""
+    """Return the split whose pullback reads vectors of sizes from these arrays, the first that have them."""
     told = _told_sizes(split, sources)
     wanted = [c for c in split.captures if c in told]
     if not wanted:
@@ -264,13 +263,13 @@ def _with_sizes_read(split: Split, sources: Sequence[Var]) -> Split:
     with fresh_stack(), recording(place=NOWHERE, remark=AGAIN) as recorded:
         for var in sources:
             recorded.learn(var)
-        found = {c: tracing.size_vector(c.sizes or ()) for c in wanted}
-    back = rebind(Block(split.pullback.name, (), split.pullback.ops, split.pullback.results), found)
+        vectors = {c: tracing.size_vector(c.sizes or ()) for c in wanted}
+    back = rebind(Block(split.pullback.name, (), split.pullback.ops, split.pullback.results), vectors)
     return _of_pullback(split, Block(back.name, (), (*recorded.ops, *back.ops), back.results))
 
 
 def _put_off(before: Split, after: Split) -> Split:
-    """The split whose pullback computes again what it does when it needs it, and not before."""
+    """Return the split whose pullback recomputes a value when it is needed, and not before."""
     ops = after.pullback.ops
     count = len(ops) - len(before.pullback.ops)
     for var in (v for op in ops[:count] for v in op.outputs if v.hint):
@@ -287,7 +286,7 @@ class _MergingCalls(Merging):
         self.calls: list[Op] = []
 
     def visit(self, op: Op) -> Op | None:
-        """None for a call whose outputs are there already."""
+        """Return None for a call whose outputs exist already."""
         if len(self.scopes) > 1 or not is_call(op) or not is_movable(op):
             return super().visit(op)
         known = next((c for c in self.calls if Comparison().ops(c, op)), None)
@@ -299,13 +298,13 @@ class _MergingCalls(Merging):
 
 
 def _of_pullback(split: Split, pullback: Block) -> Split:
-    """The split with this pullback, which has no parameters yet."""
+    """Return the split with this pullback, which has no parameters yet."""
     captures = tuple(v for v in free(pullback) if v not in split.cotangents)
     return replace(split, pullback=replace(pullback, params=(*captures, *split.cotangents)), captures=captures)
 
 
 def _without_idle_ops(before: Split, after: Split) -> Split:
-    """The split without the ops of the primal that only made what is captured no more."""
+    """Return the split without the ops of the primal that only computed former captures."""
     primal = after.primal
     had = set(map(id, live_ops(primal.ops, (*primal.results, *before.captures))))
     has = set(map(id, live_ops(primal.ops, (*primal.results, *after.captures))))
@@ -314,7 +313,7 @@ def _without_idle_ops(before: Split, after: Split) -> Split:
 
 
 def _as_calls(split: Split, policy: Policy) -> Split:
-    """The split whose forward pass is one call, and whose pullback is another."""
+    """Return the split whose forward pass is one call, and whose pullback is another."""
     forward, name = split.forward, split.primal.name
     if free(forward) or free(split.pullback):
         return split
@@ -335,7 +334,7 @@ def _as_calls(split: Split, policy: Policy) -> Split:
 
 
 def _like(values: Iterable[Value]) -> tuple[Var, ...]:
-    """New values of these types and names."""
+    """Return new Vars of these types and names."""
     return tuple(Var(v.type, v.hint if isinstance(v, Var) else "", v.sizes) for v in values)
 
 

@@ -1,4 +1,4 @@
-"""The primal list of a composition: the ops of a block, each as it is or as the primal of its split."""
+"""Build the primal list of a composition: the ops of a block, each as it is or replaced by the primal of its split."""
 
 from primsplit.ir import Block, Op, Renaming, Value, Var, operands, reads, rename, renamed
 from primsplit.ir.dims import Dim, Size, same, symbols
@@ -8,7 +8,7 @@ from primsplit.transforms.rule_run import is_parameter
 class PrimalList:
     """Ops that compute what a block's ops compute, in their order.
 
-    Outputs stay the same Vars where the list defines them; `value` tells what stands for the others.
+    Outputs stay the same Vars if the list defines them; `value` maps the others to their values here.
     """
 
     def __init__(self) -> None:
@@ -16,18 +16,18 @@ class PrimalList:
         self.renaming: Renaming = {}
 
     def value(self, value: Value) -> Value:
-        """What stands for a value of the block."""
+        """Return the value here of a value of the block."""
         return renamed(value, self.renaming)
 
     def copy(self, op: Op) -> None:
-        """Add the op, which reads what stands for its inputs."""
+        """Append the op, with its inputs renamed."""
         if any(v in self.renaming for v in reads(op)):
             self.renaming.update({v: v for v in op.outputs})
             op = rename(op, self.renaming)
         self.ops.append(op)
 
     def inline(self, op: Op, primal: Block) -> tuple[Renaming, dict[str, Dim]]:
-        """Add the primal of the op's split; return what stands here for its Vars, and for symbols of its own."""
+        """Append the primal of the op's split; return the values here of its Vars, and of symbols of its own."""
         given = (v for v in operands(op) if v is not None and is_parameter(op, v))
         names: Renaming = {p: self.value(v) for p, v in zip(primal.params, given, strict=True)}
         defined = {v for inner in primal.ops for v in inner.outputs}
@@ -38,14 +38,14 @@ class PrimalList:
         sizes = _sizes(primal, pairs)
         self.ops.extend(rename(inner, names, place=op.place, remark=op.remark, sizes=sizes) for inner in primal.ops)
         for result, output in pairs:
-            found = renamed(result, names)
-            if found is not output:
-                self.renaming[output] = found
+            value = renamed(result, names)
+            if value is not output:
+                self.renaming[output] = value
         return names, sizes
 
 
 def _sizes(primal: Block, pairs: list[tuple[Value, Var]]) -> dict[str, Dim]:
-    """What the op calls the sizes that depend on data, which the rule, run again, gave symbols of their own."""
+    """Map data-dependent sizes that the rule, run again, introduced to those of the op."""
     unlike = [(a.type.shape, b.type.shape) for a, b in pairs if a.type.key != b.type.key]
     if not unlike:
         return {}

@@ -1,8 +1,8 @@
-"""A rule run once, on fresh variables: what it and its pullback record is a Split.
+"""Run a rule once, on fresh variables: what it and its pullback record is a Split.
 
 A rule of an operator runs in a recording of its own: it sees none of the user's values, so its Split is kept for every
-op of the same signature. A Split that makes a size of data is not kept: two uses must not share that size's symbol. The
-rule of a user's primitive runs where the primitive is called, and may capture what stands around the call.
+op of the same signature. A Split that introduces a size of data is not kept: two uses must not share that size's
+symbol. The rule of a user's primitive runs where the primitive is called, and may capture values around the call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,16 +47,16 @@ def run_rule(
 
 
 def is_parameter(op: Op, value: Value) -> bool:
-    """True for an input that is a parameter of the op's split; a small constant is part of the split."""
+    """Whether an input is a parameter of the op's split; a small constant is part of the split."""
     return is_call(op) or not (isinstance(value, Const) and value.is_small)
 
 
 def _checked(
     op: Op, place: Place | None, found: Sequence[Any], inputs: Sequence[Array | None], wrt: tuple[int, ...]
 ) -> list[Value | None]:
-    """The cotangents that a pullback returned. Raises RuleError, at this place, where they do not fit the inputs.
+    """Return the cotangents that a pullback returned. Raises RuleError, at this place, if they do not fit the inputs.
 
-    A rule may return an error in place of a cotangent, which is raised where that is asked for.
+    A rule may return an error in place of a cotangent, which is raised if that is needed.
     """
     name = op.kind.removeprefix("call::")
     if len(found) != len(inputs):
@@ -87,7 +87,7 @@ def _checked(
 
 
 def _fits(cotangent: Shape | None, primal: Shape | None) -> bool:
-    """True for the shape of the primal, and of a primal of unknown rank for an unknown one."""
+    """Whether the shape equals the primal's; both may be unknown."""
     if cotangent is None or primal is None:
         return primal is None
     return same_shape(cotangent, primal)

@@ -1,6 +1,6 @@
-"""Inputs that act on the results, and never smoothly: through a comparison, a rounding or a choice alone.
+"""Find inputs that act on the results, but never smoothly: only through a comparison, a rounding or a choice.
 
-The derivative by such an input is 0 wherever there is one. Ifs, Loops, Scans and calls are looked into.
+The derivative by such an input is 0 wherever there is one. Ifs, Loops, Scans and calls are searched too.
 
 >>> import numpy as np, primsplit as ps
 >>> block = ps.trace(lambda x, a: np.where(x < a, x, 0.0), 1.0, 2.0).block
@@ -21,10 +21,10 @@ from primsplit.rules.activity import stops
 
 
 def cut_inputs(block: Block, wrt: Sequence[int], of: Sequence[int]) -> dict[int, list[Op]]:
-    """The parameters, by position, that act on the results through ops without a slope alone, and these ops.
+    """Return the parameters, by position, that act on the results only through ops without a slope, and these ops.
 
-    Parameters that act on no result are left out, and those on whose way there is a `stop_gradient`. In a block that
-    holds a derivative those are left out that the function itself varies smoothly with: the derivative of a mask is 0.
+    Parameters that act on no result are left out, and those with a `stop_gradient` on the way. In a block that holds a
+    derivative, those with which the function itself varies smoothly are left out: the derivative of a mask is 0.
     """
     ops = [op for op in block.ops if op.kind not in SHAPES]
     results = [block.results[i] for i in of]
@@ -34,19 +34,19 @@ def cut_inputs(block: Block, wrt: Sequence[int], of: Sequence[int]) -> dict[int,
         return {}
     acting = needed(ops, results)
     own = [op for op in ops if not order_of(op.remark)]
-    found = {}
+    cut = {}
     for position in suspects:
         param = block.params[position]
         if param not in acting or (len(own) < len(ops) and _is_smooth_in(own, param)):
             continue
         ends = cuts(ops, [param], acting)
         if ends and not any(map(_is_stopping, ends)):
-            found[position] = ends
-    return found
+            cut[position] = ends
+    return cut
 
 
 def _is_smooth_in(ops: Sequence[Op], param: Var) -> bool:
-    """True where something that varies smoothly with the parameter is what ops of the function end in."""
+    """Whether a final value of the function's ops varies smoothly with the parameter."""
     read = {v for op in ops for v in reads(op)}
     return any(v is not param and v not in read for v in _varying(ops, {param}))
 
@@ -56,7 +56,7 @@ def _is_stopping(op: Op) -> bool:
 
 
 def _is_opaque(op: Op) -> bool:
-    """True for an op that varies smoothly with all that it reads: an operator, or a call with a rule of the user's."""
+    """Whether the op varies smoothly with all that it reads: an operator, or a call with a rule of the user's."""
     if not is_call(op):
         return op.kind not in {"If", "Loop", "Scan"}
     rule = op.attributes.get("rule")
@@ -90,16 +90,16 @@ def _smoothly_needed_by(op: Op, wanted: Sequence[bool]) -> set[Var]:
 
 
 def _needed_turns(op: Op, wanted: Sequence[bool]) -> set[Var]:
-    """The same of a loop, carries until one more turn needs no further one."""
+    """Return the same for a loop: grow the wanted carries to a fixed point."""
     (body,) = op.blocks()
     lead, carries = lead_and_carries(op)
     results, own = body.results[lead // 2 :], body.params[lead:]
     while True:
         inside = smoothly_needed(body.ops, itertools.compress(results, wanted))
-        turned = [w or (i < carries and own[i] in inside) for i, w in enumerate(wanted)]
-        if turned == list(wanted):
+        grown = [w or (i < carries and own[i] in inside) for i, w in enumerate(wanted)]
+        if grown == list(wanted):
             break
-        wanted = turned
+        wanted = grown
     begun = [own[i] in inside or (i < carries and wanted[i]) for i in range(len(own))]
     return inside | _floats(itertools.compress(op.inputs[lead:], begun))
 
@@ -114,16 +114,16 @@ def _floats(values: Iterable[Value | None]) -> set[Var]:
 def cuts(ops: Sequence[Op], sources: Iterable[Var], acting: set[Var]) -> list[Op]:
     """The ops among those `acting` that read what varies smoothly with the sources, and whose outputs do not vary."""
     varying = _varying(ops, set(sources))
-    found: list[Op] = []
+    cut_ops: list[Op] = []
     for op in ops:
         if op.kind in SHAPES or varying.isdisjoint(reads(op)) or acting.isdisjoint(op.outputs):
             continue
         inside = [] if _is_opaque(op) or stops(op) else _cuts_inside(op, varying)
         if inside:
-            found += inside
+            cut_ops += inside
         elif varying.isdisjoint(op.outputs):
-            found.append(op)
-    return found
+            cut_ops.append(op)
+    return cut_ops
 
 
 def _cuts_inside(op: Op, varying: set[Var]) -> list[Op]:
@@ -136,7 +136,7 @@ def _cuts_inside(op: Op, varying: set[Var]) -> list[Op]:
 
 
 def _varying_params(op: Op, block: Block, varying: set[Var]) -> set[Var]:
-    """The parameters of a body that vary."""
+    """Return the parameters of a body that vary."""
     if op.kind in {"Loop", "Scan"}:
         lead, carries = lead_and_carries(op)
         given = [isinstance(v, Var) and v in varying for v in op.inputs]
@@ -150,7 +150,7 @@ def _varying_params(op: Op, block: Block, varying: set[Var]) -> set[Var]:
 
 
 def _varying(ops: Iterable[Op], sources: set[Var]) -> set[Var]:
-    """The float Vars that vary smoothly with the sources."""
+    """Return the float Vars that vary smoothly with the sources."""
     varying = set(sources)
     for op in ops:
         if op.kind not in SHAPES and not stops(op) and not varying.isdisjoint(reads(op)):

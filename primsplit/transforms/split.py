@@ -1,7 +1,14 @@
-"""The heart: the split of an op, from its rule, and the Splits of a block's ops composed into that of the block.
+"""The heart: compute the Split of an op from its rule, and compose the Splits of a block's ops to that of the block.
 
 A pullback that needs a value for its shape alone captures the shape: Shape ops move to the primal. Views of inputs
-(Reshape, Slice, Transpose) are made again rather than kept (`rewrites.recompute`).
+(Reshape, Slice, Transpose) are recomputed rather than kept (`rewrites.recompute`).
+
+```
+f(x):                        f(x):                       f.pullback(y, x, d_c):
+  y = Exp(x)           ->      y = Exp(x)                  d_y = Mul(d_c, x);  e = Mul(d_c, y)
+  c = Mul(y, x)                c = Mul(y, x)               f = Mul(d_y, y)
+  return c                     return c                    d_x = Add(e, f);  return d_x
+```
 """
 
 from collections.abc import Sequence
@@ -60,10 +67,10 @@ WANTED = "its gradient is wanted because it depends on"
 
 
 def split_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
-    """The split of a block with respect to some parameters, for cotangents of some results.
+    """Return the split of a block with respect to some parameters, for cotangents of some results.
 
-    Numbers that are quantized and read again have the straight-through derivative. Raises MissingRule at the user's
-    line where a needed operator has no derivative.
+    Numbers that are quantized and dequantized have the straight-through derivative. Raises MissingRule at the user's
+    line if a needed operator has no derivative.
     """
     with paused(), own_errors(f"the derivative of {block.name} cannot be made", RuleError):
         composition = _Composition(HOOKS.with_straight_through(block), wrt, of)
@@ -74,7 +81,7 @@ def split_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
 
 
 def split_whole(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
-    """The split of a whole program, of which nothing else is differentiated: its quotients 0 / 0 are settled."""
+    """Return the split of a whole program, which is no part of another derivative: its quotients 0 / 0 are settled."""
     made = split_block(block, wrt, of)
     ops = settled(made.primal.ops, made.pullback, [made.primal.params[i] for i in made.wrt])
     if ops is made.pullback.ops:
@@ -98,7 +105,7 @@ class _Composition:
         self.steps: list[tuple[Op, Split, Renaming, dict[str, Dim]]] = []
 
     def run_forward(self) -> None:
-        """Inline the primal of each op that the gradient goes through; copy the others, as behind what stops it."""
+        """Inline the primal of each op that the gradient goes through; copy the others."""
         reached = {self.block.params[i] for i in self.wrt}
         for op in self.block.ops:
             of = tuple(i for i, v in enumerate(op.outputs) if v in self.needed)
@@ -132,7 +139,7 @@ class _Composition:
             raise
 
     def _why_wanted(self, op: Op) -> tuple[str, ...]:
-        """Which input of the program the op's gradient is wanted for."""
+        """Return a line that names the input of the program for which the op's gradient is needed."""
         for position in self.wrt:
             source = self.block.params[position]
             if any(v in active_vars(self.block.ops, [source]) for v in reads(op)):
@@ -201,7 +208,7 @@ def _hint(value: Value, position: int) -> str:
 
 
 def _arrival(op: Op, split: Split, result: Value, cotangent: Value, names: Renaming, sizes: dict[str, Dim]) -> Arrival:
-    """A cotangent that the op's pullback made, and the pullback itself of an op that moves elements."""
+    """Return the arrival of a cotangent from the op's pullback, with the pullback itself if the op moves elements."""
     if op.kind not in MOVING or len(split.cotangents) != 1:
         return Arrival(cotangent)
 
@@ -220,7 +227,7 @@ def _accumulate(cotangents: dict[Var, Array], var: Var, new: Array) -> None:
 
 
 def _hoist_shapes(primal: list[Op], pullback: list[Op], seeds: set[Var]) -> tuple[list[Op], list[Op]]:
-    """Move Shape ops from the pullback to the primal where a value would be captured for its shape alone."""
+    """Move Shape ops from the pullback to the primal if a value would be captured for its shape alone."""
     inside = {v for op in pullback for v in op.outputs} | seeds
     wanted_whole = {v for op in pullback if op.kind not in SHAPES for v in reads(op)}
 
@@ -239,7 +246,10 @@ _cache: Limited[Any, Split] = Limited(_CACHE_LIMIT)
 
 
 def split_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
-    """The split of one op, from its rule; run once per signature (operator, types, attributes, small constants)."""
+    """Return the split of one op, from its rule.
+
+    Run once per signature (operator, types, attributes, small constants).
+    """
     if is_call(op):
         return _split_call(op, wrt, of)
     if has_blocks(op):
@@ -262,14 +272,14 @@ def split_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
 
 
 def _split_body(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
-    """The split of an op's function body, its parameters counted as inputs of the op."""
+    """Return the split of an op's function body, with its parameters counted as inputs of the op."""
     body, positions = body_of(op)
     made = split_block(body, [positions.index(i) for i in wrt], of)
     return replace(made, wrt=wrt, targets=tuple(positions[i] for i in made.targets))
 
 
 def _split_nested(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
-    """The split of an op with sub-blocks; what these capture are further inputs of it."""
+    """Return the split of an op with sub-blocks; their captures are further inputs of it."""
     rule = BLOCK_RULES.get(op.kind)
     if rule is None:
         raise _missing(op)
@@ -291,7 +301,7 @@ def _split_nested(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
 
 
 def find_rule(op: Op) -> Rule:
-    """The rule of an op. Raises MissingRule."""
+    """Return the rule of an op. Raises MissingRule."""
     entry = RULES.get(op.kind)
     if entry is not None and entry.rule is not None:
         return entry.rule
@@ -313,7 +323,7 @@ def _missing(op: Op) -> MissingRule:
 
 
 def _split_call(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
-    """The split of a call: a primitive makes one body for each signature, so that its split is made once too."""
+    """Return the split of a call: a primitive has one body for each signature, so its split is computed once too."""
     body, rule, policy = op.attributes["body"], op.attributes.get("rule"), op.attributes.get("policy", "default")
     types = tuple(v and (v.type.key, _size_key(v)) for v in op.inputs)
     key = (id(body), _rule_key(rule), policy, types, wrt, of, Epoch.count)
@@ -331,7 +341,7 @@ def _split_call(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
 
 
 def _rule_key(rule: Any) -> Any:
-    """What a user's rule reads. Another rule is determined by the body."""
+    """Return a key of what a user's rule reads. Any other rule is determined by the body."""
     return fingerprint(rule) if isinstance(rule, FunctionType) or hasattr(type(rule), "depends_on") else None
 
 
@@ -350,15 +360,15 @@ def _size_key(value: Value) -> tuple[str, ...] | None:
 
 
 def _makes_symbols(split: Split, op: Op) -> bool:
-    """True where the split names sizes that depend on data: another use of the op must get other names."""
+    """Whether the split introduces sizes that depend on data: another use of the op must get other symbols."""
     known = {s for v in op.inputs if v is not None for d in v.type.shape or () for s in symbols(d)}
     made = (v for inner in (*split.primal.ops, *split.pullback.ops) for v in inner.outputs)
     return any(symbols(d) - known for v in made for d in v.type.shape or ())
 
 
 def gradient_or_zeros(split: Split, gradients: Sequence[Array], values: Sequence[Array]) -> list[Array]:
-    """One cotangent for each parameter in `wrt`: zeros where the results do not depend on it."""
-    found = dict(zip(split.targets, gradients, strict=True))
-    if unknown := set(found) - set(split.wrt):
+    """Return one cotangent for each parameter in `wrt`: zeros if the results do not depend on it."""
+    by_position = dict(zip(split.targets, gradients, strict=True))
+    if unknown := set(by_position) - set(split.wrt):
         raise PrimsplitError(f"the split has no parameters {unknown}")
-    return [found[i] if i in found else zeros_like(v) for i, v in zip(split.wrt, values, strict=True)]
+    return [by_position[i] if i in by_position else zeros_like(v) for i, v in zip(split.wrt, values, strict=True)]

@@ -1,4 +1,4 @@
-"""Batching of a function being traced: the axes that are mapped, and those of the results."""
+"""Batch a function being traced: read the mapped axes of arguments, and place those of the results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ Axes = Any
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """An argument: the array, with the batch axis in front where it has one, and whether it has one."""
+    """An argument: the array, with the batch axis in front if it has one, and whether it has one."""
 
     array: Array
     is_batched: bool
@@ -60,15 +60,15 @@ def batched_call(
 
     stand_ins = [StandIn(m.of_one, weak=m.array.weak, scalar=_is_number(m)) for m in arrays]
     block, result_spec = record_call(getattr(function, "__name__", "f"), stand_ins, call)
-    made, flags = batch_block(block, [m.is_batched for m in arrays], size)
-    values = tracing.inline(made, [m.array.value for m in arrays])
+    batched_block, flags = batch_block(block, [m.is_batched for m in arrays], size)
+    values = tracing.inline(batched_block, [m.array.value for m in arrays])
     wanted = _prefix(out_axes, trees.parted(trees.unflatten(result_spec, [Array(v) for v in values])), "out_axes")
     placed = [_placed(Array(v), f, a, size) for v, f, a in zip(values, flags, wanted, strict=True)]
     return trees.unflatten(result_spec, placed)
 
 
 def _axes_of_arguments(in_axes: Axes, args: Sequence[Any]) -> list[int | None]:
-    """One axis a leaf of the positional arguments."""
+    """Return one axis for each leaf of the positional arguments."""
     if not isinstance(in_axes, list | tuple | dict):
         return _prefix(in_axes, tuple(args), "in_axes")
     if isinstance(in_axes, dict) or len(in_axes) != len(args):
@@ -83,7 +83,7 @@ def _axes_of_arguments(in_axes: Axes, args: Sequence[Any]) -> list[int | None]:
 
 
 def _prefix(axes: Axes, tree: Any, what: str) -> list[int | None]:
-    """One axis a leaf of the tree: an axis stands for all leaves of what it is given for."""
+    """Return one axis for each leaf of the tree: an axis stands for all leaves of its part."""
     leaves, _ = trees.flatten(tree)
     if axes is None or (isinstance(axes, int | np.integer) and not isinstance(axes, bool)):
         return [None if axes is None else int(axes)] * len(leaves)
@@ -106,7 +106,7 @@ def _prefix(axes: Axes, tree: Any, what: str) -> list[int | None]:
 
 
 def _children(tree: Any) -> tuple[Any, list[Any]] | None:
-    """The kind of a container with the names of its parts, and the parts; None for a leaf."""
+    """Return the kind of a container with the names of its parts, and the parts; None for a leaf."""
     if tree is None or optree.tree_is_leaf(tree, namespace=trees.NAMESPACE):
         return None
     parts, metadata, _, _ = optree.tree_flatten_one_level(tree, namespace=trees.NAMESPACE)
@@ -114,13 +114,13 @@ def _children(tree: Any) -> tuple[Any, list[Any]] | None:
 
 
 def _label(path: Sequence[Any]) -> str:
-    """What errors call a leaf of the positional arguments and those by keyword."""
+    """Return what errors call a leaf of an argument."""
     is_named, first, *inner = path
     return "".join([str(first) if is_named else f"argument {first}", *(f"[{part!r}]" for part in inner)])
 
 
 def _mapped(leaf: Any, axis: int | None, label: str) -> Mapped | None:
-    """The array that a leaf is; None for a static argument."""
+    """Return the array of a leaf; None for a static argument."""
     if not trees.is_array(leaf):
         if axis is not None:
             raise SpecError(
@@ -143,12 +143,12 @@ def _mapped(leaf: Any, axis: int | None, label: str) -> Mapped | None:
 
 
 def _is_number(mapped: Mapped) -> bool:
-    """True where NumPy would hand the function a number: an element of an array, or what is one already."""
+    """Whether NumPy would pass a number to the function: an element of an array, or a number already."""
     return mapped.of_one.shape == () if mapped.is_batched else mapped.array.scalar
 
 
 def _size_of(mapped: Sequence[Mapped]) -> Dim:
-    """The size that all mapped axes have. Raises ShapeError where they may differ, SpecError where there is none."""
+    """Return the size of all mapped axes. Raises ShapeError if they may differ, SpecError if there is none."""
     sizes = [(m.array.shape[0], f"{m.label} is {m.array.type}") for m in mapped if m.is_batched]
     if not sizes:
         raise SpecError(
@@ -171,7 +171,7 @@ def _size_of(mapped: Sequence[Mapped]) -> Dim:
 
 
 def _placed(y: Array, is_batched: bool, axis: int | None, size: Dim) -> Array:
-    """A result with its batch axis where it was asked for."""
+    """Return a result with its batch axis in the requested place."""
     if axis is None:
         if is_batched:
             raise ShapeError(

@@ -1,12 +1,12 @@
-"""Quotients 0 / 0 in derivatives: 0 where the numerator is 0 whatever x is, NaN where it only happens to be.
+"""Settle quotients 0 / 0 in derivatives: 0 where the numerator is 0 whatever x is, NaN where it only happens to be.
 
 The slope of y = sqrt(x) at 0 is `dy / (2 y)`. With a cotangent of 0 that is
 
-* 0 where dy does not vary with x: another element's, or one that a mask leaves out;
-* unknown where it does: 2 y for y**2, whose slope is 1.
+* 0 if dy does not vary with x: another element's, or one that a mask leaves out;
+* unknown if it does: 2 y for y**2, whose slope is 1.
 
-Both are 0 / 0. This looks at where the numerators of a whole program come from: what varies with the same parameters as
-y does is taken for unknown, but where a factor that does not, or a choice, makes it 0 (`Support`).
+Both are 0 / 0. This pass finds where the numerators of a whole program come from: a numerator that varies with the same
+parameters as y does is unknown, unless a factor that does not, or a choice, makes it 0 (`Support`).
 
     n = Where(mask, 2 y dz, 0)                 n = Where(mask, 2 y dz, 0)
     dx = root_quotient(n, y)        becomes    s = Where(mask, 1, 0)
@@ -35,15 +35,15 @@ SETTLED: dict[str, Primitive] = {
     "call::length_quotient": open_length_quotient,
     "call::root_quotient": exact_quotient,
 }
-"""What stands for a quotient where its numerator is not known to be 0 for every x."""
+"""The quotient to use if its numerator is not known to be 0 for every x."""
 EVERYTHING = -1
-"""The parameters that a value inside of a loop may vary with, as bits: nobody knows which."""
+"""The parameters that a value inside of a loop may vary with, as bits: unknown, so all."""
 
 LINEAR = frozenset({
     "Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Pad", "ReduceMean", "ReduceSum", "Reshape",
     "ScatterElements", "ScatterND", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze",
 })  # fmt: skip
-"""Sums of elements at other places: they make of supports what they make of values."""
+"""Sums of elements at other places: they map supports as they map values."""
 AS_THE_FIRST = frozenset({
     "Cast", "Div", "Identity", "Neg", "call::bounded_quotient", "call::exact_quotient", "call::integer_power",
     "call::length_quotient", "call::open_length_quotient", "call::root_quotient", "call::signed", "call::square",
@@ -53,7 +53,7 @@ Supports = dict[tuple[Var, int], Value | None]
 
 
 def settled(primal: Sequence[Op], linear: Block, wrt: Iterable[Var]) -> tuple[Op, ...]:
-    """The ops of a linear list, tangent or pullback, of a whole program, its quotients settled.
+    """Return the ops of a linear list, tangent or pullback, of a whole program, its quotients settled.
 
     `primal` are the ops before it, `wrt` the parameters that it is a derivative by. Quotients that need no change stay.
     """
@@ -78,7 +78,7 @@ def _parameters(primal: Sequence[Op], wrt: Iterable[Var]) -> tuple[dict[Var, int
 
 
 def _element_of(op: Op, param: Var) -> int | None:
-    """The index of the element, or row, that an op takes out of a parameter."""
+    """Return the index of the element, or row, that an op takes out of a parameter."""
     if op.kind != "Gather" or op.inputs[0] is not param or op.attributes.get("axis", 0) != 0:
         return None
     index, size = op.inputs[1], (param.type.shape or (None,))[0]
@@ -89,9 +89,9 @@ def _element_of(op: Op, param: Var) -> int | None:
 
 @dataclass
 class _Settling:
-    """One walk. `varies` are the parameters that each value varies with, as bits, `made` the ops that make values.
+    """One walk. `varies` are the parameters that each value varies with, as bits, `made` the ops that compute values.
 
-    `parts` are the bits of elements of parameters, by the values that they are taken out as.
+    `parts` are the bits of elements of parameters, by the values that hold them.
     """
 
     varies: dict[Var, int]
@@ -112,7 +112,7 @@ class _Settling:
         return tuple(kept)
 
     def note(self, op: Op) -> None:
-        """What the outputs of an op vary with."""
+        """Record what the outputs of an op vary with."""
         found = 0
         if not stops(op):
             for v in reads(op):
@@ -123,7 +123,7 @@ class _Settling:
                 self.varies[out] = self.parts.get(out, found)
 
     def settle(self, op: Op) -> Sequence[Op]:
-        """The op, or what stands for it."""
+        """Return the op, or the ops that replace it."""
         if op.kind not in SETTLED:
             return self.within(op) if op.blocks() else [op]
         n, y, *_ = op.inputs
@@ -140,7 +140,7 @@ class _Settling:
         return [*around.ops[:-1], replace(around.ops[-1], outputs=op.outputs)]
 
     def form(self, kind: str, n: Value, y: Var) -> Primitive | None:
-        """What a quotient becomes; None where it stays."""
+        """Return what a quotient becomes; None if it stays."""
         if kind == "call::length_quotient":
             return SETTLED[kind] if self.is_higher else None
         alike = isinstance(n, Var) and self.varies.get(n, 0) & self.varies.get(y, 0)
@@ -149,7 +149,7 @@ class _Settling:
     def write(self, form: Primitive, n: Array, y: Array, support: Array | None, others: Sequence[Array]) -> None:
         """Record the settled quotient of n by y, 0 where the support is.
 
-        A first derivative keeps what is NaN there: the side of `np.where` that was not chosen.
+        A first derivative keeps a NaN there: of the side of `np.where` that was not chosen.
         """
         if form is exact_kink:
             n = Array(Const(np.ones((), n.dtype))) if support is None else support
@@ -160,7 +160,7 @@ class _Settling:
         form(n, y, *others)
 
     def within(self, op: Op) -> Sequence[Op]:
-        """An op with sub-blocks; before it, the supports that it is given beside its inputs."""
+        """Return an op with sub-blocks, after the ops of the supports that it gets beside its inputs."""
         if all(SETTLED.keys().isdisjoint(block.kinds) for block in op.blocks()):
             return [op]
         entrance = _Entrance(self, op)
@@ -168,7 +168,7 @@ class _Settling:
         return [*entrance.before, entrance.given(found)]
 
     def inside(self, block: Block, entrance: "_Entrance") -> Block:
-        """A sub-block. Parameters that no known value enters by may vary with anything."""
+        """Return a sub-block, settled. Parameters without a known value may vary with anything."""
         if SETTLED.keys().isdisjoint(block.kinds):
             return block
         varies = dict(self.varies)
@@ -180,15 +180,15 @@ class _Settling:
         return Block(block.name, block.params, inner.run((), block.ops), block.results)
 
     def bits(self, value: Value) -> int:
-        """What a value varies with."""
+        """Return what a value varies with."""
         return self.varies.get(value, 0) if isinstance(value, Var) else 0
 
 
 class _Entrance:
-    """The way into a call or a Scan: the supports of what enters go in beside it.
+    """Passes the supports of inputs into a call or a Scan.
 
-    `values` are what enters by the block's parameters: a call's arguments, and the sequences of which a Scan takes a
-    slice in each step. `before` are the ops that make the supports.
+    `values` maps the block's parameters to their values: a call's arguments, and the sequences of which a Scan takes a
+    slice in each step. `before` are the ops that compute the supports.
     """
 
     def __init__(self, outer: _Settling, op: Op) -> None:
@@ -204,7 +204,7 @@ class _Entrance:
             self.values = dict(entering[-self.scanned :])
 
     def support(self, param: Var, bits: int) -> Array | None:
-        """The support of what enters by a parameter, as a parameter of its own; None where none is known."""
+        """Return the support of a parameter's value, as a parameter of its own; None if none is known."""
         value = self.values.get(param)
         if value is None:
             return None
@@ -227,7 +227,7 @@ class _Entrance:
         return None if whole is None else (Var(param.type), whole)
 
     def given(self, op: Op) -> Op:
-        """The op with the supports among its inputs, and its block's parameters."""
+        """Return the op with the supports among its inputs, and its block's parameters."""
         found = {key: pair for key, pair in self._added.items() if pair is not None}
         added = list(found.values())
         if not added:
@@ -249,7 +249,7 @@ class _Entrance:
 
 @dataclass
 class Support:
-    """Arrays that are 0 where values are 0 whatever the parameters `bits` are; None where no such place is known."""
+    """Arrays that are 0 where values are 0 whatever the parameters `bits` are; None if no such place is known."""
 
     made: Mapping[Var, Op]
     varies: Mapping[Var, int]
@@ -258,7 +258,7 @@ class Support:
     entrance: _Entrance | None = None
 
     def of(self, value: Value | None, depth: int = DEPTH) -> Array | None:
-        """The support of a value, broadcastable to its shape."""
+        """Return the support of a value, broadcastable to its shape."""
         if not isinstance(value, Var):
             return None if value is None or not value.type.is_float else self.of_fixed(value)
         key = value, self.bits
@@ -289,7 +289,7 @@ class Support:
         return self._moved(op, depth - 1) if op.kind in LINEAR else None
 
     def of_fixed(self, value: Value) -> Array | None:
-        """Of what does not vary: where it is not 0. A sign is 0 where x is, by chance too."""
+        """Return, for a value that does not vary, where it is not 0. A sign is 0 where x is, by chance too."""
         if isinstance(value, Const) and not value.type.shape:
             return Array(value) if is_zero(value) else None
         return cast_to(operators.Not(operators.Equal(Array(value), 0.0)), value.type.dtype)
@@ -312,7 +312,7 @@ class Support:
         return found
 
     def _moved(self, op: Op, depth: int) -> Array | None:
-        """What a linear op makes of the supports of the values that it moves."""
+        """Return the result of a linear op on the supports of the values that it moves."""
         moved = [i for i, v in enumerate(op.inputs) if v is not None and v.type.is_float and self._is_moved(op, i)]
         found = {i: self.of(op.inputs[i], depth) for i in moved}
         if op.kind not in {"Pad", "Concat", "ScatterND", "ScatterElements"} and found[0] is None:
@@ -324,7 +324,7 @@ class Support:
         return Array(made)
 
     def _is_moved(self, op: Op, position: int) -> bool:
-        """True for an input whose elements are in the result, and no size, place or fill."""
+        """Whether elements of the input are in the result: it is no size, place or fill value."""
         return op.kind == "Concat" or position == 0 or (op.kind.startswith("Scatter") and position == 2)
 
     def _whole(self, support: Array | None, value: Value | None) -> Array:

@@ -1,4 +1,4 @@
-"""Batching of operators through the function bodies that the standard gives them."""
+"""Batch operators through the function bodies that the standard defines for them."""
 
 from primsplit import tracing
 from primsplit.rules.bodies import body_of
@@ -8,7 +8,7 @@ from primsplit.transforms.batching.table import Outputs, Shared, Site, batching
 
 @batching("CenterCropPad", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 def through_body(site: Site) -> Outputs:
-    """The body's own ops, batched."""
+    """Batch the body's own ops."""
     with tracing.fresh_stack():
         body, positions = body_of(site.op)
     made, flags = site.batch(body, [site.is_batched(i) for i in positions])

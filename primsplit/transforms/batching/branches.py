@@ -1,4 +1,10 @@
-"""Batching of branches: what differs between examples is computed for those that take the branch, and chosen."""
+"""Batch branches: a condition that differs between examples runs both sides, each for the examples that take it.
+
+```
+If(c): then Sqrt(x), else Neg(x)   ->   a = If(any c): Sqrt(x of takers);  b = If(any not c): Neg(x of takers)
+                                        y = Where(c, a, b)
+```
+"""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +37,7 @@ def branch(site: Site) -> Outputs:
 
 
 def without_unread_ranks(ops: Sequence[Op], results: Sequence[Value]) -> list[Op]:
-    """The ops, Ifs without outputs of unknown rank that nobody reads: beside them is the same with a known one."""
+    """Remove unread outputs of unknown rank from Ifs: each has a copy of known rank beside it."""
     read = {v for op in ops for v in reads(op)} | {v for v in results if isinstance(v, Var)}
     return [_without_unread_ranks(op, read) if op.kind == "If" else op for op in ops]
 
@@ -66,14 +72,14 @@ def _chosen(site: Site, branches: Sequence[Block]) -> list[Array | Shared]:
 
 
 def _either(condition: Array, then: Array | Shared, other: Array | Shared, type: Type) -> Array:
-    """Of each example what its branch gave."""
+    """Return the result of each example's own branch."""
     assert isinstance(then, Array)
     assert isinstance(other, Array)
     return op.Where(spread(condition, len(then.shape)), then, other, types=[type])
 
 
 def chooses_between_sizes(op: Op) -> bool:
-    """True for an If whose branches give values that may differ in size."""
+    """Whether the branches of an If return values that may differ in size."""
     sides = (op.attributes[name].results for name in BRANCHES)
     return any(
         not _is_kept(v) and not same_everywhere(a.type.shape, b.type.shape)
@@ -82,9 +88,9 @@ def chooses_between_sizes(op: Op) -> bool:
 
 
 def _kept_by(output: Var, *sides: Value) -> int | None:
-    """The branch that alone keeps this output, for its pullback; the other one gives an empty array.
+    """Return the one branch that keeps this output for its pullback; the other one returns an empty array.
 
-    Where an example does not take that branch, nobody reads what it keeps: the pullback chooses likewise.
+    If an example does not take that branch, nobody reads the value for it: the pullback chooses in the same way.
     """
     axes = [i for i, d in enumerate(output.type.shape or ()) if is_kept_size(d)]
     empty = [all(same((v.type.shape or ())[i], 0) for i in axes) for v in sides]
@@ -92,19 +98,19 @@ def _kept_by(output: Var, *sides: Value) -> int | None:
 
 
 def _is_kept(output: Var) -> bool:
-    """True for what a branch keeps, and for its tangent or cotangent, which both branches give in its size.
+    """Whether a branch keeps the value for its pullback, or it is the tangent or cotangent of such a value.
 
-    In a batch of batches a size of the inner one is beside its own.
+    In a batch of batches it has the inner batch's axis beside its own.
     """
     return any(map(is_kept_size, output.type.shape or ()))
 
 
 def _side(site: Site, block: Block, taken: Array, wanted: Mapping[int, bool]) -> list[Array | Shared]:
-    """Some results of a branch for all examples: what those have that do not take it is of no account.
+    """Return some results of a branch for all examples; those of examples that do not take it are arbitrary.
 
-    The branch is run where any example takes it, and then for no other values than of examples that do: it meets
-    nothing that it would not meet in a run of its own, so that no infinity or error of its making spoils the rest.
-    `wanted` has the results' positions, and whether they are batched where the branch makes them so or always.
+    The branch runs if any example takes it, and then only on values of examples that do: it meets no value that a
+    single run would not meet, so that no infinity or error spoils the rest. `wanted` maps the results' positions to
+    whether they must be batched.
     """
     error = raising_op(block.ops)
     captured = site.captured(block)
@@ -127,7 +133,10 @@ def _side(site: Site, block: Block, taken: Array, wanted: Mapping[int, bool]) ->
 
 
 def _side_type(output: Var, size: Dim, *, is_met: bool, is_batched: bool) -> Type:
-    """The type of a side's result. What both sides give in a kept size has ones in its place where nobody takes one."""
+    """Return the type of a side's result.
+
+    A kept size that both sides return has size 1 where no example takes the side.
+    """
     whole = batched_type(output.type, size) if is_batched else output.type
     if is_met and _is_kept(output):
         return Type(whole.dtype, [fresh("side") for _ in whole.shape or ()])
@@ -135,7 +144,7 @@ def _side_type(output: Var, size: Dim, *, is_met: bool, is_batched: bool) -> Typ
 
 
 def _nothing(output: Var, size: Dim, *, is_met: bool, is_batched: bool) -> Array:
-    """What stands for a result of a branch that no example takes: zeros, or no elements where one branch keeps it."""
+    """Return the result of a branch that no example takes: zeros, or no elements if one branch keeps it."""
     stand_in = 1 if is_met else 0
     shape = [stand_in if is_kept_size(d) else d for d in output.type.shape or ()]
     return zeros((size, *shape) if is_batched else shape, output.type.dtype)

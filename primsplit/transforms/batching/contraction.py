@@ -1,4 +1,9 @@
-"""Batching of matrix products and sums of products."""
+"""Batch matrix products and sums of products.
+
+```
+y = MatMul(a, b), a: float32[3,4], b: float32[4], b batched   ->   y = MatMul(b, Transpose(a))   # b: float32[B,4]
+```
+"""
 
 from primsplit.ir.dims import is_one, product
 from primsplit.numpy.dense.loop import swapped
@@ -15,7 +20,7 @@ def matmul(site: Site) -> Outputs:
 
 
 def product_of(a: Array, b: Array, site: Site) -> Array:
-    """`a @ b`, each batched as the site's first two inputs are, and of their ranks."""
+    """Return `a @ b`, each batched as the site's first two inputs are, and of their ranks."""
     left, right = site.rank(0), site.rank(1)
     if not site.is_batched(1) and right <= 2:
         return _by_shared_right(a, b)
@@ -39,11 +44,11 @@ def _by_shared_right(a: Array, b: Array) -> Array:
 
 
 SMALL = 1024
-"""Up to this many numbers to multiply, one large product is faster than one an example, five times for 3 x 3."""
+"""Up to this many multiplications, one large product is faster than one for each example: five times for 3 x 3."""
 
 
 def _by_shared_left(a: Array, b: Array, right: int, site: Site) -> Array:
-    """One matrix by a batch of vectors or matrices; of small ones, all examples' columns are columns of one matrix."""
+    """One matrix by a batch of vectors or matrices; small ones become columns of one matrix."""
     if right == 1:
         return op.MatMul(b, swapped(a))
     inner, columns = b.shape[1:]
@@ -60,7 +65,7 @@ def _by_shared_left(a: Array, b: Array, right: int, site: Site) -> Array:
 
 
 def _stacks(rows: Array, columns: Array) -> Array:
-    """The product of two stacks of matrices, one of them batched; of depth one it is a product of numbers."""
+    """Return the product of two stacks of matrices, one of them batched; for inner size 1, an elementwise product."""
     return op.Mul(rows, columns) if is_one(rows.shape[-1]) else op.MatMul(rows, columns)
 
 
@@ -90,7 +95,7 @@ def einsum(site: Site) -> Outputs:
 
 
 def _implied(terms: str) -> str:
-    """The result of an equation that names none: the letters that are there once, in order, behind an ellipsis."""
+    """Return the result of an equation that names none: the letters that occur once, in order, after an ellipsis."""
     letters = terms.replace(".", "").replace(",", "")
     once = sorted(c for c in set(letters) if letters.count(c) == 1)
     return ("..." if "..." in terms else "") + "".join(once)

@@ -1,4 +1,4 @@
-"""The derivatives of calls in a batch: what the call of one example splits into, batched."""
+"""Batch the derivatives of calls: split the call of one example, and batch what results."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ Inner = Callable[..., list[Array | None]]
 
 
 class Batch(Protocol):
-    """See `transform.batch_block`."""
+    """The signature of `transform.batch_block`."""
 
     def __call__(
         self, block: Block, batched: Sequence[bool], size: Dim, *, wanted: Sequence[bool] = ()
@@ -26,10 +26,10 @@ class Batch(Protocol):
 
 
 class _OfBatch:
-    """What stands for `op` in a batch.
+    """The rule of a call that replaces `op` in a batch.
 
-    `batched` are those of its inputs, small constants aside, that are; `made` those of its outputs, which all are that
-    have a cotangent.
+    `batched` says which of its inputs, small constants aside, are batched; `made` says so for its outputs, and is True
+    for all that have a cotangent.
     """
 
     def __init__(self, op: Op, batched: tuple[bool, ...], made: tuple[bool, ...], batch: Batch) -> None:
@@ -39,16 +39,17 @@ class _OfBatch:
         self.batch = batch
 
     def size_of(self, inputs: Sequence[Array]) -> Dim:
-        """The size of the batch."""
+        """Return the size of the batch."""
         return next(x.shape[0] for x, b in zip(inputs, self.batched, strict=True) if b)
 
     def primal(self, block: Block, inputs: Sequence[Array]) -> tuple[list[Array], list[bool]]:
-        """The results of a primal, batched, of which the outputs are the first; and which are batched.
+        """Return the results of a primal, batched, of which the outputs are the first; and which are batched.
 
-        Where a rule makes an output that examples share of one that differs, it is what the op's body makes of it.
+        If a rule computes an output that examples share where it should differ, or the reverse, the op's body computes
+        it.
         """
-        made, flags = self.batch(block, self.batched, self.size_of(inputs), wanted=self.made)
-        values = [Array(v) for v in tracing.inline(made, [x.value for x in inputs])]
+        batched_block, flags = self.batch(block, self.batched, self.size_of(inputs), wanted=self.made)
+        values = [Array(v) for v in tracing.inline(batched_block, [x.value for x in inputs])]
         unlike = [i for i, is_batched in enumerate(self.made) if flags[i] != is_batched]
         if unlike:
             own, _ = self.batch(self.op.attributes["body"], self.batched, self.size_of(inputs), wanted=self.made)
@@ -58,7 +59,7 @@ class _OfBatch:
         return values, flags
 
     def of_one(self, inputs: Sequence[Array]) -> tuple[Op, list[int]]:
-        """The op on inputs of the types that one example has, and the positions of those inputs."""
+        """Return the op on inputs of one example's types, and the positions of those inputs."""
         op = self.op
         positions = [i for i, v in enumerate(op.inputs) if v is not None] if is_call(op) else variable_inputs(op)
         given = list(op.inputs)
@@ -70,7 +71,7 @@ class _OfBatch:
 
 
 class BatchedRule(_OfBatch):
-    """The rule of a call that stands for a batch of one op: the op's own split, batched.
+    """The rule of a call that replaces a batch of one op: the op's own split, batched.
 
     Inputs that all examples share get the sum of the examples' cotangents.
     """
@@ -99,7 +100,7 @@ class BatchedRule(_OfBatch):
 
 
 def _gradient(found: Array, was_batched: bool, x: Array, *, is_batched: bool) -> Array:
-    """The cotangent of an input from that of the batch."""
+    """Return the cotangent of an input from that of the batch."""
     if is_batched:
         return found if was_batched else repeated(found, x.shape[0])
     return operators.ReduceSum(found, [0], keepdims=0) if was_batched else found
@@ -128,9 +129,9 @@ class BatchedForward(_OfBatch):
 
 
 def _recorded(op: Op, floats: Sequence[int]) -> tuple[Block, Block, list[int]]:
-    """A forward rule run for one example: the primal with what the tangents need, these, and of which outputs.
+    """Run a forward rule for one example; return the primal, the tangent list, and the outputs that have a tangent.
 
-    The second block takes what the primal kept and then a tangent for each of the inputs `floats`.
+    The second block takes the values that the primal kept and then a tangent for each of the inputs `floats`.
     """
     with tracing.recording(place=NOWHERE) as primal:
         params = [primal.param(v.type) for v in op.inputs if v is not None]

@@ -1,6 +1,10 @@
-"""The floor: an op for one example after the other, in a Loop.
+"""The fallback of batching: run an op for one example after the other, in a Loop.
 
-A Loop rather than a Scan, which onnxruntime refuses for no steps.
+```
+y = ConvInteger(x, w), both batched   ->   ys = Loop(B): ConvInteger(Gather(xs, i), Gather(ws, i))
+```
+
+It is a Loop and no Scan because onnxruntime refuses a Scan without steps.
 """
 
 from collections.abc import Sequence
@@ -16,12 +20,12 @@ from primsplit.transforms.batching.table import batched_type
 
 
 def variable_inputs(op: Op) -> list[int]:
-    """The positions of the inputs that are no small constants: the parameters of the op as a function."""
+    """Return the positions of the inputs that are no small constants: the parameters of the op as a function."""
     return [i for i, v in enumerate(op.inputs) if v is not None and not (isinstance(v, Const) and v.is_small)]
 
 
 def each(op: Op, batched: Sequence[bool], size: Dim) -> Block:
-    """A closed block of the op's variable inputs, those of `batched` with a batch axis, and of its outputs' batches."""
+    """Return a closed block from the op's variable inputs, batched ones with a batch axis, to its batched outputs."""
     positions = variable_inputs(op)
     with tracing.fresh_stack(), tracing.recording(place=op.place) as outer:
         params = []

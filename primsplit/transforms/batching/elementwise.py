@@ -1,4 +1,9 @@
-"""Batching of operators that broadcast their inputs, and of those that act on one value alone."""
+"""Batch operators that broadcast their inputs, and those that work on single elements.
+
+```
+z = Add(x, y), x: float32[3,4], y: float32[4], y batched   ->   z = Add(x, Unsqueeze(y, [1]))   # y: float32[B,4]
+```
+"""
 
 import numpy as np
 
@@ -42,7 +47,7 @@ def clip(site: Site) -> Outputs:
 
 @batching("QuantizeLinear", "DequantizeLinear")
 def quantization(site: Site) -> Outputs:
-    """A scale for each example is one along the batch axis, or a block; scales along an axis make it one with that."""
+    """Scales for each example lie along the batch axis, or form a block; scales along an axis are merged with it."""
     axis = site.attributes["axis"] % max(site.rank(0), 1)
     if site.attributes.get("block_size"):
         return site.emit(site.whole(0), *_scales(site), axis=axis + 1)
@@ -57,13 +62,13 @@ def quantization(site: Site) -> Outputs:
 
 
 def _by_slice(site: Site, axis: int) -> Array:
-    """What is done to each slice along an axis of each example."""
+    """Apply the op to each slice along an axis of each example."""
     rank = site.rank(0)
     order = [0, axis + 1, *(i for i in range(1, rank + 1) if i != axis + 1)]
     x = op.Transpose(site.whole(0), perm=order)
     slices, *scales = (reshape_to(v, [product(v.shape[:2]), *v.shape[2:]]) for v in (x, *_scales(site)))
-    made = reshape_to(site.emit(slices, *scales, axis=0), x.shape)
-    return op.Transpose(made, perm=[order.index(i) for i in range(rank + 1)])
+    result = reshape_to(site.emit(slices, *scales, axis=0), x.shape)
+    return op.Transpose(result, perm=[order.index(i) for i in range(rank + 1)])
 
 
 def _scales(site: Site) -> list[Array]:
@@ -82,6 +87,6 @@ def trilu(site: Site) -> Outputs:
 
 @batching("EyeLike")
 def eye_like(site: Site) -> Outputs:
-    """The input tells a shape and a dtype, which are the same for all."""
+    """The input gives a shape and a dtype, which are the same for all."""
     from_shape = op.Shape(site.input(0), start=1)
     return Shared(site.emit(op.ConstantOfShape(from_shape, value=np.zeros(1, site.input(0).dtype))))

@@ -1,4 +1,9 @@
-"""Batching of operators on images: the examples' images are more images of one batch."""
+"""Batch operators on images: the examples' images become more images of one batch.
+
+```
+y = MaxPool(x), x: float32[N,C,H,W], batched   ->   y = MaxPool(x reshaped to [B*N,C,H,W]) reshaped to [B,N,C,...]
+```
+"""
 
 from primsplit import tracing
 from primsplit.ir import Const, Type
@@ -14,13 +19,13 @@ sizing({
 
 
 def folded(x: Array) -> Array:
-    """A batched value [B, N, ...] as [B N, ...]."""
+    """Return a batched value [B, N, ...] as [B N, ...]."""
     size, count, *rest = x.shape
     return reshape_to(x, [product([size, count]), *rest])
 
 
 def unfolded(y: Array, site: Site, output: int = 0, *, images: int = 0) -> Array:
-    """What was computed for [B N, ...] as the batched output [B, N, ...]; the input `images` has N in front."""
+    """Return a result for [B N, ...] as the batched output [B, N, ...]; the input `images` has N in front."""
     wanted = site.result(output).shape or ()
     given = {s for v in site.op.inputs if v is not None for d in v.type.shape or () for s in symbols(d)}
     if all(symbols(d) <= given for d in wanted):
@@ -35,7 +40,7 @@ def unfolded(y: Array, site: Site, output: int = 0, *, images: int = 0) -> Array
     "STFT", "SpaceToDepth",
 )  # fmt: skip
 def by_image(site: Site) -> Outputs:
-    """Each image is treated alike, whichever example it belongs to."""
+    """Every image is treated in the same way, whichever example it belongs to."""
     if not site.only(0):
         return None
     return unfolded(site.emit(folded(site.whole(0)), *site.inputs[1:]), site)
@@ -52,7 +57,7 @@ def max_pool(site: Site) -> Outputs:
 
 
 def _offsets(site: Site, elements: Dim, rank: int) -> Array:
-    """Where the elements of each example start, [B, 1, ...]."""
+    """Return where the elements of each example start, [B, 1, ...]."""
     step = Array(tracing.size_of(elements))
     return op.Unsqueeze(op.Mul(count_up(site.size), step), list(range(1, rank + 1)))
 
@@ -75,7 +80,7 @@ def grid_sample(site: Site) -> Outputs:
 
 @batching("AffineGrid")
 def affine_grid(site: Site) -> Outputs:
-    """A grid for each map; the size says how many images there are."""
+    """A grid for each map; the size input holds the number of images."""
     rank = site.shape(1)[0]
     if not isinstance(rank, int):
         return None
@@ -85,7 +90,7 @@ def affine_grid(site: Site) -> Outputs:
 
 @batching("Resize")
 def resize(site: Site) -> Outputs:
-    """The images of all examples; where their number is itself resized, along the axes behind the batch axis."""
+    """The images of all examples; if their number is itself resized, along the axes after the batch axis."""
     if not site.only(0):
         return None
     axes, rank, x = site.attributes.get("axes"), site.rank(0), site.input(0)
@@ -104,7 +109,7 @@ def resize(site: Site) -> Outputs:
 
 
 def _keeps_images(site: Site) -> bool:
-    """True where the first axis is provably not resized."""
+    """Whether the first axis is provably not resized."""
     if site.rank(0) < 3:
         return False
     if site.has(3):
@@ -126,7 +131,7 @@ def roi_align(site: Site) -> Outputs:
 
 @batching("DeformConv")
 def deformable(site: Site) -> Outputs:
-    """Images, offsets and masks of all examples; weights for each example take the floor."""
+    """Images, offsets and masks of all examples; weights that differ between examples use the fallback loop."""
     if not site.only(0, 2, 4):
         return None
     places = [folded(site.whole(i)) if i in {0, 2, 4} and site.has(i) else x for i, x in enumerate(site.inputs)]
@@ -135,10 +140,10 @@ def deformable(site: Site) -> Outputs:
 
 @batching("Conv", "ConvTranspose")
 def convolution(site: Site) -> Outputs:
-    """Images of all examples by shared weights; weights of their own make groups of channels.
+    """Images of all examples by shared weights; weights of their own become groups of channels.
 
-    The number of groups is an attribute: a batch whose size only the run knows takes the floor, unless the images are
-    shared.
+    The number of groups is an attribute: a batch whose size only the run knows uses the fallback loop, unless the
+    images are shared.
     """
     if site.only(0):
         return unfolded(site.emit(folded(site.input(0)), *site.inputs[1:]), site)
@@ -159,7 +164,7 @@ def convolution(site: Site) -> Outputs:
 
 
 def side_by_side(x: Array) -> Array:
-    """The channels of all examples as channels of one: [B, N, C, ...] as [N, B C, ...]."""
+    """Return the channels of all examples as channels of one: [B, N, C, ...] as [N, B C, ...]."""
     size, count, channels, *rest = x.shape
     turned = op.Transpose(x, perm=[1, 0, *range(2, len(x.shape))])
     return reshape_to(turned, [count, product([size, channels]), *rest])

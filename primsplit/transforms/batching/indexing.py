@@ -1,4 +1,10 @@
-"""Batching of operators that pick and put elements."""
+"""Batch operators that pick and put elements.
+
+```
+y = Gather(x, i), i batched   ->   y = Gather(x, i)                                        # a shared table
+y = Gather(x, i), both batched   ->   y = GatherND(x, Unsqueeze(i, [-1]), batch_dims=1)    # a table for each example
+```
+"""
 
 import numpy as np
 
@@ -13,7 +19,7 @@ sizing({"OneHot": (1,)})
 
 @batching("Gather")
 def gather(site: Site) -> Outputs:
-    """Indices for each example pick from a shared table all at once, and from tables of their own by GatherND."""
+    """Indices of each example pick from a shared table all at once, and from tables of their own by GatherND."""
     axis = site.attributes["axis"] % site.rank(0)
     if site.only(0):
         return site.emit(*site.inputs, axis=axis + 1)
@@ -26,7 +32,7 @@ def gather(site: Site) -> Outputs:
 
 
 def _brought_behind(x: Array, axis: int) -> Array:
-    """A batched value with one axis of each example moved right behind the batch axis."""
+    """Move one axis of each example right after the batch axis."""
     if axis == 0:
         return x
     others = [i for i in range(1, len(x.shape)) if i != axis + 1]
@@ -34,7 +40,7 @@ def _brought_behind(x: Array, axis: int) -> Array:
 
 
 def _put_behind(x: Array, count: int, axis: int) -> Array:
-    """A batched value whose first `count` axes of each example move behind `axis` others."""
+    """Move the first `count` axes of each example after `axis` others."""
     if axis == 0 or count == 0:
         return x
     picked, before = range(1, 1 + count), range(1 + count, 1 + count + axis)
@@ -44,7 +50,7 @@ def _put_behind(x: Array, count: int, axis: int) -> Array:
 
 @batching("GatherElements", "ScatterElements")
 def elements(site: Site) -> Outputs:
-    """The axis behind the batch axis."""
+    """The axis moves one to the right."""
     inputs = [site.whole(i) for i in range(len(site.inputs))]
     return site.emit(*inputs, axis=behind(site.attributes["axis"]))
 

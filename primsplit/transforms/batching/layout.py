@@ -1,4 +1,9 @@
-"""Batching of operators that arrange elements."""
+"""Batch operators that arrange elements: axes move one to the right, shapes get the batch size in front.
+
+```
+y = Transpose(x, perm=[1,0])   ->   y = Transpose(x, perm=[0,2,1])
+```
+"""
 
 import numpy as np
 
@@ -40,7 +45,7 @@ def transpose(site: Site) -> Outputs:
 
 @batching("Reshape")
 def reshape(site: Site) -> Outputs:
-    """Each example in its new shape; a vector of sizes that only the run knows gets the batch in front."""
+    """Each example in its new shape; a vector of sizes that only the run knows gets the batch size in front."""
     known = site.op.inputs[1]
     wanted = site.result().shape
     if known is not None and known.sizes is not None and wanted is not None and all(map(tracing.is_readable, wanted)):
@@ -51,7 +56,7 @@ def reshape(site: Site) -> Outputs:
 
 
 def _told_sizes(site: Site) -> Array:
-    """The sizes that each example gets, those told by -1 or 0 computed: of no examples -1 could not be inferred."""
+    """Return the sizes that each example gets, with -1 and 0 computed: for no examples -1 could not be inferred."""
     sizes, shape = site.input(1), op.Shape(site.input(0), start=1)
     if not site.attributes["allowzero"]:
         count = site.rank(0)
@@ -71,7 +76,7 @@ def flatten(site: Site) -> Outputs:
 
 @batching("Squeeze")
 def squeeze(site: Site) -> Outputs:
-    """The axes behind the batch axis, named: a batch of one example stays a batch."""
+    """The axes, moved and explicit: a batch of one example stays a batch."""
     if site.has(1):
         return site.emit(site.input(0), behind_all(site.input(1)))
     axes = [i + 1 for i, d in enumerate(site.shape(0)) if is_one(d)]
@@ -80,7 +85,7 @@ def squeeze(site: Site) -> Outputs:
 
 @batching("Unsqueeze")
 def unsqueeze(site: Site) -> Outputs:
-    """The axes behind the batch axis."""
+    """The axes move one to the right."""
     return site.emit(site.input(0), behind_all(site.input(1)))
 
 
@@ -97,7 +102,7 @@ def expand(site: Site) -> Outputs:
 
 @batching("Tile")
 def tile(site: Site) -> Outputs:
-    """The batch is there once."""
+    """The batch axis is not repeated."""
     return op.Tile(site.input(0), op.Concat(np.ones(1, np.int64), site.input(1), axis=0))
 
 
@@ -110,13 +115,13 @@ def concat(site: Site) -> Outputs:
 
 @batching("Split")
 def split(site: Site) -> Outputs:
-    """The axis behind the batch axis."""
+    """The axis moves one to the right."""
     return site.emit_all(*site.inputs, axis=behind(site.attributes["axis"]))
 
 
 @batching("Slice")
 def slice_(site: Site) -> Outputs:
-    """The axes behind the batch axis, named."""
+    """The axes, moved and explicit."""
     if site.has(3):
         axes = behind_all(site.input(3))
     else:
@@ -130,7 +135,7 @@ def slice_(site: Site) -> Outputs:
 
 @batching("Pad")
 def pad(site: Site) -> Outputs:
-    """Nothing is added to the batch axis; a filling for each example is put where a padded mask says."""
+    """The batch axis is not padded; a fill value for each example is put where a padded mask says."""
     filling = site.inputs[2] if site.has(2) else None
     if not site.is_batched(2):
         return site.emit(site.input(0), *_pads(site, filling))
@@ -143,7 +148,7 @@ def pad(site: Site) -> Outputs:
 
 
 def _pads(site: Site, filling: Array | None) -> list[Array | None]:
-    """The inputs of Pad after the first: pads of every axis, where those named are known.
+    """Return the inputs of Pad after the first: pads for every axis, if the named axes are known.
 
     onnxruntime moves a Transpose past a Pad of some axes wrongly.
     """

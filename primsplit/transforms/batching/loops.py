@@ -1,4 +1,9 @@
-"""Batching of loops: examples that are done keep what they have."""
+"""Batch loops: the loop runs until the last example is done, and examples that are done keep their values.
+
+```
+while x > 1: x = x / 2        ->   while any(x > 1): x = where(x > 1, x / 2, x)
+```
+"""
 
 from collections.abc import Sequence
 
@@ -20,28 +25,28 @@ def _emit(site: Site, inputs: Sequence[Value | None], changed: dict[str, object]
 
 
 def _settle(site: Site, body: Block, carried: list[bool], *, lead: int = 0, rest: Sequence[bool] = ()) -> list[bool]:
-    """Which of the values that a loop carries are batched after any number of steps.
+    """Return which of the values that a loop carries are batched after any number of steps.
 
-    The body takes `lead` parameters that all examples share before those carried, and `rest` after them; it gives as
-    many results before them as a Loop's condition is.
+    The body takes `lead` shared parameters before the carries, and `rest` after them; before the carries it returns a
+    Loop's condition, if there is one.
     """
     skipped = 1 if lead else 0
     while True:
         flags = site.batch(body, [*[False] * lead, *carried, *rest])[1]
-        found = [a or b for a, b in zip(carried, flags[skipped:], strict=False)]
-        if found == carried:
+        grown = [a or b for a, b in zip(carried, flags[skipped:], strict=False)]
+        if grown == carried:
             return carried
-        carried = found
+        carried = grown
 
 
 def collects_steps_of_each(site: Site) -> bool:
-    """True for a Loop that stacks a value of each step, whose number of steps differs between examples."""
+    """Whether a Loop stacks a value of each step, and its number of steps differs between examples."""
     body: Block = site.op.attributes["body"]
     return len(body.results) >= len(body.params) and _steps_differ(site, body, _carries(site, body))
 
 
 def _carries(site: Site, body: Block) -> list[bool]:
-    """Which of a Loop's carries are batched."""
+    """Return which of a Loop's carries are batched."""
     return _settle(site, body, [site.is_batched(2 + i) for i in range(len(body.params) - 2)], lead=2)
 
 
@@ -51,10 +56,10 @@ def _steps_differ(site: Site, body: Block, carried: Sequence[bool]) -> bool:
 
 @batching("Loop")
 def loop(site: Site) -> Outputs:
-    """What is carried is batched where a step makes it so.
+    """A carry is batched if a step makes it so.
 
-    A number of steps, or a condition, that differs between examples becomes a mask: the loop runs until no example is
-    left, and those that are done keep what they have.
+    A number of steps, or a condition, that differs between examples becomes a mask: the loop runs until all examples
+    are done, and those that are done keep their values.
     """
     body: Block = site.op.attributes["body"]
     carried = _carries(site, body)
@@ -76,7 +81,7 @@ def _carried(type: Type, site: Site, is_batched: bool) -> Type:
 
 
 def _stacked(type: Type, site: Site, is_batched: bool) -> Type:
-    """The type of what the steps collect: the steps, then the batch."""
+    """Return the type of what the steps collect: the steps, then the batch."""
     if not is_batched:
         return type
     steps, *rest = type.shape or ()
@@ -84,9 +89,9 @@ def _stacked(type: Type, site: Site, is_batched: bool) -> Type:
 
 
 def _masked(site: Site, body: Block) -> list[Array]:
-    """A loop that carries, before all else, which examples still run.
+    """Record a loop whose first carry is the mask of the examples that still run.
 
-    Those that are done take further steps with the values of one that runs, so that nothing spoils their gradient.
+    Examples that are done take further steps with the values of one that runs, so that nothing spoils their gradient.
     """
     count = len(body.params) - 2
     if len(body.results) > 1 + count:
@@ -114,14 +119,14 @@ def _masked(site: Site, body: Block) -> list[Array]:
         if limit is not None and site.is_batched(0):
             running = op.And(running, op.Less(op.Add(Array(iteration), 1), limit))
         results = [any_of(running).value, running.value, *(x.value for x in after)]
-    made = tracing.close(body.name, [iteration, condition, *before], inner, results)
+    masked_body = tracing.close(body.name, [iteration, condition, *before], inner, results)
     trips = None if limit is None or site.is_batched(0) else limit.value
     inputs = [trips, any_of(active).value, active.value, *(x.value for x in given)]
-    return _emit(site, inputs, {"body": made}, [active.type, *site.results()])[1:]
+    return _emit(site, inputs, {"body": masked_body}, [active.type, *site.results()])[1:]
 
 
 def _beginning(site: Site, limit: Array | None) -> Array:
-    """Which examples take a first step."""
+    """Return which examples take a first step."""
     if site.has(1):
         active = reshape_to(site.whole(1), [site.size])
     else:
@@ -133,7 +138,7 @@ def _beginning(site: Site, limit: Array | None) -> Array:
 
 
 def _kept(running: Array, new: Array, old: Array) -> Array:
-    """The new value of examples that still run. Raises ShapeError where a step may change the shape."""
+    """Return the new value of examples that still run. Raises ShapeError if a step may change the shape."""
     if not same_shape(new.shape, old.shape):
         raise ShapeError(
             f"vmap: a step may make {new.type} of {old.type}, and how many steps are taken differs between examples",
@@ -144,7 +149,7 @@ def _kept(running: Array, new: Array, old: Array) -> Array:
 
 @batching("Scan")
 def scan(site: Site) -> Outputs:
-    """The scanned axes lie behind the batch axis, which each step sees in front."""
+    """The scanned axes follow the batch axis; each step sees the batch axis in front."""
     given = site.attributes
     body: Block = given["body"]
     scanned = int(given["num_scan_inputs"])
@@ -176,15 +181,15 @@ def scan(site: Site) -> Outputs:
 
 
 def _with_first(type: Type, axis: int) -> Type:
-    """The type with this axis in front."""
+    """Return the type with this axis in front."""
     shape = list(type.shape or ())
     return Type(type.dtype, [shape.pop(axis), *shape])
 
 
 def _brought_back(y: Array, axis: int) -> Array:
-    """What a Scan stacked in front, [steps, batch, ...], with the batch in front and the steps at an example's axis.
+    """Move the batch to the front, and the steps to an example's axis, of what a Scan stacked: [steps, batch, ...].
 
-    onnxruntime divides by zero where it stacks empty values along another axis than the first.
+    onnxruntime divides by zero when it stacks empty values along another axis than the first.
     """
     axis %= len(y.shape) - 1
     rest = list(range(2, len(y.shape)))

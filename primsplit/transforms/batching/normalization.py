@@ -1,4 +1,4 @@
-"""Batching of normalizations: over the images of all examples, or their channels side by side."""
+"""Batch normalizations: over the images of all examples, or with their channels side by side."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from primsplit.transforms.batching.table import Outputs, Site, batching, behind
 
 @batching("BatchNormalization")
 def batch_normalization(site: Site) -> Outputs:
-    """By shared statistics, all images alike; else the channels of the examples are channels of one batch."""
+    """With shared statistics, over all images; else the channels of the examples become channels of one batch."""
     training = site.attributes.get("training_mode", 0)
     if site.only(0) and not training:
         return unfolded(site.emit(folded(site.input(0)), *site.inputs[1:]), site)
@@ -32,7 +32,7 @@ def batch_normalization(site: Site) -> Outputs:
 
 @batching("GroupNormalization", "InstanceNormalization")
 def by_image(site: Site) -> Outputs:
-    """All images alike; a scale and a bias for each example are applied to what was standardized."""
+    """Over all images; a scale and a bias for each example are applied to the standardized values."""
     x = folded(site.whole(0))
     if site.only(0):
         return unfolded(site.emit(x, *site.inputs[1:]), site)
@@ -48,7 +48,7 @@ def _filled(shape: Shape, dtype: np.dtype[Any], value: float) -> Array:
 
 
 def _by_channel(site: Site, position: int) -> Array:
-    """Numbers of the channels, [C] or [B, C], against [B, N, C, ...]."""
+    """Reshape numbers of the channels, [C] or [B, C], to broadcast with [B, N, C, ...]."""
     x = site.input(position)
     places = list(range(-(site.rank(0) - 2), 0))
     x = op.Unsqueeze(x, places) if places else x
@@ -57,7 +57,7 @@ def _by_channel(site: Site, position: int) -> Array:
 
 @batching("LayerNormalization")
 def layer_normalization(site: Site) -> Outputs:
-    """The axes from the same one on; a scale and a bias for each example are applied to what was standardized."""
+    """The axis moves one to the right; a scale and a bias for each example are applied to the standardized values."""
     place = behind(site.attributes["axis"])
     if site.only(0):
         return site.emit_all(*site.inputs, axis=place)
@@ -69,5 +69,5 @@ def layer_normalization(site: Site) -> Outputs:
 
 @batching("MeanVarianceNormalization")
 def mean_variance(site: Site) -> Outputs:
-    """The axes behind the batch axis."""
+    """The axes move one to the right."""
     return site.emit(site.input(0), axes=[behind(a) for a in site.attributes["axes"]])

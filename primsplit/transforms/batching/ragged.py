@@ -1,7 +1,13 @@
-"""Values whose size differs between examples, such as what a mask picks: they never leave a loop over the examples.
+"""Batch values whose size differs between examples, such as what a mask picks: a loop over the examples holds them.
 
-Such a value cannot be stacked. The ops between those that make one and those whose results have one size again, a sum
-say, are a *region*: it becomes one op, which is computed for one example after the other.
+Such a value cannot be stacked. The ops between those that produce one and those whose results have one size again, a
+sum say, are a *region*: it becomes one op, which is computed for one example after the other.
+
+```
+i = NonZero(m)
+v = GatherND(x, i)     ->     s = call::ragged(m, x), in a Loop over the examples
+s = ReduceSum(v)
+```
 """
 
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -24,18 +30,18 @@ KIND = "call::ragged"
 
 
 def shaped(values: Iterable[Value]) -> set[str]:
-    """The symbols in the sizes of values."""
+    """Return the symbols in the sizes of values."""
     return {s for v in values for d in v.type.shape or () for s in symbols(d)}
 
 
 def spoken(values: Iterable[Value]) -> set[str]:
-    """The symbols in the sizes that integer values speak of."""
+    """Return the symbols in the sizes that integer values hold."""
     return {s for v in values for d in v.sizes or () for s in symbols(d)}
 
 
 @dataclass(frozen=True, slots=True)
 class Contracted:
-    """Ops with a region made one: what can be run before it, the region, and what follows."""
+    """Ops with a region replaced by one op: what can run before it, the region, and what follows."""
 
     before: list[Op]
     region: Op
@@ -43,10 +49,10 @@ class Contracted:
 
 
 def contract(ops: Sequence[Op], results: Sequence[Value], common: Set[str], batched: Set[Var]) -> Contracted:
-    """Make one op of the region that the first op begins.
+    """Replace the region that the first op begins by one op.
 
     `common` are the sizes that all examples share before it, `batched` the values that differ between examples. Raises
-    ShapeError where a result has a size that differs between examples.
+    ShapeError if a result has a size that differs between examples.
     """
     differing = _differing(ops, common, batched)
     inside, grown, needed = set[int](), {0}, set[int]()
@@ -56,12 +62,12 @@ def contract(ops: Sequence[Op], results: Sequence[Value], common: Set[str], batc
         needed = _needed(ops, touched)
         grown = touched | (_followers(ops, touched) & needed) | _read_after(ops, touched, needed, differing)
     region = [op for i, op in enumerate(ops) if i in inside]
-    made = {v for op in region for v in op.outputs}
+    defined = {v for op in region for v in op.outputs}
     read = {v for i, op in enumerate(ops) if i not in inside for v in reads(op)}
     read |= {r for r in results if isinstance(r, Var)}
     exits = tuple(v for op in region for v in op.outputs if v in read)
     whole = Block("ragged", (), tuple(region), exits)
-    outer = tuple(dict.fromkeys(v for op in region for v in reads(op) if v not in made))
+    outer = tuple(dict.fromkeys(v for op in region for v in reads(op) if v not in defined))
     _check(exits, common | shaped(outer), ops[0])
     body = rename_block(Block(whole.name, outer, whole.ops, exits), {})
     one = ops[0].beside(KIND, outer, exits, {"body": body})
@@ -72,7 +78,7 @@ def contract(ops: Sequence[Op], results: Sequence[Value], common: Set[str], batc
 
 
 def _differing(ops: Sequence[Op], common: Set[str], batched: Set[Var]) -> set[str]:
-    """The sizes that ops make of what differs between examples."""
+    """Return the sizes that ops compute from what differs between examples."""
     reached = dependent(ops, batched)
     return {
         s for op in ops if not reached.isdisjoint(op.outputs) for s in shaped(op.outputs) - common - shaped(reads(op))
@@ -80,13 +86,13 @@ def _differing(ops: Sequence[Op], common: Set[str], batched: Set[Var]) -> set[st
 
 
 def _sizes_of(op: Op) -> set[str]:
-    """The symbols in the sizes that an op reads, makes or speaks of."""
+    """Return the symbols in the sizes that an op reads, produces or holds."""
     met = (*reads(op), *op.outputs)
     return shaped(met) | spoken(met)
 
 
 def _touched(ops: Sequence[Op], begun: Set[int], common: Set[str], differing: Set[str]) -> set[int]:
-    """The ops `begun`, and those that have to do with a size that one of these makes, or has to do with and differs."""
+    """The ops `begun`, and those that use a size which these produce, or use and which differs between examples."""
     ragged = {s for i in begun for s in _sizes_of(ops[i]) if s in differing}
     inside: set[int] = set()
     for position, op in enumerate(ops):
@@ -98,20 +104,20 @@ def _touched(ops: Sequence[Op], begun: Set[int], common: Set[str], differing: Se
 
 
 def _followers(ops: Sequence[Op], inside: set[int]) -> set[int]:
-    """The ops outside that depend on those inside."""
+    """Return the ops outside that depend on those inside."""
     known: set[Var] = set()
-    found: set[int] = set()
+    positions: set[int] = set()
     for position, op in enumerate(ops):
         if position in inside:
             known.update(op.outputs)
         elif any(v in known for v in reads(op)):
             known.update(op.outputs)
-            found.add(position)
-    return found
+            positions.add(position)
+    return positions
 
 
 def _read_after(ops: Sequence[Op], inside: set[int], needed: set[int], differing: Set[str]) -> set[int]:
-    """The ops of another region that those inside need, where what comes after both has to do with its sizes too.
+    """Return the ops of another region that those inside need, if what follows both uses its sizes too.
 
     So the pullbacks of a product of two regions each need the other one's sum.
     """
@@ -120,17 +126,17 @@ def _read_after(ops: Sequence[Op], inside: set[int], needed: set[int], differing
 
 
 def _needed(ops: Sequence[Op], inside: set[int]) -> set[int]:
-    """The ops outside that those inside depend on."""
+    """Return the ops outside that those inside depend on."""
     wanted: set[Var] = set()
-    found: set[int] = set()
+    positions: set[int] = set()
     for position in reversed(range(len(ops))):
         op = ops[position]
         if position in inside:
             wanted.update(reads(op))
         elif any(v in wanted for v in op.outputs):
             wanted.update(reads(op))
-            found.add(position)
-    return found
+            positions.add(position)
+    return positions
 
 
 def _check(exits: Sequence[Var], common: Set[str], first: Op) -> None:
@@ -147,9 +153,9 @@ def _check(exits: Sequence[Var], common: Set[str], first: Op) -> None:
 
 
 class RaggedRule:
-    """The rule of a region that is computed example by example: so is its pullback, which computes the region anew.
+    """The rule of a region that is computed example by example; its pullback is so too, and recomputes the region.
 
-    What a region keeps for its pullback may differ in size between examples, and could not be stacked.
+    Values that a region would keep for its pullback may differ in size between examples, and could not be stacked.
     """
 
     def __init__(self, op: Op, batched: tuple[bool, ...], size: Dim) -> None:
@@ -181,7 +187,7 @@ class RaggedRule:
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """An op that gives the cotangents of some `targets`, and which of the inputs and cotangents it reads."""
+    """An op that computes the cotangents of some `targets`, and the inputs and cotangents that it reads."""
 
     op: Op
     reads: tuple[int, ...]
@@ -189,7 +195,7 @@ class Pulled:
 
 
 def _pulled(body: Block, split: Split, region: Op) -> list[Pulled]:
-    """The cotangents of one example; those that read the same are one op.
+    """Return the cotangents of one example; those that read the same values are one op.
 
     What is linear in a cotangent has a derivative that does not read it, as long as it is an op of its own.
     """
@@ -213,7 +219,7 @@ def _pulled_op(
 
 
 def each_call(op: Op, batched: tuple[bool, ...], size: Dim, inputs: Sequence[Array]) -> list[Array]:
-    """Record the op for each example, as a call that knows its derivative; all its outputs are batched."""
+    """Record the op for each example, as a call with a derivative rule; all its outputs are batched."""
     body = each(op, batched, size)
     sizes: dict[str, Dim] = {}
     for param, given in zip(body.params, inputs, strict=True):

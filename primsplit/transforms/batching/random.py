@@ -1,4 +1,4 @@
-"""Batching of random operators: each example has numbers of its own, whether or not it asks for them in its own way."""
+"""Batch random operators: each example draws numbers of its own, also where nothing that it reads is batched."""
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from primsplit.transforms.batching.table import Outputs, Site, batching
 
 
 def draws(op: Op) -> bool:
-    """True for an op that gives random numbers, or has such ops inside."""
+    """Whether the op draws random numbers, or has such ops inside."""
     if not any(op.blocks()):
         return op.kind in RANDOM and not _keeps_all(op)
     return any(inner.kind in RANDOM and not _keeps_all(inner) for block in op.blocks() for inner in walk(block))
 
 
 def _keeps_all(op: Op) -> bool:
-    """True for a Dropout that is the identity."""
+    """Whether it is a Dropout that is the identity."""
     if op.kind != "Dropout":
         return False
     mode = op.inputs[2] if len(op.inputs) > 2 else None
@@ -47,7 +47,7 @@ def like(site: Site) -> Outputs:
 
 @batching("Dropout")
 def dropout(site: Site) -> Outputs:
-    """A mask for each example; a ratio or mode that differs between examples takes the floor."""
+    """A mask for each example; a ratio or mode that differs between examples uses the fallback loop."""
     return site.emit_all(site.whole(0), *site.inputs[1:]) if site.only(0) else None
 
 

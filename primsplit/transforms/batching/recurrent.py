@@ -1,4 +1,4 @@
-"""Batching of recurrent layers: the sequences of all examples are sequences of one batch."""
+"""Batch recurrent layers: the sequences of all examples become sequences of one batch."""
 
 from primsplit.ir.dims import product
 from primsplit.ops import op
@@ -11,7 +11,7 @@ STATES = (5, 6)
 
 @batching("GRU", "LSTM", "RNN")
 def recurrent(site: Site) -> Outputs:
-    """Weights for each example take the floor."""
+    """Weights that differ between examples use the fallback loop."""
     layout = site.attributes["layout"]
     if not site.only(0, 4, *STATES):
         return None
@@ -29,7 +29,7 @@ def recurrent(site: Site) -> Outputs:
 
 
 def _merged(x: Array, axis: int) -> Array:
-    """A batched value whose axis `axis` of each example is joined with the batch axis, at that place."""
+    """Join the axis `axis` of each example with the batch axis, at that place."""
     order = [*range(1, axis + 1), 0, *range(axis + 1, len(x.shape))]
     turned = x if axis == 0 else op.Transpose(x, perm=order)
     shape = list(turned.shape)
@@ -37,7 +37,7 @@ def _merged(x: Array, axis: int) -> Array:
 
 
 def _apart(y: Array, axis: int, site: Site, output: int) -> Array:
-    """The inverse of `_merged` for an output."""
+    """Undo `_merged` for an output."""
     wanted = list(site.result(output).shape or ())
     whole = reshape_to(y, [*wanted[:axis], site.size, *wanted[axis:]])
     rest = [i for i in range(len(wanted) + 1) if i != axis]

@@ -1,4 +1,9 @@
-"""Batching of operators that run along axes: reductions, softmaxes, cumulative sums, extrema, sorting."""
+"""Batch operators that run along axes: reductions, softmaxes, cumulative sums, extrema, sorting.
+
+```
+y = ReduceSum(x, [0])   ->   y = ReduceSum(x, [1])
+```
+"""
 
 import numpy as np
 
@@ -19,7 +24,10 @@ sizing({"TopK": (1,), "Compress": (1,), "Split": (1,)})
 
 @batching(*REDUCTIONS)
 def reduction(site: Site) -> Outputs:
-    """The axes behind the batch axis; no axes are all of them, which an empty vector of the run may also mean."""
+    """The axes move one to the right.
+
+    No axes means all of them, also for a vector that only the run knows to be empty.
+    """
     x, rank = site.input(0), site.rank(0)
     everything = np.arange(1, rank + 1, dtype=np.int64)
     if not site.has(1) or same_shape(site.shape(1), (0,)):
@@ -37,25 +45,25 @@ def reduction(site: Site) -> Outputs:
 
 @batching("ArgMax", "ArgMin", "Hardmax", "LogSoftmax", "LpNormalization", "Softmax")
 def along_an_axis(site: Site) -> Outputs:
-    """The axis behind the batch axis, counted from the front, as onnxruntime wants it of what is empty."""
+    """The axis moves one to the right, counted from the front, which onnxruntime needs for empty arrays."""
     return site.emit(*site.inputs, axis=site.attributes["axis"] % site.rank(0) + 1)
 
 
 @batching("TopK")
 def top_k(site: Site) -> Outputs:
-    """The axis behind the batch axis; how many is the same for all."""
+    """The axis moves one to the right; the count is the same for all."""
     return site.emit_all(*site.inputs, axis=behind(site.attributes["axis"]))
 
 
 @batching("CumSum")
 def cumulative(site: Site) -> Outputs:
-    """The axis behind the batch axis."""
+    """The axis moves one to the right."""
     return site.emit(site.input(0), behind_all(site.input(1))) if site.only(0) else None
 
 
 @batching("Compress")
 def compress(site: Site) -> Outputs:
-    """What is kept is the same for all; without an axis each example is a row."""
+    """The condition is the same for all; without an axis each example is a row."""
     axis = site.attributes.get("axis")
     if axis is not None:
         return site.emit(*site.inputs, axis=behind(axis))
@@ -71,7 +79,7 @@ def determinant(site: Site) -> Outputs:
 
 @batching("DFT")
 def fourier(site: Site) -> Outputs:
-    """The axis behind the batch axis; by default it is the last but one."""
+    """The axis moves one to the right; by default it is the last but one."""
     if not site.has(2):
         return site.emit(*site.inputs)
     return site.emit(site.input(0), site.inputs[1], behind_all(site.input(2)))

@@ -1,4 +1,4 @@
-"""Operators that are computed example by example, those that have no batch, and those with no inputs to batch."""
+"""Register operators that are computed example by example, those without a batch, and those with nothing to batch."""
 
 from primsplit.transforms.batching.table import floor, refused, sizing
 

@@ -1,8 +1,14 @@
-"""The table of batching rules, and what a rule is told.
+"""The table of batching rules, and `Site`, the op that a rule is called with.
 
 A rule records what one op does for a whole batch of examples. Batched values have the batch axis in front; shared
-values are the same for every example. A rule returns an output for each of the op's, batched unless it is `Shared`,
-or None where only a loop over the examples will do.
+values are the same for every example. A rule returns an output for each of the op's, batched unless it is `Shared`, or
+None if only a loop over the examples will do.
+
+```
+@batching("Trilu")
+def trilu(site):
+    return site.emit(*site.inputs) if site.only(0) else None    # the last two axes, as for one example
+```
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,9 +37,9 @@ class Shared:
 
 
 class BatchBlock(Protocol):
-    """Batches a block that an op has inside: its parameters by `batched`, what it captures as the program has it.
+    """Batches a block inside of an op: `batched` says which parameters are; captures are as in the program.
 
-    Returns the block and which results are batched. Results that `wanted` names True for are made batched.
+    Returns the block and which results are batched. Results for which `wanted` is True are always batched.
     """
 
     def __call__(
@@ -43,7 +49,7 @@ class BatchBlock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One op of the program of one example, and what its inputs are for the batch."""
+    """One op of the program of one example, with its inputs for the batch."""
 
     op: Op
     inputs: tuple[Array | None, ...]
@@ -51,7 +57,7 @@ class Site:
     size: Dim
     batch: BatchBlock
     captured: Callable[[Block], list[tuple[Var, Array]]]
-    """The batched values that a block inside the op reads."""
+    """The batched values that a block inside of the op reads."""
 
     @property
     def kind(self) -> str:
@@ -60,30 +66,30 @@ class Site:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """The attributes given, and the schema's defaults of the others."""
+        """The attributes, with the schema's defaults for those that are absent."""
         return with_defaults(self.op.kind, self.op.attributes)
 
     def has(self, position: int) -> bool:
-        """True where the optional input is there."""
+        """Whether the optional input is present."""
         return position < len(self.inputs) and self.inputs[position] is not None
 
     def input(self, position: int) -> Array:
-        """An input as it is: batched, or shared."""
-        found = self.inputs[position]
-        if found is None:
+        """Return an input, batched or shared. Raises ShapeError if it is absent."""
+        array = self.inputs[position]
+        if array is None:
             raise ShapeError(f"{self.kind} needs its input {position}")
-        return found
+        return array
 
     def is_batched(self, position: int) -> bool:
-        """True for an input that differs between examples."""
+        """Whether the input differs between examples."""
         return position < len(self.batched) and self.batched[position]
 
     def only(self, *positions: int) -> bool:
-        """True where no input but these is batched."""
+        """Whether no input but these is batched."""
         return not any(b for i, b in enumerate(self.batched) if i not in positions)
 
     def shape(self, position: int) -> Shape:
-        """The shape of an input of one example. Raises ShapeError where its rank is not known."""
+        """Return the shape of an input of one example. Raises ShapeError if its rank is unknown."""
         value = self.op.inputs[position]
         if value is None or value.type.shape is None:
             told = f"vmap: the rank of input {position} of {self.kind} is not known"
@@ -91,33 +97,33 @@ class Site:
         return value.type.shape
 
     def rank(self, position: int) -> int:
-        """The number of axes of an input of one example."""
+        """Return the number of axes of an input of one example."""
         return len(self.shape(position))
 
     def result(self, position: int = 0) -> Type:
-        """The type of an output of one example."""
+        """Return the type of an output of one example."""
         return self.op.outputs[position].type
 
     def results(self) -> list[Type]:
-        """The types of the outputs of the batch."""
+        """Return the types of the outputs of the batch."""
         return [batched_type(v.type, self.size) for v in self.op.outputs]
 
     def whole(self, position: int) -> Array:
-        """An input as a batched value: a shared one is repeated."""
-        found = self.input(position)
-        return found if self.batched[position] else repeated(found, self.size)
+        """Return an input as a batched value: a shared one is repeated."""
+        array = self.input(position)
+        return array if self.batched[position] else repeated(array, self.size)
 
     def aligned(self, position: int, rank: int) -> Array:
-        """An input that broadcasts against a batch of values with `rank` axes: axes go in after the batch axis."""
-        found = self.input(position)
-        return with_rank(found, rank) if self.batched[position] else found
+        """An input that broadcasts with a batch of values of rank `rank`: axes are added after the batch axis."""
+        array = self.input(position)
+        return with_rank(array, rank) if self.batched[position] else array
 
     def emit(self, *inputs: Array | None, **changed: Any) -> Array:
-        """The op itself on other inputs, with some attributes changed; the first output."""
+        """Record the op itself on other inputs, with some attributes changed; return the first output."""
         return self.emit_all(*inputs, **changed)[0]
 
     def emit_all(self, *inputs: Array | None, **changed: Any) -> tuple[Array, ...]:
-        """The op itself on other inputs, with some attributes changed; all outputs that the op has."""
+        """Record the op itself on other inputs, with some attributes changed; return all outputs that the op has."""
         attributes = {**self.op.attributes, **changed}
         values = [None if x is None else x.value for x in inputs]
         while values and values[-1] is None:
@@ -134,7 +140,7 @@ FLOOR: dict[str, str] = {}
 SHARED: frozenset[str] = frozenset(
     {"BlackmanWindow", "Constant", "ConstantOfShape", "HammingWindow", "HannWindow", "Range"}
 )
-"""Operators whose inputs, if any, all decide sizes: what they make is the same for every example."""
+"""Operators whose inputs, if any, all decide sizes: their results are the same for every example."""
 
 RAGGED: frozenset[str] = frozenset(
     {"ImageDecoder", "NonMaxSuppression", "NonZero", "StringNormalizer", "StringSplit", "Unique"}
@@ -142,7 +148,7 @@ RAGGED: frozenset[str] = frozenset(
 """Operators whose results differ in size between examples: see ragged.py."""
 REFUSED: dict[str, str] = {}
 SIZING: dict[str, tuple[int, ...]] = {}
-"""The inputs that decide the sizes of an operator's outputs: where they differ between examples, so do the sizes."""
+"""The inputs that decide the sizes of an operator's outputs: if they differ between examples, so do the sizes."""
 
 
 def batching(*kinds: str) -> Callable[[Rule], Rule]:
@@ -158,14 +164,14 @@ def batching(*kinds: str) -> Callable[[Rule], Rule]:
 
 
 def floor(because: str, *kinds: str) -> None:
-    """Register operators whose examples are computed one after the other, and why."""
+    """Register operators whose examples are computed one after the other, with the reason."""
     check_kinds(*kinds)
     for kind in kinds:
         FLOOR[kind] = because
 
 
 def refused(because: str, *kinds: str) -> None:
-    """Register operators that have no batch, and why."""
+    """Register operators that have no batch, with the reason."""
     check_kinds(*kinds)
     for kind in kinds:
         REFUSED[kind] = because
@@ -178,7 +184,7 @@ def sizing(kinds: Mapping[str, Sequence[int]]) -> None:
 
 
 def forms(kind: str) -> tuple[Form, ...]:
-    """How an operator is batched: exactly one form for every operator of the standard."""
+    """Return how an operator is batched: exactly one form for every operator of the standard."""
     tables: tuple[tuple[Form, Any], ...] = (
         ("rule", BATCHING), ("floor", FLOOR), ("shared", SHARED), ("ragged", RAGGED), ("refused", REFUSED),
     )  # fmt: skip
@@ -189,14 +195,14 @@ def forms(kind: str) -> tuple[Form, ...]:
 
 
 def batched_type(type: Type, size: Dim) -> Type:
-    """The type of a batch of such values. Raises ShapeError where the rank is not known."""
+    """Return the type of a batch of such values. Raises ShapeError if the rank is unknown."""
     if type.shape is None:
         raise ShapeError(f"vmap: the rank of a {type.dtype} value is not known", cure=RANK_CURE)
     return Type(type.dtype, (size, *type.shape))
 
 
 def repeated(x: Array, size: Dim) -> Array:
-    """A shared value for every example: a batch axis in front."""
+    """Repeat a shared value for every example, along a batch axis in front."""
     ones = np.ones(len(x.shape), np.int64)
     sizes = tracing.size_vector([size])
     wanted = operators.Concat(Array(sizes), ones, axis=0) if ones.size else Array(sizes)
@@ -207,18 +213,18 @@ def repeated(x: Array, size: Dim) -> Array:
 
 
 def with_rank(x: Array, rank: int) -> Array:
-    """A batched value of lower rank that broadcasts against values with `rank` axes an example."""
+    """Insert axes in a batched value, so that it broadcasts with values of rank `rank` an example."""
     missing = rank + 1 - len(x.shape)
     return operators.Unsqueeze(x, list(range(1, 1 + missing))) if missing > 0 else x
 
 
 def behind(axis: int) -> int:
-    """An axis of one example counted in the batch: those counted from the end stay."""
+    """Return an axis of one example as an axis of the batch; axes counted from the end stay."""
     return axis + 1 if axis >= 0 else axis
 
 
 def behind_all(axes: Array) -> Array:
-    """An integer vector or scalar of axes of one example, counted in the batch."""
+    """Convert an integer vector or scalar of axes of one example to axes of the batch."""
     known = axes.known()
     if known is not None:
         return Array(tracing.constant(np.where(known >= 0, known + 1, known).astype(known.dtype)))
@@ -226,16 +232,16 @@ def behind_all(axes: Array) -> Array:
 
 
 def spread(flags: Array, rank: int) -> Array:
-    """Flags of the examples, [B], against values with `rank` axes, the batch axis included."""
+    """Reshape flags of the examples, [B], to broadcast with values of rank `rank`, the batch axis included."""
     return operators.Unsqueeze(flags, list(range(1, rank))) if rank > 1 else flags
 
 
 def any_of(flags: Array) -> Array:
-    """Whether one of a vector is true; none is, of none. No rounding makes a sum of ones 0."""
+    """Return whether a flag of a vector is true; false for none. A sum of ones never rounds to 0."""
     return operators.Greater(operators.ReduceSum(operators.Cast(flags, to=np.float32), [0], keepdims=0), 0)
 
 
 def of_takers(x: Array, taken: Array) -> Array:
-    """A batched value in which the examples that are not `taken` have the value of the first one that is."""
+    """Replace the values of examples that are not `taken` by that of the first one that is."""
     first = operators.ArgMax(operators.Cast(taken, to=np.int32), axis=0, keepdims=1)
     return operators.Where(spread(taken, len(x.shape)), x, operators.Gather(x, first, axis=0), types=[x.type])

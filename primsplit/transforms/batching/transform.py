@@ -1,6 +1,12 @@
-"""Batching: the program of one example becomes the program of a batch, op by op.
+"""Batch a program: the program of one example becomes the program of a batch, op by op.
 
-Batched values have the batch axis in front; what no batched value reaches stays as it is, and is computed once.
+Batched values have the batch axis in front; ops that no batched value reaches stay, and are computed once.
+
+```
+f(x: float32[3], w: float32[3,4]):           f(x: float32[B,3], w: float32[3,4]):
+  y: float32[4] = MatMul(x, w)         ->      y: float32[B,4] = MatMul(x, w)
+  return y                                     return y
+```
 """
 
 from collections.abc import Callable, Sequence
@@ -39,17 +45,17 @@ from primsplit.transforms.boundaries import Bounded
 def batch_block(
     block: Block, batched: Sequence[bool], size: Dim, *, wanted: Sequence[bool] = ()
 ) -> tuple[Block, list[bool]]:
-    """The block for a batch of `size` examples, and which of its results are batched.
+    """Return the block for a batch of `size` examples, and which of its results are batched.
 
-    `batched` says which parameters have the batch axis in front; what the block captures is shared. Results that
-    `wanted` names True for are made batched. Raises ShapeError at the user's line where examples would differ in shape.
+    `batched` says which parameters have the batch axis in front; what the block captures is shared. Results for which
+    `wanted` is True are always batched. Raises ShapeError at the user's line if examples would differ in shape.
     """
     with paused():
         return _Batching(size, {}, set()).block(block, batched, wanted)
 
 
 class _Batching:
-    """One walk through a block: the values that stand for its Vars, and which of those Vars are batched."""
+    """One walk through a block, with the values that its Vars became, and which of those Vars are batched."""
 
     def __init__(self, size: Dim, values: Renaming, batched: set[Var]) -> None:
         self.size = size
@@ -58,7 +64,10 @@ class _Batching:
         self.made: dict[Any, tuple[Block, tuple[Block, list[bool]]]] = {}
 
     def inside(self, block: Block, batched: Sequence[bool], wanted: Sequence[bool] = ()) -> tuple[Block, list[bool]]:
-        """See `table.BatchBlock`. Kept, since a loop is batched until its carries settle, and those inside it too."""
+        """Batch an inner block; see `table.BatchBlock`.
+
+        Cached, since loops are batched repeatedly until their carries settle.
+        """
         key = (id(block), tuple(batched), tuple(wanted))
         if key not in self.made:
             # The block is kept too, so that its id stays its own.
@@ -66,7 +75,7 @@ class _Batching:
         return self.made[key][1]
 
     def block(self, block: Block, batched: Sequence[bool], wanted: Sequence[bool] = ()) -> tuple[Block, list[bool]]:
-        """The block batched, in a recording of its own."""
+        """Return the block batched, in a recording of its own."""
         inner = _Batching(self.size, dict(self.values), set(self.batched))
         with tracing.recording() as recorded:
             params = [inner.param(p, recorded, is_batched=b) for p, b in zip(block.params, batched, strict=True)]
@@ -89,18 +98,18 @@ class _Batching:
         return param
 
     def has(self, value: Value | None) -> bool:
-        """True for a value that is batched."""
+        """Whether the value is batched."""
         return isinstance(value, Var) and value in self.batched
 
     def value(self, value: Value) -> Value:
         return renamed(value, self.values)
 
     def result(self, own: Value, *, is_batched: bool) -> Value:
-        found = self.value(own)
-        return repeated(Array(found), self.size).value if is_batched and not self.has(own) else found
+        value = self.value(own)
+        return repeated(Array(value), self.size).value if is_batched and not self.has(own) else value
 
     def ops(self, ops: Sequence[Op], results: Sequence[Value], recorded: Recording) -> None:
-        """Record what stands for these ops; a region of values that differ in size is one of them."""
+        """Record these ops for the batch; a region of values that differ in size becomes one op."""
         for position, op in enumerate(ops):
             if self._is_ragged(op):
                 self._region(ops[position:], results, recorded)
@@ -121,15 +130,15 @@ class _Batching:
                 return
 
     def _region(self, ops: Sequence[Op], results: Sequence[Value], recorded: Recording) -> None:
-        """Record a region that the first op begins, and all else."""
-        found = contract(ops, results, self._common(ops[0]), self.batched)
-        later = [v for o in (found.region, *found.after) for v in reads(o)]
-        self.ops(found.before, (*results, *later), recorded)
-        self.op(found.region, recorded)
-        self.ops(found.after, results, recorded)
+        """Record the region that the first op begins, and all other ops."""
+        contracted = contract(ops, results, self._common(ops[0]), self.batched)
+        later = [v for o in (contracted.region, *contracted.after) for v in reads(o)]
+        self.ops(contracted.before, (*results, *later), recorded)
+        self.op(contracted.region, recorded)
+        self.ops(contracted.after, results, recorded)
 
     def _is_ragged(self, op: Op) -> bool:
-        """True for an op that makes a size from what differs between examples."""
+        """Whether the op computes a size from what differs between examples."""
         if op.kind == "If":
             return self.has(op.inputs[0]) and self._makes_sizes(op) and chooses_between_sizes(op)
         if op.kind == "Loop":
@@ -139,11 +148,11 @@ class _Batching:
         return any(self.has(v) for i, v in enumerate(op.inputs) if i in deciding) and self._makes_sizes(op)
 
     def _makes_sizes(self, op: Op) -> bool:
-        """True for an op whose outputs have sizes that need not be those of anything before."""
+        """Whether the op's outputs may have sizes that no earlier value has."""
         return not shaped(op.outputs) <= self._common(op)
 
     def _common(self, op: Op) -> set[str]:
-        """The sizes that all examples share: those of values, and what is said of sizes by what all share."""
+        """Return the sizes that all examples share: those of values, and those that shared integers hold."""
         read = reads(op)
         return shaped((*self.values, *read)) | spoken(v for v in read if not self.has(v))
 
@@ -152,24 +161,24 @@ class _Batching:
         return Site(op, inputs, tuple(self.has(v) for v in op.inputs), self.size, self.inside, self.captured)
 
     def captured(self, block: Block) -> list[tuple[Var, Array]]:
-        """The batched values that a block reads from around it."""
+        """Return the batched values that a block reads from around it."""
         return [(v, Array(self.value(v))) for v in free(block) if self.has(v)]
 
     def op(self, op: Op, recorded: Recording) -> None:
-        """Record what stands for one op."""
+        """Record one op for the batch."""
         if not any(v in self.batched for v in reads(op)) and ("rule" in op.attributes or not draws(op)):
             self._copy(op)
             return
         recorded.place, recorded.remark = op.place, op.remark
         first = len(recorded.ops)
         try:
-            made = self._made(op)
+            result = self._made(op)
         except PrimsplitError as error:
             error.place = error.place or op.place
             raise
         recorded.place, recorded.remark = None, ""
         fresh = {v for new in recorded.ops[first:] for v in new.outputs}
-        outputs = [made] if isinstance(made, Array | Shared) else list(made)
+        outputs = [result] if isinstance(result, Array | Shared) else list(result)
         for own, output in zip(op.outputs, outputs, strict=True):
             is_shared = isinstance(output, Shared)
             value = output.array.value if isinstance(output, Shared) else output.value
@@ -201,18 +210,18 @@ class _Batching:
         if any(self.has(op.inputs[i]) for i in SIZING.get(op.kind, ()) if i < len(op.inputs)):
             return self._each(op)
         rule: Callable[[Site], Outputs] | None = BATCHING.get(op.kind)
-        made = None if rule is None else rule(self._site(op))
-        return self._each(op) if made is None else made
+        result = None if rule is None else rule(self._site(op))
+        return self._each(op) if result is None else result
 
     def _each(self, op: Op) -> list[Array | Shared]:
-        """The floor, as a call whose rule is the batch of the op's own."""
+        """Record the fallback loop, as a call whose rule is the op's own, batched."""
         positions = variable_inputs(op)
         given = [v for i in positions if (v := op.inputs[i]) is not None]
         body = each(op, [self.has(v) for v in given], self.size)
         return self._made_call(f"call::each_{op.kind}", op, given, body, [True] * len(op.outputs), has_rule=True)
 
     def _call(self, op: Op) -> Sequence[Array | Shared]:
-        """A call of the batched program; a rule of its own becomes the batch of what it splits into."""
+        """Record a call of the batched program; a rule of its own becomes the batch of its split."""
         given = [v for v in op.inputs if v is not None]
         if op.kind == LATER:
             return self._later(op, given)
@@ -230,7 +239,7 @@ class _Batching:
         return self._made_call(op.kind, op, given, body, found, has_rule=has_rule)
 
     def _later(self, op: Op, given: Sequence[Value]) -> list[Array | Shared]:
-        """What waits is shared where its operand is."""
+        """A deferred value is shared if its operand is."""
         values, count = [self.value(v) for v in given], len(op.outputs)
         wait = later(values[:count], values[count:])
         tracing.append(replace(wait, place=op.place, remark=op.remark))
@@ -239,7 +248,7 @@ class _Batching:
     def _made_call(
         self, kind: str, op: Op, given: Sequence[Value], body: Block, found: Sequence[bool], *, has_rule: bool
     ) -> list[Array | Shared]:
-        """The call of a batched body with what stands for `given`; `found` says which of its outputs are batched."""
+        """Record the call of a batched body; `found` says which of its outputs are batched."""
         flags = tuple(map(self.has, given))
         attributes: dict[str, Any] = {k: v for k, v in op.attributes.items() if is_call(op)} | {"body": body}
         if has_rule:
@@ -265,7 +274,7 @@ def _refused(op: Op, because: str) -> ShapeError:
 
 
 def _settle(value: Value, wanted: Type, fresh: set[Var], recorded: Recording, op: Op) -> None:
-    """Give an output the type that one example's tells, which may know more than inference does of the batch."""
+    """Declare an output to have one example's type with a batch axis, which may be more exact than inference."""
     if value.type.dtype != wanted.dtype or (wanted.rank is not None and value.type.rank not in {None, wanted.rank}):
         raise PrimsplitError(f"the batching rule of {op.kind} gave {value.type}, not {wanted}", place=op.place)
     if not isinstance(value, Var) or value not in fresh or value.type == wanted or wanted.shape is None:
@@ -279,5 +288,5 @@ def _settle(value: Value, wanted: Type, fresh: set[Var], recorded: Recording, op
 
 
 def _sources(dim: Dim) -> set[str]:
-    """The names under which a recording may know an axis of this size."""
+    """Return the names under which a recording may know an axis of this size."""
     return {dim.text, *(str(a) for m, _ in dim.terms for a in m)} if isinstance(dim, Size) else set()

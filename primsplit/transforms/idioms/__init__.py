@@ -1,1 +1,1 @@
-"""What is recognized in a program as its author wrote it, before it is differentiated."""
+"""Rewrite idioms in the user's program before it is differentiated, so that their own derivative rules apply."""

@@ -1,14 +1,14 @@
-"""Norms, roots and their quotients that a file writes out are again what they were, before they are differentiated.
+"""Replace norms, roots and their quotients that a file writes out by the calls that they were, before differentiation.
 
-At 0 each of these is written by a choice, whose own derivative there is that of the chosen side: 0 where the true one
-is unknown. Their rules know better. Of a derivative that a file holds:
+At 0 each of these is written as a choice, whose own derivative there is that of the chosen side: 0 where the true one
+is unknown. Their rules know better. These occur in derivatives that a file holds:
 
     p = Equal(y, -0.0);  z = Where(p, 0, Div(n, Where(p, 1, y)))   becomes    z = length_quotient(n, y)
     z = Div(n, Max(y, tiny))                                       becomes    z = root_quotient(n, y)
     s = Clip(Mul(x, huge), -1, 1)                                  becomes    s = sign_of(x)
 
-These three are known by their numbers: -0.0, the smallest and the largest float. A user who divides so compares with
-0.0 and means 0. Whatever a file says of its nodes is not asked, since other programs drop it.
+Their numbers identify these three: -0.0, the smallest and the largest float. A user who divides so compares with 0.0
+and means 0. Metadata of the nodes is not used, since other programs drop it.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ VIEWS = ("Expand", "Reshape", "Squeeze", "Unsqueeze")
 
 
 def recognize_kinks(block: Block) -> Block:
-    """The block with a call for each such form; itself if there are none."""
+    """Return the block with a call for each such form; itself if there are none."""
     found = _Recognizing().run(block)
     return block if found is block else drop_dead_code(found)
 
@@ -46,7 +46,7 @@ class _Recognizing(LookingUp):
     kinds = frozenset({"Clip", "Div", "Mul", "Where"})
 
     def visit(self, op: Op) -> Op | None:
-        """The op, or the call that it is the last op of."""
+        """Return the op, or the call that it is the last op of."""
         written = self.ops.made_by[op.outputs[0]]
         for form in FORMS.get(op.kind, ()):
             with recorded_beside(op) as around:
@@ -60,7 +60,7 @@ class _Recognizing(LookingUp):
         return super().visit(op)
 
     def read_now(self, value: Value) -> Array:
-        """The value as it stands now, its sizes known to what is recorded."""
+        """Return the current value, and let the recording read its sizes."""
         found = self.value(value)
         if isinstance(found, Var):
             current().learn(found)
@@ -68,7 +68,7 @@ class _Recognizing(LookingUp):
 
 
 def _length_quotient(choice: Op, ops: Ops, read: Reader) -> Array | None:
-    """Where(y == 0, 0, n / Where(y == 0, 1, y)), or some multiple of it."""
+    """Match Where(y == 0, 0, n / Where(y == 0, 1, y)), or some multiple of it."""
     is_zero, zero, quotient = choice.inputs
     y = _compared("Equal", is_zero, -0.0, ops)
     if not _is_all(zero, 0.0) or y is None:
@@ -77,7 +77,7 @@ def _length_quotient(choice: Op, ops: Ops, read: Reader) -> Array | None:
 
 
 def _multiple(value: Value | None, y: Value, ops: Ops, read: Reader, depth: int) -> Array | None:
-    """A product with a quotient by Where(y == 0, 1, y), which is 0 where y is."""
+    """Match a product with a quotient by Where(y == 0, 1, y), which is 0 where y is."""
     made = ops.made_by.get(value) if isinstance(value, Var) else None
     if made is None or not depth or made.kind not in {"Div", "Reciprocal", "Neg", "Mul"}:
         return None
@@ -97,7 +97,7 @@ def _multiple(value: Value | None, y: Value, ops: Ops, read: Reader, depth: int)
 
 
 def _is_guarded(value: Value | None, y: Value, ops: Ops) -> bool:
-    """True for Where(y == 0, 1, y)."""
+    """Whether the value is Where(y == 0, 1, y)."""
     chosen = ops.maker(value, "Where")
     if chosen is None or not _is_all(chosen.inputs[1], 1.0) or _seen(chosen.inputs[2], ops) is not _seen(y, ops):
         return False
@@ -105,7 +105,7 @@ def _is_guarded(value: Value | None, y: Value, ops: Ops) -> bool:
 
 
 def _root_quotient(quotient: Op, ops: Ops, read: Reader) -> Array | None:
-    """n / max(y, tiny)."""
+    """Match n / max(y, tiny)."""
     n, divisor = quotient.inputs
     bounded = ops.maker(divisor, "Max")
     if n is None or bounded is None or len(bounded.inputs) != 2:
@@ -118,7 +118,7 @@ def _root_quotient(quotient: Op, ops: Ops, read: Reader) -> Array | None:
 
 
 def _sign(clip: Op, ops: Ops, read: Reader) -> Array | None:
-    """clip(x huge, -1, 1)."""
+    """Match clip(x huge, -1, 1)."""
     x = _argument_of_sign(clip, ops)
     if x is None:
         return None
@@ -136,7 +136,7 @@ def _argument_of_sign(clip: Op, ops: Ops) -> Value | None:
 
 
 def _signed(product: Op, ops: Ops, read: Reader) -> Array | None:
-    """n sign(x)."""
+    """Match n sign(x)."""
     for n, sign in (product.inputs, product.inputs[::-1]):
         made = ops.maker(sign, "Clip")
         x = None if made is None else _argument_of_sign(made, ops)
@@ -147,7 +147,7 @@ def _signed(product: Op, ops: Ops, read: Reader) -> Array | None:
 
 
 def _safe_root(choice: Op, ops: Ops, read: Reader) -> Array | None:
-    """Where(v > 0, sqrt(Where(v > 0, v, 1)), 0 v)."""
+    """Match Where(v > 0, sqrt(Where(v > 0, v, 1)), 0 v)."""
     is_positive, positive, other = choice.inputs
     variance = _compared("Greater", is_positive, 0.0, ops)
     root, nothing = ops.maker(positive, "Sqrt"), ops.maker(other, "Mul")
@@ -159,7 +159,7 @@ def _safe_root(choice: Op, ops: Ops, read: Reader) -> Array | None:
 
 
 def _cube_root(choice: Op, ops: Ops, read: Reader) -> Array | None:
-    """Where(|x| > 0 and |x| < inf, |x|**(1/3) sign(x), one Newton step on, x)."""
+    """Match Where(|x| > 0 and |x| < inf, |x|**(1/3) sign(x) after one Newton step, x)."""
     both, step, x = ops.maker(choice.inputs[0], "And"), ops.maker(choice.inputs[1], "Sub"), choice.inputs[2]
     if both is None or step is None or x is None:
         return None
@@ -173,7 +173,7 @@ def _cube_root(choice: Op, ops: Ops, read: Reader) -> Array | None:
 
 
 def _hypotenuse(choice: Op, ops: Ops, read: Reader) -> Array | None:
-    """Where(|x| == inf or |y| == inf, inf, the larger times the root of 1 and the square of their ratio)."""
+    """Match Where(|x| == inf or |y| == inf, inf, the larger times the root of 1 and the square of their ratio)."""
     infinite, chosen = ops.maker(choice.inputs[0], "Or"), ops.maker(choice.inputs[2], "Where")
     if infinite is None or chosen is None or not _is_all(choice.inputs[1], np.inf):
         return None
@@ -188,7 +188,7 @@ def _hypotenuse(choice: Op, ops: Ops, read: Reader) -> Array | None:
 
 
 def _euclidean(product: Op, ops: Ops, read: Reader) -> Array | None:
-    """sqrt(sum((x / s)**2)) s for a power of two s near the largest |x|."""
+    """Match sqrt(sum((x / s)**2)) s for a power of two s near the largest |x|."""
     for one, other in (product.inputs, product.inputs[::-1]):
         scaled, root = _scaled_by(other, ops), ops.maker(_seen(one, ops), "Sqrt")
         if scaled is None or root is None:
@@ -207,7 +207,7 @@ def _euclidean(product: Op, ops: Ops, read: Reader) -> Array | None:
 
 
 def _power_norm(choice: Op, ops: Ops, read: Reader) -> Array | None:
-    """Where(t == 0, 0, Where(t == 0, 1, t)**(1/p) s) for the total t of the |x / s|**p."""
+    """Match Where(t == 0, 0, Where(t == 0, 1, t)**(1/p) s) for the total t of the |x / s|**p."""
     product = ops.maker(choice.inputs[2], "Mul")
     if not _is_all(choice.inputs[1], 0.0) or product is None or _compared("Equal", choice.inputs[0], 0.0, ops) is None:
         return None
@@ -225,7 +225,7 @@ def _power_norm(choice: Op, ops: Ops, read: Reader) -> Array | None:
 
 
 def _scaled_by(scale: Value | None, ops: Ops) -> tuple[Value, frozenset[int]] | None:
-    """The array whose largest size along some axes a power of two is near, and the axes."""
+    """Return the array whose largest size along some axes is near this power of two, and the axes."""
     value = _seen(scale, ops)
     for kind, position in (("Pow", 1), ("Floor", 0), ("Mul", 0), ("Log", 0), ("Clip", 0)):
         made = ops.maker(value, kind)
@@ -241,7 +241,7 @@ def _scaled_by(scale: Value | None, ops: Ops) -> tuple[Value, frozenset[int]] | 
 
 
 def _compared(kind: str, answer: Value | None, number: float, ops: Ops) -> Value | None:
-    """What is compared with a number."""
+    """Return the value that is compared with a number."""
     made = ops.maker(answer, kind)
     return made.inputs[0] if made is not None and _is_all(made.inputs[1], number) else None
 
@@ -252,13 +252,13 @@ def _size_of(value: Value | None, ops: Ops) -> Value | None:
 
 
 def _seen(value: Value | None, ops: Ops) -> Value | None:
-    """The value of which this is the same numbers in another shape."""
+    """Return the value that has the same numbers in another shape."""
     made = ops.made_by.get(value) if isinstance(value, Var) else None
     return _seen(made.inputs[0], ops) if made is not None and made.kind in VIEWS else value
 
 
 def _is_all(value: Value | None, number: float) -> bool:
-    """True for a small constant that is this number, with its sign and to its precision, everywhere."""
+    """Whether the value is a small constant with this number everywhere, with its sign and to its precision."""
     if not isinstance(value, Const) or not value.is_small or value.is_weight or not value.type.is_float:
         return False
     array, wanted = value.numpy(), np.asarray(number, value.type.dtype)
@@ -270,7 +270,7 @@ OF_SLOPES: Mapping[Form, Origin] = {
     form: Origin(f"pullback of {kind}", "pullback", kind, 1)
     for form, kind in ((_length_quotient, "ReduceL2"), (_root_quotient, "Sqrt"), (_sign, "Abs"), (_signed, "Abs"))
 }
-"""What stands in derivatives alone, and of what that is a part, where a file is read that does not say so."""
+"""Forms that occur only in derivatives, with the remark of those, for files that do not record it."""
 FORMS: Mapping[str, tuple[Form, ...]] = {
     "Where": (_length_quotient, _safe_root, _cube_root, _hypotenuse, _power_norm),
     "Div": (_root_quotient,),

@@ -1,7 +1,6 @@
-"""The derivative of 1 / (1 + exp(z)) as it is written out.
+"""The derivative rule of a written-out `1 / (1 + exp(z))`: -y (1 - y), with 1 - y computed as 1 / (1 + exp(-z)).
 
-With y its value it is -y (1 - y), where 1 - y is computed as 1 / (1 + exp(-z)): right to a rounding at both ends, and 0
-where exp(z) overflows.
+So it is right to a rounding at both ends, and 0 where exp(z) overflows.
 """
 
 from primsplit import tracing

@@ -1,7 +1,13 @@
-"""1 / (1 + exp(z)) written out is a call with a rule of its own, before it is differentiated.
+"""Replace a written-out `1 / (1 + exp(z))` by a call with a rule of its own, before differentiation.
 
-A pullback of the pieces is infinity times 0 where exp(z) overflows: beyond 88 in float32, 11 in float16. The values
-stay as they are written.
+A pullback of the pieces is infinity times 0 where exp(z) overflows: beyond 88 in float32, 11 in float16. The values do
+not change.
+
+```
+e = Exp(z)
+t = Add(1.0, e)      ->     y = call::logistic(z), whose body is these ops
+y = Div(1.0, t)
+```
 """
 
 from primsplit.ir import Block, Op, Value
@@ -12,7 +18,7 @@ from primsplit.transforms.idioms.logistic_rule import logistic_of
 
 
 def recognize_logistics(block: Block) -> Block:
-    """The block with such calls, in sub-blocks too; itself if there are none."""
+    """Return the block with such calls, in sub-blocks too; itself if there are none."""
     found = _Recognizing().run(block)
     return block if found is block else drop_dead_code(found)
 
@@ -21,7 +27,7 @@ class _Recognizing(LookingUp):
     """The walk."""
 
     def visit(self, op: Op) -> Op | None:
-        """A call in the place of a quotient or reciprocal that is a logistic function."""
+        """Return a call in the place of a quotient or reciprocal that is a logistic function."""
         z = _argument(op, self.ops)
         if z is None:
             return super().visit(op)
@@ -33,7 +39,7 @@ class _Recognizing(LookingUp):
 
 
 def _argument(op: Op, seen: Ops) -> Value | None:
-    """The z of 1 / (1 + exp(z)); None where the op is something else, or where anything else reads a part of it."""
+    """Return the z of 1 / (1 + exp(z)); None if the op is something else, or anything else reads a part of it."""
     divisor = op.inputs[0] if op.kind == "Reciprocal" else op.inputs[1] if op.kind == "Div" else None
     total = seen.op(divisor, "Add")
     if total is None or (op.kind == "Div" and not is_number(op.inputs[0], 1.0)):

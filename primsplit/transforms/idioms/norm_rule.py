@@ -1,4 +1,4 @@
-"""The derivative of a norm that is written out: that of the operator, at the values that the writing has."""
+"""The derivative rule of a written-out norm: that of the operator, at the values that the written-out ops compute."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ from primsplit.tracing.array import Array
 class WrittenNorm:
     """The rule of the call of a norm over some axes, in float32 or float64.
 
-    `block` takes what the call takes, x alone or with the scale and the bias of a row, and returns the norm, the
-    standardized x, and the standard deviation; of the last, where `is_reciprocal`, the reciprocal.
+    `block` takes the call's arguments, x alone or with the scale and the bias of a row, and returns the norm, the
+    standardized x, and the standard deviation, or with `is_reciprocal` its reciprocal.
     """
 
     block: Block
@@ -26,12 +26,12 @@ class WrittenNorm:
         y, value, spread = map(Array, tracing.inline(self.block, [a.value for a in (x, *affine)]))
 
         def pullback(dy: Array) -> list[Array | None]:
-            made = Standardized(value, spread if self.is_reciprocal else op.Reciprocal(spread), self.axes)
+            standardized = Standardized(value, spread if self.is_reciprocal else op.Reciprocal(spread), self.axes)
             if not affine:
-                return [made.pulled(dy)]
+                return [standardized.pulled(dy)]
             scale, bias = (*affine, None)[:2]
             assert scale is not None
-            dx, sums = pulled_norm(made, dy, scale, bias)
+            dx, sums = pulled_norm(standardized, dy, scale, bias)
             return [dx, *sums[: len(affine)]]
 
         return y, pullback

@@ -1,8 +1,14 @@
-"""Layer norms that are written out are calls with a rule of their own, before they are differentiated.
+"""Replace written-out layer norms by calls with a rule of their own, before differentiation.
 
 A pullback of the pieces keeps the deviations from the mean beside their quotients by the standard deviation, and takes
 a pass for each path between them; the norm's own (`norm_rule.py`) keeps the quotients. The values are computed as they
-are written: onnxruntime's LayerNormalization takes the variance as a difference of two large numbers.
+are written: onnxruntime's LayerNormalization computes the variance as a difference of two large numbers.
+
+```
+m = ReduceMean(x, [-1]); c = Sub(x, m)
+v = ReduceMean(Mul(c, c), [-1])            ->     y = call::norm(x), whose body is these ops
+y = Div(c, Sqrt(Add(v, 1e-5)))
+```
 """
 
 import math
@@ -19,10 +25,10 @@ DTYPES = frozenset({"float32", "float64"})
 
 
 def recognize_norms(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
-    """The block with a call for each norm that the gradient goes through; itself if there are none.
+    """Return the block with a call for each norm that the gradient goes through; itself if there are none.
 
-    `wrt` and `of` are the positions of parameters and results. A value between the ops that anything else reads is
-    reason to leave them.
+    `wrt` and `of` are the positions of parameters and results. A norm of which anything else reads an inner value
+    stays.
     """
     if not any(op.kind == "ReduceMean" for op in block.ops):
         return block
@@ -40,7 +46,7 @@ def recognize_norms(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Bloc
 
 
 class _Program:
-    """What makes a value, and what reads it; results are read by None."""
+    """The maker and the readers of each value; results are read by None."""
 
     def __init__(self, block: Block) -> None:
         self.made_by: dict[Value | None, Op] = {v: op for op in block.ops for v in op.outputs}
@@ -48,19 +54,19 @@ class _Program:
         self.readers = readers(block.ops, block.results)
 
     def op(self, value: Value | None, *kinds: str) -> Op | None:
-        """The op that makes the value, if it is of one of these kinds."""
+        """Return the op that computes the value, if it is of one of these kinds."""
         op = self.made_by.get(value)
         return op if op is not None and op.kind in kinds else None
 
     def only_reader(self, value: Var) -> Op | None:
-        """The op that alone reads the value."""
-        found = self.readers.get(value, [])
-        return found[0] if len(found) == 1 else None
+        """Return the op that alone reads the value."""
+        reading = self.readers.get(value, [])
+        return reading[0] if len(reading) == 1 else None
 
 
 @dataclass(slots=True)
 class _Norm:
-    """The ops of a norm, what they read, and what its derivative reads of them."""
+    """The ops of a norm, their inputs, and the values that its derivative reads."""
 
     x: Value
     value: Var
@@ -75,7 +81,7 @@ class _Norm:
         return self.ops[-1].outputs[0]
 
     def call(self) -> Op:
-        """The ops as one, which holds a copy of them."""
+        """Return the ops as one call, which holds a copy of them."""
         inputs = (self.x, *self.affine)
         params = tuple(Var(v.type, v.hint) for v in inputs)
         renaming: Renaming = {v: p for v, p in zip(inputs, params, strict=True) if isinstance(v, Var)}
@@ -93,7 +99,7 @@ class _Norm:
 
 
 def _norm(last: Op, program: _Program) -> _Norm | None:
-    """(x - mean x) / sqrt(variance + epsilon), the standardized x, with what is done to its rows after it."""
+    """Match (x - mean x) / sqrt(variance + epsilon), the standardized x, with a scale and bias of its rows after it."""
     for centred, spread in _quotients(last, program):
         inner = _standardized(last, centred, spread, program)
         if inner is not None and _is_closed(inner.ops, program):
@@ -102,7 +108,7 @@ def _norm(last: Op, program: _Program) -> _Norm | None:
 
 
 def _quotients(op: Op, program: _Program) -> Iterator[tuple[Op, Op]]:
-    """The Sub of a quotient, or of a product with a reciprocal, and what makes the divisor or the reciprocal."""
+    """Yield the Sub of a quotient, or of a product with a reciprocal, and the op of the divisor or the reciprocal."""
     if op.kind not in {"Div", "Mul"} or op.outputs[0].type.key[0] not in DTYPES:
         return
     kinds = ("Sqrt",) if op.kind == "Div" else ("Reciprocal", "call::reciprocal_root")
@@ -113,7 +119,7 @@ def _quotients(op: Op, program: _Program) -> Iterator[tuple[Op, Op]]:
 
 
 def _standardized(last: Op, centred: Op, spread: Op, program: _Program) -> _Norm | None:
-    """The norm without scale and bias, if the ops are one."""
+    """Return the norm without scale and bias, if the ops are one."""
     root = program.op(spread.inputs[0], "Sqrt") if spread.kind == "Reciprocal" else spread
     x, mean = centred.inputs[0], program.op(centred.inputs[1], "ReduceMean")
     if root is None or mean is None or x is None or mean.inputs[0] is not x or not (axes := axes_of(mean)):
@@ -142,7 +148,7 @@ def _standardized(last: Op, centred: Op, spread: Op, program: _Program) -> _Norm
 
 
 def _deviations(variance: Value | None, axes: tuple[int, ...], program: _Program) -> tuple[Op, list[Op]] | None:
-    """The Sub whose squares have this mean over the axes, and the ops in between."""
+    """Return the Sub whose squares have this mean over the axes, and the ops in between."""
     steps: list[Op] = []
     total = program.op(variance, "ReduceMean")
     if total is None:
@@ -159,7 +165,7 @@ def _deviations(variance: Value | None, axes: tuple[int, ...], program: _Program
 
 
 def _is_square(op: Op) -> bool:
-    """True for x x, x**2 and the call of np.square."""
+    """Whether the op is x x, x**2 or a call of np.square."""
     if op.kind == "Pow":
         exponent = op.inputs[1]
         return _is_known_number(exponent, 2.0)
@@ -167,7 +173,7 @@ def _is_square(op: Op) -> bool:
 
 
 def _is_count(value: Value | None, total: Op, axes: tuple[int, ...]) -> bool:
-    """True for the number of elements that each sum is of."""
+    """Whether the value is the number of elements in each sum."""
     source = total.inputs[0]
     assert source is not None
     assert source.type.shape is not None
@@ -176,7 +182,7 @@ def _is_count(value: Value | None, total: Op, axes: tuple[int, ...]) -> bool:
 
 
 def _is_known_number(value: Value | None, number: float) -> bool:
-    """True for a constant without axes that is this number."""
+    """Whether the value is a constant scalar that is this number."""
     return isinstance(value, Const) and value.is_small and value.type.shape == () and float(value.numpy()) == number
 
 
@@ -185,7 +191,7 @@ def _is_scalar(value: Value | None) -> bool:
 
 
 def _with_affine(norm: _Norm, program: _Program) -> _Norm:
-    """The norm with a scale, or a scale and a bias, of one row each, where they are all that is done with it."""
+    """Return the norm with a scale, or a scale and a bias, of one row each, if nothing else reads it."""
     shape = norm.value.type.shape
     if shape is None or norm.axes != tuple(range(norm.axes[0], len(shape))):
         return norm
@@ -208,7 +214,7 @@ def _with_affine(norm: _Norm, program: _Program) -> _Norm:
 
 
 def _is_closed(ops: Sequence[Op], program: _Program) -> bool:
-    """True where only these ops read what they make, the last one's result aside."""
+    """Whether only these ops read their outputs, the last one's result aside."""
     own = {id(op) for op in ops}
     inner = (v for op in ops[:-1] for v in op.outputs)
     return all(id(reader) in own for v in inner for reader in program.readers.get(v, ()))

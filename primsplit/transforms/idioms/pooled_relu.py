@@ -1,14 +1,19 @@
-"""The maxima of windows over max(x, 0) are computed as max(m, 0) of the maxima m over x: the same numbers.
+"""Swap a Relu and the MaxPool after it: the maxima of windows over max(x, 0) are max(m, 0) of the maxima m over x.
 
-The derivative then asks of a window whether its maximum is positive, not of each number in it. It goes to the same
-numbers: to the first maximum of a window, and nowhere where that is not positive.
+The derivative then tests of a window whether its maximum is positive, not of each number in it. It goes to the same
+numbers: to the first maximum of a window, and nowhere if that is not positive.
+
+```
+r = Relu(x)                 m = MaxPool(x)
+y = MaxPool(r)      ->      y = Relu(m)
+```
 """
 
 from primsplit.ir import Block, Op, Var, readers
 
 
 def pool_before_relu(block: Block) -> Block:
-    """The block with each MaxPool of a Relu that nothing else reads as the Relu of a MaxPool; itself without any."""
+    """Return the block with each MaxPool of a Relu that nothing else reads swapped with it; itself without any."""
     read_by = readers(block.ops, block.results)
     relus = {op.outputs[0]: op for op in block.ops if op.kind == "Relu" and len(read_by.get(op.outputs[0], ())) == 1}
     swapped: dict[Var, Op] = {}

@@ -1,8 +1,14 @@
-"""Softmax and GELU written out are one operator each, before they are differentiated.
+"""Replace written-out softmax and GELU by one operator each, before differentiation.
 
-A pullback of the pieces keeps what lies between them: the scores, their exponentials and the quotients; an operator's
-own pullback keeps one array. The operators compute the same to a few roundings, and the same where numbers are infinite
-or NaN. A layer norm written out stays: onnxruntime's operator takes the variance as a difference of two large numbers.
+A pullback of the pieces keeps the values between them: the scores, their exponentials and the quotients; an operator's
+own pullback keeps one array. The operators compute the same up to a few roundings, and the same where numbers are
+infinite or NaN. A written-out layer norm stays: onnxruntime's operator computes the variance as a difference of two
+large numbers.
+
+```
+e = Exp(Sub(x, ReduceMax(x, [-1])))
+y = Div(e, ReduceSum(e, [-1]))            ->     y = Softmax(x, axis=1)     # x: float32[3,4]
+```
 """
 
 import math
@@ -19,9 +25,9 @@ HALF_ROOT = math.sqrt(0.5)
 
 
 def recognize(block: Block) -> Block:
-    """The block with operators in the place of ops that write them out; itself if there are none.
+    """Return the block with operators in the place of ops that write them out; itself if there are none.
 
-    A value between the ops that anything else reads is reason to leave them.
+    An idiom of which anything else reads an inner value stays.
     """
     seen = Ops(block)
     ops = [_softmax(op, seen) or _gelu(op, seen) or op for op in block.ops]
@@ -31,7 +37,7 @@ def recognize(block: Block) -> Block:
 
 
 def _softmax(op: Op, seen: Ops) -> Op | None:
-    """exp(x - max x) / sum(exp(x - max x)) along one axis."""
+    """Match exp(x - max x) / sum(exp(x - max x)) along one axis."""
     if op.kind != "Div":
         return None
     numerator, total = op.inputs
@@ -47,7 +53,10 @@ def _softmax(op: Op, seen: Ops) -> Op | None:
 
 
 def _is_greatest(value: Value | None, x: Value, sum_: Op, seen: Ops) -> bool:
-    """True for the maximum of x along the axis of `sum_`; NaN where x has one, as np.max has it, or not."""
+    """Whether the value is the maximum of x along the axis of `sum_`.
+
+    It may be NaN if x has a NaN, as in np.max, or not.
+    """
     chosen = seen.op(value, "Where")
     if chosen is not None:
         is_nan, nan, value = chosen.inputs
@@ -61,7 +70,7 @@ def _is_greatest(value: Value | None, x: Value, sum_: Op, seen: Ops) -> bool:
 
 
 def _is_nan(value: Value | None, seen: Ops) -> bool:
-    """True for NaN, also one that is not there in a run of no elements (`numpy.reductions.unless`)."""
+    """Whether the value is NaN, also a NaN that a run of no elements lacks (`numpy.reductions.unless`)."""
     gathered = seen.op(value, "Gather")
     if gathered is None:
         return is_number(value, math.nan)
@@ -71,13 +80,13 @@ def _is_nan(value: Value | None, seen: Ops) -> bool:
 
 
 def axis_of(reduction: Op) -> int | None:
-    """The one axis of a reduction that keeps it, counted from the front."""
+    """Return the one axis of a reduction that keeps it, counted from the front."""
     axes = axes_of(reduction)
     return axes[0] if len(axes) == 1 else None
 
 
 def axes_of(reduction: Op) -> tuple[int, ...]:
-    """The axes of a reduction that keeps them, counted from the front, in order; none where that is not known."""
+    """Return the axes of a reduction that keeps them, counted from the front, in order; none if they are unknown."""
     axes = reduction.inputs[1] if len(reduction.inputs) > 1 else None
     source = reduction.inputs[0]
     rank = None if source is None else source.type.rank
@@ -87,7 +96,10 @@ def axes_of(reduction: Op) -> tuple[int, ...]:
 
 
 def _gelu(op: Op, seen: Ops) -> Op | None:
-    """x/2 (1 + erf(x / sqrt 2)), its three factors in any order; in float32, which onnxruntime has a kernel for."""
+    """Match x/2 (1 + erf(x / sqrt 2)), its three factors in any order.
+
+    In float32, for which onnxruntime has a kernel.
+    """
     if op.kind != "Mul" or op.outputs[0].type.key[0] != "float32":
         return None
     for half, x, rest in chain.from_iterable(map(permutations, _triples(op, seen))):
@@ -97,7 +109,7 @@ def _gelu(op: Op, seen: Ops) -> Op | None:
 
 
 def _triples(op: Op, seen: Ops) -> Iterator[tuple[Value | None, Value | None, Value | None]]:
-    """The op's product as one of three factors."""
+    """Yield the op's product as three factors."""
     for one, other in (op.inputs, op.inputs[::-1]):
         inner = seen.op(one, "Mul")
         if inner is not None:
@@ -116,7 +128,7 @@ def _is_one_plus_erf(value: Value | None, x: Var, seen: Ops) -> bool:
 
 
 def _is_scaled(value: Value | None, x: Var, seen: Ops) -> bool:
-    """True for x sqrt(1/2) and x / sqrt 2, as exact as float32 has them."""
+    """Whether the value is x sqrt(1/2) or x / sqrt 2, as exact as in float32."""
     product, quotient = seen.op(value, "Mul"), seen.op(value, "Div")
     if product is not None:
         return any(a is x and is_number(b, HALF_ROOT) for a, b in (product.inputs, product.inputs[::-1]))

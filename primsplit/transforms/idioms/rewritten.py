@@ -1,9 +1,8 @@
 """Run the rewrites that must precede differentiation.
 
-Softmax, GELU in float32 and layer norms are recognized where they are written out, and a Relu is put behind the pooling
-that reads it. Softmax and GELU move values by a rounding. A norm, and `1 / (1 + exp(z))`, stay the ops that they are,
-as calls with rules of their own: they move gradients alone, which are 0 where `exp(z)` overflows. No other rewriting
-moves a value.
+Written-out softmax, GELU in float32 and layer norms are recognized, and a Relu is swapped with the pooling that reads
+it. Softmax and GELU change values by a rounding. A norm, and `1 / (1 + exp(z))`, keep their ops, as calls with rules of
+their own: they change gradients alone, which are 0 where `exp(z)` overflows. No other rewrite changes a value.
 """
 
 from collections.abc import Sequence
@@ -20,10 +19,12 @@ from primsplit.transforms.idioms.writes import join_writes
 
 
 def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
-    """The block as its derivative is cheapest; `wrt` and `of` are the positions of parameters and results.
+    """Return the block in the form whose derivative is cheapest.
 
-    Derivatives that it holds already compute much twice, as each was made by itself: merged, they are pulled back once.
-    What the user wrote twice stays as it is written, but for roots: the slopes of one that is there once may cancel.
+    `wrt` and `of` are the positions of parameters and results.
+
+    Derivatives inside of it compute much twice, as each was recorded by itself: merged, they are pulled back once. What
+    the user wrote twice stays twice, but for roots: the slopes of a root that exists once may cancel.
     """
     if any(order_of(op.remark) for op in walk(block)):
         block = merge_common(block)
@@ -32,7 +33,7 @@ def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
 
 
 def _with_each_root_once(block: Block) -> Block:
-    """The block with every value computed once, where that makes roots and lengths fewer; else itself."""
+    """Return the block with every value computed once, if that leaves fewer roots and lengths; else itself."""
     roots = [op for op in block.ops if op.kind in ROOTS]
     if len(roots) < 2:
         return block

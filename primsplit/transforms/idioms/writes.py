@@ -1,8 +1,14 @@
-"""Arrays that are written element by element: `y[0] = a`, `y[1] = y[0] + b`, and so on, as a loop in Python does.
+"""Forward stores to loads and merge adjacent stores: `y[0] = a; y[1] = y[0] + b` becomes one ScatterND.
 
-Each write is a ScatterND of the whole array, and each read a Gather of it: n of them cost n * n, and their derivatives
-as much again. What is read where it was just written is the value that was written; and writes that nobody reads in
-between are one.
+Each store is a ScatterND of the whole array, and each load a Gather of it: n of them cost n * n, and their derivatives
+as much again.
+
+```
+y1 = ScatterND(y0, [0], a)
+c  = Gather(y1, 0)                 c  = Add(a, b)
+d  = Add(c, b)              ->     y2 = ScatterND(y0, [[0], [1]], Concat(a, c))
+y2 = ScatterND(y1, [1], d)
+```
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -16,12 +22,12 @@ from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import Rewriter
 
 FARTHEST = 64
-"""How many writes a read is looked for in."""
+"""The most stores that a load is searched in."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """`whole[place] = part`, at a place that is written in the program."""
+    """A store `whole[place] = part`, at a constant place."""
 
     whole: Value
     place: tuple[int, ...]
@@ -29,7 +35,7 @@ class _Write:
 
 
 def join_writes(block: Block) -> Block:
-    """The block with reads past writes, and with successive writes joined; itself where it writes nothing."""
+    """Return the block with loads forwarded past stores, and successive stores merged; itself if it has no stores."""
     if not any(op.kind == "ScatterND" for op in block.ops):
         return block
     read = _Reads().run(block)
@@ -37,25 +43,25 @@ def join_writes(block: Block) -> Block:
 
 
 def _write(op: Op) -> _Write | None:
-    """The write that an op is. None for anything else, and where a place is not counted from the front."""
+    """Return the store that an op is. None for anything else, and for a place that is not counted from the front."""
     if op.kind != "ScatterND" or op.attributes.get("reduction", "none") not in {"none", b"none"}:
         return None
     whole, place, part = op.inputs
     if whole is None or part is None or part.type.shape is None or not isinstance(place, Const) or place.type.rank != 1:
         return None
-    found = tuple(int(i) for i in place.numpy())
-    return None if min(found, default=-1) < 0 else _Write(whole, found, part)
+    indices = tuple(int(i) for i in place.numpy())
+    return None if min(indices, default=-1) < 0 else _Write(whole, indices, part)
 
 
 class _Reads(Rewriter):
-    """The walk that answers reads; `writes` are the writes met, by what they make."""
+    """The walk that forwards loads; `writes` are the stores so far, by their results."""
 
     def __init__(self) -> None:
         super().__init__()
         self.writes: dict[Value, _Write] = {}
 
     def visit(self, op: Op) -> Op | None:
-        """A read as what was written there, or of the array as it was before the writes to other places."""
+        """Return a load as the stored value, or as a load from the array before the stores to other places."""
         write = _write(op)
         if write is not None:
             self.writes[op.outputs[0]] = write
@@ -77,7 +83,7 @@ class _Reads(Rewriter):
 
 
 def _place_read(op: Op) -> tuple[int, ...] | None:
-    """The place of the one element or row that an op reads, counted from the front."""
+    """Return the place of the one element or row that an op loads, counted from the front."""
     index = op.inputs[1] if op.kind in {"Gather", "GatherND"} else None
     if not isinstance(index, Const):
         return None
@@ -90,7 +96,7 @@ def _place_read(op: Op) -> tuple[int, ...] | None:
 
 
 def _joined(block: Block) -> Block:
-    """The block with chains of writes as one write each."""
+    """Return the block with chains of stores merged."""
     read_by = readers(block.ops, block.results)
     writes: dict[Value, _Write] = {op.outputs[0]: write for op in block.ops if (write := _write(op)) is not None}
     earlier = [w.whole for w in writes.values() if _continues(w, writes.get(w.whole))]
@@ -108,22 +114,22 @@ def _joined(block: Block) -> Block:
 
 
 def _continues(write: _Write, before: _Write | None) -> bool:
-    """True for writes of alike parts, one after the other."""
+    """Whether a store follows one of the same type."""
     return (
         before is not None and len(before.place) == len(write.place) and same_types(before.part.type, write.part.type)
     )
 
 
 def _chain(last: _Write, writes: Mapping[Value, _Write], inner: Collection[Value]) -> list[_Write]:
-    """The writes that end in the last, the latest first."""
-    found = [last]
-    while found[-1].whole in inner:
-        found.append(writes[found[-1].whole])
-    return found
+    """Return the stores that end in the last, the latest first."""
+    chain = [last]
+    while chain[-1].whole in inner:
+        chain.append(writes[chain[-1].whole])
+    return chain
 
 
 def _one_write(op: Op, chain: Sequence[_Write]) -> list[Op]:
-    """The parts joined, where they name every row of the array; else scattered at once."""
+    """Return the ops that concatenate the parts, if they cover every row of the array, or else scatter them at once."""
     parts: dict[tuple[int, ...], Value] = {}
     for write in chain:
         parts.setdefault(write.place, write.part)

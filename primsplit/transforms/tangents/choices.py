@@ -1,4 +1,9 @@
-"""Choices that meet: a transposed list adds what came through one side of a choice to what came through the other."""
+"""Merge sums of choices: a transposed list adds what came through one side of a choice to what came through the other.
+
+```
+Where(c, x, 0) + Where(c, 0, y)   ->   Where(c, x, y)
+```
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,17 +18,17 @@ from primsplit.rewrites.rewriting import Rewriter
 
 
 def join_choices(block: Block) -> Block:
-    """The block with `Where(c, x, 0) + Where(c, 0, y)` as `Where(c, x, y)`, where nothing else reads the two.
+    """Return the block with `Where(c, x, 0) + Where(c, 0, y)` as `Where(c, x, y)`, if nothing else reads the two.
 
-    What is y times a number, or chosen by another condition with zeros, is as well what stands for y: it is so behind
-    the joined choice. A tangent may become -0.0 where it was 0.0, so that this is for derivatives alone.
+    If y is multiplied by a number, or chosen by another condition with zeros, before it is added, that is done after
+    the merged choice. A tangent may become -0.0 where it was 0.0, so this is for derivatives only.
     """
     found = _Joining().run(block)
     return block if found is block else drop_dead_code(found)
 
 
 class _Joining(Rewriter):
-    """The walk. `keeping` are the ops of one operand that are zero where it is, by result, with the operand's position.
+    """The walk. `keeping` maps results to ops that are zero where one operand is, with the operand's position.
 
     `uses` is how often each Var is read.
     """
@@ -34,12 +39,12 @@ class _Joining(Rewriter):
         self.uses: Counter[Value | None] = Counter()
 
     def enter(self, block: Block) -> None:
-        """Count what the block reads."""
+        """Count the block's reads."""
         self.uses.update(v for op in block.ops for v in reads(op))
         self.uses.update(r for r in block.results if isinstance(r, Var))
 
     def visit(self, op: Op) -> Op | None:
-        """A sum of two sides as one choice."""
+        """Return a sum of two sides as one choice."""
         place = _zero_keeping(op)
         if place is not None:
             self.keeping[op.outputs[0]] = op, place
@@ -48,7 +53,7 @@ class _Joining(Rewriter):
         return super().visit(op)
 
     def joined(self, total: Op, one: Value | None, other: Value | None) -> Op | None:
-        """One choice for the sum of a choice with zeros and of what is zero on the other side of its condition."""
+        """One choice for the sum of a choice with zeros and a value that is zero on the other side of its condition."""
         first = next(self.made_of(one), None)
         if first is None or first[0].kind != "Where":
             return None
@@ -70,22 +75,25 @@ class _Joining(Rewriter):
         return total.beside("Where", (choice.inputs[0], sides[1], sides[2]), total.outputs)
 
     def made_of(self, value: Value | None) -> Iterator[tuple[Op, int]]:
-        """The ops that make a value of another one, back to the first; only they read what is in between."""
+        """Yield the ops that compute a value from another one, back to the first.
+
+        Only they read the values in between.
+        """
         while value in self.keeping and self.uses[value] == 1:
             op, place = self.keeping[value]
             yield op, place
             value = op.inputs[place]
 
     def again(self, op: Op, place: int, value: Value | None) -> Var:
-        """What the op makes of another value in that place."""
-        made = Var(op.outputs[0].type)
+        """Return the result of the op with another value in that place."""
+        result = Var(op.outputs[0].type)
         inputs = (*op.inputs[:place], value, *op.inputs[place + 1 :])
-        self.kept.append(replace(op, inputs=inputs, outputs=(made,)))
-        return made
+        self.kept.append(replace(op, inputs=inputs, outputs=(result,)))
+        return result
 
 
 def _zero_keeping(op: Op) -> int | None:
-    """The position of the operand that alone makes the result, which is zero where that is, if there is one."""
+    """Return the position of the operand without which the result is zero, if there is one."""
     if op.kind == "Neg":
         return 0
     if op.kind == "Where":
@@ -96,6 +104,6 @@ def _zero_keeping(op: Op) -> int | None:
 
 
 def _is_finite(value: Value | None) -> bool:
-    """True for a constant that is one finite number everywhere."""
+    """Whether the value is one finite number everywhere."""
     found = number(value)
     return found is not None and bool(np.isfinite(found))

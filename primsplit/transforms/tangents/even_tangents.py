@@ -1,7 +1,10 @@
-"""Tangents of roots that the composition cancels: that of `sqrt(x)**2` is the tangent of x, not 2 y times infinity.
+"""Cancel divisions by roots in tangents: that of `sqrt(x)**2` is the tangent of x, not 2 y times infinity.
 
-The tangent of y = sqrt(x) is a quotient n / y. Where what reads y multiplies its tangent by a product with y, as y**2
-does by 2 y, the result is n times 2, without a division.
+The tangent of y = sqrt(x) is a quotient n / y. If a reader of y multiplies its tangent by a product with y, as y**2
+does by 2 y, the result is n times 2, without a division:
+
+    t_y = root_quotient(n, y)                    t_y = root_quotient(n, y)
+    t_z = 2 y t_y                    becomes     t_z = 2 n
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +23,7 @@ class EvenTangents:
     quotients: dict[Value, tuple[Array, Var, bool]] = field(default_factory=dict)
 
     def stand(self, given: set[Value], made: Value) -> Value:
-        """What stands for a tangent that was made of the given ones: itself, or a product without a division."""
+        """Return a tangent that was computed from the given ones, or a product in its place without a division."""
         inside = self.noted(made)
         given = given if inside is None else {inside}
         if len(given) != 1 or not isinstance(made, Var) or inside is made:
@@ -40,7 +43,7 @@ class EvenTangents:
         return operators.Where(operators.IsNaN(Array(root)), Array(root), found).value if is_open else found.value
 
     def noted(self, made: Value) -> Value | None:
-        """The quotient that a root's tangent is, or is a product with."""
+        """Return the quotient that a root's tangent is, or is a product with."""
         maker = self.slopes.maker(made)
         factors = maker.inputs if maker is not None and maker.kind == "Mul" else ()
         for value in (made, *factors):
@@ -51,7 +54,7 @@ class EvenTangents:
         return None
 
     def note(self, maker: Op, made: Value) -> None:
-        """Note a tangent that is a quotient."""
+        """Remember a tangent that is a quotient."""
         n, root = maker.inputs
         if n is None or not isinstance(root, Var):
             return

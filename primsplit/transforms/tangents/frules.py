@@ -1,4 +1,4 @@
-"""`frule`: a forward rule of one's own, for a primitive or an operator."""
+"""`frule`: set a user's forward rule of a primitive or an operator."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,10 +17,10 @@ def frule(target: Primitive | str, *, staged: bool = False) -> Callable[[Functio
     """Give a primitive, or an operator by its name, its forward rule.
 
     The rule takes the primitive's arguments and returns its output and `pushforward`, a function from one tangent an
-    argument (in the argument's structure, None where there is none) to the output's tangent, None for zero. A
-    primitive without a reverse rule is differentiated in reverse by transposing this one; an operator's forward rule
-    goes before the one that its pullback gives. With `staged`, for primitives alone, what is decorated is a builder of
-    the rule: see `rrule`. Raises RuleError for a target that is neither, and for an operator's staged rule.
+    argument (in the argument's structure, None where there is none) to the output's tangent, None for zero. A primitive
+    without a reverse rule is differentiated in reverse by transposing this one; an operator's forward rule takes
+    precedence over the one that its pullback implies. With `staged`, for primitives alone, what is decorated is a
+    builder of the rule: see `rrule`. Raises RuleError for a target that is neither, and for an operator's staged rule.
 
     >>> @ps.primitive
     ... def cubed(x):
@@ -47,7 +47,7 @@ def frule(target: Primitive | str, *, staged: bool = False) -> Callable[[Functio
 
 
 def _reverse(forward: FlatForward) -> Function:
-    """The reverse rule of flat inputs that a forward rule gives."""
+    """Return the reverse rule of flat inputs that follows from a forward rule."""
 
     def rule(*inputs: Array) -> tuple[tuple[Array, ...], Function]:
         outputs, pushforward = forward(*inputs)
@@ -73,7 +73,7 @@ def _transposed(
     outputs: Sequence[Array],
     cotangents: Sequence[Array | None],
 ) -> list[Array | None]:
-    """The cotangents of the inputs: the transposed tangent list, at these cotangents."""
+    """Return the cotangents of the inputs: the transposed tangent list, at these cotangents."""
     with tracing.recording() as inner:
         seeds = {i: inner.param(inputs[i].type) for i in chosen}
         given = [Array(seeds[i]) if i in seeds else None for i in range(len(inputs))]

@@ -1,8 +1,12 @@
-"""Forward mode: the tangent list of an op from its pullback list, and the tangent lists of ops as that of a block.
+"""Forward mode: the tangent list of an op from its pullback list, and the tangent lists of ops composed to a block's.
 
 A pullback is linear in its cotangents. Its own pullback with respect to them, the captures held constant, maps the
-inputs' tangents to the results': that is the forward rule, and no other is written for most operators. No cotangent is
-left in it. A rule given by `frule` goes before the derived one.
+inputs' tangents to the results': that is the forward rule, and most operators have no other. No cotangent is left in
+it. A rule set by `frule` takes precedence over the derived one.
+
+```
+pullback of Sin:  dx = Mul(dz, Cos(x))     ->     tangent of Sin:  t_z = Mul(t_x, Cos(x))
+```
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -71,7 +75,7 @@ class Pushforward:
         return self.tangent.params[len(self.captures) :]
 
     def joint(self) -> Block:
-        """One block: parameters and their tangents in; results and their tangents out."""
+        """Return one block: parameters and their tangents in; results and their tangents out."""
         return Block(
             self.primal.name,
             (*self.primal.params, *self.tangents),
@@ -80,16 +84,16 @@ class Pushforward:
         )
 
     def stored(self) -> tuple[Var, ...]:
-        """The captures that are neither parameters nor results of the primal."""
+        """Return the captures that are neither parameters nor results of the primal."""
         known = {*self.primal.params, *self.primal.results}
         return tuple(c for c in self.captures if c not in known)
 
 
 def push_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforward:
-    """The tangent list of a block for tangents of some parameters, of some results.
+    """Return the tangent list of a block for tangents of some parameters, of some results.
 
     What does not depend on the tangents is computed in the primal: the tangent list is linear and nothing else. Raises
-    MissingRule where an operator has no derivative, RuleError where a rule's pullback is not linear.
+    MissingRule if an operator has no derivative, RuleError if a rule's pullback is not linear.
     """
     with paused():
         made = _Composition(HOOKS.with_straight_through(block), wrt, of).run()
@@ -98,7 +102,7 @@ def push_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforwa
 
 
 def push_whole(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforward:
-    """The tangent list of a whole program, its quotients 0 / 0 settled."""
+    """Return the tangent list of a whole program, its quotients 0 / 0 settled."""
     with paused():
         made = _Composition(HOOKS.with_straight_through(recognize_kinks(block)), wrt, of).run(settled)
     verified(made.joint())
@@ -135,7 +139,7 @@ class _Composition:
         return _made(primal, linear, seeds, found, self.wrt, self.of)
 
     def step(self, op: Op) -> None:
-        """Inline one op with its tangents; copy it where no tangent goes through."""
+        """Inline one op with its tangents; copy it if no tangent goes through."""
         of = tuple(i for i, v in enumerate(op.outputs) if v in self.needed)
         sources = operands(op)
         wrt = tuple(i for i, v in enumerate(sources) if isinstance(v, Var) and v in self.tangents)
@@ -156,7 +160,7 @@ class _Composition:
             self.tangents[op.outputs[position]] = self.even.stand(given, renamed(result, names))
 
     def push(self, op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
-        """The tangent list of the op; an error tells where it was wanted."""
+        """Return the tangent list of the op; an error gets the op's place."""
         try:
             return push_op(op, wrt, of)
         except PrimsplitError as error:
@@ -175,7 +179,7 @@ def _made(
     wrt: tuple[int, ...],
     of: tuple[int, ...],
 ) -> Pushforward:
-    """The Pushforward of a primal, whose dead ops are dropped, and a linear list that reads it.
+    """Return the Pushforward of a primal, without its dead ops, and a linear list that reads it.
 
     `seeds` are the tangents of the parameters in `wrt`, `found` those of results by position.
     """
@@ -188,13 +192,13 @@ def _made(
 
 
 SPREADING = frozenset({"ConstantOfShape", "Expand"})
-"""What only makes something larger is done where it is read: what it is made of is captured in its place."""
+"""Operators that only enlarge a value: their input is captured, and they run where the result is read."""
 
 
 def _apart(ops: Sequence[Op], seeds: Iterable[Var]) -> tuple[list[Op], list[Op]]:
-    """The ops that do not depend on the seeds, and those that do, with what only they read of `SPREADING`.
+    """Return the ops that do not depend on the seeds, and those that do, with the `SPREADING` ops that only they read.
 
-    Of a call or a loop with an output that does, what reads another output comes after it too.
+    If a call or a loop has an output that does, readers of its other outputs come after it too.
     """
     depends = set(seeds)
     for op in ops:
@@ -219,7 +223,7 @@ _cache: Limited[int, tuple[Split, Pushforward]] = Limited(8192)
 
 
 def push_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
-    """The tangent list of one op: by its forward rule where it has one, else its pullback list transposed."""
+    """Return the tangent list of one op: by its forward rule if it has one, else its pullback list transposed."""
     rule = _forward_rule(op, wrt)
     if rule is not None:
         return run_forward_rule(op, rule, wrt, of)
@@ -233,7 +237,7 @@ def push_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
 
 
 def _forward_rule(op: Op, wrt: tuple[int, ...]) -> Rule | None:
-    """The rule that was given for these inputs, if any."""
+    """Return the forward rule for these inputs, if any."""
     if is_call(op):
         given: Rule | None = op.attributes.get("frule")
         return given
@@ -242,7 +246,7 @@ def _forward_rule(op: Op, wrt: tuple[int, ...]) -> Rule | None:
 
 
 def transposed(split: Split, kind: str) -> Pushforward:
-    """The tangent list of a split. Raises RuleError where its pullback is not linear, as its ops tell."""
+    """Return the tangent list of a split. Raises RuleError if its ops show that its pullback is not linear."""
     pulled, primal = split.pullback, split.primal
     if _is_symmetric(split, kind):
         found = {split.of[0]: pulled.results[0]}
@@ -262,13 +266,13 @@ def transposed(split: Split, kind: str) -> Pushforward:
 
 
 def _is_symmetric(split: Split, kind: str) -> bool:
-    """True where the one tangent is mapped as the one cotangent is."""
+    """Whether the one tangent is mapped as the one cotangent is."""
     alone = kind in SYMMETRIC and len(split.cotangents) == 1 and split.targets == (0,)
     return alone and same_types(split.cotangents[0].type, split.primal.params[0].type)
 
 
 def run_forward_rule(op: Op, rule: Any, wrt: tuple[int, ...], of: tuple[int, ...]) -> Pushforward:
-    """Run a forward rule on fresh variables, and what it returns on fresh tangents."""
+    """Run a forward rule on fresh variables, and the pushforward that it returns on fresh tangents."""
     with recording(place=NOWHERE) as primal:
         params, inputs = open_inputs(op.inputs, primal, partial(is_parameter, op))
         outputs, pushforward = rule(*inputs, **({} if is_call(op) else with_defaults(op.kind, op.attributes)))
@@ -283,7 +287,7 @@ def run_forward_rule(op: Op, rule: Any, wrt: tuple[int, ...], of: tuple[int, ...
 
 
 def _checked(op: Op, made: Sequence[Any], results: Sequence[Value], of: Sequence[int]) -> dict[int, Value]:
-    """The tangents of the results asked for. Raises RuleError where they do not fit the results."""
+    """Return the tangents of the requested results. Raises RuleError if they do not fit the results."""
     name = op.kind.removeprefix("call::")
     if len(made) != len(results):
         raise RuleError(

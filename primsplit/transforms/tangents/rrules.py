@@ -1,4 +1,4 @@
-"""`rrule`: a reverse rule of one's own, for a primitive or an operator."""
+"""`rrule`: set a user's reverse rule of a primitive or an operator."""
 
 from collections.abc import Callable
 
@@ -15,14 +15,14 @@ def rrule(
 
     The rule takes the primitive's arguments and returns its output and `pullback`, a function from the output's
     cotangent (in the output's structure) to one cotangent an argument, None where there is no tangent; those of
-    arguments that a call leaves to their defaults may be among them. It may put one off, as a function without
-    arguments; but what nobody asks for is left out of the split anyway. The cotangent of a complex array is dL/dRe z +
-    i dL/dIm z: of w = f(z), holomorphic, np.conj(f'(z)) * dw. An array given by keyword has no cotangent, and its
+    arguments that a call leaves to their defaults may be among them. It may defer one, as a function without arguments;
+    but cotangents that nobody needs are left out of the split anyway. The cotangent of a complex array is dL/dRe z + i
+    dL/dIm z: of w = f(z), holomorphic, np.conj(f'(z)) * dw. An array passed by keyword has no cotangent, and its
     derivative is refused.
 
-    A pullback is linear. One that leaves its cotangent out, adds something to it, or multiplies it with itself, raises
-    RuleError. One that clips or rounds it is taken at its word in reverse mode; forward mode, which transposes it,
-    refuses it (`testing.check_rrule` does too).
+    A pullback is linear. One that ignores its cotangent, adds something to it, or multiplies it with itself, raises
+    RuleError. One that clips or rounds it is used as it is in reverse mode; forward mode, which transposes it, refuses
+    it (`testing.check_rrule` does too).
 
     With `staged`, what is decorated is a builder of the rule: it takes the primitive's arguments, a Type in the place
     of each array, and returns the rule. It runs once for each call site and signature, however often the call is traced
@@ -31,8 +31,8 @@ def rrule(
     differentiate the pullback, raise RuleError. Raises RuleError for a target that is neither, and for an operator's
     staged rule; a rule whose results do not fit its primitive raises it where it is used.
 
-    The rule of an operator, which goes before the one that the table has, takes the inputs in ONNX's order (None for an
-    absent one) and the attributes by keyword, those with a default too.
+    The rule of an operator, which takes precedence over the one in the table, takes the inputs in ONNX's order (None
+    for an absent one) and the attributes by keyword, those with a default too.
 
     >>> @ps.primitive
     ... def clipped(x):

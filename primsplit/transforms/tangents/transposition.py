@@ -1,7 +1,12 @@
-"""Transposition: a linear list becomes the list of its transposed map, which its own pullback is.
+"""Transpose a linear list: its own pullback is the list of the transposed map.
 
 A pullback, which maps cotangents of results to those of parameters, becomes the tangent list; a tangent list becomes a
-pullback. The captures are constants. Of the values that the list is applied to nothing is left but their shapes.
+pullback. The captures are constants. Of the values that the list is applied to, only the shapes remain.
+
+```
+linear(a, dz): dx = Mul(dz, a)       ->       transposed(a, t): s = Mul(t, a)
+linear(dz):    dx = ReduceSum(dz)    ->       transposed(t):    s = Expand(t, shape of dz)
+```
 """
 
 from collections.abc import Sequence
@@ -32,10 +37,10 @@ class Transposed:
 
 
 def transpose(linear: Block, count: int, stand_ins: Sequence[Value], at_hand: Sequence[Value], what: str) -> Transposed:
-    """Transpose a list whose last `count` parameters are what it is linear in.
+    """Transpose a list that is linear in its last `count` parameters.
 
-    `stand_ins` have the types of these, and `at_hand` are further values whose shapes may be read. Raises RuleError
-    where the list is not linear, as its ops tell; `what` says whose list it is. Raises MissingRule.
+    `stand_ins` have the types of these, and `at_hand` are further values whose shapes may be read. Raises RuleError if
+    the list's ops show that it is not linear; `what` names the list in the error. Raises MissingRule.
     """
     first = len(linear.params) - count
     seeds = linear.params[first:]
@@ -45,12 +50,12 @@ def transpose(linear: Block, count: int, stand_ins: Sequence[Value], at_hand: Se
     ops = _without_seeds([*back.primal.ops, *back.pullback.ops], back, given, (*at_hand, *back.cotangents), what)
     unmarked = tuple(replace(op, remark="") for op in ops)
     lean = join_choices(optimize(Block("", (), unmarked, back.pullback.results)))
-    found = {i - first: r for i, r in zip(back.targets, lean.results, strict=True)}
-    return Transposed(lean.ops, back.cotangents, found)
+    results = {i - first: r for i, r in zip(back.targets, lean.results, strict=True)}
+    return Transposed(lean.ops, back.cotangents, results)
 
 
 def _check_smooth(block: Block, seeds: Sequence[Var], what: str) -> None:
-    """Raise RuleError where a seed goes through an op without a tangent, or a number is added: either would be lost."""
+    """Raise RuleError if a seed goes through an op without a tangent, or a number is added: either would be lost."""
     active = active_vars(block.ops, seeds)
     depends = dependent(block.ops, seeds)
     wanted = {v for op in block.ops for v in reads(op)} | {r for r in block.results if isinstance(r, Var)}
@@ -70,9 +75,9 @@ def _not_linear(what: str, op: Op, does: str = "reads") -> RuleError:
 
 
 def _without_seeds(ops: Sequence[Op], back: Split, seeds: Renaming, at_hand: Sequence[Value], what: str) -> list[Op]:
-    """The live ops; where the shape of something that depends on a seed is read, that of another value is.
+    """Return the live ops; the shape of a value that depends on a seed is read from another value.
 
-    Raises RuleError where anything else than a shape depends on a seed.
+    Raises RuleError if anything else than a shape depends on a seed.
     """
     results = back.pullback.results
     live = live_ops(ops, results)
@@ -91,7 +96,7 @@ def _without_seeds(ops: Sequence[Op], back: Split, seeds: Renaming, at_hand: Seq
 
 
 def _of_same_shape(source: Var, at_hand: Sequence[Value]) -> Value:
-    """A value at hand of provably the same shape; the Var itself where there is none."""
+    """Return a value at hand of provably the same shape; the Var itself if there is none."""
     shape = source.type.shape
     same = (v for v in at_hand if shape is not None and v.type.shape is not None and same_shape(v.type.shape, shape))
     return next(same, source)
@@ -102,7 +107,7 @@ def _renamed_inputs(op: Op, names: Renaming) -> Op:
 
 
 def _reading(op: Op, names: Renaming) -> Op:
-    """The op, its sub-blocks too, which reads through the renaming and defines the same Vars."""
+    """Return the op, its sub-blocks too, renamed, with the same outputs."""
     if not any(v in names for v in reads(op)):
         return op
     return rename(op, {**names, **{v: v for v in op.outputs}})

@@ -1,1 +1,1 @@
-"""Loops whose steps, or parts of them, are computed at once by the batching rules."""
+"""Vectorize loops: compute their steps, or parts of them, at once by the batching rules."""

@@ -1,11 +1,15 @@
-"""Scans split up: what a step does not need of the step before is done for all steps at once, around the Scan.
+"""Split Scans up: ops of a step that do not need the step before run for all steps at once, around the Scan.
 
-An operator on little costs about as much in a Scan's body as it does outside for all steps together. So ops that
+An operator on little data costs about as much in a Scan's body as it does outside for all steps together. So ops that
 depend on the elements alone are batched in front; ops that no carry depends on are batched behind; and a carry that
 only sums is summed behind, products of matrices in one product over all steps.
 
-What works on many elements of a step stays in the Scan, where they are in the cache. A Scan over a few directions at a
-time (`chunk=`) stays whole.
+Ops on many elements of a step stay in the Scan, where these are in the cache. A Scan over a few directions at a time
+(`chunk=`) stays whole.
+
+```
+Scan(h, xs): a = MatMul(x, w); h = Tanh(Add(a, h))   ->   as = MatMul(xs, w); Scan(h, as): h = Tanh(Add(a, h))
+```
 """
 
 import functools
@@ -33,7 +37,7 @@ from primsplit.transforms.batching.transform import batch_block
 
 
 def split_up_scans(block: Block) -> Block:
-    """The block with less inside of its Scans; itself where there is none."""
+    """Return the block with less inside of its Scans; itself if there are none."""
     return _SplittingUp().run(block)
 
 
@@ -47,7 +51,7 @@ class _SplittingUp(Rewriter):
         self.zeros: set[Var] = set()
 
     def visit(self, op: Op) -> Op | None:
-        """The op, or None for a Scan that has been replaced."""
+        """Return the op, or None for a Scan that has been replaced."""
         if op.kind == "ConstantOfShape" and not np.any(op.attributes.get("value", 0.0)):
             self.zeros.update(op.outputs)
         parts = _parts_of(op) if op.kind == "Scan" else None
@@ -62,7 +66,7 @@ class _SplittingUp(Rewriter):
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A Scan and what becomes of its ops. `front` and `behind` are batched; the rest stays."""
+    """A Scan and the parts of its body. `front` and `behind` are batched; the rest stays."""
 
     scan: Op
     body: Block
@@ -86,7 +90,7 @@ class _Parts:
 
 
 def _parts_of(scan: Op) -> _Parts | None:
-    """How a Scan is split up; None where it stays whole."""
+    """Return how a Scan is split up; None if it stays whole."""
     body: Block = scan.attributes["body"]
     _, count = lead_and_carries(scan)
     walk = _one_walk(scan, count)
@@ -112,7 +116,7 @@ def _parts_of(scan: Op) -> _Parts | None:
 
 
 def _one_walk(scan: Op, count: int) -> Walk | None:
-    """How all sequences are walked and written, along the first axis; None where they differ."""
+    """Return how all sequences are read and written, along the first axis; None if they differ."""
     sequences, stacked = len(scan.inputs) - count, len(scan.outputs) - count
     given = scan.attributes
     axes = [*given.get("scan_input_axes", [0] * sequences), *given.get("scan_output_axes", [0] * stacked)]
@@ -126,7 +130,7 @@ def _one_walk(scan: Op, count: int) -> Walk | None:
 
 
 def _batched(body: Block, known: frozenset[str]) -> set[int]:
-    """The ops, by id, that have a form for many steps at once. What tells a size is the same in all of them."""
+    """Return the ops, by id, that can be batched over steps. Inputs that decide sizes must be the same in all steps."""
     moving = dependent(body.ops, body.params)
 
     def is_sized_alike(op: Op) -> bool:
@@ -137,22 +141,22 @@ def _batched(body: Block, known: frozenset[str]) -> set[int]:
 
 
 def _is_batched(op: Op, known: frozenset[str]) -> bool:
-    """True for an op with a form for many steps at once, whose results have one shape in all of them."""
+    """Whether the op has a batching rule, and its results have one shape in all steps."""
     if has_blocks(op) or is_call(op) or not is_deterministic(op.kind) or forms(op.kind) != ("rule",):
         return False
     return all(v.type.shape is not None and visible([v]) <= known for v in op.outputs)
 
 
 def _size(values: Iterable[Value | None]) -> Dim:
-    """The number of elements of these values together."""
+    """Return the number of elements of these values together."""
     return sum((product(v.type.shape) for v in values if v is not None and v.type.shape is not None), start=0)
 
 
 def _front(body: Block, count: int, batched: Collection[int]) -> list[Op]:
-    """The ops that depend on the elements alone, and make no more of them than a few times as much.
+    """Return the ops that depend on the elements alone, and whose results are at most a few times as large.
 
-    What works element by element on much at each step stays in the body, where its operands and results are in the
-    cache, unless it is for something in front, or adds a bias to a product there, which costs nothing.
+    Elementwise ops on much data at each step stay in the body, where operands and results are in the cache, unless
+    something in front needs them, or they add a bias to a product there, which costs nothing.
     """
     given = set(body.params[count:])
     varying = set(body.params)
@@ -176,7 +180,7 @@ def _front(body: Block, count: int, batched: Collection[int]) -> list[Op]:
 
 
 def _adds_bias(op: Op, products: Collection[Value], varying: Collection[Value]) -> bool:
-    """True for the sum of a product and a vector that is the same in each step."""
+    """Whether the op adds a product and a vector that is the same in each step."""
     return op.kind == "Add" and any(
         a in products and b is not None and b not in varying and b.type.rank == 1
         for a, b in (op.inputs, op.inputs[::-1])
@@ -184,19 +188,19 @@ def _adds_bias(op: Op, products: Collection[Value], varying: Collection[Value]) 
 
 
 GROWTH = 8
-"""An op in front may make at most so many elements of one."""
+"""An op in front may produce at most so many elements from one."""
 MUCH = 2**13
-"""Bytes of one step from which on passes over memory for all steps cost more than ops in the body."""
+"""From so many bytes a step on, passes over memory for all steps cost more than ops in the body."""
 
 
 def is_much(value: Value) -> bool:
-    """True for a value of a step that is surely of so many bytes."""
+    """Whether a value of a step has certainly so many bytes."""
     size = value.type.literal_nbytes()
     return size is not None and size >= MUCH
 
 
 def _behind(body: Block, count: int, sums: Sequence[Sum], front: set[int], batched: Collection[int]) -> list[Op]:
-    """The ops that no carry depends on, and that can be batched with all that reads them."""
+    """Return the ops that no carry depends on, and that can be batched with all their readers."""
     summed = {s.carry for s in sums}
     wanted = {r for k, r in enumerate(body.results[:count]) if k not in summed and isinstance(r, Var)}
     adding = {id(op) for op in summing_ops(body, sums)}
@@ -219,7 +223,7 @@ def _behind(body: Block, count: int, sums: Sequence[Sum], front: set[int], batch
 
 
 def _is_behind(term: Term, body: Block, behind: Sequence[Op]) -> bool:
-    """True for a term whose sum is no more work behind: a product of matrices, or one no larger than it is of."""
+    """Whether summing a term behind is no more work: it is a product of matrices, or no larger than its operands."""
     if term.factors is not None:
         return True
     made = next((op for op in body.ops if term.value in op.outputs), None)
@@ -229,18 +233,18 @@ def _is_behind(term: Term, body: Block, behind: Sequence[Op]) -> bool:
 
 
 def is_little(value: Value) -> bool:
-    """True for a value of a step that is surely of so few elements that an op costs more than what it works on."""
+    """Whether a value of a step has certainly so few elements that an op's overhead exceeds its work."""
     return dims.at_least(SMALL, _size([value]))
 
 
 SMALL = 64
-"""Terms of so many elements are always worth being stacked, and those of all steps are added before they are summed."""
+"""Terms of so many elements are always worth stacking, and those of all steps are added before they are summed."""
 
 
 def _is_worth(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op], sums: Sequence[Sum]) -> bool:
-    """True where what must be stacked for the ops behind is no more than what they stack, or than the sums are of.
+    """Whether the values stacked for the ops behind are no more than those that they stack, or than the sums' operands.
 
-    Of what is small, an op in the body costs more than a value that is stacked.
+    For small values, an op in the body costs more than a value that is stacked.
     """
     new = _to_stack(body, count, front, behind, sums)
     removed = [r for r in body.results[count:] if any(r in op.outputs for op in behind)]
@@ -253,7 +257,7 @@ def _is_worth(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op]
 
 
 def _to_stack(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op], sums: Sequence[Sum]) -> list[Var]:
-    """The values of the steps that the ops behind and the sums read, and that are not walked or stacked already."""
+    """The values of the steps that the ops behind and the sums read, and that are not read or stacked already."""
     there = {*body.params[count:], *(v for op in front for v in op.outputs), *(v for op in behind for v in op.outputs)}
     stacked = {r for r in body.results[count:] if isinstance(r, Var)}
     defined = {*body.params, *(v for op in body.ops for v in op.outputs)}
@@ -262,7 +266,7 @@ def _to_stack(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op]
 
 
 class _Recording:
-    """The parts recorded. `all_steps` holds each step's values together, where they are known so."""
+    """The recorded parts. `all_steps` maps values of a step to those of all steps, where these are known."""
 
     def __init__(self, parts: _Parts, zeros: set[Var]) -> None:
         self.parts = parts
@@ -274,7 +278,7 @@ class _Recording:
         self.all_steps: dict[Var, Value] = dict(zip(parts.elements, self.sequences, strict=True))
 
     def outputs(self) -> list[Value]:
-        """Record everything; return what stands for the Scan's outputs."""
+        """Record everything; return the Scan's outputs."""
         parts, body = self.parts, self.parts.body
         self.batch(parts.front, [v for op in parts.front for v in op.outputs])
         last = self.scan()
@@ -287,7 +291,7 @@ class _Recording:
         return [*carries, *(self.stack_of(r) for r in stacked)]
 
     def batch(self, ops: Sequence[Op], wanted: Sequence[Var]) -> None:
-        """Record ops for all steps at once; remember the values that are wanted."""
+        """Record ops for all steps at once; remember the wanted values."""
         made = {v for op in ops for v in op.outputs}
         results = [v for v in dict.fromkeys(wanted) if v in made and v not in self.all_steps]
         if not results:
@@ -299,7 +303,7 @@ class _Recording:
         self.all_steps.update(zip(results, found, strict=True))
 
     def scan(self) -> dict[int, Value]:
-        """Record what stays of the Scan; return the last carries by position."""
+        """Record the rest of the Scan; return the last carries by position."""
         parts, body = self.parts, self.parts.body
         outside = {v for op in parts.behind for v in op.outputs}
         new = _to_stack(body, parts.count, parts.front, parts.behind, parts.sums)
@@ -315,16 +319,16 @@ class _Recording:
         form = ScanForm(inner, len(params), (parts.walk,) * len(walked), (parts.walk,) * len(stacked))
         starts = [self.inputs[k] for k in parts.carries]
         types = [self.batched_type(v) for v in stacked]
-        found = emit_scan(form, starts, [self.all_steps[v] for v in walked], types)
-        self.all_steps.update(zip(stacked, found[len(params) :], strict=True))
-        return dict(zip(parts.carries, found, strict=False))
+        outputs = emit_scan(form, starts, [self.all_steps[v] for v in walked], types)
+        self.all_steps.update(zip(stacked, outputs[len(params) :], strict=True))
+        return dict(zip(parts.carries, outputs, strict=False))
 
     def batched_type(self, var: Var) -> Type:
-        """The type of a value of all steps."""
+        """Return the type of a value of all steps."""
         return Type(var.type.dtype, (self.length, *(var.type.shape or ())))
 
     def stack_of(self, result: Value) -> Value:
-        """A result of all steps; one that is the same in each is repeated."""
+        """Return a result of all steps; one that is the same in each is repeated."""
         if isinstance(result, Var) and result in self.all_steps:
             return self.all_steps[result]
         whole = tracing.size_vector((self.length, *(result.type.shape or ())))
@@ -332,7 +336,7 @@ class _Recording:
         return operators.Expand(Array(result), whole, types=[wanted]).value
 
     def total(self, each: Sum) -> Value:
-        """What a summing carry is after the last step."""
+        """Return the value of a summing carry after the last step."""
         start = self.inputs[each.carry]
         little = [t for t in each.terms if t.factors is None and is_little(t.value)]
         totals = [self.sum_of(t) for t in each.terms if t not in little]
@@ -343,14 +347,14 @@ class _Recording:
         return functools.reduce(operators.Add, totals if is_zero else [Array(start), *totals]).value
 
     def sum_of(self, term: Term) -> Array:
-        """A term of all steps together."""
+        """Return a term of all steps together."""
         if term.factors is None:
             return operators.ReduceSum(Array(self.all_steps[term.value]), [0], keepdims=0)
         a, b = (self.flat(v) for v in term.factors)
         return operators.MatMul(operators.Transpose(a, perm=[1, 0]), b)
 
     def flat(self, var: Var) -> Array:
-        """The rows of the matrices of all steps, one below the other."""
+        """Stack the rows of the matrices of all steps."""
         array = Array(self.all_steps[var])
         steps, rows, columns = array.shape
         return reshape_to(array, (steps * rows, columns))

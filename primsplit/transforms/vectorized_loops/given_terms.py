@@ -1,8 +1,8 @@
-"""What a step of a Scan is given is added up before it is added to anything of the carries.
+"""Reassociate sums in the steps of Scans: add up terms of the elements before adding them to terms of the carries.
 
-`(x + a) + b` of a carry x and of elements a and b is `x + (a + b)`, and `a + b` is then for all steps at once, in front
-of the Scan. So it is where a sum of little is read through a view, such as a Slice. It rounds otherwise, so that only
-what tangents and pullbacks add is changed.
+`(x + a) + b` of a carry x and of elements a and b is `x + (a + b)`, and `a + b` is then computed for all steps at once,
+in front of the Scan. The same holds if a small sum is read through a view, such as a Slice. It rounds differently, so
+only sums in tangents and pullbacks are changed.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -16,11 +16,11 @@ from primsplit.rewrites.rewriting import Rewriter
 from primsplit.transforms.vectorized_loops.fission import is_little
 
 VIEWS = frozenset({"Identity", "Neg", "ReduceSum", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"})
-"""Operators that make of a sum the sum of what they make of its terms."""
+"""Operators that map a sum to the sum of their results on its terms."""
 
 
 def given_terms_first(block: Block, gradients: Sequence[int]) -> Block:
-    """The block with sums of Scans' steps in another order in what only the results in `gradients` need."""
+    """Return the block with sums in Scans' steps reordered, in ops that only the results in `gradients` need."""
     if "Scan" not in block.kinds:
         return block
     found = _OfScans(block, gradients).run(block)
@@ -33,7 +33,7 @@ class _OfScans(OfDerivatives):
     kinds = frozenset({"Scan"})
 
     def visit(self, op: Op) -> Op | None:
-        """A Scan with its body's sums in another order, or the op."""
+        """Return a Scan with its body's sums reordered, or the op."""
         if op.kind == "Scan":
             body: Block = op.attributes["body"]
             found = _Adding(body, lead_and_carries(op)[1], self.early).run(body)
@@ -43,10 +43,10 @@ class _OfScans(OfDerivatives):
 
 
 class _Adding(Rewriter):
-    """The walk over one body. `moving` depends on the carries, `elements` on what is walked alone.
+    """The walk over one body. `moving` depends on the carries, `elements` on the sequences alone.
 
-    `sums` are the Adds that do but for the `early` ones, and the views of these, by result; `inner` are those of them
-    that only another one reads.
+    `sums` are the Adds that depend on the carries, without the `early` ones, and views of them, by result; `inner` are
+    those that only another one reads.
     """
 
     def __init__(self, body: Block, count: int, early: Collection[Var]) -> None:
@@ -66,12 +66,12 @@ class _Adding(Rewriter):
                 self.inner.update(v for v in reads(op) if v in self.sums and len(read_by[v]) == 1)
 
     def is_sum(self, op: Op) -> bool:
-        """True for an Add of values of its type, and of what is the same in all steps."""
+        """Whether the op adds values of its type, or of what is the same in all steps."""
         made = op.outputs[0].type
         return op.kind == "Add" and all(self.is_fixed(v) or same_types(v.type, made) for v in _terms(op))
 
     def is_view(self, op: Op, read_by: Mapping[Var, Sequence[Op | None]]) -> bool:
-        """True for a view of a sum of a few elements that nothing else reads, and of terms of its type."""
+        """Whether the op is a view of a small sum that nothing else reads, with terms of its type."""
         total, *rest = op.inputs
         if op.kind not in VIEWS or not isinstance(total, Var) or total not in self.sums:
             return False
@@ -80,11 +80,11 @@ class _Adding(Rewriter):
         return all(same_types(v.type, total.type) for v in self.given(total))
 
     def is_fixed(self, value: Value) -> bool:
-        """True for what is the same in all steps."""
+        """Whether the value is the same in all steps."""
         return value not in self.moving and value not in self.elements
 
     def visit(self, op: Op) -> Op | None:
-        """A sum of the terms of the carries, and of the sum of the others."""
+        """Return the sum of the carries' terms and of the sum of the other terms."""
         made = op.outputs[0]
         if op.kind != "Add" or made not in self.sums or made in self.inner:
             return op
@@ -94,7 +94,10 @@ class _Adding(Rewriter):
         return op.beside("Add", (self.of_carries(made), self.added(op, self.given(made, records=True))), op.outputs)
 
     def given(self, total: Value, *, records: bool = False) -> list[Value]:
-        """The terms of a sum that no carry is in, those of what it views too; these are one where it `records` it."""
+        """Return the terms of a sum that depend on no carry, through views too.
+
+        With `records`, each view's as one recorded sum.
+        """
         terms: list[Value] = []
         for v in _terms(self.sums[total]):
             if v in self.inner:
@@ -108,7 +111,7 @@ class _Adding(Rewriter):
         return [self.recorded(op, self.added(viewed, terms), *op.inputs[1:])]
 
     def of_carries(self, total: Value) -> Value:
-        """The sum of the terms of the carries, recorded as they were added."""
+        """Return the sum of the carries' terms, recorded in their order."""
         op = self.sums[total]
         terms = [self.of_carries(v) if v in self.inner else v for v in _terms(op) if v in self.moving]
         return (
@@ -118,19 +121,19 @@ class _Adding(Rewriter):
         )
 
     def added(self, op: Op, terms: Sequence[Value]) -> Value:
-        """What is recorded as the sum of terms, of which one at least has the type of the op's result."""
+        """Record the sum of terms, of which one at least has the type of the op's result."""
         total, *rest = sorted(terms, key=lambda v: not same_types(v.type, op.outputs[0].type))
         for term in rest:
             total = self.recorded(op, total, term)
         return total
 
     def recorded(self, op: Op, *inputs: Value | None) -> Var:
-        """What an op like this one makes of other inputs."""
+        """Record an op like this one on other inputs; return its result."""
         made = Var(op.outputs[0].type)
         self.kept.append(replace(op, inputs=inputs, outputs=(made,)))
         return made
 
 
 def _terms(op: Op) -> list[Value]:
-    """What a sum adds, or a view is of."""
+    """Return the operands of a sum, or the operand of a view."""
     return [v for v in (op.inputs if op.kind == "Add" else op.inputs[:1]) if v is not None]

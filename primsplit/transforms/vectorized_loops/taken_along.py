@@ -1,8 +1,12 @@
-"""Scans over what another loop stacks, taken along in that loop's own steps.
+"""Fuse Scans over what another loop stacks into that loop's own steps.
 
-The tangent of a loop, also of one that goes back over another, is a Scan over what the loop stacked. Where nothing else
-reads that, as in forward mode, what is taken along needs no stack: the memory of one step, however many there are. Of
-little, a Scan of its own is shorter: what it computes of the stacks alone, it computes for all steps at once.
+The tangent of a loop, also of one that runs backward over another, is a Scan over what the loop stacked. If nothing
+else reads that, as in forward mode, a fused step needs no stack: the memory of one step, however many there are. For
+little data, a Scan of its own is better: what it computes from the stacks alone, it computes for all steps at once.
+
+```
+h, hs = Loop(n, h0): ...; t = Scan(t0, hs): ...   ->   h, t = Loop(n, h0, t0): ... both steps ...
+```
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,9 +20,9 @@ from primsplit.transforms.vectorized_loops.fission import is_much
 
 
 def take_along(block: Block) -> Block:
-    """The block with such Scans in the loops before them; itself where there are none.
+    """Return the block with such Scans fused into the loops before them; itself if there are none.
 
-    What they make unneeded is still there.
+    Ops that become dead are still there.
     """
     if sum(op.kind in LOOPS for op in walk(block)) < 2:
         return block
@@ -32,7 +36,7 @@ def take_along(block: Block) -> Block:
 
 
 def _with_company(block: Block, loop: Op) -> Block:
-    """The block with the Scans that go along with one of its loops; itself where they need not, or cannot."""
+    """Return the block with Scans fused into one of its loops; itself if that is not worth it, or impossible."""
     scans = _company(block, loop)
     if not _is_worth(block, loop, scans):
         return block
@@ -43,7 +47,7 @@ def _with_company(block: Block, loop: Op) -> Block:
 
 
 def _joined(block: Block, loop: Op, scan: Op) -> Block | None:
-    """The block with one loop for the two; None where what the Scan reads comes after the loop."""
+    """Return the block with one loop for the two; None if the Scan reads values computed after the loop."""
     way = _way(loop)
     if way is not None and way != _way(scan):
         turned = _turned(scan, way)
@@ -53,7 +57,7 @@ def _joined(block: Block, loop: Op, scan: Op) -> Block | None:
 
 
 def _company(block: Block, loop: Op) -> list[Op]:
-    """The Scans that walk what the loop stacks, or others of them do, step by step with it."""
+    """Return the Scans that read what the loop, or others of them, stack, step by step with it."""
     elements = _elements(loop)
     stacks = {v for v, _, _ in Parts(loop).stacks}
     found = []
@@ -66,20 +70,20 @@ def _company(block: Block, loop: Op) -> list[Op]:
 
 
 def _is_worth(block: Block, loop: Op, scans: Sequence[Op]) -> bool:
-    """True where some stack is not needed then: any of a Loop, which only the run can count, one of much of a Scan."""
+    """Whether fusion saves a stack: any one of a Loop, whose steps only the run can count, or a large one of a Scan."""
     wanted = readers(block.ops, block.results) if scans else {}
     spared = [r for v, r, _ in Parts(loop).stacks if all(reader in scans for reader in wanted.get(v, (None,)))]
     return any(loop.kind == "Loop" or is_much(r) for r in spared)
 
 
 def _elements(loop: Op) -> dict[Value | None, Value]:
-    """What a step of a loop has of what it stacks and walks."""
+    """Map what a loop stacks and reads to its value in a step."""
     parts = Parts(loop)
     return {v: r for v, r, _ in parts.stacks} | {s: v for v, s, _ in parts.sequences}
 
 
 def _step(loop: Op, elements: Mapping[Value | None, Value], scan: Op) -> dict[Var, Value] | None:
-    """What a step of a Scan reads in one of the loop; None where they do not go the same way."""
+    """Map what a step of a Scan reads to values in a step of the loop; None if they run in different directions."""
     parts, way = Parts(scan), _way(loop)
     ways = {way} if parts.count or way is None else {way, way.reversed()}
     if way is None or _way(scan) not in ways:
@@ -91,14 +95,14 @@ def _step(loop: Op, elements: Mapping[Value | None, Value], scan: Op) -> dict[Va
 
 
 def _way(loop: Op) -> Walk | None:
-    """How a loop walks and stacks; None where it does so in several ways."""
+    """Return how a loop reads and stacks; None if it does so in several ways."""
     parts = Parts(loop)
     ways = {w for _, _, w in (*parts.sequences, *parts.stacks)}
     return ways.pop() if len(ways) == 1 else None
 
 
 def _turned(scan: Op, way: Walk) -> Op:
-    """A Scan without carries, which may go either way, going this way."""
+    """Return a Scan without carries, which may run in either direction, with this one."""
     parts = Parts(scan)
     told = told_of("scan_input", [way] * len(parts.sequences)) | told_of("scan_output", [way] * len(parts.stacks))
     kept = {name: scan.attributes[name] for name in ("body", "num_scan_inputs")}
@@ -106,5 +110,5 @@ def _turned(scan: Op, way: Walk) -> Op:
 
 
 def _maker(block: Block, before: Op) -> Op:
-    """The op that makes in the block what another one made before."""
+    """Return the op in the block that computes the outputs of an earlier version of it."""
     return next(op for op in block.ops if before.outputs[0] in op.outputs)
