@@ -27,7 +27,7 @@ def dropout(
     y, mask = outputs
 
     def spread(x: Array) -> Array:
-        """What is kept of a value or cotangent, over the share that is kept."""
+        """Return a value or cotangent divided by the share that is kept, 0 where the mask drops it."""
         kept: Array | float = 0.5 if ratio is None else 1.0 - as_dtype(ratio, x.dtype)
         if trains is None:
             kept = op.Where(training_mode, np.asarray(kept, x.dtype) if ratio is None else kept, 1.0)

@@ -184,7 +184,7 @@ def _prices(
     *,
     limit: float = THRESHOLD,
 ) -> Iterator[tuple[Var, int, float]]:
-    """For each of these values, yield the number of ops that compute it from what exists or precedes it, and their cost.
+    """Yield for each of these values the number of ops that compute it from what exists or precedes it, and their cost.
 
     They are counted until the limit is reached.
     """
