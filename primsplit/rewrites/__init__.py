@@ -1,4 +1,4 @@
-"""Passes: Block to Block, each in time linear in the number of ops."""
+"""Rewrites: passes from Block to Block for any target, each in time linear in the number of ops."""
 
 from primsplit.ir import Block
 from primsplit.ir.collector import paused
@@ -17,14 +17,14 @@ ROUNDS = 4
 
 
 class _Optimizing(Taking, Folding, Simplifying, Merging):
-    """All in one walk: each op is an If of one branch, or folded, else simplified, else merged with an earlier one."""
+    """All in one walk: take constant branches, fold, simplify and merge each op."""
 
 
 def optimize(block: Block) -> Block:
-    """The same function with fewer ops: the same bits out, folded constants aside, which are at least as accurate.
+    """Return the same function with fewer ops: the same bits, but for folded constants, which are at least as accurate.
 
-    One walk leaves nothing for another, but where it told sizes or ended carries of loops: it is repeated then, at most
-    `ROUNDS` times.
+    One walk leaves nothing for another, unless it learned sizes or removed carries of loops: it is then repeated, at
+    most `ROUNDS` times.
     """
     with paused():
         block = drop_dead_code(_with_fewer_carries(block))
@@ -42,5 +42,5 @@ def optimize(block: Block) -> Block:
 
 
 def _with_fewer_carries(block: Block) -> Block:
-    """The block without carries that nobody uses, or that no step changes."""
+    """Return the block without carries that nobody uses, or that no step changes."""
     return drop_unused_carries(read_constant_carries_outside(block))

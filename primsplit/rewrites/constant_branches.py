@@ -1,6 +1,8 @@
-"""A branch that is always taken becomes part of the block around it.
+"""Inline branches that are always taken, and use in a branch what other Ifs of the same condition return there.
 
-Inside of a branch it is known what another If of the same condition gave, where that is a constant.
+```
+If(True): then Exp(x), else Sin(x)   ->   Exp(x)
+```
 """
 
 from collections import Counter
@@ -16,11 +18,11 @@ from primsplit.tracing.regions import visible
 
 
 class Taking(Rewriter):
-    """A walk that takes the branches of Ifs whose condition is constant.
+    """A walk that inlines the branch of each If with a constant condition.
 
-    onnxruntime does so when it loads a file, and ends the process where such an If holds others and loops. What an If
-    declares of a size may be less than the branch tells: `sizes` has what the symbols turned out to be. `given` are the
-    Ifs that stay, by what they give.
+    onnxruntime does so when it loads a file, and ends the process if such an If holds others and loops. An If may
+    declare less of a size than its branch: `sizes` maps such symbols to what they turned out to be. `given` maps
+    results to the Ifs that stay.
     """
 
     def __init__(self) -> None:
@@ -54,7 +56,7 @@ class Taking(Rewriter):
         return None
 
     def inside(self, op: Op) -> Mapping[str, object]:
-        """The attributes with their blocks rewritten: the branches of an If, with what is known in each."""
+        """Return the attributes with their blocks rewritten: the branches of an If, with what is known in each."""
         condition = renamed(op.inputs[0], self.replaced) if op.kind == "If" else None
         if not isinstance(condition, Var):
             return super().inside(op)
@@ -78,7 +80,10 @@ class Taking(Rewriter):
         return found
 
     def _constant(self, value: Value) -> Const | None:
-        """The short constant that a value is, through Ifs of known conditions that stay; none without elements."""
+        """Return the short constant that a value is, through remaining Ifs of known conditions.
+
+        None if it has no elements.
+        """
         while isinstance(value, Var):
             made = self.given.get(value)
             known = None if made is None else number(made.inputs[0])
@@ -99,7 +104,7 @@ class Taking(Rewriter):
             self.path.pop()
 
     def is_read(self, var: Var) -> bool:
-        """True for what is read anywhere in the outermost block, as it was before the walk."""
+        """Whether anything in the outermost block read the Var before the walk."""
         if self.read_anywhere is None:
             self.read_anywhere = frozenset(_read_in(self.path[0])) if self.path else frozenset()
         return var in self.read_anywhere
@@ -111,15 +116,15 @@ class Taking(Rewriter):
                 self.sizes.setdefault(symbol, known)
 
     def _is_own(self, symbol: str) -> bool:
-        """True for a symbol of no value outside of the block that is walked.
+        """Whether only values of the block being walked have the symbol.
 
-        What is told inside of a branch holds where the branch is taken, and what a step tells holds in this step.
+        Sizes that are learned in a branch hold only there, and those learned in a step only in this step.
         """
         whole, inner = self.path[0], self.path[-1]
         return whole is inner or self._uses(whole)[symbol] == self._uses(inner)[symbol]
 
     def _uses(self, block: Block) -> Counter[str]:
-        """How many values, those of sub-blocks included, have each symbol; counted once."""
+        """Return how many values, in sub-blocks too, have each symbol; computed once."""
         found = self.uses.get(id(block))
         if found is None:
             # The block is kept too, so that its id stays its own.
@@ -127,7 +132,7 @@ class Taking(Rewriter):
         return found[1]
 
     def replace_told(self, var: Var, value: Const) -> bool:
-        """Let a constant stand for a value that has symbols for sizes, those of no parameter, and learn the sizes."""
+        """Replace a value with symbolic sizes, none of them a parameter's, by a constant, and learn the sizes."""
         declared, told = var.type, value.type
         if declared.dtype != told.dtype or declared.rank != told.rank:
             return False
@@ -141,10 +146,10 @@ class Taking(Rewriter):
         return True
 
     def _is_told(self, result: Type, output: Var) -> bool:
-        """True where a branch's result tells every size that its If declares.
+        """Whether a branch's result determines every size that its If declares.
 
-        What only the other branch keeps has no elements, which a pullback that is not run need not make sense of: it
-        must have no reader any more.
+        A value that only the other branch keeps is empty here, and a pullback that does not run need not make sense of
+        it: it must have no reader left.
         """
         if result.dtype != output.type.dtype or result.shape is None or output.type.shape is None:
             return False
@@ -159,13 +164,13 @@ def _taken(condition: np.generic) -> str:
 
 
 def _result(op: Op, branch: str, output: Var) -> Value:
-    """What gives an If's output in this branch."""
+    """Return the value that an If's output has in this branch."""
     block: Block = op.attributes[branch]
     return block.results[op.outputs.index(output)]
 
 
 def _read_in(block: Block) -> Iterator[Value | None]:
-    """What the ops of a block and of its sub-blocks read, and what these give."""
+    """Yield what the ops of a block and of its sub-blocks read, and their outputs."""
     yield from block.results
     for op in walk(block):
         yield from op.inputs
@@ -174,7 +179,7 @@ def _read_in(block: Block) -> Iterator[Value | None]:
 
 
 def _made_in(block: Block) -> Iterator[Var]:
-    """The values that a block and its sub-blocks make, and their parameters."""
+    """Yield the values that a block and its sub-blocks define, and their parameters."""
     yield from block.params
     for op in block.ops:
         yield from op.outputs
@@ -183,7 +188,7 @@ def _made_in(block: Block) -> Iterator[Var]:
 
 
 def with_sizes(block: Block, sizes: Mapping[str, Dim]) -> Block:
-    """The block with sizes in place of these symbols."""
+    """Return the block with sizes in place of these symbols."""
     ops: list[Op] = []
     results = inline(block, block.params, ops, sizes)
     return Block(block.name, block.params, tuple(ops), tuple(results))

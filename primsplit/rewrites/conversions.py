@@ -1,7 +1,7 @@
-"""Constants that were converted from others while a function was traced are computed from these in its file.
+"""Store a constant that tracing converted in its source dtype, and convert it by a Cast in the file.
 
-`x @ w` of a float64 `x` and a float32 array `w` reads `w` in float64. The file holds the array as the user has it,
-once, and a Cast, which onnxruntime folds when it loads the file:
+`x @ w` of a float64 `x` and a float32 array `w` reads `w` in float64. The file holds the user's array, once, and a
+Cast, which onnxruntime folds when it loads the file:
 
     Const(float64[100,100])  ->  Cast(Const(float32[100,100]), to=float64)
 """
@@ -15,7 +15,7 @@ from primsplit.rewrites.rewriting import Rewriter
 
 
 def convert_in_program(block: Block) -> Block:
-    """The block with a Cast for each converted array of data, in sub-blocks too; itself where there are none."""
+    """Return the block with a Cast for each converted array of data, in sub-blocks too; itself if there are none."""
     return _Converting().run(block)
 
 
@@ -23,13 +23,13 @@ class _Converting(Rewriter):
     """The walk."""
 
     def visit(self, op: Op) -> Op | None:
-        """The op that reads what Casts before it make."""
+        """Return the op, which reads the results of Casts before it."""
         inputs = tuple(self.computed(op, v) for v in op.inputs)
         changed = any(a is not b for a, b in zip(inputs, op.inputs, strict=True))
         return replace(op, inputs=inputs) if changed else super().visit(op)
 
     def computed(self, op: Op, value: Value | None) -> Value | None:
-        """What stands for a converted constant: what is made of its source."""
+        """Return the value for a converted constant, computed from its source."""
         if not isinstance(value, Const) or not isinstance(value.data, Converted) or value.number is not None:
             return value
         source = Const(value.data.source, value.hint, value.place)

@@ -1,11 +1,17 @@
-"""Copies read away: a file has no node for them, and what looks at what stands beside what must not see them either."""
+"""Remove copies: ops read the input of an Identity instead of its output, so that later passes see past it.
+
+```
+y = Identity(x)
+z = Exp(y)         ->   z = Exp(x)
+```
+"""
 
 from primsplit.ir import Block, Op, Value
 from primsplit.rewrites.rewriting import Rewriter
 
 
 def read_past_copies(block: Block) -> Block:
-    """The block in which no op reads a copy; itself where there are none. What a block returns may be one."""
+    """Return the block in which no op reads a copy; itself if there are none. Its results may be copies."""
     return _Copies().run(block)
 
 
@@ -23,7 +29,7 @@ class _Copies(Rewriter):
         self.ends.update(block.results)
 
     def visit(self, op: Op) -> Op | None:
-        """None for a copy, which is read as what it is of."""
+        """None for a copy: its readers read its input."""
         source = op.inputs[0] if op.kind == "Identity" else None
         if source is None or op.outputs[0] in self.ends:
             return super().visit(op)

@@ -1,9 +1,15 @@
-"""Common subexpressions: an op that computes what an earlier one did is dropped.
+"""Merge common subexpressions: drop an op that computes what an earlier op has computed.
 
-Two ops are merged where they have the same operator, attributes and output types and the same inputs: Vars by
-identity, constants bit by bit, so that -0.0 and 0.0 stay apart and a NaN is only itself. Integer vectors that speak of
-sizes are merged where the sizes are provably the same, however they were computed. Random operators, calls and ops
-with sub-blocks are never merged.
+```
+a = Exp(x)
+b = Exp(x)
+c = Add(a, b)   ->   a = Exp(x);  c = Add(a, a)
+```
+
+Two ops are merged if they have the same operator, attributes and output types, and the same inputs: Vars by identity,
+constants bit by bit, so that -0.0 and 0.0 stay apart and a NaN equals only itself. Integer vectors that hold sizes are
+merged if the sizes are provably the same, however they were computed. Random operators, calls and ops with sub-blocks
+are never merged.
 """
 
 import functools
@@ -22,12 +28,15 @@ Key = tuple[Any, ...]
 
 
 def merge_common(block: Block) -> Block:
-    """The block with every value computed once. An op of a sub-block may give way to one around it."""
+    """Return the block with every value computed once. An op of a sub-block may be replaced by one around it."""
     return Merging().run(block)
 
 
 class Merging(Rewriter):
-    """The walk of `merge_common`. `scopes` hold what the blocks around an op, innermost last, have computed."""
+    """The walk of `merge_common`.
+
+    `scopes` are the values computed so far in each block around an op, innermost last.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,11 +47,11 @@ class Merging(Rewriter):
         self.scopes.append({})
 
     def leave(self, block: Block) -> None:
-        """Close it: what one branch computed is not there in the other."""
+        """Close it: a value that one branch computed does not exist in the other."""
         self.scopes.pop()
 
     def visit(self, op: Op) -> Op | None:
-        """None for an op whose outputs are there already."""
+        """None for an op whose outputs exist already."""
         key = _key(op)
         known = None if key is None else self._find(key)
         if known is None:
@@ -61,7 +70,7 @@ class Merging(Rewriter):
 
 
 def _key(op: Op) -> Key | None:
-    """What two ops must agree in to be the same; None for an op that is never merged."""
+    """Return a key that is the same for equal ops; None for an op that is never merged."""
     if not is_deterministic(op.kind) or op.blocks():
         return None
     types = tuple([v.type.key for v in op.outputs])
@@ -76,24 +85,24 @@ def _key(op: Op) -> Key | None:
 
 @functools.cache
 def is_deterministic(kind: str) -> bool:
-    """True for an operator of the standard that gives the same outputs for the same inputs."""
+    """Whether this operator of the standard always returns the same outputs for the same inputs."""
     return exists(kind) and schema(kind).deterministic
 
 
 def value_key(value: Value | None) -> Key | None:
-    """What is equal for the same Var, and for equal constants; None for an input that is left out."""
+    """Return a key that is the same for the same Var, and for equal constants; None for an absent input."""
     if isinstance(value, Var):
         return ("var", id(value))
     return None if value is None else constant_key(value)
 
 
 def constant_key(value: Const) -> Key:
-    """What is equal for equal constants, bit by bit."""
+    """Return a key that is the same for constants that are equal bit by bit."""
     return ("const", *value.key)
 
 
 def attribute_key(attributes: Mapping[str, Any]) -> Key:
-    """The attributes in a form that is equal only for equal ones: 1, 1.0 and True differ, 0.0 and -0.0 too."""
+    """Return a key that is the same only for equal attributes: 1, 1.0 and True differ, 0.0 and -0.0 too."""
     return tuple((name, _attribute(value)) for name, value in sorted(attributes.items())) if attributes else ()
 
 

@@ -1,10 +1,10 @@
-"""Dead code: ops whose outputs nobody reads are dropped."""
+"""Drop dead code: ops whose outputs nobody reads."""
 
 from primsplit.ir import Block, Op, is_call, live_ops
 
 
 def drop_dead_code(block: Block) -> Block:
-    """The block without the ops that its results do not depend on, in sub-blocks too; itself if there are none."""
+    """Return the block without ops that its results do not depend on, in sub-blocks too; itself if there are none."""
     ops = live_ops(map(_inside, block.ops), block.results)
     if len(ops) == len(block.ops) and all(a is b for a, b in zip(ops, block.ops, strict=True)):
         return block

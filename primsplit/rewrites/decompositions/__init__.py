@@ -1,1 +1,1 @@
-"""Operators written with other operators, where onnxruntime has no kernel for a dtype. `table` lists them."""
+"""Decompositions: operators written with other operators, where onnxruntime has no kernel for a dtype; see `table`."""

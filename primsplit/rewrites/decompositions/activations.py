@@ -1,8 +1,8 @@
-"""Activations in float64, and in any float dtype by the same code; float32 has onnxruntime's own for most.
+"""Decompose activations, mainly for float64: onnxruntime has kernels of its own for most of them in float32.
 
-Attributes are keywords with ONNX's names and defaults. Errors are in units in the last place, the largest on a random
-and special-value grid of all float64 arguments; below the smallest normal float, a few of the smallest float.
-Sigmoid stands apart: onnxruntime has the kernel, whose relative error grows without bound in the left tail, so that
+Attributes are keywords with ONNX's names and defaults. Errors are in units in the last place: the largest over a random
+grid and a grid of special values of all float64 arguments; below the smallest normal float, a few of the smallest
+float. Sigmoid has a kernel in onnxruntime, but one whose relative error grows without bound in the left tail, so that
 its logarithm and reciprocal are wrong there.
 """
 
@@ -72,7 +72,7 @@ def gelu(x: Array, *, approximate: str = "none") -> Array:
 
 
 def hard_sigmoid(x: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
-    """alpha x + beta, at least 0 and at most 1."""
+    """alpha x + beta, clipped to 0 and 1."""
     return op.Max(op.Min(x * alpha + beta, 1.0), 0.0)
 
 

@@ -1,6 +1,6 @@
-"""Convolutions in float64 (or any dtype that MatMul has), as one matrix product with the windows unfolded.
+"""Decompose convolutions in float64, or any dtype that MatMul has, to one matrix product with the windows unfolded.
 
-Those of negative pads are spelt by onnxruntime's own.
+Negative pads are rewritten for onnxruntime's own kernel.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,9 +48,9 @@ def conv(
 
 
 def _conv_by_places(x: Array, w: Array, windows: Windows, group: int) -> Array:
-    """Conv, without its bias, for kernels whose sizes only the run knows: what a tap reads is gathered by its place.
+    """Conv, without its bias, for kernels whose sizes only the run knows: each tap's elements are gathered by index.
 
-    Sizes are read from the arrays: what a program calls them may be told by none of these.
+    Sizes are read from the arrays at run time: no array here need tell what a symbol of the program stands for.
     """
     held, rank = padded(x, windows.before, windows.after), len(windows.kernel)
     kernel, steps = op.Shape(w, start=2), np.array(windows.strides, np.int64)
@@ -77,7 +77,7 @@ def _conv_by_places(x: Array, w: Array, windows: Windows, group: int) -> Array:
 
 
 def spans_in(kernel: Array, windows: Windows) -> Array:
-    """How far windows of these sizes reach, both ends counted."""
+    """Return how far windows of these sizes reach, both ends counted."""
     found: Array = op.Add(op.Mul(op.Sub(kernel, 1), np.array(windows.dilations, np.int64)), 1)
     return found
 
@@ -94,7 +94,7 @@ def conv_transpose(
     auto_pad: str = "NOTSET",
     **placement: Any,
 ) -> Array:
-    """ConvTranspose of [N, C, ...] with [C, M / group, ...]: a product, each tap of which is added where it belongs."""
+    """ConvTranspose of [N, C, ...] with [C, M / group, ...]: a product, each tap of which is added at its place."""
     kernel = list(kernel_shape or w.shape[2:])
     extra = list(output_padding or (0,) * len(kernel))
     windows = windows_over(x.shape[2:], kernel, **placement)
@@ -115,9 +115,9 @@ def conv_transpose(
 
 
 def _added_by_places(columns: Array, sizes: Array, kernel: Array, windows: Windows, extra: Sequence[int]) -> Array:
-    """`columns`, [N, M * taps, windows], each added where it belongs, for a kernel whose sizes only the run knows.
+    """Add `columns`, [N, M * taps, windows], each at its place, for a kernel whose sizes only the run knows.
 
-    Sizes are vectors: what a program calls them may be told by no array here.
+    Sizes are vectors of the run: no array here need tell what a symbol of the program stands for.
     """
     whole = op.Add(op.Mul(op.Sub(sizes, 1), np.array(windows.strides, np.int64)), spans_in(kernel, windows))
     image = added_up(columns, folded(whole, kernel, strides=windows.strides, dilations=windows.dilations))
@@ -126,12 +126,12 @@ def _added_by_places(columns: Array, sizes: Array, kernel: Array, windows: Windo
 
 
 def is_cut(attributes: Mapping[str, Any]) -> bool:
-    """True where pads are negative, which onnxruntime refuses."""
+    """Whether pads are negative, which onnxruntime refuses."""
     return any(pad < 0 for pad in attributes.get("pads", ()))
 
 
 def conv_of_cut(x: Array, w: Array, bias: Array | None = None, *, pads: Sequence[int], **attributes: Any) -> Array:
-    """Conv with what negative pads take off its array cut off before."""
+    """Return a Conv whose negative pads are cut off its input before."""
     ends = _two_ends([min(pad, 0) for pad in pads])
     return op.Conv(padded(x, *ends), w, bias, pads=[max(pad, 0) for pad in pads], **attributes)
 
@@ -139,15 +139,15 @@ def conv_of_cut(x: Array, w: Array, bias: Array | None = None, *, pads: Sequence
 def lengthened_conv_transpose(
     x: Array, w: Array, bias: Array | None = None, *, pads: Sequence[int], **attributes: Any
 ) -> Array:
-    """ConvTranspose, the zeros that negative pads lengthen its sum by appended before the bias is added."""
+    """ConvTranspose: the zeros by which negative pads lengthen its result are appended before the bias is added."""
     found = op.ConvTranspose(x, w, pads=[max(pad, 0) for pad in pads], **attributes)
     return with_bias(padded(found, *_two_ends([max(-pad, 0) for pad in pads])), bias)
 
 
 def is_stretched(step: Op) -> bool:
-    """True for a ConvTranspose that is to be longer than its windows reach, by SAME padding or an output_shape.
+    """Whether a ConvTranspose must be longer than its windows reach, by SAME padding or an output_shape.
 
-    onnxruntime leaves it as short as it is, puts the sum elsewhere, or refuses.
+    onnxruntime leaves it too short, puts the sums at other places, or refuses it.
     """
     x, w = step.inputs[:2]
     given, auto_pad = step.attributes, text(step.attributes.get("auto_pad", "NOTSET"))
@@ -165,7 +165,7 @@ def is_stretched(step: Op) -> bool:
 
 
 def odd_conv_transpose(x: Array, w: Array, bias: Array | None = None, **attributes: Any) -> Array:
-    """ConvTranspose with negative pads, said or to come from SAME padding or an output_shape."""
+    """ConvTranspose with negative pads, given or resulting from SAME padding or an output_shape."""
     sizes, auto_pad = x.shape[2:], attributes.get("auto_pad", "NOTSET")
     if not (attributes.get("output_shape") or "SAME" in auto_pad):
         return lengthened_conv_transpose(x, w, bias, **attributes)
@@ -181,14 +181,14 @@ def odd_conv_transpose(x: Array, w: Array, bias: Array | None = None, **attribut
 
 
 def _two_ends(pads: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
-    """What lies before each axis, and what lies after it."""
+    """Return the pads before each axis, and those after it."""
     return pads[: len(pads) // 2], pads[len(pads) // 2 :]
 
 
 def padded_to(
     windows: Windows, sizes: Sequence[Dim], extra: Sequence[int], output_shape: Sequence[int] | None, auto_pad: str
 ) -> Windows:
-    """The windows with the padding that ConvTranspose's output_shape or auto_pad asks for."""
+    """Return the windows with the padding that ConvTranspose's output_shape or auto_pad requires."""
     wanted: Sequence[Dim] = output_shape or [size * step for size, step in zip(sizes, windows.strides, strict=True)]
     wanted = list(wanted)[-len(sizes) :]
     totals = [
@@ -208,7 +208,7 @@ def col2im(
     dilations: Sequence[int] | None = None,
     pads: Sequence[int] | None = None,
 ) -> Array:
-    """Col2Im of [N, C * taps, windows]; image and block shapes that only the run knows add up by place."""
+    """Col2Im of [N, C * taps, windows]; if only the run knows the image or block shape, elements are added by index."""
     if image_shape.known() is None or block_shape.known() is None:
         found = folded(image_shape, block_shape, strides=strides, dilations=dilations, pads=pads)
         return padded(added_up(x, found), [-low for low in found.before], [-high for high in found.after])
@@ -228,7 +228,7 @@ def col2im(
 
 
 def kernel_of(w: Array, kernel_shape: Sequence[int] | None) -> list[int]:
-    """The kernel sizes, which must be numbers."""
+    """Return the kernel sizes, which must be numbers."""
     sizes = list(kernel_shape or w.shape[2:])
     if not all(isinstance(size, int) for size in sizes):
         raise PrimsplitError(
@@ -239,7 +239,7 @@ def kernel_of(w: Array, kernel_shape: Sequence[int] | None) -> list[int]:
 
 
 def matrix_of(w: Array, group: int, *, taps_first: bool) -> Array:
-    """[A, B, ...taps] as [group, A / group, taps * B] or [group, A / group, B * taps]."""
+    """Return [A, B, ...taps] as [group, A / group, taps * B] or [group, A / group, B * taps]."""
     rows, channels, taps = w.shape[0], w.shape[1], product(w.shape[2:])
     flat = reshape_to(w, (rows, channels, taps))
     if taps_first:
@@ -248,7 +248,7 @@ def matrix_of(w: Array, group: int, *, taps_first: bool) -> Array:
 
 
 def stacked_product(matrices: Array, stack: Array) -> Array:
-    """[group, A, B] times [N, group, B, C]. onnxruntime refuses to broadcast to a stack of none, N = 0."""
+    """Return [group, A, B] times [N, group, B, C]. onnxruntime refuses to broadcast to an empty stack, N = 0."""
     if at_least(stack.shape[0], 1):
         return op.MatMul(matrices, stack)
     declared = Type(stack.dtype, (stack.shape[0], *matrices.shape[:2], stack.shape[3]))
@@ -267,7 +267,7 @@ def stacked_product(matrices: Array, stack: Array) -> Array:
 
 
 def with_bias(y: Array, bias: Array | None) -> Array:
-    """A number added to each channel."""
+    """Add a number to each channel."""
     if bias is None:
         return y
     return op.Add(y, op.Reshape(bias, [1, -1, *[1] * (y.ndim - 2)]))

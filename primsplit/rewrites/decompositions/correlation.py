@@ -1,4 +1,4 @@
-"""A convolution of one image with a large kernel as one product of matrices: what the gradients of weights are."""
+"""Decompose a convolution of one image with a large kernel, as in gradients of weights, to one matrix product."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to, transpose
 
 MOST = 64
-"""The most places, of each of which the product reads a copy of the image."""
+"""The most places of a kernel: the product reads a copy of the image for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a kernel is put on one image, by axis; a dilation d parts an axis into d interleaved ones.
+    """The places where a kernel is put on one image, by axis; a dilation d splits an axis into d interleaved ones.
 
-    `counts` are the places along each of the parted axes, `taps` the kernel's sizes; `pads` are those of the axes.
+    `counts` are the places along each of the split axes, `taps` the kernel's sizes; `pads` are those of the axes.
     """
 
     counts: list[int]
@@ -32,7 +32,7 @@ class Places:
 
     @classmethod
     def of(cls, image: Sequence[Dim], kernel: Sequence[Dim], told: Mapping[str, Any]) -> "Places | None":
-        """The places of a Conv; None where sizes are unknown, or it is strided, in groups, or parts unevenly."""
+        """Return the places of a Conv; None if sizes are unknown, or it is strided, in groups, or splits unevenly."""
         lengths = [d for d in image[2:] if isinstance(d, int)]
         taps = [d for d in kernel[2:] if isinstance(d, int)]
         rank = len(image) - 2
@@ -50,14 +50,14 @@ class Places:
 
 
 def is_correlation(step: Op) -> bool:
-    """True for a convolution of one image whose kernel has more taps than it has places, which are few."""
+    """Whether it is a convolution of one image whose kernel has more taps than it has places, which are few."""
     image, kernel = (None if v is None else v.type.shape for v in step.inputs[:2])
     places = None if image is None or kernel is None else Places.of(image, kernel, step.attributes)
     return places is not None and prod(places.counts) <= min(MOST, prod(places.taps) - 1)
 
 
 def correlate(image: Array, kernel: Array, bias: Array | None = None, **told: Any) -> Array:
-    """The kernel, flat, times the part of the image under it at each place, as columns. See `is_correlation`."""
+    """Multiply the flat kernel by the part of the image under it at each place, as columns. See `is_correlation`."""
     at = Places.of(image.shape, kernel.shape, told)
     if at is None:
         raise ValueError("no correlation of one image")

@@ -1,4 +1,4 @@
-"""Det in float64: Gaussian elimination with partial pivoting, written out for a matrix of known size, else a Loop."""
+"""Decompose Det in float64: Gaussian elimination with partial pivoting, unrolled for a known size, else a Loop."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ LAST, SECOND_LAST = np.array([-1]), np.array([-2])
 
 
 def det(x: Array) -> Array:
-    """The determinants of [..., n, n]; where n is a number, about 20 n operators are made."""
+    """Return the determinants of [..., n, n]; if n is a number, in about 20 n operators."""
     n = x.shape[-1]
     if not isinstance(n, int):
         return _det_of_any_size(x)
@@ -30,9 +30,9 @@ def det(x: Array) -> Array:
 
 
 def eliminate(x: Array, n: int) -> tuple[Array, Array]:
-    """The pivot of the first column, [..., 1, 1], negated where a row was swapped, and what is left, one smaller.
+    """The pivot of the first column, [..., 1, 1], negated if rows were swapped, and the remaining matrix, one smaller.
 
-    A pivot of 0 means a column of zeros, from which nothing need be taken away.
+    A pivot of 0 means a column of zeros, which needs no elimination.
     """
     column = op.Slice(x, np.array([0]), np.array([1]), LAST)
     place = op.ArgMax(op.Abs(column), axis=-2, keepdims=1)
@@ -49,7 +49,7 @@ def eliminate(x: Array, n: int) -> tuple[Array, Array]:
 
 
 def _det_of_any_size(x: Array) -> Array:
-    """The determinant of a matrix of any size, one column a step; the rows that are done with stay where they are."""
+    """Return the determinant of a matrix of any size, one column per step; finished rows stay where they are."""
     size = x.shape[-1]
     single = (*x.shape[:-2], 1, 1)
 

@@ -1,6 +1,6 @@
-"""Conversions to dtypes of few bits that files hold in a carrier: the numbers rounded to those of the dtype.
+"""Decompose conversions to narrow dtypes that files hold in a carrier: round the numbers to those of the dtype.
 
-Floats are rounded in float64, where every step is exact: a power of two divides, and the product undoes it. The power
+Floats are rounded in float64, where every step is exact: divide by a power of two, round, and multiply by it. The power
 of two below a number is the `ufp` of Rump, Ogita & Oishi 2008 (Accurate floating-point summation, part I).
 """
 
@@ -18,21 +18,24 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
 
 SMALLEST_POWER, LARGEST_POWER = 2.0**-127, 2.0**127
-"""What float8e8m0 holds: the powers of two between these, and NaN."""
+"""The range of float8e8m0, which holds the powers of two between these, and NaN."""
 
 
 def converted(x: Array, name: str) -> Any:
-    """What `Cast` to this dtype gives, in its carrier. A float8e8m0 is rounded up and saturates, as by default."""
+    """Return the result of `Cast` to this dtype, in its carrier.
+
+    A float8e8m0 is rounded up and saturates, the default.
+    """
     if "int" in name:
         return low_bits(x, name)
     return op.Cast(power_of_two(x) if name == POWERS_OF_TWO else rounded(x, name), to=CARRIERS[name])
 
 
 def low_bits(x: Array, name: str) -> Any:
-    """The lowest bits of an integer, or of the integer nearest to a float.
+    """Return the lowest bits of an integer, or of the integer nearest to a float.
 
-    The standard leaves open how a float is rounded, and what is made of one that is out of range; halves go away from
-    zero, as onnxruntime's integers of two and four bits have it.
+    The standard leaves open how a float is rounded, and the result for one out of range; halves go away from zero, as
+    in onnxruntime's integers of two and four bits.
     """
     every = 2 ** limits(name).bits
     bits = op.BitwiseAnd(op.Cast(_nearest(x) if "float" in x.dtype.name else x, to=np.int32), every - 1)
@@ -50,9 +53,9 @@ def _nearest(x: Array) -> Any:
 
 
 def rounded(x: Array, name: str) -> Any:
-    """The nearest number of a float of four or six bits, ties to even; float64.
+    """Return the nearest number of a float dtype of four or six bits, ties to even; float64.
 
-    What is too large becomes the largest, as the standard says of these dtypes; NaN, which they lack, becomes 0.
+    Values that are too large become the largest, as the standard says of these dtypes; NaN, which they lack, becomes 0.
     """
     held = limits(name)
     greatest = float(held.max)
@@ -65,11 +68,11 @@ def rounded(x: Array, name: str) -> Any:
 
 
 def power_of_two(x: Array, round_mode: str = "up", *, saturate: bool = True) -> Any:
-    """The power of two that float8e8m0 has for a number; float64.
+    """Return the power of two that float8e8m0 has for a number; float64.
 
-    That above, below, or the nearest, of which the larger in a tie. What lies outside of the range, as 0 and negative
-    numbers do, becomes its end, or NaN where it does not saturate. NaN stays. This is the standard's table, and what
-    onnxruntime does; onnx.reference makes NaN of infinity, and does not look at the lower end.
+    It is the one above, below, or the nearest, the larger in a tie. Values out of range, as 0 and negative numbers are,
+    become its end, or NaN if it does not saturate. NaN stays. This is the standard's table, and what onnxruntime does;
+    onnx.reference makes NaN of infinity, and does not look at the lower end.
     """
     wide = op.Cast(x, to=np.float64)
     inside = op.Min(op.Max(wide, SMALLEST_POWER), LARGEST_POWER)
@@ -84,13 +87,13 @@ def power_of_two(x: Array, round_mode: str = "up", *, saturate: bool = True) -> 
 
 
 def power_below(size: Array) -> Any:
-    """The largest power of two that is no larger than a number of float64; 0 of 0. Numbers are far from the bounds."""
+    """Return the largest power of two that is no larger than a float64; 0 for 0. Numbers are far from the bounds."""
     shifted = op.Mul(size, 2.0**52 + 1)
     return op.Abs(op.Sub(shifted, op.Mul(shifted, 1 - 2.0**-53)))
 
 
 def quantized(x: Array, scale: Array, zero: Array | None, *, name: str, axis: int = 1, block_size: int = 0) -> Any:
-    """What `QuantizeLinear` to this dtype gives, in its carrier, in which `zero` is given."""
+    """Return the result of `QuantizeLinear` to this dtype, in its carrier; `zero` is in the carrier too."""
     if "int" not in name:
         levels = op.Div(x, per_element(scale, x, axis, block_size))
         if zero is not None:
@@ -106,10 +109,10 @@ def quantized(x: Array, scale: Array, zero: Array | None, *, name: str, axis: in
 
 
 def dequantized(x: Array, scale: Array, zero: Array | None, *, axis: int = 1, block_size: int = 0) -> Any:
-    """What `DequantizeLinear` gives of numbers in their carrier, as the product that it is.
+    """Return the result of `DequantizeLinear` of numbers in their carrier, as a product.
 
-    The operator itself would be fused with a MatMul that reads constant weights of it, into a product of integers to
-    which onnxruntime rounds the other factor.
+    onnxruntime would fuse the operator itself with a MatMul that reads constant weights of it, into a product of
+    integers for which it rounds the other factor.
     """
     levels = op.Cast(x, to=scale.dtype)
     if zero is not None:
@@ -118,7 +121,7 @@ def dequantized(x: Array, scale: Array, zero: Array | None, *, axis: int = 1, bl
 
 
 def through_float16(kind: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
-    """An operator that moves floats of eight bits, on the same numbers of sixteen."""
+    """Return an operator that moves floats of eight bits, applied to the same numbers in float16."""
 
     def composition(*inputs: Array | None, **attributes: Any) -> Any:
         wide = [op.Cast(x, to=np.float16) if x is not None and x.dtype == dtype else x for x in inputs]
@@ -129,7 +132,7 @@ def through_float16(kind: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
 
 
 def per_element(values: Array, x: Array, axis: int, block_size: int) -> Any:
-    """Scales or zero points, one for all, for each slice along an axis or for each block of it, to broadcast with x."""
+    """Scales or zero points (one for all, per slice of an axis or per block) in a shape that broadcasts with x."""
     if block_size:
         ones = op.Cast(op.ConstantOfShape(op.Shape(x), value=np.ones(1, np.int8)), to="int8")
         return op.DequantizeLinear(ones, values, axis=axis, block_size=block_size)

@@ -1,4 +1,4 @@
-"""Col2Im whose image or block is known only at run time: where each tap of each window lies in the padded image."""
+"""Compute for Col2Im, with an image or block known only at run time, where each tap lies in the padded image."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from primsplit.tracing.array import Array
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Places in the image laid out as a row, padding included: [taps * windows]; the padding; the sizes, int64."""
+    """Indices into the flat padded image, [taps * windows]; the padding; the sizes, int64."""
 
     places: Array
     before: tuple[int, ...]
@@ -30,7 +30,7 @@ def folded(
     dilations: Sequence[int] | None = None,
     pads: Sequence[int] | None = None,
 ) -> Folded:
-    """The places for vectors of a length that is known. Raises PrimsplitError where it is not."""
+    """Return the indices for vectors of a known length. Raises PrimsplitError for others."""
     rank = image_shape.shape[0]
     if not isinstance(rank, int):
         raise PrimsplitError("Col2Im needs the number of axes of its image before the run")
@@ -53,7 +53,7 @@ def folded(
 
 
 def added_up(x: Array, found: Folded) -> Array:
-    """[N, C * taps, windows] with what belongs to one place added up: [N, C, image sizes, padding included]."""
+    """Add up the elements of [N, C * taps, windows] at the same index: [N, C, image sizes, padding included]."""
     n, rank = x.shape[0], found.sizes.shape[0]
     places = op.Shape(found.places)
     # A -1 in its place could not be inferred where there are no images.

@@ -1,8 +1,8 @@
-"""The activations of recurrent layers, and what a layer's attributes say: in full, onnxruntime's defaults aside.
+"""The activations of recurrent layers, and `Layer`: what a layer's attributes mean by the standard.
 
-onnxruntime takes alpha and beta of Affine, ScaledTanh and ThresholdedRelu as 0 where they are not given, and refuses
-layout=1; the standard has both. Clipping is applied to the sums that enter the gates, as onnxruntime has it, and not
-to an LSTM's cell state on its way out.
+onnxruntime takes alpha and beta of Affine, ScaledTanh and ThresholdedRelu as 0 if they are absent, and refuses
+layout=1; the standard has both. Clipping is applied to the sums that enter the gates, as in onnxruntime, and not to an
+LSTM's cell state on its way out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, 
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """A function of one number; what enters it is clipped to -clip .. clip, unless that is 0."""
+    """A function of one number; its argument is clipped to -clip .. clip, unless that is 0."""
 
     name: str
     alpha: float = 0.0
@@ -38,15 +38,15 @@ class Activation:
 
     @property
     def is_told_by_its_value(self) -> bool:
-        """True where the slope is a function of the value."""
+        """Whether the slope is a function of the value."""
         return not self.clip and self.name in {"Relu", "Sigmoid", "Tanh"}
 
     def clipped(self, a: Array) -> Array:
-        """What enters the function."""
+        """Return the clipped argument."""
         return op.Clip(a, -self.clip, self.clip) if self.clip else a
 
     def value(self, a: Array) -> Array:
-        """The function of `a`."""
+        """Return the function of `a`."""
         a = self.clipped(a)
         if self.name == "Affine":
             return op.Add(op.Mul(a, self.alpha), self.beta)
@@ -60,9 +60,9 @@ class Activation:
         return getattr(op, self.name)(a, **parameters)  # type: ignore[no-any-return]
 
     def slope(self, a: Array | None, y: Array) -> Array:
-        """The derivative at `a`, where the value is `y`; at kinks as the operators of these names have it.
+        """Return the derivative at `a`, where the value is `y`; at kinks, that of the operators of these names.
 
-        `a` may be None where the value tells.
+        `a` may be None if the slope is a function of the value.
         """
         if a is None or self.is_told_by_its_value:
             return self._slope_by_value(y)
@@ -103,7 +103,7 @@ class Activation:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What the attributes of a recurrent layer say. `activations` has a row a direction, `backwards` its order."""
+    """The attributes of a recurrent layer. `activations` has a row per direction, `backwards` its order of time."""
 
     kind: str
     backwards: tuple[bool, ...]
@@ -116,11 +116,11 @@ class Layer:
 
     @property
     def states(self) -> int:
-        """The number of states that a step hands to the next."""
+        """The number of states that are passed from step to step."""
         return 2 if self.kind == "LSTM" else 1
 
     def attributes(self, hidden: int | None) -> dict[str, Any]:
-        """The same layer's attributes, all said, with layout 0."""
+        """Return the same layer's attributes, all explicit, with layout 0."""
         every = [activation for row in self.activations for activation in row]
         direction = next(name for name, back in DIRECTIONS.items() if back == self.backwards)
         said: dict[str, Any] = {"direction": direction, "activations": [a.name for a in every], "hidden_size": hidden}
@@ -135,7 +135,7 @@ class Layer:
 
 
 def read_layer(kind: str, attributes: Mapping[str, Any]) -> Layer:
-    """The layer that the attributes describe. Raises ShapeError for activations that are none or too few."""
+    """Return the layer that the attributes describe. Raises ShapeError for unknown activations, or too few."""
     direction = text(attributes.get("direction") or "forward")
     if direction not in DIRECTIONS:
         raise ShapeError(f"{kind}: {shorten(direction, 40)!r} is no direction")
@@ -159,7 +159,7 @@ def read_layer(kind: str, attributes: Mapping[str, Any]) -> Layer:
 def _activations(
     names: Sequence[str], alphas: Sequence[float], betas: Sequence[float], clip: float
 ) -> Iterator[Activation]:
-    """Alphas and betas belong, in order, to the activations that take one."""
+    """Return the activations; alphas and betas belong, in order, to those that take one."""
     next_alpha, next_beta = iter(alphas), iter(betas)
     for name in names:
         alpha = next(next_alpha, ALPHAS[name]) if name in ALPHAS else 0.0
@@ -168,18 +168,18 @@ def _activations(
 
 
 def is_odd(kind: str, attributes: Mapping[str, Any]) -> bool:
-    """True for a recurrent layer that onnxruntime refuses or reads otherwise than the standard as it stands."""
+    """Whether onnxruntime refuses a recurrent layer or reads it otherwise than the standard."""
     return kind in DEFAULTS and read_layer(kind, attributes).is_odd
 
 
 def turned(x: Array) -> Array:
-    """The first two axes swapped."""
+    """Return the array with its first two axes swapped."""
     rank = len(x.shape)
     return op.Transpose(x, perm=[1, 0, *range(2, rank)])
 
 
 def parts(x: Array, count: int, axis: int = -1) -> tuple[Array, ...]:
-    """Equal parts along an axis of literal size: what belongs to each gate."""
+    """Return equal parts along an axis of literal size: those of each gate."""
     size = x.shape[axis]
     each = size // count if isinstance(size, int) else 0
     found: tuple[Array, ...] = op.Split(x, [each] * count, axis=axis) if count > 1 else (x,)
@@ -187,7 +187,7 @@ def parts(x: Array, count: int, axis: int = -1) -> tuple[Array, ...]:
 
 
 def spelt(kind: str, *inputs: Array | None, **attributes: Any) -> tuple[Array, ...]:
-    """The same layer with time first and every activation's parameters said."""
+    """Return the same layer with time first and every activation's parameters explicit."""
     layer = read_layer(kind, attributes)
     hidden = attributes.get("hidden_size")
     given = list(inputs)

@@ -1,4 +1,4 @@
-"""AffineGrid in float64, whose places onnxruntime before 1.26 computes in float32."""
+"""Decompose AffineGrid in float64, whose positions onnxruntime before 1.26 computes in float32."""
 
 import numpy as np
 
@@ -10,10 +10,10 @@ from primsplit.tracing.broadcasting import reshape_to
 
 
 def affine_grid(theta: Array, size: Array, *, align_corners: int = 0) -> Array:
-    """theta [n, r, r + 1] times each place of an image of the size [n, channels, ...], which is [n, ..., r].
+    """Multiply theta [n, r, r + 1] by each position of an image of the size [n, channels, ...]: [n, ..., r].
 
-    A place is its coordinates, that along the last axis of the image first, and a 1. They are the middles of pixels
-    between -1 and 1, or with `align_corners` go from -1 to 1; a single pixel is then at 1, where onnxruntime has it.
+    A position is its coordinates, first that along the last axis of the image, and a 1. They are the middles of pixels
+    between -1 and 1, or with `align_corners` go from -1 to 1; a single pixel is then at 1, as in onnxruntime.
     """
     given = size.shape[0]
     rank = given - 2 if isinstance(given, int) else 3 if theta.shape[1] == 3 else 2

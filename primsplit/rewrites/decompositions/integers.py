@@ -1,14 +1,14 @@
-"""Integer and bool forms that onnxruntime has no kernel for, through a wider dtype that holds every value exactly.
+"""Decompose integer and bool operators that onnxruntime lacks or computes wrongly, through a wider dtype that is exact.
 
 Casts between integers keep the low bits, as in NumPy, so a result that wraps is the same after a round trip through a
-wider dtype. uint64 has no wider one and goes through int64 with the same bits; where order counts, with the sign bit
+wider dtype. uint64 has no wider one and goes through int64 with the same bits; if order matters, with the sign bit
 flipped on the way in and out, which keeps the order.
 
-COMPOSITIONS stand for what has no kernel. CORRECTED stand for kernels of onnxruntime 1.31.1 that give wrong numbers
-without an error: int64 Max, Min, Clip, Sign, ReduceMax and ReduceMin where values differ by more than 2**31 (Eigen's
-comparison of packed int64), and what is computed in double: integer Pow and int32 ReduceSum, which saturate, and int64
-ReduceSum, which is inexact from 2**53 on. ReduceProd and Einsum of int64 are left as they are, exact below 2**53; what
-NumPy multiplies is folded (`numpy/scans.py`). CumSum, MatMul, Add and Mul are exact and wrap.
+COMPOSITIONS replace operators that have no kernel. CORRECTED replace kernels of onnxruntime 1.31.1 that return wrong
+numbers without an error: int64 Max, Min, Clip, Sign, ReduceMax and ReduceMin of values that differ by more than 2**31
+(Eigen's comparison of packed int64), and those that compute in double: integer Pow and int32 ReduceSum, which saturate,
+and int64 ReduceSum, which is inexact from 2**53 on. ReduceProd and Einsum of int64 are left as they are, exact below
+2**53; products of NumPy's functions are folded (`numpy/scans.py`). CumSum, MatMul, Add and Mul are exact and wrap.
 """
 
 import functools
@@ -41,7 +41,7 @@ ORDERED_WIDER: dict[str, type[np.generic]] = {**WIDER, "uint32": np.float64}
 
 
 def widened(kind: str, *, ordered: bool = False, restored: bool = True) -> Composition:
-    """An operator on the inputs with the first one's dtype made wider; the other inputs stay.
+    """Return an operator that widens its inputs of the first input's dtype; the others stay.
 
     ordered: the result depends on the order of the values. restored: the first output has the first input's dtype.
     """
@@ -62,18 +62,18 @@ def widened(kind: str, *, ordered: bool = False, restored: bool = True) -> Compo
 
 
 def widen(x: Array, *, ordered: bool) -> Array:
-    """The same values in a wider dtype; uint64 as int64 with the same bits, or with the same order."""
+    """Return the same values in a wider dtype; uint64 as int64 with the same bits, or with the same order."""
     wide = op.Cast(x, to=(ORDERED_WIDER if ordered else WIDER)[x.dtype.name])
     return op.BitwiseXor(wide, LOWEST) if ordered and x.dtype == np.uint64 else wide
 
 
 def narrow(x: Array, dtype: np.dtype[Any], *, ordered: bool) -> Array:
-    """Back from widen."""
+    """Convert back from `widen`."""
     return op.Cast(op.BitwiseXor(x, LOWEST) if ordered and dtype == np.uint64 else x, to=dtype)
 
 
 def where(condition: Array, x: Array, y: Array) -> Array:
-    """Where of the dtypes without a kernel."""
+    """Where, for the dtypes without a kernel."""
     chosen = op.Where(condition, widen(x, ordered=False), widen(y, ordered=False))
     return narrow(chosen, x.dtype, ordered=False)
 
@@ -85,7 +85,7 @@ def shift(x: Array, by: Array, *, direction: str) -> Array:
 
 
 def divide(x: Array, y: Array) -> Array:
-    """Div, truncated. uint64 by its half, which int64 holds, with one more where the rest is no smaller than y."""
+    """Div, truncated. uint64 by half of it, which int64 holds, plus one if the rest is at least y."""
     if x.dtype != np.uint64:
         quotient: Array = widened("Div")(x, y)
         return quotient
@@ -101,7 +101,7 @@ def divide(x: Array, y: Array) -> Array:
 
 
 def moved_as_float(kind: str) -> Composition:
-    """An operator that moves elements, on bytes as float32, which holds them."""
+    """Return an operator that moves elements, applied to bytes as float32, which holds them."""
 
     def composition(x: Array, **attributes: Any) -> Any:
         return op.Cast(getattr(op, kind)(op.Cast(x, to=np.float32), **attributes), to=x.dtype)
@@ -153,11 +153,11 @@ def power(base: Array, exponent: Array) -> Array:
 PERIOD = np.int64(2**62)
 """The powers of an odd number modulo 2**64 repeat after so many; those of an even one are 0 by then."""
 UNROLLED = 8
-"""As many bits of an exponent are gone through without a loop."""
+"""The number of bits of an exponent that are processed without a loop."""
 
 
 def _bits_of(exponent: Array) -> int:
-    """How many bits the magnitude of an exponent may have."""
+    """Return how many bits the magnitude of an exponent may have."""
     known = exponent.known()
     if known is not None and known.size:
         return max(abs(int(known.min())), abs(int(known.max()))).bit_length()
@@ -165,13 +165,13 @@ def _bits_of(exponent: Array) -> int:
 
 
 def _power_step(result: Array, base: Array, rest: Array) -> tuple[Array, Array, Array]:
-    """The result times the base where the lowest bit is set, the base squared, and the other bits."""
+    """Return the result, times the base if the lowest bit is set; the base squared; and the other bits."""
     is_odd = op.Equal(op.BitwiseAnd(rest, np.int64(1)), 1)
     return op.Where(is_odd, op.Mul(result, base), result), op.Mul(base, base), op.Div(rest, np.int64(2))
 
 
 def _long_power(result: Array, base: Array, rest: Array) -> Array:
-    """The result times base**rest, in a Loop that is left at once where no bits are left."""
+    """Return the result times base**rest, in a Loop that ends at once if no bits are left."""
     is_some = op.Greater(op.Size(op.NonZero(rest)), 0)
     trips = op.Mul(op.Cast(is_some, to=np.int64), np.int64(64 - UNROLLED))
     carried = [expand_to(base, result.shape), expand_to(rest, result.shape)]
@@ -236,17 +236,17 @@ def _largest_bits(bits: Array, axes: Array | None, attributes: dict[str, Any]) -
 
 
 def _ordered_bits(x: Array) -> Array:
-    """int64 or uint64 as uint64 with the same order."""
+    """Return int64 or uint64 as uint64 with the same order."""
     return x if x.dtype == np.uint64 else op.Cast(op.BitwiseXor(x, LOWEST), to=np.uint64)
 
 
 def _from_bits(bits: Array, dtype: np.dtype[Any]) -> Array:
-    """Back from _ordered_bits."""
+    """Convert back from `_ordered_bits`."""
     return bits if dtype == np.uint64 else op.BitwiseXor(op.Cast(bits, to=np.int64), LOWEST)
 
 
 def wide_or_halves(kind: str, halves: Composition) -> Composition:
-    """A reduction: in a wider dtype, but uint64 in halves."""
+    """Return a reduction: in a wider dtype, but uint64 in halves."""
     wide = widened(kind, ordered=True)
 
     def composition(x: Array, axes: Array | None = None, **attributes: Any) -> Any:
@@ -257,11 +257,11 @@ def wide_or_halves(kind: str, halves: Composition) -> Composition:
 
 
 LIMB = 22
-"""Bits of a part of an int64, of which 2**31 add up exactly in double."""
+"""The number of bits of a part of an int64: 2**31 such parts add up exactly in double."""
 
 
 def reduce_sum(x: Array, axes: Array | None = None, **attributes: Any) -> Array:
-    """The sum of int64 or int32, which wraps: of parts of 22 bits, the highest with the sign, added up in double."""
+    """Return the sum of int64 or int32, which wraps: the sums of parts of 22 bits, the highest signed, in double."""
     if x.dtype == np.int32:
         return op.Cast(_sum_of_limbs(op.Cast(x, to=np.int64), 2, axes, attributes), to=np.int32)
     return _sum_of_limbs(x, 3, axes, attributes)

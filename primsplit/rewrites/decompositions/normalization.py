@@ -1,4 +1,4 @@
-"""Normalizations in float64, written from means over axes."""
+"""Decompose normalizations in float64 to means over axes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,10 +25,10 @@ def instance_normalization(x: Array, scale: Array, bias: Array, *, epsilon: floa
 def batch_statistics(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array, *, epsilon: float
 ) -> tuple[Array, Array, Array]:
-    """Batch normalization by the batch's own mean and variance, which are the other results.
+    """Normalize a batch by its own mean and variance, which are the other results.
 
-    They are the running statistics of a momentum of 0. onnxruntime's kernel writes the running statistics over those
-    that it is given, so it gets neither an input, nor a constant, nor one value twice, but vectors made anew.
+    They are the running statistics of a momentum of 0. onnxruntime's kernel overwrites the running statistics that it
+    reads, so it gets neither an input, nor a constant, nor one value twice, but new vectors.
     """
     axes = [i for i in range(x.ndim) if i != 1]
     first = op.Slice(x, vector([0] * len(axes)), vector([1] * len(axes)), vector(axes))
@@ -52,7 +52,7 @@ def batch_normalization(
     momentum: float = 0.9,
     training_mode: int = 1,
 ) -> tuple[Array, Array, Array]:
-    """Training mode: by the statistics of the batch, and the running statistics, the given ones left as they are."""
+    """BatchNormalization in training mode: by the batch's statistics; returns new running statistics too."""
     y, of_mean, of_variance = batch_statistics(x, scale, bias, mean, variance, epsilon=epsilon)
     share = 1.0 - momentum
     return y, mean * momentum + of_mean * share, variance * momentum + of_variance * share
@@ -61,7 +61,7 @@ def batch_normalization(
 def group_normalization(
     x: Array, scale: Array, bias: Array, *, num_groups: int, epsilon: float = 1e-5, stash_type: int = 1
 ) -> Array:
-    """The standard's function body, every size told: onnxruntime's infers one, and fails where there are no images.
+    """The standard's function body with explicit sizes: onnxruntime infers one, and fails if there are no images.
 
     float64 stays float64, whatever `stash_type` says.
     """

@@ -1,4 +1,4 @@
-"""Poolings in float64, by sums over strided slices, axis after axis."""
+"""Decompose poolings in float64 to sums over strided slices, axis after axis."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ def average_pool(
     count_include_pad: int = 0,
     **placement: Any,
 ) -> Array:
-    """The sum of each window over the number of elements in it; with count_include_pad, padding counts as elements.
+    """Return the sum of each window over its number of elements; with count_include_pad, padding counts as elements.
 
     placement: strides, dilations, pads and auto_pad, as in ONNX.
     """
@@ -48,7 +48,10 @@ def window_sum(x: Array, windows: Windows, extra: Sequence[Dim]) -> Array:
 
 
 def overhang(windows: Windows, sizes: Sequence[Dim]) -> list[Dim]:
-    """How far the last window reaches over the padded end with ceil_mode. No window starts in the padding after."""
+    """Return how far the last window reaches over the padded end with ceil_mode.
+
+    No window starts in the padding after.
+    """
     extra = []
     for size, span, step, low, high in zip(
         sizes, windows.spans, windows.strides, windows.before, windows.after, strict=True
@@ -59,10 +62,10 @@ def overhang(windows: Windows, sizes: Sequence[Dim]) -> list[Dim]:
 
 
 def counts_pads(attributes: Mapping[str, Any]) -> bool:
-    """True for an average over windows that count padding.
+    """Whether it is an average over windows that counts padding.
 
-    onnxruntime 1.21 to 1.24 divides some of them by a wrong number; before 1.21 it counts what a last window of
-    ceil_mode reaches over the padding, too.
+    onnxruntime 1.21 to 1.24 divides some of them by a wrong number; before 1.21 it also counts the elements of a last
+    window of ceil_mode beyond the padding.
     """
     is_placed = attributes.get("auto_pad", "NOTSET") in {"NOTSET", b"NOTSET"}
     counts = bool(attributes.get("count_include_pad", 0))
@@ -77,7 +80,7 @@ def padded_average_pool(
     ceil_mode: int = 0,
     **placement: Any,
 ) -> Array:
-    """The averages over windows of what is padded before."""
+    """Pad the array before, and average its windows."""
     given = {k: v for k, v in placement.items() if v is not None} | ({"ceil_mode": 1} if ceil_mode else {})
     if not any(pads or ()):
         return op.AveragePool(x, **given)
@@ -89,7 +92,7 @@ def padded_average_pool(
 
 
 def without_late_windows(found: Array, shape: Shape, *, kernel_shape: Sequence[int], **placement: Any) -> Array:
-    """What a pool of a padded array in ceil_mode gives, but for windows that begin in the padding after."""
+    """Return the result of a pool of a padded array in ceil_mode, without windows that begin in the padding after."""
     windows = windows_over(shape[2:], kernel_shape, **{k: v for k, v in placement.items() if v is not None})
     pads = zip(windows.before, windows.after, strict=True)
     rows = zip(shape[2:], windows.spans, windows.strides, pads, strict=True)
@@ -138,10 +141,10 @@ def max_unpool(
     strides: Sequence[int] | None = None,
     pads: Sequence[int] | None = None,
 ) -> Array:
-    """Each value where its index, counted over the whole result of the shape that the attributes give, says; else 0.
+    """Put each value at its index, counted over the result of the shape that the attributes give; 0 elsewhere.
 
-    With output_shape, that result lies in the corner of a larger one, as the standard has it; onnxruntime's kernel
-    counts the indices over the larger one.
+    With output_shape, that result lies in the corner of a larger one, as in the standard; onnxruntime's kernel counts
+    the indices over the larger one.
     """
     shape = unpooled_shape(x.shape, kernel_shape, strides=strides, pads=pads)
     whole = op.Expand(np.zeros((), x.dtype), [product(shape)])
@@ -154,7 +157,10 @@ def max_unpool(
 
 
 def unpooled_shape(shape: Sequence[Dim], kernel_shape: Sequence[int], **placement: Any) -> list[Dim]:
-    """The shape that the attributes of MaxUnpool give, which its indices count over. placement: strides and pads."""
+    """Return the shape that the attributes of MaxUnpool give, which its indices count over.
+
+    Placement: strides and pads.
+    """
     windows = windows_over(shape[2:], kernel_shape, **placement)
     sizes = zip(shape[2:], windows.strides, windows.spans, windows.before, windows.after, strict=True)
     return [*shape[:2], *((size - 1) * step + span - low - high for size, step, span, low, high in sizes)]

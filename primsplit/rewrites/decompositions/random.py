@@ -1,4 +1,4 @@
-"""Random draws that onnxruntime lacks or gets wrong."""
+"""Decompose random draws that onnxruntime lacks or computes wrongly."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,9 +11,9 @@ from primsplit.tracing.array import Array
 
 
 def bernoulli(p: Array, *, seed: float | None = None, dtype: int | None = None) -> Array:
-    """1 with probability p.
+    """Return 1 with probability p.
 
-    onnxruntime expands the standard's function body, which gives 1 with probability 1 - p.
+    onnxruntime expands the standard's function body, which returns 1 with probability 1 - p.
     """
     draw = op.RandomUniformLike(p, dtype=np.float64, seed=seed)
     result = p.dtype if dtype is None else onnx.helper.tensor_dtype_to_np_dtype(dtype)

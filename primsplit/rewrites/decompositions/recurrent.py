@@ -1,7 +1,7 @@
-"""Recurrent layers in float64: each direction a Loop over the steps.
+"""Decompose recurrent layers in float64: each direction becomes a Loop over the steps.
 
-Sequences are [T, N, size], gates in ONNX's order. As in onnxruntime, what lies beyond the length of a sequence is 0 in
-the result, and so are the last states of a sequence of length 0.
+Sequences are [T, N, size], gates in ONNX's order. As in onnxruntime, the result is 0 beyond the length of a sequence,
+and so are the last states of a sequence of length 0.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 
 def layer(kind: str, make: Callable[..., Cell], *inputs: Array | None, **attributes: Any) -> tuple[Array, ...]:
-    """The sequence of each direction and its last states. Raises DtypeError where the hidden size is not known."""
+    """Return the sequence of each direction and its last states. Raises DtypeError for an unknown hidden size."""
     how = read_layer(kind, attributes)
     if how.is_batch_first:
         return spelt(kind, *inputs, **attributes)
@@ -53,9 +53,9 @@ def layer(kind: str, make: Callable[..., Cell], *inputs: Array | None, **attribu
 
 
 def measured(how: Layer, hidden: int, batch: Dim, inputs: Sequence[Array | None]) -> tuple[Any, ...]:
-    """W, R, B, the lengths, two states and the peepholes of a layer, None for those that are absent.
+    """Return W, R, B, the lengths, two states and the peepholes of a layer, None for those that are absent.
 
-    Sizes that only the run knows are those that the hidden size tells; a run in which they differ fails.
+    Sizes that only the run knows are those that follow from the hidden size; a run in which they differ fails.
     """
     given: list[Array | None] = [*inputs, *[None] * (8 - len(inputs))]
     w, r, b, lengths = given[1:5]
@@ -74,26 +74,26 @@ def _of_shape(x: Array | None, shape: Shape) -> Array | None:
 
 
 def part(x: Array, direction: int) -> Array:
-    """What belongs to one direction, of an array with an axis of directions in front."""
+    """Return one direction of an array whose first axis is directions."""
     return op.Squeeze(op.Slice(x, [direction], [direction + 1], [0]), [0])
 
 
 def within(lengths: Array, count: Dim) -> Array:
-    """Where a step belongs to a sequence: bool [T, N, 1]."""
+    """Return whether each step belongs to its sequence: bool [T, N, 1]."""
     steps = op.Range(0, op.Squeeze(Array(tracing.size_vector([count])), [0]), 1, types=[Type("int64", (count,))])
     column = op.Unsqueeze(steps, [1, 2])
     return op.Less(column, op.Unsqueeze(op.Cast(lengths, to="int64"), [0, 2]))
 
 
 def reversed_to(x: Array, lengths: Array | None) -> Array:
-    """Sequences in the other order of time; with lengths, what lies beyond them stays."""
+    """Reverse sequences in time; with lengths, elements beyond them stay."""
     if lengths is None:
         return op.Slice(x, [-1], [-(2**62)], [0], [-1], types=[x.type])
     return op.ReverseSequence(x, op.Cast(lengths, to="int64"), time_axis=0, batch_axis=1)
 
 
 def _run(x: Array, cell: Cell, start: State, *, is_reversed: bool) -> list[Array]:
-    """The first state of every step, then the last states."""
+    """Return the first state of every step, then the last states."""
     count = op.Squeeze(op.Shape(x, start=0, end=1), [0])
 
     def step(iteration: Array, held: State) -> tuple[State, Array]:
@@ -108,7 +108,7 @@ def _run(x: Array, cell: Cell, start: State, *, is_reversed: bool) -> list[Array
 
 
 def _run_to(x: Array, cell: Cell, start: State, lengths: Array, *, is_reversed: bool) -> list[Array]:
-    """What `_run` gives, of sequences of these lengths: beyond them a state stays as it is."""
+    """Return the result of `_run` for sequences of these lengths: beyond them a state stays as it is."""
     x = reversed_to(x, lengths) if is_reversed else x
     belongs = within(lengths, x.shape[0])
     count = op.Squeeze(op.Shape(x, start=0, end=1), [0])
@@ -125,7 +125,7 @@ def _run_to(x: Array, cell: Cell, start: State, lengths: Array, *, is_reversed: 
 
 
 def _looped(x: Array, step: Callable[[Array, State], tuple[State, Array]], start: State, count: Array) -> list[Array]:
-    """What each step collected, then the last states."""
+    """Return the stacked results of all steps, then the last states."""
     with tracing.recording(place=tracing.current().place) as inner:
         iteration, condition = inner.param(Type("int64", ())), inner.param(Type("bool", ()))
         held = [inner.param(a.type) for a in start]
@@ -197,12 +197,12 @@ def lstm_cell(
 
 
 def composition(kind: str, make: Callable[..., Cell]) -> Callable[..., tuple[Array, ...]]:
-    """The composition of one kind of layer."""
+    """Return the decomposition of one kind of layer."""
     return lambda *inputs, **attributes: layer(kind, make, *inputs, **attributes)
 
 
 def spelling(kind: str) -> Callable[..., tuple[Array, ...]]:
-    """The composition of one kind of layer that onnxruntime reads otherwise."""
+    """Return the decomposition of one kind of layer that onnxruntime reads otherwise."""
     return lambda *inputs, **attributes: spelt(kind, *inputs, **attributes)
 
 

@@ -1,7 +1,7 @@
-"""Regions of an image that are pooled: which pixels lie in the bins of MaxRoiPool, and the operator in float64.
+"""Decompose MaxRoiPool in float64, and find the pixels of its bins.
 
-A region's corners are rounded to pixels, halves away from zero; a bin reaches from the pixel that its start lies in to
-the one before which its end lies (Girshick 2015, "Fast R-CNN", section 2.1), cut at the border of the image.
+A region's corners are rounded to pixels, halves away from zero; a bin reaches from the pixel in which it starts to the
+one before which it ends (Girshick 2015, "Fast R-CNN", section 2.1), cut at the border of the image.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,9 +21,9 @@ from primsplit.tracing.broadcasting import reshape_to
 
 @dataclass(frozen=True, slots=True)
 class Bins:
-    """The pixels of each bin, as many as the largest has: numbers of rows of the image laid out as [N * pixels, C].
+    """The pixels of each bin, padded to the largest bin: row numbers of the image laid out as [N * pixels, C].
 
-    Both are [regions, bins, bins, pixels]; what is not `inside` belongs to no bin.
+    Both are [regions, bins, bins, pixels]; pixels that are not `inside` belong to no bin.
     """
 
     rows: Array
@@ -31,7 +31,7 @@ class Bins:
 
 
 def bins_of(x: Array, rois: Array, pooled_shape: Sequence[int], scale: float) -> Bins:
-    """The bins of regions [regions, 5] (number of the image, left, top, right, bottom) of an image [N, C, H, W]."""
+    """Return the bins of regions [regions, 5] (image number, left, top, right, bottom) of an image [N, C, H, W]."""
     corners = _rounded(op.Mul(op.Slice(rois, [1], [5], [1]), scale))
     left, top, right, bottom = (op.Squeeze(op.Slice(corners, [i], [i + 1], [1]), [1]) for i in range(4))
     row = op.Unsqueeze(op.Cast(op.Slice(rois, [0], [1], [1]), to=np.int64), [2, 3, 4])
@@ -49,7 +49,7 @@ def _rounded(x: Array) -> Array:
 
 
 def _along(x: Array, axis: int, first: Array, last: Array, bins: int) -> tuple[Array, Array]:
-    """Pixel numbers along an axis [regions, bins, pixels], brought into the image, and which of them a bin has."""
+    """Pixel numbers along an axis, [regions, bins, pixels], clipped to the image, and which of them are in a bin."""
     length = op.Max(op.Add(op.Sub(last, first), 1.0), 1.0)
     each = op.Unsqueeze(op.Div(length, float(bins)), [1])
     counted = np.arange(bins, dtype=x.dtype)
@@ -69,7 +69,7 @@ LEAST = {"float64": -1.7e308, "float32": -3.4e38, "float16": -65504.0}
 
 
 def pixels_in(x: Array, bins: Bins) -> Array:
-    """What the bins read, [regions, bins, bins, pixels, C]; the least number where a bin has no pixel."""
+    """Return the pixels of the bins, [regions, bins, bins, pixels, C]; the least number where a bin has no pixel."""
     flat: Dim = product(x.shape[2:])
     image = op.Transpose(reshape_to(x, (*x.shape[:2], flat)), perm=[0, 2, 1])
     read = op.Gather(reshape_to(image, (x.shape[0] * flat, x.shape[1])), bins.rows, axis=0)
@@ -77,7 +77,7 @@ def pixels_in(x: Array, bins: Bins) -> Array:
 
 
 def max_roi_pool(x: Array, rois: Array, *, pooled_shape: Sequence[int], spatial_scale: float = 1.0) -> Array:
-    """The largest pixel of each bin, 0 for a bin without any."""
+    """Return the largest pixel of each bin, 0 for a bin without any."""
     bins = bins_of(x, rois, pooled_shape, spatial_scale)
     largest = op.ReduceMax(pixels_in(x, bins), [3], keepdims=0)
     is_empty = op.Not(op.Cast(op.ReduceMax(op.Cast(bins.inside, to=np.float32), [3], keepdims=1), to=np.bool_))

@@ -1,6 +1,6 @@
-"""Resize in float64: along each axis, a weighted sum of the neighbours of each new position.
+"""Decompose Resize in float64: along each axis, a weighted sum of the neighbours of each new position.
 
-Also in float32 where onnxruntime's kernel reads other positions than the standard; see `is_rounded`.
+Also in float32 if onnxruntime's kernel reads other positions than the standard; see `is_rounded`.
 """
 
 import functools
@@ -31,7 +31,7 @@ ROUNDINGS: dict[str, Callable[[Array], Array]] = {
 
 @dataclass(frozen=True)
 class Interpolation:
-    """How a value between positions is made."""
+    """How a value between positions is computed."""
 
     mode: str
     nearest_mode: str
@@ -40,7 +40,7 @@ class Interpolation:
 
 
 Positions = Callable[[Array], Array]
-"""Takes new coordinates, float64, to old ones: divides by the scale."""
+"""Map new coordinates, float64, to old ones: divide by the scale."""
 
 
 def resize(
@@ -61,7 +61,7 @@ def resize(
 ) -> Array:
     """Resize to scales or sizes that may be known only at run time. Positions and weights are computed in float64.
 
-    x: any float, float16 summed in float32; or any dtype where the nearest neighbour is taken.
+    x: any float, float16 summed in float32; or any dtype for the nearest neighbour.
     """
     narrow = x.dtype
     x = op.Cast(x, to=np.float32) if narrow == np.float16 else x
@@ -89,15 +89,15 @@ def resize(
 
 
 ROUNDED = frozenset({"align_corners", "pytorch_half_pixel", "tf_crop_and_resize"})
-"""The transformations that read the new length itself."""
+"""The coordinate transformations that read the new length itself."""
 
 
 def is_rounded(step: Op) -> bool:
-    """True for a Resize whose positions onnxruntime computes from a rounded length, or not at all.
+    """Whether onnxruntime computes the positions of a Resize from a rounded length, or not at all.
 
-    It does not crop along an axis that keeps its size, and the standard does. A length told by a scale may be
+    It does not crop along an axis that keeps its size; the standard does. A length that follows from a scale may be
     fractional: the standard divides by it as it is (`output_width` of the operator's text;
-    https://github.com/onnx/onnx/issues/2462), onnxruntime by the number of elements that there are.
+    https://github.com/onnx/onnx/issues/2462), onnxruntime by the number of elements.
     """
     said = {name: text(value) for name, value in step.attributes.items() if isinstance(value, str | bytes)}
     if said.get("coordinate_transformation_mode") not in ROUNDED:
@@ -113,7 +113,7 @@ def is_rounded(step: Op) -> bool:
 
 
 def _may_keep_a_cropped_axis(step: Op) -> bool:
-    """True where an axis may have the scale 1 and a region of interest other than the whole of it."""
+    """Whether an axis may have the scale 1 and a region of interest other than the whole of it."""
     x, roi, scales, sizes = (*step.inputs, None, None, None)[:4]
     shape = None if x is None else x.type.shape
     if shape is None:
@@ -133,12 +133,12 @@ def _may_keep_a_cropped_axis(step: Op) -> bool:
 
 
 def counts_from_back(step: Op) -> bool:
-    """True for axes told from the last: with a policy of the aspect ratio onnxruntime resizes none of them."""
+    """Whether axes count from the last: with a policy of the aspect ratio onnxruntime resizes none of these."""
     return any(axis < 0 for axis in step.attributes.get("axes") or ())
 
 
 def _are_whole(x: Value, scales: Any, axes: Sequence[int] | None) -> bool:
-    """True where the sizes times these scales are known to be whole, as nearly as float32 tells a scale."""
+    """Whether the sizes times these scales are known to be whole, as nearly as float32 holds a scale."""
     shape = x.type.shape
     if shape is None:
         return False
@@ -148,7 +148,7 @@ def _are_whole(x: Value, scales: Any, axes: Sequence[int] | None) -> bool:
 
 
 def is_long(step: Op) -> bool:
-    """True for a Resize that onnxruntime's kernel makes longer than its inference of shapes says.
+    """Whether onnxruntime's kernel makes the result of a Resize longer than its shape inference says.
 
     The kernel multiplies a length by its scale in float32: 100 times 0.7, which is a little less, is 70 there.
     """
@@ -160,7 +160,7 @@ def is_long(step: Op) -> bool:
 
 
 def _lengths(shape: dims.Shape | None, scales: Any, axes: Sequence[int] | None) -> list[tuple[int, Any]]:
-    """The literal lengths that are resized, each with its scale."""
+    """Return the literal lengths that are resized, each with its scale."""
     given = () if shape is None else shape if axes is None else [shape[axis] for axis in axes]
     return [(n, scale) for n, scale in zip(given, scales, strict=False) if isinstance(n, int)]
 
@@ -172,9 +172,11 @@ def _new_length(length: int, scale: Any) -> Any:
 def resize_as_told(
     x: Array, roi: Array | None = None, scales: Array | None = None, sizes: Array | None = None, **attributes: Any
 ) -> Array:
-    """Resize to the sizes that the scales come to, where onnxruntime finds the same scales in them; else `resize`.
+    """Resize to the sizes that follow from the scales, if onnxruntime computes the same scales from them.
 
-    Axes told from the last are told from the first, and the rest is asked again.
+    Else `resize`.
+
+    Axes that count from the last are counted from the first, and the rest is decided again.
     """
     said = {name: value for name, value in attributes.items() if value is not None}
     if any(axis < 0 for axis in said.get("axes", ())):
@@ -189,12 +191,12 @@ def resize_as_told(
 
 
 NEARLY_WHOLE = 1e-6
-"""How far a length, relatively, may be from a whole number and is that number: a scale is told in float32."""
+"""A length that is relatively so close to a whole number is that number: scales are float32."""
 
 
 @dataclass(frozen=True)
 class _Length:
-    """What is told of one axis, float64[1]: its scale or new size, and the elements and length that follow from it."""
+    """The length of one axis, float64[1]: its scale or new size, and the number of elements and length that follow."""
 
     number: Array
     new: Array
@@ -202,13 +204,13 @@ class _Length:
     by_scale: bool
 
     def ratio(self, x: Array, axis: int) -> Array:
-        """The scale, also where a size was told."""
+        """The scale, also if a size was given."""
         return self.number if self.by_scale else self.number / op.Cast(size(x, axis), to=np.float64)
 
 
 @dataclass(frozen=True)
 class _Told:
-    """What is said of the new sizes: scales, or sizes, which a policy may bring to one scale."""
+    """The requested sizes: scales, or sizes, which a policy may replace by one scale."""
 
     x: Array
     scales: Array | None
@@ -217,7 +219,7 @@ class _Told:
     policy: str
 
     def is_kept(self, position: int) -> bool:
-        """True where an axis is known to keep its size."""
+        """Whether an axis is known to keep its size."""
         if self.sizes is not None:
             given = self.sizes.value.sizes
             return self.policy == "stretch" and given is not None and dims.same(given[position], self._old(position))
@@ -229,7 +231,7 @@ class _Told:
         return old
 
     def of(self, position: int) -> _Length:
-        """What is told of one axis. The number of elements is rounded as onnxruntime does, in float32."""
+        """Return the length of one axis. The number of elements is rounded as in onnxruntime, in float32."""
         axis = self.targets[position]
         old = op.Cast(size(self.x, axis), to=np.float64)
         given = self.scales if self.sizes is None else self.sizes
@@ -255,13 +257,13 @@ class _Told:
 
 
 def _nearly_whole(length: Array) -> Array:
-    """A length, or the whole number that it is but for the rounding of its scale to float32."""
+    """Return a length, or the whole number that it is but for the rounding of its scale to float32."""
     whole = op.Floor(length + 0.5)
     return op.Where(op.Abs(length - whole) <= length * NEARLY_WHOLE, whole, length)
 
 
 def _ends(roi: Array | None, position: int, count: int) -> list[Array]:
-    """Where the region of interest starts and ends along an axis, relative to the image, float64[1]."""
+    """Return where the region of interest starts and ends along an axis, relative to the image, float64[1]."""
     if roi is None:
         raise PrimsplitError("Resize needs a region of interest to crop")
     places = (position, position + count)
@@ -269,7 +271,7 @@ def _ends(roi: Array | None, position: int, count: int) -> list[Array]:
 
 
 def _cropped(x: Array, axis: int, to: _Length, start: Array, end: Array) -> Array:
-    """The old positions of the new ones of a crop, which may lie outside of the image."""
+    """Return the old positions of the new ones of a crop, which may lie outside of the image."""
     last = op.Cast(size(x, axis), to=np.float64) - 1.0
     place = op.Cast(positions(op.Cast(to.new, to=np.int64)), to=np.float64)
     several = start * last + place * (end - start) * last / _steps(to.length)
@@ -277,14 +279,14 @@ def _cropped(x: Array, axis: int, to: _Length, start: Array, end: Array) -> Arra
 
 
 def _steps(length: Array) -> Array:
-    """The length less 1, what the old one less 1 is divided into; 1 where there is one place at most."""
+    """Return the length minus 1, by which the old one minus 1 is divided; 1 if there is at most one position."""
     return op.Where(length > 1.0, length - 1.0, 1.0)
 
 
 def smooth_axis(x: Array, axis: int, at: Array, ratio: Array, how: Interpolation) -> Array:
-    """An array with one axis averaged around these positions, by the interpolation's kernel stretched by the scale.
+    """Return an array with one axis averaged around these positions, by the kernel stretched by the scale.
 
-    A product with all weights: what is beyond the border is the border's, or left out.
+    It is a product with all weights: beyond the border are the border's elements, or none.
     """
     scale = op.Min(ratio, 1.0)
     reach = op.Ceil((1.0 if how.mode == "linear" else 2.0) / scale) + 1.0
@@ -308,9 +310,9 @@ def smooth_axis(x: Array, axis: int, at: Array, ratio: Array, how: Interpolation
 
 
 def old_positions(x: Array, axis: int, to: _Length, transformation: str) -> Array:
-    """The old position of each new one along an axis.
+    """Return the old position of each new one along an axis.
 
-    A size is divided by last, so that positions that are whole come out whole.
+    Division by a size comes last, so that positions that are whole come out whole.
     """
     old = op.Cast(size(x, axis), to=np.float64)
     place = op.Cast(positions(op.Cast(to.new, to=np.int64)), to=np.float64)
@@ -344,7 +346,7 @@ TRANSFORMATIONS: dict[str, Callable[[Array, Positions, Array, _Length], Array]] 
 
 
 def resize_axis(x: Array, axis: int, at: Array, how: Interpolation) -> Array:
-    """An array with one axis read at these positions."""
+    """Return an array with one axis read at these positions."""
     last = op.Cast(size(x, axis), to=np.float64) - 1.0
     if how.mode == "nearest":
         nearest = op.Min(op.Max(ROUNDINGS[how.nearest_mode](at), 0.0), last)
@@ -364,12 +366,12 @@ def resize_axis(x: Array, axis: int, at: Array, how: Interpolation) -> Array:
 
 
 def linear(t: Array) -> list[Array]:
-    """The weights of the two neighbours, t from the first."""
+    """Return the weights of the two neighbours, t from the first."""
     return [1.0 - t, t]
 
 
 def cubic(t: Array, a: float) -> list[Array]:
-    """Keys's weights of the four neighbours (IEEE Trans. ASSP 29 (1981) 1153-1160), t from the second."""
+    """Return Keys's weights of the four neighbours (IEEE Trans. ASSP 29 (1981) 1153-1160), t from the second."""
     return [_cubic_far(t + 1.0, a), _cubic_near(t, a), _cubic_near(1.0 - t, a), _cubic_far(2.0 - t, a)]
 
 
@@ -382,7 +384,7 @@ def _cubic_far(d: Array, a: float) -> Array:
 
 
 def inside_only(places: Sequence[Array], weights: Sequence[Array], last: Array) -> list[Array]:
-    """The weights of the neighbours that exist, made to add up to 1."""
+    """Return the weights of the neighbours that exist, scaled to add up to 1."""
     kept = [
         op.Where(op.And(place >= 0.0, place <= last), weight, 0.0)
         for place, weight in zip(places, weights, strict=True)

@@ -1,4 +1,4 @@
-"""One-hot encodings, positions and distinct rows, in the dtypes that onnxruntime leaves out."""
+"""Decompose one-hot encodings, positions and distinct rows in the dtypes that onnxruntime leaves out."""
 
 import functools
 from collections.abc import Callable
@@ -29,14 +29,14 @@ def one_hot(indices: Array, depth: Array, values: Array, *, axis: int = -1) -> A
 
 
 def as_number(values: Array) -> Array:
-    """The same values in a dtype that Where has a kernel for and that holds them exactly."""
+    """Return the same values in a dtype that Where has a kernel for and that holds them exactly."""
     wider = {"bool": np.uint8, "int16": np.int32, "uint16": np.int32, "uint64": np.int64, "bfloat16": np.float32}
     dtype = wider.get(values.dtype.name)
     return values if dtype is None else op.Cast(values, to=dtype)
 
 
 def non_zero(x: Array) -> Array:
-    """The positions of the elements that are not 0, as int64[rank, count]; NaN counts as one."""
+    """Return the positions of the elements that are not 0, as int64[rank, count]; NaN is not 0."""
     return op.NonZero(op.Not(op.Equal(x, np.zeros((), x.dtype))))
 
 
@@ -52,7 +52,7 @@ def hardmax(x: Array, *, axis: int = -1) -> Array:
 
 
 def mean(*arrays: Array) -> Array:
-    """The mean of several arrays, which broadcast."""
+    """Return the mean of several arrays, which broadcast."""
     total = functools.reduce(op.Add, arrays)
     return op.Div(total, np.asarray(len(arrays), total.dtype))
 
@@ -64,7 +64,7 @@ def eye_like(x: Array, *, k: int = 0, dtype: int | None = None) -> Array:
 
 
 def unique_rows(x: Array, *, axis: int, sorted: int = 1) -> tuple[Array, ...]:
-    """Unique along an axis where another may be empty, which ends onnxruntime's process: a 0 is put behind each row."""
+    """Unique along an axis if another may be empty, which ends onnxruntime's process: a 0 is appended to each row."""
     axis = from_front(axis, x.ndim)
     order = [axis, *(i for i in range(x.ndim) if i != axis)]
     front = op.Transpose(x, perm=order)

@@ -1,9 +1,9 @@
-"""Fourier transforms in the forms that every onnxruntime computes. Complex numbers are pairs of reals on the last axis.
+"""Rewrite Fourier transforms to forms that every onnxruntime computes; complex numbers are pairs on the last axis.
 
-Before 1.31 onnxruntime gives other numbers for the frames of a complex signal, without an error, and before 1.30 it
-refuses the inverse of half a spectrum, or gives half of the result; to a length other than that of the spectrum it
-gives other numbers than the standard still. Before 1.28 it takes the numbers of a signal that
-has no axis before it for as many signals.
+onnxruntime before 1.31 returns other numbers for the frames of a complex signal, without an error. Before 1.30 it
+refuses the inverse of half a spectrum, or returns half of the result; to a length other than that of the spectrum it
+still returns other numbers than the standard. Before 1.28 it takes the numbers of a signal without a batch axis for as
+many signals.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ CONJUGATION = (1.0, -1.0)
 
 
 def is_odd_transform(step: Op) -> bool:
-    """True for one signal without a batch, and for the inverse of half a spectrum that `inverse_of_half` makes."""
+    """Whether it transforms one signal without a batch, or is the inverse of half a spectrum (`inverse_of_half`)."""
     return _is_alone(step.inputs[0]) or _is_inverse_of_half(step)
 
 
@@ -32,7 +32,7 @@ def _is_alone(x: Value | None) -> bool:
 
 
 def _is_inverse_of_half(step: Op) -> bool:
-    """True for one to its own length, or to a given one along a known axis."""
+    """Whether it is an inverse to its own length, or to a given one along a known axis."""
     x, length, axis = (*step.inputs, None, None)[:3]
     is_half = step.attributes.get("inverse", 0) == 1 and step.attributes.get("onesided", 0) == 1
     is_known = length is None or axis is None or isinstance(axis, Const)
@@ -40,12 +40,12 @@ def _is_inverse_of_half(step: Op) -> bool:
 
 
 def is_complex(signal: Value | None) -> bool:
-    """True for a signal that holds complex numbers, or may."""
+    """Whether a signal holds complex numbers, or may."""
     return signal is None or signal.type.shape is None or not dims.same(signal.type.shape[-1], 1)
 
 
 def transform(x: Array, length: Array | None = None, axis: Array | None = None, **attributes: Any) -> Array:
-    """A transform that `is_odd_transform`; one signal is a batch of one."""
+    """Return a transform that `is_odd_transform`; one signal is a batch of one."""
     if not _is_alone(x.value):
         return inverse_of_half(x, length, axis, **attributes)
     return op.Squeeze(op.DFT(op.Unsqueeze(x, [0]), length, np.int64(1), **attributes), [0])
@@ -54,7 +54,7 @@ def transform(x: Array, length: Array | None = None, axis: Array | None = None, 
 def inverse_of_half(
     x: Array, length: Array | None = None, axis: Array | None = None, *, inverse: int = 1, onesided: int = 1
 ) -> Array:
-    """The real parts of the inverse of the whole spectrum: the other half is conjugate, in reverse."""
+    """Return the real parts of the inverse of the whole spectrum: the other half is conjugate, in reverse."""
     known = np.int64(-2) if axis is None else axis.known()
     if axis is None or known is not None:
         place = int(np.asarray(known).item()) % x.ndim
@@ -67,9 +67,9 @@ def inverse_of_half(
 
 
 def _inverse_to(x: Array, length: Array, place: int) -> Array:
-    """The inverse of half a spectrum, cut or filled with zeros, to so many numbers along an axis.
+    """Return the inverse of half a spectrum, cut or filled with zeros to this length along an axis.
 
-    By the transform of the conjugate spectrum: onnxruntime's inverse rounds 1 / length to float32.
+    It is the transform of the conjugate spectrum: onnxruntime's inverse rounds 1 / length to float32.
     """
     half = op.Reshape(op.Add(op.Div(length, 2), 1), [1])
     pads = [np.zeros(x.ndim + place, np.int64), half, np.zeros(x.ndim - place - 1, np.int64)]
@@ -81,7 +81,7 @@ def _inverse_to(x: Array, length: Array, place: int) -> Array:
 
 
 def _whole(x: Array, place: int) -> Array:
-    """The whole spectrum along an axis."""
+    """Return the whole spectrum along an axis."""
     count = op.Shape(x, start=place, end=place + 1)
     twin = (*x.shape[:place], x.shape[place] - 2, *x.shape[place + 1 :])
     mirrored = op.Slice(
@@ -91,7 +91,7 @@ def _whole(x: Array, place: int) -> Array:
 
 
 def _whole_along(x: Array, axis: Array) -> Array:
-    """The whole spectrum along an axis that only the run knows, which no Concat takes: its halves padded, and added."""
+    """The whole spectrum along an axis that only the run knows, which Concat cannot take: the sum of padded halves."""
     along = op.Reshape(axis, [1])
     count, zero = op.Gather(op.Shape(x), along, axis=0), np.zeros(1, np.int64)
     mirrored = op.Mul(op.Slice(x, op.Sub(count, 2), zero, along, [-1]), np.array(CONJUGATION, x.dtype))
@@ -104,7 +104,7 @@ def _whole_along(x: Array, axis: Array) -> Array:
 def stft(
     signal: Array, step: Array, window: Array | None = None, length: Array | None = None, *, onesided: int = 1
 ) -> Array:
-    """The transform of each frame of a signal [batch, length, 1 or 2], as [batch, frames, frequencies, 2]."""
+    """Return the transform of each frame of a signal [batch, length, 1 or 2], as [batch, frames, frequencies, 2]."""
     if not is_complex(signal.value):
         return op.STFT(signal, step, window, length, onesided=onesided)
     span = int_scalar(length) if window is None and length is not None else op.Size(window)

@@ -1,8 +1,8 @@
-"""Convolutions and poolings of dilated windows with SAME padding: the array is padded by what the standard says.
+"""Rewrite convolutions and poolings of dilated windows with SAME padding: pad the array as the standard says.
 
-onnxruntime's pools pad as if no window were dilated, so that there are fewer windows than ceil(size / stride), which
-lie elsewhere; its Conv refuses. onnxruntime takes pads as attributes only where they are known, and shorter than the
-kernel: here they are written as a Pad.
+onnxruntime's pools pad as if no window were dilated, so that there are fewer windows than ceil(size / stride), at other
+places; its Conv refuses. onnxruntime takes pads as attributes only if they are known, and shorter than the kernel: here
+they become a Pad.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ KINDS = frozenset({"AveragePool", "Conv", "LpPool", "MaxPool"})
 
 
 def is_spread(step: Op) -> bool:
-    """True for windows that are dilated and have SAME padding, over axes that are known; of one tap a pool may be."""
+    """Whether windows are dilated and have SAME padding, over known axes; a pool's windows may have one tap."""
     if step.kind not in KINDS or not text(step.attributes.get("auto_pad", "NOTSET")).startswith("SAME"):
         return False
     source, weights = (*step.inputs, None)[:2]
@@ -42,7 +42,7 @@ def conv(x: Array, w: Array, b: Array | None = None, *, kernel_shape: Any = None
 
 
 def average_pool(x: Array, *, kernel_shape: Sequence[int], count_include_pad: int = 0, **attributes: Any) -> Any:
-    """The mean of each window; over that of ones, where only elements of the array count."""
+    """Return the mean of each window; divided by the mean of ones, if only elements of the array count."""
     windows, placed = _windows(x, kernel_shape, attributes)
 
     def means(y: Array) -> Any:
@@ -54,13 +54,13 @@ def average_pool(x: Array, *, kernel_shape: Sequence[int], count_include_pad: in
 
 
 def lp_pool(x: Array, *, kernel_shape: Sequence[int], p: int = 2, **attributes: Any) -> Any:
-    """The norm of each window of the padded array."""
+    """Return the norm of each window of the padded array."""
     windows, placed = _windows(x, kernel_shape, attributes)
     return op.LpPool(padded(x, windows.before, windows.after), kernel_shape=kernel_shape, p=p, **placed)
 
 
 def max_pool(x: Array, *, kernel_shape: Sequence[int], storage_order: int = 0, **attributes: Any) -> tuple[Any, Any]:
-    """The maximum of each window of the padded array, and where it lies in the array itself."""
+    """Return the maximum of each window of the padded array, and where it lies in the array itself."""
     windows, placed = _windows(x, kernel_shape, attributes)
     lowest = -np.inf if x.type.is_float else np.iinfo(x.dtype).min
     wide = padded(x, windows.before, windows.after, lowest)
@@ -71,7 +71,7 @@ def max_pool(x: Array, *, kernel_shape: Sequence[int], storage_order: int = 0, *
 
 
 def _windows(x: Array, kernel: Sequence[Any], attributes: dict[str, Any]) -> tuple[Windows, dict[str, Any]]:
-    """The windows, and the operator's attributes over what is padded."""
+    """Return the windows, and the operator's attributes for the padded array."""
     given = {name: attributes.pop(name, None) for name in ("strides", "dilations", "auto_pad")}
     attributes.pop("ceil_mode", None)
     attributes.pop("pads", None)
@@ -84,7 +84,10 @@ def _windows(x: Array, kernel: Sequence[Any], attributes: dict[str, Any]) -> tup
 def _places(
     places: Array, sizes: Sequence[Dim], wide: Sequence[Dim], before: Sequence[Dim], *, is_reversed: bool
 ) -> Any:
-    """Indices over the padded images as indices over the images; with `is_reversed` their first axis goes fastest."""
+    """Return indices into the padded images as indices into the images.
+
+    With `is_reversed` their first axis goes fastest.
+    """
     rest, coordinates = places, []
     for length, low in zip(reversed(wide), reversed(before), strict=True):
         around = size_scalar(length)

@@ -1,7 +1,8 @@
-"""What stands for an operator that the target has no kernel for.
+"""The table of decompositions: what replaces an operator that the target has no kernel for.
 
-A composition takes the operator's inputs positionally (None for one left out) and its attributes as keywords, and
-returns the output, or a tuple of all its outputs where it has several. It is written for the dtypes without a kernel.
+A decomposition takes the operator's inputs positionally (None for one that is absent) and its attributes as keywords,
+and returns the output, or a tuple of all of its outputs if there are several. It is written for the dtypes without a
+kernel.
 """
 
 from collections.abc import Callable, Sequence
@@ -58,17 +59,17 @@ SPELT: dict[str, Composition] = {
     **recurrent.SPELT, **spectrum.SPELT, "Pad": windows.every_axis_padded, **normalization.SPELT,
     **pooling.SPELT, **resize.SPELT, **convolution.SPELT, **selection.SPELT,
 }  # fmt: skip
-"""Operators written with every attribute said, or in others' terms, where they are odd as they stand."""
+"""Operators that are rewritten, with explicit attributes or other operators, when `is_odd`."""
 
 
 def is_odd(step: Op) -> bool:
-    """True for what onnxruntime or onnx's checker reads otherwise than the standard as it stands.
+    """Whether onnxruntime or onnx's checker reads the op otherwise than the standard.
 
-    onnx's inference takes `onesided` of STFT for 0 where it is not given; onnxruntime counts the indices of MaxUnpool
-    over `output_shape`, where that is given, moves a Transpose wrongly past a Pad of some axes, fails on a
-    GroupNormalization of no images and on a Unique of rows without elements, refuses negative pads of convolutions, and
-    mixes the channels of a dilated Col2Im unless its image has two axes. Older ones count padding wrongly in
-    AveragePool; for transforms see `spectrum.py`, for dilated windows with SAME padding `spread_windows.py`.
+    onnx's inference takes `onesided` of STFT for 0 if it is absent. onnxruntime counts the indices of MaxUnpool over
+    `output_shape`, if there is one, moves a Transpose wrongly past a Pad of some axes, fails on a GroupNormalization of
+    no images and on a Unique of rows without elements, refuses negative pads of convolutions, and mixes the channels of
+    a dilated Col2Im unless its image has two axes. Older ones count padding wrongly in AveragePool; for transforms see
+    `spectrum.py`, for dilated windows with SAME padding `spread_windows.py`.
     """
     match step.kind:
         case "STFT":
@@ -96,7 +97,7 @@ def is_odd(step: Op) -> bool:
 
 
 def _may_be_empty(step: Op) -> bool:
-    """True where an axis may have no elements, other than the one that a Unique goes along."""
+    """Whether an axis may have no elements, other than the axis of a Unique."""
     shape = None if step.inputs[0] is None else step.inputs[0].type.shape
     along = step.attributes.get("axis")
     if shape is None or (step.kind == "Unique" and along is None):
@@ -108,7 +109,7 @@ HALVES = frozenset({"float16", "bfloat16"})
 
 
 def through_float32(kind: str, results: Sequence[np.dtype[Any]] = ()) -> Composition:
-    """An operator of bfloat16 or float16 computed in float32, which holds both exactly, and rounded once.
+    """Return an operator of bfloat16 or float16 computed in float32, which holds both exactly, and rounded once.
 
     `results` are the dtypes of its outputs; by default it has one, of the dtype of the inputs.
     """

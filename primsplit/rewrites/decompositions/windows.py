@@ -1,7 +1,7 @@
-"""Where the windows of convolutions and poolings lie, and reading and adding up what is in them.
+"""Where windows of convolutions and poolings lie, and how to read (`unfold`) and add up (`fold`) their elements.
 
 A window over an axis has `kernel` taps, `dilation` apart; windows are `stride` apart. Kernel sizes are numbers; sizes
-of the array may be symbols. `unfold` gives one strided slice for each tap of the window; `fold` is its transpose.
+of the array may be symbols. `unfold` returns one strided slice for each tap of the window; `fold` is its transpose.
 """
 
 import functools
@@ -26,7 +26,7 @@ from primsplit.tracing.broadcasting import reshape_to
 class Windows:
     """Windows over the trailing axes of an array, one number for each axis; pads may depend on the array's sizes.
 
-    What goes tap by tap needs a kernel of numbers.
+    Functions that go tap by tap need a kernel of numbers.
     """
 
     kernel: tuple[Dim, ...]
@@ -55,7 +55,7 @@ def windows_over(
     pads: Sequence[int] | None = None,
     auto_pad: str = "NOTSET",
 ) -> Windows:
-    """The windows that ONNX's attributes describe, over axes of these sizes."""
+    """Return the windows that ONNX's attributes describe, over axes of these sizes."""
     rank = len(kernel)
     steps, spread = tuple(strides or (1,) * rank), tuple(dilations or (1,) * rank)
     before: tuple[Dim, ...]
@@ -70,13 +70,13 @@ def windows_over(
 
 
 def shared_out(totals: Iterable[Dim], auto_pad: str) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
-    """The padding of each axis shared out before and after it."""
+    """Return the padding of each axis, split into that before and that after it."""
     before, after = zip(*(halves(total, upper=auto_pad == "SAME_UPPER") for total in totals), strict=True)
     return before, after
 
 
 def padded(x: Array, before: Sequence[Dim], after: Sequence[Dim], value: float = 0.0) -> Array:
-    """An array with its trailing axes made longer, or shorter where the padding is negative."""
+    """Return an array with its trailing axes made longer, or shorter if the padding is negative."""
     if all(isinstance(p, int) and p == 0 for p in (*before, *after)):
         return x
     lead = [0] * (x.ndim - len(before))
@@ -86,7 +86,7 @@ def padded(x: Array, before: Sequence[Dim], after: Sequence[Dim], value: float =
 def every_axis_padded(
     x: Array, pads: Array, value: Array | None = None, axes: Array | None = None, *, mode: str = "constant"
 ) -> Array:
-    """Pad, every axis named, which the operator may leave out where nothing is added."""
+    """Pad with every axis explicit; the operator may leave out axes without padding."""
     if axes is None:
         return op.Pad(x, pads, value, mode=mode)
     known, amounts = axes.known(), pads.known()
@@ -100,7 +100,10 @@ def every_axis_padded(
 
 
 def unless_negative(y: Array, sizes: Iterable[Dim]) -> Array:
-    """The array; a run in which one of these sizes is below 0 fails, since it reads before the start of an array."""
+    """Return the array.
+
+    A run in which one of these sizes is below 0 fails: it would read before the start of an array.
+    """
     unsure = [size for size in sizes if not dims.at_least(size, 0)]
     if not unsure:
         return y
@@ -109,7 +112,7 @@ def unless_negative(y: Array, sizes: Iterable[Dim]) -> Array:
 
 
 def every(x: Array, axis: int, start: int, span: int, stride: int) -> Array:
-    """x at start, start + stride, ... along an axis, once for each window of this span."""
+    """Return x at start, start + stride, ... along an axis, once for each window of this span."""
     left = span - 1 - start
     if start == 0 and left == 0 and stride == 1:
         return x
@@ -118,7 +121,7 @@ def every(x: Array, axis: int, start: int, span: int, stride: int) -> Array:
 
 
 def unfold(x: Array, windows: Windows) -> list[Array]:
-    """For each tap, the array of what it reads in every window: [..., windows along each axis]."""
+    """Return for each tap the array of its elements in every window: [..., windows along each axis]."""
     x = padded(x, windows.before, windows.after)
     first = x.ndim - len(windows.kernel)
     read: dict[tuple[int, ...], Array] = {(): x}
@@ -132,7 +135,7 @@ def unfold(x: Array, windows: Windows) -> list[Array]:
 
 
 def pooled(x: Array, windows: Windows, combine: Callable[[Array, Array], Array]) -> Array:
-    """Every window's elements combined by an associative function, axis after axis. Padding is left to the caller."""
+    """Combine every window's elements by an associative function, axis after axis. The caller pads."""
     first = x.ndim - len(windows.kernel)
     for i, (count, dilation) in enumerate(zip(windows.kernel, windows.dilations, strict=True)):
         taps = [every(x, first + i, k * dilation, int(windows.spans[i]), windows.strides[i]) for k in range(count)]
@@ -141,10 +144,10 @@ def pooled(x: Array, windows: Windows, combine: Callable[[Array, Array], Array])
 
 
 def fold(taps: Sequence[Array], windows: Windows, extra: Sequence[Dim] | None = None) -> Array:
-    """Add what each tap wrote in every window: the transpose of unfold; `extra` makes the result longer at its end.
+    """Add each tap's elements of every window: the transpose of `unfold`; `extra` lengthens the result at its end.
 
-    With a tap's place = tap * dilation, output position stride * i + place is phase place % stride of the row
-    i + place // stride. The taps of a phase are added in rows, then the phases are interleaved.
+    With a tap's place = tap * dilation, output position stride * i + place is phase place % stride of the row i + place
+    // stride. The taps of a phase are added in rows, then the phases are interleaved.
     """
     rank = len(windows.kernel)
     reach = [(k - 1) * d // s for k, d, s in zip(windows.kernel, windows.dilations, windows.strides, strict=True)]
@@ -166,7 +169,7 @@ def fold(taps: Sequence[Array], windows: Windows, extra: Sequence[Dim] | None = 
 
 
 def interleaved(phases: dict[tuple[int, ...], Array], strides: Sequence[int]) -> Array:
-    """The array whose positions stride * i + phase are those of each phase; missing phases are 0."""
+    """Return the array whose positions stride * i + phase are those of each phase; missing phases are 0."""
     if math.prod(strides) == 1:
         return next(iter(phases.values()))
     sample = next(iter(phases.values()))
@@ -185,5 +188,5 @@ def interleaved(phases: dict[tuple[int, ...], Array], strides: Sequence[int]) ->
 
 
 def numbers(x: Any) -> list[int]:
-    """A constant vector as integers."""
+    """Return a constant vector as integers."""
     return [int(number) for number in np.asarray(x).reshape(-1)]
