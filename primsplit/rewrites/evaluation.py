@@ -1,8 +1,8 @@
-"""The value of an operator for constants, by NumPy: exactly what IEEE 754 or integer arithmetic says.
+"""Evaluate an operator on constants with NumPy: exactly as IEEE 754 or integer arithmetic defines it.
 
-Elementwise arithmetic in float16, bfloat16 and float32 is done in float64 and rounded once. The four operations and
-the square root are then correctly rounded, since float64 has more than twice their digits; the other functions are
-within half a unit of the last place and a little.
+Elementwise arithmetic in float16, bfloat16 and float32 is done in float64 and rounded once. The four operations and the
+square root are then correctly rounded, since float64 has more than twice their digits; the other functions are within a
+little more than half a unit in the last place.
 """
 
 import functools
@@ -21,7 +21,7 @@ Evaluator = Callable[[Inputs, Attributes], AnyArray | None]
 
 
 def evaluate(kind: str, inputs: Inputs, attributes: Attributes) -> AnyArray | None:
-    """The output of an operator; None where it is not in the table or the standard leaves the result open."""
+    """Return the output of an operator; None if it is not in the table, or the standard leaves the result open."""
     evaluator = EVALUATORS.get(kind)
     if evaluator is None:
         return None
@@ -34,7 +34,7 @@ def _is_float(array: AnyArray) -> bool:
 
 
 def _rounded(function: Callable[..., Any]) -> Evaluator:
-    """An elementwise function computed in float64 for every float dtype."""
+    """Return an evaluator of an elementwise function, which computes in float64 for every float dtype."""
 
     def evaluator(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
         if not all(map(_is_float, inputs)):
@@ -45,7 +45,7 @@ def _rounded(function: Callable[..., Any]) -> Evaluator:
 
 
 def _arithmetic(function: Callable[..., Any]) -> Evaluator:
-    """An elementwise function of floats, rounded once, or of integers, which wrap around."""
+    """Return an evaluator of an elementwise function of floats, rounded once, or of integers, which wrap around."""
     of_floats = _rounded(function)
 
     def evaluator(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
@@ -57,12 +57,12 @@ def _arithmetic(function: Callable[..., Any]) -> Evaluator:
 
 
 def _plain(function: Callable[..., Any]) -> Evaluator:
-    """A function that NumPy has with the operator's meaning for every dtype, and that rounds nothing."""
+    """Return an evaluator by a NumPy function of the same meaning for every dtype, which rounds nothing."""
     return lambda inputs, attributes: np.asarray(function(*inputs))
 
 
 def _divide(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
-    """Integer division truncates; by zero it is left open."""
+    """Divide; integer division truncates, and leaves division by zero open."""
     x, y = inputs
     if _is_float(x):
         return _rounded(np.divide)(inputs, attributes)
@@ -80,7 +80,7 @@ def _modulo(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
 
 
 def _is_plain(dtype: np.dtype[Any]) -> bool:
-    """True for NumPy's own numbers and bfloat16; not for float8, int4 and text."""
+    """Whether it is one of NumPy's own numeric dtypes or bfloat16; not float8, int4 and text."""
     return dtype.name == "bfloat16" or (dtype.type.__module__ == "numpy" and dtype.kind in "biuf")
 
 
@@ -89,7 +89,7 @@ def _cast(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
 
 
 def _cast_to(x: AnyArray, to: np.dtype[Any]) -> AnyArray | None:
-    """A float outside the integer's range, and float8's and text's ways, are left to onnxruntime."""
+    """Cast; floats out of the integer's range, float8 and text are left to onnxruntime."""
     if not (_is_plain(x.dtype) and _is_plain(to)):
         return None
     if _is_float(x) and to.kind in "iu":
@@ -152,7 +152,10 @@ def _filled(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
 
 
 def _reduced(function: Callable[..., Any]) -> Evaluator:
-    """A reduction of integers, which no order of operations changes; so is a short sum of zeros and ones as floats."""
+    """Return an evaluator of a reduction of integers, which are exact in any order.
+
+    Or of a short sum of zeros and ones.
+    """
 
     def evaluator(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
         x = inputs[0]
@@ -165,7 +168,7 @@ def _reduced(function: Callable[..., Any]) -> Evaluator:
 
 
 def _are_few_flags(x: AnyArray) -> bool:
-    """True for zeros and ones; the sum of -0.0 alone is 0.0 in NumPy, and -0.0 in onnxruntime."""
+    """Whether these are a few zeros and ones; the sum of -0.0 alone is 0.0 in NumPy, and -0.0 in onnxruntime."""
     return x.dtype.kind == "f" and x.size < 2**10 and bool(np.isin(x, (0, 1)).all()) and not np.signbit(x).any()
 
 
@@ -197,7 +200,7 @@ def _where(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
 
 
 def _extremum(function: Callable[..., Any]) -> Evaluator:
-    """The largest or smallest of integers; what the kernels make of NaN and of zeros with signs differs."""
+    """Return an evaluator of the largest or smallest of integers; kernels differ on NaN and signed zeros."""
 
     def evaluator(inputs: Inputs, attributes: Attributes) -> AnyArray | None:
         if inputs[0].dtype.kind not in "iu":
@@ -226,4 +229,4 @@ EVALUATORS: dict[str, Evaluator] = {
     "Expand": _expand, "Tile": _tile, "ConstantOfShape": _filled, "Range": _range,
     "ReduceSum": _reduced(np.sum), "ReduceProd": _reduced(np.prod), "ArgMax": _first_largest,
 }  # fmt: skip
-"""The evaluator of each operator that is folded. It gets the inputs that are there, and all attributes."""
+"""The evaluator of each operator that is folded. It receives the inputs that are present, and all attributes."""

@@ -1,6 +1,10 @@
-"""Constant folding: an op of small constants becomes its value.
+"""Fold constants: replace an op of small constants by its value.
 
-Sizes that are literals become constants too. A fold never makes the program larger: the value takes at most as many
+```
+Add([1, 2], [3, 4])   ->   [4, 6]
+```
+
+Sizes that are literals become constants too. Folding never makes the program larger: the value takes at most as many
 bytes as the inputs did, or `FREE` bytes, so that the Expand of a number stays an Expand.
 """
 
@@ -14,13 +18,13 @@ from primsplit.rewrites.evaluation import EVALUATORS, evaluate
 from primsplit.rewrites.rewriting import Rewriter, literal_shape
 
 FREE = 1024
-"""Bytes that a folded value may always take."""
+"""The number of bytes that a folded value may always take."""
 LARGEST = 65536
-"""Bytes above which nothing is folded: onnxruntime does that when it loads the file."""
+"""The number of bytes above which nothing is folded: onnxruntime does that when it loads the file."""
 
 
 def fold_constants(block: Block) -> Block:
-    """The block with ops of constants replaced by their values, in sub-blocks too."""
+    """Return the block with ops of constants replaced by their values, in sub-blocks too."""
     return Folding().run(block)
 
 
@@ -41,12 +45,15 @@ class Folding(Rewriter):
         return super().visit(op)
 
     def replace_told(self, var: Var, value: Const) -> bool:
-        """Let a constant stand for a value of whose sizes less is told, where a walk learns them; not in this one."""
+        """Replace a value whose declared sizes are less known than a constant's, if a walk learns sizes.
+
+        This one does not.
+        """
         return False
 
 
 def _known_sizes(var: Var) -> Const | None:
-    """The constant of an integer vector or scalar whose elements are literal sizes."""
+    """Return the constant of an integer vector or scalar whose elements are literal sizes."""
     shape = None if var.sizes is None else literal_shape(var.type)
     if var.sizes is None or shape is None or not all(isinstance(d, int) for d in var.sizes):
         return None
@@ -54,7 +61,7 @@ def _known_sizes(var: Var) -> Const | None:
 
 
 def _parts(op: Op) -> dict[Var, Value] | None:
-    """What a Split makes of a small constant; None of another op."""
+    """Return the parts of a small constant that a Split makes; None for another op."""
     whole = op.inputs[0] if op.kind == "Split" else None
     if not isinstance(whole, Const) or _bytes(whole) > LARGEST or _is_data(whole):
         return None
@@ -70,10 +77,10 @@ def _parts(op: Op) -> dict[Var, Value] | None:
 
 
 def _nothing(op: Op) -> Value | None:
-    """The array without elements that an op reads, where what it makes of it is another of that type.
+    """Return the empty array that an op reads, if its result is another of the same type.
 
-    Before 1.27 onnxruntime takes a sum with such a constant for its other operand, and onnx before 1.23 does not know
-    that what is read backwards from nothing is nothing. An error that something read might raise is still raised.
+    onnxruntime before 1.27 takes a sum with such a constant for its other operand, and onnx before 1.23 does not infer
+    that an empty array read backwards is empty. Errors that another input might raise are still raised.
     """
     output = op.outputs[0].type
     shape = literal_shape(output)
@@ -85,7 +92,7 @@ def _nothing(op: Op) -> Value | None:
 
 
 def folded(op: Op) -> Const | None:
-    """What an op makes of small constants alone, or the shape of a value of known sizes; None of another op."""
+    """Return the value of an op of small constants, or the shape of a value of known sizes; None for another op."""
     if op.kind in {"Shape", "Size"}:
         return _shape(op)
     constants: list[Const] = []
@@ -105,13 +112,13 @@ def folded(op: Op) -> Const | None:
 
 
 def _is_data(const: Const) -> bool:
-    """True for a weight, and for an array of floats, or of many bytes, that are not all one number, 0, 1 or -1.
+    """Whether it is a weight, or an array of floats, or of many bytes, that are not all one number, 0, 1 or -1.
 
-    What is derived of such an array stays computed from it: a file holds the array once, and who loads the file and
-    differentiates with respect to it reaches all that depends on it. onnxruntime folds it when it loads the file.
+    Ops on such an array are not folded: a file holds the array once, and who loads the file and differentiates with
+    respect to it reaches all that depends on it. onnxruntime folds them when it loads the file.
 
-    A short mask is none. Conditions of Ifs are computed from masks, and onnxruntime may end the process when it folds
-    an If of a constant condition.
+    A short mask is not data. Conditions of Ifs are computed from masks, and onnxruntime may end the process when it
+    folds an If of a constant condition.
     """
     dtype = const.type.dtype
     is_of_bytes = dtype.itemsize == 1 and dtype.kind in "iu" and not const.is_short
@@ -121,7 +128,7 @@ def _is_data(const: Const) -> bool:
 
 
 def _is_worth(type: Type, constants: list[Const]) -> bool:
-    """True where the inputs and, as far as its type tells, the output are small."""
+    """Whether the inputs and, as far as its type says, the output are small."""
     if sum(map(_bytes, constants)) > LARGEST:
         return False
     shape = literal_shape(type)
@@ -137,7 +144,7 @@ def _bytes(const: Const) -> int:
 
 
 def _shape(op: Op) -> Const | None:
-    """The shape of a value of known type, whether the value is known or not."""
+    """Return the shape of a value of known type, whether the value is known or not."""
     source = op.inputs[0]
     shape = None if source is None else literal_shape(source.type)
     if shape is None:

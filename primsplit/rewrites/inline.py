@@ -1,4 +1,4 @@
-"""Calls of traced functions replaced by the functions' own ops."""
+"""Inline calls of traced functions: replace a call by the function's own ops."""
 
 from collections.abc import Callable
 
@@ -9,12 +9,12 @@ from primsplit.rewrites.rewriting import Rewriter
 
 
 def inline_calls(block: Block, *, keep: Callable[[Op], bool] = lambda _: False) -> Block:
-    """The block with every call, also inside sub-blocks and other calls, replaced by its program, but those to keep."""
+    """The block with every call, also in sub-blocks and other calls, replaced by its body, but for those to keep."""
     return _Inliner(keep).run(block)
 
 
 class _Inliner(Rewriter):
-    """The walk. `symbols` are those of sizes that inlined bodies make: a body's second use must not share them."""
+    """The walk. `symbols` are the sizes that inlined bodies define: a second copy of a body must not share them."""
 
     def __init__(self, keep: Callable[[Op], bool]) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""Sums of many `log1p(x)` of numbers that are never negative, with a sixteenth of the logarithms.
+"""Merge logarithms in sums of `log1p(x)` over many numbers that are at least 0: a sixteenth of them remains.
 
-`log1p(a) + log1p(b)` is `log1p(a + b (1 + a))`, of which all terms have one sign, so that it is as accurate as the sum:
-four halvings of an array leave a sixteenth of it. A logarithm takes onnxruntime as long as ten products. Where the
+`log1p(a) + log1p(b)` is `log1p(a + b (1 + a))`, whose terms all have one sign, so that it is as accurate as the sum:
+four halvings of an array leave a sixteenth of it. A logarithm takes onnxruntime as long as ten products. If the
 products overflow, an If takes each logarithm by itself. Log densities of Student's or Cauchy's errors are such sums,
 and those of logistic regressions, whose other terms are summed by themselves.
 """
@@ -22,16 +22,16 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.regions import emit_if, record
 
 MANY = 2**14
-"""Numbers from which on the logarithms that are saved take longer than the ops that are added."""
+"""The length from which on the saved logarithms take longer than the ops that are added."""
 HALVINGS = 4
-"""How often two halves become one."""
+"""How often two halves are merged."""
 DEPTH = 4
-"""In how many sums and differences the logarithms may be, one in the other."""
+"""How deep the logarithms may be nested in sums and differences."""
 REDUCTIONS = frozenset({"ReduceSum", "ReduceMean"})
 
 
 def join_logarithms(block: Block) -> Block:
-    """The block with such sums and means over all of an array, of a literal shape; itself if there are none.
+    """Return the block with such sums and means over all of an array of a literal shape; itself if there are none.
 
     They may differ in the last digits.
     """
@@ -47,7 +47,7 @@ class _Joining(LookingUp):
     kinds = REDUCTIONS
 
     def visit(self, op: Op) -> Op | None:
-        """The sum, or none where what stands for it has been written."""
+        """Return the sum; None if its replacement has been written."""
         found = _found(op, self.ops) if op.kind in REDUCTIONS else None
         if found is None:
             return super().visit(op)
@@ -60,16 +60,16 @@ class _Joining(LookingUp):
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The x of logarithms log1p(x) in a sum, and the sums and differences that they are in, from the sum inwards.
+    """The x of logarithms log1p(x) in a sum, and the sums and differences around them, from the sum inwards.
 
-    Each comes with the position of the operand that has them.
+    Each comes with the position of the operand that contains them.
     """
 
     x: Value
     around: tuple[tuple[Op, int], ...] = ()
 
     def summed(self, reduction: Op) -> Array:
-        """What the sum or mean of all of it gives."""
+        """Return the sum or mean of all of it."""
         total, rest, is_positive = _summed(Array(self.x), reduction), None, True
         for step, position in reversed(self.around):
             other = step.inputs[1 - position]
@@ -84,7 +84,7 @@ class _Found:
 
 
 def _without(kind: str, position: int, other: Array, rest: Array | None) -> Array:
-    """What is left of a sum or difference where its operand at a position gives way to `rest`, or to nothing."""
+    """Return a sum or difference whose operand at a position is replaced by `rest`, or removed."""
     if rest is None:
         return op.Neg(other) if kind == "Sub" and position == 0 else other
     one, two = (rest, other) if position == 0 else (other, rest)
@@ -92,7 +92,7 @@ def _without(kind: str, position: int, other: Array, rest: Array | None) -> Arra
 
 
 def _found(reduction: Op, seen: Ops) -> _Found | None:
-    """The logarithms in a sum over all axes, where they are of many numbers at least 0; else None."""
+    """Return the logarithms in a sum over all axes, if they are of many numbers that are at least 0; else None."""
     source = reduction.inputs[0]
     shape = None if source is None else literal_shape(source.type)
     if source is None or shape is None or math.prod(shape) < MANY:
@@ -109,7 +109,7 @@ def _found(reduction: Op, seen: Ops) -> _Found | None:
 
 
 def _term(value: Value | None, seen: Ops, depth: int) -> _Found | None:
-    """The logarithms that a value is, or adds or takes away, where nothing else reads it."""
+    """Return the logarithms that a value is, adds or subtracts, if nothing else reads it."""
     x = _log1p_of(value, seen)
     if x is not None:
         return _Found(x)
@@ -122,7 +122,7 @@ def _term(value: Value | None, seen: Ops, depth: int) -> _Found | None:
 
 
 def _log1p_of(value: Value | None, seen: Ops) -> Value | None:
-    """The x of `compositions.exponential.log1p` written out, where nothing else reads the logarithms."""
+    """Return the x of `numpy.approximations.exponential.log1p`, inlined, if nothing else reads the logarithms."""
     corrected = seen.op(value, "Sub")
     negated = corrected and seen.op(corrected.inputs[1], "Sub")
     log = negated and is_number(negated.inputs[0], 0.0) and seen.op(negated.inputs[1], "Log")
@@ -136,7 +136,7 @@ def _log1p_of(value: Value | None, seen: Ops) -> Value | None:
 
 
 def _summed(x: Array, reduction: Op) -> Array:
-    """What a sum or mean of log1p(x) gives."""
+    """Return the sum or mean of log1p(x)."""
     count = math.prod(literal_shape(x.value.type) or ())
     flat = op.Reshape(x, [-1]) if x.ndim != 1 else x
     joined = _joined(flat, count)
@@ -151,7 +151,7 @@ def _summed(x: Array, reduction: Op) -> Array:
 
 
 def _joined(x: Array, count: int) -> Array:
-    """Numbers a sixteenth as many whose log1p has the same sum, if they are finite."""
+    """Return a sixteenth as many numbers, whose log1p has the same sum if they are finite."""
     left = []
     for _ in range(HALVINGS):
         half, odd = divmod(count, 2)

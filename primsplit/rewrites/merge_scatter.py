@@ -1,7 +1,12 @@
-"""Sums of scatters into one: reading n elements of an array one by one has a pullback of size n, not n arrays.
+"""Merge sums of scatters: n elements of an array that are read one by one have one cotangent of size n, not n arrays.
 
-The cotangents of `x[0]`, `x[1]`, ... arrive as a sum of arrays that are zero but for one slice each. Those made by
-ScatterND are joined to one ScatterND of all slices; those made by Pad, where they do not overlap, to one Concat.
+```
+Add(ScatterND(zeros, [[0]], a), ScatterND(zeros, [[3]], b))   ->   ScatterND(zeros, [[0], [3]], Concat(a, b))
+Add(Pad(a: [1], [0, 2]), Pad(b: [2], [1, 0]))                 ->   Concat(a, b)
+```
+
+The cotangents of `x[0]`, `x[1]`, ... arrive as a sum of arrays that are zero but for one slice each. Those from
+ScatterND are merged into one ScatterND of all slices; those from Pad, if they do not overlap, into one Concat.
 """
 
 import heapq
@@ -20,7 +25,7 @@ from primsplit.tracing.broadcasting import reshape_to, zeros
 
 
 def merge_scatters(ops: Sequence[Op], results: Iterable[Value]) -> list[Op]:
-    """The ops, sums of several scatters replaced by fewer. What is not read any more stays: drop dead code after."""
+    """Return the ops with sums of several scatters replaced by fewer. Unread ops stay: drop dead code after."""
     if sum(o.kind == "Add" for o in ops) == 0:
         return list(ops)
     found = _Sums(ops, results)
@@ -33,7 +38,7 @@ def merge_scatters(ops: Sequence[Op], results: Iterable[Value]) -> list[Op]:
 
 
 class _Sums:
-    """Which op makes each Var, what reads it, and which Adds are part of a larger sum."""
+    """The op that makes each Var, the ops that read it, and the Adds that are part of a larger sum."""
 
     def __init__(self, ops: Sequence[Op], results: Iterable[Value]) -> None:
         self.producers = {v: o for o in ops for v in o.outputs}
@@ -45,13 +50,13 @@ class _Sums:
         return made is not None and _is_sum(made)
 
     def made_once(self, value: Value | None) -> Op | None:
-        """The op that makes a value which is read once."""
+        """Return the op that makes a value which is read once."""
         if not isinstance(value, Var) or len(self.readers.get(value, ())) != 1:
             return None
         return self.producers.get(value)
 
     def leaves(self, each: Op) -> list[Value] | None:
-        """The terms of the sum that an op ends, in order; None for an op that ends none."""
+        """Return the terms of the sum that an op ends, in order; None for an op that ends none."""
         if not _is_sum(each) or each.outputs[0] in self.inner:
             return None
         terms: list[Value] = []
@@ -67,7 +72,7 @@ class _Sums:
 
 
 def _is_sum(each: Op) -> bool:
-    """True for an Add that broadcasts nothing."""
+    """Whether it is an Add that broadcasts nothing."""
     return each.kind == "Add" and all(v is not None and same_types(v.type, each.outputs[0].type) for v in each.inputs)
 
 
@@ -165,7 +170,7 @@ def _padded(value: Value, sums: _Sums) -> _Padded | None:
 
 
 def _merged(root: Op, leaves: Sequence[Value], sums: _Sums) -> list[Op] | None:
-    """The ops that make the sum with scatters joined; None where there are none to join."""
+    """Return the ops that compute the sum with its scatters merged; None if there are none to merge."""
     groups: dict[Any, list[Any]] = {}
     rest: list[Value] = []
     for leaf in leaves:
@@ -190,7 +195,7 @@ def _merged(root: Op, leaves: Sequence[Value], sums: _Sums) -> list[Op] | None:
 
 
 def _layers(group: list[tuple[Value, _Padded]]) -> list[list[tuple[Value, _Padded]]]:
-    """The padded values in as few layers as there can be without overlap in one."""
+    """Return the padded values in as few layers as possible without overlap within one."""
     layers: list[list[tuple[Value, _Padded]]] = []
     ends: list[tuple[int, int]] = []
     for leaf, found in sorted(group, key=lambda pair: pair[1].start):
@@ -211,7 +216,7 @@ def _joining(found: Sequence[Any], root: Op) -> Callable[[], Array]:
 
 
 def _recorded(root: Op, rest: Sequence[Value], joins: Sequence[Callable[[], Array]], read: Sequence[Value]) -> list[Op]:
-    """The ops of the sum, which `read` these values; the last one makes the Var that the root made."""
+    """Return the ops of the sum, which `read` these values; the last one defines the root's output."""
     with fresh_stack(), recording(place=root.place or NOWHERE, remark=root.remark) as recorded:
         for value in read:
             if isinstance(value, Var):
@@ -229,7 +234,7 @@ def _recorded(root: Op, rest: Sequence[Value], joins: Sequence[Callable[[], Arra
 
 
 def _one_scatter(found: Sequence[_Scattered]) -> Array:
-    """All slices scattered at once: places that are named twice add up."""
+    """Scatter all slices at once: indices that occur twice add up."""
     depth = found[0].depth
     indices: list[Any] = []
     updates: list[Array] = []
@@ -254,7 +259,7 @@ def _one_scatter(found: Sequence[_Scattered]) -> Array:
 
 
 def _order_of_rows(indices: Sequence[np.ndarray[Any, Any]], type: Type) -> list[int] | None:
-    """The order in which the indices, each a run of rows, name every row once; None where they do not."""
+    """Return the order in which the indices, each a run of rows, name every row once; None if they do not."""
     size = (type.shape or (None,))[0]
     if not isinstance(size, int) or size == 0 or any(i.shape[-1] != 1 or not len(i) for i in indices):
         return None
@@ -264,7 +269,7 @@ def _order_of_rows(indices: Sequence[np.ndarray[Any, Any]], type: Type) -> list[
 
 
 def _one_concat(found: Sequence[_Padded], type: Type) -> Array:
-    """The values one after the other, zeros between them."""
+    """Return the values one after the other, with zeros between them."""
     axis = found[0].axis
     shape = type.shape or ()
     parts: list[Array] = []

@@ -1,9 +1,10 @@
-"""Ops that do not fit the whole numbers that they read, which nobody could tell before constants were folded.
+"""Refuse ops that do not fit the integers that they read, which are known only after constants were folded.
 
     axes = Where(mask, [1], [2])            folded: [1, 1]
     y = Unsqueeze(x, axes)                  onnxruntime refuses to load this
 
-A model that runs has none. The error is raised here, at the op's place, and not by onnxruntime when it loads the file.
+A model that runs has none. The error is raised here, at the op's place in the source, and not by onnxruntime when it
+loads the file.
 """
 
 from collections.abc import Mapping
@@ -16,13 +17,13 @@ from primsplit.rewrites.evaluation import EVALUATORS, evaluate
 from primsplit.tracing.regions import visible
 
 DEPTH = 8
-"""How many ops behind each other are evaluated for a divisor."""
+"""How many ops in a row are evaluated for a divisor."""
 LARGEST = 1024
 """The most elements of an array that is evaluated."""
 
 
 def refuse_misfits(block: Block) -> Block:
-    """The block. Raises ShapeError for an op that reads sizes, axes or divisors that it cannot take."""
+    """Return the block. Raises ShapeError for an op that reads sizes, axes or divisors that it cannot take."""
     made_by: dict[Var, Op] = {}
     for op in walk(block):
         made_by.update(dict.fromkeys(op.outputs, op))
@@ -44,9 +45,9 @@ def _reads_numbers(op: Op) -> bool:
 
 
 def _is_doubtful(op: Op) -> bool:
-    """True where a result has a size of its own, so that the numbers were not known when the op was recorded.
+    """Whether a result has a size of its own, so that the integers were not known when the op was recorded.
 
-    A division has the sizes of its operands, and a Squeeze those of the axes that stay.
+    A division has the sizes of its operands, and a Squeeze those of the remaining axes.
     """
     if is_call(op) or any(op.blocks()):
         return False
@@ -57,7 +58,7 @@ def _is_doubtful(op: Op) -> bool:
 
 
 def _number(value: Value | None, made_by: Mapping[Var, Op], depth: int = DEPTH) -> AnyArray | None:
-    """The array that onnxruntime folds where `fold_constants` leaves it computed: weights, converted."""
+    """Return the array that onnxruntime folds if `fold_constants` leaves it computed: weights, converted."""
     if isinstance(value, Const):
         return value.numpy() if value.is_short else None
     made = None if value is None or not depth else made_by.get(value)

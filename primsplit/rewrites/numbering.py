@@ -1,9 +1,13 @@
-"""Numbers for values, equal only where the values are: by operator, inputs and attributes, through bodies of loops.
+"""Number values so that only equal values share a number: by operator, inputs and attributes, through bodies of loops.
 
-A Var that no op made has a number of its own. The outputs of random operators, of calls and of branches have another
-one each time that they are met. A carry of a loop is numbered by how it and the carries that it depends on start and
-step: loops that differ in other carries, and in what they stack, have it in common. The outputs of loops deeper than
-`DEEPEST` have new numbers too.
+```
+a = Exp(x); b = Exp(x); c = Exp(y)   ->   a: 2, b: 2, c: 5
+```
+
+A Var that no op defines has a number of its own. The outputs of random operators, of calls and of branches have another
+number each time. A carry of a loop is numbered by how it and the carries that it depends on start and step: loops that
+differ in other carries, and in their stacked values, have it in common. The outputs of loops deeper than `DEEPEST` have
+new numbers too.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -17,12 +21,12 @@ from primsplit.tracing.regions import Walk, walks_of
 
 LOOPS = ("Scan", "Loop")
 DEEPEST = 6
-"""The loops around a loop with which it is still told apart by what it does: each of them numbers it twice."""
+"""The most loops around a loop that is numbered by its body: each of them numbers it twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A Scan or a Loop taken apart. A Loop's condition is a carry like any other, the first."""
+    """The parts of a Scan or a Loop. A Loop's condition is a carry like any other, the first."""
 
     loop: Op
 
@@ -34,7 +38,7 @@ class Parts:
 
     @property
     def is_scan(self) -> bool:
-        """True for a Scan."""
+        """Whether it is a Scan."""
         return self.loop.kind == "Scan"
 
     @property
@@ -50,7 +54,7 @@ class Parts:
 
     @property
     def count(self) -> int:
-        """How many carries there are."""
+        """The number of carries."""
         return len(self.starts)
 
     @property
@@ -65,59 +69,62 @@ class Parts:
 
     @property
     def last(self) -> tuple[Var | None, ...]:
-        """The carries after the last step, of which a Loop does not give the first."""
+        """The carries after the last step; a Loop does not return the first."""
         given = self.loop.outputs[: self.count - self.lead]
         return (*(None,) * self.lead, *given)
 
     @property
     def sequences(self) -> tuple[tuple[Var, Value | None, Walk], ...]:
-        """The parameter, the sequence and how it is walked, of each."""
+        """The parameter, the sequence and its walk, of each."""
         first = self.lead + self.count
         walks = walks_of(self.loop.attributes, "scan_input", len(self.loop.inputs) - first)
         return tuple(zip(self.body.params[first:], self.loop.inputs[first:], walks, strict=True))
 
     @property
     def stacks(self) -> tuple[tuple[Var, Value, Walk], ...]:
-        """The output, the step's result and how it is written, of each."""
+        """The output, the step's result and its walk, of each."""
         outputs = self.loop.outputs[self.count - self.lead :]
         walks = walks_of(self.loop.attributes, "scan_output", len(outputs))
         return tuple(zip(outputs, self.body.results[self.count :], walks, strict=True))
 
     @property
     def length(self) -> Dim | None:
-        """How many steps a Scan takes, where its type tells."""
+        """The number of steps of a Scan, if its type says."""
         _, sequence, walk = self.sequences[0]
         return None if sequence is None or sequence.type.shape is None else sequence.type.shape[walk.axis]
 
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """A loop, the number of how many steps it takes, and those of its carries."""
+    """A loop, the number of its step count, and the numbers of its carries."""
 
     loop: Parts
     length: int
     carries: tuple[int, ...]
 
     def runs(self, other: "Numbered") -> bool:
-        """True where the two have carries in common, other than a Loop's condition, in all of their steps."""
+        """Whether the two have carries in common, other than a Loop's condition, in all of their steps."""
         own = self.carries[self.loop.lead :]
         return self.length == other.length and not set(own).isdisjoint(other.carries)
 
 
 @dataclass(slots=True)
 class Numbering:
-    """The numbers so far. What changes with the steps of a loop is told apart by the `depth` of loops around it."""
+    """The numbers so far.
+
+    Values that change with the steps of a loop are told apart by the `depth` of loops around it.
+    """
 
     depth: int = 0
     numbers: dict[Hashable, int] = field(default_factory=dict)
     of: dict[Var, int] = field(default_factory=dict)
 
     def key(self, key: Hashable) -> int:
-        """The number of what is told by this key."""
+        """Return the number of this key."""
         return self.numbers.setdefault(key, len(self.numbers))
 
     def value(self, value: Value | None) -> int:
-        """The number of a value."""
+        """Return the number of a value."""
         if isinstance(value, Var) and value in self.of:
             return self.of[value]
         number = self.key(value_key(value))
@@ -150,7 +157,7 @@ class Numbering:
         return Numbered(parts, length, carries)
 
     def start(self, parts: Parts) -> int:
-        """Number what is in the step of a loop of this depth; return the number of how many steps it takes.
+        """Number the values in the step of a loop at this depth; return the number of its step count.
 
         Carries that depend on each other are numbered together, after those that they depend on.
         """
@@ -175,7 +182,7 @@ class Numbering:
         return length
 
     def steps_of(self, parts: Parts) -> int:
-        """The number of how many steps a Scan takes, or a Loop may take at most."""
+        """Return the number of the step count of a Scan, or of the most steps of a Loop."""
         if not parts.is_scan:
             self.of[parts.body.params[0]] = self.key(("number", self.depth))
             return self.key(("trips", self.value(parts.loop.inputs[0])))

@@ -1,12 +1,16 @@
-"""The order of the ops: gradients that nothing else needs come last, the one that is ready first at the very end.
+"""Order the ops: gradients that nothing else needs come last, the one that is ready first at the very end.
+
+```
+dw1, dw2, dx interleaved   ->   dx and all that it needs; then dw1 (ready last); then dw2 (ready first)
+```
 
 onnxruntime does not run a file from top to bottom: it starts from the last sink and runs all that it needs, then the
-one before. With each weight gradient at the end, the last layer's last of all, every cotangent is used up as soon as
-it is there; beside the input gradients they would keep every layer's cotangent alive.
+one before. With each weight gradient at the end, the last layer's last of all, every cotangent is used up as soon as it
+exists; beside the input gradients they would keep every layer's cotangent alive.
 
-A gradient that is larger than what it keeps alive, as those of wide layers after a small batch are, is better computed
-at the end, when the activations of the layers before have been given up. Such come first in the file, the one that is
-ready last behind the others: it is asked for first, and all cotangents with it.
+A gradient that is larger than the values that it keeps alive, as those of wide layers after a small batch, is better
+computed at the end, when the activations of the layers before are freed. Such gradients come first in the file, the one
+that is ready last behind the others: it is asked for first, and all cotangents with it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,11 +23,11 @@ VIEWS = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity"})
 
 
 def gradients_last(block: Block, gradients: Sequence[int]) -> Block:
-    """The block with the ops that lead only to one of these results after all others.
+    """Return the block with the ops that lead only to one of these results after all others.
 
-    `gradients` are the positions of the results that are gradients of parameters. The ops of one gradient stay
-    together and in order; a gradient that waits longer for the other ops comes before one that waits less, but for
-    those that `_worth_waiting` puts off.
+    `gradients` are the positions of the results that are gradients of parameters. The ops of one gradient stay together
+    and in order; a gradient that waits longer for the other ops comes before one that waits less, except those that
+    `_worth_waiting` defers.
     """
     owner = _owners(block, gradients)
     common: list[Op] = []
@@ -39,13 +43,13 @@ def gradients_last(block: Block, gradients: Sequence[int]) -> Block:
 
 
 def _waits(common: Sequence[Op], cones: Mapping[int, Sequence[Op]]) -> dict[int, int]:
-    """How many of the common ops each gradient waits for."""
+    """Return how many of the common ops each gradient waits for."""
     ready = {v: done for done, op in enumerate(common, 1) for v in op.outputs}
     return {p: max((ready.get(v, 0) for op in ops for v in reads(op)), default=0) for p, ops in cones.items()}
 
 
 def results_apart(block: Block) -> Block:
-    """The block with a copy of each value for each of its results but the first.
+    """Return the block with a copy of each value for each of its results but the first.
 
     The writer would copy it at the end of the file, and onnxruntime begin with that.
     """
@@ -63,9 +67,9 @@ def results_apart(block: Block) -> Block:
 
 
 def _worth_waiting(block: Block, common: Sequence[Op], cones: Mapping[int, Sequence[Op]]) -> set[int]:
-    """The gradients that are larger than what they alone would keep alive until the end.
+    """Return the gradients that are larger than the values that they alone would keep alive until the end.
 
-    What several of them read is counted with the largest. Sizes that are not literal are no reason to wait.
+    A value that several of them read is counted with the largest. Sizes that are not literal are no reason to wait.
     """
     root: dict[Value, Value] = {}
     for op in common:
@@ -85,7 +89,7 @@ def _worth_waiting(block: Block, common: Sequence[Op], cones: Mapping[int, Seque
 
 
 def _bytes(values: Iterable[Value]) -> int | None:
-    """The bytes of these values, None where a size is not literal."""
+    """Return the bytes of these values, None if a size is not literal."""
     total = 0
     for value in values:
         size = value.type.literal_nbytes()
@@ -96,7 +100,7 @@ def _bytes(values: Iterable[Value]) -> int | None:
 
 
 def _owners(block: Block, gradients: Sequence[int]) -> list[int]:
-    """For each op the one gradient, by position, that it leads to, or SHARED."""
+    """Return for each op the one gradient, by position, that it leads to, or SHARED."""
     leads: dict[Var, int] = {}
     for position, result in enumerate(block.results):
         if isinstance(result, Var):

@@ -1,4 +1,9 @@
-"""Constants of a block turned into parameters."""
+"""Turn constants of a block into parameters.
+
+```
+f(x) = MatMul(x, Const w)   ->   f(x, w) = MatMul(x, w)
+```
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,9 +14,9 @@ from primsplit.ir.errors import SpecError
 
 
 def promote(block: Block, constants: Sequence[Const]) -> Block:
-    """The block with these constants as further parameters in their order.
+    """Return the block with these constants as further parameters in their order.
 
-    They are found by identity; one that `ps.param` made, by its name: each path of a function makes its own.
+    They are found by identity; one from `ps.param` by its name: each path through a function creates its own.
     """
     params = {_key(c): Var(c.type, c.hint, c.sizes if c.type.rank == 1 else None) for c in constants}
     made = _replaced(block, params)
@@ -40,9 +45,9 @@ def _replaced(block: Block, params: Mapping[int | str, Var]) -> Block:
 def _with_captures(
     inputs: tuple[Value | None, ...], attributes: dict[str, Any]
 ) -> tuple[tuple[Value | None, ...], dict[str, Any]]:
-    """The inputs and attributes of a call whose body now reads parameters, as further inputs of it.
+    """Return the inputs and attributes of a call whose body now reads parameters, which become further inputs.
 
-    Raises SpecError where the call has a rule of its own, which would not know of them.
+    Raises SpecError for a call with its own rule, which would not know of them.
     """
     body: Block = attributes["body"]
     outer = tuple(free(body))

@@ -1,4 +1,9 @@
-"""A pullback that computes again what it would otherwise have to keep."""
+"""Let a pullback recompute values that it would otherwise have to keep.
+
+```
+pullback(y, g) = Mul(g, y)  with y = Exp(x) not kept   ->   pullback(x, g) = Mul(g, Exp(x))
+```
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -14,9 +19,9 @@ VIEWS = frozenset({"Slice", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Fla
 
 
 def read_views_again(ops: Sequence[Op], primal: Sequence[Op], params: Iterable[Var]) -> list[Op]:
-    """The ops of a pullback, and in front of them those that make views of the primal's parameters that they read.
+    """Return the ops of a pullback, after those that recompute the views of the primal's parameters that it reads.
 
-    A parameter costs nothing to keep; a part of it in another order is made of it again.
+    Keeping a parameter costs nothing; a part of it in another order is recomputed from it.
     """
     given = set(params)
     made_by = {op.outputs[0]: op for op in primal if op.kind in VIEWS}
@@ -41,9 +46,9 @@ def read_views_again(ops: Sequence[Op], primal: Sequence[Op], params: Iterable[V
 
 
 def recomputing(split: Split, is_kept: Callable[[Var], bool]) -> Split:
-    """The split whose pullback captures only what `is_kept` admits, parameters aside, and computes the rest from it.
+    """The split whose pullback captures only parameters and values in `is_kept`, and recomputes the rest from them.
 
-    Raises ShapeError where a random draw would have to be repeated.
+    Raises ShapeError if a random draw would have to be repeated.
     """
     given = {*split.primal.params, *free(split.primal)}
     missing = {c for c in split.captures if c not in given and not is_kept(c)}

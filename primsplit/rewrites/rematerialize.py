@@ -1,10 +1,15 @@
-"""What a pullback computes again it computes late: when the cotangents are there that it meets.
+"""Delay the recomputation of values in a pullback until the cotangents that they meet exist.
+
+```
+k = later(x, g);  h = Exp(k)      # the result of `later` is x, but does not exist before the cotangent g does
+```
 
 Only then does it save memory. In one file with the forward pass neither `merge_common` nor onnxruntime, which has the
-same pass, would compute a value twice, and onnxruntime would run it whenever its order of the nodes has it. So what is
-computed again reads its operands through `later`, a call whose results are its operands, and which also reads a
-cotangent. It is written as a Reshape to the operand's own shape, behind which stands an empty vector cut out of the
-cotangent: no element is touched, and nobody can tell that the result is the operand before the cotangent is there.
+same pass, would compute a value twice, and onnxruntime would run the recomputation whenever its order of the nodes has
+it. So recomputed ops read their operands through `later`, a call whose results are its operands, and which also reads a
+cotangent. It is written as a Reshape to the operand's own shape, concatenated with an empty vector sliced from the
+cotangent: no element is touched, and onnxruntime cannot tell that the result is the operand before the cotangent
+exists.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,9 +30,9 @@ LATER = "call::later"
 
 
 def computed_late(again: Sequence[Op], ops: Sequence[Op], results: Sequence[Value], seeds: Sequence[Var]) -> list[Op]:
-    """The ops of a pullback with those of `again` among them, each where something first needs what it makes.
+    """Return the ops of a pullback with those of `again` among them, each where something first needs its result.
 
-    There it waits for the cotangents that its results meet, or else for `seeds`, which the pullback is given.
+    There it waits for the cotangents that its results meet, or else for `seeds`, the pullback's cotangent parameters.
     """
     made_by = {v: op for op in again for v in op.outputs}
     left = {id(op): position for position, op in enumerate(again)}
@@ -45,7 +50,10 @@ def computed_late(again: Sequence[Op], ops: Sequence[Op], results: Sequence[Valu
 
 
 def _needed(values: Sequence[Var], made_by: Mapping[Var, Op], left: dict[int, int]) -> list[Op]:
-    """The ops that make these values, in order; of those that are `left`, by id and place, which it takes them from."""
+    """Return the ops that compute these values, in order.
+
+    It removes them from those `left`, which are by id and place.
+    """
     chosen: dict[int, Op] = {}
     open_values = [*values]
     while open_values:
@@ -57,7 +65,7 @@ def _needed(values: Sequence[Var], made_by: Mapping[Var, Op], left: dict[int, in
 
 
 def _met(group: Sequence[Op], ops: Sequence[Op], there: Collection[Var]) -> list[Var]:
-    """The cotangents, of those that are there, with which an op first reads what comes of the group."""
+    """Return the cotangents, of those that exist, with which an op first reads a value that depends on the group."""
     made = {v for op in group for v in op.outputs}
     for op in ops:
         if made.isdisjoint(reads(op)):
@@ -70,7 +78,7 @@ def _met(group: Sequence[Op], ops: Sequence[Op], there: Collection[Var]) -> list
 
 
 def _behind(group: Sequence[Op], made_by: Mapping[Var, Op], after: Sequence[Var]) -> list[Op]:
-    """The ops, which read what comes from elsewhere once these values are there."""
+    """Return the ops, whose operands from elsewhere wait for these values."""
     block = Block("", (), tuple(group), ())
     operands = [v for v in free(block) if v not in made_by]
     if not operands or not after:
@@ -80,7 +88,7 @@ def _behind(group: Sequence[Op], made_by: Mapping[Var, Op], after: Sequence[Var]
 
 
 def later(values: Sequence[Value], after: Sequence[Value]) -> Op:
-    """The op that gives these values again, once those of `after` are there."""
+    """Return the op whose results are these values, once those of `after` exist."""
     params = [Var(v.type, "", v.sizes) for v in (*values, *after)]
     body = Block("later", tuple(params), (), tuple(params[: len(values)]))
     outputs = tuple(Var(v.type, "", v.sizes) for v in values)
@@ -88,7 +96,7 @@ def later(values: Sequence[Value], after: Sequence[Value]) -> Op:
 
 
 def write_later(block: Block) -> Block:
-    """The block with operators of the standard in the place of `later`."""
+    """Return the block with operators of the standard in place of `later`."""
     return _Writing().run(block)
 
 
@@ -111,19 +119,19 @@ class _Writing(Rewriter):
 
 
 def _can_wait(value: Value) -> bool:
-    """True for what is computed, and has a known number of axes."""
+    """Whether the value is computed, and has a known number of axes."""
     return isinstance(value, Var) and value.type.shape is not None
 
 
 def _empty(x: Array) -> Array:
-    """An empty vector of integers that is there when x is."""
+    """Return an empty vector of integers that exists when x does."""
     whole = operators.Reshape(x, [1]) if x.type.rank == 0 else x
     none = operators.Slice(whole, [0], [0], [0])
     return operators.Cast(operators.Reshape(none, [0], allowzero=1), to=np.dtype(np.int64))
 
 
 def _put_off(value: Value, empty: Sequence[Array]) -> Value:
-    """The value, once the empty vectors are there."""
+    """Return the value, once the empty vectors exist."""
     literal = literal_shape(value.type)
     shape = operators.Shape(Array(value)) if literal is None else np.array(literal, np.int64)
     asked = operators.Concat(shape, *empty, axis=0)

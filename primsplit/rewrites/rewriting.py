@@ -1,4 +1,4 @@
-"""What the passes share: replacing values while walking a block once, sub-blocks included."""
+"""Walk a block once and replace values, sub-blocks included: the base class of rewrites, and helpers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
@@ -14,14 +14,14 @@ Replaced = dict[Var, Value]
 
 
 class Rewriter:
-    """One walk over a block, op by op, that replaces values. A pass says in `visit` what becomes of an op.
+    """One walk over a block, op by op, that replaces values. A pass overrides `visit`, which replaces an op.
 
-    `visit` gets an op that already reads through the replacements. It returns the op to keep, or None where its
-    outputs have been replaced; what it appends to `kept` comes before. Sub-blocks are walked before the op is visited,
-    with the same replacements: what is replaced inside is not seen outside, since nobody outside reads it. Calls of
+    `visit` receives an op that already reads the replacements. It returns the op to keep, or None if its outputs have
+    been replaced; ops that it appends to `kept` come before. Sub-blocks are walked before the op is visited, with the
+    same replacements: replacements inside are not seen outside, since nobody outside reads these values. Calls of
     traced functions stay closed. `enter` and `leave` are called around the walk of a block.
 
-    A pass that says in `kinds` which ops it is for does not walk the blocks that hold none of them.
+    A pass that names its operators in `kinds` does not walk the blocks that hold none of them.
     """
 
     kinds: ClassVar[Set[str] | None] = None
@@ -31,7 +31,10 @@ class Rewriter:
         self.kept: list[Op] = []
 
     def visit(self, op: Op) -> Op | None:
-        """What becomes of the op; here, nothing. A pass that leaves an op alone asks `super().visit(op)`."""
+        """Return the op that replaces this one; by default itself.
+
+        A pass that leaves an op alone calls `super().visit(op)`.
+        """
         return op
 
     def enter(self, block: Block) -> None:
@@ -41,7 +44,7 @@ class Rewriter:
         """A block has been walked."""
 
     def run(self, block: Block) -> Block:
-        """The block rewritten; the same object where nothing changes."""
+        """Return the block rewritten; the same object if nothing changes."""
         if not self.concerns(block) and not (self.replaced and any(v in self.replaced for v in free(block))):
             return block
         self.enter(block)
@@ -63,15 +66,15 @@ class Rewriter:
         return Block(block.name, block.params, tuple(kept), results)
 
     def concerns(self, block: Block) -> bool:
-        """True for a block with ops that the pass is for."""
+        """Whether a block has ops that the pass is for."""
         return self.kinds is None or not self.kinds.isdisjoint(block.kinds)
 
     def value(self, value: Value) -> Value:
-        """What stands for this value now."""
+        """Return the current replacement of this value."""
         return renamed(value, self.replaced)
 
     def read(self, op: Op) -> Op:
-        """The op with its inputs and sub-blocks rewritten; the same object where nothing changes."""
+        """Return the op with its inputs and sub-blocks rewritten; the same object if nothing changes."""
         inputs = op.inputs
         if self.replaced and not self.replaced.keys().isdisjoint(inputs):
             inputs = tuple(renamed(v, self.replaced) for v in inputs)
@@ -83,13 +86,13 @@ class Rewriter:
         return Op(op.kind, inputs, op.outputs, attributes, op.place, op.remark)
 
     def inside(self, op: Op) -> Mapping[str, object]:
-        """The op's attributes with their blocks rewritten."""
+        """Return the op's attributes with their blocks rewritten."""
         attributes = op.attributes
         found = {k: self.run(v) if isinstance(v, Block) else v for k, v in attributes.items()}
         return attributes if all(found[k] is v for k, v in attributes.items()) else found
 
     def replace(self, var: Var, value: Value) -> bool:
-        """Let `value` stand for `var`, where it has provably the same type; tell whether it does."""
+        """Replace `var` by `value`, if it has provably the same type; return whether it does."""
         if not same_types(var.type, value.type):
             return False
         self.replaced[var] = value
@@ -98,7 +101,7 @@ class Rewriter:
 
 @contextmanager
 def recorded_beside(op: Op) -> Iterator[Recording]:
-    """A recording of what goes beside an op: at its place, where the sizes of all that it reads are known."""
+    """Record ops beside an op: at its source place, where the sizes of all that it reads are known."""
     with fresh_stack(), recording(place=op.place, remark=op.remark) as around:
         for var in reads(op):
             around.learn(var)
@@ -106,7 +109,7 @@ def recorded_beside(op: Op) -> Iterator[Recording]:
 
 
 def literal_shape(type: Type) -> tuple[int, ...] | None:
-    """The shape, where every size is a literal."""
+    """Return the shape, if every size is a literal."""
     if type.shape is None:
         return None
     literal = tuple(d for d in type.shape if isinstance(d, int))
@@ -114,15 +117,15 @@ def literal_shape(type: Type) -> tuple[int, ...] | None:
 
 
 def integers(value: Value | None) -> tuple[int, ...] | None:
-    """The elements of a short integer constant."""
+    """Return the elements of a short integer constant."""
     sizes = value.sizes if isinstance(value, Const) else None
     return None if sizes is None else tuple(int(s) for s in sizes if isinstance(s, int))
 
 
 def reduced_axes(reduction: Op, rank: int) -> frozenset[int] | None:
-    """The axes that a reduction of an array of this rank goes along, counted from the front; None where only runs know.
+    """Return the axes of a reduction of an array of this rank, counted from the front; None if only runs know them.
 
-    None also for one that is told to leave the array as it is where it is given none.
+    None also for a reduction without axes that `noop_with_empty_axes` makes a copy.
     """
     told = integers(reduction.inputs[1]) if len(reduction.inputs) > 1 and reduction.inputs[1] is not None else ()
     if told is None or (not told and reduction.attributes.get("noop_with_empty_axes", 0)):
@@ -131,7 +134,7 @@ def reduced_axes(reduction: Op, rank: int) -> frozenset[int] | None:
 
 
 def made_again(op: Op, value: Var, view: Var) -> list[Op]:
-    """The ops that make a value again, an axis added and taken off, without a copy."""
+    """Return ops that recompute a value as another Var: add an axis and remove it, without a copy."""
     shape = value.type.shape
     front = Const(np.zeros(1, np.int64))
     wide = Var(Type(value.type.dtype, None if shape is None else (1, *shape)))
@@ -142,7 +145,7 @@ def made_again(op: Op, value: Var, view: Var) -> list[Op]:
 
 
 def reading_again(op: Op, operands: Iterable[Value | None]) -> list[Op]:
-    """The op behind what makes these of its operands again, which it then reads."""
+    """Return the op after those that recompute these of its operands as other Vars, which it then reads."""
     apart = {v: Var(v.type, v.hint, v.sizes) for v in operands if isinstance(v, Var)}
     made = [step for v, again in apart.items() for step in made_again(op, v, again)]
     return [*made, replace(op, inputs=tuple(renamed(v, apart) for v in op.inputs))]

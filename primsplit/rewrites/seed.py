@@ -1,4 +1,9 @@
-"""Cotangents that need not come from outside: they are ones."""
+"""Replace cotangents that are parameters by ones.
+
+```
+pullback(x, g) = Mul(g, Cos(x))   ->   pullback(x) = Mul(1.0, Cos(x))     # of scalars
+```
+"""
 
 from collections.abc import Mapping
 
@@ -8,9 +13,9 @@ from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, reads, re
 
 
 def with_unit_seeds(block: Block, seeds: Mapping[Var, int]) -> Block:
-    """The block with these cotangent parameters replaced by ones of their shape.
+    """Return the block with these cotangent parameters replaced by ones of their shape.
 
-    The shape of one that is no literal is read from the result that it belongs to, whose position is given.
+    A shape that is not literal is read from the result that the cotangent belongs to, whose position is given.
     """
     ops: list[Op] = []
     renaming: Renaming = {s: Const(np.ones((), s.type.dtype)) for s in seeds if s.type.shape == ()}
@@ -29,7 +34,7 @@ def with_unit_seeds(block: Block, seeds: Mapping[Var, int]) -> Block:
 
 
 def _ones(seed: Var, like: Value, ops: list[Op]) -> Value:
-    """Ones of the type of a seed, and of the shape of its result."""
+    """Return ones of the type of a seed, and of the shape of its result."""
     shape = seed.type.shape
     ones = Var(seed.type)
     if shape is not None and all(isinstance(d, int) for d in shape):

@@ -1,9 +1,13 @@
-"""A long choice between numbers and zeros is written as a product with a mask, one between two arrays as two.
+"""Turn a long Where between numbers and zeros into a product with a mask, and a Where between two arrays into two.
 
-onnxruntime's Where decides element by element; in 1.20 and 1.32 it does so by a jump that no processor foresees where
-the mask has no order, ten times as long as a product. A product is the same choice unless what is left out is infinite
-or NaN, or ties are shared: it is NaN there, and so is its sum, and then an If takes the choice as it was written. Two
-products may lose the sign of a zero, so that they are for what is summed.
+```
+Where(mask, x, 0)   ->   p = Mul(x, Cast(mask));  If(IsNaN(ReduceSum(p)), Where(mask, x, 0), p)
+```
+
+onnxruntime's Where decides element by element; in 1.20 and 1.32 it does so by a jump that no processor predicts if the
+mask has no order, ten times as long as a product. A product is the same choice unless a dropped element is infinite or
+NaN, or ties are shared: it is NaN there, and so is its sum, and then an If takes the Where as it was written. Two
+products may lose the sign of a zero, so they are only for arrays that are summed.
 """
 
 import math
@@ -22,21 +26,21 @@ from primsplit.rewrites.uses import LookingUp
 from primsplit.tracing.array import Array
 
 SUMS = frozenset({"ReduceSum", "ReduceMean", "MatMul", "Gemm"})
-"""What adds up its operand, so that the sign of a zero in it is lost anyway."""
+"""Operators that sum their operand, so that the sign of a zero in it is lost anyway."""
 LONG = 2**14
-"""Elements from which the product is faster, with what it takes to look whether it is right."""
+"""Elements from which on the product, with its check, is faster."""
 LONG_TILE = 2**10
-"""Elements from which it is faster in a loop over tiles, which has less to read."""
+"""Elements from which on it is faster in a loop over tiles, which has less to read."""
 LONG_ROW = 2**10
-"""The elements from which it is faster where not all sizes are literal: those of the literal sizes alone."""
+"""The product of the literal sizes from which on it is faster if not all sizes are literal."""
 
 
 @dataclass(frozen=True)
 class Choice:
     """An array of which a choice keeps some elements, and the ops of the choice.
 
-    They are kept where `mask` is, or is not if `turned`, or as max(x, 0) keeps the elements of x if `mask` is x. Others
-    are 0, or those of `other`.
+    It keeps the elements where `mask` is true, or false if `turned`; or the elements that max(x, 0) keeps of x if
+    `mask` is x. Others are 0, or those of `other`.
     """
 
     array: Value
@@ -46,12 +50,12 @@ class Choice:
     other: Value | None = None
 
     def product(self) -> Array:
-        """The choice, if nothing of it is NaN."""
+        """Return the choice as a product, equal to it unless it contains NaN."""
         kept = op.Mul(Array(self.array), self.factor(turned=self.turned))
         return kept if self.other is None else kept + op.Mul(Array(self.other), self.factor(turned=not self.turned))
 
     def factor(self, *, turned: bool) -> Array:
-        """Ones for what is kept, zeros for what is not; NaN where half is."""
+        """Return ones for kept elements, zeros for others; NaN where half is kept."""
         mask, dtype = Array(self.mask), self.array.type.dtype
         if mask.dtype == np.bool_:
             return op.Cast(op.Not(mask) if turned else mask, to=dtype)
@@ -59,7 +63,7 @@ class Choice:
 
 
 def choose_by_masks(block: Block) -> Block:
-    """The block with products in the place of its long choices, but for loops and branches in it that are no tiles."""
+    """Return the block with products in place of its long choices; loops and branches in it stay, except tiles."""
     found = _Masking().run(block)
     return block if found is block else drop_dead_code(found)
 
@@ -70,7 +74,10 @@ class _Masking(LookingUp):
     kinds = frozenset({"Where"})
 
     def inside(self, op: Op) -> Mapping[str, object]:
-        """The tiles of a loop. Other arrays in sub-blocks are short, so that the look at each costs as much."""
+        """Rewrite the tiles of a loop.
+
+        Other arrays in sub-blocks are short, so that the check costs as much as it saves.
+        """
         if all(block.name != TILE for block in op.blocks()):
             return op.attributes
         found = super().inside(op)
@@ -79,7 +86,7 @@ class _Masking(LookingUp):
         }
 
     def visit(self, op: Op) -> Op | None:
-        """A choice, or the product and the If behind it."""
+        """Return a choice, or the product and the If after it."""
         found = None
         is_long = op.kind == "Where" and _is_long(op.outputs[0].type, is_tile=len(self.around) > 1)
         if is_long and not self.is_foreseen(op.inputs[0]):
@@ -91,13 +98,13 @@ class _Masking(LookingUp):
         return choice
 
     def is_foreseen(self, mask: Value | None) -> bool:
-        """True for a mask that is nearly always the same."""
+        """Whether a mask is nearly always the same."""
         turned = self.ops.maker(mask, "Not")
         asked = mask if turned is None else turned.inputs[0]
         return any(self.ops.maker(asked, kind) is not None for kind in ("IsNaN", "IsInf"))
 
     def positive_part(self, outer: Op) -> Choice | None:
-        """A cotangent or tangent that goes through max(x, 0), half of it at ties."""
+        """Return the choice of a cotangent or tangent that goes through max(x, 0), half of it at ties."""
         first, array, rest = outer.inputs
         above, inner = self.ops.maker(first, "Greater"), self.ops.maker(rest, "Where")
         if array is None or above is None or inner is None or not _is_zero(inner.inputs[1]):
@@ -113,7 +120,7 @@ class _Masking(LookingUp):
         return Choice(array, x, ops) if _are_alike(array, x, outer.outputs[0]) else None
 
     def of_two(self, choice: Op) -> Choice | None:
-        """A choice between two arrays that is summed."""
+        """Return a choice between two arrays that is summed."""
         mask, x, y = choice.inputs
         made = choice.outputs[0]
         if mask is None or x is None or y is None or not (_are_alike(x, mask, made) and _are_alike(y, mask, made)):
@@ -123,7 +130,7 @@ class _Masking(LookingUp):
 
 
 def _kept(choice: Op) -> Choice | None:
-    """What a choice between an array and zeros keeps."""
+    """Return a choice between an array and zeros."""
     mask, x, y = choice.inputs
     array = x if _is_zero(y) else y if _is_zero(x) else None
     if mask is None or array is None or not _are_alike(array, mask, choice.outputs[0]):
@@ -132,7 +139,7 @@ def _kept(choice: Op) -> Choice | None:
 
 
 def _unless_nan(choice: Choice) -> list[Op]:
-    """The product, a look at its sum, and the If: the product, or where that is NaN the choice as it was written."""
+    """Return the product, its sum, and the If: the product, or if the sum is NaN the choice as it was written."""
     last = choice.ops[-1]
     with recorded_beside(last) as around:
         multiple = choice.product()
@@ -146,7 +153,7 @@ def _unless_nan(choice: Choice) -> list[Op]:
 
 
 def _is_long(type: Type, *, is_tile: bool) -> bool:
-    """True for an array of many numbers that have kernels for all of this."""
+    """Whether it is an array of many numbers in a dtype that has kernels for all of this."""
     if type.shape is None or type.dtype not in {np.dtype(np.float32), np.dtype(np.float64)}:
         return False
     literal = math.prod(d for d in type.shape if isinstance(d, int))
@@ -156,7 +163,7 @@ def _is_long(type: Type, *, is_tile: bool) -> bool:
 
 
 def _are_alike(array: Value, mask: Value, result: Var) -> bool:
-    """True where nothing is repeated, also not the mask: the same answer for a whole row is foreseen."""
+    """Whether nothing broadcasts, not even the mask: the same answer for a whole row is predicted."""
     return same_types(array.type, result.type) and same_types(Type(result.type.dtype, mask.type.shape), result.type)
 
 

@@ -1,9 +1,14 @@
-"""Rows of few numbers are combined with columns and with one row at full length.
+"""Combine arrays of short rows with columns or with one row at full length.
 
-onnxruntime takes what an operator repeats along the rows or columns of `x[n, k]` row by row, 6 to 12 ns each, however
-few numbers it has: ten times what they take. A column is spread over as many rows before it is turned, which is two
-copies of memory, once for all ops that read it; one row is repeated to some hundreds of numbers beside `x` as a matrix
-of as many columns, which is a view.
+```
+Add(x: [10000,3], column: [10000,1])   ->   Add(x, Transpose(Expand(Reshape(column, [1,10000]), [3,10000])))
+Add(x: [10000,3], row: [3])            ->   Reshape(Add(Reshape(x, [80,375]), Tile(row, 125)), [10000,3])
+```
+
+onnxruntime broadcasts along the rows or columns of `x[n, k]` row by row, 6 to 12 ns each, however few numbers a row
+has: ten times as long as the operation itself. A column is expanded to as many rows before it is transposed, which is
+two copies of memory, once for all ops that read it; one row is repeated to some hundreds of numbers beside `x` as a
+matrix of as many columns, which is a view.
 """
 
 import math
@@ -18,15 +23,15 @@ from primsplit.rewrites.rewriting import Rewriter, literal_shape
 SHORT = 8
 """The longest rows for which this is faster."""
 MANY = 2**12
-"""Rows from which on it is."""
+"""The number of rows from which on it is."""
 NARROW = 32
-"""The most bytes of a row along which a column is spread: turning longer ones takes as long as it saves."""
+"""The most bytes of a row along which a column is expanded: transposing longer ones takes as long as it saves."""
 LONG = 512
-"""About how many numbers are beside one row that is repeated."""
+"""About the length of one row that is repeated."""
 
 
 def lengthen_rows(block: Block) -> Block:
-    """The block with such operators on arrays of one shape; itself where there are none."""
+    """Return the block with such operators on arrays of one shape; itself if there are none."""
     return _Lengthening().run(block)
 
 
@@ -40,15 +45,15 @@ class _Lengthening(Rewriter):
         self.spread: list[dict[tuple[Value, int], Var]] = []
 
     def enter(self, block: Block) -> None:
-        """What is spread in a block is there until its end."""
+        """Keep columns that a block expands until its end."""
         self.spread.append({})
 
     def leave(self, block: Block) -> None:
-        """Forget it."""
+        """Forget them."""
         self.spread.pop()
 
     def visit(self, op: Op) -> Op | None:
-        """The op on arrays of one shape, and the view of its result."""
+        """Return the op on arrays of one shape, or the view of its result."""
         shape = literal_shape(op.outputs[0].type) if op.kind in KINDS and len(op.outputs) == 1 else None
         if shape is None or len(shape) < 2 or not 1 < shape[-1] <= SHORT or math.prod(shape[:-1]) < MANY:
             return super().visit(op)
@@ -69,7 +74,7 @@ class _Lengthening(Rewriter):
         return self.beside_row(op, values, forms, width)
 
     def spread_out(self, op: Op, column: Value, shape: Sequence[int]) -> Var:
-        """A column repeated along rows of a shape."""
+        """Return a column repeated along rows of a shape."""
         rows, length = math.prod(shape[:-1]), shape[-1]
         known = next((s[column, length] for s in self.spread if (column, length) in s), None)
         if known is not None and known.type.shape == tuple(shape):
@@ -83,7 +88,7 @@ class _Lengthening(Rewriter):
         return made
 
     def beside_row(self, op: Op, values: Sequence[Value], forms: Sequence[str], width: int) -> Op:
-        """The op on arrays as matrices of so many columns, and on a row that is repeated along these."""
+        """Return the op on arrays as matrices of so many columns, and on a row that is repeated along these."""
         result = op.outputs[0]
         shape = literal_shape(result.type) or ()
         wide = (math.prod(shape) // width, width)
@@ -100,7 +105,7 @@ class _Lengthening(Rewriter):
         return op.beside("Reshape", (made, _sizes(*shape)), op.outputs, {"allowzero": 1})
 
     def repeated(self, op: Op, row: Value, width: int) -> Value:
-        """A row as often as it fits."""
+        """Return a row repeated as often as it fits."""
         if isinstance(row, Const) and row.number is not None:
             return Const(np.full((1, width), row.number))
         length = (literal_shape(row.type) or (1,))[-1]
@@ -110,14 +115,14 @@ class _Lengthening(Rewriter):
     def add(
         self, op: Op, kind: str, inputs: Sequence[Value], shape: Sequence[int], dtype: np.dtype, **attributes: object
     ) -> Var:
-        """What an op before this one makes."""
+        """Return the result of an op before this one."""
         made = Var(Type(dtype, shape))
         self.kept.append(op.beside(kind, tuple(inputs), (made,), attributes))
         return made
 
 
 def _form(value: Value, shape: Sequence[int]) -> str:
-    """What an operand is beside a result of a shape: "full", a "column", a "row", a "number", or "other"."""
+    """Return the role of an operand beside a result of a shape: "full", "column", "row", "number", or "other"."""
     own = literal_shape(value.type)
     if own is None:
         return "other"
@@ -132,7 +137,7 @@ def _form(value: Value, shape: Sequence[int]) -> str:
 
 
 def _width(shape: Sequence[int]) -> int | None:
-    """A multiple of the length of a row, about `LONG`, that divides the array; None where there is none."""
+    """Return a multiple of the length of a row, about `LONG`, that divides the array; None if there is none."""
     rows, length = math.prod(shape[:-1]), shape[-1]
     return next((length * n for n in range(LONG // length, LONG // length // 8, -1) if rows % n == 0), None)
 

@@ -1,11 +1,12 @@
-"""Keeps onnxruntime from refusing the side of a branch that is not taken.
-
-What one side of an If keeps for its pullback is an empty array after the other. onnxruntime takes a side at load where
-it can compute the condition. Before it takes the same side of a later If, it infers sizes in both, now of empty arrays:
-a Slice with ends [] refuses, and the file does not load. So a few literal sizes are written as they are:
+"""Keep onnxruntime from refusing the branch of an If that is not taken.
 
     x, ends = If(c, then: (a, []), else: (b, [3]))    # before: the pullback's If slices to `ends` in its own else
     x, ends = If(c, then: (a, [0]), else: (b, [3]))   # after
+
+A value that one branch keeps for its pullback is an empty array in the other. onnxruntime takes a branch at load if it
+can compute the condition. Before it takes the same branch of a later If, it infers sizes in both, now of empty arrays:
+it refuses a Slice with ends [], and the file does not load. So the sizes of small kept values are the same in both
+branches.
 """
 
 import math
@@ -19,19 +20,19 @@ from primsplit.ir.dims import Dim, symbols
 from primsplit.rewrites.rewriting import Rewriter, literal_shape
 
 KEPT = "kept"
-"""The stem of the sizes of what a branch keeps for its pullback; batching knows it by them."""
+"""The stem of the sizes of values that a branch keeps for its pullback; batching recognizes them by it."""
 BRANCHES = ("then_branch", "else_branch")
 FEW = 64
-"""The most elements of a constant that stands for what the other side keeps."""
+"""The most elements of a constant that replaces the empty array."""
 
 
 def is_kept_size(size: Dim) -> bool:
-    """True for a size of what one side of a branch keeps."""
+    """Whether it is a size of a value that one branch keeps."""
     return KEPT in {name.rpartition("_")[0] for name in symbols(size)}
 
 
 def fill_untaken_sides(block: Block) -> Block:
-    """The block, whose branches give what the other side keeps in its sizes; the same block where there is none.
+    """Return the block, whose branches return arrays of the other branch's sizes; the same block if there are none.
 
     Results of the block itself stay empty: they go to another file, and take memory between the two.
     """
@@ -39,7 +40,7 @@ def fill_untaken_sides(block: Block) -> Block:
 
 
 class _Filling(Rewriter):
-    """The walk, inner branches first: where both sides have the same sizes now, so has what an outer branch keeps."""
+    """The walk, inner branches first: an outer branch then knows the sizes of the values that an inner one keeps."""
 
     kinds = frozenset({"If"})
 
@@ -49,7 +50,7 @@ class _Filling(Rewriter):
         self.sizes: dict[Value, tuple[int, ...]] = {}
 
     def visit(self, op: Op) -> Op | None:
-        """An If, the kept results of whose sides have sizes."""
+        """Return an If whose branches' kept results have sizes."""
         step = super().visit(op)
         if step is None or step.kind != "If":
             return step
@@ -67,11 +68,11 @@ class _Filling(Rewriter):
         return Op(step.kind, step.inputs, step.outputs, {**step.attributes, **made}, step.place, step.remark)
 
     def shape(self, value: Value) -> tuple[int, ...] | None:
-        """The shape, where it is literal."""
+        """Return the shape, if it is literal."""
         return self.sizes.get(value) or literal_shape(value.type)
 
     def filled(self, output: Var, own: Value, other: Value) -> Value:
-        """What a side gives: zeros for an empty array in place of what the other keeps, where that has few elements."""
+        """Return a branch's result: zeros instead of an empty array where the other one keeps a small value."""
         shape = self.shape(other)
         is_kept = any(map(is_kept_size, output.type.shape or ()))
         is_kept = is_kept and output not in self.ends

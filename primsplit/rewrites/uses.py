@@ -1,4 +1,4 @@
-"""What passes that recognize several ops together ask of a block: what makes a value, and what reads it."""
+"""Look up the op that defines a value, and the ops that read it, for rewrites that match several ops together."""
 
 import math
 
@@ -7,19 +7,19 @@ from primsplit.rewrites.rewriting import Rewriter
 
 
 class Ops:
-    """What makes a value, and what reads it."""
+    """The op that defines each value, and the ops that read it."""
 
     def __init__(self, block: Block) -> None:
         self.made_by: dict[Var, Op] = {v: op for op in block.ops for v in op.outputs}
         self.readers = readers(block.ops, block.results)
 
     def op(self, value: Value | None, kind: str, reads: int = 1) -> Op | None:
-        """The op of this kind that makes the value, where so many reads are all there are."""
+        """Return the op of this kind that defines the value, if the value has so many readers."""
         op = self.maker(value, kind)
         return op if isinstance(value, Var) and len(self.readers[value]) == reads else None
 
     def maker(self, value: Value | None, kind: str) -> Op | None:
-        """The op of this kind that makes the value, whatever else reads it."""
+        """Return the op of this kind that defines the value, whatever else reads it."""
         op = self.made_by.get(value) if isinstance(value, Var) else None
         return op if op is not None and op.kind == kind else None
 
@@ -41,12 +41,12 @@ class LookingUp(Rewriter):
 
     @property
     def ops(self) -> Ops:
-        """Those of the block that is being walked, as they were before."""
+        """The ops of the block that is being walked, as they were before."""
         return self.around[-1]
 
 
 def is_number(value: Value | None, number: float) -> bool:
-    """True for a scalar constant that is the number as far as its precision goes."""
+    """Whether it is a scalar constant that is the number as far as its precision goes."""
     if not isinstance(value, Const) or value.is_weight or value.type.shape != () or not value.type.is_float:
         return False
     found = float(value.numpy())

@@ -1,1 +1,1 @@
-"""Passes over loops: what a step need not do, what need not be carried, what two loops share."""
+"""Rewrites of loops: hoist ops that do not vary, drop carries, share and fuse loops."""

@@ -1,7 +1,7 @@
-"""What a loop need not stack: what a few cheap ops make of values that it stacks anyway.
+"""Choose values that a loop recomputes rather than stacks: those that a few cheap ops compute from stacked ones.
 
-To write a value in each step and to read it there again is as long as some ops are, however little they work on, and
-takes memory for all steps. So is what the cost table (`costs`) says of values that are large.
+Writing a value in each step and reading it again takes as long as some ops, however small it is, and takes memory for
+all steps. So does recomputing a large value, by the cost table (`costs`).
 """
 
 from collections.abc import Collection, Iterable
@@ -11,11 +11,11 @@ from primsplit.ir.analysis.costs import THRESHOLD, cost
 from primsplit.ir.parts import Split
 
 MOST = 2
-"""The ops that may make a value again: a value of few elements costs about as much to keep as so many ops."""
+"""The most ops that recompute a value: keeping a small value costs about as much as so many ops."""
 
 
 def cheap_captures(split: Split, known: Iterable[Var]) -> set[Var]:
-    """The captures that are made again, from the others and from values that are known in every step."""
+    """Return the captures that are recomputed, from the others and from values that every step knows."""
     made: dict[Value | None, Op] = {op.outputs[0]: op for op in split.primal.ops if len(op.outputs) == 1}
     there = {*known, *split.captures}
     stays = {*split.primal.params, *split.primal.results}
@@ -28,7 +28,10 @@ def cheap_captures(split: Split, known: Iterable[Var]) -> set[Var]:
 
 
 def _chain(made: dict[Value | None, Op], wanted: Var, there: Collection[Var]) -> list[Op] | None:
-    """The ops that make a value from those that are there; None where these do not suffice, or it takes too many."""
+    """Return the ops that compute a value from the values at hand.
+
+    None if these do not suffice, or it takes too many.
+    """
     chain: list[Op] = []
     waiting: list[Value | None] = [wanted]
     while waiting:

@@ -1,4 +1,9 @@
-"""Carries that no step changes are read from around their loop, which copies each of its carries at every step."""
+"""Read carries that no step changes from around their loop, which copies each carry at every step.
+
+```
+Scan(a, b, xs) body(a, b, x): a', b = Mul(a, b), b   ->   Scan(a, xs) body(a, x): a' = Mul(a, b)
+```
+"""
 
 from dataclasses import replace
 
@@ -6,11 +11,11 @@ from primsplit.ir import Block, Op, Value, has_blocks, rename_block, same_types
 from primsplit.rewrites.rewriting import Rewriter
 
 LEADS = {"Scan": (0, 0), "Loop": (2, 1)}
-"""How many inputs, and parameters of the body, come before those of the carries; and how many results of the body."""
+"""How many inputs, and parameters of the body, precede those of the carries; and how many results of the body."""
 
 
 def read_constant_carries_outside(block: Block) -> Block:
-    """The block whose Scans and Loops carry only what a step changes; itself where all do."""
+    """Return the block whose Scans and Loops carry only values that a step changes; itself if all do."""
     return _Reading().run(block) if any(has_blocks(op) for op in block.ops) else block
 
 
@@ -18,7 +23,7 @@ class _Reading(Rewriter):
     """The walk."""
 
     def visit(self, op: Op) -> Op | None:
-        """The op without such carries; None where nothing is left of it."""
+        """Return the op without such carries; None if nothing remains of it."""
         starts = _constant_carries(op) if op.kind in LEADS else {}
         if not starts:
             return super().visit(op)
@@ -39,7 +44,7 @@ class _Reading(Rewriter):
 
 
 def _constant_carries(op: Op) -> dict[int, Value]:
-    """What the carries start from that each step passes on as they are, by their positions among the carries."""
+    """Return the starts of the carries that each step returns unchanged, by their positions among the carries."""
     before, lead = LEADS[op.kind]
     body: Block = op.attributes["body"]
     carries = op.inputs[before : len(op.inputs) - int(op.attributes.get("num_scan_inputs", 0))]

@@ -1,7 +1,11 @@
-"""Loops of a known number of steps that stack something, written as Scans along the numbers of the steps.
+"""Turn Loops of a known number of steps that stack results into Scans over the step numbers.
 
-onnxruntime 1.31.1 writes what a Scan stacks to its place. What a Loop stacks it keeps step by step, and joins when the
-Loop has ended: for that time it is in memory twice.
+```
+Loop(8, True, s) body(i, on, s)   ->   Scan(s, [0, 1, ..., 7]) body(s, i)
+```
+
+onnxruntime 1.31.1 writes the results that a Scan stacks to their places. A Loop's it keeps step by step, and joins them
+when the Loop has ended: for that time they are in memory twice.
 """
 
 from dataclasses import replace
@@ -16,10 +20,10 @@ from primsplit.tracing.regions import counts_alone
 
 
 def scans_of_counted_loops(block: Block) -> Block:
-    """The block with Scans for such Loops; itself where there are none.
+    """Return the block with Scans for such Loops; itself if there are none.
 
-    Only those whose carries surely keep their shapes, as those of a Scan must. A Loop that stacks nothing stays: it
-    needs no memory for the numbers of its steps.
+    Only Loops whose carries surely keep their shapes, as those of a Scan must. A Loop that stacks nothing stays: it
+    needs no memory for its step numbers.
     """
     return _Counting().run(block)
 
@@ -28,7 +32,7 @@ class _Counting(Rewriter):
     kinds = frozenset({"Loop"})
 
     def visit(self, op: Op) -> Op | None:
-        """The op, or a Scan for it; the numbers of its steps come before."""
+        """Return the op, or a Scan for it; its step numbers come before."""
         trips = op.inputs[0] if op.kind == "Loop" else None
         if trips is None or not _is_counted(op):
             return op
@@ -46,7 +50,7 @@ class _Counting(Rewriter):
 
 
 def _is_counted(op: Op) -> bool:
-    """True for a Loop that stacks, always goes on, and keeps the shapes of its carries."""
+    """Whether a Loop stacks, always goes on, and keeps the shapes of its carries."""
     body: Block = op.attributes["body"]
     starts = op.inputs[2:]
     if not counts_alone(op.inputs[1], body) or len(op.outputs) == len(starts):
@@ -56,7 +60,7 @@ def _is_counted(op: Op) -> bool:
 
 
 def _turned(body: Block) -> Block:
-    """The body of the Scan: carries and the number of the step in, carries and what is stacked out."""
+    """Return the body of the Scan: carries and step number in, carries and stacked results out."""
     number, going, *carries = body.params
     turned = replace(body, params=(*carries, number), results=body.results[1:])
     return rename_block(turned, {going: Const(np.array(True))})

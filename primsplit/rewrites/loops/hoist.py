@@ -1,4 +1,9 @@
-"""Loop-invariant code: ops of a body that read nothing of the iteration are moved in front of the loop."""
+"""Hoist loop-invariant code: move ops of a body that read nothing of the iteration in front of the loop.
+
+```
+Scan(xs) body(x): y = Add(x, Exp(w))   ->   e = Exp(w);  Scan(xs) body(x): y = Add(x, e)
+```
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +15,7 @@ from primsplit.tracing.hooks import HOOKS
 
 
 def hoist(ops: Sequence[Op], params: Iterable[Var]) -> tuple[list[Op], list[Op]]:
-    """The ops that depend on none of the body's parameters, and the others. Random ops stay where they are."""
+    """Return the ops that depend on none of the body's parameters, and the others. Random ops stay where they are."""
     varying = set(params)
     outside: list[Op] = []
     inside: list[Op] = []
@@ -24,7 +29,7 @@ def hoist(ops: Sequence[Op], params: Iterable[Var]) -> tuple[list[Op], list[Op]]
 
 
 def without_invariants(body: Block) -> Block:
-    """The body without what does not vary from step to step, which is recorded in front, each value once.
+    """Return the body without its invariant ops, which are recorded in front of the loop, each value once.
 
     A derivative sums over the steps for each value that a step reads from there, so that two of the same cost double.
     """
@@ -40,7 +45,7 @@ HOOKS.without_invariants = without_invariants
 
 
 def is_movable(op: Op) -> bool:
-    """True for an op that gives the same whenever it is run."""
+    """Whether the op returns the same whenever it runs."""
     if is_call(op) or any(op.blocks()):
         return all(is_movable(inner) for block in op.blocks() for inner in block.ops)
     return is_deterministic(op.kind)

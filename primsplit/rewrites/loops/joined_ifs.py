@@ -1,9 +1,15 @@
-"""What a loop's step computes around the guards of loops inside of it goes into one guard.
+"""Merge the guards of inner loops in a loop's step into one If, together with the ops around them.
 
-A loop of a number of steps that may be 0 stands in an If (`faults/empty_scans.py`). In a step that is small an If takes
-as long as thirty other operators: onnxruntime hands to the branch all that it reads, and copies what comes out. So Ifs
-of one condition become one, with all that is made of what they give, and what they alone read. Where there are no
-steps, nearly nothing of it is left.
+```
+a = If(n > 0): Scan(x)
+b = Exp(a)
+c = If(n > 0): Scan(b)   ->   c = If(n > 0): { a = Scan(x);  b = Exp(a);  Scan(b) }
+```
+
+A loop whose number of steps may be 0 stands in an If (`targets/faults/empty_scans.py`). In a small step an If takes as
+long as thirty other ops: onnxruntime passes all that the branch reads, and copies its results. So Ifs of one condition
+become one, with the ops that depend on their results, and the ops that only those read. The branch for no steps is
+nearly empty.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,18 +26,18 @@ from primsplit.rewrites.rewriting import literal_shape
 
 LOOPS = frozenset({"Loop", "Scan"})
 MOST_INSIDE = 512
-"""So many ops are taken into an If at most: they are written for both of its sides."""
+"""The most ops that are moved into an If: they are written for both of its branches."""
 ROW_BY_ROW = kinds_where(lambda t: t.elementwise) | {"Slice", "Unsqueeze"}
-"""What gives no elements where it is given none."""
+"""Operators whose result is empty if their input is."""
 
 
 def join_ifs(block: Block) -> Block:
-    """The block with the guards of each loop's step joined; the same object where nothing changes."""
+    """Return the block with the guards of each loop's step merged; the same object if nothing changes."""
     return _walked(block, in_step=False)
 
 
 def _walked(block: Block, *, in_step: bool) -> Block:
-    """The block with its sub-blocks walked and, where it is run for each step of a loop, its own guards joined."""
+    """Return the block with its sub-blocks walked and, if it runs for each step of a loop, its own guards merged."""
     if "If" not in block.kinds or LOOPS.isdisjoint(block.kinds):
         return block
     ops = tuple(_inside(op, in_step=in_step) for op in block.ops)
@@ -53,7 +59,7 @@ def _inside(op: Op, *, in_step: bool) -> Op:
 
 
 def _keeps_shapes(loop: Op) -> bool:
-    """True for a loop none of whose carries grows: what makes them grow is to be found in the step itself."""
+    """Whether no carry of a loop grows: the reason for growth is to be found in the step itself."""
     (body,) = loop.blocks()
     lead, carries = lead_and_carries(loop)
     pairs = zip(body.params[lead : lead + carries], body.results[lead // 2 :], strict=False)
@@ -62,7 +68,7 @@ def _keeps_shapes(loop: Op) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """The ops of a step by where they stand to a guard: before it, inside of it, and behind it."""
+    """The ops of a step by where they stand to a guard: before, inside, and behind."""
 
     before: list[Op]
     inside: list[Op]
@@ -70,7 +76,7 @@ class _Around:
 
 
 def _joined(block: Block, guard: Op) -> Block:
-    """The block with what goes into the guard inside; the same object where that is nothing, or too much."""
+    """Return the block with these ops moved into the guard; the same object if there are none, or too many."""
     place = block.ops.index(guard)
     steps = _steps_asked(block.ops[:place], guard.inputs[0])
     if steps is None:
@@ -88,7 +94,7 @@ def _joined(block: Block, guard: Op) -> Block:
 
 
 def _steps_asked(ops: Sequence[Op], condition: Value | None) -> str | None:
-    """The size, a symbol, of which the condition asks whether it is 0, as the guards of Scans do."""
+    """Return the size, a symbol, that the condition compares with 0, as the guards of Scans do."""
     made = {v: op for op in ops for v in op.outputs}
     for kind in ("Equal", "Squeeze"):
         op = made.get(condition) if isinstance(condition, Var) else None
@@ -103,7 +109,7 @@ def _steps_asked(ops: Sequence[Op], condition: Value | None) -> str | None:
 
 
 def _with_readers_inside(before: Sequence[Op], guard: Op, ops: Sequence[Op]) -> _Around:
-    """What is made of what the guard gives is inside, up to what has blocks; what is not made of it stands before."""
+    """Move ops that depend on the guard's results inside, up to those with blocks; the others stand before."""
     found = _Around(list(before), [guard], [])
     given, later = set(guard.outputs), set[Var]()
     for op in ops:
@@ -122,12 +128,12 @@ def _with_readers_inside(before: Sequence[Op], guard: Op, ops: Sequence[Op]) -> 
 
 
 def _is_of(op: Op, condition: Value | None) -> bool:
-    """True for an If of this condition."""
+    """Whether it is an If of this condition."""
     return op.kind == "If" and op.inputs[0] is condition
 
 
 def _with_operands_inside(around: _Around, guard: Op, results: Iterable[Value]) -> _Around:
-    """With what only ops inside read inside as well."""
+    """Also move ops inside that only ops inside read."""
     outside = {*results, *guard.inputs, *(v for op in around.behind for v in reads(op))}
     before: list[Op] = []
     inside: list[Op] = []
@@ -141,7 +147,7 @@ def _with_operands_inside(around: _Around, guard: Op, results: Iterable[Value]) 
 
 
 def _side(inside: Sequence[Op], name: str, outputs: Sequence[Var]) -> Block:
-    """A branch: copies of the ops, and in place of the Ifs what they have in this branch."""
+    """Return a branch: copies of the ops, with the Ifs replaced by their results in this branch."""
     given: Renaming = {}
     ops: list[Op] = []
     for op in inside:
@@ -155,7 +161,7 @@ def _side(inside: Sequence[Op], name: str, outputs: Sequence[Var]) -> Block:
 
 
 def _without_rows(side: Block, steps: str) -> Block:
-    """The branch of no steps, which a size tells, without what computes on arrays of no rows, or sums them."""
+    """Return the branch for no steps, without ops that compute on empty arrays, or sum them."""
     none: dict[str, Dim] = {steps: 0}
     known: Renaming = {}
     kept: list[Op] = []
@@ -171,7 +177,7 @@ def _without_rows(side: Block, steps: str) -> Block:
 
 
 def _of_nothing(op: Op, none: Mapping[str, Dim]) -> Const | None:
-    """What the op gives where these symbols are 0, if that has no elements, or is a sum of none."""
+    """Return the op's result when these symbols are 0, if it is empty, or a sum of nothing."""
     if len(op.outputs) != 1:
         return None
     shape = literal_shape(op.outputs[0].type.substitute(none))

@@ -1,9 +1,13 @@
-"""Loops that are run twice, run once.
+"""Merge loops that run the same steps twice into one.
 
-A loop whose steps have sizes of their own, inside of another one, is run again for its tangent and for its pullback:
-what it keeps cannot be stacked. Two loops of one block that take the same carries through the same steps become one,
-which stacks what either does. For two Scans whose steps run the same loop, the second may walk what the first stacks:
-they become one Scan, whose step runs that loop once.
+```
+a, s = Scan(a0, xs) body A, stacks s;  a, t = Scan(a0, xs) body A, stacks t   ->   a, s, t = Scan(a0, xs) body A
+```
+
+A loop whose steps have sizes of their own, inside of another one, runs again for its tangent and for its pullback:
+values of varying sizes cannot be stacked. Two loops of one block that take the same carries through the same steps
+become one, which stacks the results of both. If the steps of two Scans run the same loop, and the second may walk the
+sequences that the first stacks, they become one Scan, whose step runs that loop once.
 """
 
 from collections import Counter
@@ -21,18 +25,18 @@ from primsplit.rewrites.rewriting import Rewriter, integers
 from primsplit.tracing.regions import Walk, told_of
 
 Step = dict[Var, Value]
-"""What the parameters of one loop's body are in the step of another loop."""
+"""Maps the parameters of one loop's body to values in the step of another loop."""
 
 
 def share_loops(block: Block) -> Block:
-    """The optimized block with fewer loops, optimized; itself where all of them differ."""
+    """Return the optimized block with fewer loops, optimized; itself if all of them differ."""
     while (found := _shared(block)) is not block:
         block = optimize(found)
     return block
 
 
 def _shared(block: Block) -> Block:
-    """The block, and those inside of it, with loops joined that can be; itself where there are none."""
+    """Return the block with its loops, and those inside of it, merged where possible; itself if there are none."""
     if sum(op.kind in LOOPS for op in walk(block)) < 2:
         return block
     joined = _with_fewer(block)
@@ -45,7 +49,7 @@ def _shared(block: Block) -> Block:
 
 
 def _with_fewer(block: Block) -> Block:
-    """The block with each of its own loops joined with the first that it can be; itself where there are none."""
+    """Return the block with each of its own loops merged with the first that fits; itself if there are none."""
     numbering = Numbering()
     kept: list[Numbered] = []
     current = _loops_by_output(block)
@@ -64,21 +68,21 @@ def _with_fewer(block: Block) -> Block:
 
 
 def _loops_by_output(block: Block) -> dict[Var, Op]:
-    """The block's own loops. One that was joined with another has the outputs of the first, and more."""
+    """Return the block's own loops. A merged one has the outputs of the first, and more."""
     return {v: op for op in block.ops if op.kind in LOOPS for v in op.outputs}
 
 
 def _joined(block: Block, first: Numbered, second: Numbered, numbering: Numbering) -> Block | None:
-    """The block with one loop for the two; None where they cannot be joined."""
+    """Return the block with one loop for the two; None if they cannot be merged."""
     step = _same_steps(first, second) if first.runs(second) else _one_walk(block, first, second, numbering)
     join = None if step is None else Join(block, first.loop, second.loop, step)
     return join.block() if join is not None and join.is_shared else None
 
 
 def _with_company(block: Block) -> list[Op]:
-    """The block's own loops that may have something in common with another one.
+    """Return the block's own loops that may have something in common with another one.
 
-    That is a value to begin with, or the walk of Scans that run loops in their steps, and the number of steps. In an
+    That is a start of a carry, or the sequences of Scans that run loops in their steps, and the number of steps. In an
     optimized block equal values are the same Var, or constants.
     """
     found = [(op, _offered(Parts(op))) for op in block.ops if op.kind in LOOPS]
@@ -87,7 +91,7 @@ def _with_company(block: Block) -> list[Op]:
 
 
 def _offered(loop: Parts) -> set[Hashable]:
-    """What a loop of as many steps must offer as well to be joined with this one."""
+    """Return a key that a loop of as many steps must share to be merged with this one."""
     length = loop.length if loop.is_scan else None
     steps = length.text if isinstance(length, Size) else length
     if loop.is_scan and steps is None:
@@ -99,7 +103,7 @@ def _offered(loop: Parts) -> set[Hashable]:
 
 
 def _same_steps(first: Numbered, second: Numbered) -> Step:
-    """What is known in a step of a loop of what another one of as many steps is given: carries, sequences."""
+    """Map the carries and sequences of the second loop that a step of the first, of as many steps, knows."""
     known: dict[tuple[Value | None, Walk], Var] = {(sequence, w): v for v, sequence, w in first.loop.sequences}
     carries = dict(zip(first.carries, first.loop.carries, strict=True))
     step: Step = {v: carries[n] for v, n in zip(second.loop.carries, second.carries, strict=True) if n in carries}
@@ -109,9 +113,10 @@ def _same_steps(first: Numbered, second: Numbered) -> Step:
 
 
 def _one_walk(block: Block, one: Numbered, other: Numbered, numbering: Numbering) -> Step | None:
-    """What is known in a step of the first of two Scans of what the second walks; None where they differ in their walk.
+    """Map the sequences of the second Scan that a step of the first one knows; None if their walks differ.
 
-    That is what the first walks and stacks, and its carry where the second walks what the first stacks a step later.
+    A step of the first knows its elements and results, and its carry if the second walks its stacked values one step
+    later.
     """
     first, second = one.loop, other.loop
     walks = {w for scan in (first, second) for _, _, w in (*scan.sequences, *scan.stacks)}
@@ -131,7 +136,7 @@ def _one_walk(block: Block, one: Numbered, other: Numbered, numbering: Numbering
 
 
 def _carried(block: Block, scan: Parts, sequence: Value | None, numbering: Numbering) -> Var | None:
-    """The carry of a Scan whose values before each step are this sequence: its start, and what is stacked of it."""
+    """Return the carry of a Scan whose values before each step are this sequence: its start, and its stacked values."""
     made: dict[Value | None, Op] = {v: op for op in block.ops for v in op.outputs}
     cut = made.get(sequence)
     whole = made.get(cut.inputs[0]) if cut is not None and cut.kind == "Slice" else None
@@ -149,7 +154,7 @@ def _carried(block: Block, scan: Parts, sequence: Value | None, numbering: Numbe
 
 
 class Join:
-    """Two loops of a block to become one, in whose step the parameters `step` of the second are known."""
+    """Two loops of a block to become one, whose step knows the parameters `step` of the second."""
 
     def __init__(self, block: Block, first: Parts, second: Parts, step: Step) -> None:
         self.around = block
@@ -169,7 +174,7 @@ class Join:
         self.replaced = self.given_twice(numbering, stacked)
 
     def given_twice(self, numbering: Numbering, stacked: Mapping[tuple[int, Walk], Var]) -> dict[Var, Value]:
-        """What the first loop gives in the place of what the second does."""
+        """The outputs of the second loop that equal outputs of the first."""
         last = dict(zip(self.first.carries, self.first.last, strict=True))
         found = [(v, stacked.get((numbering.value(r), w))) for v, r, w in self.second.stacks]
         known = (self.step.get(v) for v in self.second.carries)
@@ -178,11 +183,11 @@ class Join:
 
     @property
     def is_shared(self) -> bool:
-        """True where the two have carries in common, or run the same loop in their steps."""
+        """Whether the two have carries in common, or run the same loop in their steps."""
         return bool(self.shared) or len(self.own) < self.second.count
 
     def block(self) -> Block | None:
-        """The block with one loop for the two; None where the second cannot come first."""
+        """Return the block with one loop for the two; None if the second cannot come first."""
         taken = [v for k, v in enumerate(self.second.last) if k not in self.own and v is not None]
         if any(v not in self.replaced for v in taken):
             return None
@@ -198,7 +203,7 @@ class Join:
         return renaming.run(replace(self.around, ops=joined))
 
     def loop(self) -> Op:
-        """The one loop."""
+        """Return the one loop."""
         first, second = self.first, self.second
         sizes = self.sizes()
         own = {p: Var(p.type.substitute(sizes), p.hint) for p in second.body.params if p not in self.step}
@@ -233,7 +238,7 @@ class Join:
         )  # fmt: skip
 
     def sizes(self) -> Mapping[str, Dim]:
-        """What becomes of the sizes that the second's steps make: of a loop that both run, the first's."""
+        """Return new sizes for those that the second's steps define: the first's, for a loop that both run."""
         found: dict[str, Dim] = {name: fresh(name.rpartition("_")[0] or name) for name in own_symbols(self.second.body)}
         for ours, theirs in self.shared:
             known = [v.type.shape[0] for v, _, _ in ours.stacks if v.type.shape]
@@ -244,7 +249,7 @@ class Join:
 
 
 def _apart(ops: Sequence[Op], given: Sequence[Var]) -> tuple[list[Op], list[Op]]:
-    """The ops that do not depend on the given Vars, and those that do."""
+    """Return the ops that do not depend on the given Vars, and those that do."""
     dependent = set(given)
     before: list[Op] = []
     after: list[Op] = []

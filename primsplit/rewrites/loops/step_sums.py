@@ -1,4 +1,9 @@
-"""Carries of a Scan that only sum what each step adds to them."""
+"""Find carries of a Scan that only sum a term of each step.
+
+```
+Scan(g, xs) body(g, x): g' = Add(g, MatMul(Transpose(x), w))   ->   a Sum of the term x.T @ w, with factors x and w
+```
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +14,7 @@ from primsplit.tracing.regions import visible
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What a step adds to a sum: a value, which may be the product of `factors` over their first axis."""
+    """A term that a step adds to a sum: a value, which may be the product of `factors` over their first axis."""
 
     value: Var
     add: Op
@@ -17,7 +22,7 @@ class Term:
 
     @property
     def sources(self) -> tuple[Var, ...]:
-        """What all steps must keep for the sum."""
+        """The values that must be stacked over all steps for the sum."""
         return self.factors or (self.value,)
 
 
@@ -30,12 +35,12 @@ class Sum:
 
     @property
     def sources(self) -> tuple[Var, ...]:
-        """What all steps must keep for the sum."""
+        """The values that must be stacked over all steps for the sum."""
         return tuple(v for term in self.terms for v in term.sources)
 
 
 def sums_of(body: Block, count: int, known: frozenset[str]) -> list[Sum]:
-    """The carries that only sum what each step adds to them."""
+    """Return the carries that only sum terms of each step."""
     read_by = readers(body.ops, body.results)
     made_by: dict[Var, Op | None] = {**dict.fromkeys(body.params), **{v: op for op in body.ops for v in op.outputs}}
     found = []
@@ -48,7 +53,7 @@ def sums_of(body: Block, count: int, known: frozenset[str]) -> list[Sum]:
 
 
 def _added(carry: Var, result: Value, read_by: dict[Var, list[Op | None]]) -> dict[Var, Op]:
-    """What a step adds to a carry, with the op that adds it; nothing where a step does anything else with it."""
+    """Return the terms that a step adds to a carry, with their Adds; none if a step does anything else with it."""
     found: dict[Var, Op] = {}
     while carry is not result:
         (add, *others) = read_by.get(carry, [None])
@@ -65,7 +70,7 @@ def _added(carry: Var, result: Value, read_by: dict[Var, list[Op | None]]) -> di
 def _factors(
     term: Op | None, read_by: dict[Var, list[Op | None]], made_by: dict[Var, Op | None], known: frozenset[str]
 ) -> tuple[Var, Var] | None:
-    """The matrices a and b of a term a.T @ b that nobody else reads, where both belong to the step."""
+    """Return the matrices a and b of a term a.T @ b that nobody else reads, if both belong to the step."""
     if term is None or term.kind != "MatMul" or len(read_by[term.outputs[0]]) != 1:
         return None
     left, right = term.inputs
@@ -81,7 +86,7 @@ def _factors(
 
 
 def summing_ops(body: Block, sums: Sequence[Sum]) -> list[Op]:
-    """The ops that disappear with the sums: the additions, and the products of matrices."""
+    """Return the ops that disappear with the sums: the additions, and the matrix products."""
     made_by = {v: op for op in body.ops for v in op.outputs}
     read_by = readers(body.ops, body.results)
     found = []

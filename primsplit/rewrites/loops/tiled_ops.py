@@ -1,6 +1,11 @@
-"""Along which axes an op can be done a tile at a time, and what that makes of its result.
+"""List the axes along which an op can be computed a tile at a time, and what that makes of its result.
 
-An axis goes along the rows where its size is a multiple of their number: a row may have several places there, side by
+```
+MatMul(x: [1000000,4], w: [4,5])   ->   Tiling((0, None), 0): rows of x, the whole w, rows of the result
+ReduceSum(x: [1000000,4], [0])     ->   Tiling((0, None), None): the sum of the tiles' results
+```
+
+An axis goes along the rows if its size is a multiple of their number: a row may have several places there, side by
 side.
 """
 
@@ -20,13 +25,13 @@ Literal = tuple[int, ...]
 class Tiling:
     """One way to tile an op: the axis of each input that is tiled, None for one that every tile reads whole.
 
-    `result` is the axis of the result that is tiled, None where the tiles' results sum to it.
+    `result` is the axis of the result that is tiled, None if the tiles' results sum to it.
     """
 
     inputs: tuple[int | None, ...]
     result: int | None
     writes_shape: bool = False
-    """True where the second input tells the shape of the result."""
+    """Whether the second input is the shape of the result."""
 
 
 Shapes = Sequence[Literal]
@@ -34,7 +39,7 @@ Rule = Callable[[Op, Shapes, Literal, int], Iterator[Tiling]]
 
 
 def tilings(op: Op, rows: int) -> Iterator[Tiling]:
-    """The ways to tile an op of literal shapes, with one output, along axes of so many rows.
+    """Yield the ways to tile an op of literal shapes, with one output, along axes of so many rows.
 
     None for operators that are not in the table, and for dtypes that NumPy does not have.
     """
@@ -64,7 +69,7 @@ def _goes_along(size: int, rows: int) -> bool:
 
 
 def _broadcast(shape: Literal, result: Literal, axis: int) -> int | None:
-    """The axis of an operand that goes along an axis of the result; None where it is repeated along that."""
+    """Return the axis of an operand that goes along an axis of the result; None if it is repeated along that."""
     own = axis - len(result) + len(shape)
     return own if own >= 0 and shape[own] == result[axis] else None
 
@@ -102,7 +107,7 @@ def _transpose(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[T
 
 
 def _reshape(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[Tiling]:
-    """An axis with as many elements before it goes along the same rows, with as many places of each as it is longer."""
+    """An axis goes along the rows of the one before which as many elements lie, with more or fewer places per row."""
     rest = (None,) * (len(shapes) - 1)
     for axis in _axes(shapes[0], rows):
         before = math.prod(shapes[0][:axis])
@@ -145,7 +150,7 @@ def _concat(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[Tili
 
 
 def _gather(op: Op, shapes: Shapes, result: Literal, rows: int) -> Iterator[Tiling]:
-    """Rows that are told by tiles of indices, or the same places of each row."""
+    """Tiles of indices select rows; or tiles of the data's other axes."""
     del result
     data, indices = shapes
     own = op.attributes.get("axis", 0) % len(data)

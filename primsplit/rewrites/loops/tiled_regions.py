@@ -1,4 +1,4 @@
-"""Which ops of a block go along rows together, and what they gain by being done a tile of rows at a time."""
+"""Find the ops of a block that can go along its rows together, and estimate what they gain in tiles."""
 
 import math
 from collections import Counter
@@ -15,27 +15,27 @@ from primsplit.rewrites.order import VIEWS
 from primsplit.rewrites.rewriting import literal_shape
 
 CACHE = 2**24
-"""Bytes that are alive together from which on they surely go to memory between two ops."""
+"""Live bytes from which on arrays surely go to memory between two ops."""
 TILE = 5 * 2**17
-"""The most bytes of a tile that are alive together."""
+"""The most live bytes of a tile."""
 LARGE = 2**20
-"""Bytes of an array from which on an op is worth to begin with."""
+"""Bytes of an array from which on an op is worth tiling."""
 STAYS = 2**18
-"""Bytes up to which what every tile reads, or adds to, stays in the cache."""
+"""Values that every tile reads, or adds to, stay in the cache up to so many bytes."""
 LAUNCH = 2**13
-"""An op costs as much as so many bytes that go to memory or come from it, whatever it does."""
+"""The cost of running an op at all, in bytes that go to memory or come from it."""
 GAIN = 0.65
-"""How much of the time the tiles may take of what the whole arrays take."""
+"""The largest share of the untiled time that the tiles may take."""
 FLOPS = 4
-"""Multiplications in the time of a byte that goes to memory."""
+"""The number of multiplications in the time of a byte that goes to memory."""
 SLOW = 80.0
-"""The cost of an element of an operator that the table of costs does not have."""
+"""The cost of an element of an operator that is not in the cost table."""
 ROUNDS = 8
-"""How often ops are taken out of a region, before it is left as it is: those taken out take others with them."""
+"""How often ops are removed from a region before it is given up: their removal may force others out."""
 
 
 def row_counts(block: Block) -> list[int]:
-    """The numbers of rows that much has."""
+    """Return the numbers of rows that a large part of the block's arrays have."""
     sizes: Counter[int] = Counter()
     values: set[Value] = {v for op in block.ops for v in op.inputs if isinstance(v, Const) and v.type.shape}
     values.update(block.params, (v for op in block.ops for v in op.outputs if v.type.shape))
@@ -46,14 +46,14 @@ def row_counts(block: Block) -> list[int]:
 
 
 def _bytes(value: Value) -> int:
-    """The bytes of a value, 0 where they are not known."""
+    """Return the bytes of a value, 0 if they are not known."""
     return value.type.literal_nbytes() or 0
 
 
 def _divisor(rows: int, most: int) -> int | None:
-    """The largest divisor of a number of rows between most / 2 and most, if there is one.
+    """Return the largest divisor of a number of rows between most / 2 and most, if there is one.
 
-    It is looked for among the divisors or among their quotients, whichever are fewer: at most `TILE` of them.
+    It is searched among the divisors or among their quotients, whichever are fewer: at most `TILE` of them.
     """
     quotients = range(-(-rows // most), 2 * rows // most + 1)
     if rows <= most * most:
@@ -62,7 +62,7 @@ def _divisor(rows: int, most: int) -> int | None:
 
 
 def region_of(block: Block, rows: int) -> "Region":
-    """The ops that go along axes with so many rows; what others read of them lies in tiles one after the other."""
+    """Return the ops that go along axes with so many rows; those that others read lie tile after tile in memory."""
     refused: set[int] = set()
     for _ in range(ROUNDS):
         region = Region(block, rows, refused)
@@ -74,7 +74,7 @@ def region_of(block: Block, rows: int) -> "Region":
 
 
 def _scattered(region: "Region") -> set[int]:
-    """The ops, by id, whose tiles lie apart in the array that others read, such ops too."""
+    """Return the ops, by id, whose tiles lie apart in an array that others read, or that such an op reads."""
     wanted = set(region.kept)
     found: set[int] = set()
     for op, tiling in reversed(region.inside):
@@ -91,9 +91,10 @@ def _is_tile_by_tile(value: Value, axis: int) -> bool:
 
 @dataclass
 class Region:
-    """The ops of a block that go along its axes with so many rows, but those refused; what is before, and after them.
+    """The ops of a block that go along axes with so many rows, except the refused; the ops before, and after them.
 
-    `axes` are the axes of the values in tiles, of which `walked` are there before; `sums` is what the tiles add up.
+    `axes` are the axes of the values in tiles, of which `walked` exist before; `sums` are the values that the tiles add
+    up.
     """
 
     block: Block
@@ -122,13 +123,13 @@ class Region:
                 late.update(op.outputs)
 
     def _tiling(self, op: Op, made: Collection[Value]) -> Tiling | None:
-        """How the op is tiled together with those before it."""
+        """Return the tiling of the op that fits those before it."""
         if has_blocks(op) or is_call(op) or id(op) in self.refused:
             return None
         return next((found for found in tilings(op, self.rows) if self._fits(op, found, made)), None)
 
     def _fits(self, op: Op, tiling: Tiling, made: Collection[Value]) -> bool:
-        """True where the op's inputs are there in tiles along these axes, or as a whole, and it is worth to be here."""
+        """Whether the op's inputs exist in tiles along these axes, or as a whole, and tiling it is worth it."""
         is_worth = _bytes(op.outputs[0]) >= LARGE
         for value, axis in zip(op.inputs, tiling.inputs, strict=True):
             if value is None or (axis is None and value not in made):
@@ -153,26 +154,26 @@ class Region:
 
     @cached_property
     def kept(self) -> list[Var]:
-        """What ops after the region read of it, and results."""
+        """The values of the region that ops after it read, and results."""
         wanted = {v for op in self.after for v in reads(op)} | {v for v in self.block.results if isinstance(v, Var)}
         return [op.outputs[0] for op, tiling in self.inside if tiling.result is not None and op.outputs[0] in wanted]
 
     @cached_property
     def tile(self) -> int:
-        """The rows of a tile, so that what is alive of it together fits into the cache; a divisor if there is one."""
+        """The number of rows of a tile, so that its live values fit into the cache; a divisor if there is one."""
         most = min(self.rows, max(1, TILE * self.rows // max(1, self._alive)))
         return _divisor(self.rows, most) or most
 
     @cached_property
     def saved(self) -> float:
-        """The time that tiles save, in bytes that go to memory or come from it; 0 where they are not worth it."""
+        """The time that tiles save, in bytes that go to memory or come from it; 0 if they are not worth it."""
         if not CACHE <= self._alive <= TILE * self.rows or self.tile == self.rows:
             return 0.0  # nothing is beyond the cache, or a single row is
         whole, in_tiles = self._times(self.rows // self.tile)
         return max(0.0, GAIN * whole - in_tiles)
 
     def _times(self, steps: int) -> tuple[float, float]:
-        """What the region takes as a whole, and in so many tiles."""
+        """Return the time of the region as a whole, and in so many tiles."""
         computing = fetched = again = 0.0
         for op, tiling in self.inside:
             computing += _computing(op)
@@ -190,7 +191,7 @@ class Region:
 
     @cached_property
     def _alive(self) -> int:
-        """The most bytes of arrays with these rows that are there together when the ops run one after the other."""
+        """The most bytes of arrays with these rows that are alive at once when the ops run one after the other."""
         last = {v: k for k, (op, _) in enumerate(self.inside) for v in op.inputs if v in self.axes}
         ends: dict[int, int] = {}
         seen: set[Value] = set()
@@ -208,12 +209,12 @@ class Region:
 
 
 def _adds_up(type: Type) -> bool:
-    """True for dtypes whose sums are no worse for being sums of sums."""
+    """Whether sums of sums of this dtype are as good as sums."""
     return type.dtype.kind in "iu" or type.dtype in (np.float32, np.float64)
 
 
 def _computing(op: Op) -> float:
-    """What an op computes with all that it needs in the cache, in bytes that memory gives in that time."""
+    """Return an op's computing time with all operands in the cache, in bytes that memory moves in that time."""
     made = op.outputs[0]
     if op.kind in {"MatMul", "Gemm"}:
         return _bytes(made) / made.type.dtype.itemsize * _contracted(op) / FLOPS
@@ -223,6 +224,6 @@ def _computing(op: Op) -> float:
 
 
 def _contracted(op: Op) -> int:
-    """The length of the axis that a product of matrices sums over."""
+    """Return the length of the axis that a matrix product sums over."""
     shape = literal_shape(op.inputs[0].type) if op.inputs[0] is not None else None
     return (shape or (1,))[0 if op.attributes.get("transA", 0) else -1]

@@ -1,12 +1,16 @@
-"""Work on many rows done a tile of rows at a time, so that an op finds in the cache what the one before it made.
+"""Compute on many rows a tile of rows at a time, so that an op finds its operands in the cache.
+
+```
+y = Exp(x);  z = Mul(y, w)   ->   z = Scan(x and w in tiles of rows): y = Exp(x);  z = Mul(y, w)
+```
 
 onnxruntime runs an op on all of its rows before the next op begins: arrays that are larger than the cache go to memory
 and come back between any two ops, and a matrix that a value and its gradient both read is fetched twice. As the body of
-a Scan over tiles of rows, the same ops fetch each tile once, and no intermediate result is ever there as a whole. Such
-is a density of 100,000 observations with its gradient, or the distances of all pairs of points.
+a Scan over tiles of rows, the same ops fetch each tile once, and no intermediate result ever exists as a whole.
+Examples are a density of 100,000 observations with its gradient, or the distances of all pairs of points.
 
-Where the last tile is smaller, a Loop takes the Scan's place. Sums over rows are carries. `tiled_regions` takes ops
-only where it counts fewer bytes. Sums of `log1p` stay outside, for `rewrites.log_sums`. A file for CUDA has no tiles.
+If the last tile is smaller, a Loop replaces the Scan. Sums over rows are carries. `tiled_regions` takes ops only if it
+counts fewer bytes. Sums of `log1p` stay outside, for `rewrites.log_sums`. A file for CUDA has no tiles.
 """
 
 from collections.abc import Sequence
@@ -24,10 +28,10 @@ TILE = "tile"
 
 
 def work_in_tiles(block: Block) -> Block:
-    """The block with a loop over tiles for the ops on arrays of many rows; itself where that gains nothing.
+    """Return the block with a loop over tiles for the ops on arrays of many rows; itself if that gains nothing.
 
-    Sizes that are not literal are no rows: who has many tells how many. Sums over rows are of the tiles' sums, so that
-    they may differ in the last digits.
+    Rows must have a literal size. Sums over rows are sums of the tiles' sums, so that they may differ in the last
+    digits.
     """
     regions = [region_of(block, rows) for rows in row_counts(block)]
     best = max(regions, key=lambda region: region.saved, default=None)
@@ -35,7 +39,7 @@ def work_in_tiles(block: Block) -> Block:
 
 
 class _Writing:
-    """What is written for a region: a Scan over its tiles, or where some rows are left, a Loop and the ops on them."""
+    """The ops written for a region: a Scan over its tiles, or if some rows are left, a Loop and the ops on them."""
 
     def __init__(self, region: Region) -> None:
         self.region = region
@@ -43,7 +47,7 @@ class _Writing:
         self.steps, self.left = divmod(region.rows, region.tile)
 
     def block(self) -> Block:
-        """The block with the loop."""
+        """Return the block with the loop."""
         region = self.region
         sums, kept = self.with_rest(*self.loop()) if self.left else self.scan()
         found = dict(zip((*region.sums, *region.kept), (*sums, *kept), strict=True))
@@ -51,7 +55,7 @@ class _Writing:
         return replace(region.block, ops=(*region.before, *self.ops, *behind.ops), results=behind.results)
 
     def scan(self) -> tuple[Sequence[Value], Sequence[Value]]:
-        """Walk tiles that are views of the arrays; return the sums, and what is kept of all rows."""
+        """Walk tiles that are views of the arrays; return the sums, and the kept values of all rows."""
         region = self.region
         tiles = [Var(self.tiled(v, region.tile), v.hint) for v in region.walked]
         body = self.body(region.tile, tiles, ())
@@ -63,7 +67,7 @@ class _Writing:
         return self.stacked("Scan", (*starts, *views), body.results, attributes)
 
     def loop(self) -> tuple[Sequence[Value], Sequence[Value]]:
-        """Take one tile after the other out of the arrays; return the sums, and what is kept of the rows so far."""
+        """Slice one tile after the other; return the sums, and the kept values of the rows so far."""
         region = self.region
         step, going = Var(Type(np.int64, ())), Var(Type(np.bool_, ()))
         taking: list[Op] = []
@@ -80,7 +84,7 @@ class _Writing:
         return self.stacked("Loop", starts, body.results[1:], {"body": body})
 
     def with_rest(self, sums: Sequence[Value], kept: Sequence[Value]) -> tuple[Sequence[Value], Sequence[Value]]:
-        """The sums and what is kept, with the rows that are left after the last whole tile."""
+        """Return the sums and the kept values, with the rows that are left after the last whole tile."""
         region = self.region
         last = []
         for value in region.walked:
@@ -95,7 +99,7 @@ class _Writing:
         return found[:count], [self.joined(v, (main, rest)) for v, main, rest in joined]
 
     def body(self, rows: int, walked: Sequence[Var], before: Sequence[Op]) -> Block:
-        """What is done with tiles of so many rows, after what is done before: sums so far and tiles in and out."""
+        """Return the block for tiles of so many rows, after the ops `before`: sums so far and tiles in and out."""
         region = self.region
         tiles = {v: Var(self.tiled(v, rows), v.hint) for v in region.axes} | dict(
             zip(region.walked, walked, strict=True)
@@ -119,7 +123,7 @@ class _Writing:
     def stacked(
         self, kind: str, inputs: tuple[Value, ...], results: Sequence[Value], attributes: dict[str, object]
     ) -> tuple[Sequence[Value], Sequence[Value]]:
-        """Write the loop; return the sums, and as one array each what is stacked."""
+        """Write the loop; return the sums, and each stacked value as one array."""
         count = len(self.region.sums)
         sums = tuple(Var(r.type, v.hint) for r, v in zip(results, self.region.sums, strict=False))
         stacks = tuple(Var(Type(r.type.dtype, (self.steps, *(r.type.shape or ())))) for r in results[count:])
@@ -131,34 +135,34 @@ class _Writing:
         return sums, kept
 
     def zeros(self) -> list[Value]:
-        """Where the sums begin."""
+        """Return the starts of the sums."""
         for total in self.region.sums:
             value = np.zeros(1, total.type.dtype)
             self.ops.append(self.op("ConstantOfShape", (_sizes(total.type),), (Var(total.type),), {"value": value}))
         return [op.outputs[0] for op in self.ops[len(self.ops) - len(self.region.sums) :]]
 
     def tiled(self, value: Value, rows: int) -> Type:
-        """The type of so many rows of a value."""
+        """Return the type of so many rows of a value."""
         shape = list(literal_shape(value.type) or ())
         shape[self.region.axes[value]] = rows * self.places(value)
         return Type(value.type.dtype, shape)
 
     def places(self, value: Value) -> int:
-        """How many places a row has along its axis of a value."""
+        """Return how many places a row has along its axis of a value."""
         return (literal_shape(value.type) or ())[self.region.axes[value]] // self.region.rows
 
     def taken(self, value: Value, start: Value, end: Value, rows: int) -> Op:
-        """An op that takes rows out of a value."""
+        """Return an op that slices rows out of a value."""
         axes = Const(np.array([self.region.axes[value]]))
         return self.op("Slice", (value, start, end, axes), (Var(self.tiled(value, rows), value.hint),))
 
     def joined(self, value: Var, parts: tuple[Value, Value]) -> Var:
-        """The value of all rows."""
+        """Return the value of all rows."""
         self.ops.append(self.op("Concat", parts, (Var(value.type, value.hint),), {"axis": self.region.axes[value]}))
         return self.ops[-1].outputs[0]
 
     def reshaped(self, value: Value, shape: Sequence[Dim]) -> Var:
-        """A view of a value."""
+        """Return a view of a value."""
         made = Var(Type(value.type.dtype, shape), value.hint)
         self.ops.append(self.op("Reshape", (value, _sizes(made.type)), (made,), {"allowzero": 1}))
         return made
@@ -170,13 +174,13 @@ class _Writing:
         outputs: tuple[Var, ...],
         attributes: dict[str, object] | None = None,
     ) -> Op:
-        """An op at the place where the region begins."""
+        """Return an op at the source place where the region begins."""
         first, _ = self.region.inside[0]
         return first.beside(kind, inputs, outputs, attributes)
 
 
 def _added(op: Op, total: Var) -> list[Op]:
-    """Ops that give the sum of a total and of what an op makes; one product where it is of matrices."""
+    """Return the ops that add an op's result to a total; one Gemm for a matrix product."""
     made = Var(total.type, total.hint)
     if op.kind == "MatMul" and made.type.is_float and all(v is not None and v.type.rank == 2 for v in op.inputs):
         return [op.beside("Gemm", (*op.inputs, total), (made,))]

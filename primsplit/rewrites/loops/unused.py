@@ -1,4 +1,9 @@
-"""Carries, sequences and stacked results of loops that nobody uses are dropped."""
+"""Drop carries, sequences and stacked results of loops that nobody uses.
+
+```
+a, b, ys = Scan(...)   with b and ys unused   ->   a = Scan(...)   without carry b and stacked ys
+```
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -8,7 +13,7 @@ from primsplit.ir.analysis.carries import lead_and_carries
 
 
 def drop_unused_carries(block: Block) -> Block:
-    """The block whose Scans and Loops carry, walk and stack only what is used; itself where all is."""
+    """Return the block whose Scans and Loops carry, walk and stack only used values; itself if all are used."""
     if not any(has_blocks(op) for op in block.ops):
         return block
     used = {v for op in block.ops for v in reads(op)} | {r for r in block.results if isinstance(r, Var)}
@@ -27,7 +32,7 @@ def _lean(op: Op, used: set[Var]) -> Op:
 def _live_results(
     body: Block, lead: int, carries: Sequence[Var], outputs: Sequence[Var], used: set[Var]
 ) -> tuple[list[int], set[Var]]:
-    """The positions of the outputs that are used, in some later step too, and all that is read for them.
+    """Return the positions of the outputs that are used, also in a later step, and all Vars that they depend on.
 
     The body's results are `lead` others and then one for each output; the carries are the first of those.
     """
@@ -83,6 +88,6 @@ def _lean_loop(loop: Op, used: set[Var]) -> Op:
 
 
 def _smaller(body: Block, params: Sequence[int], results: Sequence[int]) -> Block:
-    """The body with some of its parameters and results, and the ops that these need."""
+    """Return the body with some of its parameters and results, and the ops that these need."""
     kept = tuple(body.results[i] for i in results)
     return Block(body.name, tuple(body.params[i] for i in params), tuple(live_ops(body.ops, kept)), kept)

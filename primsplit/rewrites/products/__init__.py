@@ -1,1 +1,1 @@
-"""Passes over products of matrices and the arrays around them: the forms that onnxruntime is fast at."""
+"""Rewrites of matrix products and the arrays around them, into the forms that onnxruntime computes fastest."""

@@ -1,6 +1,10 @@
-"""What a derivative adds to a product of matrices is the third operand of the product, without a pass over memory.
+"""Fuse a sum with a matrix product in derivatives: the addend becomes the Gemm's third operand.
 
-It rounds otherwise, so that values are left alone.
+```
+Add(MatMul(a, b), c)   ->   Gemm(a, b, c)
+```
+
+That saves a pass over memory. It rounds differently, so that ops of values (not of derivatives) are left alone.
 """
 
 from collections.abc import Sequence
@@ -12,13 +16,13 @@ from primsplit.rewrites.products.derivatives import OfReadOnce
 PRODUCTS = frozenset({"Gemm", "MatMul"})
 DTYPES = frozenset({"float32", "float64"})
 SMALL = 2**14
-"""Bytes up to which a product is put off until it is added."""
+"""Up to so many bytes, a product is deferred until it is added."""
 NEAR = 3
-"""How many ops behind a large product what adds to it may stand: its operands stay in memory until then."""
+"""An addend may follow a large product by so many ops: the product's operands stay in memory until then."""
 
 
 def addends_in_products(block: Block, gradients: Sequence[int]) -> Block:
-    """The block with `a @ b + c` as one op in what only the results in `gradients`, by position, need."""
+    """The block with `a @ b + c` as one op, among the ops that only the results in `gradients`, by position, need."""
     if PRODUCTS.isdisjoint(block.kinds):
         return block
     found = _Adding(block, gradients).run(block)
@@ -31,13 +35,13 @@ class _Adding(OfReadOnce):
     kinds = frozenset({"Add"})
 
     def visit(self, op: Op) -> Op | None:
-        """A sum as a product of three, or the op."""
+        """Return a sum as a Gemm of three, or the op."""
         if op.kind == "Add" and op.outputs[0] not in self.early and op.outputs[0].type.key[0] in DTYPES:
             op = self.in_product(op) or op
         return super().visit(op)
 
     def in_product(self, op: Op) -> Op | None:
-        """`a @ b + c` as a Gemm of three, where c is there before the product."""
+        """Return `a @ b + c` as a Gemm of three, if c exists before the product."""
         first, second = op.inputs
         if self.made.get(first, (-1,))[0] > self.made.get(second, (-1,))[0]:
             first, second = second, first
@@ -54,7 +58,7 @@ class _Adding(OfReadOnce):
 
 
 def is_product_of_two(product: Op) -> bool:
-    """True for two matrices that share an axis of a known size, and a Gemm that neither scales nor adds."""
+    """Whether it multiplies two matrices that share an axis of a known size; a Gemm must neither scale nor add."""
     left, right, *added = product.inputs
     if added and added[0] is not None:
         return False

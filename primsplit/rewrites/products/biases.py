@@ -1,7 +1,12 @@
-"""A bias that is added to `x @ w.T` is the third operand of the product, without a pass over memory.
+"""Fuse a bias with the matrix product `x @ w.T`: it becomes the Gemm's third operand, without a pass over memory.
 
-onnxruntime makes one op of a MatMul and an Add by itself, but not of a Gemm, nor of what is reshaped in between. The
-bias is added to the sums either way.
+```
+Add(Gemm(x, w, transB=1), b)     ->   Gemm(x, w, b, transB=1)
+Add(Reshape(MatMul(x, w)), b)    ->   Reshape(Gemm(x, w, b))
+```
+
+onnxruntime itself fuses a MatMul and an Add, but not a Gemm, nor across a Reshape. Either way the bias is added to the
+sums.
 """
 
 from primsplit.ir import Block, Op, Value, Var, dims
@@ -11,7 +16,7 @@ from primsplit.rewrites.uses import LookingUp, Ops
 
 
 def biases_in_products(block: Block) -> Block:
-    """The block with `Gemm(x, w) + b` as one op, and `reshape(x @ w) + b` as a Reshape of one."""
+    """Return the block with `Gemm(x, w) + b` as one op, and `reshape(x @ w) + b` as a Reshape of one."""
     if PRODUCTS.isdisjoint(block.kinds):
         return block
     found = _Adding().run(block)
@@ -24,7 +29,7 @@ class _Adding(LookingUp):
     kinds = frozenset({"Add"})
 
     def visit(self, op: Op) -> Op | None:
-        """A sum as a product of three, or a view of one; or the op."""
+        """Return a sum as a Gemm of three, or a view of one; or the op."""
         if op.kind != "Add" or op.outputs[0].type.key[0] not in DTYPES:
             return super().visit(op)
         for product, bias in (op.inputs, op.inputs[::-1]):
@@ -34,7 +39,7 @@ class _Adding(LookingUp):
         return super().visit(op)
 
     def in_product(self, op: Op, value: Value | None, bias: Value | None) -> Op | None:
-        """`value + bias` where value is a product, or what it is reshaped to along its rows."""
+        """Return `value + bias` if value is a product, or a reshape of one that keeps its rows."""
         view = self.ops.op(value, "Reshape")
         product = _product(value if view is None else view.inputs[0], self.ops, PRODUCTS if view else {"Gemm"})
         if product is None or not _is_bias(bias, product) or value is None or value.type.shape is None:
@@ -53,13 +58,13 @@ class _Adding(LookingUp):
 
 
 def _product(value: Value | None, ops: Ops, kinds: frozenset[str] | set[str]) -> Op | None:
-    """The product of two matrices that the value is, where nothing else reads it."""
+    """Return the product of two matrices that the value is, if nothing else reads it."""
     product = next((p for kind in sorted(kinds) if (p := ops.op(value, kind)) is not None), None)
     return product if product is not None and is_product_of_two(product) else None
 
 
 def _is_bias(value: Value | None, product: Op) -> bool:
-    """True for a vector as long as the rows of the product."""
+    """Whether it is a vector as long as the rows of the product."""
     rows = product.outputs[0].type.shape
     shape = None if value is None else value.type.shape
     return rows is not None and shape is not None and len(shape) == 1 and dims.same(shape[0], rows[-1])

@@ -1,4 +1,4 @@
-"""The walks of passes that round otherwise, so that they are for what only derivatives need."""
+"""Base classes of rewrites that round differently, and therefore rewrite only ops that derivatives alone need."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from primsplit.rewrites.rewriting import Rewriter
 
 
 class OfDerivatives(Rewriter):
-    """A walk over a block. `early` are the Vars that results need that are not in `gradients`, by position.
+    """A walk over a block. `early` are the Vars that results outside of `gradients`, by position, need.
 
-    A loop may take values and their tangents along, so that what is inside of it may be early or not.
+    A loop may carry values with their tangents, so that ops inside of it may be early or not.
     """
 
     def __init__(self, block: Block, gradients: Sequence[int]) -> None:
@@ -22,7 +22,7 @@ class OfDerivatives(Rewriter):
         self.early: set[Var] = needed(ops, (v for op in ops for v in op.outputs if v in read or len(op.outputs) == 1))
 
     def read(self, op: Op) -> Op:
-        """The op with its blocks rewritten, where they make derivatives and do not compute values again."""
+        """Return the op with its blocks rewritten, if they compute derivatives and do not recompute values."""
         if role_of(op.remark) == "computed again":
             self.early.update(v for block in op.blocks() for inner in walk(block) for v in inner.outputs)
         is_open = op.kind in {"If", "Loop", "Scan"} and not all(v in self.early for v in op.outputs)
@@ -32,7 +32,7 @@ class OfDerivatives(Rewriter):
 
 
 class OfReadOnce(OfDerivatives):
-    """A walk that knows what the current block has `made` so far, in order, and how often each Var is read."""
+    """A walk that knows the ops that `made` the current block's Vars so far, in order, and how often a Var is read."""
 
     def __init__(self, block: Block, gradients: Sequence[int]) -> None:
         super().__init__(block, gradients)
@@ -41,28 +41,28 @@ class OfReadOnce(OfDerivatives):
         self.around: list[dict[Value | None, tuple[int, Op]]] = []
 
     def enter(self, block: Block) -> None:
-        """What is made around a block stays there: a loop would do it at each step."""
+        """Forget the ops around the block: a loop would repeat them at each step."""
         self.uses.update(v for op in block.ops for v in reads(op))
         self.uses.update(r for r in block.results if isinstance(r, Var))
         self.around.append(self.made)
         self.made = {}
 
     def leave(self, block: Block) -> None:
-        """Back to the block around."""
+        """Return to the block around."""
         self.made = self.around.pop()
 
     def visit(self, op: Op) -> Op | None:
-        """What becomes of the op, which is noted; here, nothing."""
+        """Return the op, which is noted; override to replace it."""
         return self.noted(op)
 
     def noted(self, op: Op) -> Op:
-        """The op, remembered as the one that makes its results."""
+        """Return the op, noted as the one that defines its results."""
         for var in op.outputs:
             self.made[var] = len(self.made), op
         return op
 
     def maker(self, value: Value | None, *kinds: str) -> Op | None:
-        """The op of these kinds that made a value for this one reader, in this block, if any."""
+        """Return the op of these kinds that defines a value for this one reader, in this block, if any."""
         _, op = self.made.get(value, (0, None))
         return op if op is not None and op.kind in kinds and self.uses[value] == 1 else None
 

@@ -1,9 +1,13 @@
-"""A factor of all that a derivative sums is taken after the sum, where little is left.
+"""Move a factor behind a sum in derivatives, where few elements are left to multiply.
 
-`sum(x * c)` is `c * sum(x)`, and so it is with products of matrices: what a loss or a scale multiplies each element by,
-one array after the other, is then multiplied by once. A sign is such a factor, `x + x` has the factor 2, and `c / x`
-the factor c of `1 / x`. Numbers that follow each other are one. All of these round otherwise, so that values are left
-alone.
+```
+ReduceSum(Mul(x, c))         ->   Mul(ReduceSum(x), c)
+MatMul(Mul(x, 0.5), y)       ->   Mul(MatMul(x, y), 0.5)
+```
+
+A loss or a scale multiplies array after array by a factor; this way it multiplies once. A sign is such a factor, `x +
+x` has the factor 2, and `c / x` the factor c of `1 / x`. Numbers that follow each other become one. All of these round
+differently, so that ops of values (not of derivatives) are left alone.
 """
 
 import math
@@ -19,24 +23,24 @@ from primsplit.rewrites.rewrites.table import is_zero, number, scalar
 from primsplit.rewrites.rewriting import literal_shape
 
 LARGE = 2**14
-"""Bytes of an array from which on it is worth to put a factor off for several that read it."""
+"""Bytes of an array from which on deferring a factor is worth it although several ops read the array."""
 FEWER = 4
-"""How many times smaller than what it sums a sum has to be."""
+"""A sum has to be so many times smaller than its operand."""
 RANGES = {"float32": 2.0**16, "float64": 2.0**128}
-"""The largest number that is put off, and one over the smallest: sums without it are to stay finite, as they were."""
+"""The largest factor that is deferred, and one over the smallest: sums without it must stay finite, as they were."""
 SUMS = frozenset({"ReduceSum", "MatMul", "Gemm"})
 VIEWS = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity"})
 
 
 def factors_behind_sums(block: Block, gradients: Sequence[int]) -> Block:
-    """The block with factors put off in what only the results in `gradients`, by position, need."""
+    """Return the block with factors deferred among the ops that only the results in `gradients`, by position, need."""
     found = _PuttingOff(block, gradients).run(block)
     return block if found is block else drop_dead_code(found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Owing:
-    """What stands for a value, and what that has still to be multiplied by: a number, and values without axes."""
+    """A value, as a base that remains to be multiplied by a number and by scalars."""
 
     base: Value
     factor: float = 1.0
@@ -44,9 +48,9 @@ class _Owing:
 
 
 class _PuttingOff(OfDerivatives):
-    """The walk. `summed` are the values of the current block of which all that reads them makes sums, sooner or later.
+    """The walk. `summed` are the values of the current block whose readers all sum them, sooner or later.
 
-    `owing` is what stands for those of them that owe a factor; `inverses` are the x of the `1 / x` made on the way.
+    `owing` maps those of them that owe a factor to their base; `inverses` are the x of the `1 / x` made on the way.
     """
 
     def __init__(self, block: Block, gradients: Sequence[int]) -> None:
@@ -57,16 +61,19 @@ class _PuttingOff(OfDerivatives):
         self.around: list[Collection[Value]] = []
 
     def enter(self, block: Block) -> None:
-        """What a block reads from around it is multiplied there."""
+        """A block's operands from around it are multiplied there."""
         self.around.append(self.summed)
         self.summed = _summed(block, self.early)
 
     def leave(self, block: Block) -> None:
-        """Back to the block around."""
+        """Return to the block around."""
         self.summed = self.around.pop()
 
     def visit(self, op: Op) -> Op | None:
-        """The op of what is left of its operands. What they owe is owed by its result, or multiplied by."""
+        """Return the op on the bases of its operands.
+
+        The factors that they owe pass to its result, or are multiplied.
+        """
         made = op.outputs[0]
         if made in self.summed:
             owing = self.own_factor(op) or self.operands_factors(op)
@@ -79,7 +86,7 @@ class _PuttingOff(OfDerivatives):
         return op if owing is None else self.multiplied(op, owing)
 
     def own_factor(self, op: Op) -> _Owing | None:
-        """What stands for `-x`, `x + x`, `x * c` and `c / x`; None for other ops."""
+        """Return `-x`, `x + x`, `x * c` and `c / x` as a base that owes a factor; None for other ops."""
         found = _own_factor(op)
         if found is None or not isinstance(found.base, Var):
             return None
@@ -97,7 +104,7 @@ class _PuttingOff(OfDerivatives):
         return _Owing(before.base, factor, (*before.scalars, *found.scalars))
 
     def operands_factors(self, op: Op) -> _Owing | None:
-        """A value of the same op of what its operands stand for, and what they owe together; None where they do not."""
+        """Return the same op on its operands' bases, which owes all of their factors; None if they owe none."""
         if self.owing.keys().isdisjoint(op.inputs):
             return None
         before = [None if v is None else self.owing.get(v, _Owing(v)) for v in op.inputs]
@@ -113,7 +120,7 @@ class _PuttingOff(OfDerivatives):
         return _Owing(made, math.prod(b.factor for b in owing), tuple(s for b in owing for s in b.scalars))
 
     def multiplied(self, op: Op, owing: _Owing) -> Op:
-        """What makes the op's result of a value that owes factors: these are multiplied by each other before."""
+        """The op that computes the result of a value that owes factors, which are multiplied by each other before."""
         dtype = owing.base.type.dtype
         if not owing.scalars and abs(owing.factor) == 1:
             return op.beside("Identity" if owing.factor == 1 else "Neg", (owing.base,), op.outputs)
@@ -128,7 +135,7 @@ class _PuttingOff(OfDerivatives):
 
 
 def _own_factor(op: Op) -> _Owing | None:
-    """What an op multiplies its operand by, of the result's type; None for other ops."""
+    """Return the operand, of the result's type, that an op multiplies, and by what; None for other ops."""
     made = op.outputs[0].type
     if op.kind == "Neg" and op.inputs[0] is not None:
         return _Owing(op.inputs[0], -1.0)
@@ -151,7 +158,7 @@ def _own_factor(op: Op) -> _Owing | None:
 
 
 def _number(value: Value) -> float | None:
-    """The number that a constant is, where it may be put off."""
+    """Return the number that a constant is, if it may be deferred."""
     found = number(value)
     return float(found) if found is not None and _is_put_off(float(found), value) else None
 
@@ -162,12 +169,12 @@ def _is_put_off(factor: float, value: Value) -> bool:
 
 
 def _is_scalar(value: Value) -> bool:
-    """True for a number that only the run knows; in float32 sums might not be finite without it."""
+    """Whether it is a scalar known only to the run; not in float32, where sums might not be finite without it."""
     return isinstance(value, Var) and value.type.rank == 0 and value.type.key[0] == "float64"
 
 
 def _summed(block: Block, early: Collection[Value]) -> set[Value]:
-    """The values of which all that reads them makes sums: by ops that a factor passes through, to much smaller ones."""
+    """Return the values whose readers all sum them: through ops that a factor passes, into much smaller ones."""
     readers: defaultdict[Value | None, list[Op]] = defaultdict(list)
     apart: set[Value] = {r for r in block.results if isinstance(r, Var)}
     for op in block.ops:
@@ -192,7 +199,7 @@ def _is_small(value: Value) -> bool:
 
 
 def _sums(reader: Op, value: Value) -> bool:
-    """True where the op sums the value to something much smaller, or of a size that only the run knows."""
+    """Whether the op sums the value to something much smaller, or of a size that only the run knows."""
     if reader.kind not in SUMS:
         return False
     if reader.kind == "Gemm" and (len(reader.inputs) > 2 or any(k in reader.attributes for k in ("alpha", "beta"))):
@@ -204,7 +211,7 @@ def _sums(reader: Op, value: Value) -> bool:
 
 
 def _multiplies(reader: Op, value: Value) -> bool:
-    """True where the op multiplies the value by a number, which another one may be a factor of."""
+    """Whether the op multiplies the value by a number, with which another factor can be merged."""
     if reader.kind not in {"Mul", "Neg"} or reader.outputs[0].type.key[0] not in RANGES:
         return False
     found = _own_factor(reader)
@@ -212,7 +219,7 @@ def _multiplies(reader: Op, value: Value) -> bool:
 
 
 def _passes_on(reader: Op, value: Value, summed: Collection[Value]) -> bool:
-    """True where a factor of the value is one of the op's result, which is summed and no larger."""
+    """Whether a factor of the value is one of the op's result, which is summed and no larger."""
     made = reader.outputs[0]
     if made not in summed:
         return False

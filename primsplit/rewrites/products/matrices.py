@@ -1,8 +1,12 @@
-"""What a pullback computes element by element on arrays of three axes and more, it computes on them as matrices.
+"""Compute elementwise ops of pullbacks on matrices instead of arrays of three axes and more.
 
-The products around it are of matrices, so that there are fewer Reshapes rather than more. And onnxruntime lets a value
-have the memory of an earlier one where both have the same shape, and keeps that memory from the one to the other: the
-shapes of the forward pass would lie there unused while memory is scarce, for the pullback that meets them again.
+```
+y: [64,16,32] = Mul(a: [64,16,32], b)   ->   y = Reshape(Mul(Reshape(a, [1024,32]), Reshape(b, [1024,32])))
+```
+
+The products around are of matrices, so that this leaves fewer Reshapes, not more. And onnxruntime lets a value reuse
+the memory of an earlier one of the same shape, and keeps that memory in between: memory in the shapes of the forward
+pass would lie there unused until the pullback meets them again.
 """
 
 from collections.abc import Sequence
@@ -16,11 +20,11 @@ from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.products.stacks import sizes_of
 
 SMALL = 2**16
-"""Bytes up to which a value stays as it is."""
+"""Up to so many bytes a value stays as it is."""
 
 
 def pulled_as_matrices(block: Block, gradients: Sequence[int]) -> Block:
-    """The block with the elementwise ops that only results in `gradients`, by position, need on matrices."""
+    """Return the block with the elementwise ops that only results in `gradients`, by position, need, on matrices."""
     if not any(map(_has_axes, block.ops)):
         return block
     early = set(map(id, ops_of_values(block, gradients)))
@@ -35,7 +39,7 @@ def pulled_as_matrices(block: Block, gradients: Sequence[int]) -> Block:
 
 
 class _Walk:
-    """The ops so far; `matrices` are the arrays that there are as matrices too."""
+    """The ops so far; `matrices` are the arrays that exist as matrices too."""
 
     def __init__(self) -> None:
         self.ops: list[Op] = []
@@ -43,7 +47,7 @@ class _Walk:
         self.is_changed = False
 
     def keep(self, op: Op) -> None:
-        """Take over an op; a Reshape of a matrix tells what the array is as a matrix, one to a matrix is not needed."""
+        """Keep an op; note a Reshape of a matrix to an array, and drop one to a matrix that exists."""
         source = op.inputs[0] if op.inputs else None
         if op.kind == "Reshape" and isinstance(source, Var):
             made = op.outputs[0]
@@ -58,7 +62,7 @@ class _Walk:
         self.ops.append(op)
 
     def as_matrices(self, op: Op) -> bool:
-        """Write the op on matrices, if it can be: all that it reads are arrays of its shape, rows, columns, numbers."""
+        """Write the op on matrices if all of its operands are arrays of its shape, rows, columns or scalars."""
         if not traits(op.kind).elementwise or len(op.outputs) != 1:
             return False
         made, shape = op.outputs[0], op.outputs[0].type.shape
@@ -79,14 +83,14 @@ class _Walk:
         return True
 
     def view_of_result(self, op: Op) -> None:
-        """Tell what the op makes as a matrix, at its own place: onnxruntime's order is by the places in the file."""
+        """Reshape the op's result to a matrix, at its own place: onnxruntime's order follows the places in the file."""
         made, shape = op.outputs[0], op.outputs[0].type.shape
         if made not in self.matrices and shape is not None and len(shape) > 2 and sizes_of(shape) is not None:
             self.matrices[made] = matrix = Var(Type(made.type.dtype, _matrix(shape)))
             self.ops.append(_reshaped(made, _matrix(shape), matrix, op))
 
     def view(self, value: Value | None, shape: Shape, op: Op) -> Value:
-        """The array as a matrix of this shape."""
+        """Return the array as a matrix of this shape."""
         assert value is not None
         assert isinstance(value, Var)
         if value not in self.matrices:
@@ -104,14 +108,14 @@ def _matrix(shape: Shape) -> Shape:
 
 
 def _is_view(array: Type, matrix: Type) -> bool:
-    """True where the second is the first with all its axes but the last as one."""
+    """Whether the second is the first with all axes but the last merged."""
     if array.shape is None or matrix.shape is None or len(array.shape) < 3:
         return False
     return dims.same_shape(_matrix(array.shape), matrix.shape)
 
 
 def _shape_within(value: Value | None, shape: Shape) -> Shape | None:
-    """As what an operand is read beside a matrix of these sizes: () where as it is, None where it cannot be."""
+    """Return the shape in which an operand meets a matrix of these sizes: () for its own, None if it cannot."""
     own = None if value is None else value.type.shape
     if own is None:
         return None

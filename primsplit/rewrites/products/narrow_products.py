@@ -1,12 +1,17 @@
-"""Products of a few rows with a large matrix are computed the other way round, so that the matrix is read as it lies.
+"""Swap products of a few rows with a large matrix, so that onnxruntime reads the matrix in place.
+
+```
+x @ w.T   ->   (w @ x.T).T      # x: float32[16,512], w: float32[512,512]
+x.T @ y   ->   (y.T @ x).T      # x: float32[1024,256], y: float32[1024,8]
+```
 
 onnxruntime packs the right matrix of a float32 product at each call, which for few rows costs as much as the product
-itself; the left one it reads in place. So `x @ w.T` becomes `(w @ x.T).T`, at 0.75 to 0.9 of the time where the rows of
-x are a multiple of the 16 that its kernel takes at once. In a loop, where the right matrix comes from outside and is
-not transposed, it is transposed once before the loop. Matrices that are constant are left: they are packed beforehand.
+itself; the left one it reads in place. The first swap takes 0.75 to 0.9 of the time if the rows of x are a multiple of
+the 16 that its kernel takes at once. In a loop, a right matrix from outside that is not transposed is transposed once
+before the loop. Constant matrices are left: they are packed beforehand.
 
-So does `x.T @ y` of many rows become `(y.T @ x).T` where y has few columns, as the gradient of a last layer has: the
-left one is turned in pieces, which takes the longer the wider it is, 0.45 to 0.9 of the time where it is the other.
+The second is for many rows and few columns of y, as in the gradient of a last layer: a transposed left matrix is packed
+in pieces, which takes longer the wider it is. The swap takes 0.45 to 0.9 of the time.
 """
 
 from collections.abc import Mapping
@@ -20,21 +25,21 @@ ROWS = (16, 32, 48, 64)
 LARGE = 128
 """Rows and columns from which on a matrix is costly to pack."""
 COLUMNS = range(2, 17)
-"""So few columns y has in `x.T @ y`; one has a kernel of its own."""
+"""The numbers of columns of y in `x.T @ y`; a single column has a kernel of its own."""
 WIDEST = 512
 """The most columns of x then."""
 TALL = 256
-"""Rows of both from which on it takes less."""
+"""The number of rows of both from which on the swap is faster."""
 LOOPS = frozenset({"Scan", "Loop"})
 
 
 def swap_narrow_products(block: Block) -> Block:
-    """The block with narrow products swapped; sizes that are not known stay as they are."""
+    """Return the block with narrow products swapped; products of unknown sizes stay."""
     return _Narrow().run(block)
 
 
 class _Narrow(Rewriter):
-    """The walk; `around` is what precedes the innermost loop, `own` the values of its body."""
+    """The walk; `around` are the ops before the innermost loop, `own` the values of its body."""
 
     kinds = frozenset({"MatMul", "Gemm"})
 
@@ -45,7 +50,7 @@ class _Narrow(Rewriter):
         self.turned: dict[Value, Var] = {}
 
     def read(self, op: Op) -> Op:
-        """The op with its blocks rewritten; a loop's body may put transposes before the loop."""
+        """Return the op with its blocks rewritten; a loop's body may put transposes before the loop."""
         if op.kind not in LOOPS:
             return super().read(op)
         outside = self.around, self.own, self.turned
@@ -55,11 +60,11 @@ class _Narrow(Rewriter):
         return found
 
     def enter(self, block: Block) -> None:
-        """The parameters of a body are its own."""
+        """Note the parameters of a body as its own."""
         self.own.update(block.params)
 
     def visit(self, op: Op) -> Op | None:
-        """A narrow product as the transpose of a product, else the op."""
+        """Return a narrow product as the transpose of a product, else the op."""
         self.own.update(op.outputs)
         if op.kind == "Gemm" and len(op.inputs) == 2 and _transposes(op.attributes) == (0, 1):
             narrow, large = op.inputs
@@ -74,7 +79,7 @@ class _Narrow(Rewriter):
         return super().visit(op)
 
     def turned_outside(self, matrix: Value | None, product: Op) -> Var:
-        """The transpose of a matrix from outside the loop, computed before it."""
+        """Return the transpose of a matrix from outside the loop, computed before it."""
         assert matrix is not None
         assert self.around is not None
         if matrix not in self.turned:
@@ -83,7 +88,7 @@ class _Narrow(Rewriter):
         return self.turned[matrix]
 
     def swapped(self, product: Op, left: Value | None, right: Value | None, *, transA: int = 0, transB: int = 1) -> Op:
-        """`left @ right.T`, say, as `(right @ left.T).T`; the Flatten keeps onnxruntime from undoing it."""
+        """Return `left @ right.T`, say, as `(right @ left.T).T`; the Flatten keeps onnxruntime from undoing it."""
         swapped, apart = _turned(product.outputs[0]), _turned(product.outputs[0])
         self.kept.append(product.beside("Gemm", (right, left), (swapped,), {"transA": transA, "transB": transB}))
         self.kept.append(product.beside("Flatten", (swapped,), (apart,), {"axis": 1}))
@@ -101,7 +106,7 @@ def _turned(matrix: Value) -> Var:
 
 
 def _gains(narrow: Value | None, large: Value | None) -> bool:
-    """Whether these are float32 matrices of a few rows, and large."""
+    """Whether these are float32 matrices, one of a few rows, the other large."""
     if narrow is None or large is None or isinstance(large, Const):
         return False
     if any(v.type.rank != 2 or v.type.dtype != np.float32 for v in (narrow, large)):

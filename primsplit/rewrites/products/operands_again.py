@@ -1,8 +1,12 @@
-"""Products of a pullback make their operand again where it is a pass or two over an array that is kept anyway.
+"""Recompute an operand of a pullback's matrix product if it takes a pass or two over an array that is kept anyway.
 
-Such is max(x, 0): its own pullback reads x, and the gradient of the weights behind it max(x, 0). Such is a layer norm's
-result, a row's multiple of the standardized array plus another row. Both would lie in memory until then, for every
-layer; beside a product the passes are nothing.
+```
+h = Max(x, 0);  ...;  dw = Gemm(g, h)   ->   h = Max(x, 0);  ...;  k = Max(0, x);  dw = Gemm(g, k)
+```
+
+The pullback of max(x, 0) reads x itself, and the gradient of the weights behind it reads max(x, 0). Another such
+operand is a layer norm's result: the standardized array times a row plus another row. Both would stay in memory until
+then, for every layer; beside a product the passes are cheap.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,18 +18,18 @@ from primsplit.rewrites.recompute import VIEWS
 
 PRODUCTS = frozenset({"Gemm", "MatMul", "Conv"})
 CHEAP = frozenset({"Add", "Mul", "Max", "Min"})
-"""Operators whose operands may change places: so written, onnxruntime does not find that the value is there already."""
+"""Operators whose operands may be swapped: so written, onnxruntime does not recognize the earlier value."""
 SMALL = 2**16
-"""Bytes up to which a value is kept."""
+"""Up to so many bytes a value is kept."""
 PASSES = 2
-"""The most passes over a kept array that a product makes again."""
+"""The most passes over a kept array that recompute an operand."""
 
 
 def products_read_again(block: Block, gradients: Sequence[int]) -> Block:
-    """The block with what only products read after the value is computed made again of an array and something small.
+    """Return the block in which late products recompute such operands from a kept array and something small.
 
-    `gradients` are the positions of the results that are not the value. The block itself where nothing is gained: where
-    the array is not read so late by anything else, or where something else than a product reads the value.
+    `gradients` are the positions of the results that are not the value. The block itself if nothing is gained: if
+    nothing else reads the array so late, or if another op than a product reads the operand.
     """
     primal = ops_of_values(block, gradients)
     early = set(map(id, primal))
@@ -49,7 +53,7 @@ def products_read_again(block: Block, gradients: Sequence[int]) -> Block:
 
 
 def _only_for_products(late: Sequence[Op], results: Iterable[Value]) -> dict[Var, bool]:
-    """Of what these ops read, whether products alone read it, or views of it."""
+    """Return which Vars that these ops read are read by products alone, or by views that products read."""
     found = {r: False for r in results if isinstance(r, Var)}
     for op in reversed(late):
         is_bound = op.kind in PRODUCTS or (op.kind in VIEWS and found.get(op.outputs[0], False))
@@ -59,9 +63,9 @@ def _only_for_products(late: Sequence[Op], results: Iterable[Value]) -> dict[Var
 
 
 def _swapped(op: Op, kept: set[Var], made_by: Mapping[Var, Op], passes: int) -> list[Op] | None:
-    """Ops that make the op's result again, a result of its own, of a kept array: with their operands swapped.
+    """Return ops that recompute the op's result as a new Var from a kept array, with their operands swapped.
 
-    None where that takes more passes, or where the result is small.
+    None if that takes more passes, or if the result is small.
     """
     if op.kind not in CHEAP or len(op.inputs) != 2 or _is_small(op.outputs[0]):
         return None
@@ -80,7 +84,7 @@ def _swapped(op: Op, kept: set[Var], made_by: Mapping[Var, Op], passes: int) -> 
 
 
 def _is_at_hand(value: Value | None, kept: set[Var]) -> bool:
-    """True for a number, and for something small that is kept."""
+    """Whether it is a scalar, or something small that is kept."""
     if isinstance(value, Const):
         return value.type.shape == ()
     return value in kept and _is_small(value)
@@ -92,7 +96,7 @@ def _is_small(value: Value | None) -> bool:
 
 
 def _reading(op: Op, instead: Mapping[Var, Var]) -> Op:
-    """The op with the values that are made again in the place of the others."""
+    """Return the op, reading recomputed values in place of the others."""
     if not any(v in instead for v in op.inputs):
         return op
     return replace(op, inputs=tuple(renamed(v, instead) for v in op.inputs))

@@ -1,8 +1,13 @@
-"""Arrays that are stacked, and the arrays of a stack that are read one by one, without copies that nobody needs.
+"""Avoid copies around stacked arrays: when arrays are stacked, and when a transposed stack is taken apart.
 
-A stack along an axis lies in memory as its arrays joined along that axis: one Reshape behind the Concat is enough. And
-where a whole stack is transposed and then taken apart, onnxruntime transposes the arrays instead, once for each of
-their readers, the pullback's too. A Flatten in between, which moves nothing, keeps it from that.
+```
+Concat(Unsqueeze(a, 0), Unsqueeze(b, 0))   ->   Reshape(Concat(a, b))
+Gather(t, 3)  with t = Transpose(x)        ->   Reshape(Gather(Flatten(t), 3))
+```
+
+A stack along an axis lies in memory as its arrays joined along that axis: one Reshape after the Concat is enough. And
+if a whole stack is transposed and then taken apart, onnxruntime transposes the arrays instead, once for each of their
+readers, also in the pullback. A Flatten in between, which moves nothing, prevents that.
 """
 
 from collections.abc import Sequence
@@ -16,20 +21,20 @@ from primsplit.rewrites.rewriting import Rewriter, integers
 
 
 def join_stacks(block: Block) -> Block:
-    """The block with each Concat of Unsqueezed arrays as a Concat of the arrays, and a Reshape."""
+    """Return the block with each Concat of Unsqueezed arrays as a Concat of the arrays, and a Reshape."""
     found = _Joining().run(block)
     return block if found is block else drop_dead_code(found)
 
 
 def keep_transposed_stacks(block: Block) -> Block:
-    """The block with transposed stacks that are taken apart along their first axis taken apart as matrices."""
+    """Return the block in which transposed stacks are taken apart along their first axis as matrices."""
     if not any(op.kind == "Transpose" for op in block.ops):
         return block
     return _Parting(block).run(block)
 
 
 class _Joining(Rewriter):
-    """The walk; `raised` are the results of Unsqueezes: of what, and the new axis."""
+    """The walk; `raised` maps the results of Unsqueezes to their input and the new axis."""
 
     kinds = frozenset({"Concat"})
 
@@ -38,7 +43,7 @@ class _Joining(Rewriter):
         self.raised: dict[Value | None, tuple[Value, int]] = {}
 
     def visit(self, op: Op) -> Op | None:
-        """A stack as the arrays joined, in the shape of the stack."""
+        """Return a stack as its arrays joined, in the shape of the stack."""
         if op.kind == "Unsqueeze":
             source, axes = op.inputs[0], integers(op.inputs[1])
             if source is not None and axes is not None and len(axes) == 1 and source.type.rank is not None:
@@ -63,7 +68,7 @@ class _Joining(Rewriter):
 
 
 class _Parting(Rewriter):
-    """The walk; `wholes` are the transposed stacks that several Gathers take apart, `flat` they as matrices."""
+    """The walk; `wholes` are the transposed stacks that several Gathers take apart, `flat` the same as matrices."""
 
     def __init__(self, block: Block) -> None:
         super().__init__()
@@ -76,7 +81,7 @@ class _Parting(Rewriter):
         self.flat: dict[Value, Var] = {}
 
     def visit(self, op: Op) -> Op | None:
-        """One array of a stack as a row of the stack as a matrix."""
+        """Return one array of a stack as a row of the stack as a matrix."""
         whole, shape = op.inputs[0] if op.inputs else None, op.outputs[0].type.shape
         if op.kind != "Gather" or whole not in self.wholes or shape is None or (sizes := sizes_of(shape)) is None:
             return super().visit(op)
@@ -92,7 +97,7 @@ class _Parting(Rewriter):
 
 
 def _takes_one(op: Op) -> bool:
-    """True for a Gather of one array of a stack."""
+    """Whether it is a Gather of one array of a stack."""
     index = op.inputs[1] if op.kind == "Gather" else None
     return isinstance(index, Const) and index.type.shape == () and op.attributes.get("axis", 0) == 0
 
@@ -102,9 +107,9 @@ def _has_shape(value: Value, shape: Shape) -> bool:
 
 
 def sizes_of(shape: Sequence[dims.Dim]) -> "np.ndarray[tuple[int], np.dtype[np.int64]] | None":
-    """The sizes for a Reshape to a shape, -1 for one that is not written.
+    """Return the sizes for a Reshape to a shape, -1 for one that is not literal.
 
-    None where more are not, or where a literal is 0: that would be a copy of a size, and beside -1 anything.
+    None if more are not, or if a literal is 0: that would copy a size, and beside -1 it would be ambiguous.
     """
     found = [d if isinstance(d, int) else -1 for d in shape]
     return None if found.count(-1) > 1 or 0 in found else np.array(found, np.int64)

@@ -1,8 +1,13 @@
-"""Sums along axes that a derivative adds up are one sum, and what is multiplied by 0 is not added.
+"""Merge sums along axes in derivatives, and drop terms that are multiplied by 0.
 
-A sum along axes of such a sum, as of a bias over the rows of a step and then over the steps, is one along all of them.
-And of little, two sums along axes that are added cost more than one of what they are sums of. All of these round
-otherwise, so that values are left alone.
+```
+ReduceSum(ReduceSum(x, [1]), [0])            ->   ReduceSum(x, [0, 1])
+Add(ReduceSum(a, [0]), ReduceSum(b, [0]))    ->   ReduceSum(Add(a, b), [0])     # of small arrays
+Add(x, Mul(y, 0))                            ->   x
+```
+
+A sum of sums is, say, that of a bias over the rows of a step and then over the steps. All of these round differently,
+so that ops of values (not of derivatives) are left alone.
 """
 
 from collections.abc import Sequence
@@ -17,11 +22,11 @@ from primsplit.rewrites.rewriting import integers
 
 DTYPES = frozenset({"float32", "float64"})
 SMALL = 2**14
-"""Bytes up to which arrays are added before they are summed."""
+"""Up to so many bytes arrays are added before they are summed."""
 
 
 def sums_of_derivatives(block: Block, gradients: Sequence[int]) -> Block:
-    """The block with fewer ReduceSums in what only the results in `gradients`, by position, need."""
+    """Return the block with fewer ReduceSums among the ops that only the results in `gradients`, by position, need."""
     if block.kinds.isdisjoint(_Summing.kinds):
         return block
     found = _Summing(block, gradients).run(block)
@@ -34,7 +39,7 @@ class _Summing(OfReadOnce):
     kinds = frozenset({"Add", "ReduceSum"})
 
     def visit(self, op: Op) -> Op | None:
-        """A sum in a cheaper form, or the op."""
+        """Return a sum in a cheaper form, or the op."""
         if op.outputs[0] not in self.early and op.outputs[0].type.key[0] in DTYPES:
             if op.kind == "Add":
                 if self.is_left_out(op):
@@ -45,7 +50,7 @@ class _Summing(OfReadOnce):
         return super().visit(op)
 
     def is_left_out(self, op: Op) -> bool:
-        """True where one term, which is a value times 0, has been left out: the other one stands for the sum."""
+        """Whether one term, a value times 0, has been dropped: the other one replaces the sum."""
         for term, other in (op.inputs, op.inputs[::-1]):
             _, product = self.made.get(term, (0, op))
             if product.kind == "Mul" and other is not None and any(map(is_zero, product.inputs)):
@@ -53,7 +58,7 @@ class _Summing(OfReadOnce):
         return False
 
     def at_once(self, op: Op) -> Op | None:
-        """A sum of sums as one along the axes of both."""
+        """Return a sum of sums as one along the axes of both."""
         inner = self.maker(op.inputs[0], "ReduceSum")
         if inner is None or inner.inputs[0] is None or inner.inputs[0].type.rank is None:
             return None
@@ -66,7 +71,7 @@ class _Summing(OfReadOnce):
         return op.beside("ReduceSum", (inner.inputs[0], axes), op.outputs, {"keepdims": keeping[0]})
 
     def added_before(self, op: Op) -> Op | None:
-        """`sum(a) + sum(b)` as `sum(a + b)`, and `(c + sum(a)) + sum(b)` as `c + sum(a + b)`."""
+        """Return `sum(a) + sum(b)` as `sum(a + b)`, and `(c + sum(a)) + sum(b)` as `c + sum(a + b)`."""
         for total, last in (op.inputs, op.inputs[::-1]):
             right = self.maker(last, "ReduceSum")
             if right is None or not _is_small(right.inputs[0]):
@@ -87,7 +92,7 @@ class _Summing(OfReadOnce):
         return None
 
     def sum_of(self, left: Op, right: Op, op: Op) -> Var:
-        """What two ReduceSums sum, added."""
+        """Return the sum of the operands of two ReduceSums."""
         source = right.inputs[0]
         assert source is not None
         total = Var(source.type)
@@ -96,7 +101,7 @@ class _Summing(OfReadOnce):
 
 
 def _are_alike(left: Op, right: Op) -> bool:
-    """True for sums along the same axes of arrays of the same type."""
+    """Whether they are sums along the same axes of arrays of the same type."""
     a, b = left.inputs[0], right.inputs[0]
     if a is None or b is None or not same_types(a.type, b.type) or left.attributes != right.attributes:
         return False
@@ -104,7 +109,7 @@ def _are_alike(left: Op, right: Op) -> bool:
 
 
 def _axes_of(op: Op) -> set[int]:
-    """The axes that a ReduceSum of an array of known rank sums along, where they are known; none where they are not."""
+    """Return the axes of a ReduceSum, if they and the array's rank are known; none if not."""
     rank = None if op.inputs[0] is None else op.inputs[0].type.rank
     axes = integers(op.inputs[1]) if len(op.inputs) > 1 else None
     return {a % rank for a in axes} if rank and axes else set()

@@ -1,13 +1,17 @@
-"""Products with a transposed matrix are written as Gemm, which reads the matrix as it lies in memory.
+"""Write products with a transposed matrix as Gemm, which reads the matrix as it lies in memory.
 
-onnxruntime would fuse the Transpose into the MatMul by itself, but it puts the fused product at the end of the graph,
-and with it changes the order of execution: all cotangents of a network would stay in memory until the last layer's
-weight gradient is computed. A Gemm stays in its place. Where a stack of matrices meets one transposed matrix, the stack
-is one tall matrix, which costs two Reshapes.
+```
+MatMul(x, Transpose(w))                    ->   Gemm(x, w, transB=1)
+MatMul(x: [8,16,32], Transpose(w))         ->   Reshape(Gemm(Reshape(x, [128,32]), w, transB=1))
+```
 
-A float32 matrix on the left is turned again for every 128 columns of the product. Where these are many it is cheaper to
-turn it once before: 0.83 to 0.96 of the time for the shapes that `WIDE` and `TALL` let through. A Flatten, which
-changes nothing about a matrix, keeps onnxruntime from fusing the two again.
+onnxruntime itself would fuse the Transpose into the MatMul, but it puts the fused product at the end of the graph,
+which changes the order of execution: all cotangents of a network would stay in memory until the last layer's weight
+gradient is computed. A Gemm stays in its place. A stack of matrices is one tall matrix, which costs two Reshapes.
+
+A transposed float32 matrix on the left is packed again for every 128 columns of the product. If these are many, it is
+cheaper to transpose it once before: 0.83 to 0.96 of the time for the shapes that `WIDE` and `TALL` let through. A
+Flatten, which changes nothing about a matrix, keeps onnxruntime from fusing the two again.
 """
 
 import numpy as np
@@ -19,21 +23,21 @@ from primsplit.rewrites.rewriting import Rewriter
 
 DTYPES = frozenset({"float32", "float64"})
 WIDE = 512
-"""Columns of a product from which on its left matrix is turned beforehand."""
+"""Columns of a product from which on its left matrix is transposed beforehand."""
 TALL = 256
 """Rows of the product likewise."""
 SHORT = 1024
-"""Terms of each sum up to which the copy of the matrix is small beside the product."""
+"""Up to so many terms of each sum, the copy of the matrix is small beside the product."""
 
 
 def gemm_of_transposed(block: Block) -> Block:
-    """The block with each MatMul of two matrices, one at least a Transpose, as Gemm."""
+    """Return the block with each MatMul of two matrices, one at least a Transpose, as Gemm."""
     found = _Products().run(block)
     return block if found is block else drop_dead_code(found)
 
 
 class _Products(Rewriter):
-    """The walk; `turned` are the results of Transposes of matrices, and what was transposed."""
+    """The walk; `turned` maps the results of Transposes of matrices to their inputs."""
 
     kinds = frozenset({"MatMul"})
 
@@ -42,7 +46,7 @@ class _Products(Rewriter):
         self.turned: dict[Value | None, Value | None] = {}
 
     def visit(self, op: Op) -> Op | None:
-        """A product as Gemm where an operand is transposed."""
+        """Return a product as Gemm if an operand is transposed."""
         if all(map(_is_matrix, op.inputs)):
             if op.kind == "Transpose" and op.attributes.get("perm", (1, 0))[0] == 1:
                 self.turned[op.outputs[0]] = op.inputs[0]
@@ -58,7 +62,7 @@ class _Products(Rewriter):
         return super().visit(op)
 
     def _of_stack(self, product: Op, flat: Shape, whole: Shape) -> Op:
-        """The product as one of two matrices, in shapes with at most one size that is not written."""
+        """Return the product as one of two matrices, in shapes with at most one size that is not literal."""
         (left, right), (result,) = product.inputs, product.outputs
         assert left is not None
         rows = dims.product(_shape(left)[:-1])
@@ -70,7 +74,7 @@ class _Products(Rewriter):
         return _reshaped(matrix, whole, result, product)
 
     def _copied(self, product: Op) -> Var:
-        """The transposed left matrix, in a shape that onnxruntime does not look through."""
+        """Return the transposed left matrix, in a shape that onnxruntime does not look through."""
         matrix = product.inputs[0]
         assert matrix is not None
         apart = Var(matrix.type)
@@ -84,9 +88,9 @@ def _reshaped(value: Value, shape: Shape, result: Var, product: Op) -> Op:
 
 
 def _flat(product: Op) -> tuple[Shape, Shape] | None:
-    """The shapes of the left stack as one matrix and of the product, with -1 for the one size that is not a literal.
+    """Return the shapes of the left stack as a matrix and of the product, with -1 for the one size that is not literal.
 
-    None where there are more, or where a literal is 0, which -1 cannot stand beside.
+    None if there are more, or if a literal is 0, which -1 cannot stand beside.
     """
     left, right = product.inputs
     if left is None or left.type.rank is None or left.type.rank < 3 or left.type.key[0] not in DTYPES:

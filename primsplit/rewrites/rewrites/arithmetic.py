@@ -1,4 +1,11 @@
-"""Neutral elements, signs and powers of two."""
+"""Simplify arithmetic: neutral elements, signs and powers of two.
+
+```
+Mul(x, 1)             ->   x
+Add(x, Neg(y))        ->   Sub(x, y)
+Div(x, 4)             ->   Mul(x, 0.25)
+```
+"""
 
 import math
 from typing import Any
@@ -15,7 +22,7 @@ def _is_one(value: Value | None) -> bool:
 
 
 def _is_zero(value: Value | None, *, negative: bool) -> bool:
-    """True for the zero of this sign; integers have but one."""
+    """Whether it is the zero of this sign; integers have but one."""
     found = number(value)
     if found is None or found != 0:
         return False
@@ -23,7 +30,7 @@ def _is_zero(value: Value | None, *, negative: bool) -> bool:
 
 
 def _fits(site: Site, value: Value | None) -> bool:
-    """True where the value has the type of the op's output, so that the other operand is not what made its shape."""
+    """Whether the value has the type of the op's output, so that the other operand does not determine its shape."""
     return value is not None and same_types(value.type, site.type)
 
 
@@ -91,7 +98,7 @@ def signs_cancel(site: Site) -> Rewritten:
 
 
 def _negated(value: Value | None) -> Value | None:
-    """Minus a float constant without axes."""
+    """Return minus a scalar float constant."""
     found = number(value)
     if value is None or found is None or value.type.rank != 0 or not value.type.is_float:
         return None
@@ -115,7 +122,7 @@ def negated_twice(site: Site) -> Rewritten:
 
 @rewrite("Neg")
 def negated_double(site: Site) -> Rewritten:
-    """-(x + x) = x * -2, as the derivative of 1 - x * x has it."""
+    """-(x + x) = x * -2, as in the derivative of 1 - x * x."""
     double = site.maker(site.input(0), "Add")
     if double is None or double.inputs[0] is not double.inputs[1] or not site.type.is_float:
         return None
@@ -124,7 +131,7 @@ def negated_double(site: Site) -> Rewritten:
 
 @rewrite("Sub")
 def negated_and_less(site: Site) -> Rewritten:
-    """-x - x = x * -2, as the derivative of a square that is subtracted has it."""
+    """-x - x = x * -2, as in the derivative of a square that is subtracted."""
     x, y = site.op.inputs
     negated = site.maker(x, "Neg")
     if negated is None or negated.inputs[0] is not y or not site.type.is_float:
@@ -153,7 +160,7 @@ def idempotent(site: Site) -> Rewritten:
 
 
 def _power_of_two(value: Value | None) -> float | None:
-    """The float constant, where it is plus or minus a power of two."""
+    """Return the float constant, if it is plus or minus a power of two."""
     found = number(value)
     if found is None or value is None or not value.type.is_float:
         return None
@@ -163,7 +170,7 @@ def _power_of_two(value: Value | None) -> float | None:
 
 @rewrite("Div")
 def by_power_of_two(site: Site) -> Rewritten:
-    """x / 2^k = x * 2^-k, where both are normal numbers."""
+    """x / 2^k = x * 2^-k, if both are normal numbers."""
     x, y = site.op.inputs
     factor = _power_of_two(y)
     if factor is None or y is None or not _is_normal(factor, y.type.dtype) or not _is_normal(1 / factor, y.type.dtype):

@@ -1,4 +1,12 @@
-"""Ops that move elements: transposes, reshapes, expansions, cuts."""
+"""Simplify ops that move elements: transposes, reshapes, expansions, slices.
+
+```
+Transpose(Transpose(x, [1,0,2]), [0,2,1])   ->   Transpose(x, [1,2,0])
+Reshape(Unsqueeze(x, 0), [6,4])             ->   x                      # of shape [6,4]
+Add(x: [2,3], Expand(y, [2,3]))             ->   Add(x, y)
+Exp(Expand(x, [2,3]))                       ->   Expand(Exp(x), [2,3])
+```
+"""
 
 from collections.abc import Sequence
 
@@ -15,7 +23,7 @@ from primsplit.rewrites.rewriting import integers
 
 RESHAPES = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
 CHAIN = 8
-"""How many reshapes in a row are looked through."""
+"""The most reshapes in a row that are followed."""
 
 
 def _permutation(op: Op) -> list[int]:
@@ -25,7 +33,7 @@ def _permutation(op: Op) -> list[int]:
 
 @rewrite("Transpose")
 def transpose(site: Site) -> Rewritten:
-    """A transpose that moves nothing goes, or only tells a type; two become one."""
+    """A transpose that moves nothing is dropped, or becomes an Identity of another type; two become one."""
     order = _permutation(site.op)
     if site.type.rank is None:
         return None
@@ -42,9 +50,11 @@ def transpose(site: Site) -> Rewritten:
 
 @rewrite(*RESHAPES)
 def reshape(site: Site) -> Rewritten:
-    """A chain of reshapes that comes back to an earlier shape; else the last alone, if its shape is given in full.
+    """Replace a chain of reshapes by an earlier value of the same shape.
 
-    Reshapes keep the elements in their order, so equal shapes are equal values. One that some runs refuse stays.
+    Or by the last one, if its shape is given in full.
+
+    Reshapes keep the elements in their order, so equal shapes are equal values. A Reshape that some runs refuse stays.
     """
     if _may_fail(site, site.op):
         return None
@@ -63,12 +73,12 @@ def reshape(site: Site) -> Rewritten:
 
 
 def _may_fail(site: Site, reshape: Op) -> bool:
-    """True for a Reshape that is there to fail in some runs (`broadcasting.reshaped_unless`): more than a shape."""
+    """Whether a Reshape exists to fail in some runs (`broadcasting.reshaped_unless`)."""
     return reshape.kind == "Reshape" and _is_checked(site, reshape.inputs[1], 4)
 
 
 def _is_checked(site: Site, sizes: Value | None, depth: int) -> bool:
-    """True for sizes to which a 0 is added that some runs do not find, also with the size of a batch before them."""
+    """Whether a 0 that some runs fail to gather is added to the sizes, also with the size of a batch before them."""
     made = site.maker(sizes, "Add", "Concat", "Gather", "Where") if depth else None
     if made is None:
         return False
@@ -78,16 +88,16 @@ def _is_checked(site: Site, sizes: Value | None, depth: int) -> bool:
 
 
 def _is_full(site: Site) -> bool:
-    """True where the shape that a Reshape asks for says nothing about the sizes of its input."""
+    """Whether the shape that a Reshape asks for does not refer to the sizes of its input."""
     wanted = integers(site.input(1))
     return bool(site.attribute("allowzero")) or (wanted is not None and 0 not in wanted)
 
 
 @rewrite("Expand")
 def expand(site: Site) -> Rewritten:
-    """An Expand that changes nothing; one of an Expand, where the outer alone says the shape; one to no elements.
+    """Drop an Expand that changes nothing; merge two if the outer one gives the shape; replace one to no elements.
 
-    onnxruntime 1.31.1 drops an Expand from size 1 to the literal size 0, as if it changed nothing: it is cut before.
+    onnxruntime 1.31.1 drops an Expand from size 1 to the literal size 0, as if it changed nothing: it is sliced before.
     """
     x, shape = site.op.inputs
     literal = [d for d in site.type.shape or (1,) if isinstance(d, int)]
@@ -108,7 +118,7 @@ def expand(site: Site) -> Rewritten:
 
 
 def _emptied(before: Type, after: Type) -> list[int]:
-    """The axes of a value that have the literal size 0 only when it is expanded."""
+    """Return the axes of a value that have the literal size 0 only after it is expanded."""
     if before.shape is None or after.shape is None:
         return []
     pairs = enumerate(zip(before.shape, after.shape[len(after.shape) - len(before.shape) :], strict=True))
@@ -117,21 +127,21 @@ def _emptied(before: Type, after: Type) -> list[int]:
 
 @rewrite("Tile")
 def tile(site: Site) -> Rewritten:
-    """Once."""
+    """Drop a Tile with counts of 1."""
     counts = integers(site.input(1))
     return site.input(0) if counts is not None and set(counts) <= {1} else None
 
 
 @rewrite("Pad")
 def pad(site: Site) -> Rewritten:
-    """By nothing."""
+    """Drop a Pad by nothing."""
     pads = integers(site.input(1))
     return site.input(0) if pads is not None and set(pads) <= {0} else None
 
 
 @rewrite("Slice")
 def slice_of_all(site: Site) -> Rewritten:
-    """With steps of 1, a slice of the same size is all of it."""
+    """Drop a Slice with steps of 1 and the size of its input: it is all of it."""
     steps = (1,) if site.input(4) is None else integers(site.input(4))
     x = site.input(0)
     same = x is not None and x.type.shape is not None and same_types(x.type, site.type)
@@ -140,7 +150,7 @@ def slice_of_all(site: Site) -> Rewritten:
 
 @rewrite("Split")
 def split_in_one(site: Site) -> Rewritten:
-    """One part is the whole."""
+    """Drop a Split into one part."""
     return site.input(0) if len(site.op.outputs) == 1 else None
 
 
@@ -149,7 +159,10 @@ REDUCTIONS = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
 
 @rewrite(*REDUCTIONS)
 def reduce_nothing(site: Site) -> Rewritten:
-    """No axes, or axes of size 1. The sum of a lone -0.0 is 0.0 in some kernels, so sums of floats stay."""
+    """Drop a reduction of no axes, or of axes of size 1.
+
+    The sum of a single -0.0 is 0.0 in some kernels, so sums of floats stay.
+    """
     x, axes = site.input(0), integers(site.input(1))
     if x is None or axes is None or x.type.shape is None:
         return None
@@ -164,7 +177,7 @@ def reduce_nothing(site: Site) -> Rewritten:
 
 @rewrite("Squeeze")
 def squeeze_of_reduction(site: Site) -> Rewritten:
-    """The reduction drops its axes itself."""
+    """Let a reduction drop its axes itself."""
     made = site.maker(site.input(0), *REDUCTIONS, "ReduceL1", "ReduceL2", "ReduceLogSumExp", "ReduceSumSquare")
     if made is None or len(made.inputs) < 2 or not attribute(made, "keepdims"):
         return None
@@ -177,7 +190,7 @@ def squeeze_of_reduction(site: Site) -> Rewritten:
 
 @rewrite(*kinds_where(lambda t: t.broadcasts == "all"))
 def broadcast_operand(site: Site) -> Rewritten:
-    """An operand need not be expanded, or given leading axes, where the operator broadcasts it."""
+    """Let an operator broadcast an operand that was expanded, or reshaped to have leading axes of size 1."""
     if site.type.shape is None or any(v is None or v.type.shape is None for v in site.op.inputs):
         return None
     inputs = [v for v in site.op.inputs if v is not None]
@@ -194,7 +207,7 @@ def broadcast_operand(site: Site) -> Rewritten:
 
 
 def _narrow(site: Site, value: Value) -> Value | None:
-    """What was expanded to make this value."""
+    """Return the value that was expanded to this one."""
     if isinstance(value, Const):
         found = number(value) if value.type.rank else None
         return None if found is None else scalar(found, value.type.dtype)
@@ -213,7 +226,7 @@ def _narrow(site: Site, value: Value) -> Value | None:
 
 
 def _without_leading_ones(made: Op) -> Value | None:
-    """What a reshape only put axes of size 1 before."""
+    """Return the input of a reshape that only adds leading axes of size 1."""
     source, shape = made.inputs[0], made.outputs[0].type.shape
     if source is None or source.type.shape is None or shape is None:
         return None
@@ -231,7 +244,7 @@ def _broadcasts_to(shapes: Sequence[Shape], type: Type) -> bool:
 
 @rewrite(*kinds_where(lambda t: t.elementwise))
 def before_expanding(site: Site) -> Rewritten:
-    """f(Expand(x)) = Expand(f(x)), also with another operand that has no axes: the work on fewer elements.
+    """f(Expand(x)) = Expand(f(x)), also with another scalar operand: compute on fewer elements.
 
     The standard expands no floats of eight bits.
     """

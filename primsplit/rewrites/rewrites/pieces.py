@@ -1,7 +1,12 @@
-"""What is cut out of a join is read from its pieces: `a, b = np.array([f(x), g(x)])` then joins nothing.
+"""Read from the operands of a Concat what is sliced out of its result.
 
-States, rotations and Jacobians that are written down element by element are so handed on element by element, and their
-cotangents too.
+```
+Gather(Concat(Unsqueeze(a), Unsqueeze(b)), 1)   ->   b
+Slice(Concat(x: [3], y: [2]), 3, 5)             ->   y
+```
+
+So `a, b = np.array([f(x), g(x)])` concatenates nothing. States, rotations and Jacobians that are written down element
+by element are passed on element by element, and so are their cotangents.
 """
 
 from collections.abc import Sequence
@@ -18,7 +23,7 @@ from primsplit.rewrites.rewriting import integers
 
 @dataclass(frozen=True, slots=True)
 class _Join:
-    """The pieces of a Concat whose sizes along its axis are literals, and where each begins; the end comes last."""
+    """The operands of a Concat whose sizes along its axis are literals, and where each begins; the end comes last."""
 
     made: Op
     axis: int
@@ -27,7 +32,7 @@ class _Join:
 
     @classmethod
     def of(cls, site: Site, axis: int) -> Self | None:
-        """What made the site's first input, where that is such a join along this axis."""
+        """Return the Concat that is the site's first input, if there is one along this axis."""
         made = site.maker(site.input(0), "Concat")
         rank = None if made is None else made.outputs[0].type.rank
         if made is None or rank is None or attribute(made, "axis") % rank != axis % rank:
@@ -40,7 +45,7 @@ class _Join:
         return cls(made, axis % rank, pieces, tuple(accumulate(literal, initial=0)))
 
     def between(self, site: Site, start: int, end: int) -> Value | None:
-        """The elements from `start` to `end`, where both lie between pieces: a piece, or a shorter join."""
+        """Return the elements from `start` to `end` if both are ends of operands: an operand, or a shorter Concat."""
         if start >= end or start not in self.starts or end not in self.starts:
             return None
         chosen = [
@@ -57,7 +62,7 @@ class _Join:
 
 @rewrite("Gather")
 def element_of_a_join(site: Site) -> Rewritten:
-    """One element lies in one piece."""
+    """Read one element from the operand that it lies in."""
     join, index = _Join.of(site, site.attribute("axis")), site.input(1)
     known = integers(index)
     if join is None or index is None or index.type.rank != 0 or not known:
@@ -74,7 +79,7 @@ def element_of_a_join(site: Site) -> Rewritten:
 
 @rewrite("Slice")
 def slice_of_a_join(site: Site) -> Rewritten:
-    """A slice along the join's axis that begins and ends between pieces."""
+    """Replace a slice along the Concat's axis that begins and ends between operands."""
     starts, ends, axes = (integers(site.input(i)) for i in (1, 2, 3))
     steps = (1,) if site.input(4) is None else integers(site.input(4))
     if not (starts and ends and axes) or len(axes) != 1 or steps != (1,):
@@ -88,7 +93,7 @@ def slice_of_a_join(site: Site) -> Rewritten:
 
 @rewrite("Split")
 def split_of_a_join(site: Site) -> Rewritten:
-    """The parts of a join that was made of them."""
+    """Replace the parts of a Concat that are its operands."""
     join, sizes = _Join.of(site, site.attribute("axis")), integers(site.input(1))
     if join is None or not sizes or not _ends_are_known(join, sizes):
         return None
@@ -99,5 +104,5 @@ def split_of_a_join(site: Site) -> Rewritten:
 
 
 def _ends_are_known(join: _Join, sizes: Sequence[int]) -> bool:
-    """True where every part, none of them empty, ends where a piece does; asked before anything is made."""
+    """Whether every part, none of them empty, ends where an operand does; asked before anything is written."""
     return 0 not in sizes and set(accumulate(sizes)) <= set(join.starts)

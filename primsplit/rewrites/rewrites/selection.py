@@ -1,4 +1,11 @@
-"""Ops that hand a value on: copies, casts, choices that are made already."""
+"""Simplify ops that pass a value on: copies, casts, constant conditions.
+
+```
+Cast(Cast(x: int32, float64), float32)   ->   Cast(x, float32)
+Where(Not(c), x, y)                      ->   Where(c, y, x)
+Where(c, 1.0, 0.0)                       ->   Cast(c, float32)
+```
+"""
 
 from typing import Any
 
@@ -20,13 +27,13 @@ def identity(site: Site) -> Rewritten:
 
 @rewrite("Sum", "Max", "Min", "Mean", "Concat")
 def of_one(site: Site) -> Rewritten:
-    """A sum, extremum or join of one value is the value."""
+    """The sum, extremum or Concat of one value is the value."""
     return site.input(0) if len(site.op.inputs) == 1 else None
 
 
 @rewrite("Dropout")
 def without_training(site: Site) -> Rewritten:
-    """Dropout drops nothing unless it is told to train."""
+    """Dropout drops nothing unless it trains."""
     mode = site.input(2)
     known = number(mode)
     trains = mode is not None and (known is None or bool(known))
@@ -35,7 +42,7 @@ def without_training(site: Site) -> Rewritten:
 
 @rewrite("Cast")
 def cast(site: Site) -> Rewritten:
-    """A cast to the dtype that the value has; one after a cast that lost nothing."""
+    """Drop a cast to the value's own dtype; skip a cast before it that lost nothing."""
     x = site.input(0)
     if x is None or x.type.dtype == site.type.dtype:
         return x
@@ -49,7 +56,7 @@ def cast(site: Site) -> Rewritten:
 
 
 def is_lossless(narrow: np.dtype[Any], wide: np.dtype[Any]) -> bool:
-    """True where every value of the one dtype is a value of the other."""
+    """Whether every value of the one dtype is a value of the other."""
     if narrow == wide or (narrow.kind == "b" and (wide.kind in "iu" or wide.name in FLOAT_BITS)):
         return True
     if narrow.name in FLOAT_BITS:
@@ -81,7 +88,7 @@ def where(site: Site) -> Rewritten:
 
 
 def _zero_where_equal(site: Site) -> Rewritten:
-    """A distance that is made 0 where both are equal is 0 there by itself, but of two infinities."""
+    """A distance that is set to 0 where both are equal is 0 there already, except between two infinities."""
     condition, zero, y = site.op.inputs
     equal, distance, chosen = site.maker(condition, "Equal"), site.maker(y, "Abs"), number(zero)
     if equal is None or distance is None or chosen is None or chosen != 0 or np.signbit(chosen):
@@ -97,13 +104,13 @@ def _zero_where_equal(site: Site) -> Rewritten:
 
 
 def _are_same(a: Value | None, b: Value | None) -> bool:
-    """True for one value, and for two constants of one number."""
+    """Whether they are one value, or two constants of one number."""
     one, other = number(a), number(b)
     return a is b or (one is not None and other is not None and bool(one == other))
 
 
 def _ones_and_zeros(site: Site) -> Rewritten:
-    """A choice between the numbers 1 and 0 is a cast: onnxruntime's Where may take ten times as long."""
+    """A choice between 1 and 0 is a cast: onnxruntime's Where may take ten times as long."""
     condition, x, y = site.op.inputs
     one, other = number(x), number(y)
     if condition is None or one is None or other is None or site.type.key[0] not in {"float32", "float64"}:
@@ -122,7 +129,10 @@ def _ones_and_zeros(site: Site) -> Rewritten:
 
 @rewrite("If")
 def branch(site: Site) -> Rewritten:
-    """Two branches that hand on the same values are none. Of one that is always taken, see `constant_branches`."""
+    """An If whose branches return the same outer values is replaced by these.
+
+    For an If that always takes one branch, see `constant_branches`.
+    """
     first, second = (site.op.attributes[name] for name in ("then_branch", "else_branch"))
     return first.results if _hand_on_the_same(first, second) else None
 

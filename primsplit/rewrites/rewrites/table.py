@@ -1,7 +1,7 @@
-"""The table of rewrites, and what a rewrite is told.
+"""The table of rewrites for `simplify`, and `Site`, the op that a rewrite is called with.
 
-A rewrite looks at one op and the ops that made its inputs. It returns a Value that stands for the op's output (a
-tuple for several), or an op to take its place (with the same outputs), or None.
+A rewrite looks at one op and the ops that define its inputs. It returns a Value that replaces the op's output (a tuple
+for several), or an op that replaces it (with the same outputs), or None.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,24 +30,24 @@ class Site:
         return self.op.outputs[0].type
 
     def input(self, position: int) -> Value | None:
-        """An input, None where it is left out."""
+        """Return an input, None if it is absent."""
         return self.op.inputs[position] if position < len(self.op.inputs) else None
 
     def maker(self, value: Value | None, *kinds: str) -> Op | None:
-        """The op that made a value, where it is of one of these kinds."""
+        """Return the op that defines a value, if it is of one of these kinds."""
         made = self.made_by.get(value) if isinstance(value, Var) else None
         return made if made is not None and made.kind in kinds else None
 
     def attribute(self, name: str) -> Any:
-        """An attribute, or the schema's default."""
+        """Return an attribute, or the schema's default."""
         return attribute(self.op, name)
 
     def becomes(self, kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any] | None = None) -> Op:
-        """Another op that defines this one's outputs."""
+        """Return another op that defines this one's outputs."""
         return self.op.beside(kind, tuple(inputs), self.op.outputs, attributes)
 
     def make(self, type: Type, inputs: Sequence[Value | None]) -> Var:
-        """The output, of this type, of an op like this one that comes before it."""
+        """Return the output, of this type, of an op like this one that is put before it."""
         var = Var(type)
         self.add(replace(self.op, inputs=tuple(inputs), outputs=(var,)))
         return var
@@ -69,21 +69,21 @@ def rewrite(*kinds: str) -> Callable[[Rewrite], Rewrite]:
 
 
 def attribute(op: Op, name: str) -> Any:
-    """An attribute, or the schema's default."""
+    """Return an attribute, or the schema's default."""
     return op.attributes[name] if name in op.attributes else schema(op.kind).defaults.get(name)
 
 
 def number(value: Value | None) -> np.generic | None:
-    """The number that all elements of a constant are: see `Const.number`."""
+    """Return the number that all elements of a constant are: see `Const.number`."""
     return value.number if isinstance(value, Const) else None
 
 
 def is_zero(value: Value | None) -> bool:
-    """True for a constant that is 0 everywhere, of either sign."""
+    """Whether it is a constant that is 0 everywhere, of either sign."""
     found = number(value)
     return found is not None and bool(found == 0)
 
 
 def scalar(number: Any, dtype: np.dtype[Any]) -> Const:
-    """A constant without axes."""
+    """Return a scalar constant."""
     return Const(np.asarray(number).astype(dtype).reshape(()))

@@ -1,1 +1,1 @@
-"""Sums, means, norms and products with vectors over many numbers, with a small rounding error."""
+"""Rewrites of long sums, means, norms and products with vectors, for a small rounding error."""

@@ -1,18 +1,14 @@
-"""Sums, means and products with vectors over many numbers of 32 bits or fewer, in two stages of about as many each.
+"""Compute sums, means and products with vectors over many numbers of 32 bits or fewer in two stages.
+
+    y = ReduceSum(x[1000000], [0])   ->   y = ReduceSum(ReduceSum(Reshape(x, [1000, 1000]), [1]), [0])
 
 onnxruntime adds the numbers one after the other, so that the error grows with their number: a sum of a million equal
-numbers is off by 1e-3. Here the first stage adds along one part of the axes, the second adds what the first gives, and
-the error grows with the square root. 16 bits go through float32. Before:
+numbers is off by 1e-3. Here the first stage adds along one part of the axes, the second adds the first one's results,
+about as many, and the error grows with the square root. 16 bits go through float32.
 
-    y = ReduceSum(x[1000000], [0])
-
-and after:
-
-    y = ReduceSum(ReduceSum(Reshape(x, [1000, 1000]), [1]), [0])
-
-Where only the run knows how many numbers there are, an If chooses. Its condition is computed once for each size, before
-the loops that such sums are in. Sums of rows, as the gradients of biases are, need none: they are the product of a row
-of ones with the rows, which onnxruntime adds up in blocks, in less time.
+If only the run knows how many numbers there are, an If chooses. Its condition is computed once for each size, before
+the loops that contain such sums. Sums of rows, as the gradients of biases are, need no If: they are the product of a
+row of ones with the rows, which onnxruntime adds up in blocks, in less time.
 """
 
 from collections.abc import Callable
@@ -42,15 +38,15 @@ PRODUCTS = frozenset({"MatMul", "Gemm"})
 
 
 def part_long_sums(block: Block) -> Block:
-    """The block with each such reduction and product in two stages; itself where there is none."""
+    """Return the block with each such reduction and product in two stages; itself if there is none."""
     found = _Parting().run(block)
     return block if found is block else drop_dead_code(found)
 
 
 class _Parting(Rewriter):
-    """The walk. `turned` are the results of Transposes of matrices, and what was transposed.
+    """The walk. `turned` maps the results of Transposes of matrices to their inputs.
 
-    `sizes` are those that the outermost block tells, `made` is what it makes of them, by its name.
+    `sizes` are those known in the outermost block, `made` the values computed from them there, by name.
     """
 
     kinds = REDUCTIONS | PRODUCTS
@@ -64,17 +60,17 @@ class _Parting(Rewriter):
         self.outermost: list[Op] = []
 
     def enter(self, block: Block) -> None:
-        """Note the ops that the outermost block keeps: what sub-blocks need of it is appended there."""
+        """Note the ops that the outermost block keeps: ops on sizes that sub-blocks need are appended there."""
         if len(self.blocks) == 1:
             self.outermost = self.kept
         self.blocks.append(block)
 
     def leave(self, block: Block) -> None:
-        """The block ends."""
+        """End the block."""
         self.blocks.pop()
 
     def visit(self, op: Op) -> Op | None:
-        """The op, or what stands for it."""
+        """Return the op; None if it is replaced."""
         if op.kind == "Transpose" and op.inputs[0] is not None and _turns_matrices(op):
             self.turned[op.outputs[0]] = op.inputs[0]
         if op.kind not in self.kinds or op.outputs[0].type.dtype not in SHORT or op.outputs[0].type.shape is None:
@@ -89,7 +85,7 @@ class _Parting(Rewriter):
         return None
 
     def _reduction(self, step: Op) -> Array | None:
-        """The reduction in stages; None where it is of few numbers, or its axes are not known."""
+        """Return the reduction in stages; None if it is of few numbers, or its axes are not known."""
         value, result = step.inputs[0], step.outputs[0].type
         if value is None or value.type.shape is None:
             return None
@@ -121,7 +117,7 @@ class _Parting(Rewriter):
         return cast_to(self._chosen(count, least, plain, staged, Type(x.dtype, result.shape)), result.dtype)
 
     def _product(self, step: Op) -> Array | None:
-        """The product with a vector in parts; None for one of few terms, or of matrices."""
+        """Return the product with a vector in parts; None for one of few terms, or of matrices."""
         product = vector_product(step, self.turned)
         if product is None or (isinstance(product.terms, int) and not is_long(product.terms, in_rows=False)):
             return None
@@ -130,7 +126,7 @@ class _Parting(Rewriter):
     def _chosen(
         self, count: Dim, least: int, plain: Callable[[], Array], staged: Callable[[], Array], result: Type
     ) -> Array:
-        """The one form for fewer numbers than `least`, the other one for as many or more."""
+        """Return the first form for fewer numbers than `least`, the second for as many or more."""
         if isinstance(count, int):
             return staged()
         condition = self._is_less(count, least)
@@ -139,7 +135,7 @@ class _Parting(Rewriter):
         return Array(made)
 
     def _is_less(self, size: Size, number: int) -> Value:
-        """Whether a size is less than a number, told before the loops around where its symbols are known there."""
+        """Whether a size is less than a number, computed before the loops around if its symbols are known there."""
         part = primitive_part(size)
         factor = dims.exact_quotient(size, part)
         if isinstance(factor, int):
@@ -147,7 +143,7 @@ class _Parting(Rewriter):
         return self._outside(size, f"is less than {number}", lambda: op.Less(Array(size_of(size)), number)).value
 
     def _outside(self, size: Size, what: str, make: Callable[[], Array]) -> Array:
-        """What is made of a size, once in the outermost block where its symbols are known there, else here."""
+        """A value computed from a size, once in the outermost block if its symbols are known there, else here."""
         kept = self.kept if len(self.blocks) == 1 else self.outermost
         with fresh_stack(), recording() as around:
             for param in self.blocks[0].params:
@@ -163,7 +159,7 @@ class _Parting(Rewriter):
 
 
 def _turns_matrices(transpose: Op) -> bool:
-    """True for a Transpose that changes the last two axes with each other, and no others."""
+    """Whether a Transpose swaps the last two axes, and no others."""
     order = tuple(transpose.attributes.get("perm", ()))
     rank = len(transpose.outputs[0].type.shape or ())
     return rank >= 2 and order in {(*range(rank - 2), rank - 1, rank - 2), () if rank == 2 else (-1,)}

@@ -1,12 +1,10 @@
-"""Products with a vector over many terms, in parts of one length that are added up afterwards.
+"""Compute products with a vector over many terms in parts of one length that are added up afterwards.
+
+    y = MatMul(x[1000000], w[1000000,5])   ->   p = MatMul(Reshape(x, [1000,1,1000]), Reshape(w, [1000,1000,5]))
+                                                y = ReduceSum(p[1000,1,5], [0])
 
 onnxruntime adds up a product with a vector term by term. A product of two matrices it adds up in blocks, which is
-right. Before and after, with 1000 parts of 1000 terms:
-
-    y = MatMul(x[1000000], w[1000000,5])
-
-    p = MatMul(Reshape(x, [1000,1,1000]), Reshape(w, [1000,1000,5]))
-    y = ReduceSum(p[1000,1,5], [0])
+accurate.
 """
 
 import math
@@ -23,7 +21,7 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
 
 FEW = 3
-"""So many rows and columns of a product are added up term by term too."""
+"""Products of at most so many rows and columns are added up term by term too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +38,16 @@ class VectorProduct:
 
     @property
     def terms(self) -> Dim:
-        """How many terms each sum has."""
+        """The number of terms of each sum."""
         sizes = self.vector.shape[-1], self.matrix.shape[-1 if self.is_last else -2]
         return next((size for size in sizes if isinstance(size, int)), sizes[0])
 
     def plain(self) -> Array:
-        """The product as one operator, which reads the matrix as it lies in memory."""
+        """Return the product as one operator, which reads the matrix as it lies in memory."""
         return self._finished(_product(self.vector, self.matrix, is_last=self.is_last))
 
     def in_parts(self) -> Array:
-        """The product in parts."""
+        """Return the product in parts."""
         length = divisor(self.terms, math.isqrt(self.terms)) if isinstance(self.terms, int) else None
         columns = self.matrix.shape[-2 if self.is_last else -1]
         if length is None and dims.is_one(columns) and self.vector.ndim == 1:
@@ -64,21 +62,21 @@ class VectorProduct:
         return self._finished(op.Add(self._of_parts(vector, matrix), rest))
 
     def _as_sum(self) -> Array:
-        """The product of two vectors, term by term."""
+        """Return the product of two vectors, term by term."""
         flat = reshape_to(self.matrix, self.vector.shape)
         if flat is self.vector or self.matrix.value is self.vector.value:
             return reduced_in_stages(self.vector, "ReduceSumSquare", frozenset({0}))
         return reduced_in_stages(op.Mul(self.vector, flat), "ReduceSum", frozenset({0}))
 
     def _of_parts(self, vector: Array, matrix: Array) -> Array:
-        """The sum of the products of the parts: the vector's are [..., n, k], the matrix's have n before k."""
+        """Return the sum of the products of the parts: the vector's are [..., n, k], the matrix's have n before k."""
         if self.is_last:
             pairs = op.MatMul(op.Unsqueeze(matrix, [-2]), op.Unsqueeze(vector, [-4, -1]))
             return op.ReduceSum(op.Squeeze(pairs, [-1]), [-2], keepdims=0)
         return op.ReduceSum(op.MatMul(op.Unsqueeze(vector, [-2]), matrix), [-3], keepdims=0)
 
     def _finished(self, product: Array) -> Array:
-        """The product in the shape that the operator gives, with a Gemm's factors and addend."""
+        """Return the product in the shape of the operator's result, with a Gemm's factors and addend."""
         attributes, result = self.step.attributes, self.step.outputs[0].type
         found = reshape_to(product, result.shape or ())
         if self.step.kind == "MatMul":
@@ -89,9 +87,9 @@ class VectorProduct:
 
 
 def vector_product(step: Op, turned: Mapping[Value | None, Value]) -> VectorProduct | None:
-    """The product with a vector, or a few, that a MatMul or Gemm of float32 is; None for one of larger matrices.
+    """Return the product with a vector, or a few, that a MatMul or Gemm of float32 is; None for one of larger matrices.
 
-    `turned` tells of which matrix a value is the transpose.
+    `turned` maps transposes to their matrices.
     """
     left, right = step.inputs[:2]
     if left is None or right is None or left.type.dtype != np.float32:
@@ -135,7 +133,7 @@ class _Operand:
         return _Operand(self.array, is_turned=not self.is_turned)
 
     def row(self) -> Array | None:
-        """The rows [..., k] where the factor is [..., 1, k]."""
+        """Return the rows [..., k] if the factor is [..., 1, k]."""
         shape = self.array.shape
         if len(shape) == 1:
             return self.array
@@ -143,7 +141,7 @@ class _Operand:
         return reshape_to(self.array, (*shape[:-2], terms)) if dims.is_one(single) else None
 
     def with_terms_first(self) -> tuple[Array, bool]:
-        """The array of a factor [..., k, c], and whether k is its last axis."""
+        """Return the array of a factor [..., k, c], and whether k is its last axis."""
         if self.array.ndim == 1:
             return op.Unsqueeze(self.array, [-1]), False
         return self.array, self.is_turned
@@ -158,7 +156,7 @@ def _product(vector: Array, matrix: Array, *, is_last: bool) -> Array:
 
 
 def _parts(x: Array, axis: int, length: int) -> Array:
-    """The array with an axis in parts of this length."""
+    """Return the array with an axis in parts of this length."""
     axis %= x.ndim
     count = x.shape[axis] // length
     return reshape_to(x, (*x.shape[:axis], count, length, *x.shape[axis + 1 :]))

@@ -1,10 +1,10 @@
-"""Reductions in two stages of about as many numbers each, so that the rounding error grows with the square root.
-
-The axes are merged into groups of adjacent ones that are all summed or all kept. A group is parted by a Reshape, which
-copies nothing; one whose size has no fit divisor is cut in two by Slices: whole parts of one length, and the rest.
+"""Reduce in two stages of about as many numbers each, so that the rounding error grows with the square root.
 
     [1000000]   ReduceSum(ReduceSum(Reshape(x, [1000, 1000]), [1]), [0])
     [N]         p = ReduceSum(Reshape(x[:m], [-1, k]), [1]);  ReduceSum(Concat(p, ReduceSum(x[m:])))
+
+The axes are merged into groups of adjacent ones that are all summed or all kept. A group is split by a Reshape, which
+copies nothing; one whose size has no fit divisor is cut in two by Slices: whole parts of one length, and the rest.
 """
 
 import math
@@ -23,19 +23,19 @@ from primsplit.tracing.broadcasting import full, reshape_to
 from primsplit.tracing.regions import emit_if, record
 
 MANY = 2**13
-"""Numbers beside each other from which on a sum is parted: onnxruntime adds them up in 8 sums, right to 1e-5."""
+"""Adjacent numbers from which on a sum is split: onnxruntime adds them up in 8 sums, accurate to 1e-5."""
 MANY_ROWS = 2**11
-"""Rows from which on it is: onnxruntime adds them up one after the other."""
+"""Rows from which on it is split: onnxruntime adds them up one after the other."""
 TRIED = 2**11
 """How many numbers above a limit are tried as divisors."""
 SHORT = 32
-"""The least numbers of a part: shorter ones take longer than a copy."""
+"""The least length of a part: shorter ones take longer than a copy."""
 PART = 128
-"""About the most numbers of one part: a mean of N(1e4, 1) keeps the digits that its variance needs."""
+"""About the greatest length of a part: a mean of N(1e4, 1) keeps the digits that its variance needs."""
 DIVISORS = (*range(128, 1024), *range(127, 31, -1))
 """The lengths of rows that are tried in the run, the best one first: shorter rows take longer than a copy."""
 MOST = 2**31
-"""More numbers are in no array of a run."""
+"""No array of a run has more numbers."""
 LONG = 2**18
 """Numbers from which on a copy takes longer than a search for a divisor."""
 STAGES = {
@@ -45,15 +45,15 @@ STAGES = {
     "ReduceSumSquare": ("ReduceSumSquare", "ReduceSum"),
     "ReduceLogSumExp": ("ReduceLogSumExp", "ReduceLogSumExp"),
 }
-"""The two reductions that come to one of all."""
+"""The two reductions that together are one of all."""
 NARROW = 8
-"""Numbers that lie beside each other in a row, up to which long rows are added faster than columns."""
+"""Rows of at most so many adjacent numbers are added faster as long rows than as columns."""
 Groups = list[tuple[Dim, bool]]
 """Adjacent axes of one kind as one: their size, and whether they are summed."""
 
 
 def reduced_in_stages(x: Array, kind: str, axes: frozenset[int]) -> Array:
-    """The reduction of an array along these axes, which are no longer in the result."""
+    """Return the reduction of an array along these axes, which the result no longer has."""
     groups = _groups(x.shape, axes)
     if kind == "ReduceLogSum":
         return op.Log(_staged(x, "ReduceSum", groups))
@@ -67,7 +67,7 @@ def reduced_in_stages(x: Array, kind: str, axes: frozenset[int]) -> Array:
 
 
 def summed_rows(x: Array, axes: frozenset[int]) -> Array | None:
-    """The rows of some length whose sum is the sum along these axes; None where it is not one of rows."""
+    """Return the rows of some length whose sum is the sum along these axes; None if it is not one of rows."""
     groups = _groups(x.shape, axes)
     kinds = [is_summed for _, is_summed in groups]
     columns = groups[1][0] if len(groups) > 1 else 0
@@ -79,7 +79,7 @@ def summed_rows(x: Array, axes: frozenset[int]) -> Array | None:
 
 
 def ones_of(size: Dim) -> Array:
-    """A column of ones."""
+    """Return a column of ones."""
     return full((size, 1), np.ones((), np.float32))
 
 
@@ -92,12 +92,15 @@ def _is_short(size: Dim) -> bool:
 
 
 def is_long(size: Dim, *, in_rows: bool, is_part: bool = False) -> bool:
-    """True for a literal size of so many numbers that their sum is parted; that of a part is from fewer on."""
+    """Whether a literal size is so large that the sum is split; that of a part is split from a smaller size on."""
     return isinstance(size, int) and (MANY_ROWS if in_rows else MANY) // (8 if is_part else 1) <= size < MOST
 
 
 def divisor(size: int, limit: int) -> int | None:
-    """A divisor of a size, at most its root: the next one below the limit, else one above; None where none is found."""
+    """Return a divisor of a size, at most its root: the next one below the limit, else one above.
+
+    None if none is found.
+    """
     root = math.isqrt(size)
     below = range(min(root, limit), SHORT - 1, -1)
     above = range(limit + 1, min(root, limit + TRIED) + 1)
@@ -105,7 +108,7 @@ def divisor(size: int, limit: int) -> int | None:
 
 
 def parted_and_rest(x: Array, axis: int, depth: int = 1) -> tuple[Array, Array]:
-    """The array cut along an axis of a size above 0: its front in parts of parts beside each other, and the rest.
+    """Return the array cut along an axis of a size above 0: its front in parts of parts, and the rest.
 
     The front has as many axes more as `depth` says, all of about one size. At least one number is in the rest.
     """
@@ -121,7 +124,7 @@ def parted_and_rest(x: Array, axis: int, depth: int = 1) -> tuple[Array, Array]:
 
 
 def _cut_by(x: Array, axis: int, lengths: Sequence[int]) -> tuple[Array, Array]:
-    """The same, by literal lengths."""
+    """Return the same, by literal lengths."""
     size, whole = x.shape[axis], math.prod(lengths)
     front, back = x.shape[:axis], x.shape[axis + 1 :]
     if isinstance(size, Size):
@@ -134,7 +137,7 @@ def _cut_by(x: Array, axis: int, lengths: Sequence[int]) -> tuple[Array, Array]:
 
 
 def _sliced(x: Array, axis: int, length: Any) -> tuple[Array, Array, Array]:
-    """The array up to the last multiple of a length, the rest of it, and how often the length fits."""
+    """Return the array up to the last multiple of a length, the rest of it, and how often the length fits."""
     size = x.shape[axis]
     front, back = x.shape[:axis], x.shape[axis + 1 :]
     count = op.Div(op.Sub(_number(size), [1]), length)
@@ -153,7 +156,7 @@ def _sizes(shape: Sequence[Dim]) -> list[Value]:
 
 
 def _staged(x: Array, kind: str, groups: Groups, *, is_part: bool = False) -> Array:
-    """The reduction of an array of these groups: the largest one of a literal size goes first."""
+    """Return the reduction of an array of these groups: the largest one of a literal size goes first."""
     summed = [i for i, (_, is_summed) in enumerate(groups) if is_summed]
     if not summed:
         return op.Abs(x) if kind in {"ReduceL1", "ReduceL2"} else op.Mul(x, x) if kind == "ReduceSumSquare" else x
@@ -169,7 +172,7 @@ def _staged(x: Array, kind: str, groups: Groups, *, is_part: bool = False) -> Ar
 
 
 def _parted(x: Array, kind: str, groups: Groups, place: int) -> Array:
-    """The same, one group parted in two."""
+    """Return the same, one group split in two."""
     size, (first, last) = groups[place][0], STAGES[kind]
     if isinstance(size, Size) and len(groups) == 1:
         return _of_vector(x, kind, size)
@@ -186,7 +189,7 @@ def _parted(x: Array, kind: str, groups: Groups, place: int) -> Array:
 
 
 def _cut(x: Array, kind: str, groups: Groups, place: int) -> Array:
-    """The same, whole parts of one length reduced beside each other, and the rest by itself."""
+    """Return the same, whole parts of one length reduced side by side, and the rest by itself."""
     parts, rest = parted_and_rest(x, place, 1 if _is_wide(groups, place) else 2)
     joined = _of_parts(parts, rest, kind, place, in_rows=_is_narrow(groups, place))
     last = STAGES[kind][1]
@@ -194,18 +197,18 @@ def _cut(x: Array, kind: str, groups: Groups, place: int) -> Array:
 
 
 def _is_narrow(groups: Groups, place: int) -> bool:
-    """True for rows of few numbers: whole rows of parts are added faster than the columns of each part."""
+    """Whether rows have few numbers: whole rows of parts are added faster than the columns of each part."""
     columns = dims.product(size for size, _ in groups[place + 1 :])
     return isinstance(columns, int) and 1 < columns <= NARROW
 
 
 def _is_wide(groups: Groups, place: int) -> bool:
-    """True for rows of more numbers, which onnxruntime adds up as a product with ones: in long parts as well."""
+    """Whether rows have more numbers: onnxruntime adds them up as a product with ones, in long parts as well."""
     return place < len(groups) - 1 and not _is_narrow(groups, place)
 
 
 def _of_parts(parts: Array, rest: Array, kind: str, place: int, *, in_rows: bool = False) -> Array:
-    """The reductions of parts beside each other, and that of the rest behind."""
+    """Return the reductions of parts side by side, and that of the rest behind."""
     first, last = STAGES[kind]
     found = _reduce(parts, first, place if in_rows else parts.ndim - rest.ndim + place)
     while found.ndim > rest.ndim:
@@ -217,7 +220,7 @@ def _of_parts(parts: Array, rest: Array, kind: str, place: int, *, in_rows: bool
 
 
 def _of_vector(x: Array, kind: str, size: Size) -> Array:
-    """The reduction of a vector: cut where it is short, or has no fit divisor, which takes a copy; else parted."""
+    """Return the reduction of a vector: cut if it is short, or has no fit divisor, which takes a copy; else split."""
     last = STAGES[kind][1]
 
     def short() -> list[Value]:
@@ -232,7 +235,7 @@ def _of_vector(x: Array, kind: str, size: Size) -> Array:
 
 
 def _by_divisor(x: Array, kind: str, size: Size) -> Array:
-    """The reduction of a long vector, in rows of a length that divides its size; cut where there is none."""
+    """Return the reduction of a long vector, in rows of a length that divides its size; cut if there is none."""
     first, last = STAGES[kind]
     place = op.ArgMin(op.Mod(_number(size), np.array([*DIVISORS, 1])), axis=0, keepdims=0)
 
@@ -251,7 +254,7 @@ def _by_divisor(x: Array, kind: str, size: Size) -> Array:
 
 
 def _merged(groups: Groups) -> Groups:
-    """Adjacent groups of one kind as one; summed numbers that lie beside each other in each row stay apart."""
+    """Merge adjacent groups of one kind; summed numbers that are adjacent in each row stay apart."""
     found: Groups = []
     for size, is_summed in groups:
         before = found[-1] if found else (1, not is_summed)
