@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
 # A third of what an import takes would be the collector's, which finds nothing.
 with lasting():
-    from primsplit import rules
+    from primsplit import numpy, rules
     from primsplit.ir import errors
     from primsplit.ir.caching.counters import counts
     from primsplit.ir.errors import PrimsplitError
     from primsplit.numpy.complex.arithmetic import ALWAYS_COMPLEX
     from primsplit.numpy.complex.arithmetic import ELEMENTWISE as COMPLEX
-    from primsplit.numpy.namespace import NAMESPACE
     from primsplit.numpy.ufuncs import ELEMENTWISE
     from primsplit.onnx.definitions.quantized import chains as chains
     from primsplit.programs.api import SplitProgram, split, trace
@@ -69,9 +68,6 @@ HOOKS.import_later("primsplit.frontends.python.overrides.vectorized", "apply_ufu
 HOOKS.import_later("primsplit.frontends.python.conversion.running", "join_branches", "show_truths")
 HOOKS.import_later("primsplit.frontends.python.conversion.lazily", "may_exhaust")
 HOOKS.import_later("primsplit.frontends.python.conversion.identity", "note_choice")
-
-numpy = NAMESPACE
-"""NumPy for traced functions: `from primsplit import numpy as np`."""
 
 __all__ = [
     "Array",

@@ -15,14 +15,14 @@ from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.axes import END, array_like, as_size, reaching, size_as, slab
-from primsplit.numpy.convolve import convolve
+from primsplit.numpy.convolution import convolve
 from primsplit.numpy.creation import asarray
 from primsplit.numpy.cumulative import cumprod
 from primsplit.numpy.dense.loop import scan
 from primsplit.numpy.joining import joined_dtype
-from primsplit.numpy.linalg import inv, lstsq
-from primsplit.numpy.linalg.least_squares import solved
-from primsplit.numpy.linalg.operands import matrices
+from primsplit.numpy.linear import inv, lstsq
+from primsplit.numpy.linear.least_squares import solved
+from primsplit.numpy.linear.operands import matrices
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements

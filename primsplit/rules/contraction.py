@@ -13,7 +13,7 @@ from primsplit.numpy.dense.determinant import cofactors_with
 from primsplit.numpy.dense.loop import counting
 from primsplit.numpy.dense.loop import swapped as swap_last
 from primsplit.numpy.dense.lu import factor
-from primsplit.numpy.einsum import equation_labels
+from primsplit.numpy.einstein import equation_labels
 from primsplit.ops import op
 from primsplit.rules.table import Pullback, no_gradient, rrule
 from primsplit.tracing import size_vector

@@ -11,7 +11,7 @@ from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import END
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
-from primsplit.numpy.linalg import matrices
+from primsplit.numpy.linear import matrices
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import count_up, of_size

@@ -19,7 +19,7 @@ from primsplit.numpy.dense.lu import factor, inverse_order
 from primsplit.numpy.dense.orthogonal import orthogonal_factor
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.numpy.failing import nan_where_singular
-from primsplit.numpy.linalg import matrices, square
+from primsplit.numpy.linear import matrices, square
 from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op

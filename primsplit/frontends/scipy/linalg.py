@@ -16,7 +16,7 @@ from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import identity_like, loop, swapped
 from primsplit.numpy.dense.triangular import solve_triangular as triangular_unit
 from primsplit.numpy.failing import nan_where_singular
-from primsplit.numpy.linalg import solve_matrix, square
+from primsplit.numpy.linear import solve_matrix, square
 from primsplit.numpy.refusing import refusing
 from primsplit.ops import op
 from primsplit.tracing.array import Array

@@ -9,7 +9,7 @@ from primsplit.frontends.scipy.operands import double, wide
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.loop import identity_like
 from primsplit.numpy.failing import nan_where_singular
-from primsplit.numpy.linalg import matrices
+from primsplit.numpy.linear import matrices
 from primsplit.tracing.handles.concretization import literal_size
 
 __all__ = ["solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_lyapunov", "solve_sylvester"]

@@ -17,7 +17,7 @@ from primsplit.numpy.complex.matrices import halved, of_halves, square_parts, wh
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.loop import identity_like, until
 from primsplit.numpy.failing import nan_where_singular
-from primsplit.numpy.linalg import square
+from primsplit.numpy.linear import square
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.calls.primitive import primitive

@@ -13,7 +13,7 @@ from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import many_axes, size_as, slab
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.complex.products import bilinear
-from primsplit.numpy.convolve import all_sums
+from primsplit.numpy.convolution import all_sums
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import array_like, plain_or_traced

@@ -11,7 +11,7 @@ from primsplit.ir import dims
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.complex.dispatch import PRODUCTS, offers
 from primsplit.numpy.complex.operands import as_complex, operand
-from primsplit.numpy.linalg.spectral import MISSING, unit_cutoff
+from primsplit.numpy.linear.spectral import MISSING, unit_cutoff
 from primsplit.tracing.array import FUNCTIONS
 from primsplit.tracing.complex_array import refused
 

@@ -20,7 +20,7 @@ from primsplit.numpy.complex.matrices import (
 from primsplit.numpy.complex.reflections import tall_qr
 from primsplit.numpy.dense import cholesky as cholesky_unit
 from primsplit.numpy.dense.loop import on_diagonal
-from primsplit.numpy.linalg.factors import SMALL, QRResult, SlogdetResult, expanded
+from primsplit.numpy.linear.factors import SMALL, QRResult, SlogdetResult, expanded
 from primsplit.ops import op
 from primsplit.tracing.complex_array import refused
 

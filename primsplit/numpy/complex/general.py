@@ -16,7 +16,7 @@ from primsplit.numpy.complex.systems import solved
 from primsplit.numpy.complex.triangles import Triangular, eigenvectors, lengths, of_complex, of_real
 from primsplit.numpy.dense.loop import loop, on_diagonal, scalar, size, sizes
 from primsplit.numpy.dense.symmetric import loud_pairs
-from primsplit.numpy.linalg.operands import square
+from primsplit.numpy.linear.operands import square
 from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array, implements
 from primsplit.tracing.broadcasting import zeros_like

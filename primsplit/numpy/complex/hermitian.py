@@ -19,7 +19,7 @@ from primsplit.numpy.dense.symmetric import (
     ordered,
     shared_places,
 )
-from primsplit.numpy.linalg.spectral import EighResult
+from primsplit.numpy.linear.spectral import EighResult
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
 from primsplit.tracing.array import Array

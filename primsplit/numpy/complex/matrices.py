@@ -14,7 +14,7 @@ from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import END
 from primsplit.numpy.complex.operands import as_complex
 from primsplit.numpy.dense.loop import lower, swapped, upper
-from primsplit.numpy.linalg.operands import matrices, square
+from primsplit.numpy.linear.operands import matrices, square
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import of_size, reshape_to

@@ -14,7 +14,7 @@ from primsplit.numpy.complex.matrices import Parts, difference, product, times, 
 from primsplit.numpy.complex.operands import as_complex, holds_complex
 from primsplit.numpy.creation import asarray
 from primsplit.numpy.dense.loop import counting, scan, size, swapped
-from primsplit.numpy.linalg.operands import square
+from primsplit.numpy.linear.operands import square
 from primsplit.numpy.polynomials import coefficients
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op

@@ -17,9 +17,9 @@ from primsplit.numpy.complex.factors import qr
 from primsplit.numpy.complex.hermitian import eigh, eigvalsh, in_phase
 from primsplit.numpy.complex.matrices import Parts, halved, mirrored, of_halves, parts_of, turned, whole
 from primsplit.numpy.dense.loop import counting
-from primsplit.numpy.linalg.least_squares import lstsq as real_lstsq
-from primsplit.numpy.linalg.least_squares import solved, units
-from primsplit.numpy.linalg.spectral import SVDResult, unit_cutoff
+from primsplit.numpy.linear.least_squares import lstsq as real_lstsq
+from primsplit.numpy.linear.least_squares import solved, units
+from primsplit.numpy.linear.spectral import SVDResult, unit_cutoff
 from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.broadcasting import zeros

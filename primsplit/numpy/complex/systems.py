@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.numpy import linalg
+from primsplit.numpy import linear as linalg
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.matrices import Parts, halved, mirrored, of_halves, parts_of, square_parts, whole
 from primsplit.numpy.dense.loop import identity_like
 from primsplit.numpy.dense.singular import pseudo_inverse
-from primsplit.numpy.linalg.solving import powered
-from primsplit.numpy.linalg.spectral import MISSING, unit_cutoff
+from primsplit.numpy.linear.solving import powered
+from primsplit.numpy.linear.spectral import MISSING, unit_cutoff
 from primsplit.ops import op
 from primsplit.tracing.broadcasting import zeros_like
 

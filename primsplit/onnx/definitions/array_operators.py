@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir.errors import ShapeError, UnsupportedFunction
-from primsplit.numpy.linalg import inv
+from primsplit.numpy.linear import inv
 from primsplit.onnx.definitions.attention.heads import counted
 from primsplit.onnx.definitions.spectra import transform
 from primsplit.onnx.definitions.table import defines

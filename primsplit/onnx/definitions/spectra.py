@@ -12,7 +12,7 @@ from primsplit import tracing
 from primsplit.ir import Type
 from primsplit.ir.dims import Dim, floor_divide
 from primsplit.numpy.axes import slab_of
-from primsplit.numpy.fft import fft, ifft, irfft, rfft
+from primsplit.numpy.fourier.functions import fft, ifft, irfft, rfft
 from primsplit.onnx.definitions.table import defines
 from primsplit.ops import op
 from primsplit.ops.inference import fresh

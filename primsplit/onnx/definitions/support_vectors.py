@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir.errors import UnsupportedFunction
-from primsplit.numpy.linalg.solving import solve
+from primsplit.numpy.linear.solving import solve
 from primsplit.onnx.definitions.jumps import jumping
 from primsplit.onnx.definitions.scores import labelled, numbers, rounded, transformed
 from primsplit.onnx.definitions.table import defines

@@ -9,7 +9,7 @@ from primsplit.frontends.scipy.optimize.implicit import recorded, root_of
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import identity_like, until
 from primsplit.numpy.failing import nan_where_singular
-from primsplit.numpy.linalg import matrices
+from primsplit.numpy.linear import matrices
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.calls.primitive import stop_gradient

@@ -10,8 +10,8 @@ from primsplit.ir.errors import ShapeError
 from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.dense import singular, symmetric
 from primsplit.numpy.dense.loop import lower, swapped, upper
-from primsplit.numpy.linalg.operands import matrices, square
-from primsplit.numpy.linalg.solving import inv
+from primsplit.numpy.linear.operands import matrices, square
+from primsplit.numpy.linear.solving import inv
 from primsplit.numpy.norms import matrix_norm_over
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op

@@ -11,7 +11,7 @@ from primsplit.numpy.dense import cholesky as cholesky_unit
 from primsplit.numpy.dense import determinant, lu, small
 from primsplit.numpy.dense import qr as qr_unit
 from primsplit.numpy.dense.loop import swapped
-from primsplit.numpy.linalg.operands import matrices, square
+from primsplit.numpy.linear.operands import matrices, square
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
 from primsplit.tracing.broadcasting import full

@@ -15,7 +15,7 @@ from primsplit.numpy.dense import cholesky as cholesky_unit
 from primsplit.numpy.dense import lu, small
 from primsplit.numpy.dense.loop import identity_like
 from primsplit.numpy.dense.triangular import solve_triangular
-from primsplit.numpy.linalg.operands import square
+from primsplit.numpy.linear.operands import square
 from primsplit.numpy.products import matrix_product
 from primsplit.ops import op
 from primsplit.ops.inference import broadcast_shapes

@@ -1,10 +1,10 @@
 """np.linalg: factors, solutions, eigenvalues of symmetric matrices, singular values."""
 
-from primsplit.numpy.linalg.factors import cholesky, det, qr, slogdet
-from primsplit.numpy.linalg.least_squares import lstsq
-from primsplit.numpy.linalg.operands import matrices, square
-from primsplit.numpy.linalg.solving import inv, matrix_power, solve, solve_matrix, tensorinv, tensorsolve
-from primsplit.numpy.linalg.spectral import cond, eigh, eigvalsh, matrix_rank, pinv, svd, svdvals
+from primsplit.numpy.linear.factors import cholesky, det, qr, slogdet
+from primsplit.numpy.linear.least_squares import lstsq
+from primsplit.numpy.linear.operands import matrices, square
+from primsplit.numpy.linear.solving import inv, matrix_power, solve, solve_matrix, tensorinv, tensorsolve
+from primsplit.numpy.linear.spectral import cond, eigh, eigvalsh, matrix_rank, pinv, svd, svdvals
 
 __all__ = [
     "cholesky",

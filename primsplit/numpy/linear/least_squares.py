@@ -9,7 +9,7 @@ from primsplit.ir import Type, dims
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.dense.least_squares import least_squares
 from primsplit.numpy.dense.singular import cut_inverse, is_faint, is_kept, singular_values
-from primsplit.numpy.linalg.operands import matrices
+from primsplit.numpy.linear.operands import matrices
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.ops.inference import fresh
