@@ -372,3 +372,21 @@ def test_an_output_that_a_rule_hands_on_may_have_no_cotangent() -> None:
         return np.sum(x * y)
 
     check_grads(f, np.array([1.0, -2.0, 0.5]), np.array([0.3, 0.2, -0.1]))
+
+
+def test_two_uses_of_a_call_share_no_size_that_its_data_decide() -> None:
+    """The loops take 3 and 6 steps and keep a row a step: their Splits need two symbols for these counts."""
+
+    @ps.primitive
+    def grown(x: Any) -> Any:
+        return ps.while_loop(lambda c: c.sum() < 10, lambda c: c * np.exp(c * 0.1) + 0.5, x)
+
+    def product(z: Any) -> Any:
+        return np.sum(grown(z[:3])) * np.sum(grown(z[3:]))
+
+    gradient = ps.grad(product)
+    z, direction, step = np.array([1.0, 2.0, 0.5, -1.0, 0.3, -0.1]), np.arange(6.0) - 2.5, 1e-6
+    slope = (gradient(z + step * direction) - gradient(z - step * direction)) / (2 * step)
+    np.testing.assert_allclose(ps.hvp(product, (z,), direction), slope, rtol=1e-6)
+    second = ps.grad(lambda z: np.sum(gradient(z) * direction))
+    np.testing.assert_allclose(second(z), slope, rtol=1e-6)
