@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.ir.errors import RuleError
+from primsplit.ir.errors import RuleError, TraceError
 from primsplit.testing import check_grads
 
 
@@ -34,3 +34,9 @@ def test_a_function_that_mixes_elements_is_refused() -> None:
     mixing = ps.forward(lambda x: x / x.sum())
     with pytest.raises(RuleError, match="ReduceSum is not elementwise"):
         ps.grad(lambda x: mixing(x)[0])(np.ones(3))
+
+
+def test_complex_arrays_are_refused_since_the_rule_would_lack_their_conjugates() -> None:
+    square = ps.forward(lambda z: z * z)
+    with pytest.raises(TraceError, match="a complex array"):
+        ps.grad(lambda z: np.sum(np.abs(square(z)) ** 2))(np.array([1 + 2j]))
