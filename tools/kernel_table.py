@@ -6,7 +6,7 @@
     python -m tools.kernel_table --missing  print what the written table lists and the installed onnxruntime lacks
 
 The table is that of the onnxruntime it is made with, without the kernels in LATER: files are to run in OLDEST too.
-`--missing`, run with OLDEST (numpy, onnx and onnxruntime are enough), is to print what is in NEWER, and nothing else.
+`--missing`, run with OLDEST, is to print what is in NEWER, and nothing else.
 
 Two sources: onnxruntime's own list of kernel definitions, and a session made from one node. The list is the table. The
 session decides what no kernel is listed for: operators that run through their function body, and float16, which
@@ -25,6 +25,8 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, defs, helper
 from onnxruntime.capi import onnxruntime_pybind11_state as native
+
+from primsplit.ops import later_kernels
 
 OPSET = 21
 IR_VERSION = 10
@@ -58,25 +60,21 @@ GROUPS = {
 }
 GROUPS["NUMBERS"] = GROUPS["ALL"] - {"bool"}
 GROUPS["EVERYDAY"] = frozenset({"float32", "float64", "float16", "int32", "int64"})
-NARROW = frozenset({"int8", "int16", "uint8", "uint16", "uint32", "uint64"})
-LATER = {
-    **dict.fromkeys(("Add", "Sub", "Mul", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"), NARROW),
-    "BitShift": frozenset({"uint16"}),
-    "Div": NARROW,
-    **dict.fromkeys(("CenterCropPad", "LayerNormalization", "Pad"), frozenset({"bfloat16"})),
-    **dict.fromkeys(("DepthToSpace", "Max", "Min", "SpaceToDepth"), frozenset({"int8", "uint8"})),
-    "Neg": frozenset({"int16"}),
-    "TopK": frozenset({"int8", "int16", "uint8"}),
-    "Trilu": frozenset({"int32"}),
-    "Where": frozenset({"int8", "uint32"}),
-}
+
+
+def _by_operator(rows: Mapping[str, tuple[str, Mapping[str, frozenset[str]]]]) -> dict[str, frozenset[str]]:
+    """The dtypes of each operator that these rows of `later_kernels` have."""
+    found: dict[str, frozenset[str]] = {}
+    for _, dtypes in rows.values():
+        for name, held in dtypes.items():
+            found[name] = found.get(name, frozenset()) | held
+    return found
+
+
+LATER = _by_operator(later_kernels.LATER)
 """Dtypes of T whose kernel came after OLDEST, and for which `rewrites/decompositions` has another form."""
-NEWER = {
-    "Cast": PACKED, "CastLike": PACKED, "ConvInteger": frozenset({"int8", "uint8"}), "Cos": frozenset({"float64"}),
-    "DeformConv": frozenset({"float16", "float32", "float64"}), "MatMulInteger": frozenset({"int8", "uint8"}),
-    "SplitToSequence": frozenset({"bool"}),
-}  # fmt: skip
-"""Those without another form: a file that holds one needs a newer onnxruntime. For Cos see `targets/faults/cosines`."""
+NEWER = {**_by_operator(later_kernels.NEWER), "Cos": frozenset({"float64"})}
+"""Those that are in the table all the same. For Cos `targets/faults/cosines` has another form."""
 ATTRIBUTES: dict[str, dict[str, Any]] = {
     "AveragePool": {"kernel_shape": [1]},
     "Cast": {"to": TensorProto.FLOAT},

@@ -40,6 +40,7 @@ def export(
     constant: options.Constant = None,
     provider: options.Provider = options.ProviderName.CPU,
     weights: options.Weights = options.WeightsName.INPUTS,
+    runtime: options.Target = None,
     json: options.Json = False,
 ) -> None:
     """Write a NumPy function and its gradient, or another derivative, as ONNX.
@@ -55,7 +56,7 @@ def export(
             raise SpecError("--dtype and --branches are for Python files: a model has its dtypes already")
         told = {"spec": spec, "length": length, "absent": absent, "safe_where": safe_where, "constant": constant}
         said = {"mode": mode, "form": form, "chunk": chunk, "policy": policy, "provider": provider, "weights": weights}
-        grad(target, onnx=onnx, wrt=wrt, **told, **said, json=json)
+        grad(target, onnx=onnx, wrt=wrt, **told, **said, runtime=runtime, json=json)
         return
     options.Told(length, absent, safe_where=safe_where, constant=constant).refuse()
     started = time.perf_counter()
@@ -63,6 +64,6 @@ def export(
     keep_apart("--onnx", onnx, made.file.path)
     path = os.path.splitext(os.path.basename(made.file.path))[0] + ".onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
-        paths = save_derived(made.derived, path, made.mode, form.value, provider.value, weights.value)
+        paths = save_derived(made.derived, path, made.mode, form.value, provider.value, weights.value, runtime)
     seconds = time.perf_counter() - started
     tell(made.file.name, made.derived, paths, form.value, seconds, drawn=made.drawn(), json=json)

@@ -45,6 +45,7 @@ def grad(
     constant: options.Constant = None,
     provider: options.Provider = options.ProviderName.CPU,
     weights: options.Weights = options.WeightsName.INPUTS,
+    runtime: options.Target = None,
     json: options.Json = False,
 ) -> None:
     """Write an ONNX model with its gradient, or another derivative, in standard operators.
@@ -70,7 +71,7 @@ def grad(
         )
     path = os.path.splitext(os.path.basename(model))[0] + ".grad.onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
-        paths = save_derived(made, path, kind, form.value, provider.value, weights.value)
+        paths = save_derived(made, path, kind, form.value, provider.value, weights.value, runtime)
     seconds = time.perf_counter() - started
     left_out = program.float_constants if "params" in (wrt or ()) else {}
     told_too: dict[str, Any] = {"left_out": left_out, "branches": program.frozen_branches}

@@ -167,6 +167,15 @@ Provider = Annotated[
         **one_of(ProviderName),
     ),
 ]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="RUNTIME>=VERSION",
+        help="The oldest runtime that files are for, such as 'onnxruntime>=1.32': they go around no fault that is "
+        "mended there, and run from that version on. Otherwise they run from onnxruntime 1.20 on.",
+    ),
+]
 Weights = Annotated[
     WeightsName,
     typer.Option(

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from primsplit.ir import Block, Const, Var
 from primsplit.ir.providers import GivenAs, Provider, check_given_as, check_provider
+from primsplit.ir.runtimes import OLDEST, Runtime, read_target
 
 
 class Names:
@@ -137,7 +138,7 @@ class NamedBlock:
 
     `gradients` are the positions of results that are gradients, which are computed last. `defaults` are the numbers
     that inputs have if a run sets none; `states` are the inputs and outputs that a run hands on to the next. `provider`
-    is the execution provider of onnxruntime that the file is for.
+    is the execution provider of onnxruntime that the file is for, `runtime` the oldest version that runs it.
     """
 
     block: Block
@@ -147,12 +148,15 @@ class NamedBlock:
     defaults: Mapping[str, Const] = field(default_factory=dict)
     states: tuple[StatePair, ...] = ()
     provider: Provider = "cpu"
+    runtime: Runtime = OLDEST
 
-    def on(self, provider: Provider, weights: GivenAs = "inputs") -> "NamedBlock":
+    def on(self, provider: Provider, weights: GivenAs = "inputs", target: str | None = None) -> "NamedBlock":
         """Return the named block for another provider, without defaults unless weights are to keep their numbers.
 
-        Raises SpecError for a provider that files are not written for, or another way to take weights.
+        `target` is that of `read_target`. Raises SpecError for a provider or target that files are not written for, or
+        another way to take weights.
         """
         check_provider(provider)
         check_given_as(weights)
-        return replace(self, provider=provider, defaults=self.defaults if weights == "defaults" else {})
+        defaults = self.defaults if weights == "defaults" else {}
+        return replace(self, provider=provider, runtime=read_target(target), defaults=defaults)

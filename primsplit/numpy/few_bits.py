@@ -7,6 +7,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir.carriers import FLOAT8, POWERS_OF_TWO
 from primsplit.ir.errors import DtypeError
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 
@@ -14,6 +15,12 @@ INFINITE = {"float8_e4m3fn": np.nextafter(np.float16(464), np.float16(np.inf)), 
 """From where on a number is too large: onnxruntime's conversion is wrong for some beyond, and right for infinity."""
 
 
+@fault(
+    "saturate_0_of_casts_to_float8",
+    kind="wrong",
+    operators=("Cast",),
+    says="A Cast to float8 with saturate=0 is wrong for some numbers beyond the largest.",
+)
 def to_few_bits(x: Array, dtype: np.dtype[Any]) -> Array:
     """`x.astype(dtype)`: a float loses its fraction on the way to an integer, of which the lowest bits stay.
 

@@ -11,6 +11,7 @@ from primsplit import tracing
 from primsplit.ir import BFLOAT16, Type, dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import DtypeError, IndexingError, ShapeError
+from primsplit.ir.runtimes import fault
 from primsplit.numpy.axes import END, array_like, delivered, one_axis, reaching, size_as, slab
 from primsplit.numpy.indexing import as_view
 from primsplit.numpy.keys import as_int64
@@ -51,6 +52,13 @@ def _concatenated(arrays: Sequence[Array], axis: int) -> Array:
     return Array(arrays[0].value) if len(arrays) == 1 else op.Concat(*_of_one_shape(arrays, axis), axis=axis)
 
 
+@fault(
+    "concat_beside_nothing",
+    kind="wrong",
+    operators=("Concat",),
+    says="Concat does not check the other sizes of an array without elements, and leaves its part of the result "
+    "unwritten.",
+)
 def _of_one_shape(arrays: Sequence[Array], axis: int) -> list[Array]:
     """The arrays, whose sizes along the other axes are those of one of them; a run in which they differ fails.
 

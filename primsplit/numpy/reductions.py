@@ -16,6 +16,7 @@ from primsplit.ir import BFLOAT16, dims
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import DtypeError, ShapeError
 from primsplit.ir.reasons import RAISES
+from primsplit.ir.runtimes import fault
 from primsplit.numpy.axes import array_like, count_along, delivered, joined_last, many_axes, size_as, with_ones
 from primsplit.numpy.scans import folded, lowest
 from primsplit.numpy.ufuncs import cast_to, select
@@ -90,6 +91,13 @@ def _folded(function: Any, kind: str, neutral: int, combine: Callable[[Any, Any]
     return folded
 
 
+@fault(
+    "int64_product_in_double",
+    kind="wrong",
+    operators=("ReduceProd",),
+    says="ReduceProd of integers is computed in float64: it is inexact beyond 2**53.",
+    since="1.27",
+)
 def _product_of_integers(kind: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
     """The product, which wraps as NumPy's does; onnxruntime's is one of doubles, exact for sizes alone."""
     if not axes or x.value.sizes is not None:
@@ -195,6 +203,13 @@ def _reduced(which: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
     return cast_to(reduced("ReduceMax" if which == "max" else "ReduceMin", wide, axes, keepdims), x.dtype)
 
 
+@fault(
+    "extremum_of_no_whole_numbers",
+    kind="wrong",
+    operators=("ReduceMax", "ReduceMin"),
+    says="ReduceMax and ReduceMin of no integers are 0, or a limit of another dtype.",
+    before="1.27",
+)
 def _of_whole(which: str, found: Array, count: Any) -> Array:
     """The extremum of so many whole numbers or flags; onnxruntime's of none is that of its 64 bits, or 0."""
     if dims.at_least(count, 1):
@@ -203,6 +218,12 @@ def _of_whole(which: str, found: Array, count: Any) -> Array:
     return op.Where(op.Equal(size_as(count, np.int64), np.int64(0)), of_none, found)
 
 
+@fault(
+    "extremum_skips_nan",
+    kind="wrong",
+    operators=("ReduceMax", "ReduceMin"),
+    says="ReduceMax and ReduceMin skip NaN.",
+)
 def with_nan(found: Array, x: Array, axes: Sequence[int], keepdims: Any, nan: Any = None) -> Array:
     """`found`, or NaN where `x` has one along the axes: onnxruntime's ReduceMax passes over NaN.
 

@@ -13,6 +13,7 @@ import onnx
 from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call
 from primsplit.ir.names import NamedBlock, Names
 from primsplit.ir.providers import Provider
+from primsplit.ir.runtimes import Runtime
 from primsplit.onnx.save import Initializers, Model, Writer, new_model, tell
 from primsplit.onnx.tensors import fill
 from primsplit.ops.schema import OPSET
@@ -43,7 +44,7 @@ class _Main:
         self.proto = new_model(next(iter(functions)), metadata)
         self.proto.opset_import.add(domain=DOMAIN, version=1)
         self.graph = self.proto.graph
-        self.functions = Functions(self.proto, joint.provider)
+        self.functions = Functions(self.proto, joint.provider, joint.runtime)
         self.stored = Initializers(self.graph)
         programs = (joint, *functions.values())
         self.writer = Writer(self.stored.hold, {n for p in programs for n in (*p.inputs, *p.outputs)})
@@ -85,16 +86,19 @@ class _Main:
 class Functions:
     """The functions of a model. Those that others call, of primitives that are not inlined, are written once each."""
 
-    def __init__(self, proto: onnx.ModelProto, provider: Provider) -> None:
+    def __init__(self, proto: onnx.ModelProto, provider: Provider, runtime: Runtime) -> None:
         self.proto = proto
         self.provider: Provider = provider
+        self.runtime = runtime
         self.names = Names()
         self.called: list[tuple[str, list[Const], Block]] = []
 
     def write(self, name: str, program: NamedBlock) -> list[Const]:
         """Write a named block as a function; see `write_function`."""
         self.names.taken.add(name)
-        block = self.with_calls(finish(program.block, is_function=True, keep_calls=True, provider=self.provider))
+        block = self.with_calls(
+            finish(program.block, is_function=True, keep_calls=True, provider=self.provider, runtime=self.runtime)
+        )
         return write_function(self.proto.functions.add(domain=DOMAIN, name=name), program, block)
 
     def with_calls(self, block: Block) -> Block:

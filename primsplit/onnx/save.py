@@ -12,6 +12,7 @@ import onnx.helper
 from primsplit.ir import Block, Const, Loaded, Op, Type, Value, Var, walk
 from primsplit.ir.errors import FileError, Place, PrimsplitError
 from primsplit.ir.names import Names
+from primsplit.ir.runtimes import fault
 from primsplit.onnx.tensors import fill, size_in_file, type_number
 from primsplit.onnx.weights import FileConstants
 from primsplit.ops.inference.standard import type_proto
@@ -193,6 +194,14 @@ class Writer:
         """The name under which a value is written; None where none is."""
         return self.constants.get(value) if isinstance(value, Const) else self.names.of.get(value)
 
+    @fault(
+        "constants_of_an_optimized_model_made_again",
+        kind="refuses",
+        operators=("MatMul", "Add", "Gemm"),
+        says="A MatMul and an Add become a Gemm with constants of fixed names: a model that was optimized before has "
+        "these names already, and does not load.",
+        since="1.26",
+    )
     def initializer(self, const: Const) -> str:
         """The name of the value that holds a constant; constants that are the same data share one."""
         found = self.constants.get(const)
@@ -248,6 +257,12 @@ class Writer:
             self.attribute(into, name, value)
         self.depth -= 1
 
+    @fault(
+        "draws_at_one_place_are_one",
+        kind="wrong",
+        operators=("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial"),
+        says="Draws without a seed at the same place of two graphs, such as the bodies of two loops, are one draw.",
+    )
     def set_apart(self, into: Into) -> None:
         """Write copies of a constant until the place of the next node is that of no draw in another graph.
 

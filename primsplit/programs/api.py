@@ -242,15 +242,16 @@ class SplitProgram:
         form: Form = "joint",
         provider: Provider = "cpu",
         weights: GivenAs = "inputs",
+        target: str | None = None,
     ) -> list[str]:
         """Write one file, or for `form="split"` `<stem>.forward.onnx` and `<stem>.backward.onnx`; return the paths.
 
         `provider` is the execution provider of onnxruntime that they are for, "cpu" or "cuda". Differentiated weights
         are inputs; with `weights="defaults"` they keep their numbers, for runs that give none (onnxruntime for
-        JavaScript then takes no others). Two files appear together or not at all. Raises FileError, SpecError for
-        another form, provider or way to take weights.
+        JavaScript then takes no others). `target` is that of `Program.to_onnx`. Two files appear together or not at
+        all. Raises FileError, SpecError for another form, provider, target or way to take weights.
         """
-        return save_in_form(self, os.fspath(path), form, provider, weights)
+        return save_in_form(self, os.fspath(path), form, provider, weights, target)
 
 
 def _told(op: Op) -> str:

@@ -35,7 +35,7 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
         names = dtypes_to_carry(named.block, *(other.block for other in beside))
         held = in_carriers(named, names)
         jumps = find_jumps(held)
-        finished = finish(with_numbers(held.block, jumps), held.gradients, provider=held.provider)
+        finished = finish(with_numbers(held.block, jumps), held.gradients, provider=held.provider, runtime=held.runtime)
         block, jumps = without_numbers(finished, jumps)
         model = to_model(block, held.inputs, held.outputs, _told(named, names), defaults=held.defaults)
         tell(model.proto, told_jumps(jumps, model.name_of))

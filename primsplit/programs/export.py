@@ -90,7 +90,8 @@ def gradient_beside(derived: Derived, function: Function, *specs: Any, mode: Kin
 
 
 def export(
-    target: Function | SplitProgram,
+    function: Function | SplitProgram,
+    /,
     *specs: Any,
     path: str | os.PathLike[str],
     mode: Kind = "gradient",
@@ -101,6 +102,7 @@ def export(
     policy: Policy = "default",
     provider: Provider = "cpu",
     weights: GivenAs = "inputs",
+    target: str | None = None,
     **named: Any,
 ) -> list[str]:
     """Write a function, Program or Split with its derivative as ONNX; return the paths written.
@@ -113,10 +115,13 @@ def export(
     "functions" one with forward pass and pullback (or tangent list) as model-local functions. A function that keeps
     states (`ps.state`) has an input and an output for each in every file. `provider` is the execution provider of
     onnxruntime that the files are for: "cpu", or "cuda", where float64 takes other ways. Weights that are
-    differentiated are inputs; with `weights="defaults"` they keep their numbers, as for `SplitProgram.save`.
+    differentiated are inputs; with `weights="defaults"` they keep their numbers, as for `SplitProgram.save`. The files
+    run in every onnxruntime from 1.20 on; with `target="onnxruntime>=1.32"` from that version on only, and go around no
+    fault that is mended there (docs/runtime_faults.md lists them).
 
-    Raises FileError where the path cannot be written, SpecError for a mode, form, provider or name that is none, and
-    for what is said of a Split again, ShapeError where a mode needs a scalar, MissingRule where there is no derivative.
+    Raises FileError where the path cannot be written, SpecError for a mode, form, provider, target or name that is
+    none, and for what is said of a Split again, ShapeError where a mode needs a scalar, MissingRule where there is no
+    derivative.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -126,12 +131,12 @@ def export(
     (('x', 'd_y'), ('y', 'd_x'))
     """
     path = os.fspath(path)
-    if isinstance(target, SplitProgram):
+    if isinstance(function, SplitProgram):
         told = {"policy": None if policy == "default" else policy, **named}
-        _refuse_told(target, specs, {"wrt": wrt, "of": of, "chunk": chunk, "mode": mode, **told})
-        return save_derived(target, path, mode, form, provider, weights)
-    made = derive(target, *specs, mode=mode, wrt=wrt, of=of, chunk=chunk, policy=policy, **named)
-    return save_derived(made, path, mode, form, provider, weights)
+        _refuse_told(function, specs, {"wrt": wrt, "of": of, "chunk": chunk, "mode": mode, **told})
+        return save_derived(function, path, mode, form, provider, weights, target)
+    made = derive(function, *specs, mode=mode, wrt=wrt, of=of, chunk=chunk, policy=policy, **named)
+    return save_derived(made, path, mode, form, provider, weights, target)
 
 
 def _refuse_told(made: SplitProgram, specs: tuple[Any, ...], told: dict[str, Any]) -> None:
@@ -148,6 +153,7 @@ def save_derived(
     form: Form = "joint",
     provider: Provider = "cpu",
     weights: GivenAs = "inputs",
+    target: str | None = None,
 ) -> list[str]:
     """Write what `derive` made; return the paths.
 
@@ -156,11 +162,12 @@ def save_derived(
     if isinstance(made, Program):
         if form != "joint":
             raise SpecError(f"form={form!r} is for what has two passes, and not for mode={mode!r}")
-        made.save(path, provider, weights)
+        made.save(path, provider, weights, target)
         return [path]
     if isinstance(made, SplitProgram):
         _check_wrt(made)
-    return made.save(path, "split" if mode == "linearize" and form == "joint" else form, provider, weights)
+    form = "split" if mode == "linearize" and form == "joint" else form
+    return made.save(path, form, provider, weights, target)
 
 
 def _check_wrt(made: SplitProgram) -> None:

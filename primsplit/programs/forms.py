@@ -26,19 +26,21 @@ class TwoPasses(Protocol):
         """The two: the second takes what the first gives, by name."""
 
 
-def save_in_form(made: TwoPasses, path: str, form: Form, provider: Provider, weights: GivenAs) -> list[str]:
+def save_in_form(
+    made: TwoPasses, path: str, form: Form, provider: Provider, weights: GivenAs, target: str | None
+) -> list[str]:
     """Write both passes; return the paths.
 
     "joint" is one graph; "split" the files `<stem>.forward.onnx` and `<stem>.<second file>.onnx`, which appear together
     or not at all; "functions" one file that calls the functions `<name>` and `<name>__<second function>`. Raises
-    FileError, and SpecError for another form, provider or way to take weights.
+    FileError, and SpecError for another form, provider, target or way to take weights.
     """
     if not isinstance(form, str) or form not in FORMS:
         raise SpecError(f"there is no form {form!r}", cure=f"The forms are {', '.join(FORMS)}.")
     if form == "joint":
-        made.joint().save(path, provider, weights)
+        made.joint().save(path, provider, weights, target)
         return [path]
-    first, second = (program.named.on(provider, weights) for program in made.passes())
+    first, second = (program.named.on(provider, weights, target) for program in made.passes())
     if form == "split":
         stem = os.path.splitext(path)[0]
         paths = [f"{stem}.forward.onnx", f"{stem}.{made.second_file}.onnx"]
@@ -46,5 +48,5 @@ def save_in_form(made: TwoPasses, path: str, form: Form, provider: Provider, wei
         return paths
     name = made.program.block.name
     functions = {name: first, f"{name}__{made.second_function}": second}
-    save_functions(made.joint().named.on(provider, weights), functions, path)
+    save_functions(made.joint().named.on(provider, weights, target), functions, path)
     return [path]

@@ -75,28 +75,34 @@ def guarded(function: Function, guard: Function | None = None) -> Guarded:
 
 
 def export_guarded(
-    target: Compiled, path: str | os.PathLike[str], *, form: str = "joint", provider: Provider = "cpu"
+    function: Compiled,
+    /,
+    path: str | os.PathLike[str],
+    *,
+    form: str = "joint",
+    provider: Provider = "cpu",
+    target: str | None = None,
 ) -> list[str]:
     """Write what a guarded function, or a transform of one, has recorded; return the paths written.
 
     `form="joint"` makes one file that computes the guard, a number or a tuple of numbers, and runs the program of its
     value; it fails for a value that was not recorded. Without a guard the file asks the conditions of the branches, and
     fails at the first that goes a way which no call took. `form="variants"` makes a folder with one file for each value
-    of the guard and `index.json`, which says which is whose. `provider` is as for `export`. Raises SpecError where
-    nothing was recorded, or recordings differ in their arguments.
+    of the guard and `index.json`, which says which is whose. `provider` and `target` are as for `export`. Raises
+    SpecError where nothing was recorded, or recordings differ in their arguments.
     """
     check_option("form", form, ("joint", "variants"))
-    guard, path = guard_of(target), os.fspath(path)
-    recorded = _recorded(target)
+    guard, path = guard_of(function), os.fspath(path)
+    recorded = _recorded(function)
     if form == "variants" and guard is None:
         raise SpecError(
             "a function that is recorded by its branches has no values to tell files apart",
             cure='form="joint" is one file of all that was recorded. Or give a guard: ps.guarded(f, guard).',
         )
     if form == "variants":
-        return _save_variants(recorded, path, provider)
-    program = target.program_of_ways() if guard is None else _with_guard(guard, recorded)
-    program.save(path, provider)
+        return _save_variants(recorded, path, provider, target)
+    program = function.program_of_ways() if guard is None else _with_guard(guard, recorded)
+    program.save(path, provider, target=target)
     return [path]
 
 
@@ -158,10 +164,11 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _save_variants(recorded: Mapping[Any, Program], folder: str, provider: Provider) -> list[str]:
+def _save_variants(recorded: Mapping[Any, Program], folder: str, provider: Provider, target: str | None) -> list[str]:
     os.makedirs(folder, exist_ok=True)
     names = {value: f"variant_{i}.onnx" for i, value in enumerate(recorded)}
-    save_models([(program.named.on(provider), os.path.join(folder, names[v])) for v, program in recorded.items()])
+    programs = {value: program.named.on(provider, target=target) for value, program in recorded.items()}
+    save_models([(named, os.path.join(folder, names[value])) for value, named in programs.items()])
     index = os.path.join(folder, "index.json")
     rows = [{"guard": list(v) if isinstance(v, tuple) else v, "file": name} for v, name in names.items()]
     write_whole(index, lambda file: file.write(json.dumps(rows, indent=2).encode()))

@@ -347,16 +347,24 @@ class Program(Binding):
                 self._session = make_session(self.named) if self.outputs else nothing_to_run(self.block)
         return self._session
 
-    def to_onnx(self, provider: Provider = "cpu", weights: GivenAs = "inputs") -> Any:
+    def to_onnx(self, provider: Provider = "cpu", weights: GivenAs = "inputs", target: str | None = None) -> Any:
         """The program as an `onnx.ModelProto`, for "cpu" or "cuda". Raises DtypeError for what has no kernel there.
 
         Weights that became inputs are such, or with "defaults" inputs that keep their numbers for runs that give none.
+        With `target="onnxruntime>=1.32"` it runs in these versions only, without ways around what was wrong before;
+        otherwise in all from 1.20 on. Raises SpecError for another provider, way to take weights or target.
         """
-        return make_proto(self.named.on(provider, weights))
+        return make_proto(self.named.on(provider, weights, target))
 
-    def save(self, path: str | os.PathLike[str], provider: Provider = "cpu", weights: GivenAs = "inputs") -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        provider: Provider = "cpu",
+        weights: GivenAs = "inputs",
+        target: str | None = None,
+    ) -> None:
         """Write the program as an ONNX file, whole or not at all; see `to_onnx`. Raises FileError."""
-        save_models([(self.named.on(provider, weights), os.fspath(path))])
+        save_models([(self.named.on(provider, weights, target), os.fspath(path))])
 
     def listing(self, style: str = "text") -> str:
         """The program as "text", as "python" that traces to it, or a page of "html". Raises SpecError for others."""

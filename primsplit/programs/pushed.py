@@ -121,13 +121,18 @@ class PushedProgram:
         return list_blocks((self.primal, self.tangent), names, style)
 
     def save(
-        self, path: str, form: Form = "joint", provider: Provider = "cpu", weights: GivenAs = "inputs"
+        self,
+        path: str,
+        form: Form = "joint",
+        provider: Provider = "cpu",
+        weights: GivenAs = "inputs",
+        target: str | None = None,
     ) -> list[str]:
         """Write one file, or for `form="split"` `<stem>.forward.onnx` and `<stem>.linear.onnx`; return the paths.
 
-        Raises FileError, SpecError for another form or provider.
+        `target` is that of `Program.to_onnx`. Raises FileError, SpecError for another form, provider or target.
         """
-        return save_in_form(self, path, form, provider, weights)
+        return save_in_form(self, path, form, provider, weights, target)
 
     def _with_zeros(self, block: Block, lead: int) -> Block:
         """The block with a tangent for each result in `of`: zeros for one that does not depend on the inputs."""

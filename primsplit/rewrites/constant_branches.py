@@ -12,11 +12,18 @@ import numpy as np
 
 from primsplit.ir import Block, Const, Op, Type, Value, Var, free, inline, renamed, walk
 from primsplit.ir.dims import Dim, Size, same
+from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewrites.table import number
 from primsplit.rewrites.rewriting import Rewriter
 from primsplit.tracing.regions import visible
 
 
+@fault(
+    "constant_condition_around_loops",
+    kind="aborts",
+    operators=("If", "Loop", "Scan"),
+    says="An If of a constant condition that holds other Ifs and loops ends the process while the file is loaded.",
+)
 class Taking(Rewriter):
     """A walk that inlines the branch of each If with a constant condition.
 

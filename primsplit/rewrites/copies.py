@@ -7,9 +7,17 @@ z = Exp(y)         ->   z = Exp(x)
 """
 
 from primsplit.ir import Block, Op, Value
+from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewriting import Rewriter
 
 
+@fault(
+    "copy_dropped_beside_a_fused_quotient",
+    kind="refuses",
+    operators=("Identity", "Div", "Mul"),
+    says="`(1 / x) * y` is rewritten as `y / x`; where y is a copy, the copy is then removed although it is read: "
+    "the file does not load.",
+)
 def read_past_copies(block: Block) -> Block:
     """Return the block in which no op reads a copy; itself if there are none. Its results may be copies."""
     return _Copies().run(block)

@@ -17,6 +17,7 @@ import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value, Var
 from primsplit.ir.dims import Dim, symbols
+from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewriting import Rewriter, literal_shape
 
 KEPT = "kept"
@@ -31,6 +32,13 @@ def is_kept_size(size: Dim) -> bool:
     return KEPT in {name.rpartition("_")[0] for name in symbols(size)}
 
 
+@fault(
+    "side_of_a_branch_that_is_not_taken",
+    kind="refuses",
+    operators=("If",),
+    says="The side of an If that is not taken is checked against arrays of no elements from an earlier If: the "
+    "file does not load.",
+)
 def fill_untaken_sides(block: Block) -> Block:
     """Return the block, whose branches return arrays of the other branch's sizes; the same block if there are none.
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir import BFLOAT16
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.rules.table import Rule
 from primsplit.tracing.array import Array
@@ -23,6 +24,13 @@ HALVES = (np.dtype(np.float16), BFLOAT16)
 When = Callable[[Sequence[Array | None], Mapping[str, Any]], bool]
 
 
+@fault(
+    "float16_rounded_for_some_readers",
+    kind="wrong",
+    operators=("ReduceMax", "Max", "Clip"),
+    says="A float16 value is rounded for some of its readers and not for others, so that a maximum may equal none "
+    "of its inputs.",
+)
 def compared_wide(rule: Rule, when: When = lambda inputs, attributes: True) -> Rule:
     """Wrap a rule: for arrays of 16 bits its pullback is that of float32 on the same numbers, computed from the inputs.
 

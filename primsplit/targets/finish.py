@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from primsplit.ir import Block
 from primsplit.ir.providers import Provider
+from primsplit.ir.runtimes import OLDEST, Runtime
 from primsplit.ops.verify import verified
 from primsplit.targets.pipeline import STAGES, Target, in_turn
 
@@ -15,6 +16,7 @@ def finish(
     is_function: bool = False,
     keep_calls: bool = False,
     provider: Provider = "cpu",
+    runtime: Runtime = OLDEST,
 ) -> Block:
     """The block in the standard's operators alone, without waste, for onnxruntime.
 
@@ -22,5 +24,5 @@ def finish(
     or shared. What is written around onnxruntime's ways would look like waste, and comes last. `gradients` are the
     positions of results that are gradients of parameters; see `Target` for the rest.
     """
-    target = Target(tuple(gradients), is_function, keep_calls, provider)
+    target = Target(tuple(gradients), is_function, keep_calls, provider, runtime)
     return verified(in_turn(STAGES, block, target))

@@ -13,13 +13,23 @@ from primsplit.ir.caching.limited import Limited
 from primsplit.ir.carriers import FLOAT8
 from primsplit.ir.errors import DtypeError, PrimsplitError, UnsupportedFunction
 from primsplit.ir.providers import Provider
+from primsplit.ir.runtimes import OLDEST, Runtime
 from primsplit.ops.inference import infer
 from primsplit.ops.kernels import KERNELS
+from primsplit.ops.later_kernels import later_dtypes
 from primsplit.ops.schema import schema
 from primsplit.rewrites.cse import attribute_key
 from primsplit.rewrites.decompositions.few_bits import through_float16
 from primsplit.rewrites.decompositions.spread_windows import SPREAD, is_spread
-from primsplit.rewrites.decompositions.table import COMPOSITIONS, CORRECTED, SPELT, Composition, is_odd, through_float32
+from primsplit.rewrites.decompositions.table import (
+    COMPOSITIONS,
+    CORRECTED,
+    MENDED,
+    SPELT,
+    Composition,
+    is_odd,
+    through_float32,
+)
 from primsplit.rewrites.decompositions.windows import unless_negative
 from primsplit.rewrites.rewriting import Rewriter
 from primsplit.targets.cuda import for_cuda
@@ -35,15 +45,16 @@ WITHOUT_FLOAT8 = frozenset({"ConstantOfShape", "Flatten", "Pad", "Squeeze", "Uns
 """What of the operators that move floats of 8 bits has no kernel for them."""
 
 
-def legalize(block: Block, provider: Provider = "cpu") -> Block:
+def legalize(block: Block, provider: Provider = "cpu", runtime: Runtime = OLDEST) -> Block:
     """The block in operators and dtypes that onnxruntime runs. Raises DtypeError at the user's line for what cannot."""
-    return _Legalizer(provider).run(block)
+    return _Legalizer(provider, runtime).run(block)
 
 
 class _Legalizer(Rewriter):
-    def __init__(self, provider: Provider) -> None:
+    def __init__(self, provider: Provider, runtime: Runtime) -> None:
         super().__init__()
         self.provider: Provider = provider
+        self.runtime = runtime
 
     def visit(self, op: Op) -> Op | None:
         if is_call(op):
@@ -52,7 +63,7 @@ class _Legalizer(Rewriter):
         composition = self.composition_of(op)
         if composition is None:
             return op
-        body = _composed(op, composition, self.provider)
+        body = _composed(op, composition, self.provider, self.runtime)
         arguments = [v for v in op.inputs if v is not None and _is_parameter(v)]
         inner: Renaming = dict(zip(body.params, arguments, strict=True))
         for result, output in zip(body.results, op.outputs, strict=False):
@@ -66,22 +77,22 @@ class _Legalizer(Rewriter):
 
     def composition_of(self, op: Op) -> Composition | None:
         on_cuda = for_cuda(op) if self.provider == "cuda" else None
-        return on_cuda or (None if _is_sound(op) else find_composition(op))
+        return on_cuda or (None if _is_sound(op, self.runtime) else find_composition(op, self.runtime))
 
 
 def _dtypes(op: Op) -> tuple[str, ...]:
     return tuple(["" if v is None else v.type.key[0] for v in (*op.inputs, *op.outputs)])
 
 
-_runs: dict[tuple[str, tuple[str, ...], bool, bool], bool] = {}
+_runs: dict[tuple[Runtime, str, tuple[str, ...], bool, bool], bool] = {}
 
 
-def _is_sound(op: Op) -> bool:
+def _is_sound(op: Op, runtime: Runtime) -> bool:
     """True where onnxruntime runs the op as it is; asked once for each operator and its dtypes."""
-    key = (op.kind, _dtypes(op), _overwrites(op), is_spread(op) or is_odd(op))
+    key = (runtime, op.kind, _dtypes(op), _overwrites(op), is_spread(op) or is_odd(op, runtime))
     known = _runs.get(key)
     if known is None:
-        known = _runs[key] = not is_call(op) and find_composition(op) is None
+        known = _runs[key] = not is_call(op) and find_composition(op, runtime) is None
     return known
 
 
@@ -94,12 +105,13 @@ def _overwrites(op: Op) -> bool:
     return training and op.attributes.get("momentum", 0.9) != 0
 
 
-def has_kernel(kind: str, dtypes: Mapping[str, str]) -> bool:
+def has_kernel(kind: str, dtypes: Mapping[str, str], runtime: Runtime = OLDEST) -> bool:
     """True where onnxruntime runs the operator with its type variables bound to these dtypes."""
     rows = KERNELS.get(kind)
     if rows is None:
         return True
-    told = {variable: dtype for variable, dtype in dtypes.items() if dtype not in UNTOLD}
+    later = later_dtypes(kind, runtime)
+    told = {v: dtype for v, dtype in dtypes.items() if dtype not in UNTOLD and not (v == "T" and dtype in later)}
     return any(all(dtype in row.get(variable, {dtype}) for variable, dtype in told.items()) for row in rows)
 
 
@@ -116,7 +128,7 @@ def bound_dtypes(op: Op) -> dict[str, str]:
     return bound
 
 
-def find_composition(op: Op) -> Composition | None:
+def find_composition(op: Op, runtime: Runtime = OLDEST) -> Composition | None:
     """What stands for an op that onnxruntime cannot run, or runs wrongly; None where it runs.
 
     Raises DtypeError where it runs for other dtypes alone, UnsupportedFunction where it does for none.
@@ -124,15 +136,16 @@ def find_composition(op: Op) -> Composition | None:
     bound = bound_dtypes(op)
     if op.kind in WITHOUT_FLOAT8 and op.outputs[0].type.key[0] in FLOAT8:
         return through_float16(op.kind, op.outputs[0].type.dtype)
-    if has_kernel(op.kind, bound):
+    if has_kernel(op.kind, bound, runtime):
         if op.kind == "BatchNormalization" and not _overwrites(op):
             return None
         if is_spread(op):
             return SPREAD[op.kind]
-        if is_odd(op):
+        if is_odd(op, runtime):
             return SPELT[op.kind]
         first = next((v.type.key[0] for v in op.inputs if v is not None), "")
-        return CORRECTED.get((op.kind, first))
+        mended = MENDED.get((op.kind, first))
+        return CORRECTED.get((op.kind, first)) if mended is None or runtime.has(mended) else None
     if HALVES & {v.type.key[0] for v in op.inputs if v is not None}:
         return through_float32(op.kind, [v.type.dtype for v in op.outputs])
     if op.kind in COMPOSITIONS:
@@ -159,10 +172,11 @@ def _is_parameter(value: Value) -> bool:
     return not (isinstance(value, Const) and value.is_small)
 
 
-def _composed(op: Op, composition: Composition, provider: Provider) -> Block:
+def _composed(op: Op, composition: Composition, provider: Provider, runtime: Runtime) -> Block:
     """The legal block that stands for an op, made once per signature; anew where it names sizes of its own."""
     key = (
         provider,
+        runtime,
         op.kind,
         tuple(
             None if v is None else (v.type.key, _small(v), None if v.sizes is None else str(v.sizes)) for v in op.inputs
@@ -173,7 +187,7 @@ def _composed(op: Op, composition: Composition, provider: Provider) -> Block:
     known = _cache.get(key)
     if known is None:
         try:
-            known = legalize(_record(op, composition), provider)
+            known = legalize(_record(op, composition), provider, runtime)
         except PrimsplitError as error:
             if error.place is None or error.place is NOWHERE:
                 error.place = op.place

@@ -5,11 +5,12 @@ Each stage gives back the block itself where it has nothing to do.
 """
 
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from primsplit.ir import Block, Op
 from primsplit.ir.providers import Provider
+from primsplit.ir.runtimes import OLDEST, Fault, Runtime, cured_by
 from primsplit.rewrites import gradients_last, optimize
 from primsplit.rewrites.columns_of_numbers import number_columns
 from primsplit.rewrites.conversions import convert_in_program
@@ -84,6 +85,7 @@ class Target:
     is_function: bool = False
     keep_calls: bool = False
     provider: Provider = "cpu"
+    runtime: Runtime = OLDEST
 
     def meets(self, needs: Set[Need]) -> bool:
         """True for a target that has all of these."""
@@ -103,7 +105,9 @@ class Stage:
     """One pass. `why` says what it is for in a sentence.
 
     `rounds` is True where results may differ in their last digits; all other stages keep every bit. `then` tidies up
-    where the stage changed something.
+    where the stage changed something. `faults` are those that it works around: where a runtime has none of them, the
+    stage is left out. `kinds` are operators: a block with none of them is not walked. `bench` is the row of
+    `tools/bench` that shows what a stage gains. `parts` are stages that it runs itself.
     """
 
     name: str
@@ -113,10 +117,16 @@ class Stage:
     rounds: bool = False
     needs: frozenset[Need] = field(default_factory=frozenset)
     then: Run | None = None
+    faults: tuple[Fault, ...] = ()
+    kinds: frozenset[str] | None = None
+    bench: str = ""
+    parts: tuple["Stage", ...] = ()
 
     def apply(self, block: Block, target: Target) -> Block:
-        """The block after the stage; itself where the stage is not for this target."""
-        if not target.meets(self.needs):
+        """The block after the stage; itself where the stage is not for this target, or has nothing to do in it."""
+        if not target.meets(self.needs) or (self.kinds is not None and self.kinds.isdisjoint(block.kinds)):
+            return block
+        if self.faults and not any(target.runtime.has(fault.name) for fault in self.faults):
             return block
         found = self.run(block, target)
         return found if found is block or self.then is None else self.then(found, target)
@@ -125,6 +135,17 @@ class Stage:
 def _plain(run: Callable[[Block], Block], purpose: Purpose, why: str, *needs: Need, rounds: bool = False) -> Stage:
     """A stage that asks nothing of the target."""
     return Stage(run.__name__, lambda block, _: run(block), why, purpose, rounds, frozenset(needs))
+
+
+def _around(run: Callable[[Block], Block], why: str, *needs: Need, rounds: bool = False) -> Stage:
+    """A stage that works around faults of a runtime."""
+    return replace(_plain(run, "fault", why, *needs, rounds=rounds), faults=cured_by(run))
+
+
+def _around_some(run: Callable[[Block, Runtime], Block], why: str, *, rounds: bool = False) -> Stage:
+    """A stage that works around several faults, of which a runtime may have some."""
+    name, faults = run.__name__, cured_by(run)
+    return Stage(name, lambda block, target: run(block, target.runtime), why, "fault", rounds, faults=faults)
 
 
 def _of_gradients(
@@ -145,7 +166,7 @@ def _optimized_without_calls(block: Block, target: Target) -> Block:
 
 
 def _legal(block: Block, target: Target) -> Block:
-    return reverse_at_least_one(legalize(block, target.provider))
+    return legalize(block, target.provider, target.runtime)
 
 
 def _in_order(block: Block, _: Target) -> Block:
@@ -159,17 +180,20 @@ def in_turn(stages: Iterable[Stage], block: Block, target: Target) -> Block:
     return block
 
 
+LEGAL: tuple[Stage, ...] = (_around(reverse_at_least_one, "Raise lengths of 0 that ReverseSequence reads to 1."),)
+"""What belongs to the replacement of operators without a kernel."""
+
 GUARDS: tuple[Stage, ...] = (
     _plain(write_later, "form", "Write what a pullback computes again in standard operators."),
-    _plain(walk_first_axes, "fault", "Scan along the first axis what may be empty."),
-    _plain(guard_empty_scans, "fault", "Put Scans and Loops that may have no steps in an If."),
-    _plain(guard_empty_layers, "fault", "Put recurrences and Einsums of what may be empty in an If."),
-    _plain(guard_empty_rows, "fault", "Put TopK, OneHot and LpNormalization of what may be empty in an If."),
-    _plain(guard_empty_windows, "fault", "Put convolutions of what may be empty in an If."),
-    _plain(cut_pools, "fault", "Cut off the windows of pools that the standard does not have."),
-    _plain(cut_behind_windows, "fault", "Cut arrays behind the last window of pools with SAME padding."),
-    _plain(guard_circular_pads, "fault", "Put circular Pads that may go around twice in an If."),
-    _plain(guard_emptied_pads, "fault", "Put Pads that may take all of an axis away in an If."),
+    _around(walk_first_axes, "Scan along the first axis what may be empty."),
+    _around(guard_empty_scans, "Put Scans and Loops that may have no steps in an If."),
+    _around_some(guard_empty_layers, "Put recurrences and Einsums of what may be empty in an If."),
+    _around_some(guard_empty_rows, "Put TopK, OneHot and LpNormalization of what may be empty in an If."),
+    _around_some(guard_empty_windows, "Put convolutions of what may be empty in an If."),
+    _around_some(cut_pools, "Cut off the windows of pools that the standard does not have."),
+    _around(cut_behind_windows, "Cut arrays behind the last window of pools with SAME padding."),
+    _around_some(guard_circular_pads, "Put circular Pads that may go around twice in an If."),
+    _around(guard_emptied_pads, "Put Pads that may take all of an axis away in an If."),
 )
 """What keeps kernels from arrays that they refuse or misread."""
 
@@ -199,30 +223,33 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "legalize",
-        _legal,
+        lambda block, target: in_turn(LEGAL, _legal(block, target), target),
         "Replace operators without a kernel by compositions of those that have one.",
         "form",
         rounds=True,
-        then=lambda block, target: legalize(optimize(block), target.provider),
+        then=lambda block, target: _legal(optimize(block), target),
+        parts=LEGAL,
     ),
     Stage(
         "guards",
         lambda block, target: in_turn(GUARDS, block, target),
         "Keep kernels from arrays that they refuse or misread: see GUARDS.",
         "fault",
-        then=lambda block, target: legalize(block, target.provider),
+        then=_legal,
+        parts=GUARDS,
     ),
-    _plain(count_axes_from_front, "fault", "Count the axes of reductions from the front."),
+    _around(count_axes_from_front, "Count the axes of reductions from the front."),
     Stage(
         "write_vectors_as_columns",
-        lambda block, target: write_vectors_as_columns(block, is_function=target.is_function),
+        lambda block, target: write_vectors_as_columns(block, target.runtime, is_function=target.is_function),
         "Write vectors in products as matrices of one column.",
         "fault",
         rounds=True,
+        faults=cured_by(write_vectors_as_columns),
     ),
     _plain(gemm_of_transposed, "speed", "Read transposed matrices as they lie, by Gemm.", rounds=True),
     _plain(swap_narrow_products, "speed", "Read a large matrix as it lies in products of few rows.", rounds=True),
-    _plain(zero_empty_products, "fault", "Choose zeros for products over an axis that may be empty."),
+    _around(zero_empty_products, "Choose zeros for products over an axis that may be empty."),
     _plain(join_stacks, "speed", "Stack arrays, and take stacks apart, without copies."),
     _plain(biases_in_products, "speed", "Add a bias in the product.", rounds=True),
     _of_gradients(factors_behind_sums, "speed", "Take a factor of all that is summed after the sum.", rounds=True),
@@ -236,23 +263,24 @@ STAGES: tuple[Stage, ...] = (
     _plain(choose_by_masks, "speed", "Choose between numbers and zeros by a product.", "cpu", "program"),
     _plain(read_past_copies, "speed", "Read past Identity."),
     _plain(join_ifs, "speed", "Join the guards of loops in a loop's step."),
-    _plain(update_in_turn, "fault", "Update repeated places one after another.", "cpu", rounds=True),
-    _plain(read_masks, "fault", "Read the mask of a Dropout that trains."),
+    _around(update_in_turn, "Update repeated places one after another.", "cpu", rounds=True),
+    _around(read_masks, "Read the mask of a Dropout that trains."),
     Stage(
         "keep_double_products",
-        lambda block, target: keep_double_products(block, is_function=target.is_function),
+        lambda block, target: keep_double_products(block, target.runtime, is_function=target.is_function),
         "Keep float64 products from being fused.",
         "fault",
         rounds=True,
+        faults=cured_by(keep_double_products),
     ),
-    _plain(keep_cast_stacks, "fault", "Keep a Transpose out of products of cast stacks."),
-    _plain(keep_faint_constants, "fault", "Keep constants that look like 0 or 1.", rounds=True),
-    _plain(write_squares, "fault", "Write float64 squares as products.", rounds=True),
-    _plain(write_cosines, "fault", "Write the float64 cosine by sines.", rounds=True),
-    _plain(write_quotients, "speed", "Write products with a reciprocal as quotients.", rounds=True),
-    _plain(copy_captured_dequantized, "fault", "Copy dequantized values that a body reads."),
-    _plain(fill_untaken_sides, "fault", "Fill the sides of branches that are never taken."),
-    _plain(slice_long_splits, "fault", "Write Splits of axes beyond 32 bits as Slices."),
+    _around(keep_cast_stacks, "Keep a Transpose out of products of cast stacks."),
+    _around_some(keep_faint_constants, "Keep constants that look like 0 or 1.", rounds=True),
+    _around(write_squares, "Write float64 squares as products.", rounds=True),
+    _around(write_cosines, "Write the float64 cosine by sines.", rounds=True),
+    _around(write_quotients, "Write products with a reciprocal as quotients.", rounds=True),
+    _around(copy_captured_dequantized, "Copy dequantized values that a body reads."),
+    _around(fill_untaken_sides, "Fill the sides of branches that are never taken."),
+    _around(slice_long_splits, "Write Splits of axes beyond 32 bits as Slices."),
     _plain(part_long_sums, "digits", "Sum many numbers of 32 bits in two stages.", "cpu", rounds=True),
     _plain(number_columns, "speed", "Give numbers beside columns as many axes.", "cpu"),
     _plain(lengthen_rows, "speed", "Combine short rows with columns at full length.", "cpu"),
@@ -263,11 +291,11 @@ STAGES: tuple[Stage, ...] = (
 
 
 def rows() -> list[dict[str, Any]]:
-    """The stages as a table, those of GUARDS behind the stage that runs them."""
+    """The stages as a table, the parts of a stage behind it."""
     found = []
     for stage in STAGES:
         found.append(stage)
-        found += GUARDS if stage.name == "guards" else ()
+        found += stage.parts
     return [
         {"stage": s.name, "for": s.purpose, "rounds": s.rounds, "only": " ".join(sorted(s.needs)), "why": s.why}
         for s in found

@@ -8,8 +8,10 @@ import pytest
 
 import primsplit as ps
 from primsplit.ir import Block
+from primsplit.ir.runtimes import read_target
 from primsplit.ops import op
-from primsplit.targets.pipeline import GUARDS, STAGES, Stage, Target
+from primsplit.targets.finish import finish
+from primsplit.targets.pipeline import GUARDS, LEGAL, STAGES, Stage, Target
 from primsplit.testing.reference import evaluate
 
 rng = np.random.default_rng(0)
@@ -114,3 +116,58 @@ def test_what_follows_a_stage_is_done_where_it_changed_something() -> None:
     assert done == []
     assert Stage("changed", lambda b, _: other, "Change.", "speed", then=note).apply(block, Target()) is other
     assert done[0] is other
+
+
+TARGETS = ("onnxruntime>=1.28", "onnxruntime>=1.29")
+
+
+def test_a_stage_around_faults_says_which_and_is_left_out_where_all_are_mended() -> None:
+    with_records = [s for s in (*STAGES, *LEGAL, *GUARDS) if s.purpose == "fault" and not s.parts]
+    assert {s.name for s in with_records if not s.faults} == {"refuse_misfits"}
+    block = ps.trace(np.cos, ps.spec("float64", ["N"])).block
+    (stage,) = (s for s in STAGES if s.name == "write_cosines")
+    assert [f.before for f in stage.faults] == ["1.29"]
+    kinds = {t: {op.kind for op in stage.apply(block, Target(runtime=read_target(t))).ops} for t in TARGETS}
+    assert kinds == {"onnxruntime>=1.28": {"Sub", "Mul", "Sin"}, "onnxruntime>=1.29": {"Cos"}}
+
+
+def test_a_block_without_the_kinds_of_a_stage_is_not_walked() -> None:
+    block = ps.trace(network, X).block
+
+    def run(block: Block, _: Target) -> Block:
+        raise AssertionError("walked")
+
+    assert Stage("scans", run, "Rewrite Scans.", "speed", kinds=frozenset({"Scan"})).apply(block, Target()) is block
+    with pytest.raises(AssertionError, match="walked"):
+        Stage("sums", run, "Rewrite sums.", "speed", kinds=frozenset({"ReduceSum", "Log"})).apply(block, Target())
+
+
+GUARDED: dict[str, tuple[str, str, Callable[[], Any]]] = {
+    "RNN": ("1.25", "1.26", lambda: empty_layer("RNN")),
+    "GRU": ("1.25", "", lambda: empty_layer("GRU")),
+    "TopK": ("1.30", "1.31", lambda: ps.trace(lambda x: np.sort(x, 1), ps.spec("float64", ["N", 3, 2]))),
+    "LpNormalization": (
+        "1.29", "1.30", lambda: ps.trace(lambda x: op.LpNormalization(x, p=1), ps.spec("float64", ["N", "M"])),
+    ),
+    "Conv": (
+        "1.31", "1.32",
+        lambda: ps.trace(op.Conv, ps.spec("float32", ["B", "C", 9]), ps.spec("float32", [2, "C", 3])),
+    ),
+}  # fmt: skip
+"""Operators in an If around a fault: the last version with the fault, the first without it, a program."""
+
+
+def empty_layer(kind: str) -> Any:
+    gates = {"RNN": 1, "GRU": 3}[kind]
+    specs = [ps.spec("float32", s) for s in (["T", "N", 2], [1, 3 * gates, 2], [1, 3 * gates, 3])]
+    return ps.trace(lambda x, w, r: getattr(op, kind)(x, w, r, outputs=2, hidden_size=3)[0], *specs)
+
+
+@pytest.mark.parametrize("kind", GUARDED)
+def test_an_operator_is_guarded_for_runtimes_that_have_its_fault(kind: str) -> None:
+    last, first, program = GUARDED[kind]
+    found = {}
+    for version in filter(None, (last, first, "9.0")):
+        block = finish(program().block, runtime=read_target(f"onnxruntime>={version}"))
+        found[version] = any(op.kind == "If" for op in block.ops)
+    assert found == {last: True, **({first: False} if first else {}), "9.0": not first}

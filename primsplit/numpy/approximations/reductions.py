@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 
@@ -21,6 +22,13 @@ def sum_of_squares(x: Array, axes: Array | None = None, **attributes: Any) -> Ar
     return op.ReduceSum(op.Mul(x, x), axes, **attributes)
 
 
+@fault(
+    "underflow_of_float64_exp",
+    kind="wrong",
+    operators=("Exp", "Softmax"),
+    says="Exp of float64 gives 5.6e-309 for -inf and for all that underflows.",
+    before="1.21",
+)
 def log_sum_exp(x: Array, axes: Array | None = None, *, keepdims: int, noop_with_empty_axes: int) -> Array:
     """ReduceLogSumExp, the largest element taken out of the exponentials; -inf over -inf alone or over nothing.
 

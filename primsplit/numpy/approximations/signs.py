@@ -7,10 +7,17 @@ that is no Not, since onnxruntime takes that away and swaps the branches.
 
 import math
 
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 
 
+@fault(
+    "where_of_minus_zero",
+    kind="wrong",
+    operators=("Where",),
+    says="Where turns a -0.0 that comes from its second input into 0.0.",
+)
 def odd(x: Array, value: Array) -> Array:
     """An odd function that is 0 at 0, from its value at |x|. Keeps -0.0 and NaN of x."""
     return op.Where(x > 0.0, value, op.Where(x < 0.0, -value, x))

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from primsplit.ir.runtimes import fault
 from primsplit.numpy.approximations.error_function import ndtr
 from primsplit.numpy.approximations.exponential import expm1, log1p
 from primsplit.ops import op
@@ -20,6 +21,12 @@ SELU_GAMMA = 1.05070102214813232421875
 ROOT_TWO_OVER_PI = math.sqrt(2.0 / math.pi)
 
 
+@fault(
+    "float64_sigmoid_in_the_left_tail",
+    kind="wrong",
+    operators=("Sigmoid",),
+    says="Sigmoid of float64 loses digits for negative numbers: three at -30.",
+)
 def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x)), as exp(x) / (1 + exp(x)) for negative x; relatively accurate down to the smallest float.
 
@@ -96,6 +103,12 @@ def thresholded_relu(x: Array, *, alpha: float = 1.0) -> Array:
     return op.Where(x > alpha, x, 0.0)
 
 
+@fault(
+    "float64_shrink_in_float32",
+    kind="wrong",
+    operators=("Shrink",),
+    says="Shrink of float64 is computed in float32.",
+)
 def shrink(x: Array, *, bias: float = 0.0, lambd: float = 0.5) -> Array:
     """x - bias above lambd, x + bias below -lambd, else 0. onnxruntime rounds float64 to float32 in its kernel."""
     return op.Where(x > lambd, x - bias, op.Where(x < -lambd, x + bias, 0.0))

@@ -12,6 +12,7 @@ from primsplit import tracing
 from primsplit.ir import Op, Type
 from primsplit.ir.dims import Dim, at_least, product
 from primsplit.ir.errors import PrimsplitError
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.ops.inference import fresh
 from primsplit.ops.schema import text
@@ -130,6 +131,13 @@ def is_cut(attributes: Mapping[str, Any]) -> bool:
     return any(pad < 0 for pad in attributes.get("pads", ()))
 
 
+@fault(
+    "negative_pads_of_convolution",
+    kind="refuses",
+    operators=("Conv", "ConvTranspose"),
+    says="A convolution with negative pads is refused.",
+    since="1.28",
+)
 def conv_of_cut(x: Array, w: Array, bias: Array | None = None, *, pads: Sequence[int], **attributes: Any) -> Array:
     """Return a Conv whose negative pads are cut off its input before."""
     ends = _two_ends([min(pad, 0) for pad in pads])
@@ -164,6 +172,13 @@ def is_stretched(step: Op) -> bool:
     return not all(at_least(pad, 0) for pad in (*fitted.before, *fitted.after))
 
 
+@fault(
+    "stretched_transposed_convolution",
+    kind="wrong",
+    operators=("ConvTranspose",),
+    says="A ConvTranspose that output_shape or SAME padding makes longer than its windows reach is too short, "
+    "misplaced, or refused.",
+)
 def odd_conv_transpose(x: Array, w: Array, bias: Array | None = None, **attributes: Any) -> Array:
     """ConvTranspose with negative pads, given or resulting from SAME padding or an output_shape."""
     sizes, auto_pad = x.shape[2:], attributes.get("auto_pad", "NOTSET")
@@ -199,6 +214,12 @@ def padded_to(
     return Windows(windows.kernel, windows.strides, windows.dilations, before, after)
 
 
+@fault(
+    "dilated_col2im_mixes_channels",
+    kind="wrong",
+    operators=("Col2Im",),
+    says="A dilated Col2Im mixes its channels, unless the image has two axes.",
+)
 def col2im(
     x: Array,
     image_shape: Array,

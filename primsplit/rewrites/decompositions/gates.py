@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir.errors import ShapeError
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.ops.schema import text
 from primsplit.tracing.array import Array
@@ -186,6 +187,19 @@ def parts(x: Array, count: int, axis: int = -1) -> tuple[Array, ...]:
     return found
 
 
+@fault(
+    "batch_first_recurrence",
+    kind="refuses",
+    operators=("RNN", "GRU", "LSTM"),
+    says="A recurrent layer with layout=1, the batch first, is refused.",
+)
+@fault(
+    "alpha_of_activations_not_given",
+    kind="wrong",
+    operators=("RNN", "GRU", "LSTM"),
+    says="alpha and beta of activations in a recurrent layer are 0 where they are not given, and not the "
+    "standard's defaults.",
+)
 def spelt(kind: str, *inputs: Array | None, **attributes: Any) -> tuple[Array, ...]:
     """Return the same layer with time first and every activation's parameters explicit."""
     layer = read_layer(kind, attributes)

@@ -3,12 +3,20 @@
 import numpy as np
 
 from primsplit.ir import Type
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.ops.inference import fresh
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
 
 
+@fault(
+    "float64_affine_grid_in_float32",
+    kind="wrong",
+    operators=("AffineGrid",),
+    says="AffineGrid of float64 is computed in float32.",
+    before="1.26",
+)
 def affine_grid(theta: Array, size: Array, *, align_corners: int = 0) -> Array:
     """Multiply theta [n, r, r + 1] by each position of an image of the size [n, channels, ...]: [n, ..., r].
 

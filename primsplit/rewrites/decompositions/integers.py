@@ -19,6 +19,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir import Type, Value
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to
@@ -123,6 +124,12 @@ def unique(x: Array, **attributes: Any) -> tuple[Array, ...]:
     return narrow(values, x.dtype, ordered=True), *places
 
 
+@fault(
+    "integer_power_in_double",
+    kind="wrong",
+    operators=("Pow",),
+    says="Pow of integers is computed in float64: results beyond 2**53 are inexact, or saturate.",
+)
 def power(base: Array, exponent: Array) -> Array:
     """base**exponent; of integers exact modulo the range of the base's dtype, by squaring.
 
@@ -186,6 +193,12 @@ def _long_power(result: Array, base: Array, rest: Array) -> Array:
     return Array(tracing.emit("Loop", inputs, {"body": body}, outputs=len(types), types=types)[0])
 
 
+@fault(
+    "int64_compared_in_32_bits",
+    kind="wrong",
+    operators=("Max", "Min", "Clip", "Sign", "ReduceMax", "ReduceMin"),
+    says="int64 numbers that differ by more than 2**31 are compared wrongly, on some processors.",
+)
 def maximum(*arrays: Array) -> Array:
     """Max of int64, by comparing pairs."""
     largest = arrays[0]
@@ -260,6 +273,20 @@ LIMB = 22
 """The number of bits of a part of an int64: 2**31 such parts add up exactly in double."""
 
 
+@fault(
+    "int64_sum_in_double",
+    kind="wrong",
+    operators=("ReduceSum",),
+    says="ReduceSum of int64 is computed in float64: it is inexact beyond 2**53.",
+    since="1.27",
+)
+@fault(
+    "int32_sum_in_double",
+    kind="wrong",
+    operators=("ReduceSum",),
+    says="ReduceSum of int32 is computed in float64, and saturates where the standard wraps.",
+    since="1.27",
+)
 def reduce_sum(x: Array, axes: Array | None = None, **attributes: Any) -> Array:
     """Return the sum of int64 or int32, which wraps: the sums of parts of 22 bits, the highest signed, in double."""
     if x.dtype == np.int32:

@@ -7,6 +7,7 @@ import numpy as np
 
 from primsplit.ir import Type
 from primsplit.ir.dims import product
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.rewrites.decompositions.axes import along, vector
 from primsplit.tracing.array import Array
@@ -41,6 +42,12 @@ def batch_statistics(
     return made
 
 
+@fault(
+    "batch_normalization_overwrites_statistics",
+    kind="wrong",
+    operators=("BatchNormalization",),
+    says="BatchNormalization in training mode writes its running statistics over those that it is given.",
+)
 def batch_normalization(
     x: Array,
     scale: Array,
@@ -58,6 +65,18 @@ def batch_normalization(
     return y, mean * momentum + of_mean * share, variance * momentum + of_variance * share
 
 
+@fault(
+    "float64_group_normalization_in_float32",
+    kind="wrong",
+    operators=("GroupNormalization",),
+    says="GroupNormalization of float64 is computed in float32.",
+)
+@fault(
+    "group_normalization_of_no_images",
+    kind="refuses",
+    operators=("GroupNormalization",),
+    says="GroupNormalization of no images is refused when it runs.",
+)
 def group_normalization(
     x: Array, scale: Array, bias: Array, *, num_groups: int, epsilon: float = 1e-5, stash_type: int = 1
 ) -> Array:

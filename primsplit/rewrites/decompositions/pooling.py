@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir.dims import Dim, Shape, maximum, product, same
+from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
 from primsplit.ops.inference.windows import window_count
 from primsplit.rewrites.decompositions.axes import vector
@@ -61,17 +62,33 @@ def overhang(windows: Windows, sizes: Sequence[Dim]) -> list[Dim]:
     return extra
 
 
-def counts_pads(attributes: Mapping[str, Any]) -> bool:
-    """Whether it is an average over windows that counts padding.
+def counts_pads(attributes: Mapping[str, Any], runtime: Runtime = OLDEST) -> bool:
+    """Whether it is an average over windows that counts padding, in a runtime that may count it wrongly.
 
     onnxruntime 1.21 to 1.24 divides some of them by a wrong number; before 1.21 it also counts the elements of a last
     window of ceil_mode beyond the padding.
     """
     is_placed = attributes.get("auto_pad", "NOTSET") in {"NOTSET", b"NOTSET"}
     counts = bool(attributes.get("count_include_pad", 0))
+    if not (runtime.has("average_counts_padding_wrongly") or runtime.has("average_counts_beyond_ceil_mode")):
+        return False
     return is_placed and counts and bool(any(attributes.get("pads") or ()) or attributes.get("ceil_mode", 0))
 
 
+@fault(
+    "average_counts_beyond_ceil_mode",
+    kind="wrong",
+    operators=("AveragePool",),
+    says="AveragePool with ceil_mode and count_include_pad counts what its last window reaches beyond the padding.",
+    before="1.21",
+)
+@fault(
+    "average_counts_padding_wrongly",
+    kind="wrong",
+    operators=("AveragePool",),
+    says="AveragePool with count_include_pad divides by a wrong number of elements.",
+    before="1.25",
+)
 def padded_average_pool(
     x: Array,
     *,
@@ -132,6 +149,12 @@ def root(x: Array, p: int) -> Array:
     return op.Sqrt(x) if p == 2 else op.Pow(x, np.asarray(1.0 / p, x.dtype))
 
 
+@fault(
+    "max_unpool_counts_over_output_shape",
+    kind="wrong",
+    operators=("MaxUnpool",),
+    says="MaxUnpool counts indices over output_shape, where the standard counts over the shape that the windows make.",
+)
 def max_unpool(
     x: Array,
     indices: Array,

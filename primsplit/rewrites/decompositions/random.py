@@ -6,10 +6,17 @@ from typing import Any
 import numpy as np
 import onnx.helper
 
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 
 
+@fault(
+    "bernoulli_of_one_minus_p",
+    kind="wrong",
+    operators=("Bernoulli",),
+    says="Bernoulli gives 1 with probability 1 - p.",
+)
 def bernoulli(p: Array, *, seed: float | None = None, dtype: int | None = None) -> Array:
     """Return 1 with probability p.
 

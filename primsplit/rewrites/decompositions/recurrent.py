@@ -11,6 +11,7 @@ from primsplit import tracing
 from primsplit.ir import Type, Value
 from primsplit.ir.dims import Dim, Shape, at_least
 from primsplit.ir.errors import DtypeError
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.ops.inference import fresh
 from primsplit.rewrites.decompositions.gates import Activation, Layer, parts, read_layer, spelt, turned
@@ -22,6 +23,18 @@ Cell = Callable[[Array, State], State]
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 
+@fault(
+    "float64_gru_has_no_kernel",
+    kind="refuses",
+    operators=("GRU",),
+    says="GRU of float64 loads and is refused when it runs.",
+)
+@fault(
+    "float64_lstm_has_no_kernel",
+    kind="refuses",
+    operators=("LSTM",),
+    says="LSTM of float64 loads and is refused when it runs.",
+)
 def layer(kind: str, make: Callable[..., Cell], *inputs: Array | None, **attributes: Any) -> tuple[Array, ...]:
     """Return the sequence of each direction and its last states. Raises DtypeError for an unknown hidden size."""
     how = read_layer(kind, attributes)

@@ -13,6 +13,7 @@ import numpy as np
 
 from primsplit.ir import Const, Op, Value, dims
 from primsplit.ir.errors import PrimsplitError
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.ops.namespace import later
 from primsplit.ops.schema import text
@@ -169,6 +170,31 @@ def _new_length(length: int, scale: Any) -> Any:
     return np.floor(np.float32(length) * np.float32(scale))
 
 
+@fault(
+    "resize_does_not_crop_kept_axis",
+    kind="wrong",
+    operators=("Resize",),
+    says="Resize with tf_crop_and_resize does not crop an axis that keeps its size.",
+)
+@fault(
+    "resize_divides_by_rounded_length",
+    kind="wrong",
+    operators=("Resize",),
+    says="Resize divides by the rounded length where a scale makes the length fractional.",
+)
+@fault(
+    "resize_length_by_float32_scale",
+    kind="wrong",
+    operators=("Resize",),
+    says="Resize multiplies a length by its scale in float32: 100 times 0.7 is 70 there, and 69 by inference of "
+    "shapes.",
+)
+@fault(
+    "resize_policy_with_axes_from_the_end",
+    kind="wrong",
+    operators=("Resize",),
+    says="Resize with a policy of the aspect ratio does not resize axes that are counted from the end.",
+)
 def resize_as_told(
     x: Array, roi: Array | None = None, scales: Array | None = None, sizes: Array | None = None, **attributes: Any
 ) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir import dims
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.rewrites.decompositions.axes import along, from_front, positions, size
 from primsplit.tracing.array import Array
@@ -63,6 +64,12 @@ def eye_like(x: Array, *, k: int = 0, dtype: int | None = None) -> Array:
     return op.Cast(ones, to=x.dtype if dtype is None else dtype)
 
 
+@fault(
+    "unique_of_rows_of_nothing",
+    kind="aborts",
+    operators=("Unique",),
+    says="Unique along an axis of rows without elements ends the process.",
+)
 def unique_rows(x: Array, *, axis: int, sorted: int = 1) -> tuple[Array, ...]:
     """Unique along an axis if another may be empty, which ends onnxruntime's process: a 0 is appended to each row."""
     axis = from_front(axis, x.ndim)

@@ -14,6 +14,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir import Const, Op, Type, Value, dims
 from primsplit.ir.dims import Dim
+from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
 from primsplit.ops.inference import fresh
 from primsplit.tracing.array import Array
@@ -22,9 +23,13 @@ from primsplit.tracing.broadcasting import int_scalar
 CONJUGATION = (1.0, -1.0)
 
 
-def is_odd_transform(step: Op) -> bool:
-    """Whether it transforms one signal without a batch, or is the inverse of half a spectrum (`inverse_of_half`)."""
-    return _is_alone(step.inputs[0]) or _is_inverse_of_half(step)
+def is_odd_transform(step: Op, runtime: Runtime = OLDEST) -> bool:
+    """Whether the runtime is wrong at one signal without a batch, or at the inverse of half a spectrum."""
+    if _is_alone(step.inputs[0]) and runtime.has("dft_without_batch"):
+        return True
+    has_length = len(step.inputs) > 1 and step.inputs[1] is not None
+    is_wrong = runtime.has("inverse_dft_to_another_length" if has_length else "inverse_dft_of_half_a_spectrum")
+    return is_wrong and _is_inverse_of_half(step)
 
 
 def _is_alone(x: Value | None) -> bool:
@@ -44,6 +49,13 @@ def is_complex(signal: Value | None) -> bool:
     return signal is None or signal.type.shape is None or not dims.same(signal.type.shape[-1], 1)
 
 
+@fault(
+    "dft_without_batch",
+    kind="wrong",
+    operators=("DFT",),
+    says="DFT of one signal without a batch axis has a wrong shape.",
+    before="1.27",
+)
 def transform(x: Array, length: Array | None = None, axis: Array | None = None, **attributes: Any) -> Array:
     """Return a transform that `is_odd_transform`; one signal is a batch of one."""
     if not _is_alone(x.value):
@@ -51,6 +63,19 @@ def transform(x: Array, length: Array | None = None, axis: Array | None = None, 
     return op.Squeeze(op.DFT(op.Unsqueeze(x, [0]), length, np.int64(1), **attributes), [0])
 
 
+@fault(
+    "inverse_dft_of_half_a_spectrum",
+    kind="wrong",
+    operators=("DFT",),
+    says="The inverse DFT of half a spectrum is refused, or gives half of the result.",
+    before="1.27",
+)
+@fault(
+    "inverse_dft_to_another_length",
+    kind="wrong",
+    operators=("DFT",),
+    says="The inverse DFT of half a spectrum to another length than the spectrum's is wrong.",
+)
 def inverse_of_half(
     x: Array, length: Array | None = None, axis: Array | None = None, *, inverse: int = 1, onesided: int = 1
 ) -> Array:
@@ -101,6 +126,13 @@ def _whole_along(x: Array, axis: Array) -> Array:
     return op.Add(*halves, types=sizes)
 
 
+@fault(
+    "stft_of_complex_signal",
+    kind="wrong",
+    operators=("STFT",),
+    says="STFT of a complex signal is wrong.",
+    before="1.28",
+)
 def stft(
     signal: Array, step: Array, window: Array | None = None, length: Array | None = None, *, onesided: int = 1
 ) -> Array:

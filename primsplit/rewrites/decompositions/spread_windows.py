@@ -12,6 +12,7 @@ import numpy as np
 
 from primsplit.ir import Op, dims
 from primsplit.ir.dims import Dim
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.ops.schema import text
 from primsplit.rewrites.decompositions.windows import Windows, padded, windows_over
@@ -34,6 +35,12 @@ def is_spread(step: Op) -> bool:
     return any(d != 1 and (k != 1 or step.kind == "Conv") for k, d in zip(kernel, dilations, strict=False))
 
 
+@fault(
+    "dilated_convolution_with_same_padding",
+    kind="refuses",
+    operators=("Conv",),
+    says="A dilated Conv with SAME padding is refused.",
+)
 def conv(x: Array, w: Array, b: Array | None = None, *, kernel_shape: Any = None, **attributes: Any) -> Any:
     """Conv of the padded array."""
     kernel = kernel_shape or w.shape[2:]
@@ -59,6 +66,12 @@ def lp_pool(x: Array, *, kernel_shape: Sequence[int], p: int = 2, **attributes: 
     return op.LpPool(padded(x, windows.before, windows.after), kernel_shape=kernel_shape, p=p, **placed)
 
 
+@fault(
+    "dilated_pool_with_same_padding",
+    kind="wrong",
+    operators=("MaxPool", "AveragePool", "LpPool"),
+    says="A dilated pool with SAME padding is padded as if it were not dilated: it has fewer windows.",
+)
 def max_pool(x: Array, *, kernel_shape: Sequence[int], storage_order: int = 0, **attributes: Any) -> tuple[Any, Any]:
     """Return the maximum of each window of the padded array, and where it lies in the array itself."""
     windows, placed = _windows(x, kernel_shape, attributes)

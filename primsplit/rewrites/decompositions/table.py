@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir import Op, dims
+from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.numpy.approximations import error_function, hyperbolic, reductions, trigonometric
 from primsplit.ops import op
 from primsplit.rewrites.decompositions import (
@@ -62,8 +63,8 @@ SPELT: dict[str, Composition] = {
 """Operators that are rewritten, with explicit attributes or other operators, when `is_odd`."""
 
 
-def is_odd(step: Op) -> bool:
-    """Whether onnxruntime or onnx's checker reads the op otherwise than the standard.
+def is_odd(step: Op, runtime: Runtime = OLDEST) -> bool:
+    """Whether the runtime or onnx's checker reads the op otherwise than the standard.
 
     onnx's inference takes `onesided` of STFT for 0 if it is absent. onnxruntime counts the indices of MaxUnpool over
     `output_shape`, if there is one, moves a Transpose wrongly past a Pad of some axes, fails on a GroupNormalization of
@@ -73,11 +74,12 @@ def is_odd(step: Op) -> bool:
     """
     match step.kind:
         case "STFT":
-            return "onesided" not in step.attributes or spectrum.is_complex(step.inputs[0])
+            is_wrong = runtime.has("stft_of_complex_signal") and spectrum.is_complex(step.inputs[0])
+            return is_wrong or "onesided" not in step.attributes
         case "DFT":
-            return spectrum.is_odd_transform(step)
+            return spectrum.is_odd_transform(step, runtime)
         case "AveragePool":
-            return pooling.counts_pads(step.attributes)
+            return pooling.counts_pads(step.attributes, runtime)
         case "Pad":
             data, axes = step.inputs[0], step.inputs[3] if len(step.inputs) > 3 else None
             return axes is not None and data is not None and data.type.shape is not None
@@ -108,6 +110,18 @@ def _may_be_empty(step: Op) -> bool:
 HALVES = frozenset({"float16", "bfloat16"})
 
 
+@fault(
+    "scatter_reduction_of_16_bits",
+    kind="refuses",
+    operators=("ScatterND", "ScatterElements"),
+    says="ScatterND and ScatterElements with a reduction of float16 or bfloat16 are refused when they run.",
+)
+@fault(
+    "float16_dft_of_computed_length",
+    kind="wrong",
+    operators=("DFT", "STFT"),
+    says="A float16 DFT or STFT of a computed length writes beyond the end of a shorter array.",
+)
 def through_float32(kind: str, results: Sequence[np.dtype[Any]] = ()) -> Composition:
     """Return an operator of bfloat16 or float16 computed in float32, which holds both exactly, and rounded once.
 
@@ -143,3 +157,5 @@ CORRECTED: dict[tuple[str, str], Composition] = {
     ("Sigmoid", "float64"): activations.sigmoid,
     **{(kind, dtype): made for kind, made in reductions.FASTER.items() for dtype in ("float32", "float64")},
 }
+MENDED: dict[tuple[str, str], str] = {("AffineGrid", "float64"): "float64_affine_grid_in_float32"}
+"""The fault for which an operator is in CORRECTED, where some version of onnxruntime does not have it."""

@@ -16,6 +16,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.ops.inference.windows import halves, same_padding, span_of
 from primsplit.tracing.array import Array
@@ -83,6 +84,12 @@ def padded(x: Array, before: Sequence[Dim], after: Sequence[Dim], value: float =
     return op.Pad(x, [*lead, *before, *lead, *after], np.asarray(value, x.dtype))
 
 
+@fault(
+    "transpose_moved_past_pad_of_some_axes",
+    kind="wrong",
+    operators=("Transpose", "Pad"),
+    says="A Transpose is moved past a Pad of some axes without renumbering these: wrong numbers, or an error.",
+)
 def every_axis_padded(
     x: Array, pads: Array, value: Array | None = None, axes: Array | None = None, *, mode: str = "constant"
 ) -> Array:

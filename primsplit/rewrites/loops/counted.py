@@ -13,12 +13,19 @@ from dataclasses import replace
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value, rename_block, same_types
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op as operators
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside
 from primsplit.tracing.array import Array
 from primsplit.tracing.regions import counts_alone
 
 
+@fault(
+    "loop_keeps_its_rows_apart",
+    kind="slow",
+    operators=("Loop",),
+    says="What a Loop stacks is kept step by step, and is in memory twice while it is joined.",
+)
 def scans_of_counted_loops(block: Block) -> Block:
     """Return the block with Scans for such Loops; itself if there are none.
 

@@ -16,10 +16,17 @@ import numpy as np
 
 from primsplit.ir import Block, Const, Op, Type, Value, Var, dims, reads
 from primsplit.ir.dims import Shape
+from primsplit.ir.runtimes import fault
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import Rewriter, integers
 
 
+@fault(
+    "transpose_moved_behind_gathers",
+    kind="slow",
+    operators=("Transpose", "Gather"),
+    says="A Transpose before several Gathers is moved behind them, once for each of them.",
+)
 def join_stacks(block: Block) -> Block:
     """Return the block with each Concat of Unsqueezed arrays as a Concat of the arrays, and a Reshape."""
     found = _Joining().run(block)

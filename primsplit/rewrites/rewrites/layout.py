@@ -16,6 +16,7 @@ from primsplit.ir import Const, Op, Type, Value, Var, same_types
 from primsplit.ir.carriers import FLOAT8
 from primsplit.ir.dims import Shape, is_one, same_shape
 from primsplit.ir.errors import ShapeError
+from primsplit.ir.runtimes import fault
 from primsplit.ops.inference import broadcast_shapes
 from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.rewrites.table import Rewritten, Site, attribute, number, rewrite, scalar
@@ -93,6 +94,12 @@ def _is_full(site: Site) -> bool:
     return bool(site.attribute("allowzero")) or (wanted is not None and 0 not in wanted)
 
 
+@fault(
+    "expand_to_nothing_dropped",
+    kind="wrong",
+    operators=("Expand",),
+    says="An Expand to a constant shape that holds a 0 is dropped: `Expand(x[N], [0])` gives x.",
+)
 @rewrite("Expand")
 def expand(site: Site) -> Rewritten:
     """Drop an Expand that changes nothing; merge two if the outer one gives the shape; replace one to no elements.

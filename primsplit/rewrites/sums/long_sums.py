@@ -17,6 +17,7 @@ import numpy as np
 
 from primsplit.ir import BFLOAT16, Block, Op, Type, Value, dims
 from primsplit.ir.dims import Dim, Size
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside, reduced_axes
@@ -37,6 +38,13 @@ REDUCTIONS = frozenset({*STAGES, "ReduceMean", "ReduceLogSum"})
 PRODUCTS = frozenset({"MatMul", "Gemm"})
 
 
+@fault(
+    "float32_sums_one_after_the_other",
+    kind="wrong",
+    operators=("ReduceSum", "ReduceMean", "MatMul"),
+    says="Sums of many float32 numbers are added up one after the other: a relative error of 1e-3 for a million "
+    "equal numbers.",
+)
 def part_long_sums(block: Block) -> Block:
     """Return the block with each such reduction and product in two stages; itself if there is none."""
     found = _Parting().run(block)

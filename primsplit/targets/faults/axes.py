@@ -9,9 +9,24 @@ from dataclasses import replace
 import numpy as np
 
 from primsplit.ir import Block, Const, Op
+from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewriting import Rewriter, integers
 
 
+@fault(
+    "reduction_of_nothing_along_negative_axis",
+    kind="wrong",
+    operators=("ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd"),
+    says="A reduction of an empty array along a negative axis, without keepdims, has a wrong shape.",
+    before="1.32",
+)
+@fault(
+    "place_of_extremum_of_nothing_along_negative_axis",
+    kind="wrong",
+    operators=("ArgMax", "ArgMin"),
+    says="ArgMax and ArgMin of an empty array along a negative axis have a wrong shape.",
+    before="1.32",
+)
 def count_axes_from_front(block: Block) -> Block:
     """The block with no negative constant axis in its reductions."""
     return _Counting().run(block)

@@ -8,12 +8,20 @@ while the file is loaded.
 from dataclasses import replace
 
 from primsplit.ir import Block, Op, Value, Var, free
+from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewriting import Rewriter
 
 MOVES = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Slice", "MaxPool"})
 """What onnxruntime moves a DequantizeLinear past."""
 
 
+@fault(
+    "moved_dequantized_value_in_body",
+    kind="aborts",
+    operators=("DequantizeLinear", "If", "Loop", "Scan"),
+    says="A dequantized value that is moved (Reshape, Transpose, ...) and then read inside a branch or a loop ends "
+    "the process while the file is loaded.",
+)
 def copy_captured_dequantized(block: Block) -> Block:
     """The block with a copy of each such value that a body captures; itself without such."""
     return _Copying().run(block)

@@ -6,10 +6,19 @@ behind it ends the process while the file is loaded.
 """
 
 from primsplit.ir import Block, Op, Var
+from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewriting import Rewriter, reading_again
 from primsplit.targets.faults.moved_transposes import Reached, moves_first
 
 
+@fault(
+    "transpose_fused_past_cast",
+    kind="aborts",
+    operators=("Transpose", "Cast", "MatMul"),
+    says="A Transpose that moves the first axis is fused into a product of stacks past a Cast; an operator with a "
+    "constant behind the product then ends the process while the file is loaded.",
+    since="1.23",
+)
 def keep_cast_stacks(block: Block) -> Block:
     """The block with such operands of products kept apart from their Transposes; itself without such."""
     return _Apart().run(block)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit.ir import Block, Op, Value, dims
+from primsplit.ir.dims import Shape
+from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
 from primsplit.ops.inference import infer
 from primsplit.rewrites.rewriting import Rewriter, integers, recorded_beside
@@ -17,28 +19,49 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.regions import record
 
 
-def guard_circular_pads(block: Block) -> Block:
+@fault(
+    "circular_pad_more_than_once_around",
+    kind="wrong",
+    operators=("Pad",),
+    says="A circular Pad by more than the size of the axis leaves parts of the result unwritten.",
+    before="1.31",
+)
+@fault(
+    "circular_pad_of_nothing",
+    kind="refuses",
+    operators=("Pad",),
+    says="A circular Pad of an empty array is refused when it runs.",
+)
+def guard_circular_pads(block: Block, runtime: Runtime = OLDEST) -> Block:
     """The block with each circular Pad that may go around more than once, or be of nothing, inside an If."""
-    return _Guarding().run(block)
+    return _Guarding(runtime).run(block)
 
 
 class _Guarding(Rewriter):
     kinds = frozenset({"Pad"})
 
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__()
+        self.may_go_around = not runtime.has("circular_pad_more_than_once_around")
+
     def visit(self, op: Op) -> Op | None:
         """The op, or the If that takes its place."""
-        if op.kind != "Pad" or op.attributes.get("mode") not in {"wrap", b"wrap"} or _goes_around_once(op):
+        if op.kind != "Pad" or op.attributes.get("mode") not in {"wrap", b"wrap"} or self.is_sound(op):
             return super().visit(op)
         *before, guarded = _guarded(op)
         self.kept.extend(before)
         return guarded
 
+    def is_sound(self, pad: Op) -> bool:
+        """True where no axis is empty, nor padded by more than its size. A Pad of unknown rank is left as it is."""
+        shape = _read(pad).type.shape
+        if shape is None or len(pad.inputs) > 3:
+            return True
+        return all(dims.above(d, 0) for d in shape) if self.may_go_around else _goes_around_once(pad, shape)
 
-def _goes_around_once(pad: Op) -> bool:
-    """True where no axis is padded by more than its size, and none is empty. A Pad of unknown rank is let be."""
-    shape, amounts = _read(pad).type.shape, integers(pad.inputs[1])
-    if shape is None or len(pad.inputs) > 3:
-        return True
+
+def _goes_around_once(pad: Op, shape: Shape) -> bool:
+    amounts = integers(pad.inputs[1])
     if amounts is None:
         return False
     largest = [max(0, *amounts[axis :: len(shape)]) for axis in range(len(shape))]

@@ -8,15 +8,31 @@ matrices, and a vector. With one column more either is right.
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Type, Value, Var, dims
+from primsplit.ir.dims import Shape
+from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.rewrites.rewriting import Rewriter
 
 
-def write_vectors_as_columns(block: Block, *, is_function: bool = False) -> Block:
+@fault(
+    "transpose_fused_into_product_with_vector",
+    kind="wrong",
+    operators=("Transpose", "MatMul"),
+    says="The product of a transposed matrix and a vector is computed without the Transpose: other numbers, or an "
+    "error.",
+)
+@fault(
+    "matrix_of_no_rows_times_vector",
+    kind="refuses",
+    operators=("MatMul",),
+    says="The product of a matrix without rows and a vector is refused when it runs.",
+    before="1.32",
+)
+def write_vectors_as_columns(block: Block, runtime: Runtime = OLDEST, *, is_function: bool = False) -> Block:
     """The block without products of a vector and something transposed or without rows; itself where it has none.
 
     A function's inputs may be transposed where it is called.
     """
-    return _Columns(is_function=is_function).run(block)
+    return _Columns(runtime, is_function=is_function).run(block)
 
 
 class _Columns(Rewriter):
@@ -24,8 +40,9 @@ class _Columns(Rewriter):
 
     kinds = frozenset({"MatMul"})
 
-    def __init__(self, *, is_function: bool) -> None:
+    def __init__(self, runtime: Runtime, *, is_function: bool) -> None:
         super().__init__()
+        self.runtime = runtime
         self.turned: set[Value] = set()
         self.is_function = is_function
 
@@ -44,7 +61,7 @@ class _Columns(Rewriter):
         result = op.outputs[0]
         if left is None or right is None or right.type.rank != 1 or right.type.shape is None or not left.type.shape:
             return super().visit(op)
-        if left not in self.turned and all(dims.above(d, 0) for d in left.type.shape[:-1]):
+        if not (self.is_fused(left) or self.is_refused(left.type.shape)):
             return super().visit(op)
         column = Var(Type(right.type.dtype, (*right.type.shape, 1)))
         product = Var(Type(result.type.dtype, (*left.type.shape[:-1], 1)))
@@ -52,3 +69,11 @@ class _Columns(Rewriter):
         self.kept.append(op.beside("Unsqueeze", (right, Const(np.array([1]))), (column,)))
         self.kept.append(op.beside("MatMul", (left, column), (product,), op.attributes))
         return op.beside("Squeeze", (product, last), op.outputs)
+
+    def is_fused(self, left: Value) -> bool:
+        """True for what a Transpose gives, which may be fused into the product."""
+        return left in self.turned and self.runtime.has("transpose_fused_into_product_with_vector")
+
+    def is_refused(self, shape: Shape) -> bool:
+        """True for a matrix that may have no rows."""
+        return self.runtime.has("matrix_of_no_rows_times_vector") and not all(dims.above(d, 0) for d in shape[:-1])

@@ -7,11 +7,19 @@ kernel has 6e-16; both are small beside 1 and not beside a cosine that is nearly
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Var
+from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewriting import Rewriter
 
 HALF, ONE, TWO = (Const(np.array(number)) for number in (0.5, 1.0, 2.0))
 
 
+@fault(
+    "no_float64_cosine",
+    kind="refuses",
+    operators=("Cos",),
+    says="There is no float64 Cos.",
+    before="1.29",
+)
 def write_cosines(block: Block) -> Block:
     """The block without float64 Cos; itself where it has none."""
     return _Cosines().run(block)

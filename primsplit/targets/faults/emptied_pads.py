@@ -10,6 +10,7 @@ import numpy as np
 
 from primsplit.ir import Block, Op, Value, dims
 from primsplit.ir.dims import Dim
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.ops.inference import infer
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside
@@ -18,6 +19,13 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.regions import record
 
 
+@fault(
+    "pad_of_emptied_axis",
+    kind="wrong",
+    operators=("Pad",),
+    says="A Pad that removes all of an axis at one end and adds to it at the other leaves the result unwritten.",
+    before="1.24",
+)
 def guard_emptied_pads(block: Block) -> Block:
     """The block with each constant Pad that may take an axis away before it pads it inside an If."""
     return _Guarding().run(block)

@@ -15,26 +15,75 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir import Block, Op, Value, Var, dims
 from primsplit.ir.errors import TraceError
+from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
 from primsplit.ops.inference import infer
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside
 from primsplit.tracing.array import Array
 from primsplit.tracing.regions import record
 
-KINDS = frozenset({"Einsum", "GRU", "LSTM", "RNN"})
+FAULTS = {
+    "Einsum": ("einsum_of_nothing",),
+    "GRU": ("gru_of_no_steps", "gru_of_no_sequences"),
+    "LSTM": ("lstm_of_no_sequences",),
+    "ReduceSum": ("sum_of_nothing_along_no_axes",),
+    "RNN": ("rnn_of_no_steps",),
+}
 
 
-def guard_empty_layers(block: Block) -> Block:
+@fault(
+    "gru_of_no_steps",
+    kind="aborts",
+    operators=("GRU",),
+    says="A GRU of no steps, without sequence_lens, ends the process.",
+)
+@fault(
+    "gru_of_no_sequences",
+    kind="aborts",
+    operators=("GRU",),
+    says="A GRU of a batch of 0 ends the process.",
+)
+@fault(
+    "lstm_of_no_sequences",
+    kind="aborts",
+    operators=("LSTM",),
+    says="An LSTM of a batch of 0 ends the process.",
+)
+@fault(
+    "rnn_of_no_steps",
+    kind="aborts",
+    operators=("RNN",),
+    says="An RNN of no steps ends the process.",
+    before="1.26",
+)
+@fault(
+    "einsum_of_nothing",
+    kind="aborts",
+    operators=("Einsum",),
+    says="An Einsum that has to transpose an empty operand ends the process.",
+)
+@fault(
+    "sum_of_nothing_along_no_axes",
+    kind="wrong",
+    operators=("ReduceSum",),
+    says="A ReduceSum of an empty array, with noop_with_empty_axes=1 and an input of no axes, sums along all axes.",
+    before="1.30",
+)
+def guard_empty_layers(block: Block, runtime: Runtime = OLDEST) -> Block:
     """The block with each of these whose input may be empty inside an If."""
-    return _Guarding().run(block)
+    return _Guarding(runtime).run(block)
 
 
 class _Guarding(Rewriter):
-    kinds = KINDS | {"ReduceSum"}
+    kinds = frozenset(FAULTS)
+
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__()
+        self.hit = {kind for kind, names in FAULTS.items() if any(map(runtime.has, names))}
 
     def visit(self, op: Op) -> Op | None:
         """The op, or the If that takes the place of a layer."""
-        if not _is_guarded(op) or _is_never_empty(op):
+        if op.kind not in self.hit or not _is_guarded(op) or _is_never_empty(op):
             return super().visit(op)
         of_nothing = _summed if op.kind == "ReduceSum" else _zeros
         *before, guarded = unless_empty(op, _arrays(op), nothing=functools.partial(of_nothing, op))
@@ -43,7 +92,7 @@ class _Guarding(Rewriter):
 
 
 def _is_guarded(op: Op) -> bool:
-    return op.kind in KINDS or _is_chosen_sum(op)
+    return op.kind != "ReduceSum" or _is_chosen_sum(op)
 
 
 def _is_chosen_sum(op: Op) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, dims, rename, renamed
 from primsplit.ir.dims import Shape
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op as operators
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import Rewriter
@@ -22,6 +23,42 @@ from primsplit.targets.faults.moved_transposes import Reached, moves_first, perm
 from primsplit.tracing.array import Array
 
 
+@fault(
+    "sum_over_nothing_with_vector",
+    kind="wrong",
+    operators=("MatMul",),
+    says="A matrix times a vector leaves the result unwritten where the sum is over no elements.",
+    before="1.32",
+)
+@fault(
+    "sum_over_nothing_in_transposed_stack",
+    kind="wrong",
+    operators=("Transpose", "MatMul"),
+    says="A product of stacks with a fused Transpose leaves the result unwritten where the sum is over no elements.",
+    before="1.32",
+)
+@fault(
+    "sum_over_nothing_in_repeated_stack",
+    kind="wrong",
+    operators=("MatMul",),
+    says="A product that repeats a stack of matrices leaves the result unwritten where the sum is over no elements.",
+    before="1.32",
+)
+@fault(
+    "stack_repeated_for_no_matrices",
+    kind="refuses",
+    operators=("MatMul",),
+    says="A stack of matrices is not repeated for a stack of no matrices: the run fails.",
+    before="1.32",
+)
+@fault(
+    "fused_transpose_of_first_axis_of_nothing",
+    kind="aborts",
+    operators=("Transpose", "MatMul"),
+    says="A Transpose of the first axis that is fused into a product of stacks ends the process where an axis is "
+    "empty.",
+    before="1.32",
+)
 def zero_empty_products(block: Block) -> Block:
     """The block with zeros chosen in place of the products that onnxruntime does not write; itself without such."""
     found = _Zeroing().run(block)

@@ -11,25 +11,55 @@ import numpy as np
 
 from primsplit.ir import Block, Op, Value, dims
 from primsplit.ir.errors import TraceError
+from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
 from primsplit.rewrites.rewriting import Rewriter
 from primsplit.targets.faults.empty_layers import unless_empty
 from primsplit.tracing.array import Array
 
-KINDS = frozenset({"TopK", "OneHot", "LpNormalization"})
+FAULTS = {
+    "TopK": "top_k_of_no_rows",
+    "OneHot": "one_hot_of_no_rows",
+    "LpNormalization": "lp_normalization_along_nothing",
+}
 
 
-def guard_empty_rows(block: Block) -> Block:
+@fault(
+    "top_k_of_no_rows",
+    kind="aborts",
+    operators=("TopK",),
+    says="TopK of no rows along a later axis ends the process.",
+    before="1.31",
+)
+@fault(
+    "one_hot_of_no_rows",
+    kind="aborts",
+    operators=("OneHot",),
+    says="OneHot of no rows ends the process.",
+    before="1.27",
+)
+@fault(
+    "lp_normalization_along_nothing",
+    kind="aborts",
+    operators=("LpNormalization",),
+    says="LpNormalization along an axis without elements ends the process.",
+    before="1.30",
+)
+def guard_empty_rows(block: Block, runtime: Runtime = OLDEST) -> Block:
     """The block with each of these whose rows may be none inside an If."""
-    return _Guarding().run(block)
+    return _Guarding(runtime).run(block)
 
 
 class _Guarding(Rewriter):
-    kinds = KINDS
+    kinds = frozenset(FAULTS)
+
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__()
+        self.hit = {kind for kind, name in FAULTS.items() if runtime.has(name)}
 
     def visit(self, op: Op) -> Op | None:
         """The op, or the If that takes its place."""
-        source = op.inputs[0] if op.kind in KINDS else None
+        source = op.inputs[0] if op.kind in self.hit else None
         if source is None or not _may_lack_rows(op, source):
             return super().visit(op)
         *before, guarded = unless_empty(op, [source], nothing=functools.partial(_nothing, op, source))

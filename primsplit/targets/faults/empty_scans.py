@@ -15,6 +15,7 @@ from primsplit import tracing
 from primsplit.ir import Block, Op, Type, Value, Var, dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import TraceError
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside
 from primsplit.tracing import Recording
@@ -22,6 +23,18 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.regions import record
 
 
+@fault(
+    "scan_of_no_steps",
+    kind="refuses",
+    operators=("Scan",),
+    says="A Scan over sequences of length 0 is refused when it runs.",
+)
+@fault(
+    "loop_of_no_steps_stacks_rows_of_no_size",
+    kind="wrong",
+    operators=("Loop",),
+    says="What a Loop of no steps stacks has rows of size 0, wherever the file does not tell the size as a number.",
+)
 def guard_empty_scans(block: Block) -> Block:
     """The block with each Scan whose length may be 0 inside an If, and the rows of Loops of their right sizes."""
     return _Guarding().run(block)

@@ -14,6 +14,7 @@ import numpy as np
 
 from primsplit.ir import Block, Op, Value, dims
 from primsplit.ir.errors import TraceError
+from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
 from primsplit.ops.schema import text
 from primsplit.rewrites.rewriting import Rewriter
@@ -21,20 +22,40 @@ from primsplit.rules.table import with_defaults
 from primsplit.targets.faults.empty_layers import unless_empty
 from primsplit.tracing.array import Array
 
-KINDS = frozenset({"Conv", "ConvTranspose"})
+FAULTS = {
+    "Conv": "convolution_of_no_channels",
+    "ConvTranspose": "transposed_convolution_of_no_windows",
+}
 
 
-def guard_empty_windows(block: Block) -> Block:
+@fault(
+    "transposed_convolution_of_no_windows",
+    kind="refuses",
+    operators=("ConvTranspose",),
+    says="A ConvTranspose of no windows is refused when it runs, or ends the process.",
+)
+@fault(
+    "convolution_of_no_channels",
+    kind="aborts",
+    operators=("Conv",),
+    says="A Conv of no channels leaves the result unwritten, or with strides or pads never ends.",
+    before="1.32",
+)
+def guard_empty_windows(block: Block, runtime: Runtime = OLDEST) -> Block:
     """The block with each convolution that may be of nothing inside an If."""
-    return _Guarding().run(block)
+    return _Guarding(runtime).run(block)
 
 
 class _Guarding(Rewriter):
-    kinds = KINDS
+    kinds = frozenset(FAULTS)
+
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__()
+        self.hit = {kind for kind, name in FAULTS.items() if runtime.has(name)}
 
     def visit(self, op: Op) -> Op | None:
         """The op, or the If that takes its place."""
-        source = op.inputs[0] if op.kind in KINDS else None
+        source = op.inputs[0] if op.kind in self.hit else None
         if source is None or not _may_be_of_nothing(op, source):
             return super().visit(op)
         *before, guarded = unless_empty(op, [source], nothing=functools.partial(_bias_alone, op))

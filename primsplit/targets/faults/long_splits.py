@@ -6,6 +6,7 @@ onnx's inference keeps the size of that axis in 32 bits, and onnxruntime refuses
 from typing import ClassVar
 
 from primsplit.ir import Block, Op
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.rewrites.rewriting import Rewriter, literal_shape, recorded_beside
 from primsplit.tracing.array import Array
@@ -13,6 +14,12 @@ from primsplit.tracing.array import Array
 LONG = 2**31
 
 
+@fault(
+    "split_of_long_axis",
+    kind="refuses",
+    operators=("Split",),
+    says="A Split of an axis of 2**31 elements or more is refused.",
+)
 def slice_long_splits(block: Block) -> Block:
     """The block with Slices in place of Splits of long axes; itself where it has none."""
     return _LongSplits().run(block)

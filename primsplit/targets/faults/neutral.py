@@ -16,14 +16,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value, Var, has_blocks
+from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.rewrites.rewriting import Rewriter
 
 NEUTRAL = {"Add": 0.0, "Sub": 0.0, "Mul": 1.0, "Div": 1.0}
 
 
-def keep_faint_constants(block: Block) -> Block:
+@fault(
+    "faint_constant_taken_for_neutral",
+    kind="wrong",
+    operators=("Add", "Sub", "Mul", "Div"),
+    says="A float64 constant of one element that is 0 or 1 in float32 is dropped from a sum or a product: `f(x) + "
+    "1e-60` becomes `f(x)`.",
+)
+@fault(
+    "empty_constant_taken_for_neutral",
+    kind="wrong",
+    operators=("Add", "Sub", "Mul", "Div"),
+    says="A constant without elements is dropped from a sum or a product: the result has the other operand's "
+    "shape, or the file does not load.",
+    before="1.27",
+)
+def keep_faint_constants(block: Block, runtime: Runtime = OLDEST) -> Block:
     """The block with constants that look neutral written so that they count; the same block where it has none."""
-    return _Keeping().run(block)
+    return _Keeping(runtime).run(block)
 
 
 class _Keeping(Rewriter):
@@ -31,8 +47,9 @@ class _Keeping(Rewriter):
 
     kinds = frozenset(NEUTRAL)
 
-    def __init__(self) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         super().__init__()
+        self.drops_empty = runtime.has("empty_constant_taken_for_neutral")
         self.known: set[Var] = set()
         """What is computed of constants alone, such as a part of a weight. onnxruntime folds it at load."""
 
@@ -40,7 +57,7 @@ class _Keeping(Rewriter):
         """An op with such a constant by the operators that onnxruntime does not look at."""
         if op.inputs and all(isinstance(v, Const) or v in self.known for v in op.inputs) and not has_blocks(op):
             self.known.update(op.outputs)
-        if op.kind in NEUTRAL and any(map(_is_empty, (*op.inputs, *op.outputs))):
+        if op.kind in NEUTRAL and self.drops_empty and any(map(_is_empty, (*op.inputs, *op.outputs))):
             return op.beside("Max", op.inputs, op.outputs)
         if op.kind not in NEUTRAL or op.outputs[0].type.dtype != np.float64:
             return super().visit(op)

@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value, Var, dims, is_call
+from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.rewrites.rewriting import made_again, reading_again
 from primsplit.targets.faults.moved_transposes import Reached
 
@@ -24,7 +25,24 @@ STOPS = frozenset({"Einsum", "Gemm", "If", "Loop", "MatMul", "NonZero", "Range",
 """What no Transpose is moved past."""
 
 
-def keep_double_products(block: Block, *, is_function: bool = False, folded: Set[Var] = frozenset()) -> Block:
+@fault(
+    "factor_fused_into_float64_product",
+    kind="wrong",
+    operators=("MatMul", "Mul", "Div"),
+    says="A constant factor beside a float64 MatMul is rounded to float32, also past a Transpose, an addition of 0 "
+    "or a Dropout that keeps all.",
+    before="1.32",
+)
+@fault(
+    "transpose_fused_into_float64_product",
+    kind="refuses",
+    operators=("Transpose", "MatMul"),
+    says="A Transpose is fused into a float64 product of stacks, for which there is no kernel: the file does not load.",
+    before="1.26",
+)
+def keep_double_products(
+    block: Block, runtime: Runtime = OLDEST, *, is_function: bool = False, folded: Set[Var] = frozenset()
+) -> Block:
     """The block with every float64 MatMul beside a constant factor or a Transpose written so that it is not fused.
 
     What a function's parameters come from and its results go to may be such a factor or Transpose. `folded` are the
@@ -32,12 +50,13 @@ def keep_double_products(block: Block, *, is_function: bool = False, folded: Set
     """
     folded = folded | _folded(block, folded)
     if not any(op.kind == "MatMul" and op.outputs[0].type.dtype == np.float64 for op in block.ops):
-        return _inside(block, folded) if any(any(op.blocks()) for op in block.ops) else block
+        return _inside(block, runtime, folded) if any(any(op.blocks()) for op in block.ops) else block
     makers = {v: op for op in block.ops for v in op.outputs}
     numbers = {v for v in folded if _may_be_one(v)}
     scaled = _scaled_results(block, numbers)
+    fuses_transposes = runtime.has("transpose_fused_into_float64_product")
     outside = frozenset(block.params) if is_function else frozenset()
-    turned = _turned(block, outside)
+    turned = _turned(block, outside) if fuses_transposes else outside
     if is_function:
         scaled.update(v for v in block.results if isinstance(v, Var))
     ops: list[Op] = []
@@ -48,12 +67,12 @@ def keep_double_products(block: Block, *, is_function: bool = False, folded: Set
         beside = [v for v in op.inputs if v in turned or _is_scaled(v, makers, numbers, outside)]
         with_result = op.outputs[0] in scaled
         ops.extend(_guarded(op, beside, with_result=with_result) if beside or with_result else [op])
-    return _inside(Block(block.name, block.params, tuple(ops), block.results), folded)
+    return _inside(Block(block.name, block.params, tuple(ops), block.results), runtime, folded)
 
 
-def _inside(block: Block, folded: Set[Var]) -> Block:
+def _inside(block: Block, runtime: Runtime, folded: Set[Var]) -> Block:
     """The sub-blocks of the block's ops treated likewise."""
-    treated = partial(keep_double_products, folded=folded)
+    treated = partial(keep_double_products, runtime=runtime, folded=folded)
     return replace(block, ops=tuple(op if is_call(op) else op.with_blocks(treated) for op in block.ops))
 
 

@@ -9,10 +9,24 @@ Of whole numbers 1 / n is none but for n of 1 and -1, and the quotient another n
 """
 
 from primsplit.ir import Block, Op, Value, Var, readers, same_types
+from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewrites.table import number
 from primsplit.rewrites.rewriting import Rewriter, reading_again
 
 
+@fault(
+    "reader_lost_by_a_fused_quotient",
+    kind="refuses",
+    operators=("Div", "Mul"),
+    says="`(1 / x) * y` is rewritten as `y / x`, and y is removed if it is itself a reciprocal that another "
+    "product reads: the file does not load.",
+)
+@fault(
+    "quotient_of_whole_numbers",
+    kind="wrong",
+    operators=("Div", "Mul"),
+    says="`(1 / x) * y` of whole numbers is rewritten as `y / x`, which is another number.",
+)
 def write_quotients(block: Block) -> Block:
     """The block with y / n for every (1 / n) * y; itself where there is none."""
     return _Quotients().run(block)

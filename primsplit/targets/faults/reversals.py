@@ -6,6 +6,7 @@ onnxruntime before 1.28 writes nothing where a sequence has the length 0, so tha
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside
 from primsplit.tracing.array import Array
@@ -13,6 +14,13 @@ from primsplit.tracing.array import Array
 KIND = "ReverseSequence"
 
 
+@fault(
+    "reversal_of_length_0",
+    kind="wrong",
+    operators=("ReverseSequence",),
+    says="ReverseSequence does not write a sequence of length 0.",
+    before="1.28",
+)
 def reverse_at_least_one(block: Block) -> Block:
     """The block whose reversals read lengths from 1 on; itself where it has none, or knows that they are."""
     return _Reversals().run(block)

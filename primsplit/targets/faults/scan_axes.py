@@ -8,10 +8,17 @@ from dataclasses import replace
 
 from primsplit.ir import Block, Op, Type, Value, Var, dims
 from primsplit.ir.analysis.carries import lead_and_carries
+from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewriting import Rewriter
 from primsplit.tracing.broadcasting import inverse_permutation
 
 
+@fault(
+    "scan_along_later_axis_of_nothing",
+    kind="aborts",
+    operators=("Scan",),
+    says="A Scan of an empty array along another axis than the first ends the process.",
+)
 def walk_first_axes(block: Block) -> Block:
     """The block with each Scan walking, and stacking, along the first axis what may be empty."""
     return _FirstAxes().run(block)

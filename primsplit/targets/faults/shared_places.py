@@ -15,6 +15,7 @@ import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value
 from primsplit.ir.dims import Dim, product
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.ops.schema import text
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside
@@ -32,6 +33,13 @@ COPIES = 32
 """ScatterElements takes as long for an element of updates as a ScatterND, which copies its array, for so many of it."""
 
 
+@fault(
+    "lost_updates_of_threads",
+    kind="wrong",
+    operators=("ScatterND",),
+    says="A ScatterND that adds, multiplies or compares loses updates of places that repeat, where several threads "
+    "work on it: from about 200,000 elements of updates on.",
+)
 def update_in_turn(block: Block) -> Block:
     """The block without a ScatterND whose threads may meet."""
     return _Ordering().run(block)

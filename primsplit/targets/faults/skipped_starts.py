@@ -12,12 +12,19 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir import Block, Const, Op, Type, Var, dims
 from primsplit.ir.dims import Dim
+from primsplit.ir.runtimes import fault
 from primsplit.ops.schema import text
 from primsplit.rewrites.decompositions.windows import windows_over
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside
 from primsplit.targets.faults.surplus_windows import POOLS
 
 
+@fault(
+    "same_padding_skips_the_start",
+    kind="wrong",
+    operators=("MaxPool", "AveragePool", "LpPool"),
+    says="A pool with SAME padding and windows shorter than the stride begins behind the first element, or is refused.",
+)
 def cut_behind_windows(block: Block) -> Block:
     """The block with such pools of arrays that end where the last window does."""
     return _Cutting().run(block)

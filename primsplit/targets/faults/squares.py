@@ -8,9 +8,25 @@ norm's still 1e-5.
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value
+from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewriting import Rewriter
 
 
+@fault(
+    "epsilon_of_float64_rms_norm",
+    kind="wrong",
+    operators=("Pow", "ReduceMean", "Sqrt", "Div", "Mul"),
+    says="An RMS norm of float64 written by Pow is fused with an epsilon of 1e-5, whatever the file says.",
+    before="1.32",
+)
+@fault(
+    "epsilon_of_float64_layer_norm",
+    kind="wrong",
+    operators=("Pow", "ReduceMean", "Sqrt", "Div", "Mul"),
+    says="A layer norm of float64 written by Pow is fused with an epsilon of 1e-5, from 1.30 on with the file's "
+    "own rounded to float32.",
+    before="1.32",
+)
 def write_squares(block: Block) -> Block:
     """The block with each float64 Pow by the constant 2 as a product; itself without such."""
     return _Squares().run(block)

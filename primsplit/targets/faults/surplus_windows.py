@@ -13,6 +13,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir import Block, Const, Op, Type, Value, Var, dims
 from primsplit.ir.dims import Dim
+from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
 from primsplit.ops.inference import infer
 from primsplit.ops.schema import text
@@ -23,17 +24,34 @@ from primsplit.tracing.array import Array
 POOLS = frozenset({"MaxPool", "AveragePool", "LpPool"})
 
 
-def cut_pools(block: Block) -> Block:
+@fault(
+    "window_over_too_short_axis",
+    kind="wrong",
+    operators=("MaxPool", "AveragePool", "LpPool"),
+    says="A pool with a stride has one window over an axis that is too short for it, where the standard has none.",
+)
+@fault(
+    "window_in_the_padding_of_ceil_mode",
+    kind="wrong",
+    operators=("MaxPool", "AveragePool", "LpPool"),
+    says="A pool with ceil_mode has a window that begins in the padding, which the standard does not have.",
+    before="1.21",
+)
+def cut_pools(block: Block, runtime: Runtime = OLDEST) -> Block:
     """The block with the windows that the standard does not have cut off its pools."""
-    return _Cutting().run(block)
+    return _Cutting(runtime).run(block)
 
 
 class _Cutting(Rewriter):
     kinds = POOLS
 
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__()
+        self.runtime = runtime
+
     def visit(self, op: Op) -> Op | None:
         """The pool, and after it the cut of each output."""
-        if op.kind not in POOLS or not _has_more(op):
+        if op.kind not in POOLS or not _has_more(op, self.runtime):
             return super().visit(op)
         whole = tuple(Var(Type(v.type.dtype, None), v.hint) for v in op.outputs)
         # What a model declares may be in sizes that nothing here has.
@@ -55,7 +73,7 @@ def _as_counts(vector: Value, counts: tuple[Dim, ...]) -> Value:
     return op.Add(Array(vector), op.Gather(np.zeros(1, np.int64), places)).value
 
 
-def _has_more(pool: Op) -> bool:
+def _has_more(pool: Op, runtime: Runtime) -> bool:
     """True where onnxruntime may have a window more than the type of the result tells."""
     given = pool.attributes
     source, found = pool.inputs[0], pool.outputs[0].type.shape
@@ -66,7 +84,10 @@ def _has_more(pool: Op) -> bool:
     placed: dict[str, Any] = {name: given.get(name) for name in ("strides", "dilations", "pads")}
     windows = windows_over(sizes, given["kernel_shape"], **placed)
     pads = zip(windows.before, windows.after, strict=True)
-    test = _ends_late if given.get("ceil_mode", 0) else _may_lack_one
+    is_ceiled = bool(given.get("ceil_mode", 0))
+    if not runtime.has("window_in_the_padding_of_ceil_mode" if is_ceiled else "window_over_too_short_axis"):
+        return False
+    test = _ends_late if is_ceiled else _may_lack_one
     return any(map(test, sizes, found[2:], windows.strides, map(int, windows.spans), pads))
 
 

@@ -8,9 +8,16 @@ from dataclasses import replace
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Type, Value, Var, walk
+from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewriting import Rewriter
 
 
+@fault(
+    "dropout_that_trains_removed",
+    kind="wrong",
+    operators=("Dropout",),
+    says="A Dropout that trains is removed if its training_mode is a constant and nothing reads its mask.",
+)
 def read_masks(block: Block) -> Block:
     """The block in which every mask of a Dropout that trains is read; the same block where each is."""
     return _Reading({v for op in walk(block) for v in op.inputs}).run(block)

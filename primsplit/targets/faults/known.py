@@ -1,0 +1,60 @@
+"""Faults of onnxruntime that files are not written around: a reader of docs/runtime_faults.md should know them."""
+
+from primsplit.ir.runtimes import known_fault
+
+known_fault(
+    "extremum_of_nothing",
+    kind="refuses",
+    operators=("ReduceMax", "ReduceMin"),
+    says="ReduceMax and ReduceMin of no floats are refused, so that a norm, a logsumexp or a maximum of nothing fails.",
+    before="1.21",
+)
+known_fault(
+    "float64_log_of_subnormals",
+    kind="wrong",
+    operators=("Log",),
+    says="Log of float64 takes every number below 2.2e-308 for 2.2e-308.",
+    before="1.21",
+)
+known_fault(
+    "floor_of_minus_zero",
+    kind="wrong",
+    operators=("Floor", "Ceil"),
+    says="Floor and Ceil of -0.0 are 0.0.",
+    before="1.21",
+)
+known_fault(
+    "float32_erf_of_nan",
+    kind="wrong",
+    operators=("Erf",),
+    says="Erf of a float32 NaN is 1 or -1.",
+    before="1.27",
+)
+known_fault(
+    "int8_weight_fused_into_product",
+    kind="wrong",
+    operators=("DequantizeLinear", "MatMul"),
+    says="An int8 DequantizeLinear of a constant that one MatMul alone reads is fused with it, which rounds the other "
+    "factor to 8 bits. A gradient reads the weight twice, so that its file is right.",
+)
+known_fault(
+    "products_of_bytes_saturate",
+    kind="wrong",
+    operators=("DynamicQuantizeLSTM", "MatMulInteger"),
+    says="On processors without VNNI, sums of products of uint8 and int8 saturate in 16 bits.",
+)
+known_fault(
+    "int8_pair_before_slice",
+    kind="refuses",
+    operators=("QuantizeLinear", "DequantizeLinear", "Slice"),
+    says="An int8 pair of QuantizeLinear and DequantizeLinear before a Slice does not load at opset 21. Write it as "
+    "uint8.",
+    since="1.27",
+)
+known_fault(
+    "memory_pattern_doubles_memory",
+    kind="slow",
+    operators=(),
+    says="With the session option enable_mem_pattern, which is on by default, a session takes twice the memory from "
+    "its second run on. Programs that are called here turn it off.",
+)
