@@ -25,6 +25,7 @@ from primsplit.tracing.array import FUNCTIONS, Array, numbers_of, unsupported
 from primsplit.tracing.asarray import Held, array_like
 from primsplit.tracing.broadcasting import zeros_like
 from primsplit.tracing.hooks import HOOKS
+from primsplit.tracing.registering import claim, entry_of, module_of
 from primsplit.tracing.trees import as_list
 
 Elementwise = Callable[..., Any]
@@ -35,17 +36,20 @@ Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 
 
 def elementwise(
-    *names: str, is_total: bool = False, steps: tuple[int, ...] = ()
+    *names: str, is_total: bool = False, steps: tuple[int, ...] = (), replace: bool = False
 ) -> Callable[[Elementwise], Elementwise]:
     """Register the traced form of these ufuncs; it gets Arrays of the loop's input dtypes.
 
     Derivatives of SciPy's are NaN where their value is, but in the arguments `steps`, of which there is none. One that
     `is_total` has numbers everywhere: it is NaN at NaN alone, and so are its slopes by themselves. Derivatives of
-    NumPy's are those of their formulas everywhere, as in other libraries: that of log is 1 / x below 0 too.
+    NumPy's are those of their formulas everywhere, as in other libraries: that of log is 1 / x below 0 too. Raises
+    RuleError where another module has registered one, unless `replace` is True.
     """
 
     def register(function: Elementwise) -> Elementwise:
         for name in names:
+            known = entry_of(ELEMENTWISE, name, function)
+            claim("traced form", name, known and module_of(known), module_of(function), replace=replace)
             is_plain = is_total or isinstance(getattr(np, name, None), np.ufunc)
             ELEMENTWISE[name] = function if is_plain else lost_at_nan(function, steps)
         return function

@@ -2,7 +2,7 @@
 
 import difflib
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,18 +52,24 @@ def exists(kind: str) -> bool:
     return onnx.defs.has(name, max_inclusive_version=OPSET, domain=domain)
 
 
-def check_kinds(*kinds: str) -> None:
-    """Raise RuleError for a name that is no operator's: what is registered under it would never be used."""
+def check_kinds(*kinds: str, beside: Collection[str] = ()) -> None:
+    """Raise RuleError for a name that is no operator's: what is registered under it would never be used.
+
+    `beside` are names of other domains that are known too.
+    """
     for kind in kinds:
-        if not exists(kind):
-            domain, _, name = kind.rpartition("::")
-            every = (each.name for each in onnx.defs.get_all_schemas() if each.domain == domain)
-            by_lower_case = {each.lower(): each for each in every if exists(each)}
-            near = difflib.get_close_matches(name.lower(), by_lower_case, n=3)
-            raise RuleError(
-                f"{kind} is no operator of ONNX opset {OPSET}",
-                cure=f"Did you mean {' or '.join(by_lower_case[each] for each in near)}?" if near else "",
-            )
+        if not exists(kind) and kind not in beside:
+            raise RuleError(f"{kind} is no operator of ONNX opset {OPSET}", cure=near_names(kind, beside))
+
+
+def near_names(kind: str, beside: Collection[str] = ()) -> str:
+    """Suggest the names of the domain, and of `beside`, that are near a name that is no operator's."""
+    domain = kind.rpartition("::")[0]
+    own = (each.name for each in onnx.defs.get_all_schemas() if each.domain == domain)
+    every = [*(f"{domain}::{each}" if domain else each for each in own), *beside]
+    known = {each.lower(): each for each in every if each in beside or exists(each)}
+    near = difflib.get_close_matches(kind.lower(), known, n=3)
+    return f"Did you mean {' or '.join(known[each] for each in near)}?" if near else ""
 
 
 @functools.cache

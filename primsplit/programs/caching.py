@@ -20,12 +20,12 @@ from primsplit.programs.compiled import Compiled, Known, Place, Statistics
 from primsplit.programs.looks import look_of
 from primsplit.programs.program import Program
 from primsplit.programs.storing import Recorded, Store
-from primsplit.rules.table import Epoch
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.calls.primitive import Primitive, is_for_every_use
 from primsplit.tracing.calls.recorded import StandIn
 from primsplit.tracing.functionlike import remade
+from primsplit.tracing.registering import Epoch
 from primsplit.transforms.boundaries import Bounded
 
 Function = Callable[..., Any]

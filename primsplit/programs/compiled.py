@@ -22,10 +22,10 @@ from primsplit.programs.prepared import Prepared
 from primsplit.programs.program import Program
 from primsplit.programs.sharing import alike, shared
 from primsplit.programs.trace_program import Branches, check_option, trace_program
-from primsplit.rules.table import Epoch
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.functionlike import FunctionLike, remade, require_function
+from primsplit.tracing.registering import Epoch
 from primsplit.transforms import value_and_gradient
 from primsplit.transforms.gradient import Wrt
 from primsplit.transforms.vmap import Axes, batched_call

@@ -24,11 +24,13 @@ from primsplit.ir.caching.fingerprint import fingerprint, objects_read
 from primsplit.ir.errors import PrimsplitError, StoreWarning
 from primsplit.ir.notation.encoding import Calls, Unstorable, decoded, encoded
 from primsplit.ir.reasons import RAISES, Reason
-from primsplit.rules.table import BLOCK_RULES, FRULES, RULES, Epoch
+from primsplit.rules.table import BLOCK_RULES, FRULES, RULES
 from primsplit.tracing.calls.flat_rules import Flat
 from primsplit.tracing.calls.portable import References, portable, read_structure, told_structure
 from primsplit.tracing.calls.primitive import Primitive
+from primsplit.tracing.registering import Epoch
 from primsplit.tracing.trees import TreeSpec
+from primsplit.transforms.batching.table import BATCHING
 from primsplit.transforms.boundaries import Bounded
 
 FORMAT = 2
@@ -113,16 +115,16 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
-_OWN_TABLES: list[dict[str, Any]] = [dict(RULES), dict(FRULES), dict(BLOCK_RULES)]
+_TABLES: tuple[dict[str, Any], ...] = (RULES, FRULES, BLOCK_RULES, BATCHING)
+_OWN = tuple(map(dict, _TABLES))
 
 
 @functools.lru_cache(4)
 def _rules(epoch: int) -> str:
-    """What stands in the table of rules that did not when this package was imported."""
-    tables: list[Mapping[str, Any]] = [RULES, FRULES, BLOCK_RULES]
+    """What stands in the tables of rules that did not when this package was imported."""
     changed = [
         (kind, fingerprint(getattr(entry, "rule", entry)), fingerprint(getattr(entry, "form", None)))
-        for table, own in zip(tables, _OWN_TABLES, strict=True)
+        for table, own in zip(_TABLES, _OWN, strict=True)
         for kind, entry in sorted(table.items())
         if own.get(kind) is not entry
     ]
@@ -136,15 +138,15 @@ class _Rules(Calls):
         self.references = references
 
     def tell(self, op: Op) -> Any:
-        rule, forward = op.attributes.get("rule"), op.attributes.get("frule")
-        told: dict[str, Any] = {n: v for n, v in op.attributes.items() if n not in {"body", "rule", "frule"}}
+        rules = [op.attributes.get(name) for name in ("rule", "frule", "batch")]
+        told: dict[str, Any] = {n: v for n, v in op.attributes.items() if n not in {"body", "rule", "frule", "batch"}}
         if not all(isinstance(v, bool | int | str) for v in told.values()):
             raise Unstorable(f"{op.kind} holds an object")
-        flat = rule if isinstance(rule, Flat) else forward
-        if isinstance(flat, Flat):
+        flat = next((rule for rule in rules if isinstance(rule, Flat)), None)
+        if flat is not None:
             told["primitive"] = self._tell(flat)
-        elif isinstance(rule, Bounded):
-            told["bounded"] = rule.name
+        elif isinstance(rules[0], Bounded):
+            told["bounded"] = rules[0].name
         made = self.attributes(told, op.attributes["body"])
         if {n: type(v) for n, v in made.items()} != {n: type(v) for n, v in op.attributes.items()}:
             raise Unstorable(f"{op.kind} has a rule that no other process has")

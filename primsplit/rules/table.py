@@ -22,9 +22,20 @@ from primsplit.ir.errors import RuleError
 from primsplit.ir.parts import Split
 from primsplit.ops import op
 from primsplit.ops.namespace import later
-from primsplit.ops.schema import check_kinds, schema
+from primsplit.ops.schema import schema
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import sum_like
+from primsplit.tracing.places import user_place
+from primsplit.tracing.registering import (
+    Epoch,
+    check_kinds,
+    check_takes,
+    check_takes_inputs,
+    claim,
+    input_counts,
+    is_own,
+    module_of,
+)
 
 Pullback = Callable[..., Any]
 Rule = Callable[..., tuple[Any, Pullback]]
@@ -40,6 +51,7 @@ class Entry:
     form: Form
     rule: Rule | None
     where: str
+    owner: str = ""
 
 
 RULES: dict[str, Entry] = {}
@@ -49,32 +61,29 @@ SYMMETRIC: set[str] = set()
 UNSUPPORTED: dict[str, str] = {}
 
 
-class Epoch:
-    """A count of the changes to the table; a cached split is valid for the count at which it was computed."""
-
-    count = 0
-
-
-def _register(kind: str, form: Form, rule: Rule | None, code: Any) -> None:
+def _register(kind: str, form: Form, rule: Rule | None, code: Any, *, replace: bool) -> None:
     place = getattr(code, "__code__", None)
     where = "" if place is None else f"{place.co_filename}:{place.co_firstlineno}"
-    RULES[kind] = Entry(kind, form, rule, where)
-    Epoch.count += 1
+    owner, known = module_of(rule), RULES.get(kind)
+    claim("rule", kind, None if known is None else known.owner, owner, replace=replace)
+    RULES[kind] = Entry(kind, form, rule, where, owner)
 
 
-def rrule(*kinds: str) -> Callable[[Rule], Rule]:
+def rrule(*kinds: str, replace: bool = False) -> Callable[[Rule], Rule]:
     """Register the reverse rule of these operators.
 
     The rule takes the operator's inputs in ONNX's order (None for an absent one) and its attributes, schema defaults
     included, by keyword. It returns the output (a tuple for several) and `pullback`, which takes one cotangent an
     output and returns one an input, None where there is no tangent. With several outputs, the cotangent of one that
-    nobody used is None. Raises RuleError for a name that is no operator's, like every function here that registers.
+    nobody used is None. Raises RuleError for a name that is no operator's, like every function here that registers, for a
+    rule of other arguments, and for an operator that has a rule of another module, unless `replace` is True.
     """
     check_kinds(*kinds)
 
     def register(rule: Rule) -> Rule:
         for kind in kinds:
-            _register(kind, "rule", rule, inspect.unwrap(rule))
+            check_takes_inputs(kind, rule, "rule")
+            _register(kind, "rule", rule, inspect.unwrap(rule), replace=replace)
         return rule
 
     return register
@@ -88,18 +97,23 @@ class Forward:
     admits: Callable[[Op, tuple[int, ...]], bool]
 
 
-def frule(*kinds: str, admits: Callable[[Op, tuple[int, ...]], bool] = lambda op, wrt: True) -> Callable[[Rule], Rule]:
+def frule(
+    *kinds: str, admits: Callable[[Op, tuple[int, ...]], bool] = lambda op, wrt: True, replace: bool = False
+) -> Callable[[Rule], Rule]:
     """Register a forward rule of these operators; it is used before the transposed pullback if it admits the op.
 
     The rule takes what a reverse rule takes. It returns the output (a tuple for several) and `pushforward`, which takes
-    one tangent an input, None where there is none, and returns one an output, None for zero.
+    one tangent an input, None where there is none, and returns one an output, None for zero. Raises what `rrule` does.
     """
     check_kinds(*kinds)
 
     def register(rule: Rule) -> Rule:
         for kind in kinds:
+            check_takes_inputs(kind, rule, "forward rule")
+            known = FRULES.get(kind)
+            was = None if known is None else module_of(known.rule)
+            claim("forward rule", kind, was, module_of(rule), replace=replace)
             FRULES[kind] = Forward(rule, admits)
-            Epoch.count += 1
         return rule
 
     return register
@@ -114,13 +128,21 @@ def symmetric(*kinds: str) -> None:
 Partial = Callable[..., Any] | float | None
 
 
-def partials(kind: str, *functions: Partial) -> None:
-    """Register an elementwise operator by its partial derivatives, one an input.
+def partials(kind: str, *functions: Partial, replace: bool = False) -> None:
+    """Register the rule of an elementwise operator by its partial derivatives, one an input.
 
     Each is a function of the inputs and then the output (and the attributes that it names as keywords), or a number,
-    or None for no tangent. Broadcasting is undone by `sum_to`.
+    or None for no tangent. They may be of any dtype and shape that the inputs have: cotangents are summed over the axes
+    along which an input was broadcast. Raises RuleError for a name that is no operator's, for another number of
+    functions than it has inputs, for a function of other arguments, and for an operator that has a rule of another
+    module, unless `replace` is True.
+
+    >>> extend.partials("Softsign", lambda x, y: 1.0 / (1.0 + np.abs(x)) ** 2, replace=True)
+    >>> float(ps.grad(lambda x: x / (1.0 + np.abs(x)))(1.0))
+    0.25
     """
     check_kinds(kind)
+    _check_partials(kind, functions)
     operator = getattr(later, kind)
     named = [_keywords(f) for f in functions]
 
@@ -135,7 +157,25 @@ def partials(kind: str, *functions: Partial) -> None:
 
         return z, pullback
 
-    _register(kind, "partials", rule, next((f for f in functions if callable(f)), rule))
+    code = next((f for f in functions if callable(f)), None)
+    rule.__module__ = module_of(code)
+    code = code or rule
+    _register(kind, "partials", rule, code, replace=replace)
+
+
+def _check_partials(kind: str, functions: Sequence[Partial], *, is_checked: bool = False) -> None:
+    """Raise RuleError where there is not one for each input, or one takes other arguments."""
+    if not is_checked and functions and all(is_own(f) for f in functions if callable(f)):
+        return
+    if len(functions) not in input_counts(kind):
+        names = ", ".join(name for name, _ in schema(kind).inputs)
+        told = f"{kind} has the inputs {names}, and {len(functions)} partial derivatives"
+        raise RuleError(told, place=user_place(), cure="Give one an input, None where there is no tangent.")
+    cure = f"It takes {len(functions)} inputs and then the output."
+    for position, function in enumerate(functions):
+        if callable(function):
+            named, what = _keywords(function), f"partial derivative {position} of {kind}"
+            check_takes(function, what, [len(functions) + 1], named, cure=cure, is_checked=is_checked)
 
 
 def _keywords(function: Partial) -> frozenset[str]:
@@ -208,18 +248,18 @@ def block_rule(kind: str) -> Callable[[BlockRule], BlockRule]:
     return register
 
 
-def no_gradient(*kinds: str) -> None:
+def no_gradient(*kinds: str, replace: bool = False) -> None:
     """Register operators whose outputs do not vary smoothly with their inputs: no tangent flows through them."""
     check_kinds(*kinds)
     for kind in kinds:
-        _register(kind, "no_gradient", None, None)
+        _register(kind, "no_gradient", None, None, replace=replace)
 
 
-def through_body(*kinds: str) -> None:
+def through_body(*kinds: str, replace: bool = False) -> None:
     """Register operators that are differentiated through the function body that the standard gives them."""
     check_kinds(*kinds)
     for kind in kinds:
-        _register(kind, "through_body", None, None)
+        _register(kind, "through_body", None, None, replace=replace)
 
 
 def unsupported(because: str, *kinds: str) -> None:

@@ -46,17 +46,24 @@ from primsplit.tracing.handles.traced_text import formatted, is_only_spelled, sh
 from primsplit.tracing.handles.truths import truths
 from primsplit.tracing.handles.views import View, bases_first, bases_of, unknown_base, unknown_view, writes
 from primsplit.tracing.hooks import HOOKS
+from primsplit.tracing.registering import claim, entry_of, module_of
 
 FUNCTIONS: Table[Any, Callable[..., Any]] = Table()
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def implements(*keys: Any) -> Callable[[_Function], _Function]:
-    """Register the traced form of these NumPy functions, or, by name, of methods and protocols."""
+def implements(*keys: Any, replace: bool = False) -> Callable[[_Function], _Function]:
+    """Register the traced form of these NumPy functions, or, by name, of methods and protocols.
+
+    Raises RuleError where another module has registered one, unless `replace` is True.
+    """
 
     def register(function: _Function) -> _Function:
         for key in keys:
+            if not isinstance(key, str):
+                known = entry_of(FUNCTIONS, key, function)
+                claim("traced form", key, known and module_of(known), module_of(function), replace=replace)
             FUNCTIONS[key] = function
         return function
 

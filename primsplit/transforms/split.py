@@ -50,12 +50,13 @@ from primsplit.rewrites.merge_scatter import merge_scatters
 from primsplit.rewrites.recompute import read_views_again
 from primsplit.rules.activity import active_vars, needed_vars
 from primsplit.rules.bodies import body_of
-from primsplit.rules.table import BLOCK_RULES, RULES, UNSUPPORTED, Epoch, Rule, Site, with_defaults
+from primsplit.rules.table import BLOCK_RULES, RULES, UNSUPPORTED, Rule, Site, with_defaults
 from primsplit.tracing import append, fresh_stack, name_after, recording
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import zeros_like
 from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.own_errors import own_errors
+from primsplit.tracing.registering import Epoch
 from primsplit.transforms.even_slopes import MOVING, Arrival, EvenSlopes
 from primsplit.transforms.idioms.rewritten import rewritten
 from primsplit.transforms.policies import with_policy

@@ -10,10 +10,11 @@ import pytest
 
 import primsplit as ps
 from primsplit.ops import op
-from primsplit.rules.table import FRULES, RULES, Entry, Epoch, Forward, Rule
+from primsplit.rules.table import FRULES, RULES, Entry, Forward, Rule
 from primsplit.testing import CheckFailed, check_rrule, structural
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import sum_to
+from primsplit.tracing.registering import Epoch
 
 F = ps.spec("float64", [3])
 WIDE = ps.spec("float64", [2, 3])

@@ -102,7 +102,7 @@ def _powers(r: Parts, p: Array) -> Parts:
 _of_zeros = FUNCTIONS[np.poly]
 
 
-@implements(np.poly)
+@implements(np.poly, replace=True)
 def poly(seq_of_zeros: Any) -> Array:
     """The monic polynomial with these zeros, one step for each; of a square matrix its characteristic polynomial."""
     zeros = asarray(seq_of_zeros)

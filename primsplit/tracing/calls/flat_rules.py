@@ -90,7 +90,7 @@ class Flat:
             raise RuleError(f"{self.primitive.name} has no {self.kind}")
         rule = self.given.at(self.site) if isinstance(self.given, Staged) else self.given
         arrays = iter(inputs)
-        leaves = [s if k is None else _of_kind(next(arrays), k) for k, s in zip(self.kinds, self.static, strict=True)]
+        leaves = [s if k is None else of_kind(next(arrays), k) for k, s in zip(self.kinds, self.static, strict=True)]
         args, static = trees.unflatten(self.spec, leaves)
         cure = f"It takes the arguments of {self.primitive.name}."
         with without_states():
@@ -153,13 +153,13 @@ class Flat:
                 )
 
 
-def _of_kind(array: Array, kind: int) -> Array:
+def of_kind(array: Array, kind: int) -> Array:
     """Return the handle as the primitive received it: an array, or a number of NumPy's or Python's."""
     return Array(array.value, weak=kind == 2, scalar=kind > 0)
 
 
 def _zeros(argument: Any) -> Array:
-    return _of_kind(zeros_like(as_array(argument)), StandIn.of(as_array(argument)).kind)
+    return of_kind(zeros_like(as_array(argument)), StandIn.of(as_array(argument)).kind)
 
 
 def _of_number(cotangent: Array | None, argument: Any) -> Array | None:
@@ -274,7 +274,7 @@ class FlatForward(Flat):
     ) -> list[Array | None]:
         before = len(tracing.current().ops)
         kinds = (k for k in self.kinds if k is not None)
-        tangents = [None if t is None else _of_kind(t, k) for t, k in zip(tangents, kinds, strict=True)]
+        tangents = [None if t is None else of_kind(t, k) for t, k in zip(tangents, kinds, strict=True)]
         pairs = iter(zip(inputs, tangents, strict=True))
         given = [*self._nested(args, pairs)]
         if any(t is not None for _, t in pairs):

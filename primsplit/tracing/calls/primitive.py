@@ -9,6 +9,7 @@ def softsign(x):                      e = call::softsign(x)
 
 import copy
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import MethodType
@@ -27,6 +28,7 @@ from primsplit.tracing.calls.flat_rules import FlatForward, FlatRule, settled
 from primsplit.tracing.calls.recorded import StandIn, merged, record_call
 from primsplit.tracing.calls.staging import Site, Staged, call_site
 from primsplit.tracing.functionlike import FunctionLike, name_of, require_function
+from primsplit.tracing.registering import check_takes_arguments_of, claim, module_of
 
 Function = Callable[..., Any]
 
@@ -55,6 +57,8 @@ class Primitive(FunctionLike):
         self.rule: Function | Staged | None = None
         self.frule: Function | Staged | None = None
         self.transposed: Callable[[FlatForward], Function] | None = None
+        self.batched: Callable[..., Any] | None = None
+        """Makes of a call's arguments and structures what stands for it in a batch."""
         self.bodies: Limited[Any, tuple[Block, trees.TreeSpec]] = Limited(MOST_BODIES)
 
     @property
@@ -80,13 +84,14 @@ class Primitive(FunctionLike):
             make, args, named = self.origin
             copied = make(*copy.deepcopy(args, memo), **named)
         copied.takes_complex, copied.transposed = self.takes_complex, self.transposed
+        copied.batched = self.batched
         rules = self.rule, self.frule
         copied.rule, copied.frule = (copy.deepcopy(r, memo) if isinstance(r, MethodType) else r for r in rules)
         return copied
 
     def depends_on(self) -> tuple[Any, ...]:
         """Return what its behaviour depends on, without the bodies traced so far."""
-        return self.name, self.function, self.rule, self.frule
+        return self.name, self.function, self.rule, self.frule, self.batched
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} {self.name}"
@@ -111,7 +116,7 @@ class Primitive(FunctionLike):
 
     def _is_ruled(self) -> bool:
         """Whether it has a rule of its own."""
-        return self.rule is not None or self.frule is not None
+        return self.rule is not None or self.frule is not None or self.batched is not None
 
     def _is_for_real(self) -> bool:
         """Whether its rule is for real arrays only: a complex argument is then refused."""
@@ -137,6 +142,8 @@ class Primitive(FunctionLike):
             forward = held["frule"] = FlatForward(self, leaves, spec, result_spec, results, site)
             if self.rule is None and self.transposed is not None:
                 held["rule"] = self.transposed(forward)
+        if self.batched is not None:
+            held["batch"] = self.batched(self, leaves, spec, result_spec, results, site)
         if self.bounded is not None:
             held["inline"] = False
             held.setdefault("rule", self.bounded(self.name, body))
@@ -246,20 +253,29 @@ def primitive(function: Function) -> Any:
     return Primitive(function)
 
 
-def rrule(target: Primitive, *, staged: bool = False, first_order_only: bool = False) -> Callable[[Function], Function]:
+def rrule(
+    target: Primitive, *, staged: bool = False, first_order_only: bool = False, replace: bool = False
+) -> Callable[[Function], Function]:
     """Set a primitive's reverse rule: see `tangents.rrules.rrule`, the public name, which takes operators too.
 
-    Raises RuleError for a target that is no primitive.
+    Raises RuleError for a target that is no primitive, and what `check_rule` does.
     """
     check_primitive(target, "rrule")
 
     def register(rule: Function) -> Function:
+        check_rule(target, target.rule, rule, "rule", replace=replace)
         finished = functools.partial(FirstOrder, target.name) if first_order_only else None
         target.rule = Staged(rule, finished) if staged else rule if finished is None else finished(rule)
         target.ruled()
         return rule
 
     return register
+
+
+def check_rule(target: Primitive, known: Any, rule: Function, what: str, *, replace: bool) -> None:
+    """Raise RuleError for a rule of other arguments, and where another module gave the primitive one, `known`."""
+    check_takes_arguments_of(inspect.unwrap(target), target.name, rule, what)
+    claim(what, target.name, None if known is None else module_of(known), module_of(rule), replace=replace)
 
 
 def check_primitive(target: Any, what: str) -> None:
@@ -334,7 +350,7 @@ def opt_out(target: Primitive) -> None:
     Raises RuleError for anything but a primitive.
     """
     check_primitive(target, "opt_out")
-    target.rule = target.frule = None
+    target.rule = target.frule = target.batched = None
     target.ruled()
 
 

@@ -23,17 +23,17 @@ from primsplit.ir.carriers import FLOAT8
 from primsplit.ir.dims import Dim, Shape
 from primsplit.ir.errors import ShapeError
 from primsplit.ops import op as operators
-from primsplit.ops.schema import check_kinds
 from primsplit.rules.table import with_defaults
 from primsplit.tracing.array import Array
 from primsplit.tracing.handles.described import RANK_CURE
+from primsplit.tracing.registering import check_kinds, check_takes, claim, module_of
 
 
-@dataclass(frozen=True, slots=True)
 class Shared:
     """An output that is the same for every example."""
 
-    array: Array
+    def __init__(self, array: Array) -> None:
+        self.array = array
 
 
 class BatchBlock(Protocol):
@@ -151,16 +151,31 @@ SIZING: dict[str, tuple[int, ...]] = {}
 """The inputs that decide the sizes of an operator's outputs: if they differ between examples, so do the sizes."""
 
 
-def batching(*kinds: str) -> Callable[[Rule], Rule]:
-    """Register the batching rule of these operators. Raises RuleError for a name that is no operator's."""
+def batching(*kinds: str, replace: bool = False) -> Callable[[Rule], Rule]:
+    """Register the batching rule of these operators.
+
+    Raises RuleError for a name that is no operator's, for a rule that does not take one Site, and for an operator that
+    has a rule of another module, unless `replace` is True.
+    """
     check_kinds(*kinds)
 
     def register(rule: Rule) -> Rule:
+        check_batching(rule, " and ".join(kinds))
         for kind in kinds:
+            known = BATCHING.get(kind)
+            was = None if known is None else module_of(known)
+            claim("batching rule", kind, was, module_of(rule), replace=replace)
             BATCHING[kind] = rule
         return rule
 
     return register
+
+
+def check_batching(rule: Rule, name: str) -> None:
+    """Raise RuleError for a batching rule that does not take one argument."""
+    check_takes(
+        rule, f"the batching rule of {name}", [1], cure="It takes a Site, and returns the outputs of the batch."
+    )
 
 
 def floor(because: str, *kinds: str) -> None:

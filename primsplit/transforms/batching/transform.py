@@ -28,6 +28,7 @@ from primsplit.transforms.batching.each import each, variable_inputs
 from primsplit.transforms.batching.loops import collects_steps_of_each
 from primsplit.transforms.batching.ragged import KIND, contract, each_call, shaped, spoken
 from primsplit.transforms.batching.random import draws
+from primsplit.transforms.batching.rules import batched_call
 from primsplit.transforms.batching.table import (
     BATCHING,
     RAGGED,
@@ -234,8 +235,12 @@ class _Batching:
             return [y if f else Shared(y) for y, f in zip(values, found, strict=True)]
         # What has a cotangent or tangent by a rule has one for each example.
         wanted = [(has_rule or "frule" in op.attributes) and v.type.is_float for v in op.outputs]
+        own = op.attributes.get("batch")
         with tracing.fresh_stack():
-            body, found = batch_block(op.attributes["body"], flags, self.size, wanted=wanted)
+            if own is None:
+                body, found = batch_block(op.attributes["body"], flags, self.size, wanted=wanted)
+            else:
+                body, found = batched_call(op, own, flags, self.size, wanted)
         return self._made_call(op.kind, op, given, body, found, has_rule=has_rule)
 
     def _later(self, op: Op, given: Sequence[Value]) -> list[Array | Shared]:
@@ -250,7 +255,8 @@ class _Batching:
     ) -> list[Array | Shared]:
         """Record the call of a batched body; `found` says which of its outputs are batched."""
         flags = tuple(map(self.has, given))
-        attributes: dict[str, Any] = {k: v for k, v in op.attributes.items() if is_call(op)} | {"body": body}
+        attributes: dict[str, Any] = {k: v for k, v in op.attributes.items() if is_call(op) and k != "batch"}
+        attributes["body"] = body
         if has_rule:
             own: object = op.attributes.get("rule")
             if isinstance(own, Bounded):
@@ -276,7 +282,9 @@ def _refused(op: Op, because: str) -> ShapeError:
 def _settle(value: Value, wanted: Type, fresh: set[Var], recorded: Recording, op: Op) -> None:
     """Declare an output to have one example's type with a batch axis, which may be more exact than inference."""
     if value.type.dtype != wanted.dtype or (wanted.rank is not None and value.type.rank not in {None, wanted.rank}):
-        raise PrimsplitError(f"the batching rule of {op.kind} gave {value.type}, not {wanted}", place=op.place)
+        raise PrimsplitError(
+            f"the batching rule of {op.kind.removeprefix('call::')} gave {value.type}, not {wanted}", place=op.place
+        )
     if not isinstance(value, Var) or value not in fresh or value.type == wanted or wanted.shape is None:
         return
     for dim in value.type.shape or ():

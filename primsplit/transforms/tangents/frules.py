@@ -8,19 +8,21 @@ from primsplit.ir.errors import RuleError
 from primsplit.rules import table
 from primsplit.tracing.array import Array
 from primsplit.tracing.calls.flat_rules import FlatForward
-from primsplit.tracing.calls.primitive import Function, Primitive, check_primitive
+from primsplit.tracing.calls.primitive import Function, Primitive, check_primitive, check_rule
 from primsplit.tracing.calls.staging import Staged
+from primsplit.tracing.registering import NAMED
 from primsplit.transforms.tangents.transposition import transpose
 
 
-def frule(target: Primitive | str, *, staged: bool = False) -> Callable[[Function], Function]:
+def frule(target: Primitive | str, *, staged: bool = False, replace: bool = False) -> Callable[[Function], Function]:
     """Give a primitive, or an operator by its name, its forward rule.
 
     The rule takes the primitive's arguments and returns its output and `pushforward`, a function from one tangent an
     argument (in the argument's structure, None where there is none) to the output's tangent, None for zero. A primitive
     without a reverse rule is differentiated in reverse by transposing this one; an operator's forward rule takes
     precedence over the one that its pullback implies. With `staged`, for primitives alone, what is decorated is a
-    builder of the rule: see `rrule`. Raises RuleError for a target that is neither, and for an operator's staged rule.
+    builder of the rule: see `rrule`. Raises RuleError for a target that is neither, for a rule of other
+    arguments, for an operator's staged rule, and, unless `replace` is True, if another module has registered one.
 
     >>> @ps.primitive
     ... def cubed(x):
@@ -31,13 +33,15 @@ def frule(target: Primitive | str, *, staged: bool = False) -> Callable[[Functio
     >>> float(ps.jvp(cubed, (2.0,), (1.0,))[1]), float(ps.grad(cubed)(2.0))
     (12.0, 12.0)
     """
+    target = NAMED.get(target, target) if isinstance(target, str) else target
     if isinstance(target, str):
         if staged:
             raise RuleError(f"the forward rule of {target} cannot be staged", cure="Give it as it is: ps.frule(kind).")
-        return table.frule(target)
+        return table.frule(target, replace=replace)
     check_primitive(target, "frule")
 
     def register(rule: Function) -> Function:
+        check_rule(target, target.frule, rule, "forward rule", replace=replace)
         target.frule = Staged(rule) if staged else rule
         target.transposed = _reverse
         target.ruled()

@@ -6,10 +6,11 @@ from primsplit.ir.errors import RuleError
 from primsplit.rules import table
 from primsplit.tracing.calls import primitive as primitives
 from primsplit.tracing.calls.primitive import FirstOrder, Function, Primitive
+from primsplit.tracing.registering import NAMED
 
 
 def rrule(
-    target: Primitive | str, *, staged: bool = False, first_order_only: bool = False
+    target: Primitive | str, *, staged: bool = False, first_order_only: bool = False, replace: bool = False
 ) -> Callable[[Function], Function]:
     """Give a primitive, or an operator by its name, its reverse rule.
 
@@ -28,11 +29,13 @@ def rrule(
     of each array, and returns the rule. It runs once for each call site and signature, however often the call is traced
     and differentiated, and may prepare what depends on shapes and static arguments alone; what it prepares is that
     site's own. `ps.counts().builds` counts its runs. With `first_order_only`, second derivatives, which would
-    differentiate the pullback, raise RuleError. Raises RuleError for a target that is neither, and for an operator's
-    staged rule; a rule whose results do not fit its primitive raises it where it is used.
+    differentiate the pullback, raise RuleError.
 
-    The rule of an operator, which takes precedence over the one in the table, takes the inputs in ONNX's order (None
-    for an absent one) and the attributes by keyword, those with a default too.
+    The rule of an operator takes the inputs in ONNX's order (None for an absent one) and the attributes by keyword,
+    those with a default too. `replace=True` puts it in the place of the table's own, and of any rule that another
+    module has registered. Raises RuleError where there is such a one and `replace` is False, for a target that is
+    neither primitive nor operator, for a rule of other arguments, and for an operator's staged rule; a rule whose
+    results do not fit its primitive raises it where it is used.
 
     >>> @ps.primitive
     ... def clipped(x):
@@ -43,11 +46,12 @@ def rrule(
     >>> ps.grad(lambda x: np.sum(clipped(x)))(np.array([0.5, 3.0])).tolist()
     [1.0, 1.0]
     """
+    target = NAMED.get(target, target) if isinstance(target, str) else target
     if not isinstance(target, str):
-        return primitives.rrule(target, staged=staged, first_order_only=first_order_only)
+        return primitives.rrule(target, staged=staged, first_order_only=first_order_only, replace=replace)
     if staged:
         raise RuleError(f"the rule of {target} cannot be staged", cure="Give it as it is: ps.rrule(kind).")
-    register = table.rrule(target)
+    register = table.rrule(target, replace=replace)
 
     def registered(rule: Function) -> Function:
         register(FirstOrder(target, rule) if first_order_only else rule)

@@ -327,12 +327,12 @@ def test_the_rule_of_an_operator() -> None:
     kept = RULES["Neg"]
 
     def again() -> None:
-        partials("Neg", -3)
+        partials("Neg", -3, replace=True)
 
     try:
         check(ps.grad(lambda x: total(-x)), again, -1.0, -3.0)
     finally:
-        rrule("Neg")(kept.rule)  # type: ignore[arg-type]
+        rrule("Neg", replace=True)(kept.rule)  # type: ignore[arg-type]
         RULES["Neg"] = kept
 
 

@@ -96,7 +96,6 @@ BROKEN = [
     ("two tangents", lambda x: (x * 1.0, lambda tx: (tx, tx)), "returned 2 tangents for 1 results"),
     ("another shape", lambda x: (x * 1.0, lambda tx: np.sum(tx)), "returned a tangent of type float64"),
     ("a wider shape", lambda x: (x * 1.0, lambda tx: tx * np.ones((2, 1))), "returned a tangent of type float64[2,3]"),
-    ("tangents beside arguments", lambda x, tx: (x * 1.0, tx), "missing a required argument: 'tx'"),
     ("a tangent too many", lambda x: (x * 1.0, lambda tx, ty: tx), "missing a required argument: 'ty'"),
 ]
 
@@ -139,7 +138,6 @@ def test_a_forward_rule_that_breaks_its_contract_is_told(rule: Any, told: str) -
 
 
 TAKING_OTHERS = [
-    ("an argument too many", lambda x, y: (x * 1.0, lambda dy: (dy,)), "missing a required argument: 'y'"),
     ("no cotangent", lambda x: (x * 1.0, lambda: (x,)), "too many positional arguments"),
     ("a cotangent an argument", lambda x: (x * 1.0, lambda dx, dy: (dx,)), "missing a required argument: 'dy'"),
 ]
@@ -298,11 +296,10 @@ def test_a_pushforward_that_is_not_linear_has_no_transpose(pushforward: Any, kin
 
 def test_a_builder_that_makes_no_rule_is_told_at_its_line() -> None:
     f = ps.primitive(lambda x: x * 1.0, name="broken")
-    for build, told in ((lambda x: None, "a NoneType, which is no rule"), (lambda: None, "takes other arguments")):
-        ps.rrule(f, staged=True)(build)
-        with pytest.raises(RuleError, match=told) as caught:
-            ps.grad(lambda x: np.sum(f(x)))(X)
-        assert "test_frules.py" in str(caught.value)
+    ps.rrule(f, staged=True)(lambda x: None)
+    with pytest.raises(RuleError, match="a NoneType, which is no rule") as caught:
+        ps.grad(lambda x: np.sum(f(x)))(X)
+    assert "test_frules.py" in str(caught.value)
 
 
 def test_frule_takes_primitives_and_operators_alone() -> None:
