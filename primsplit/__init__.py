@@ -123,12 +123,12 @@ __all__ = [
 ]
 
 
-LATE = {"random": "primsplit.frontends.random", "testing": "primsplit.testing"}
+LATE = {"extend": "primsplit.extend", "random": "primsplit.frontends.random", "testing": "primsplit.testing"}
 """Public modules that are imported when they are first asked for."""
 
 
 def __getattr__(name: str) -> Any:
-    """What is loaded when it is asked for: `testing` brings onnx's evaluator, `loops` twenty modules."""
+    """Load what is asked for: `testing` brings onnx's evaluator, `extend` all definitions, `loops` twenty modules."""
     if name in LATE:
         return importlib.import_module(LATE[name])
     if name == "loops":
@@ -138,4 +138,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """The public names, and no modules of the package: what an editor or a notebook offers."""
-    return sorted([*__all__, "__version__", "testing"])
+    return sorted([*__all__, "__version__", "extend", "testing"])

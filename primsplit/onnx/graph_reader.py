@@ -270,7 +270,10 @@ class GraphReader:
         if domain or not exists(kind):
             raise UnsupportedFunction(
                 f"{where}, which is no operator of ONNX opset {OPSET}",
-                cure="Export the model without it, or add a function of that name to the model (ModelProto.functions).",
+                cure=(
+                    f"Define it, extend.defines({domain!r}, {node.op_type!r}), as docs/extending.md shows,",
+                    "or export the model without it, or add a function of that name to it (ModelProto.functions).",
+                ),
             )
         version = self.versions.get("", OPSET)
         if version > OPSET and differs(kind, version):

@@ -75,8 +75,8 @@ def rrule(*kinds: str, replace: bool = False) -> Callable[[Rule], Rule]:
     The rule takes the operator's inputs in ONNX's order (None for an absent one) and its attributes, schema defaults
     included, by keyword. It returns the output (a tuple for several) and `pullback`, which takes one cotangent an
     output and returns one an input, None where there is no tangent. With several outputs, the cotangent of one that
-    nobody used is None. Raises RuleError for a name that is no operator's, like every function here that registers, for a
-    rule of other arguments, and for an operator that has a rule of another module, unless `replace` is True.
+    nobody used is None. Raises RuleError for a name that is no operator's, like every function here that registers, for
+    a rule of other arguments, and for an operator that has a rule of another module, unless `replace` is True.
     """
     check_kinds(*kinds)
 

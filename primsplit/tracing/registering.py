@@ -1,4 +1,4 @@
-"""What every table of rules asks of a new entry: an operator that exists, one owner, a function of the right arguments.
+"""Check what is registered in a table: the operator exists, has one owner, and the function takes its arguments.
 
 An error is raised where the rule is registered, at the user's line. The package's own rules are asked for their names
 alone: reading what the standard says of every operator would take longer than importing the package, so that a test
@@ -48,7 +48,7 @@ def is_own(function: Any) -> bool:
 
 
 def entry_of(table: dict[Any, Any], key: Any, new: Any) -> Any:
-    """Return the entry of a table, None if it has none; for a user's function, after all modules have filled the table."""
+    """Return an entry of a table, None if there is none; for a user's function, once all modules have filled it."""
     return dict.get(table, key) if is_own(new) else dict(table.items()).get(key)
 
 

@@ -15,7 +15,7 @@ def test_testing_is_an_attribute_of_the_package() -> None:
 
 
 def test_an_editor_is_offered_the_public_names_and_no_modules() -> None:
-    assert {*dir(ps)} == {*ps.__all__, "testing", "__version__"}
+    assert {*dir(ps)} == {*ps.__all__, "extend", "testing", "__version__"}
     assert all(hasattr(ps, name) for name in dir(ps))
 
 

@@ -28,6 +28,7 @@ from primsplit.rewrites.promote import promote
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.calls.recorded import open_inputs
+from primsplit.tracing.registering import Epoch
 from primsplit.tracing.trees import as_list
 
 _bodies: Limited[Any, Block] = Limited(8192)
@@ -156,7 +157,8 @@ def _key(definition: Definition, inputs: Sequence[Value | None], attributes: Map
     is_open = _is_open(definition, inputs)
     types = tuple(None if v is None else _input_key(v, is_open) for v in inputs)
     named = tuple((k, _content(v)) for k, v in sorted(attributes.items()))
-    return definition.kind, definition.since, types, named, outputs
+    # A rule that is registered later is in the calls that are recorded then.
+    return definition, Epoch.count, types, named, outputs
 
 
 def _content(value: Any) -> Any:

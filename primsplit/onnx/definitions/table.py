@@ -1,14 +1,21 @@
 """The table of definitions: what operators beyond the opset that is written mean, in the operators of that opset.
 
-A definition is a function `(*inputs, outputs, **attributes) -> array or tuple of arrays` that records its meaning. An
-absent input is None (trailing ones may be left to defaults), an absent attribute has the function's own default, and
-`outputs` says how many outputs the node has; the function may return more.
+A definition is a function `(*inputs, **attributes) -> array or tuple of arrays` that computes it with NumPy or records
+its operators. An absent input is None (trailing ones may be left to defaults), an absent attribute has the function's
+own default. It may return more outputs than the node has; one that takes `outputs` by keyword gets their number.
 """
 
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from primsplit.ir.errors import RuleError
+from primsplit.ops.schema import exists
+from primsplit.tracing.calls.primitive import Primitive
+from primsplit.tracing.places import user_place
+from primsplit.tracing.registering import NAMED, claim, module_of
+from primsplit.transforms.boundaries import primitive
 
 Function = Callable[..., Any]
 
@@ -30,6 +37,7 @@ class Definition:
     frule: Function | None
     signature: inspect.Signature
     sizing: tuple[int, ...] = ()
+    owner: str = ""
 
     @property
     def name(self) -> str:
@@ -50,27 +58,84 @@ _VERSIONS: dict[str, list[Definition]] = {}
 
 
 def defines(
-    kind: str,
-    *,
+    *name: str,
     since: int = 0,
     rule: Function | None = None,
     frule: Function | None = None,
     sizing: tuple[int, ...] = (),
-) -> Callable[[Function], Function]:
-    """Register the definition of an operator, `Name` or `domain::Name`.
+    replace: bool = False,
+) -> Callable[[Function], Any]:
+    """Register what an operator of a file computes: its domain and name, `"acme", "Swoosh"` or `"acme::Swoosh"`.
 
-    `since` is for an operator that the written opset has too, with a narrower meaning: the first version of the
-    domain whose meaning this is.
+    The function takes the node's inputs by position (None for an absent one) and its attributes by keyword, and returns
+    the output, or a tuple of several. `load` reads nodes of that name so, types and sizes follow from what it computes,
+    and files that are written hold that in standard operators. It becomes a primitive, which NumPy functions may call,
+    and which `rrule`, `frule` and `batch` give rules, also by the operator's name; without them its derivatives and
+    batches are those of what it computes. `since` is the first version of its domain that has this meaning.
+
+    A function that takes `outputs` by keyword gets the number of the node's outputs. It stays the function that it is,
+    which takes and returns arrays of a program; `rule` and `frule` are its rules, of the same arguments, and `sizing`
+    are the positions of inputs of floats that sizes follow from.
+
+    Raises RuleError for an operator of the standard, and for one that another module has defined, unless `replace` is
+    True.
+
+    >>> @extend.defines("acme", "Doubled")
+    ... def doubled(x, *, by=2.0):
+    ...     return x * by
+    >>> float(ps.grad(doubled)(3.0))
+    2.0
     """
+    kind = "::".join(name)
 
-    def register(function: Function) -> Function:
-        made = Definition(kind, since, function, rule, frule, inspect.signature(function), sizing)
-        DEFINITIONS[f"{kind}@{since}" if since else kind] = made
-        _VERSIONS.setdefault(kind, []).append(made)
-        _VERSIONS[kind].sort(key=lambda d: d.since)
-        return function
+    def register(function: Function) -> Any:
+        _check_free(kind, since, replace=replace)
+        key, owner = f"{kind}@{since}" if since else kind, module_of(function)
+        known = DEFINITIONS.get(key)
+        claim("definition", kind, None if known is None else known.owner, owner, replace=replace)
+        signature = inspect.signature(function)
+        if "outputs" in signature.parameters:
+            found, made = function, Definition(kind, since, function, rule, frule, signature, sizing, owner)
+        else:
+            found = function if isinstance(function, Primitive) else primitive(function, name=kind)
+            made = Definition(kind, since, _node_of(found), None, None, _with_outputs(signature), sizing, owner)
+            NAMED[kind] = found
+        _VERSIONS[kind] = sorted([*(d for d in _VERSIONS.get(kind, ()) if d.since != since), made], key=_since)
+        DEFINITIONS[key] = made
+        return found
 
     return register
+
+
+def _check_free(kind: str, since: int, *, replace: bool) -> None:
+    """Raise RuleError for an operator that the standard has at the written opset in every version of its domain."""
+    if "::" not in kind and exists(kind) and not since and not replace:
+        raise RuleError(
+            f"{kind} is an operator of the standard",
+            place=user_place(),
+            cure="Give it another domain; replace=True reads the standard's own nodes so.",
+        )
+
+
+def _node_of(function: Primitive) -> Function:
+    """The definition that calls a primitive, which has all outputs."""
+
+    def node(*inputs: Any, outputs: int, **attributes: Any) -> Any:
+        return function(*inputs, **attributes)
+
+    return node
+
+
+def _with_outputs(signature: inspect.Signature) -> inspect.Signature:
+    """The signature with the keyword `outputs`."""
+    parameters = list(signature.parameters.values())
+    at = next((i for i, p in enumerate(parameters) if p.kind is p.VAR_KEYWORD), len(parameters))
+    outputs = inspect.Parameter("outputs", inspect.Parameter.KEYWORD_ONLY, default=1)
+    return signature.replace(parameters=[*parameters[:at], outputs, *parameters[at:]])
+
+
+def _since(definition: Definition) -> int:
+    return definition.since
 
 
 def definition_of(kind: str, version: int | None = None) -> Definition | None:

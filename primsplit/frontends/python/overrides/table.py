@@ -15,11 +15,15 @@ Function = Callable[..., Any]
 
 
 class Substitute:
-    """A function or object of a library, or what stands in for it while a function is run again."""
+    """A function or object of a library, or what stands in for it while a function is run again.
 
-    def __init__(self, original: Any, again: Any) -> None:
+    `owner` is the module that registered it.
+    """
+
+    def __init__(self, original: Any, again: Any, owner: str = "primsplit") -> None:
         self.original = original
         self.again = again
+        self.owner = owner
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         return (self.again if is_again() else self.original)(*args, **options)
@@ -142,10 +146,12 @@ def when_unknown(original: Function, traced: Function) -> Substitute:
     return Substitute(original, call)
 
 
-def when_traced(original: Function, traced: Function, known: Function | None = None) -> Substitute:
+def when_traced(
+    original: Function, traced: Function, known: Function | None = None, owner: str = "primsplit"
+) -> Substitute:
     """Substitutes for a function that only traced arguments make another of.
 
-    `known` is done to its own results, and is given the arguments too.
+    `known` is done to its own results, and is given the arguments too. `owner` is the module that registers it.
     """
 
     def call(*args: Any, **options: Any) -> Any:
@@ -154,4 +160,4 @@ def when_traced(original: Function, traced: Function, known: Function | None = N
         found = original(*args, **options)
         return found if known is None else known(found, (args, options))
 
-    return Substitute(original, call)
+    return Substitute(original, call, owner)

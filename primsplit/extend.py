@@ -1,0 +1,28 @@
+"""Teach primsplit your own operators, rules, functions and rewrites: the one door by which every table is filled.
+
+A name that is no operator's, a rule of other arguments, and a second registration by another module are refused where
+they are registered. `docs/extending.md` walks through it.
+"""
+
+from primsplit.frontends.python.overrides.standing import stands_in_for
+from primsplit.numpy.implementing import implements
+from primsplit.onnx.definitions.families import defines
+from primsplit.onnx.definitions.operators import operator
+from primsplit.rules.table import partials
+from primsplit.transforms.batching.rules import batch
+from primsplit.transforms.batching.table import Shared, Site
+from primsplit.transforms.tangents.frules import frule
+from primsplit.transforms.tangents.rrules import rrule
+
+__all__ = [
+    "Shared",
+    "Site",
+    "batch",
+    "defines",
+    "frule",
+    "implements",
+    "operator",
+    "partials",
+    "rrule",
+    "stands_in_for",
+]

@@ -1,0 +1,67 @@
+"""`stands_in_for`: a function of one's own in the place of a library's, where an argument is traced."""
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from primsplit.frontends.python.overrides.held import is_left
+from primsplit.frontends.python.overrides.libraries import register_scipys
+from primsplit.frontends.python.overrides.table import (
+    ModuleSubstitute,
+    Substitute,
+    is_stood_in_for,
+    register,
+    substitute_of,
+    when_traced,
+)
+from primsplit.ir.errors import RuleError
+from primsplit.tracing.places import user_place
+from primsplit.tracing.registering import OWN, check_takes_arguments_of, claim, module_of
+
+Function = Callable[..., Any]
+
+
+def stands_in_for(original: Function, *, replace: bool = False) -> Callable[[Function], Function]:
+    """Register a function that is called in place of a library's where an argument is traced.
+
+    It is for functions that NumPy does not dispatch: compiled ones, and those that ask their argument for a number. A
+    traced function that fails since it calls one is converted, and calls what is decorated, with the same arguments;
+    plain arguments go to the original as always, in every thread. Raises RuleError for a function that traced values
+    reach by themselves (see `implements`), for one of other arguments, and where another module has registered one,
+    unless `replace` is True.
+
+    >>> import statistics
+    >>> @extend.stands_in_for(statistics.fmean)
+    ... def fmean(data, weights=None):
+    ...     return np.average(np.stack(data), weights=weights)
+    >>> ps.grad(lambda x: statistics.fmean([x[0], x[1]]))(np.zeros(2)).tolist()
+    [0.5, 0.5]
+    """
+    name = getattr(original, "__name__", repr(original))
+    if isinstance(original, np.ufunc | type(np.sum)):
+        told = f"{name} asks its arguments for a form of their own"
+        raise RuleError(told, place=user_place(), cure=f"Give it one: extend.implements({name}).")
+
+    def stand_in(traced: Function) -> Function:
+        check_takes_arguments_of(original, name, traced, "substitute")
+        register_scipys()
+        known = substitute_of(original)
+        was = None if known is original else known.owner if isinstance(known, Substitute) else OWN
+        claim("substitute", name, was, module_of(traced), replace=replace)
+        register(original, when_traced(original, traced, owner=module_of(traced)))
+        for module in _ways_to(original, name):
+            if not is_stood_in_for(module):
+                register(module, ModuleSubstitute(module))
+        return traced
+
+    return stand_in
+
+
+def _ways_to(original: Any, name: str) -> Iterator[Any]:
+    """Yield the modules of libraries that have a function under its name, and the packages that they are in."""
+    for path, module in list(sys.modules.items()):
+        if is_left(path) and getattr(module, "__dict__", {}).get(name) is original:
+            parts = path.split(".")
+            yield from (sys.modules[way] for n in range(len(parts)) if (way := ".".join(parts[: n + 1])) in sys.modules)
