@@ -10,7 +10,7 @@ from typing import Literal
 from primsplit.ir import Block, Op, live_ops
 from primsplit.ir.errors import MissingRule, PrimsplitError, RuleError
 
-Role = Literal["pullback", "tangent", "computed again", "of an Imputer"]
+Role = Literal["pullback", "tangent", "computed again", "of an Imputer", "another way"]
 
 
 class Origin(str):
@@ -37,6 +37,10 @@ AGAIN = Origin("computed again", "computed again")
 """The remark of an op that recomputes, for the pullback, a value that the forward pass did not keep."""
 OF_IMPUTER = Origin("of an Imputer", "of an Imputer")
 """The remark of an op in the definition of an Imputer."""
+OTHER_WAY = Origin(
+    "raises BranchError: a branch goes another way than for the arrays that this was recorded for", "another way"
+)
+"""The remark of the failing op of a path that was not recorded."""
 
 
 def role_of(remark: str) -> Role | None:

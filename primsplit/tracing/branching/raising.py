@@ -13,6 +13,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir import Block, Op, Type, Value, Var, walk
+from primsplit.ir.analysis.orders import role_of
 from primsplit.ir.errors import Place
 from primsplit.ir.reasons import Reason
 from primsplit.ops import op
@@ -23,8 +24,6 @@ from primsplit.tracing.regions import record
 RAISES = "call::raises"
 CHECK = "call::check"
 """An op that returns an array, or an int64 0, if its condition holds nowhere; otherwise the run fails."""
-OTHER_WAY = "raises BranchError: a branch goes another way than for the arrays that this was recorded for"
-"""The remark of the failing node of a path that was not recorded."""
 
 
 def raise_at_run_time(condition: Value, types: Sequence[Type], place: Place | None, told: str) -> list[Value]:
@@ -143,4 +142,4 @@ def raising_op(ops: Iterable[Op]) -> Op | None:
 
 def is_settled(block: Block) -> bool:
     """Whether the block has a branch of which only the way of the arrays at hand was recorded."""
-    return any(op.kind == RAISES and op.remark == OTHER_WAY for op in walk(block))
+    return any(op.kind == RAISES and role_of(op.remark) == "another way" for op in walk(block))

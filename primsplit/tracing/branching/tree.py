@@ -8,6 +8,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir import Block, Const, Op, Type, Value, Var, dims, reads, rename, renamed, same_array, same_data
+from primsplit.ir.analysis.orders import OTHER_WAY
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import DtypeError, Place, PrimsplitError, TraceError
 from primsplit.ir.reasons import Reason
@@ -17,7 +18,7 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.branching.complex_results import meet
 from primsplit.tracing.branching.joining import emit_joined_if
 from primsplit.tracing.branching.paths import Path
-from primsplit.tracing.branching.raising import OTHER_WAY, raise_at_run_time
+from primsplit.tracing.branching.raising import raise_at_run_time
 from primsplit.tracing.regions import emit_if, record
 
 
