@@ -285,3 +285,19 @@ def test_an_identity_matrix_of_a_computation_is_no_weight(tmp_path: Path) -> Non
         lambda x: x @ np.linalg.inv(ps.param(table, "w")) + x @ np.eye(2)[::-1], ps.spec("float64", ["N", 2])
     ).save(tmp_path / "f.onnx")
     assert list(ps.load(str(tmp_path / "f.onnx")).params) == ["w"]
+
+
+def test_two_weights_of_equal_numbers_stay_two(tmp_path: Path) -> None:
+    """Training may change one of them: what is computed from each is computed twice."""
+
+    def function(x: Any) -> Any:
+        return np.sum(np.exp(x * ps.param(np.ones(3), "a")) + np.sin(np.exp(x * ps.param(np.ones(3), "b"))))
+
+    ps.trace(function, ps.spec("float64", [3])).save(tmp_path / "two.onnx")
+    program = ps.load(tmp_path / "two.onnx")
+    assert list(program.params) == ["a", "b"]
+    x = np.array([0.5, 1.0, 2.0])
+    value, d_a, d_b = ps.split(program, wrt="params").joint()(x, np.ones(3), np.full(3, 0.25))
+    np.testing.assert_allclose(value, np.sum(np.exp(x) + np.sin(np.exp(0.25 * x))))
+    np.testing.assert_allclose(d_a, x * np.exp(x))
+    np.testing.assert_allclose(d_b, x * np.exp(0.25 * x) * np.cos(np.exp(0.25 * x)))
