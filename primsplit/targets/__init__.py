@@ -1,1 +1,1 @@
-"""What a runtime needs of a file: the pipeline of stages, its kernels, and the faults that are worked around."""
+"""Targets: the pipeline of passes before a file, the runtime's kernels, and workarounds for its faults."""

@@ -1,7 +1,12 @@
-"""What goes to a file written without dtypes that files, or onnxruntime, cannot do with: each value in its carrier.
+"""Store values of dtypes that files or onnxruntime cannot hold in a carrier: a wider dtype that holds every value.
 
-Operators that move numbers stay, and move those of the carrier. A conversion to such a dtype becomes the rounding that
-it is; one from it is a conversion from the carrier.
+```
+y: float4_e2m1fn = Cast(x)   ->   y = x rounded to numbers of float4_e2m1fn, by ops in the carrier
+z = Reshape(y, s)         ->   z = Reshape(y, s)     # in the carrier
+```
+
+Operators that only move numbers stay, and move those of the carrier. A conversion to such a dtype becomes rounding; one
+from it becomes a conversion from the carrier.
 """
 
 from collections.abc import Collection
@@ -23,7 +28,7 @@ from primsplit.tracing.array import Array
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """Data in their carrier, read when they are asked for."""
+    """Data in their carrier, converted when they are read."""
 
     data: Data
 
@@ -44,7 +49,7 @@ class Carried:
 
 
 def dtypes_to_carry(*blocks: Block) -> frozenset[str]:
-    """The dtypes that files of these blocks hold in carriers: later ones, and four bits where kernels are missing."""
+    """The dtypes that files of these blocks hold in carriers: newer ones, and four bits where kernels are missing."""
     found = frozenset().union(*map(_dtypes, blocks)) & CARRIERS.keys()
     if not found & FOUR_BITS or not any(_without_kernel(block) for block in blocks):
         return found & LATER
@@ -52,7 +57,7 @@ def dtypes_to_carry(*blocks: Block) -> frozenset[str]:
 
 
 def _dtypes(block: Block) -> set[str]:
-    """The dtypes of parameters and results, and of what ops read and make."""
+    """Return the dtypes of parameters and results, and of the operands and results of ops."""
     found = {v.type.key[0] for v in (*block.params, *block.results)}
     for op in walk(block):
         found.update([v.type.key[0] for v in (*op.inputs, *op.outputs) if v is not None])
@@ -60,7 +65,7 @@ def _dtypes(block: Block) -> set[str]:
 
 
 def _without_kernel(block: Block) -> frozenset[str]:
-    """The dtypes of four bits that an op has, and onnxruntime no kernel for; nor has it one that copies a result."""
+    """The dtypes of four bits with an op for which onnxruntime has no kernel, or with a result that must be copied."""
     made = {v for op in block.ops for v in op.outputs}
     copied = {v.type.key[0] for v in block.results if v not in made or block.results.count(v) > 1}
     ops = (op for op in walk(block) if not is_call(op))
@@ -73,7 +78,7 @@ def _without_kernel(block: Block) -> frozenset[str]:
 
 
 def in_carriers(named: NamedBlock, names: Collection[str]) -> NamedBlock:
-    """The named block with every value of these dtypes in its carrier; itself where there are none."""
+    """Return the named block with every value of these dtypes in its carrier; itself if there are none."""
     if not names:
         return named
     carrying = _Carrying(names)
@@ -83,15 +88,15 @@ def in_carriers(named: NamedBlock, names: Collection[str]) -> NamedBlock:
 
 
 def told_dtypes(named: NamedBlock, names: Collection[str]) -> dict[str, str]:
-    """What a file says, as metadata, of its inputs and outputs of these dtypes, which are in a carrier."""
+    """Return the metadata of a file that name the dtypes of its inputs and outputs in a carrier."""
     ends = zip((*named.inputs, *named.outputs), (*named.block.params, *named.block.results), strict=True)
     return {f"{DTYPE_OF}{name}": v.type.dtype.name for name, v in ends if v.type.key[0] in names}
 
 
 class _Carrying(Rewriter):
-    """The bodies of calls are walked too, one that several calls share once.
+    """The walk, which also walks the bodies of calls; a body that several calls share, once.
 
-    `names` are the dtypes whose values get carriers, `carriers` those that stand for them.
+    `names` are the dtypes whose values are replaced, `carriers` the values that replace them.
     """
 
     def __init__(self, names: Collection[str]) -> None:
@@ -108,7 +113,7 @@ class _Carrying(Rewriter):
         return found if is_same else replace(found, params=params)
 
     def var(self, var: Var) -> Var:
-        """What stands for a Var that is defined here: itself, or another in its carrier."""
+        """Return the Var that replaces one that is defined here: itself, or another in its carrier."""
         if var.type.key[0] not in self.names:
             return var
         made = self.replaced[var] = Var(Type(CARRIERS[var.type.key[0]], var.type.shape), var.hint)
@@ -116,7 +121,7 @@ class _Carrying(Rewriter):
         return made
 
     def const(self, const: Const) -> Const:
-        """A constant in its carrier; those that share their data go on sharing them."""
+        """Return a constant in its carrier; constants that share their data still share them."""
         if const.type.key[0] not in self.names:
             return const
         found = self.consts.get(id(const.data))
@@ -148,13 +153,16 @@ class _Carrying(Rewriter):
         return replace(op, outputs=outputs, attributes=attributes)
 
     def body(self, body: Block) -> Block:
-        """The body of a call."""
+        """Return the body of a call."""
         if id(body) not in self.bodies:
             self.bodies[id(body)] = self.run(body)
         return self.bodies[id(body)]
 
     def computed(self, op: Op) -> Value | None:
-        """What is recorded in place of an op that rounds to such a dtype, or multiplies numbers of it by a scale."""
+        """Record the replacement of an op that rounds to such a dtype, or multiplies numbers of it by a scale.
+
+        None for others.
+        """
         name = op.outputs[0].type.key[0]
         is_rounding = name in self.names and op.kind in {"Cast", "CastLike", "QuantizeLinear"}
         is_read = op.kind == "DequantizeLinear" and op.inputs[0] in self.carriers

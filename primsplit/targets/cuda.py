@@ -1,4 +1,8 @@
-"""What onnxruntime's CUDA kernels refuse, or compute in fewer bits than they are given, in terms of what they do.
+"""Replace ops that onnxruntime's CUDA kernels refuse, or compute in fewer bits than their inputs have.
+
+```
+Softmax(x: float64)   ->   e = Exp(Sub(x, ReduceMax(x)));  Div(e, ReduceSum(e))
+```
 
 Seen with onnxruntime 1.31.1 on an H100. The CPU runs these as well; some take longer there.
 """
@@ -23,18 +27,20 @@ from primsplit.tracing.broadcasting import reshape_to
 Composition = Callable[..., Any]
 FOUR_BITS = frozenset({"int4", "uint4"})
 FAR = np.iinfo(np.int64).max
-"""Where a slice ends that goes to the end."""
+"""The end of a slice that goes to the end."""
 
 
 def for_cuda(step: Op) -> Composition | None:
-    """What stands for an op on CUDA; None where its kernel does, or the CPU's, to which onnxruntime falls back.
+    """Return the decomposition of an op on CUDA.
 
-    A convolution with a large kernel, as the gradients of weights are, takes ten times as long as the product it is.
-    Its softmax and layer normalization of float64 are right to seven digits; ScatterND combines float32 and float16
-    alone; batch normalization has no training mode since opset 14; blocks are dequantized from four bits only. Resize
-    by a region is wrong in float16, where it is not done before the run: of an identity matrix along one axis. A
-    transposed convolution that is cut off unevenly is left to the CPU, and its operands are copied there; so are the
-    functions of `ELSEWHERE`, which are computed in float64 for other dtypes, too.
+    None if its kernel runs, or the CPU's, to which onnxruntime falls back.
+
+    A convolution with a large kernel, as in gradients of weights, takes ten times as long as one matrix product.
+    Softmax and layer normalization of float64 are accurate to seven digits; ScatterND combines only float32 and
+    float16; batch normalization has no training mode since opset 14; only four bits are dequantized by blocks. Resize
+    by a region is wrong in float16, where it is not computed before the run: of an identity matrix along one axis. A
+    transposed convolution that is cut unevenly is left to the CPU, and its operands are copied there; so are the
+    functions of `ELSEWHERE`, which are computed in float64 for other dtypes too.
     """
     first = next((v.type.key[0] for v in step.inputs if v is not None), "")
     match step.kind:
@@ -56,13 +62,13 @@ def for_cuda(step: Op) -> Composition | None:
 
 
 def _tells_the_batch(step: Op) -> bool:
-    """True in training mode with a momentum of 0, to which `legalize` brings every other one."""
+    """Whether it is in training mode with a momentum of 0, to which `legalize` reduces every other one."""
     told = step.attributes
     return bool(told.get("training_mode", 0) == 1 and told.get("momentum", 0.9) == 0)
 
 
 def through_double(kind: str) -> Composition:
-    """A function of each element by what stands for it in float64, which is rounded once."""
+    """Return an elementwise function that computes in float64 and rounds once."""
 
     def composition(x: Array) -> Array:
         return op.Cast(ELSEWHERE[kind](op.Cast(x, to=np.float64)), to=x.dtype)
@@ -72,7 +78,7 @@ def through_double(kind: str) -> Composition:
 
 
 def _cuts_unevenly(step: Op) -> bool:
-    """True for one whose padding is told, and not the same at both ends."""
+    """Whether its padding is given, and not the same at both ends."""
     pads = list(step.attributes.get("pads", []))
     return "output_shape" not in step.attributes and pads[: len(pads) // 2] != pads[len(pads) // 2 :]
 
@@ -80,7 +86,7 @@ def _cuts_unevenly(step: Op) -> bool:
 def evenly_transposed(
     x: Array, w: Array, bias: Array | None = None, *, pads: Sequence[int], **attributes: Any
 ) -> Array:
-    """A transposed convolution that is cut off alike at both ends, and then a slice of it."""
+    """A transposed convolution that is cut evenly at both ends, and then sliced."""
     rank = len(pads) // 2
     ends = list(zip(pads[:rank], pads[rank:], strict=True))
     whole = op.ConvTranspose(x, w, bias, pads=[min(pair) for pair in ends] * 2, **attributes)
@@ -90,9 +96,9 @@ def evenly_transposed(
 
 
 def scatter_elements(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Array:
-    """ScatterND by ScatterElements on the array as rows of what one index picks.
+    """ScatterND by ScatterElements on the array as a matrix with a row per index.
 
-    Raises UnsupportedFunction where only the run knows how many axes an index picks from.
+    Raises UnsupportedFunction if only the run knows how many axes an index selects from.
     """
     depth = indices.shape[-1]
     if not isinstance(depth, int):
@@ -112,13 +118,13 @@ def scatter_elements(data: Array, indices: Array, updates: Array, *, reduction: 
 
 
 def softmax(x: Array, *, axis: int = -1) -> Array:
-    """exp(x) over its sum, every x less the largest one."""
+    """exp(x) over its sum, after the largest x is subtracted."""
     powers = op.Exp(_below_largest(x, axis))
     return powers / op.ReduceSum(powers, vector([axis]), keepdims=1)
 
 
 def log_softmax(x: Array, *, axis: int = -1) -> Array:
-    """x less the logarithm of the sum of exp(x), every x less the largest one."""
+    """x minus the logarithm of the sum of exp(x), after the largest x is subtracted."""
     below = _below_largest(x, axis)
     return below - op.Log(op.ReduceSum(op.Exp(below), vector([axis]), keepdims=1))
 
@@ -130,7 +136,7 @@ def _below_largest(x: Array, axis: int) -> Array:
 def layer_normalization(
     x: Array, scale: Array, bias: Array | None = None, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
 ) -> tuple[Array, Array, Array]:
-    """(x - mean) / sqrt(variance + epsilon) over the axes from `axis` on, with the mean and what it is divided by."""
+    """(x - mean) / sqrt(variance + epsilon) over the axes from `axis` on, with the mean and the inverse deviation."""
     axes = vector(range(from_front(axis, x.ndim), x.ndim))
     mean = op.ReduceMean(x, axes, keepdims=1)
     centred = x - mean
@@ -152,10 +158,10 @@ def cross_entropy(
 def batch_statistics(
     x: Array, scale: Array, bias: Array, mean: Array, variance: Array, *, epsilon: float = 1e-5, **_: Any
 ) -> tuple[Array, Array, Array]:
-    """Batch normalization in training mode with a momentum of 0: by the batch's own mean and variance, which are told.
+    """Normalize in training mode with a momentum of 0: returns the batch's own mean and variance too.
 
-    The running statistics of other momenta are made from it (`decompositions/normalization.py`). float16 is summed in
-    float32.
+    The running statistics of other momenta are computed from it (`decompositions/normalization.py`). float16 is summed
+    in float32.
     """
     if x.dtype == np.float16:
         wide, factor, offset = (op.Cast(value, to=np.float32) for value in (x, scale, bias))
@@ -177,7 +183,7 @@ def _cast_like(new: Array, old: Array) -> Array:
 def dequantize_blocks(
     x: Array, scale: Array, zero_point: Array | None = None, *, axis: int = 1, block_size: int
 ) -> Array:
-    """(x - zero point) * scale, of which each stands for `block_size` elements along the axis."""
+    """(x - zero point) * scale, where a scale and a zero point are for `block_size` elements along the axis."""
     levels = op.Cast(x, to=scale.dtype)
     if zero_point is not None:
         levels = levels - _repeated(op.Cast(zero_point, to=scale.dtype), x, axis, block_size)
@@ -185,7 +191,7 @@ def dequantize_blocks(
 
 
 def _repeated(of_blocks: Array, x: Array, axis: int, block_size: int) -> Array:
-    """Each element as often as its block is long, the last one cut off at the end of x."""
+    """Repeat each element for its block, the last one cut at the end of x."""
     front = from_front(axis, x.ndim)
     positions = op.Range(np.int64(0), x.shape[front], np.int64(1))
     return op.Gather(of_blocks, op.Div(positions, np.int64(block_size)), axis=front)
@@ -197,6 +203,6 @@ IN_DOUBLE: dict[str, Composition] = {
     "LayerNormalization": layer_normalization,
     "SoftmaxCrossEntropyLoss": cross_entropy,
 }
-"""Of float64."""
+"""Replacements of float64 operators."""
 ELSEWHERE: dict[str, Composition] = {"Tan": trigonometric.tan, **hyperbolic.COMPOSITIONS}
 """Functions that CUDA has no kernels for, as they are computed in float64. Arcs begin with the CPU's own of float32."""

@@ -1,4 +1,4 @@
-"""What a block goes through before it becomes a file: the stages of `targets/pipeline.py`."""
+"""Finish a block before it becomes a file: run the stages of `targets/pipeline.py`."""
 
 from collections.abc import Sequence
 
@@ -18,11 +18,11 @@ def finish(
     provider: Provider = "cpu",
     runtime: Runtime = OLDEST,
 ) -> Block:
-    """The block in the standard's operators alone, without waste, for onnxruntime.
+    """Return the block in the standard's operators alone, without waste, for onnxruntime.
 
-    It is optimized before and after operators without a kernel are replaced: what they are replaced by may be constant,
-    or shared. What is written around onnxruntime's ways would look like waste, and comes last. `gradients` are the
-    positions of results that are gradients of parameters; see `Target` for the rest.
+    It is optimized before and after operators without a kernel are replaced: their decompositions may be constant, or
+    shared. Workarounds for onnxruntime would look like waste, and come last. `gradients` are the positions of results
+    that are gradients of parameters; see `Target` for the rest.
     """
     target = Target(tuple(gradients), is_function, keep_calls, provider, runtime)
     return verified(in_turn(STAGES, block, target))

@@ -1,6 +1,10 @@
-"""Operators that onnxruntime has no kernel for, replaced by compositions of those it has.
+"""Replace operators that onnxruntime has no kernel for by decompositions into those it has.
 
-Nothing is computed in fewer bits than it was written in: float64 goes through compositions accurate to a few units in
+```
+Softplus(x: float64)   ->   Add(Max(x, 0), log1p(Exp(Neg(Abs(x)))))     # log1p too is several ops
+```
+
+Nothing is computed in fewer bits than it was written in: float64 goes through decompositions accurate to a few units in
 the last place, integers through wider dtypes that hold every value, float16 and bfloat16 through float32 and back.
 """
 
@@ -40,13 +44,16 @@ from primsplit.tracing.trees import as_list
 HALVES = frozenset({"float16", "bfloat16"})
 WINDOWED = frozenset({"AveragePool", "Conv", "ConvTranspose", "LpPool"})
 UNTOLD = frozenset({"object", "str"}) | FLOAT8
-"""Texts and floats of 8 bits, which the table of kernels does not tell."""
+"""Texts and floats of 8 bits, which the table of kernels does not contain."""
 WITHOUT_FLOAT8 = frozenset({"ConstantOfShape", "Flatten", "Pad", "Squeeze", "Unsqueeze"})
-"""What of the operators that move floats of 8 bits has no kernel for them."""
+"""The operators that only move numbers but have no kernel for floats of 8 bits."""
 
 
 def legalize(block: Block, provider: Provider = "cpu", runtime: Runtime = OLDEST) -> Block:
-    """The block in operators and dtypes that onnxruntime runs. Raises DtypeError at the user's line for what cannot."""
+    """Return the block in operators and dtypes that onnxruntime runs.
+
+    Raises DtypeError at the user's line for others.
+    """
     return _Legalizer(provider, runtime).run(block)
 
 
@@ -88,7 +95,7 @@ _runs: dict[tuple[Runtime, str, tuple[str, ...], bool, bool], bool] = {}
 
 
 def _is_sound(op: Op, runtime: Runtime) -> bool:
-    """True where onnxruntime runs the op as it is; asked once for each operator and its dtypes."""
+    """Whether onnxruntime runs the op as it is; decided once for each operator and its dtypes."""
     key = (runtime, op.kind, _dtypes(op), _overwrites(op), is_spread(op) or is_odd(op, runtime))
     known = _runs.get(key)
     if known is None:
@@ -97,16 +104,16 @@ def _is_sound(op: Op, runtime: Runtime) -> bool:
 
 
 def _overwrites(op: Op) -> bool:
-    """True for batch normalization in training mode, which writes over the running statistics that it is given.
+    """Whether it is batch normalization in training mode, which overwrites the running statistics that it reads.
 
-    With a momentum of 0 it only tells the statistics of the batch.
+    With a momentum of 0 it only returns the statistics of the batch.
     """
     training = op.kind == "BatchNormalization" and op.attributes.get("training_mode", 0) == 1
     return training and op.attributes.get("momentum", 0.9) != 0
 
 
 def has_kernel(kind: str, dtypes: Mapping[str, str], runtime: Runtime = OLDEST) -> bool:
-    """True where onnxruntime runs the operator with its type variables bound to these dtypes."""
+    """Whether onnxruntime runs the operator with its type variables bound to these dtypes."""
     rows = KERNELS.get(kind)
     if rows is None:
         return True
@@ -116,7 +123,7 @@ def has_kernel(kind: str, dtypes: Mapping[str, str], runtime: Runtime = OLDEST) 
 
 
 def bound_dtypes(op: Op) -> dict[str, str]:
-    """The dtype of each type variable of the op's schema."""
+    """Return the dtype of each type variable of the op's schema."""
     found = schema(op.kind)
     bound: dict[str, str] = {}
     for position, value in enumerate(op.inputs):
@@ -129,9 +136,9 @@ def bound_dtypes(op: Op) -> dict[str, str]:
 
 
 def find_composition(op: Op, runtime: Runtime = OLDEST) -> Composition | None:
-    """What stands for an op that onnxruntime cannot run, or runs wrongly; None where it runs.
+    """Return the decomposition of an op that onnxruntime cannot run, or runs wrongly; None if it runs.
 
-    Raises DtypeError where it runs for other dtypes alone, UnsupportedFunction where it does for none.
+    Raises DtypeError if it runs for other dtypes alone, UnsupportedFunction if it does for none.
     """
     bound = bound_dtypes(op)
     if op.kind in WITHOUT_FLOAT8 and op.outputs[0].type.key[0] in FLOAT8:
@@ -168,12 +175,15 @@ _cache: Limited[Any, Block] = Limited(4096)
 
 
 def _is_parameter(value: Value) -> bool:
-    """True for what is a parameter of the composition; a small constant is part of it."""
+    """Whether a value is a parameter of the decomposition; a small constant is part of it."""
     return not (isinstance(value, Const) and value.is_small)
 
 
 def _composed(op: Op, composition: Composition, provider: Provider, runtime: Runtime) -> Block:
-    """The legal block that stands for an op, made once per signature; anew where it names sizes of its own."""
+    """Return the legal block that replaces an op, recorded once per signature.
+
+    Each time if it defines sizes of its own.
+    """
     key = (
         provider,
         runtime,

@@ -1,7 +1,7 @@
-"""The stages between a recorded program and a file, in their order, as one table.
+"""The pipeline: the stages between a recorded program and a file, in their order, as one table.
 
-`finish` runs them; `primsplit rules --pipeline` prints them. A stage is a pass with the reason that it is there for.
-Each stage gives back the block itself where it has nothing to do.
+`finish` runs them; `primsplit rules --pipeline` prints them. A stage is a pass with the reason for it. Each stage
+returns the block itself if it has nothing to do.
 """
 
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -67,15 +67,17 @@ from primsplit.transforms.vectorized_loops.given_terms import given_terms_first
 from primsplit.transforms.vectorized_loops.taken_along import take_along
 
 Purpose = Literal["form", "speed", "fault", "digits"]
-"""Why a stage is there: a file cannot hold the program otherwise; it runs faster; a runtime would get it wrong, or lose
-digits."""
+"""The purpose of a stage: a file cannot hold the program otherwise.
+
+It runs faster; a runtime would compute it wrongly, or lose digits.
+"""
 Need = Literal["cpu", "gradients", "program"]
-"""What a stage is for alone: files for the CPU, files with gradients, programs that are no functions of a file."""
+"""The only targets of a stage: files for the CPU, files with gradients, or programs that are no function of a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a file is for.
+    """The purpose of a file.
 
     `gradients` are the positions of results that are gradients of parameters. A function's block is inlined by
     onnxruntime between ops that are not known here. With `keep_calls`, calls that are to stay are left for the writer.
@@ -88,12 +90,12 @@ class Target:
     runtime: Runtime = OLDEST
 
     def meets(self, needs: Set[Need]) -> bool:
-        """True for a target that has all of these."""
+        """Whether the target has all of these needs."""
         has = {"cpu": self.provider == "cpu", "gradients": bool(self.gradients), "program": not self.is_function}
         return all(has[need] for need in needs)
 
     def stays(self, op: Op) -> bool:
-        """True for a call that is not inlined."""
+        """Whether a call is not inlined."""
         return op.kind == LATER or (self.keep_calls and op.attributes.get("inline") is False)
 
 
@@ -102,12 +104,12 @@ Run = Callable[[Block, Target], Block]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One pass. `why` says what it is for in a sentence.
+    """One pass. `why` is its purpose in a sentence.
 
-    `rounds` is True where results may differ in their last digits; all other stages keep every bit. `then` tidies up
-    where the stage changed something. `faults` are those that it works around: where a runtime has none of them, the
-    stage is left out. `kinds` are operators: a block with none of them is not walked. `bench` is the row of
-    `tools/bench` that shows what a stage gains. `parts` are stages that it runs itself.
+    `rounds` is True if results may differ in their last digits; all other stages keep every bit. `then` tidies up if
+    the stage changed something. `faults` are those that it works around: if a runtime has none of them, the stage is
+    left out. `kinds` are operators: a block with none of them is not walked. `bench` is the row of `tools/bench` that
+    shows what a stage gains. `parts` are stages that it runs itself.
     """
 
     name: str
@@ -123,7 +125,7 @@ class Stage:
     parts: tuple["Stage", ...] = ()
 
     def apply(self, block: Block, target: Target) -> Block:
-        """The block after the stage; itself where the stage is not for this target, or has nothing to do in it."""
+        """Return the block after the stage; itself if the stage is not for this target, or has nothing to do in it."""
         if not target.meets(self.needs) or (self.kinds is not None and self.kinds.isdisjoint(block.kinds)):
             return block
         if self.faults and not any(target.runtime.has(fault.name) for fault in self.faults):
@@ -133,17 +135,17 @@ class Stage:
 
 
 def _plain(run: Callable[[Block], Block], purpose: Purpose, why: str, *needs: Need, rounds: bool = False) -> Stage:
-    """A stage that asks nothing of the target."""
+    """Return a stage that does not depend on the target."""
     return Stage(run.__name__, lambda block, _: run(block), why, purpose, rounds, frozenset(needs))
 
 
 def _around(run: Callable[[Block], Block], why: str, *needs: Need, rounds: bool = False) -> Stage:
-    """A stage that works around faults of a runtime."""
+    """Return a stage that works around faults of a runtime."""
     return replace(_plain(run, "fault", why, *needs, rounds=rounds), faults=cured_by(run))
 
 
 def _around_some(run: Callable[[Block, Runtime], Block], why: str, *, rounds: bool = False) -> Stage:
-    """A stage that works around several faults, of which a runtime may have some."""
+    """Return a stage that works around several faults, of which a runtime may have some."""
     name, faults = run.__name__, cured_by(run)
     return Stage(name, lambda block, target: run(block, target.runtime), why, "fault", rounds, faults=faults)
 
@@ -151,13 +153,13 @@ def _around_some(run: Callable[[Block, Runtime], Block], why: str, *, rounds: bo
 def _of_gradients(
     run: Callable[[Block, Sequence[int]], Block], purpose: Purpose, why: str, *, rounds: bool = False
 ) -> Stage:
-    """A stage that changes what only gradients need: the values of a function are never rounded otherwise."""
+    """Return a stage that changes only ops that gradients need: a function's values are never rounded differently."""
     needs: frozenset[Need] = frozenset({"gradients"})
     return Stage(run.__name__, lambda block, target: run(block, target.gradients), why, purpose, rounds, needs)
 
 
 def _tidied(run: Callable[[Block], Block], purpose: Purpose, why: str) -> Stage:
-    """A stage after which the block is optimized again."""
+    """Return a stage after which the block is optimized again."""
     return Stage(run.__name__, lambda block, _: run(block), why, purpose, then=lambda block, _: optimize(block))
 
 
@@ -174,7 +176,7 @@ def _in_order(block: Block, _: Target) -> Block:
 
 
 def in_turn(stages: Iterable[Stage], block: Block, target: Target) -> Block:
-    """The block after these stages."""
+    """Return the block after these stages."""
     for stage in stages:
         block = stage.apply(block, target)
     return block
@@ -184,18 +186,18 @@ LEGAL: tuple[Stage, ...] = (_around(reverse_at_least_one, "Raise lengths of 0 th
 """What belongs to the replacement of operators without a kernel."""
 
 GUARDS: tuple[Stage, ...] = (
-    _plain(write_later, "form", "Write what a pullback computes again in standard operators."),
-    _around(walk_first_axes, "Scan along the first axis what may be empty."),
+    _plain(write_later, "form", "Write values that a pullback recomputes in standard operators."),
+    _around(walk_first_axes, "Scan arrays that may be empty along their first axis."),
     _around(guard_empty_scans, "Put Scans and Loops that may have no steps in an If."),
-    _around_some(guard_empty_layers, "Put recurrences and Einsums of what may be empty in an If."),
-    _around_some(guard_empty_rows, "Put TopK, OneHot and LpNormalization of what may be empty in an If."),
-    _around_some(guard_empty_windows, "Put convolutions of what may be empty in an If."),
+    _around_some(guard_empty_layers, "Put recurrent layers and Einsums of arrays that may be empty in an If."),
+    _around_some(guard_empty_rows, "Put TopK, OneHot and LpNormalization of arrays that may be empty in an If."),
+    _around_some(guard_empty_windows, "Put convolutions of arrays that may be empty in an If."),
     _around_some(cut_pools, "Cut off the windows of pools that the standard does not have."),
     _around(cut_behind_windows, "Cut arrays behind the last window of pools with SAME padding."),
     _around_some(guard_circular_pads, "Put circular Pads that may go around twice in an If."),
-    _around(guard_emptied_pads, "Put Pads that may take all of an axis away in an If."),
+    _around(guard_emptied_pads, "Put Pads that may remove all of an axis in an If."),
 )
-"""What keeps kernels from arrays that they refuse or misread."""
+"""Stages that keep arrays away from kernels that refuse or misread them."""
 
 STAGES: tuple[Stage, ...] = (
     Stage(
@@ -204,18 +206,18 @@ STAGES: tuple[Stage, ...] = (
         "Replace calls of traced functions by their ops.",
         "form",
     ),
-    _plain(convert_in_program, "form", "Compute in the file what was converted from an array while tracing."),
-    _plain(join_writes, "speed", "Join writes to elements, as a Python loop makes them, into one."),
-    _plain(optimize, "speed", "Fold constants, simplify, merge what is computed twice, drop what nobody reads."),
-    _plain(share_loops, "speed", "Run a loop once that is there twice."),
+    _plain(convert_in_program, "form", "Convert in the file the arrays that tracing converted."),
+    _plain(join_writes, "speed", "Merge writes to elements, as of a Python loop, into one."),
+    _plain(optimize, "speed", "Fold constants, simplify, merge common subexpressions, drop dead code."),
+    _plain(share_loops, "speed", "Merge loops that run the same steps."),
     _tidied(scans_of_counted_loops, "speed", "Write Loops of a known number of steps as Scans."),
-    _tidied(take_along, "speed", "Join a Scan over what another loop stacks with that loop."),
+    _tidied(take_along, "speed", "Fuse a Scan over the stacked results of another loop with that loop."),
     _of_gradients(sums_of_derivatives, "speed", "Sum along axes once where derivatives add up.", rounds=True),
-    _of_gradients(given_terms_first, "speed", "Add up what a step is given before the carries.", rounds=True),
+    _of_gradients(given_terms_first, "speed", "Add up a step's elements before the carries.", rounds=True),
     Stage(
         "split_up_scans",
         lambda block, _: split_up_scans(block),
-        "Do for all steps at once what needs no step before.",
+        "Compute for all steps at once what needs no earlier step.",
         "speed",
         rounds=True,
         # What is taken out of a Scan may come as calls: a form for all steps at once can be a loop over them.
@@ -224,7 +226,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "legalize",
         lambda block, target: in_turn(LEGAL, _legal(block, target), target),
-        "Replace operators without a kernel by compositions of those that have one.",
+        "Replace operators without a kernel by decompositions.",
         "form",
         rounds=True,
         then=lambda block, target: _legal(optimize(block), target),
@@ -233,7 +235,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "guards",
         lambda block, target: in_turn(GUARDS, block, target),
-        "Keep kernels from arrays that they refuse or misread: see GUARDS.",
+        "Keep arrays from kernels that refuse or misread them: see GUARDS.",
         "fault",
         then=_legal,
         parts=GUARDS,
@@ -249,20 +251,22 @@ STAGES: tuple[Stage, ...] = (
     ),
     _plain(gemm_of_transposed, "speed", "Read transposed matrices as they lie, by Gemm.", rounds=True),
     _plain(swap_narrow_products, "speed", "Read a large matrix as it lies in products of few rows.", rounds=True),
-    _around(zero_empty_products, "Choose zeros for products over an axis that may be empty."),
+    _around(zero_empty_products, "Write zeros for products over an axis that may be empty."),
     _plain(join_stacks, "speed", "Stack arrays, and take stacks apart, without copies."),
-    _plain(biases_in_products, "speed", "Add a bias in the product.", rounds=True),
-    _of_gradients(factors_behind_sums, "speed", "Take a factor of all that is summed after the sum.", rounds=True),
+    _plain(biases_in_products, "speed", "Fuse a bias with its matrix product.", rounds=True),
+    _of_gradients(factors_behind_sums, "speed", "Move a factor behind a sum.", rounds=True),
     _plain(keep_transposed_stacks, "speed", "Take transposed stacks apart as matrices.", "gradients"),
-    _of_gradients(products_read_again, "speed", "Make the operand of a product again rather than keep it."),
-    _of_gradients(pulled_as_matrices, "speed", "Compute a pullback between products of matrices on matrices."),
+    _of_gradients(products_read_again, "speed", "Recompute the operand of a product rather than keep it."),
+    _of_gradients(pulled_as_matrices, "speed", "Compute elementwise ops of a pullback on matrices."),
     _of_gradients(sums_of_derivatives, "speed", "Sum along axes once where derivatives add up.", rounds=True),
-    _of_gradients(addends_in_products, "speed", "Add in the product what a derivative adds to it.", rounds=True),
+    _of_gradients(addends_in_products, "speed", "Fuse an addend with its matrix product in derivatives.", rounds=True),
     _plain(join_logarithms, "speed", "Take fewer logarithms in sums of log1p.", "cpu", "program", rounds=True),
-    _plain(work_in_tiles, "speed", "Work on as many rows at a time as the cache holds.", "cpu", "program", rounds=True),
-    _plain(choose_by_masks, "speed", "Choose between numbers and zeros by a product.", "cpu", "program"),
-    _plain(read_past_copies, "speed", "Read past Identity."),
-    _plain(join_ifs, "speed", "Join the guards of loops in a loop's step."),
+    _plain(
+        work_in_tiles, "speed", "Compute on the rows that the cache holds at a time.", "cpu", "program", rounds=True
+    ),
+    _plain(choose_by_masks, "speed", "Write choices between numbers and zeros as products.", "cpu", "program"),
+    _plain(read_past_copies, "speed", "Read past copies."),
+    _plain(join_ifs, "speed", "Merge the guards of loops in a loop's step."),
     _around(update_in_turn, "Update repeated places one after another.", "cpu", rounds=True),
     _around(read_masks, "Read the mask of a Dropout that trains."),
     Stage(
@@ -279,19 +283,19 @@ STAGES: tuple[Stage, ...] = (
     _around(write_cosines, "Write the float64 cosine by sines.", rounds=True),
     _around(write_quotients, "Write products with a reciprocal as quotients.", rounds=True),
     _around(copy_captured_dequantized, "Copy dequantized values that a body reads."),
-    _around(fill_untaken_sides, "Fill the sides of branches that are never taken."),
+    _around(fill_untaken_sides, "Fill empty results of branches that are never taken."),
     _around(slice_long_splits, "Write Splits of axes beyond 32 bits as Slices."),
     _plain(part_long_sums, "digits", "Sum many numbers of 32 bits in two stages.", "cpu", rounds=True),
-    _plain(number_columns, "speed", "Give numbers beside columns as many axes.", "cpu"),
+    _plain(number_columns, "speed", "Reshape scalars beside columns to their rank.", "cpu"),
     _plain(lengthen_rows, "speed", "Combine short rows with columns at full length.", "cpu"),
     Stage("gradients_last", _in_order, "Compute gradients last.", "speed", needs=frozenset({"gradients"})),
-    _plain(refuse_misfits, "fault", "Refuse ops that do not fit the whole numbers that they read."),
+    _plain(refuse_misfits, "fault", "Refuse ops that do not fit the integers that they read."),
 )
 """All stages, in their order."""
 
 
 def rows() -> list[dict[str, Any]]:
-    """The stages as a table, the parts of a stage behind it."""
+    """Return the stages as a table, the parts of a stage after it."""
     found = []
     for stage in STAGES:
         found.append(stage)

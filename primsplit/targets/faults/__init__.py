@@ -1,1 +1,1 @@
-"""Ways around what onnxruntime gets wrong, one fault a module; docs/runtime_faults.md lists them."""
+"""Workarounds for faults of onnxruntime, one fault per module; docs/runtime_faults.md lists them."""

@@ -1,7 +1,11 @@
-"""Axes of reductions, and of the place of an extremum, counted from the front.
+"""Count the axes of reductions, ArgMax and ArgMin from the front.
 
-onnxruntime 1.31.1 gives the wrong shape, without an error, where an empty tensor is reduced along a negative axis
-with keepdims=0, and where the place of its extreme is asked along one.
+```
+ReduceSum(x: [N,3], [-1])   ->   ReduceSum(x, [1])
+```
+
+onnxruntime 1.31.1 returns the wrong shape, without an error, when an empty tensor is reduced along a negative axis with
+keepdims=0, or when ArgMax or ArgMin goes along one.
 """
 
 from dataclasses import replace
@@ -28,7 +32,7 @@ from primsplit.rewrites.rewriting import Rewriter, integers
     before="1.32",
 )
 def count_axes_from_front(block: Block) -> Block:
-    """The block with no negative constant axis in its reductions."""
+    """Return the block with no negative constant axis in its reductions."""
     return _Counting().run(block)
 
 

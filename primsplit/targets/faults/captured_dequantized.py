@@ -1,8 +1,12 @@
-"""Dequantized values that are moved and then read in a branch or a loop: a copy is read there.
+"""Copy dequantized values that are moved and then read in a branch or a loop, and let these read the copy.
 
-onnxruntime puts a pair of QuantizeLinear and DequantizeLinear behind each operator that only moves dequantized values,
-before each operator that reads it. One that reads it inside of its bodies has no input there, and the process ends
-while the file is loaded.
+```
+y = Transpose(DequantizeLinear(q));  If(c): Exp(y)   ->   t = Transpose(...);  y = Sum(t);  If(c): Exp(y)
+```
+
+onnxruntime puts a pair of QuantizeLinear and DequantizeLinear after each operator that only moves dequantized values,
+before each operator that reads it. One that reads it inside of its bodies has no such input, and the process ends while
+the file is loaded.
 """
 
 from dataclasses import replace
@@ -12,7 +16,7 @@ from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewriting import Rewriter
 
 MOVES = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Slice", "MaxPool"})
-"""What onnxruntime moves a DequantizeLinear past."""
+"""Operators past which onnxruntime moves a DequantizeLinear."""
 
 
 @fault(
@@ -23,12 +27,12 @@ MOVES = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Max
     "the process while the file is loaded.",
 )
 def copy_captured_dequantized(block: Block) -> Block:
-    """The block with a copy of each such value that a body captures; itself without such."""
+    """Return the block with a copy of each such value that a body captures; itself if there are none."""
     return _Copying().run(block)
 
 
 class _Copying(Rewriter):
-    """The walk. `dequantized` are such values, moved or not; `captured` is what bodies read of the blocks around."""
+    """The walk. `dequantized` are such values, moved or not; `captured` are the Vars that bodies read from around."""
 
     kinds = frozenset({"DequantizeLinear"})
 
@@ -38,11 +42,11 @@ class _Copying(Rewriter):
         self.captured: set[Value] = set()
 
     def enter(self, block: Block) -> None:
-        """Note what the bodies in this block read of it."""
+        """Note which Vars of this block its bodies read."""
         self.captured.update(v for op in block.ops for body in op.blocks() for v in free(body))
 
     def visit(self, op: Op) -> Op | None:
-        """A move of a captured value, with a copy behind it: a sum of one term, which stays where it is."""
+        """Return a move of a captured value, then its copy: a sum of one term, which onnxruntime leaves in place."""
         is_move = op.kind in MOVES and op.inputs[0] in self.dequantized
         if not is_move and op.kind != "DequantizeLinear":
             return super().visit(op)

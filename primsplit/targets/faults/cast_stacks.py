@@ -1,8 +1,12 @@
-"""Stacks of matrices that are transposed, cast, and multiplied: the Transpose is kept out of the product.
+"""Keep onnxruntime from fusing a Transpose into a product of stacks across a Cast.
+
+```
+MatMul(Cast(Transpose(x, [1,0,2])), y)   ->   MatMul(Squeeze(Unsqueeze(Cast(Transpose(x, [1,0,2])))), y)
+```
 
 onnxruntime 1.23 to 1.32 fuses a Transpose that moves the first axis into a product of stacks, also past a Cast, which
-for 16 bits it puts there itself. What the product is then written as has no type, and an operator with a constant
-behind it ends the process while the file is loaded.
+for 16 bits it puts there itself. The fused product has no type, and an operator with a constant after it ends the
+process while the file is loaded.
 """
 
 from primsplit.ir import Block, Op, Var
@@ -20,7 +24,7 @@ from primsplit.targets.faults.moved_transposes import Reached, moves_first
     since="1.23",
 )
 def keep_cast_stacks(block: Block) -> Block:
-    """The block with such operands of products kept apart from their Transposes; itself without such."""
+    """Return the block with such operands of products kept apart from their Transposes; itself if there are none."""
     return _Apart().run(block)
 
 
@@ -35,7 +39,7 @@ class _Apart(Rewriter):
         self.cast = Reached(lambda op: op.kind == "Cast" and self.moved.meets(op))
 
     def visit(self, op: Op) -> Op | None:
-        """A product of stacks, with what makes its operands again in front of it."""
+        """Return a product of stacks, after ops that recompute its operands."""
         self.moved.follow(op)
         self.cast.follow(op)
         if op.kind != "MatMul" or all(v is None or v.type.rank == 2 for v in op.inputs):
@@ -48,5 +52,5 @@ class _Apart(Rewriter):
         return product
 
     def is_suspected(self, value: Var) -> bool:
-        """True for an operand that has been, or will be, cast after such a Transpose."""
+        """Whether an operand has been, or will be, cast after such a Transpose."""
         return value in self.cast or (value in self.moved and value.type.dtype.itemsize == 2)

@@ -1,6 +1,11 @@
-"""Pad "wrap" by more than there is: onnxruntime before 1.31 leaves memory as it was where it goes around twice.
+"""Put a circular Pad that may go around more than once in an If, whose other branch reads elements by index.
 
-It refuses to pad nothing, too, of which zeros are made here. An If keeps the operator for what goes around once.
+```
+Pad(x, p, mode="wrap")   ->   If(p goes around twice, or x is empty): Gather(x, places), else Pad(x, p, mode="wrap")
+```
+
+onnxruntime before 1.31 leaves memory uninitialized where a Pad "wrap" goes around twice. It also refuses to pad an
+empty array, which becomes zeros here.
 """
 
 import functools
@@ -33,7 +38,7 @@ from primsplit.tracing.regions import record
     says="A circular Pad of an empty array is refused when it runs.",
 )
 def guard_circular_pads(block: Block, runtime: Runtime = OLDEST) -> Block:
-    """The block with each circular Pad that may go around more than once, or be of nothing, inside an If."""
+    """Return the block with each circular Pad that may go around more than once, or be empty, inside an If."""
     return _Guarding(runtime).run(block)
 
 
@@ -45,7 +50,7 @@ class _Guarding(Rewriter):
         self.may_go_around = not runtime.has("circular_pad_more_than_once_around")
 
     def visit(self, op: Op) -> Op | None:
-        """The op, or the If that takes its place."""
+        """Return the op, or the If that replaces it."""
         if op.kind != "Pad" or op.attributes.get("mode") not in {"wrap", b"wrap"} or self.is_sound(op):
             return super().visit(op)
         *before, guarded = _guarded(op)
@@ -53,7 +58,7 @@ class _Guarding(Rewriter):
         return guarded
 
     def is_sound(self, pad: Op) -> bool:
-        """True where no axis is empty, nor padded by more than its size. A Pad of unknown rank is left as it is."""
+        """Whether no axis is empty, nor padded by more than its size. A Pad of unknown rank is left alone."""
         shape = _read(pad).type.shape
         if shape is None or len(pad.inputs) > 3:
             return True
@@ -75,7 +80,7 @@ def _read(pad: Op) -> Value:
 
 
 def _guarded(pad: Op) -> list[Op]:
-    """Ops that give the padded array, by places to read where the operator fails; the last is an If."""
+    """Return ops that compute the padded array, by index where the operator fails; the last is an If."""
     amounts = pad.inputs[1]
     assert amounts is not None
     with recorded_beside(pad) as around:
@@ -89,7 +94,7 @@ def _guarded(pad: Op) -> list[Op]:
 
 
 def _by_places(pad: Op) -> Sequence[Value]:
-    """The array read along each axis at its places around; of an axis without elements at a zero put there."""
+    """Return the array gathered along each axis at its wrapped positions; for an empty axis, at a zero put there."""
     x, amounts = Array(_read(pad)), pad.inputs[1]
     assert amounts is not None
     sizes, rank = op.Shape(x), x.ndim

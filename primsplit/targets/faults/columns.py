@@ -1,8 +1,12 @@
-"""Products of a matrix and a vector are written with the vector as a matrix of one column, where that is safer.
+"""Write products of a matrix and a vector with the vector as a column, where that is safer.
 
-onnxruntime 1.31.1 fuses a Transpose of the last two axes into the MatMul that reads it, and where the other operand is
-a vector the fused product is wrong: other numbers, no error. It refuses the product of a matrix of no rows, or of no
-matrices, and a vector. With one column more either is right.
+```
+MatMul(Transpose(x), v)   ->   Squeeze(MatMul(Transpose(x), Unsqueeze(v, [1])), [1])
+```
+
+onnxruntime 1.31.1 fuses a Transpose of the last two axes into the MatMul that reads it, and if the other operand is a
+vector the fused product is wrong: other numbers, no error. It refuses the product of a matrix without rows, or of a
+stack without matrices, and a vector. With a column either is right.
 """
 
 import numpy as np
@@ -28,7 +32,7 @@ from primsplit.rewrites.rewriting import Rewriter
     before="1.32",
 )
 def write_vectors_as_columns(block: Block, runtime: Runtime = OLDEST, *, is_function: bool = False) -> Block:
-    """The block without products of a vector and something transposed or without rows; itself where it has none.
+    """Return the block without products of a vector and something transposed or without rows; itself if it has none.
 
     A function's inputs may be transposed where it is called.
     """
@@ -47,12 +51,12 @@ class _Columns(Rewriter):
         self.is_function = is_function
 
     def enter(self, block: Block) -> None:
-        """The inputs of a function may come from a Transpose outside."""
+        """Note the inputs of a function: they may come from a Transpose outside."""
         if self.is_function:
             self.turned.update(block.params)
 
     def visit(self, op: Op) -> Op | None:
-        """A product with a vector: the vector as a column, the product, and the column taken off."""
+        """Return a product with a vector as: the vector as a column, the product, and the column removed."""
         if op.kind == "Transpose":
             self.turned.update(op.outputs)
         if op.kind != "MatMul":
@@ -71,9 +75,9 @@ class _Columns(Rewriter):
         return op.beside("Squeeze", (product, last), op.outputs)
 
     def is_fused(self, left: Value) -> bool:
-        """True for what a Transpose gives, which may be fused into the product."""
+        """Whether the value is the result of a Transpose, which may be fused into the product."""
         return left in self.turned and self.runtime.has("transpose_fused_into_product_with_vector")
 
     def is_refused(self, shape: Shape) -> bool:
-        """True for a matrix that may have no rows."""
+        """Whether the matrix may have no rows."""
         return self.runtime.has("matrix_of_no_rows_times_vector") and not all(dims.above(d, 0) for d in shape[:-1])

@@ -1,7 +1,11 @@
-"""The float64 cosine, of which onnxruntime has a kernel from 1.30 on, as 1 - 2 sin(x/2)**2.
+"""Write the float64 cosine, for which onnxruntime has a kernel only from 1.30 on, with a sine.
 
-It is written last: nothing about it is to be simplified, and a program may hold many. Its error is 1.5e-15, where the
-kernel has 6e-16; both are small beside 1 and not beside a cosine that is nearly 0.
+```
+Cos(x: float64)   ->   1 - 2 * Sin(x * 0.5)**2
+```
+
+It is written last: nothing about it can be simplified, and a program may hold many. Its error is 1.5e-15, the kernel's
+6e-16; both are small beside 1, but not beside a cosine that is nearly 0.
 """
 
 import numpy as np
@@ -21,7 +25,7 @@ HALF, ONE, TWO = (Const(np.array(number)) for number in (0.5, 1.0, 2.0))
     before="1.29",
 )
 def write_cosines(block: Block) -> Block:
-    """The block without float64 Cos; itself where it has none."""
+    """Return the block without float64 Cos; itself if it has none."""
     return _Cosines().run(block)
 
 
@@ -31,7 +35,7 @@ class _Cosines(Rewriter):
     kinds = frozenset({"Cos"})
 
     def visit(self, op: Op) -> Op | None:
-        """A cosine by the sine of half its angle."""
+        """Return a cosine by the sine of half its angle."""
         x = op.inputs[0] if op.kind == "Cos" else None
         if x is None or x.type.dtype != np.float64:
             return super().visit(op)

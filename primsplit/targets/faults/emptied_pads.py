@@ -1,6 +1,10 @@
-"""Pad that takes all of an axis away and pads it again: onnxruntime before 1.26 leaves memory as it was.
+"""Put a Pad that may remove all of an axis and pad it again in an If, whose other branch returns only padding.
 
-An If gives the padding alone for such arrays.
+```
+Pad(x: [N], [-3, 2])   ->   If(N - 3 <= 0): Expand(0, [N - 1]), else Pad(x, [-3, 2])
+```
+
+onnxruntime before 1.26 leaves memory uninitialized there.
 """
 
 import functools
@@ -27,7 +31,7 @@ from primsplit.tracing.regions import record
     before="1.24",
 )
 def guard_emptied_pads(block: Block) -> Block:
-    """The block with each constant Pad that may take an axis away before it pads it inside an If."""
+    """Return the block with each constant Pad that may remove an axis before it pads it inside an If."""
     return _Guarding().run(block)
 
 
@@ -35,7 +39,7 @@ class _Guarding(Rewriter):
     kinds = frozenset({"Pad"})
 
     def visit(self, op: Op) -> Op | None:
-        """The op, or the If that takes its place."""
+        """Return the op, or the If that replaces it."""
         if op.kind != "Pad" or not _may_empty(op):
             return super().visit(op)
         *before, guarded = _guarded(op)
@@ -44,7 +48,10 @@ class _Guarding(Rewriter):
 
 
 def _may_empty(pad: Op) -> bool:
-    """True where an axis may lose all it has and be padded. A Pad of some axes, or of unknown amounts, is let be."""
+    """Whether an axis may lose all of its elements and be padded.
+
+    A Pad of some axes, or of unknown amounts, is left alone.
+    """
     source, amounts = pad.inputs[0], pad.inputs[1]
     is_constant = pad.attributes.get("mode", "constant") in {"constant", b"constant"}
     if not is_constant or len(pad.inputs) > 3 or source is None or amounts is None:
@@ -56,7 +63,7 @@ def _may_empty(pad: Op) -> bool:
 
 
 def _may_be_emptied(size: Dim, before: Dim, after: Dim) -> bool:
-    """True where one end may take all of an axis away, and the other add to it."""
+    """Whether one end may remove all of an axis, and the other add to it."""
     pairs = ((before, after), (after, before))
     return any(
         not dims.at_least(taken, 0) and not dims.at_least(-added, 0) and not dims.above(size + taken, 0)
@@ -65,7 +72,7 @@ def _may_be_emptied(size: Dim, before: Dim, after: Dim) -> bool:
 
 
 def _guarded(pad: Op) -> list[Op]:
-    """Ops that give the padded array; the last is an If."""
+    """Return ops that compute the padded array; the last is an If."""
     with recorded_beside(pad) as around:
         x, amounts = (Array(v) for v in pad.inputs[:2] if v is not None)
         before, after = op.Split(amounts, axis=0, num_outputs=2, outputs=2)

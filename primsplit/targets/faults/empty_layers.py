@@ -1,9 +1,13 @@
-"""Recurrent layers over no steps or for no examples; Einsum and chosen sums without elements.
+"""Put recurrent layers, Einsum, and sums along axes from the run, of arrays that may be empty in an If.
+
+```
+GRU(x: [N,B,3], ...)   ->   If(Size(x) == 0): zeros, else GRU(x, ...)
+```
 
 onnxruntime ends the process at a GRU or LSTM of a batch of 0, at a GRU of no steps and, before 1.26, an RNN of none,
-and at an Einsum that has to turn an empty operand.
-An If gives the zeros that the other recurrent layers, and sums over nothing, give for such arrays. A ReduceSum along
-axes that only the run knows sums, up to 1.28, along all of them where the array is empty and there are none.
+and at an Einsum that transposes an empty operand. The If returns the zeros that the other recurrent layers, and sums of
+nothing, return for such arrays. A ReduceSum along axes that only the run knows sums, up to 1.28, along all of them if
+the array is empty and there are none.
 """
 
 import functools
@@ -70,7 +74,7 @@ FAULTS = {
     before="1.30",
 )
 def guard_empty_layers(block: Block, runtime: Runtime = OLDEST) -> Block:
-    """The block with each of these whose input may be empty inside an If."""
+    """Return the block with each of these ops whose input may be empty inside an If."""
     return _Guarding(runtime).run(block)
 
 
@@ -82,7 +86,7 @@ class _Guarding(Rewriter):
         self.hit = {kind for kind, names in FAULTS.items() if any(map(runtime.has, names))}
 
     def visit(self, op: Op) -> Op | None:
-        """The op, or the If that takes the place of a layer."""
+        """Return the op, or the If that replaces it."""
         if op.kind not in self.hit or not _is_guarded(op) or _is_never_empty(op):
             return super().visit(op)
         of_nothing = _summed if op.kind == "ReduceSum" else _zeros
@@ -96,7 +100,7 @@ def _is_guarded(op: Op) -> bool:
 
 
 def _is_chosen_sum(op: Op) -> bool:
-    """True for a ReduceSum along axes that may turn out to be none, and then gives the array."""
+    """Whether it is a ReduceSum along axes that may turn out to be none, which then returns the array."""
     chosen = op.inputs[1] if op.kind == "ReduceSum" and len(op.inputs) > 1 else None
     return isinstance(chosen, Var) and op.attributes.get("noop_with_empty_axes", 0) == 1
 
@@ -107,7 +111,7 @@ def _is_never_empty(layer: Op) -> bool:
 
 
 def _arrays(layer: Op) -> list[Value]:
-    """The sequence that a layer reads; all operands of an Einsum."""
+    """Return the sequence that a layer reads; all operands of an Einsum."""
     found = [v for v in layer.inputs[: None if layer.kind == "Einsum" else 1] if v is not None]
     if not found:
         raise TraceError(f"a {layer.kind} lacks its input")
@@ -121,9 +125,9 @@ def unless_empty(
     whole: Block | None = None,
     nothing: Callable[[], Iterable[Value]] | None = None,
 ) -> list[Op]:
-    """Ops that give an op's outputs, where one of these arrays is empty without running it; the last is an If.
+    """Return ops that compute an op's outputs without running it if one of these arrays is empty; the last is an If.
 
-    They are zeros then, or what `nothing` records; else those of `whole`, which is the op alone if it is not given.
+    They are zeros then, or the values that `nothing` records; else those of `whole`, by default the op alone.
     """
     with recorded_beside(layer) as around:
         is_empty = op.Equal(functools.reduce(op.Mul, [op.Size(Array(v)) for v in arrays]), 0).value
@@ -133,13 +137,13 @@ def unless_empty(
 
 
 def alone(layer: Op, before: Sequence[Op] = ()) -> Block:
-    """A block of an op, with fresh outputs, and of what comes before it."""
+    """Return a block of an op, with new outputs, and of the ops before it."""
     inner = replace(layer, outputs=tuple(Var(v.type, v.hint) for v in layer.outputs))
     return Block("layer", (), (*before, inner), inner.outputs)
 
 
 def _summed(total: Op) -> Sequence[Value]:
-    """The sum along these axes and a new one in front, so that there is one."""
+    """Return the sum along these axes and a new one in front, so that there is one."""
     x, axes = (Array(v) for v in total.inputs if v is not None)
     from_front = op.Where(op.Less(axes, 0), op.Add(axes, op.Size(op.Shape(x))), axes)
     behind = op.Concat([0], op.Add(from_front, 1), axis=0)
@@ -149,7 +153,7 @@ def _summed(total: Op) -> Sequence[Value]:
 
 
 def _zeros(layer: Op) -> list[Value]:
-    """Zeros of the shapes that inference tells: those that a model declares may be in sizes that nothing here has."""
+    """Return zeros of the inferred shapes: a model may declare shapes in symbols that no value here knows."""
     inferred = infer(layer.kind, layer.inputs, layer.attributes, len(layer.outputs))
     return [
         op.ConstantOfShape(

@@ -1,10 +1,14 @@
-"""Products over an axis that may be empty: those that onnxruntime leaves as memory happened to be are zeroed.
+"""Write zeros for products over an axis that may be empty, where onnxruntime leaves memory uninitialized.
+
+```
+y = MatMul(x: [3,K], v: [K])   ->   y = Where(K == 0, 0, MatMul(x, v))
+```
 
 onnxruntime 1.31.1 writes nothing to the result of a matrix times a vector, or of a stack of matrices with a Transpose
-that it fuses into the product, where the axis that is summed over has no elements. Those of two matrices are zeros.
-Of stacks of which one is repeated it writes nothing either, and it refuses to repeat one for a stack of no matrices.
-A fused Transpose that makes the first axis one of the matrices' ends the process where nothing is there. It moves a
-Transpose behind what works element by element, and fuses it then, so that what comes after one is suspected too.
+that it fuses into the product, if the axis that is summed over has no elements. Those of two matrices are zeros. Of
+stacks of which one is broadcast it writes nothing either, and it refuses to broadcast one to a stack of no matrices. A
+fused Transpose that makes the first axis one of the matrices' ends the process if there are no elements. onnxruntime
+moves a Transpose past elementwise ops, and fuses it then, so that values after one are suspected too.
 """
 
 from dataclasses import replace
@@ -60,7 +64,7 @@ from primsplit.tracing.array import Array
     before="1.32",
 )
 def zero_empty_products(block: Block) -> Block:
-    """The block with zeros chosen in place of the products that onnxruntime does not write; itself without such."""
+    """Return the block with zeros for the products that onnxruntime does not write; itself if there are none."""
     found = _Zeroing().run(block)
     return block if found is block else drop_dead_code(found)
 
@@ -68,8 +72,8 @@ def zero_empty_products(block: Block) -> Block:
 class _Zeroing(Rewriter):
     """The walk.
 
-    `turned` are the results of Transposes, with these. `swapped` are values that a Transpose of the last two axes may
-    be moved to, `moved` those that one of a stack which moves the first axis may.
+    `turned` maps the results of Transposes to these. `swapped` are values that a Transpose of the last two axes may be
+    moved to, `moved` those that one of a stack which moves the first axis may be moved to.
     """
 
     kinds = frozenset({"MatMul"})
@@ -81,7 +85,7 @@ class _Zeroing(Rewriter):
         self.moved = Reached(lambda op: len(permutation(op)) > 2 and moves_first(op))
 
     def visit(self, op: Op) -> Op | None:
-        """A product, and after it the choice of zeros where its axis is empty; or an If around it."""
+        """Return a product, then the choice of zeros if its axis is empty; or an If around it."""
         self.follow(op)
         left, right = op.inputs if op.kind == "MatMul" else (None, None)
         if left is None or right is None or left.type.shape is None or right.type.shape is None:
@@ -107,23 +111,23 @@ class _Zeroing(Rewriter):
         return made[-1]
 
     def follow(self, op: Op) -> None:
-        """Remember Transposes, and what they may be moved to."""
+        """Note Transposes, and the values that they may be moved to."""
         if op.kind == "Transpose":
             self.turned[op.outputs[0]] = op
         self.swapped.follow(op)
         self.moved.follow(op)
 
     def is_unwritten(self, op: Op, a: Shape, b: Shape) -> bool:
-        """True for a product that would not be written if its axis were empty, which it may be."""
+        """Whether a product would not be written if its axis were empty, which it may be."""
         if dims.above(a[-1] if a else 1, 0):
             return False
         is_stack = len(a) > 2 or len(b) > 2
         return len(b) == 1 or (is_stack and not self.turned.keys().isdisjoint(op.inputs))
 
     def is_repeating(self, left: Value, a: Shape, b: Shape) -> bool:
-        """True for a product that may repeat the one stack for the matrices of the other, either of them empty.
+        """Whether a product may broadcast one stack for the matrices of the other, either of them empty.
 
-        A matrix on the right is not repeated: the stack is one long matrix, if no Transpose of matrices is fused.
+        A matrix on the right is not broadcast: the stack is one long matrix, if no Transpose of matrices is fused.
         """
         is_long = len(b) == 2 and left not in self.swapped
         stacks = zip_longest(reversed(a[:-2]), reversed(b[:-2]), fillvalue=1)
@@ -132,11 +136,11 @@ class _Zeroing(Rewriter):
         return _may_be_empty(a, b)
 
     def is_ending(self, op: Op, a: Shape, b: Shape) -> bool:
-        """True for a product of stacks with a fused Transpose that ends the process if an axis is empty, as one may."""
+        """Whether a product of stacks with a fused Transpose ends the process if an axis is empty, which it may be."""
         return min(len(a), len(b)) > 2 and self.moved.meets(op) and _may_be_empty(a, b)
 
     def guarded(self, op: Op, left: Value, right: Value) -> Op:
-        """An If around the product, which takes in Transposes that onnxruntime fuses with it."""
+        """Return an If around the product, which contains the Transposes that onnxruntime fuses with it."""
         arrays = (left, right)
         turns = {v: turn for v in arrays if (turn := self.turned.get(v)) and v.type.dtype == np.float32}
         renaming: Renaming = {}
@@ -155,13 +159,13 @@ class _Zeroing(Rewriter):
 
 
 def _swaps_last(op: Op) -> bool:
-    """True for a Transpose of a stack that turns its matrices."""
+    """Whether it is a Transpose of a stack that transposes its matrices."""
     order = permutation(op)
     return len(order) > 2 and order[-2:] == (len(order) - 1, len(order) - 2)
 
 
 def _may_be_empty(*shapes: Shape) -> bool:
-    """True where one of these axes may have no elements."""
+    """Whether one of these axes may have no elements."""
     return not all(dims.above(size, 0) for shape in shapes for size in shape)
 
 

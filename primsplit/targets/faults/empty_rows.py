@@ -1,7 +1,11 @@
-"""TopK and OneHot of no rows, and LpNormalization of rows without elements, where onnxruntime divides by their number.
+"""Put TopK and OneHot of arrays without rows, and LpNormalization of rows without elements, in an If.
 
-That ends the process before 1.31, 1.27 and 1.30. An If gives what has no elements for such arrays; a vector is sorted
-as it is.
+```
+TopK(x: [N,5], 2)   ->   If(Size(x) == 0): arrays of shape [N,2], else TopK(x, 2)
+```
+
+onnxruntime divides by their number, which ends the process before 1.31, 1.27 and 1.30. The If returns empty arrays for
+them; a vector is sorted as it is.
 """
 
 import functools
@@ -46,7 +50,7 @@ FAULTS = {
     before="1.30",
 )
 def guard_empty_rows(block: Block, runtime: Runtime = OLDEST) -> Block:
-    """The block with each of these whose rows may be none inside an If."""
+    """Return the block with each of these ops that may have no rows inside an If."""
     return _Guarding(runtime).run(block)
 
 
@@ -58,7 +62,7 @@ class _Guarding(Rewriter):
         self.hit = {kind for kind, name in FAULTS.items() if runtime.has(name)}
 
     def visit(self, op: Op) -> Op | None:
-        """The op, or the If that takes its place."""
+        """Return the op, or the If that replaces it."""
         source = op.inputs[0] if op.kind in self.hit else None
         if source is None or not _may_lack_rows(op, source):
             return super().visit(op)
@@ -68,7 +72,7 @@ class _Guarding(Rewriter):
 
 
 def _may_lack_rows(step: Op, source: Value) -> bool:
-    """True where an axis that onnxruntime divides by may be empty: one before the operator's, or that of a norm."""
+    """Whether an axis that onnxruntime divides by may be empty: one before the operator's, or that of a norm."""
     shape = source.type.shape
     if shape is None:
         return True
@@ -78,7 +82,7 @@ def _may_lack_rows(step: Op, source: Value) -> bool:
 
 
 def _nothing(step: Op, source: Value) -> Sequence[Value]:
-    """What the op gives of no elements: arrays without elements of the right shape."""
+    """Return the op's results for an empty array: arrays without elements of the right shape."""
     x = Array(source)
     if step.kind == "LpNormalization":
         return [op.Identity(x, types=[step.outputs[0].type]).value]

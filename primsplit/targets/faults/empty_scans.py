@@ -1,7 +1,11 @@
-"""Scans and Loops of no steps.
+"""Put Scans that may have no steps in an If, and give the rows that Loops stack their sizes.
 
-onnxruntime fails on a Scan over empty sequences, so an If gives the first carries and no rows. What a Loop of no trips
-stacks has rows of size 0 there wherever a size is not known beforehand, so it gets its sizes from around the loop.
+```
+a, ys = Scan(a0, xs: [N])   ->   a, ys = If(N == 0): (a0, zeros [0,...]), else Scan(a0, xs)
+```
+
+onnxruntime fails on a Scan over empty sequences. A Loop of no trips stacks rows of size 0 wherever a size is not known
+before the run, so its results are reshaped to the sizes known around the loop.
 """
 
 import itertools
@@ -36,15 +40,15 @@ from primsplit.tracing.regions import record
     says="What a Loop of no steps stacks has rows of size 0, wherever the file does not tell the size as a number.",
 )
 def guard_empty_scans(block: Block) -> Block:
-    """The block with each Scan whose length may be 0 inside an If, and the rows of Loops of their right sizes."""
+    """Guard the block: each Scan whose length may be 0 stands in an If, and rows of Loops have their right sizes."""
     return _Guarding().run(block)
 
 
 class _Guarding(Rewriter):
     """The walk. `scopes` know where sizes can be read: one for each block around the op, the innermost last.
 
-    What an op reads need not tell the sizes of what it stacks: a step may have them from a vector of sizes. `empty` are
-    the conditions that the scopes have made, by the number of steps.
+    An op's operands need not know the sizes of the rows that it stacks: a step may have them from a vector of sizes.
+    `empty` are the conditions that the scopes have computed, by the number of steps.
     """
 
     kinds = frozenset({"Scan", "Loop"})
@@ -55,19 +59,19 @@ class _Guarding(Rewriter):
         self.empty: list[dict[str, Value]] = []
 
     def enter(self, block: Block) -> None:
-        """The block's parameters tell sizes inside."""
+        """Learn sizes from the block's parameters."""
         self.scopes.append(Recording(self.scopes[-1] if self.scopes else None))
         self.empty.append({})
         for param in block.params:
             self.scopes[-1].learn(param)
 
     def leave(self, block: Block) -> None:
-        """Nothing of a block is read outside."""
+        """Forget the block's values."""
         self.scopes.pop()
         self.empty.pop()
 
     def visit(self, op: Op) -> Op | None:
-        """The op, or the If that takes the place of a Scan, or the last op that sizes what a Loop stacks."""
+        """Return the op, or the If that replaces a Scan, or the last op that reshapes a Loop's stacked rows."""
         made = self.guarded(op)
         for var in op.outputs:
             self.scopes[-1].learn(var)
@@ -89,13 +93,13 @@ class _Guarding(Rewriter):
 
     @contextmanager
     def beside(self, op: Op) -> Iterator[Recording]:
-        """A recording of what goes before an op, where all sizes can be read that are known there."""
+        """Record ops before an op, where all sizes can be read that are known there."""
         with recorded_beside(op) as around:
             around.outer, around.sources = self.scopes[-1], {}
             yield around
 
     def sized(self, loop: Op) -> Op:
-        """The Loop, followed by what sizes its rows; the last of these ops. The Loop itself where nothing can."""
+        """Return the last of the Loop and the ops that reshape its rows. The Loop itself if no size is known."""
         first = len(loop.inputs) - 2
         unsure = [i for i, v in enumerate(loop.outputs) if i >= first and _has_unknown_rows(v)]
         with self.beside(loop) as around:
@@ -117,7 +121,7 @@ def _has_unknown_rows(var: Var) -> bool:
 
 
 def _with_sizes(raw: Var, wanted: Var) -> Op:
-    """A Reshape to the number of rows that there are, of the sizes that are known around; else of those they have."""
+    """Return a Reshape to the actual number of rows, of the sizes known around; else of their actual sizes."""
     shape = wanted.type.shape or ()
     is_known = [False, *map(_is_readable, shape[1:])]
     parts = []
@@ -131,7 +135,7 @@ def _with_sizes(raw: Var, wanted: Var) -> Op:
 
 
 def _counts(scan: Op) -> tuple[int, int]:
-    """How many carries, and how many sequences."""
+    """Return how many carries, and how many sequences, there are."""
     sequences = int(scan.attributes["num_scan_inputs"])
     return len(scan.inputs) - sequences, sequences
 
@@ -168,7 +172,7 @@ def _the(value: Value | None) -> Value:
 
 
 def _of_no_steps(scan: Op, carries: int) -> list[Value]:
-    """What a Scan gives for empty sequences: the first carries, and stacks of no rows."""
+    """Return the results of a Scan over empty sequences: the starts of the carries, and stacks of no rows."""
     starts = [op.Identity(Array(_the(v))).value for v in scan.inputs[:carries]]
     stacked = scan.outputs[carries:]
     axes = scan.attributes.get("scan_output_axes", [0] * len(stacked))
@@ -177,9 +181,9 @@ def _of_no_steps(scan: Op, carries: int) -> list[Value]:
 
 
 def _no_rows(type: Type, row: Type, axis: int) -> Value:
-    """An array without rows along the axis. The step's own row may tell sizes for which the stack has names of its own.
+    """Return an array without rows along the axis.
 
-    Sizes that only a step could tell are 0 too.
+    The step's own row may know sizes for which the stack has names of its own. Sizes that only a step knows are 0 too.
     """
     sizes = list(row.shape or ())
     sizes.insert(axis if axis >= 0 else len(sizes) + 1 + axis, 0)
@@ -193,7 +197,7 @@ def _readable(*dims: Dim) -> Dim:
 
 
 def _is_readable(dim: Dim) -> bool:
-    """True for a size that some value here has."""
+    """Whether some value here has the size."""
     try:
         tracing.size_of(dim)
     except TraceError:

@@ -1,9 +1,12 @@
-"""Convolutions of nothing.
+"""Put convolutions that may have no windows or no channels in an If, whose other branch returns the bias.
+
+```
+ConvTranspose(x: [1,3,N], w, b)   ->   If(Size(x) == 0): b in the shape of the result, else ConvTranspose(x, w, b)
+```
 
 ConvTranspose of no windows is refused from 1.21 on, and ends the process before: such is the cotangent of a pool over
-an axis that turns out too short for a window. Conv of no channels leaves memory as it was before 1.32, and if it is
-padded or has strides, it never ends: such is the gradient of weights for a batch of no pictures. An If gives what these
-are of nothing, which is the bias alone.
+an axis that turns out too short for a window. Conv of no channels leaves memory uninitialized before 1.32, and if it is
+padded or has strides, it never ends: such is the gradient of weights for a batch of no images.
 """
 
 import functools
@@ -42,7 +45,7 @@ FAULTS = {
     before="1.32",
 )
 def guard_empty_windows(block: Block, runtime: Runtime = OLDEST) -> Block:
-    """The block with each convolution that may be of nothing inside an If."""
+    """Return the block with each convolution that may be empty inside an If."""
     return _Guarding(runtime).run(block)
 
 
@@ -54,7 +57,7 @@ class _Guarding(Rewriter):
         self.hit = {kind for kind, name in FAULTS.items() if runtime.has(name)}
 
     def visit(self, op: Op) -> Op | None:
-        """The op, or the If that takes its place."""
+        """Return the op, or the If that replaces it."""
         source = op.inputs[0] if op.kind in self.hit else None
         if source is None or not _may_be_of_nothing(op, source):
             return super().visit(op)
@@ -64,7 +67,7 @@ class _Guarding(Rewriter):
 
 
 def _may_be_of_nothing(step: Op, source: Value) -> bool:
-    """True where onnxruntime would not get over what may be missing. What is of unknown rank is let be."""
+    """Whether windows or channels that onnxruntime needs may be missing. An op of unknown rank is left alone."""
     shape = source.type.shape
     if shape is None:
         return False
@@ -72,7 +75,7 @@ def _may_be_of_nothing(step: Op, source: Value) -> bool:
 
 
 def _bias_alone(step: Op) -> Sequence[Value]:
-    """What is added to the windows, everywhere."""
+    """Return the bias in the shape of the result."""
     x, weights, bias = (None if v is None else Array(v) for v in (*step.inputs, None)[:3])
     if x is None or weights is None:
         raise TraceError(f"a {step.kind} lacks its input or its weights")
@@ -90,7 +93,7 @@ def _bias_alone(step: Op) -> Sequence[Value]:
 
 
 def _placed(given: Mapping[str, Any], rank: int) -> tuple[Any, Any, Any]:
-    """Strides, dilations, and the pads of each axis, both together."""
+    """Return strides, dilations, and the pads of each axis, both ends added."""
     strides, dilations = (np.array(given.get(name) or [1] * rank) for name in ("strides", "dilations"))
     return strides, dilations, np.array(given.get("pads") or [0] * 2 * rank).reshape(2, rank).sum(0)
 
@@ -100,7 +103,7 @@ def _spans(weights: Array, dilations: Any) -> Any:
 
 
 def _windows(x: Array, weights: Array, given: Mapping[str, Any]) -> Any:
-    """How many windows a Conv has along each axis."""
+    """Return how many windows a Conv has along each axis."""
     strides, dilations, pads = _placed(given, x.ndim - 2)
     sizes = op.Shape(x, start=2)
     if text(given["auto_pad"]).startswith("SAME"):
@@ -110,7 +113,7 @@ def _windows(x: Array, weights: Array, given: Mapping[str, Any]) -> Any:
 
 
 def _spread(x: Array, weights: Array, given: Mapping[str, Any]) -> Any:
-    """The sizes of what a ConvTranspose gives."""
+    """Return the sizes of a ConvTranspose's result."""
     rank = x.ndim - 2
     strides, dilations, pads = _placed(given, rank)
     counts = op.Shape(x, start=2)

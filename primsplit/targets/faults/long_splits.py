@@ -1,4 +1,8 @@
-"""No Split of 2**31 elements or more along its axis: its parts are Slices.
+"""Replace a Split of 2**31 elements or more along its axis by Slices.
+
+```
+a, b = Split(x: [3000000000])   ->   a = Slice(x, 0, 1500000000);  b = Slice(x, 1500000000, 3000000000)
+```
 
 onnx's inference keeps the size of that axis in 32 bits, and onnxruntime refuses to load the file.
 """
@@ -21,7 +25,7 @@ LONG = 2**31
     says="A Split of an axis of 2**31 elements or more is refused.",
 )
 def slice_long_splits(block: Block) -> Block:
-    """The block with Slices in place of Splits of long axes; itself where it has none."""
+    """Return the block with Slices in place of Splits of long axes; itself if it has none."""
     return _LongSplits().run(block)
 
 

@@ -1,7 +1,11 @@
-"""Where onnxruntime may move a Transpose to: past what works element by element, to a product that it is fused with.
+"""Find the values that onnxruntime may move a Transpose to: past elementwise ops, to a product that it is fused with.
 
-It does so while a file is loaded, after everything here. What is written around its fused products therefore asks not
-whether a Transpose stands before a product, but whether one may come to.
+```
+y = Exp(Transpose(x));  MatMul(y, z)      # onnxruntime: MatMul(Transpose(Exp(x)), z), then FusedMatMul(Exp(x), z)
+```
+
+It does so while a file is loaded, after everything here. Workarounds for its fused products therefore do not ask
+whether a Transpose stands before a product, but whether one may be moved there.
 """
 
 from collections.abc import Callable, Iterable, Set
@@ -9,13 +13,14 @@ from collections.abc import Callable, Iterable, Set
 from primsplit.ir import Op, Value
 
 BARRIERS = frozenset({"Reshape", "Flatten", "MatMul", "Gemm", "Gather", "GatherND", "If", "Loop", "Scan"})
-"""What no Transpose is moved past, among others."""
+"""Operators, among others, past which no Transpose is moved."""
 
 
 class Reached:
     """The values that certain Transposes may be moved to, found by following the ops in their order.
 
-    `starts` tells whether an op is such a Transpose; `values` are reached already. None is moved past `barriers`.
+    `starts` decides whether an op is such a Transpose; `values` are reached from the beginning. None is moved past
+    `barriers`.
     """
 
     def __init__(
@@ -26,12 +31,12 @@ class Reached:
         self.values = set(values)
 
     def follow(self, op: Op) -> None:
-        """Tell of the next op, whose results are reached where one of its inputs is."""
+        """Follow the next op: its results are reached if one of its inputs is."""
         if self.starts(op) or (op.kind not in self.barriers and self.meets(op)):
             self.values.update(op.outputs)
 
     def meets(self, op: Op) -> bool:
-        """True where the op reads a value that is reached."""
+        """Whether the op reads a value that is reached."""
         return not self.values.isdisjoint(op.inputs)
 
     def __contains__(self, value: Value | None) -> bool:
@@ -39,7 +44,7 @@ class Reached:
 
 
 def permutation(op: Op) -> tuple[int, ...]:
-    """How a Transpose orders the axes, which is backwards unless it says; () for any other op, or an unknown rank."""
+    """Return a Transpose's order of the axes, by default reversed; () for any other op, or an unknown rank."""
     if op.kind != "Transpose":
         return ()
     given = op.attributes.get("perm")
@@ -47,5 +52,5 @@ def permutation(op: Op) -> tuple[int, ...]:
 
 
 def moves_first(op: Op) -> bool:
-    """True for a Transpose that puts another axis first, or of an unknown rank."""
+    """Whether it is a Transpose that puts another axis first, or of an unknown rank."""
     return op.kind == "Transpose" and permutation(op)[:1] != (0,)

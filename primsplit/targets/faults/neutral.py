@@ -1,13 +1,18 @@
-"""Keeps onnxruntime from dropping constants that it takes for 0 or 1: float64 ones that are in float32, empty ones.
+"""Keep onnxruntime from dropping constants that look like 0 or 1: float64 ones that are in float32, and empty ones.
+
+```
+Add(x: float64, 1e-300)      ->   Sum(x, 1e-300)
+Mul(x: float64, 1 + 1e-9)    ->   Mul(Mul(x, 0.5 + 0.5e-9), 2)
+```
 
 onnxruntime 1.31.1 removes the addition and subtraction of 0 and the multiplication with and division by 1, and compares
 a constant of one element with them after rounding it to float32: log(x + 1e-300) becomes log(x), and x * (1 + 1e-9)
-becomes x. It looks at Add, Sub, Mul and Div alone. So a term is added by Sum, and a factor is halved, its product
-doubled, which is exact but where a number has no half. A product with (1 + 1e-9) / n becomes a quotient by n: of such a
-numerator the sign is taken out.
+becomes x. It looks at Add, Sub, Mul and Div alone. So a term is added by Sum, and a factor is halved and its product
+doubled, which is exact except where a number has no half. A product with (1 + 1e-9) / n becomes a quotient by n: of
+such a numerator the sign is taken out.
 
-Before 1.27 a constant without elements is neutral to it, too, and the result has then the other operand's shape, or the
-file does not load. It is Max that broadcasts to a result without elements.
+Before 1.27 a constant without elements is neutral too, and the result has then the other operand's shape, or the file
+does not load. Max broadcasts to an empty result instead.
 """
 
 import math
@@ -38,7 +43,7 @@ NEUTRAL = {"Add": 0.0, "Sub": 0.0, "Mul": 1.0, "Div": 1.0}
     before="1.27",
 )
 def keep_faint_constants(block: Block, runtime: Runtime = OLDEST) -> Block:
-    """The block with constants that look neutral written so that they count; the same block where it has none."""
+    """Return the block with constants that look neutral written so that they count; the same block if it has none."""
     return _Keeping(runtime).run(block)
 
 
@@ -51,10 +56,10 @@ class _Keeping(Rewriter):
         super().__init__()
         self.drops_empty = runtime.has("empty_constant_taken_for_neutral")
         self.known: set[Var] = set()
-        """What is computed of constants alone, such as a part of a weight. onnxruntime folds it at load."""
+        """Vars computed from constants alone, such as a part of a weight. onnxruntime folds them at load."""
 
     def visit(self, op: Op) -> Op | None:
-        """An op with such a constant by the operators that onnxruntime does not look at."""
+        """Return an op with such a constant by operators that onnxruntime does not look at."""
         if op.inputs and all(isinstance(v, Const) or v in self.known for v in op.inputs) and not has_blocks(op):
             self.known.update(op.outputs)
         if op.kind in NEUTRAL and self.drops_empty and any(map(_is_empty, (*op.inputs, *op.outputs))):
@@ -70,7 +75,7 @@ class _Keeping(Rewriter):
         return last
 
     def _may_look_neutral(self, op: Op, value: Value | None) -> bool:
-        """True for a constant that looks neutral, and for one number that onnxruntime folds, but not the whole op."""
+        """Whether a constant looks neutral, or is one number that onnxruntime folds, without the whole op."""
         if _looks_neutral(value, NEUTRAL[op.kind]):
             return True
         if not isinstance(value, Var) or value not in self.known or self.known.issuperset(op.outputs):
@@ -80,12 +85,12 @@ class _Keeping(Rewriter):
 
 
 def _is_empty(value: Value | None) -> bool:
-    """True for what has no elements for certain: onnxruntime may find that it is a constant."""
+    """Whether a value surely has no elements: onnxruntime may find that it is a constant."""
     return value is not None and any(isinstance(d, int) and d == 0 for d in value.type.shape or ())
 
 
 def _looks_neutral(value: Value | None, neutral: float) -> bool:
-    """True for a constant of one element that is not this number, but is when rounded to float32."""
+    """Whether it is a constant of one element that is not this number, but is when rounded to float32."""
     if not isinstance(value, Const) or math.prod(value.data.shape) != 1:
         return False
     number = value.numpy().item()
@@ -110,7 +115,7 @@ def _kept(op: Op, place: int) -> Sequence[Op]:
 
 
 def _times(op: Op, constant: Value, factor: float) -> tuple[list[Op], Value]:
-    """The constant times a number, and the ops that compute it of a weight, which stays in the file."""
+    """Return the constant times a number, and the ops that compute it from a weight, which stays in the file."""
     if factor == 1.0:
         return [], constant
     if isinstance(constant, Const) and not constant.is_weight:

@@ -1,11 +1,16 @@
-"""Keeps onnxruntime from fusing what stands beside a float64 MatMul into it.
+"""Keep onnxruntime from fusing ops beside a float64 MatMul into it.
+
+```
+Mul(MatMul(a: [N,3,4], b), 0.3)   ->   Mul(Squeeze(Unsqueeze(MatMul(a, b))), 0.3)
+Mul(MatMul(a: [3,4], b), 0.3)     ->   Mul(Gemm(a, b), 0.3)
+```
 
 onnxruntime 1.31.1 fuses a MatMul with a multiplication or division by a constant number, on its output or on an input
-(through a Transpose too), into FusedMatMul, whose factor is a float32: float64 products lose nine digits, without a
-word. A Dropout that keeps all, or an addition of 0, is dropped from between the two before that. Before 1.26 it fuses a
-Transpose into it likewise, and then has no float64 kernel of it: the file does not load. Transposes are moved before
-that, past most of what computes element by element, to where two meet or to a product. A Gemm is not fused so; nor is a
-MatMul beside an Unsqueeze and a Squeeze that undo each other, which copy nothing.
+(through a Transpose too), into FusedMatMul, whose factor is a float32: float64 products lose nine digits, without an
+error. A Dropout that keeps all, or an addition of 0, is dropped from between the two before that. Before 1.26 it also
+fuses a Transpose into it, and then has no float64 kernel of it: the file does not load. Transposes are moved before
+that, past most elementwise ops, to where two meet or to a product. A Gemm is not fused so; nor is a MatMul beside an
+Unsqueeze and a Squeeze that undo each other, which copy nothing.
 """
 
 from collections.abc import Collection, Sequence, Set
@@ -22,7 +27,7 @@ from primsplit.targets.faults.moved_transposes import Reached
 SCALINGS = frozenset({"Mul", "Div"})
 TERMS = frozenset({"Add", "Sub"})
 STOPS = frozenset({"Einsum", "Gemm", "If", "Loop", "MatMul", "NonZero", "Range", "Scan", "Shape", "Size"})
-"""What no Transpose is moved past."""
+"""Operators past which no Transpose is moved."""
 
 
 @fault(
@@ -43,10 +48,10 @@ STOPS = frozenset({"Einsum", "Gemm", "If", "Loop", "MatMul", "NonZero", "Range",
 def keep_double_products(
     block: Block, runtime: Runtime = OLDEST, *, is_function: bool = False, folded: Set[Var] = frozenset()
 ) -> Block:
-    """The block with every float64 MatMul beside a constant factor or a Transpose written so that it is not fused.
+    """Write every float64 MatMul beside a constant factor or a Transpose so that it is not fused.
 
-    What a function's parameters come from and its results go to may be such a factor or Transpose. `folded` are the
-    Vars around the block that onnxruntime folds to constants.
+    A function's parameters may come from such a factor or Transpose, and its results go to one. `folded` are the Vars
+    around the block that onnxruntime folds to constants.
     """
     folded = folded | _folded(block, folded)
     if not any(op.kind == "MatMul" and op.outputs[0].type.dtype == np.float64 for op in block.ops):
@@ -71,13 +76,13 @@ def keep_double_products(
 
 
 def _inside(block: Block, runtime: Runtime, folded: Set[Var]) -> Block:
-    """The sub-blocks of the block's ops treated likewise."""
+    """Return the block with the sub-blocks of its ops treated likewise."""
     treated = partial(keep_double_products, runtime=runtime, folded=folded)
     return replace(block, ops=tuple(op if is_call(op) else op.with_blocks(treated) for op in block.ops))
 
 
 def _scaled_results(block: Block, numbers: Collection[Var]) -> set[Var]:
-    """The Vars that are multiplied or divided by a constant number, past what is dropped between."""
+    """Return the Vars that are multiplied or divided by a constant number, past ops that are dropped between."""
     found: set[Var] = set()
     for op in reversed(block.ops):
         if op.kind in SCALINGS and any(_is_number(v, numbers) for v in op.inputs):
@@ -88,7 +93,7 @@ def _scaled_results(block: Block, numbers: Collection[Var]) -> set[Var]:
 
 
 def _is_scaled(value: Value | None, makers: dict[Var, Op], numbers: Collection[Var], outside: Collection[Var]) -> bool:
-    """True where the value is, but for Transposes and what is dropped, scaled by a constant number, or may be."""
+    """Whether the value is scaled by a constant number, or may be, apart from Transposes and ops that are dropped."""
     while isinstance(value, Var) and value in makers:
         op = makers[value]
         if op.kind in SCALINGS:
@@ -98,7 +103,7 @@ def _is_scaled(value: Value | None, makers: dict[Var, Op], numbers: Collection[V
 
 
 def _handed_on(op: Op, numbers: Collection[Var]) -> Var | None:
-    """The input that onnxruntime may read in the op's place: a Dropout's, or the term beside a constant 0."""
+    """Return the input that onnxruntime may read in the op's place: a Dropout's, or the term beside a constant 0."""
     if op.kind == "Dropout" and isinstance(op.inputs[0], Var):
         return op.inputs[0]
     if op.kind not in TERMS:
@@ -108,7 +113,7 @@ def _handed_on(op: Op, numbers: Collection[Var]) -> Var | None:
 
 
 def _folded(block: Block, around: Set[Var]) -> set[Var]:
-    """The Vars that onnxruntime may fold to constants: what is computed of constants alone, of any length."""
+    """Return the Vars that onnxruntime may fold to constants: those computed from constants alone, of any length."""
     found: set[Var] = set()
     for op in block.ops:
         if op.inputs and all(v is None or isinstance(v, Const) or v in found or v in around for v in op.inputs):
@@ -117,19 +122,19 @@ def _folded(block: Block, around: Set[Var]) -> set[Var]:
 
 
 def _may_be_one(value: Value) -> bool:
-    """True for a value that may have one element."""
+    """Whether a value may have one element."""
     return value.type.shape is None or all(dims.could_be(d, 1) for d in value.type.shape)
 
 
 def _is_number(value: Value | None, numbers: Collection[Var]) -> bool:
-    """True for a constant of one element, or what is folded to one."""
+    """Whether it is a constant of one element, or is folded to one."""
     if isinstance(value, Const):
         return value.is_short and value.numpy().size == 1
     return value in numbers
 
 
 def _turned(block: Block, outside: Collection[Var]) -> Reached:
-    """The Vars to which a Transpose may be moved, or those from outside."""
+    """Return the Vars to which a Transpose may be moved, or those from outside."""
     found = Reached(lambda op: op.kind == "Transpose", STOPS, outside)
     for op in block.ops:
         found.follow(op)
@@ -137,7 +142,7 @@ def _turned(block: Block, outside: Collection[Var]) -> Reached:
 
 
 def _guarded(op: Op, beside: Sequence[Value | None], *, with_result: bool) -> list[Op]:
-    """A MatMul as Gemm where its operands are matrices, else kept apart from some operands, and from what reads it."""
+    """Return a MatMul of matrices as Gemm, others kept apart from some operands, and from the readers of the result."""
     if all(v is not None and v.type.rank == 2 for v in op.inputs):
         return [op.beside("Gemm", op.inputs, op.outputs)]
     *made, read_again = reading_again(op, beside)

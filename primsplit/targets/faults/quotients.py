@@ -1,11 +1,15 @@
-"""Products with a reciprocal that nobody else reads are written as quotients, as onnxruntime would write them.
+"""Write products with a reciprocal that nobody else reads as quotients, as onnxruntime would.
 
-onnxruntime makes y / n of (1 / n) * y when it loads a file, and then no longer counts the quotient among what reads y
-(1.20 to 1.32.0, its rule DivMulFusion). Where y is a reciprocal too, read by another product, that one is then taken
-for the only one: y goes, and the file does not load. Written as quotients there is nothing left to rewrite. They round
-once, where the product rounds twice.
+```
+r = Div(1.0, n);  y = Mul(r, x)   ->   y = Div(x, n)
+```
 
-Of whole numbers 1 / n is none but for n of 1 and -1, and the quotient another number: there the two are kept apart.
+onnxruntime makes y / n of (1 / n) * y when it loads a file, and then no longer counts the quotient among the readers of
+y (1.20 to 1.32.0, its rule DivMulFusion). If y is a reciprocal too, read by another product, that one is then taken for
+the only reader: y is dropped, and the file does not load. Quotients leave nothing to rewrite. They round once, the
+product rounds twice.
+
+For integers 1 / n is 0 except for n of 1 and -1, and the quotient another number: there the two are kept apart.
 """
 
 from primsplit.ir import Block, Op, Value, Var, readers, same_types
@@ -28,12 +32,15 @@ from primsplit.rewrites.rewriting import Rewriter, reading_again
     says="`(1 / x) * y` of whole numbers is rewritten as `y / x`, which is another number.",
 )
 def write_quotients(block: Block) -> Block:
-    """The block with y / n for every (1 / n) * y; itself where there is none."""
+    """Return the block with y / n for every (1 / n) * y; itself if there is none."""
     return _Quotients().run(block)
 
 
 class _Quotients(Rewriter):
-    """The walk. `divisors` has n of each such product, by its result; `gone` its reciprocals, `whole` those kept."""
+    """The walk.
+
+    `divisors` maps the result of each such product to n; `gone` are its reciprocals, `whole` integer ones.
+    """
 
     kinds = frozenset({"Div"})
 
@@ -69,7 +76,7 @@ class _Quotients(Rewriter):
         return op.beside("Div", (op.inputs[1 - place], self.value(divisor)), op.outputs)
 
     def apart(self, op: Op) -> Op:
-        """A product that reads its whole reciprocals made again, an axis added and taken off."""
+        """Return a product after ops that recompute its integer reciprocals: add an axis and remove it."""
         *made, product = reading_again(op, [v for v in op.inputs if v in self.whole])
         self.kept.extend(made)
         return product
@@ -80,7 +87,7 @@ def _is_whole_reciprocal(op: Op) -> bool:
 
 
 def _is_reciprocal(op: Op) -> bool:
-    """True for 1 / n of n's own type."""
+    """Whether it is 1 / n of n's own type."""
     if op.kind != "Div" or not op.outputs[0].type.is_float or number(op.inputs[0]) != 1:
         return False
     divisor = op.inputs[1]

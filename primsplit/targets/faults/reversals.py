@@ -1,6 +1,10 @@
-"""ReverseSequence is given no length of 0: a sequence of one step is its own reverse, too.
+"""Raise lengths of 0 to 1 before a ReverseSequence: a sequence of one step is its own reverse, too.
 
-onnxruntime before 1.28 writes nothing where a sequence has the length 0, so that memory shows as it was.
+```
+ReverseSequence(x, lengths)   ->   ReverseSequence(x, Where(lengths > 0, lengths, 1))
+```
+
+onnxruntime before 1.28 writes nothing for a sequence of length 0, so that memory stays uninitialized.
 """
 
 import numpy as np
@@ -22,7 +26,7 @@ KIND = "ReverseSequence"
     before="1.28",
 )
 def reverse_at_least_one(block: Block) -> Block:
-    """The block whose reversals read lengths from 1 on; itself where it has none, or knows that they are."""
+    """Return the block whose reversals read lengths from 1 on; itself if it has none, or they surely are."""
     return _Reversals().run(block)
 
 
@@ -30,7 +34,7 @@ class _Reversals(Rewriter):
     kinds = frozenset({KIND})
 
     def visit(self, op: Op) -> Op | None:
-        """The op, its lengths raised before it."""
+        """Return the op, its lengths raised before it."""
         lengths = op.inputs[1] if op.kind == KIND else None
         if lengths is None or _are_positive(lengths):
             return super().visit(op)

@@ -1,6 +1,10 @@
-"""Scans along another axis than the first, of arrays that may be empty: they are transposed around the Scan.
+"""Transpose arrays that may be empty around a Scan along another axis than the first.
 
-onnxruntime transposes them too, within the Scan, and its process dies of a division by zero where a size is 0.
+```
+Scan(xs: [3,N]) along axis 1   ->   Scan(Transpose(xs): [N,3]) along axis 0
+```
+
+onnxruntime transposes them too, within the Scan, and its process ends by a division by zero if a size is 0.
 """
 
 from collections.abc import Sequence
@@ -20,7 +24,7 @@ from primsplit.tracing.broadcasting import inverse_permutation
     says="A Scan of an empty array along another axis than the first ends the process.",
 )
 def walk_first_axes(block: Block) -> Block:
-    """The block with each Scan walking, and stacking, along the first axis what may be empty."""
+    """Return the block with each Scan walking, and stacking, arrays that may be empty along the first axis."""
     return _FirstAxes().run(block)
 
 
@@ -28,7 +32,7 @@ class _FirstAxes(Rewriter):
     kinds = frozenset({"Scan"})
 
     def visit(self, op: Op) -> Op | None:
-        """The op, or a Scan between Transposes; the last of these."""
+        """Return the op, or a Scan between Transposes; the last of these."""
         if op.kind != "Scan":
             return super().visit(op)
         _, carries = lead_and_carries(op)
@@ -56,7 +60,7 @@ class _FirstAxes(Rewriter):
 
 
 def _turned_outputs(scan: Op, carries: int) -> tuple[tuple[Var, ...], list[int], list[Op]]:
-    """The outputs of a Scan that stacks along the first axis, its axes, and what turns them back."""
+    """Return the outputs of a Scan that stacks along the first axis, its axes, and Transposes back."""
     stacks = scan.outputs[carries:]
     axes = list(scan.attributes.get("scan_output_axes", [0] * len(stacks)))
     found, turning = list(stacks), []
@@ -70,7 +74,7 @@ def _turned_outputs(scan: Op, carries: int) -> tuple[tuple[Var, ...], list[int],
 
 
 def _order(type: Type, axis: int) -> list[int] | None:
-    """The axes with this one first; None where it is first already, or the array is never empty."""
+    """Return the axes with this one first; None if it is first already, or the array is never empty."""
     if type.shape is None or axis in {0, -len(type.shape)} or all(dims.above(d, 0) for d in type.shape):
         return None
     rank = len(type.shape)

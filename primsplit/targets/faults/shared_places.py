@@ -1,9 +1,14 @@
-"""ScatterND that adds, multiplies or compares at places that repeat: onnxruntime's threads lose updates there.
+"""Replace a ScatterND that combines at places that repeat, where onnxruntime's threads lose updates.
 
-It shares the rows of updates out among threads, which read and write the same element without waiting for each other
-(microsoft/onnxruntime#18048): the gradient of an embedding is wrong in one run of seven. One thread does all that
-costs less than its thread pool's start. So what is small stays, what is larger becomes a chain of such small ones, and
-what is larger still a ScatterElements, which has one thread. An If chooses where only the run knows the sizes.
+```
+ScatterND(x, places, updates: 500000 elements)   ->   three ScatterND in a row, of a part of the updates each
+ScatterND(x, places, updates: 5000000 elements)  ->   one ScatterElements
+```
+
+onnxruntime shares the rows of updates out among threads, which read and write the same element without waiting for each
+other (microsoft/onnxruntime#18048): the gradient of an embedding is wrong in one run of seven. One thread does all that
+costs less than its thread pool's start. So a small ScatterND stays, a larger one becomes a chain of small ones, and one
+that is larger still a ScatterElements, which has one thread. An If chooses if only the run knows the sizes.
 """
 
 import functools
@@ -26,11 +31,11 @@ from primsplit.tracing.broadcasting import reshape_to
 from primsplit.tracing.regions import record
 
 ALONE = 200_000
-"""As many elements one thread takes: onnxruntime counts a cycle for each, and 210,000 for the start of a second."""
+"""The most elements for one thread: onnxruntime counts a cycle for each, and 210,000 for the start of a second."""
 CHAIN = 8
-"""The most ScatterND that stand for one."""
+"""The most ScatterND that replace one."""
 COPIES = 32
-"""ScatterElements takes as long for an element of updates as a ScatterND, which copies its array, for so many of it."""
+"""A ScatterElements takes as long per element of updates as a ScatterND takes to copy so many elements of its array."""
 
 
 @fault(
@@ -41,7 +46,7 @@ COPIES = 32
     "work on it: from about 200,000 elements of updates on.",
 )
 def update_in_turn(block: Block) -> Block:
-    """The block without a ScatterND whose threads may meet."""
+    """Return the block without a ScatterND whose threads may collide."""
     return _Ordering().run(block)
 
 
@@ -49,7 +54,7 @@ class _Ordering(Rewriter):
     kinds = frozenset({"ScatterND"})
 
     def visit(self, op: Op) -> Op | None:
-        """The op, or what takes its place."""
+        """Return the op, or the last op that replaces it."""
         if op.kind != "ScatterND" or not _may_meet(op):
             return super().visit(op)
         *before, last = _ordered(op)
@@ -58,7 +63,7 @@ class _Ordering(Rewriter):
 
 
 def _may_meet(step: Op) -> bool:
-    """True where several threads may work at updates of one place."""
+    """Whether several threads may update the same place."""
     if text(step.attributes.get("reduction", "none")) == "none":
         return False
     data, indices, updates = _operands(step)
@@ -81,14 +86,14 @@ def _operands(step: Op) -> tuple[Value, Value, Value]:
 
 
 def _is_depth_known(step: Op) -> bool:
-    """True where the program tells how many axes each operand has, and from how many an index picks."""
+    """Whether the program knows the rank of each operand, and from how many axes an index selects."""
     shapes = [v.type.shape for v in _operands(step)]
     depths = shapes[1] or (None,)
     return None not in shapes and isinstance(depths[-1], int)
 
 
 def are_distinct(indices: Value, shape: Sequence[Dim]) -> bool:
-    """True for constant indices of which no two name one place."""
+    """Whether these are constant indices of which no two name the same place."""
     if not isinstance(indices, Const):
         return False
     found = indices.numpy()
@@ -104,7 +109,7 @@ def are_distinct(indices: Value, shape: Sequence[Dim]) -> bool:
 
 
 def _ordered(step: Op) -> list[Op]:
-    """Ops that give what the ScatterND does, by one thread; the last gives its output."""
+    """Return ops that compute the ScatterND by one thread; the last defines its output."""
     _, indices, updates = _operands(step)
     if not _is_depth_known(step):
         return _unless(step, lambda _, size: op.Less(size, ALONE), alone(step), functools.partial(_by_rows, step))
@@ -127,20 +132,21 @@ def _ordered(step: Op) -> list[Op]:
 
 
 Branch = Block | Callable[[], Iterable[Value]]
-"""A block, or what records one."""
+"""A block, or a function that records one."""
 
 
 def _are_copies_cheap(whole: Array, size: Array) -> Array:
-    """True for an array that is not too large beside the updates, and for these where a chain takes them.
+    """Return whether an array is not too large beside the updates, and these are few enough for a chain.
 
-    Its links have up to a row more than their share, which half of what they may have leaves room for.
+    Its links have up to a row more than their share; limiting them to half of the allowed elements leaves room for
+    that.
     """
     found: Array = op.And(op.Less(size, CHAIN * ALONE // 2), op.LessOrEqual(op.Mul(whole, CHAIN), op.Mul(size, COPIES)))
     return found
 
 
 def _unless(step: Op, test: Callable[[Array, Array], Array], small: Branch, large: Branch) -> list[Op]:
-    """Ops of which the last, an If, takes a branch by a test of the sizes of the array and of the updates."""
+    """Return ops of which the last, an If, takes a branch by a test of the sizes of the array and of the updates."""
     with recorded_beside(step) as around:
         data, _, updates = map(Array, _operands(step))
         is_small = test(op.Size(data), op.Size(updates)).value
@@ -149,7 +155,7 @@ def _unless(step: Op, test: Callable[[Array, Array], Array], small: Branch, larg
 
 
 def _in_turn(step: Op, each: int | None, count: int) -> list[Value]:
-    """A chain of so many ScatterND, each of as many rows of updates; of the same share of them where that is None."""
+    """Return a chain of so many ScatterND, each of `each` rows of updates; of equal shares of them if that is None."""
     data, indices, updates = map(Array, _operands(step))
     depth = int(indices.shape[-1])
     rows = product(indices.shape[:-1])
@@ -169,7 +175,7 @@ def _by_elements(step: Op) -> list[Value]:
 
 
 def _by_rows(step: Op) -> list[Value]:
-    """Where only the run knows from how many axes an index picks: what it picks has a number, its row."""
+    """Scatter if only the run knows from how many axes an index selects: number the rows that indices select."""
     data, indices, updates = map(Array, _operands(step))
     sizes, depth = op.Shape(data), op.Shape(indices, start=-1)
     picked, rest = op.Slice(sizes, [0], depth), op.Slice(sizes, depth, [np.iinfo(np.int64).max])

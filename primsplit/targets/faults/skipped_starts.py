@@ -1,8 +1,12 @@
-"""Pools with SAME padding whose windows are shorter than their strides: onnxruntime pads by less than nothing.
+"""Cut arrays behind the last window of pools with SAME padding whose windows are shorter than their strides.
 
-Half of what no window reads it leaves out at the start, so that all windows lie elsewhere than those of its own Conv,
-of TensorFlow, and of the derivatives here, which pad by nothing; a MaxPool of float32 it refuses. What lies behind the
-last window is cut off before.
+```
+MaxPool(x: [1,1,10], kernel 2, stride 5, SAME)   ->   MaxPool(Slice(x, 0, 7), ...)
+```
+
+onnxruntime pads by a negative number there. Half of the elements that no window reads it leaves out at the start, so
+that all windows lie elsewhere than those of its own Conv, of TensorFlow, and of the derivatives here, which pad by
+nothing; a MaxPool of float32 it refuses.
 """
 
 from typing import Any
@@ -26,7 +30,7 @@ from primsplit.targets.faults.surplus_windows import POOLS
     says="A pool with SAME padding and windows shorter than the stride begins behind the first element, or is refused.",
 )
 def cut_behind_windows(block: Block) -> Block:
-    """The block with such pools of arrays that end where the last window does."""
+    """Return the block with such pools reading arrays that end where the last window does."""
     return _Cutting().run(block)
 
 
@@ -34,7 +38,7 @@ class _Cutting(Rewriter):
     kinds = POOLS
 
     def visit(self, op: Op) -> Op | None:
-        """The pool of a cut array. One that tells indices, which count over the whole array, is let be."""
+        """Return the pool of a cut array. One that returns indices, which count over the whole array, is left alone."""
         source = op.inputs[0] if op.kind in POOLS and len(op.outputs) == 1 else None
         shape = None if source is None else source.type.shape
         if source is None or shape is None or not text(op.attributes.get("auto_pad", "")).startswith("SAME"):
@@ -53,11 +57,11 @@ class _Cutting(Rewriter):
 
 
 def _end(size: Dim, stride: int, span: int) -> Dim:
-    """Where the last window ends, or the array."""
+    """Return where the last window ends, or the array."""
     return dims.minimum(size, (-(-size // stride) - 1) * stride + span)
 
 
 def _may_skip(size: Dim, stride: int, span: int) -> bool:
-    """True where elements may lie behind the last window."""
+    """Whether elements may lie behind the last window."""
     behind = size - (-(-size // stride) - 1) * stride - span
     return stride > span and (not isinstance(behind, int) or behind > 0)

@@ -1,8 +1,12 @@
-"""Squares of float64 are products, by which onnxruntime finds no layer norm to fuse.
+"""Write squares of float64 as products, in which onnxruntime finds no layer norm to fuse.
 
-Of a layer norm or an RMS norm of float64 that it makes of a Pow and what follows, it does not read the number beside
-the variance: before 1.30 it is 1e-5 then, whatever the model says; before 1.32 it is rounded to float32, and an RMS
-norm's still 1e-5.
+```
+Pow(x: float64, 2)   ->   Mul(x, x)
+```
+
+When onnxruntime fuses a Pow and the ops after it into a layer norm or an RMS norm of float64, it does not read the
+number that is added to the variance: before 1.30 it is 1e-5 then, whatever the model says; before 1.32 it is rounded to
+float32, and an RMS norm's is still 1e-5.
 """
 
 import numpy as np
@@ -28,7 +32,7 @@ from primsplit.rewrites.rewriting import Rewriter
     before="1.32",
 )
 def write_squares(block: Block) -> Block:
-    """The block with each float64 Pow by the constant 2 as a product; itself without such."""
+    """Return the block with each float64 Pow by the constant 2 as a product; itself if there are none."""
     return _Squares().run(block)
 
 
@@ -36,7 +40,7 @@ class _Squares(Rewriter):
     kinds = frozenset({"Pow"})
 
     def visit(self, op: Op) -> Op | None:
-        """The Pow, or the product."""
+        """Return the Pow, or the product."""
         if op.kind != "Pow":
             return super().visit(op)
         base, exponent = op.inputs
@@ -46,7 +50,7 @@ class _Squares(Rewriter):
 
 
 def _is_two(exponent: Value | None, base: Value) -> bool:
-    """True for the one number 2, of no more axes than the base has."""
+    """Whether it is the one number 2, of no more axes than the base has."""
     if not isinstance(exponent, Const) or not exponent.is_small or exponent.data.shape not in {(), (1,)}:
         return False
     return bool(exponent.numpy().item() == 2) and (exponent.type.rank == 0 or bool(base.type.rank))

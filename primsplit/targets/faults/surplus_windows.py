@@ -1,9 +1,13 @@
-"""Pools to which onnxruntime gives a window that the standard does not have, which is cut off.
+"""Cut the windows off pools that onnxruntime computes and the standard does not have.
 
-It divides what a window leaves of the padded axis towards zero, so that an axis that is too short for one has one all
-the same, which the standard, rounding down, has not. With ceil_mode, versions before 1.21 have a last window in the
-padding, or past the end, where a stride and the padding after are longer than a window; the standard has had none since
-opset 19. A cut of nothing costs a copy, so that it is written where the sizes do not tell that nothing is cut.
+```
+y = MaxPool(x)   ->   y = Slice(MaxPool(x), 0, number of windows by the standard)
+```
+
+onnxruntime rounds the division for the number of windows towards zero, so that an axis that is too short for a window
+has one; the standard rounds down, and it has none. With ceil_mode, versions before 1.21 have a last window in the
+padding, or past the end, if a stride and the padding after are longer than a window; the standard has had none since
+opset 19. A cut of nothing costs a copy, so that it is written only where the sizes do not prove that nothing is cut.
 """
 
 from typing import Any
@@ -38,7 +42,7 @@ POOLS = frozenset({"MaxPool", "AveragePool", "LpPool"})
     before="1.21",
 )
 def cut_pools(block: Block, runtime: Runtime = OLDEST) -> Block:
-    """The block with the windows that the standard does not have cut off its pools."""
+    """Return the block with the windows that the standard does not have cut off its pools."""
     return _Cutting(runtime).run(block)
 
 
@@ -50,7 +54,7 @@ class _Cutting(Rewriter):
         self.runtime = runtime
 
     def visit(self, op: Op) -> Op | None:
-        """The pool, and after it the cut of each output."""
+        """Return the pool, and after it the cut of each output."""
         if op.kind not in POOLS or not _has_more(op, self.runtime):
             return super().visit(op)
         whole = tuple(Var(Type(v.type.dtype, None), v.hint) for v in op.outputs)
@@ -66,7 +70,10 @@ class _Cutting(Rewriter):
 
 
 def _as_counts(vector: Value, counts: tuple[Dim, ...]) -> Value:
-    """The numbers of windows; a run in which one is negative fails, since it reads before the start of an array."""
+    """Return the numbers of windows.
+
+    A run in which one is negative fails: it would read before the start of an array.
+    """
     if all(dims.at_least(count, 0) for count in counts):
         return vector
     places = op.Mul(op.Min(Array(vector), np.int64(0)), np.int64(2))
@@ -74,7 +81,7 @@ def _as_counts(vector: Value, counts: tuple[Dim, ...]) -> Value:
 
 
 def _has_more(pool: Op, runtime: Runtime) -> bool:
-    """True where onnxruntime may have a window more than the type of the result tells."""
+    """Whether onnxruntime may have a window more than the result's type says."""
     given = pool.attributes
     source, found = pool.inputs[0], pool.outputs[0].type.shape
     is_placed = not text(given.get("auto_pad", "NOTSET")).startswith("SAME")
@@ -92,13 +99,13 @@ def _has_more(pool: Op, runtime: Runtime) -> bool:
 
 
 def _ends_late(size: Dim, count: Dim, stride: int, span: int, pads: tuple[Dim, Dim]) -> bool:
-    """True where as many windows as begin before the padded end may be more than there are."""
+    """Whether there may be more windows that begin before the padded end than the standard has."""
     before, after = pads
     room = size + before + after - span
     return dims.above(stride + after, span) and not dims.same(-(-room // stride) + 1, count)
 
 
 def _may_lack_one(size: Dim, _: Dim, stride: int, span: int, pads: tuple[Dim, Dim]) -> bool:
-    """True where the padded axis may be too short for a window; onnxruntime refuses an axis without elements."""
+    """Whether the padded axis may be too short for a window; onnxruntime refuses an axis without elements."""
     least = span - pads[0] - pads[1]
     return stride > 1 and dims.above(least, 1) and not dims.at_least(size, least)

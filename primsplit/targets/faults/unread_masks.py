@@ -1,6 +1,11 @@
-"""Keeps onnxruntime from dropping a Dropout that trains: it takes one whose mask is not read for the identity.
+"""Read the mask of a Dropout that trains, to keep onnxruntime from dropping it.
 
-That is one whose training_mode is a constant, between other nodes. So the mask is read: what it drops is 0 anyway.
+```
+y = Dropout(x, 0.5, True)   ->   t, mask = Dropout(x, 0.5, True);  y = Where(mask, t, 0)
+```
+
+onnxruntime takes a Dropout whose training_mode is a constant, and whose mask is not read, for the identity, between
+other nodes. Masked elements are 0 anyway.
 """
 
 from dataclasses import replace
@@ -19,7 +24,7 @@ from primsplit.rewrites.rewriting import Rewriter
     says="A Dropout that trains is removed if its training_mode is a constant and nothing reads its mask.",
 )
 def read_masks(block: Block) -> Block:
-    """The block in which every mask of a Dropout that trains is read; the same block where each is."""
+    """Return the block in which every mask of a Dropout that trains is read; the same block if each is."""
     return _Reading({v for op in walk(block) for v in op.inputs}).run(block)
 
 
@@ -33,7 +38,7 @@ class _Reading(Rewriter):
         self.read_values = read_values
 
     def visit(self, op: Op) -> Op | None:
-        """The op, or what reads its mask."""
+        """Return the op, or the op that reads its mask."""
         if op.kind != "Dropout" or not _trains(op) or any(v in self.read_values for v in op.outputs[1:]):
             return super().visit(op)
         kept = op.outputs[0]
