@@ -22,7 +22,7 @@ NEAR = 3
 
 
 def addends_in_products(block: Block, gradients: Sequence[int]) -> Block:
-    """Return the block with `a @ b + c` as one op, where only the results in `gradients`, by position, need."""
+    """Return the block with `a @ b + c` as one op, where only the results in `gradients`, by position, need it."""
     if PRODUCTS.isdisjoint(block.kinds):
         return block
     found = _Adding(block, gradients).run(block)
