@@ -1,1 +1,1 @@
-"""The doors to files. Only the modules here import onnx_ir."""
+"""Read and write ONNX files. Only the modules here import onnx_ir."""

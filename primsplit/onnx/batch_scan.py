@@ -1,7 +1,11 @@
-"""Scan below opset 9, which walks the sequences of a batch: as a Scan over the examples, and one in each.
+"""Read Scan below opset 9, which walks the sequences of a batch: as a Scan over the examples, and one in each.
 
-An example takes as many steps as its length says. As onnxruntime has it, what is walked from the end begins at the
-example's own end, and what is stacked is in the order of the steps, 0 behind the last.
+```
+Scan(lengths, carries: [B,...], sequences: [B,T,...])   ->   Scan over B: Scan(carries, sequences) over T
+```
+
+An example takes as many steps as its length. As in onnxruntime, a sequence that is walked in reverse begins at the
+example's own end, and stacked results are in the order of the steps, 0 behind the last.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +27,7 @@ BATCH_SCAN = f"{EARLIER}::Scan"
 
 
 def record_batch_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], subgraph: Subgraph) -> list[Value]:
-    """Record the node; its inputs are the lengths, which may be absent, the carries, and what is walked along."""
+    """Record the node; its inputs are the lengths, which may be absent, the carries, and the sequences."""
     lengths, *rest = inputs
     values = [given(v) for v in rest]
     scans = int(attributes["num_scan_inputs"])
@@ -46,7 +50,7 @@ def record_batch_scan(inputs: Sequence[Value | None], attributes: Mapping[str, A
 def _scan(
     subgraph: Subgraph, graph: Any, carries: Sequence[Array], sequences: Sequence[Array], reads: Sequence[Walk]
 ) -> list[Value]:
-    """Every step of one example."""
+    """Return every step of one example."""
     elements = [element(x.type, w) for x, w in zip(sequences, reads, strict=True)]
     body, _ = steady(lambda types: subgraph(graph, [*types, *elements]), [c.type for c in carries], 0, 0)
     return _emitted(body, carries, sequences, reads)
@@ -60,7 +64,7 @@ def _scan_part(
     reads: Sequence[Walk],
     length: Array,
 ) -> list[Value]:
-    """The first steps of one example. Those behind read what the last of them reads, and change nothing."""
+    """Return the first steps of one example. Steps behind them read what the last of them reads, and change nothing."""
     size = sequences[0].shape[0]
     step = count_up(size)
     last = op.Max(op.Sub(length, 1), 0)

@@ -1,4 +1,4 @@
-"""Nodes whose values are taken for constants, since the caller said so: no derivative goes through them."""
+"""Take nodes for constants, by the caller's choice: no derivative goes through them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,18 +12,18 @@ from primsplit.tracing.calls.primitive import stop_gradient
 
 
 class Constants:
-    """The names of such nodes, or of their operators, with the domain before them or without."""
+    """The names of such nodes, or of their operators, with or without their domain."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names = frozenset(names)
         self.met: set[str] = set()
 
     def holds(self, node: onnx.NodeProto) -> bool:
-        """True for a node of these."""
+        """Whether a node is one of these."""
         return self.holds_one_of(node.name, node.op_type, f"{node.domain}::{node.op_type}")
 
     def holds_one_of(self, *names: str) -> bool:
-        """True where one of the names is one of these."""
+        """Whether one of the names is one of these."""
         found = self.names.intersection(names)
         self.met |= found
         return bool(found)
@@ -35,7 +35,7 @@ class Constants:
 
 
 def stopped(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The entries, of whose floating-point tensors no derivative is taken."""
+    """Return the entries with no derivative through their floating-point tensors."""
     return tuple(rebuilt(entries, map(_stopped, leaves(entries))))
 
 

@@ -1,4 +1,4 @@
-"""What a file declares of a value: its dtype by number, its sizes by name."""
+"""Read the declared types of a file: dtypes by number, sizes by name."""
 
 import functools
 from typing import Any
@@ -11,12 +11,12 @@ from primsplit.ir.dims import Dim
 from primsplit.ir.errors import ParseError
 
 NAMELESS = frozenset({"", "?", "*", "-1", "None", "unknown"})
-"""What exporters write for a size that they know nothing of; two of them are not the same size."""
+"""Names that exporters write for an unknown size; two of them are not the same size."""
 
 
 @functools.cache
 def numpy_dtype(number: int) -> np.dtype[Any]:
-    """The dtype of a file's data type. Raises ParseError for one that is unknown."""
+    """Return the dtype of a file's data type. Raises ParseError for one that is unknown."""
     try:
         found: np.dtype[Any] = oir.DataType(number).numpy()
     except (ValueError, TypeError):
@@ -25,9 +25,9 @@ def numpy_dtype(number: int) -> np.dtype[Any]:
 
 
 def named_size(text: str) -> Dim | None:
-    """The size that a model calls so, an expression of sizes where it is written as one; None for one without a name.
+    """Return the size of this name in a model, an expression of sizes if it is written as one; None for no name.
 
-    Equal names are equal sizes, whatever characters they are of.
+    Equal names are equal sizes, whatever their characters.
     """
     if text in NAMELESS:
         return None

@@ -1,8 +1,12 @@
-"""Ranks of values that inference knows none of, where the file tells: at a node that takes one rank only, or declared.
+"""Find the ranks of values that inference does not know: nodes that take only one rank demand it, or it is declared.
 
-A `Conv` with a kernel of two axes reads images of four: where its input has no rank, that input has four axes in every
-run that does not fail. Such a demand goes back through nodes that keep the number of axes. What a value is declared to
-have is believed too, since a run in which it has not fails (`of_rank`).
+```
+y = Conv(x: float32[...], w: [8,3,5,5])   ->   x has rank 4
+```
+
+A `Conv` with a kernel of two axes reads images of four: if its input has no rank, it has four axes in every run that
+does not fail. Such a demand goes back through nodes that keep the number of axes. A declared rank is believed too,
+since a run in which it is wrong fails (`of_rank`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,15 +73,15 @@ WINDOWS = frozenset(
     {"AveragePool", "Conv", "ConvInteger", "ConvTranspose", "DeformConv", "LpPool", "MaxPool", "MaxUnpool"}
 )
 SPATIAL = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 1, "pads": 2}
-"""Attributes of windows, and how many numbers they have for each axis of the picture."""
+"""Attributes of windows, and how many numbers they have for each axis of the image."""
 VECTORS = {"Pad": (1,), "Resize": (2, 3), "Tile": (1,), "Upsample": (1,)}
 """Inputs with a number for each axis of the first one; Pad has two."""
 NUMBERS = {"Pad": ("pads", "paddings"), "Upsample": ("scales",)}
-"""Attributes of earlier versions that tell the same numbers."""
+"""Attributes of earlier versions that hold the same numbers."""
 
 
 def demanded(graph: onnx.GraphProto) -> dict[str, int]:
-    """The ranks of a graph's values by name that its nodes demand, and else those that they are declared with.
+    """Return the ranks of a graph's values by name that its nodes demand, and else those that they are declared with.
 
     Declarations without axes say nothing: that is also how files write a shape that they do not know.
     """
@@ -93,7 +97,10 @@ def demanded(graph: onnx.GraphProto) -> dict[str, int]:
 
 
 def of_rank(value: Value, rank: int, shape: Shape | None = None) -> Value:
-    """A value of unknown rank as one with so many axes, of this shape; a run in which it has not so many fails."""
+    """Return a value of unknown rank as one with so many axes, of this shape.
+
+    A run in which it has another rank fails.
+    """
     sizes: Any = op.Reshape(op.Shape(Array(value)), [rank]) if rank else np.zeros(0, np.int64)
     types = None if shape is None else [Type(value.type.dtype, shape)]
     return op.Reshape(Array(value), sizes, allowzero=1, types=types).value
@@ -110,7 +117,7 @@ def _constants(graph: onnx.GraphProto) -> dict[str, tuple[int, ...]]:
 
 
 def _of_inputs(node: onnx.NodeProto, ranks: Mapping[str, int], shapes: Shapes) -> Iterator[tuple[str, int]]:
-    """The inputs of a node whose rank it demands."""
+    """Yield the inputs of a node whose rank it demands."""
     attributes = {a.name: a for a in node.attribute}
     given = ranks.get(node.output[0]) if node.output else None
     found = _by_position(node, attributes, shapes)
@@ -126,7 +133,7 @@ def _of_inputs(node: onnx.NodeProto, ranks: Mapping[str, int], shapes: Shapes) -
 
 
 def _by_position(node: onnx.NodeProto, attributes: Attributes, shapes: Shapes) -> Sequence[int | None]:
-    """The ranks of the inputs, where the operator tells them, its attributes, or the shapes of other inputs."""
+    """Return the ranks of the inputs, if the operator, its attributes, or the shapes of other inputs determine them."""
     kind = node.op_type
     if kind == "Transpose" and "perm" in attributes:
         return (len(attributes["perm"].ints),)
@@ -151,9 +158,9 @@ def _by_position(node: onnx.NodeProto, attributes: Attributes, shapes: Shapes) -
 
 
 def _of_heads(node: onnx.NodeProto, attributes: Attributes) -> Sequence[int | None]:
-    """Attention has heads in an axis of their own, or packed, with attributes that are for three axes only.
+    """Attention has heads in an axis of their own, or packed, with attributes that are only for three axes.
 
-    Packed or not, RotaryEmbedding may have been told the number of heads.
+    Packed or not, RotaryEmbedding may have the attribute `num_heads`.
     """
     if node.op_type == "RotaryEmbedding":
         has_positions = len(node.input) > 3 and node.input[3] != ""
@@ -164,7 +171,7 @@ def _of_heads(node: onnx.NodeProto, attributes: Attributes) -> Sequence[int | No
 
 
 def _of_window(node: onnx.NodeProto, attributes: Attributes, shapes: Shapes) -> int | None:
-    """The rank of the picture, and of the weights: one axis for each number that a window is told by."""
+    """Return the rank of the image, and of the weights: one axis for each number of a window."""
     for name, each in SPATIAL.items():
         if name in attributes and attributes[name].ints:
             return len(attributes[name].ints) // each + 2
@@ -172,6 +179,6 @@ def _of_window(node: onnx.NodeProto, attributes: Attributes, shapes: Shapes) -> 
 
 
 def _of_equation(names: Iterable[str], equation: str) -> Iterator[tuple[str, int]]:
-    """The ranks of operands whose axes an Einsum names one by one."""
+    """Yield the ranks of operands whose axes an Einsum names one by one."""
     operands = equation.replace(" ", "").partition("->")[0].split(",")
     yield from ((name, len(axes)) for name, axes in zip(names, operands, strict=False) if "." not in axes)

@@ -1,7 +1,7 @@
 """Find the file that holds the numbers of a tensor, and check that its model may read it.
 
 A model from elsewhere must not read files of its reader. Its data lie in a plain file inside of the model's folder,
-also after links are followed, and are as many as the tensor's shape tells.
+also after links are followed, and have the size of the tensor's shape.
 """
 
 import os
@@ -19,20 +19,20 @@ IN_MEMORY = "_ORT_MEM_ADDR_"
 
 
 def entries_of(tensor: onnx.TensorProto, path: str) -> Mapping[str, str]:
-    """The entries about the data of a tensor, by key. Raises ParseError for a key that is there twice."""
+    """Return the entries about the data of a tensor, by key. Raises ParseError for a key that occurs twice."""
     counts = Counter(e.key for e in tensor.external_data)
     if twice := [key for key, count in counts.items() if count > 1]:  # readers differ in which of the two they take
-        raise ParseError(f"{path}: where the data of {_name(tensor)} lie is told twice: {twice[0]}")
+        raise ParseError(f"{path}: the location of the data of {_name(tensor)} is given twice: {twice[0]}")
     return {e.key: e.value for e in tensor.external_data}
 
 
 def check_external(tensor: onnx.TensorProto, size: int, path: str) -> None:
-    """Raise ParseError for entries that no data can have, FileError for data that are not there."""
+    """Raise ParseError for entries that no data can have, FileError for missing data."""
     entries = entries_of(tensor, path)
     where = external_path(tensor, path)
     numbers = [entries.get("offset", "0"), entries.get("length", str(size))]
     if not all(map(NUMBER.fullmatch, numbers)):
-        raise ParseError(f"{path}: where the data of {_name(tensor)} lie is no number: {_told(entries)}")
+        raise ParseError(f"{path}: the location of the data of {_name(tensor)} is no number: {_told(entries)}")
     offset, length = map(int, numbers)
     if tensor.data_type == onnx.TensorProto.STRING or offset < 0 or length != size:
         raise ParseError(f"{path}: {_name(tensor)} takes {size} bytes, and its data are said to be {_told(entries)}")
@@ -49,7 +49,7 @@ def check_external(tensor: onnx.TensorProto, size: int, path: str) -> None:
 
 
 def external_path(tensor: onnx.TensorProto, path: str) -> str:
-    """The file that holds the data of a tensor. Raises ParseError where it is not in the model's folder.
+    """Return the file that holds the data of a tensor. Raises ParseError if it is not in the model's folder.
 
     A model that is a link to a file elsewhere, as in a cache of downloads, may have its data beside that file too.
     """

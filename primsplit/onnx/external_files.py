@@ -1,4 +1,4 @@
-"""A model's file checked before onnxruntime gets it: versions below 1.30 read whatever file external data name."""
+"""Check a model's external files before onnxruntime gets it: versions below 1.30 read whatever file the data name."""
 
 import mmap
 import os
@@ -16,19 +16,19 @@ LOCATION = b"location"
 
 
 def check_external_files(path: str) -> None:
-    """Raise ParseError or FileError where a model has data in a file that it may not read, or that has not enough."""
+    """Raise ParseError or FileError if a model's data are in a file that it may not read, or that is too short."""
     for tensor in _external_tensors(path):
         size = bytes_of(tensor.data_type, tensor.dims, f"{path}: {tensor.name or 'a constant'}")
         check_external(tensor, size, path)
 
 
 def external_files(path: str) -> set[str]:
-    """The files beside a model that its tensors are in. Raises ParseError or FileError."""
+    """Return the files beside a model that hold its tensors. Raises ParseError or FileError."""
     return {external_path(tensor, path) for tensor in _external_tensors(path)}
 
 
 def _external_tensors(path: str) -> Iterator[onnx.TensorProto]:
-    """The tensors whose data are elsewhere.
+    """Yield the tensors whose data are in other files.
 
     A model with all its numbers inside is not parsed: it may be large, and onnxruntime parses it again.
     """
@@ -47,7 +47,7 @@ def _has_external_data(path: str) -> bool:
 
 
 def all_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Every tensor of a model, wherever it stands."""
+    """Yield every tensor of a model, wherever it stands."""
     trained = [g for t in proto.training_info for g in (t.initialization, t.algorithm)]
     for whole in (proto.graph, *trained):
         yield from _of_graphs(whole)

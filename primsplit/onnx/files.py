@@ -1,4 +1,4 @@
-"""Models written to files: whole or not at all, several together, long data in a file beside them."""
+"""Write models to files: completely or not at all, several together, long data in a file beside them."""
 
 import os
 import shutil
@@ -13,16 +13,16 @@ from primsplit.onnx.sources import check_apart
 from primsplit.onnx.tensors import copy_bytes, size_in_file
 
 ALIGNMENT = 65536
-"""Where data begin in a file of data: at a multiple of what every system maps into memory in one piece."""
+"""Data in a file of data begin at a multiple of this, which every system can map into memory."""
 ALIGNED = 2**20
-"""The bytes from which on data are aligned."""
+"""The number of bytes from which on data are aligned."""
 
 
 def write_models(models: Sequence[tuple[Model, str]], sources: Callable[[], Iterable[str]] = tuple) -> None:
     """Write models to paths in one folder; data above 1.5 GB of a model go to `path + ".data"`.
 
-    All are written under other names first and then get theirs, so that they appear together or not at all. Raises
-    FileError where a path cannot be written, or is one of the files that the models are made of, the `sources`.
+    All are written under other names first and then renamed, so that they appear together or not at all. Raises
+    FileError if a path cannot be written, or is one of the files that the models read, the `sources`.
     """
     path = models[0][1]
     folder = os.path.dirname(os.path.abspath(path))
@@ -55,7 +55,7 @@ def _write(model: Model, folder: str, name: str) -> list[str]:
 
 
 def _write_data(model: Model, path: str, location: str) -> None:
-    """Write the data that wait, one after the other, and where they lie into the tensors of the model."""
+    """Write the data that wait, one after the other, and their locations into the tensors of the model."""
     with open(path, "wb") as file:
         for tensor, const in model.waiting:
             start = file.tell()
@@ -67,7 +67,7 @@ def _write_data(model: Model, path: str, location: str) -> None:
 
 
 def _put(names: Sequence[str], scratch: str, folder: str) -> None:
-    """Move the files into the folder; where one cannot be put, those before it become again what they were."""
+    """Move the files into the folder; if one cannot be moved, restore those before it."""
     files = {name: file_of(os.path.join(folder, name)) for name in names}
     earlier = {name: _kept(files[name], os.path.join(scratch, f"{name}.earlier")) for name in names}
     try:
@@ -86,7 +86,7 @@ def _put(names: Sequence[str], scratch: str, folder: str) -> None:
 
 
 def _kept(path: str, name: str) -> str | None:
-    """A second name of the file, under which it can be found once another has its own; None where there is none."""
+    """Return a second name of the file, under which it remains once another has its own; None if there is none."""
     if not os.path.lexists(path):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Operators that onnxruntime runs and that no model in standard operators can tell, with the reason."""
+"""List operators that onnxruntime runs and no model in standard operators can express, with the reason."""
 
 from collections.abc import Mapping
 
@@ -20,6 +20,6 @@ CURE = "Cut the model around it (onnx.utils.extract_model), and differentiate th
 
 
 def reason_of(kind: str) -> str | None:
-    """Why `com.microsoft::Name` is refused; None for any operator that might be read."""
+    """Return the reason why `com.microsoft::Name` is refused; None for any operator that might be read."""
     domain, _, name = kind.rpartition("::")
     return REASONS.get(name) if domain == "com.microsoft" else None

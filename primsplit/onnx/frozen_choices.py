@@ -1,6 +1,6 @@
-"""Conditions that a model computes from constants alone, so that one side of a choice always runs.
+"""Find conditions that a model computes from constants alone, so that one side of a choice always runs.
 
-What is computed from shapes is none of these: an exporter may know a size.
+Conditions computed from shapes do not count: an exporter may know a size.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,10 +20,10 @@ from primsplit.tracing import fresh_stack
 from primsplit.tracing.hooks import HOOKS
 
 CONDITIONS: Mapping[str, int] = {"If": 0, "Loop": 1, "Where": 0}
-"""Which input of a node chooses what runs."""
+"""The input of a node that chooses what runs."""
 SHAPES = frozenset({"Shape", "Size"})
 RUNS = 16
-"""How many conditions of a model are computed by onnxruntime, where folding does not know them."""
+"""How many conditions of a model are computed by onnxruntime if folding does not know them."""
 LARGEST = 65536
 """The most bytes of a value that is read or computed for that."""
 
@@ -31,7 +31,7 @@ LARGEST = 65536
 class FrozenChoices:
     """Learns, node by node in their order, which names are of constants alone, and finds choices by such names.
 
-    A file may use a name again in another graph, which then means what was learned last.
+    A file may use a name again in another graph; the last meaning counts.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class FrozenChoices:
         self.fixed.update(stored)
 
     def look(self, node: onnx.NodeProto, values: Mapping[str, object], place: Place) -> bool | None:
-        """Take note of a node that chooses by constants alone, before it is recorded; its condition, if it does."""
+        """Note a node that chooses by constants alone, before it is recorded; return its condition, if it does."""
         position = CONDITIONS.get(node.op_type)
         if position is None or domain_of(node.domain) or len(node.input) <= position:
             return None
@@ -66,7 +66,7 @@ class FrozenChoices:
         return value
 
     def learn(self, node: onnx.NodeProto, value: bool | None) -> None:
-        """Learn whether the outputs of a recorded node are of constants alone; `value` is what `look` said."""
+        """Learn whether the outputs of a recorded node are of constants alone; `value` is the result of `look`."""
         graphs = {a.name: a.g for a in node.attribute if a.HasField("g")}
         if node.op_type == "If" and value is not None:
             taken = graphs["then_branch" if value else "else_branch"]
@@ -79,7 +79,7 @@ class FrozenChoices:
             (self.fixed.add if is_fixed else self.fixed.discard)(name)
 
     def _chooses(self, node: onnx.NodeProto, condition: Value) -> bool:
-        """True unless it is a Where that picks elements by a mask, or from constants."""
+        """Whether it is not a Where that selects elements by a mask, or from constants."""
         if node.op_type != "Where":
             return True
         return condition.type.rank == 0 and not self.fixed.issuperset(node.input)
@@ -95,7 +95,7 @@ class FrozenChoices:
 
 
 def _runs(kind: str, *, value: bool) -> str:
-    """What follows from the condition of a choice; "" where nothing is lost."""
+    """Return the consequence of a choice's condition; "" if nothing is lost."""
     if kind == "If":
         return f"only its {'then_branch' if value else 'else_branch'} ever runs"
     if kind == "Where":
@@ -104,7 +104,10 @@ def _runs(kind: str, *, value: bool) -> str:
 
 
 def _computed(condition: Value) -> int | None:
-    """The one number of a value of constants alone, also of weights, by onnxruntime. None where that is much work."""
+    """Return the one number of a value of constants alone, also of weights, by onnxruntime.
+
+    None if that is much work.
+    """
     ops = live_backwards(tracing.ops_backwards(), [condition])
     block = Block("condition", (), tuple(ops), (condition,))
     values = [v for op in walk(block) for v in (*op.inputs, *op.outputs) if v is not None]

@@ -1,6 +1,10 @@
-"""A derivative as one model whose forward pass and pullback (or tangent list) are model-local functions.
+"""Write a derivative as one model whose forward pass and pullback (or tangent program) are model-local functions.
 
-The main graph is thin: it calls `ps::<name>`, which gives the results and what the second pass reads, and then
+```
+y, kept = ps::f(x);  dx = ps::f__pullback(kept, dy)
+```
+
+The main graph only calls `ps::<name>`, which returns the results and the values that the second pass reads, and then
 `ps::<name>__pullback` or `ps::<name>__tangent`. From outside, the file is the joint form: the same inputs, outputs and
 names.
 """
@@ -25,7 +29,7 @@ DOMAIN = "ps"
 def to_function_model(
     joint: NamedBlock, functions: Mapping[str, NamedBlock], metadata: Mapping[str, str] | None = None
 ) -> Model:
-    """The model that calls these functions, of the domain `ps`, one after another."""
+    """Return the model that calls these functions, of the domain `ps`, one after another."""
     main = _Main(joint, functions, metadata)
     for name, program in functions.items():
         main.call(name, program)
@@ -36,7 +40,7 @@ def to_function_model(
 
 
 class _Main:
-    """The thin graph: calls, and the types of the values that they read and give, by name."""
+    """The main graph: calls, and the types of the values that they read and return, by name."""
 
     def __init__(
         self, joint: NamedBlock, functions: Mapping[str, NamedBlock], metadata: Mapping[str, str] | None
@@ -65,17 +69,17 @@ class _Main:
             self.declare(output, result.type)
 
     def name_of(self, value: Value) -> str | None:
-        """How the graph calls an input or a constant."""
+        """Return the graph's name of an input or a constant."""
         return self.inputs.get(value) if isinstance(value, Var) else self.writer.name_of(value)
 
     def declare(self, name: str, type: Type) -> None:
-        """Say of which type a value is; of outputs the graph says it itself."""
+        """Declare the type of a value; the graph itself declares its outputs."""
         self.types[name] = type
         if name not in self.ends:
             self.graph.value_info.append(self.writer.value_info(name, type))
 
     def ones(self, name: str, type: Type) -> None:
-        """The cotangent `d_<result>` of a split that is seeded with ones."""
+        """Write the cotangent `d_<result>` of a split that is seeded with ones."""
         shape, result = f"{name}.shape", name.removeprefix("d_")
         self.graph.node.add(op_type="Shape", name=f"shape {name}", input=[result], output=[shape])
         node = self.graph.node.add(op_type="ConstantOfShape", name=f"ones {name}", input=[shape], output=[name])
@@ -102,18 +106,18 @@ class Functions:
         return write_function(self.proto.functions.add(domain=DOMAIN, name=name), program, block)
 
     def with_calls(self, block: Block) -> Block:
-        """The block with its calls, also in sub-blocks, as ops of the model's own functions."""
+        """Return the block with its calls, also in sub-blocks, as ops of the model's own functions."""
         return Block(block.name, block.params, tuple(map(self.named, block.ops)), block.results)
 
     def named(self, op: Op) -> Op:
-        """The op; a call as an op of the function that it calls, which is written where it is not yet."""
+        """Return the op; a call as an op of the function that it calls, which is written if it is not yet."""
         if not is_call(op):
             return op.with_blocks(self.with_calls)
         name, long = self.function_of(op.kind.removeprefix("call::"), op.attributes["body"])
         return op.beside(f"{DOMAIN}::{name}", (*op.inputs, *long), op.outputs)
 
     def function_of(self, wanted: str, body: Block) -> tuple[str, list[Const]]:
-        """The name of the function with this body, and what a call must give after its inputs."""
+        """Return the name of the function with this body, and the constants that a call must pass after its inputs."""
         for name, long, known in self.called:
             if known is body or known == body:
                 return name, long
@@ -126,7 +130,9 @@ class Functions:
 
 
 def write_function(function: onnx.FunctionProto, program: NamedBlock, block: Block) -> list[Const]:
-    """Write a named block, finished, as a model-local function; return what a call must give after its inputs.
+    """Write a named block, finished, as a model-local function.
+
+    Return the constants that a call must pass after its inputs.
 
     Short constants are Constant nodes in it; long ones are further parameters, so that the data of the model stay
     initializers, which may be stored outside of the file.

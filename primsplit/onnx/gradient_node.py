@@ -1,4 +1,9 @@
-"""The Gradient operator of `ai.onnx.preview.training`, lowered: what is before it is split."""
+"""Lower the Gradient operator of `ai.onnx.preview.training`: split the ops before it.
+
+```
+dx = Gradient(x, xs=["x"], y="loss")   ->   the ops from x to loss, and their pullback of 1
+```
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,8 +24,8 @@ def record_gradient(
 ) -> tuple[Value, ...]:
     """Record the gradient of the value named `y` with respect to those named `xs`, at the values in `inputs`.
 
-    `known` are the values of the graph by name. What `y` depends on besides `xs` and `zs` keeps its value. The
-    gradient of a `y` with axes is that of its sum. Raises ParseError for names that the graph does not have.
+    `known` are the values of the graph by name. Other values that `y` depends on stay constant. The gradient of a `y`
+    with axes is that of its sum. Raises ParseError for names that the graph does not have.
     """
     xs, zs = attributes.get("xs", ()), attributes.get("zs", ())
     names = [*xs, *zs]
@@ -37,7 +42,7 @@ def record_gradient(
 
 
 def _function(sources: Sequence[Value], target: Value) -> Block:
-    """The ops recorded so far that lie between the sources and the target, the sources as parameters."""
+    """Return the ops recorded so far between the sources and the target, the sources as parameters."""
     stops = {v for v in sources if isinstance(v, Var)}
     needed = {target} if isinstance(target, Var) and target not in stops else set()
     chosen: list[Op] = []

@@ -1,4 +1,9 @@
-"""The nodes of a graph recorded: names become values, types are inferred anew, numbers are read when asked for."""
+"""Record the nodes of a graph: names become values, types are inferred anew, numbers are read when asked for.
+
+```
+<node op_type=Gemm input=[x, w, b] output=[y]>   ->   y: float32[N,10] = Gemm(x, w, b)
+```
+"""
 
 import functools
 import os
@@ -49,7 +54,7 @@ from primsplit.tracing.own_errors import is_foreign
 from primsplit.tracing.trees import as_list
 
 GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
-"""What records graphs, whose nodes are counted there."""
+"""Operators that record graphs, whose nodes are counted there."""
 
 OPS = 2
 """A node that becomes many operators, as on values of unknown rank, counts as one for so many."""
@@ -76,21 +81,24 @@ class GraphReader:
         self.count = 0
 
     def initializer(self, tensor: onnx.TensorProto, role: Role = "") -> Const:
-        """The constant of an initializer, under its name."""
+        """Return the constant of an initializer, under its name."""
         found = self.values[tensor.name] = Const(self.tensor(tensor), hint=tensor.name, role=role)
         return found
 
     def tensor(self, tensor: onnx.TensorProto) -> Tensor:
-        """The numbers of a tensor, where they are."""
+        """Return the numbers of a tensor, wherever they are."""
         return tensor_in(tensor, self.file)
 
     def of_rank(self, value: Var | Const, rank: int) -> Value:
-        """A value of unknown rank as one of this rank, of the sizes that it then has."""
+        """Return a value of unknown rank as one of this rank, of the sizes that it then has."""
         wide = self.widened.get(value)
         return of_rank(value, rank, wide.value.type.shape if wide is not None and wide.rank == rank else None)
 
     def param(self, value: onnx.ValueInfoProto, recorded: Recording, type: Type | None = None) -> Var:
-        """A parameter for an input, of its declared type. Raises UnsupportedFunction for one that is no tensor."""
+        """Return a parameter for an input, of its declared type.
+
+        Raises UnsupportedFunction for one that is no tensor.
+        """
         if not value.type.HasField("tensor_type"):
             kind = value.type.WhichOneof("value") or "value of no type"
             raise UnsupportedFunction(f"{self.path}: the input {value.name} is a {kind}, and no tensor")
@@ -99,7 +107,7 @@ class GraphReader:
         return var
 
     def type(self, value: onnx.ValueInfoProto) -> Type:
-        """The declared type; sizes that have no name get a fresh one."""
+        """Return the declared type; sizes that have no name get a fresh one."""
         tensor = value.type.tensor_type
         if not tensor.HasField("shape"):
             return Type(numpy_dtype(tensor.elem_type), None)
@@ -107,14 +115,14 @@ class GraphReader:
         return Type(numpy_dtype(tensor.elem_type), shape)
 
     def dim(self, dim: Any, stem: str) -> Dim:
-        """A declared size. A negative one is how some exporters write one that they do not know."""
+        """Return a declared size. A negative one is how some exporters write one that they do not know."""
         if dim.HasField("dim_value"):
             return int(dim.dim_value) if dim.dim_value >= 0 else fresh(stem)
         named = named_size(dim.dim_param)
         return fresh(stem) if named is None else named
 
     def value(self, name: str) -> Entry | None:
-        """What a name stands for, None for no name."""
+        """Return the value of a name, None for no name."""
         if not name:
             return None
         if name not in self.values:
@@ -122,7 +130,7 @@ class GraphReader:
         return self.values[name]
 
     def record(self, graph: onnx.GraphProto, recorded: Recording) -> None:
-        """Record the nodes of a graph. A value of unknown rank has that which the graph demands."""
+        """Record the nodes of a graph. A value of unknown rank has the rank that the graph demands."""
         ranks = functools.cache(lambda: demanded(graph))
         for node in graph.node:
             self.count += 1
@@ -156,18 +164,18 @@ class GraphReader:
                     self.values[name] = value
 
     def spend(self, nodes: int, place: Place) -> None:
-        """Count what was recorded: loops are unrolled, and their steps recorded again for wider types."""
+        """Count recorded nodes: loops are unrolled, and their steps recorded again for wider types."""
         self.most -= nodes
         if self.most < 0:
             raise ParseError(
                 f"{self.path} becomes too large while it is read",
                 place=place,
-                because=("what its loops do is told step by step, or again for each loop around them",),
+                because=("its loops are unrolled step by step, or recorded again for each loop around them",),
                 cure="Tell the shapes of inputs, specs={'x': 'f32[N,3]'}, or export it with fewer loops in each other.",
             )
 
     def node(self, node: onnx.NodeProto) -> Sequence[Entry]:
-        """Record a node; what its outputs are."""
+        """Record a node; return its outputs."""
         domain = domain_of(node.domain)
         version = self.versions.get(domain)
         domain = EARLIER if domain.startswith(EARLIER) else domain
@@ -201,7 +209,7 @@ class GraphReader:
         return self.emitted(node.op_type, inputs, attributes, len(node.output))
 
     def attributes(self, kind: str, node: onnx.NodeProto) -> dict[str, Any]:
-        """The attributes of a node. Raises ParseError where one is none of its operator's choices."""
+        """Return the attributes of a node. Raises ParseError if one is none of its operator's choices."""
         found = {a.name: self.attribute(a) for a in node.attribute}
         check_choices(kind.removeprefix(f"{EARLIER}::"), found)
         return found
@@ -212,7 +220,7 @@ class GraphReader:
         """Record an operator of the standard."""
         given = list(settled(kind, inputs, attributes, self.widened) if self.widened else inputs)
         if kind == "Split" and len(given) < 2 and "num_outputs" not in attributes:
-            raise ParseError("Split is told neither the sizes of its parts nor their number")
+            raise ParseError("Split has neither the sizes of its parts nor their number")
         if kind == "Split" and len(given) > 1 and given[1] is not None and given[1].sizes is None:
             given[1] = op.Reshape(Array(given[1]), [outputs]).value
         if kind == "Resize":  # until opset 12 what is not told is an empty vector, which may be an initializer
@@ -227,7 +235,7 @@ class GraphReader:
         attributes: Mapping[str, Any],
         outputs: int,
     ) -> Sequence[Value]:
-        """Record a node, where it reads values of unknown rank on what is aligned with them if that can be."""
+        """Record a node; if it reads values of unknown rank, on aligned values if possible."""
         told = record_aligned(kind, given, attributes, outputs, self.aligned, recorder)
         return recorder(kind, given, attributes, outputs) if told is None else told
 
@@ -255,7 +263,7 @@ class GraphReader:
     def node_with_graphs(
         self, kind: str, inputs: Sequence[Entry | None], graphs: Mapping[str, onnx.GraphProto]
     ) -> Sequence[Entry]:
-        """Record a node whose graphs may read and give sequences."""
+        """Record a node whose graphs may read and return sequences."""
         if kind == "If":
             sides = (graphs["else_branch"], graphs["then_branch"])
             return record_if(inputs[0] if inputs else None, sides, self.inner, self.widened)
@@ -263,7 +271,7 @@ class GraphReader:
         return record(inputs, graphs["body"], self.inner)
 
     def check_standard(self, node: onnx.NodeProto, domain: str, kind: str) -> None:
-        """Raise UnsupportedFunction for a node that the pinned opset cannot tell."""
+        """Raise UnsupportedFunction for a node that the pinned opset cannot express."""
         where = f"{self.path}: {told_node(node, self.count)} is {kind}"
         if reason := reason_of(kind):
             raise UnsupportedFunction(f"{where}, which {reason}", cure=CURE)
@@ -280,7 +288,7 @@ class GraphReader:
             raise UnsupportedFunction(f"{where} of opset {version}, which is another operator than that of {OPSET}")
 
     def constant(self, attributes: Sequence[onnx.AttributeProto]) -> Const:
-        """The value of a Constant node, from its one attribute."""
+        """Return the value of a Constant node, from its one attribute."""
         if not attributes:
             raise ParseError("a Constant has no value: a call of a function leaves it out")
         attribute = attributes[0]
@@ -290,7 +298,7 @@ class GraphReader:
         return Const(np.asarray(self.attribute(attribute), dtypes.get(attribute.name, np.object_)))
 
     def attribute(self, attribute: onnx.AttributeProto) -> Any:
-        """The value of an attribute, in Python's words."""
+        """Return the value of an attribute as a Python object."""
         if attribute.type == onnx.AttributeProto.GRAPH:
             return self.subgraph(attribute.g)
         if attribute.type == onnx.AttributeProto.TENSOR:
@@ -302,9 +310,9 @@ class GraphReader:
         return [v.decode() if isinstance(v, bytes) else v for v in value] if is_list else value
 
     def subgraph(self, graph: onnx.GraphProto, types: Sequence[Type] | None = None) -> Block:
-        """The block of a graph in a node, its inputs of these types, or as they are declared.
+        """Return the block of a graph in a node, its inputs of these types, or as they are declared.
 
-        Its names end with it: a graph is recorded again where its types turn out to be wider.
+        Its names are local: a graph is recorded again if its types turn out to be wider.
         """
         stored = {t.name for t in graph.initializer}
         inputs = [v for v in graph.input if v.name not in stored]
@@ -325,13 +333,13 @@ class GraphReader:
                 aligned(value, self.aligned)
 
     def tensors_of(self, graph: onnx.GraphProto, given: Sequence[Value], known: Known) -> list[Value]:
-        """As `inner`, of a graph that gives tensors."""
+        """Like `inner`, for a graph whose outputs are tensors."""
         return [require_tensor(x, "a graph") for x in self.inner(graph, given, known)]
 
     def inner(self, graph: onnx.GraphProto, given: Sequence[Entry], known: Known | None = None) -> list[Entry]:
-        """Record the nodes of a graph in a node here, its inputs standing for what is given; what its outputs are.
+        """Record the nodes of a graph in a node here, on given values for its inputs; return its outputs.
 
-        Its names end with it. `known` learns what values in it are aligned with.
+        Its names are local. `known` learns the aligned values in it.
         """
         outer, self.values = self.values, ChainMap({}, self.values)
         outside, self.aligned = self.aligned, ChainMap({} if known is None else known, self.aligned)
@@ -346,7 +354,7 @@ class GraphReader:
             self.values, self.aligned = outer, outside
 
     def results(self, outputs: Iterable[onnx.ValueInfoProto]) -> list[Entry]:
-        """What a graph's outputs are. Raises ParseError for a tensor that is of another dtype than it is declared."""
+        """Return a graph's outputs. Raises ParseError for a tensor of another dtype than declared."""
         found: list[Entry] = []
         for output in outputs:
             value = self.value(output.name)
@@ -359,15 +367,15 @@ class GraphReader:
         return found
 
     def check_dtype(self, name: str, dtype: np.dtype[Any], declared: np.dtype[Any]) -> None:
-        """Raise ParseError for an output that holds another dtype than it is declared; texts are told in two ways."""
+        """Raise ParseError for an output of another dtype than declared; texts have two dtypes."""
         if declared != dtype and dtype.kind not in "OUT":
             raise ParseError(f"{self.path}: the output {name} is {dtype}, and declared {declared}")
 
 
 def _as_declared(declared: onnx.ValueInfoProto, given: Entry) -> Entry:
-    """What stands for an input of a graph: a Loop gives its number and condition as vectors where those are declared.
+    """Return the value of a graph's input: a Loop's number and condition as vectors if they are declared so.
 
-    The standard has them as scalars; onnxruntime gives the body what it says that it takes.
+    The standard has them as scalars; onnxruntime passes the body what it declares.
     """
     dims_told = declared.type.tensor_type.shape.dim
     if isinstance(given, Var | Const) and given.type.rank == 0 and [d.dim_value for d in dims_told] == [1]:
@@ -383,7 +391,7 @@ def _record_defined(
     *,
     version: int | None,
 ) -> tuple[Value, ...]:
-    """Record a node by its definition, whose operators onnxruntime must take too."""
+    """Record a node by its definition, whose operators onnxruntime must accept too."""
     recorded = tracing.current()
     before = len(recorded.ops)
     made = record_call(kind, inputs, attributes, outputs, version=version)
@@ -395,6 +403,6 @@ def _record_defined(
 def _as_written(
     kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int
 ) -> tuple[Value, ...]:
-    """Record an operator as a user writes it, which minds what the pinned opset does not take."""
+    """Record an operator as a user writes it, which handles what the pinned opset does not accept."""
     made = getattr(op, kind)(*(v and Array(v) for v in inputs), outputs=outputs, **attributes)
     return tuple(x.value for x in as_list(made))

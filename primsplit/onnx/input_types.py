@@ -1,4 +1,9 @@
-"""What a model's inputs are where its file does not tell it: what the caller says, and what the nodes demand."""
+"""Complete the types of a model's inputs if its file leaves them open: from the caller's specs, and from its nodes.
+
+```
+x: float32[...]  with specs={"x": "[N,3]"}   ->   x: float32[N,3]
+```
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,15 +17,15 @@ from primsplit.onnx.demands import demanded
 from primsplit.tracing.specs import leaf_type, parse_spec
 
 Specs = Mapping[str, Any]
-"""By name a text such as `f32[N,3]`, or `[N,3]` of the dtype that the file tells; a type, an array of it, or a rank."""
+"""By name a text such as `f32[N,3]`, or `[N,3]` of the declared dtype; a type, an array of it, or a rank."""
 
 
 def declare(graph: onnx.GraphProto, specs: Specs, path: str) -> None:
     """Write the types of `specs` into a graph, and the ranks that its nodes demand of inputs without one.
 
-    A size that takes the place of a named one does so in every input. A value inside of the graph has the rank that is
-    said of it; what is said of a sequence or an optional value is said of the tensors in it. Raises SpecError for a
-    name that the graph lacks, and for a type that does not fit the declared one.
+    A size that replaces a named one does so in every input. A value inside of the graph gets the rank of its spec; the
+    spec of a sequence or an optional value is that of the tensors in it. Raises SpecError for a name that the graph
+    lacks, and for a type that does not fit the declared one.
     """
     inputs = {v.name: v for v in graph.input if tensor_type(v.type).elem_type}
     inner = {name for node in graph.node for name in node.output if name} if set(specs) - set(inputs) else set()
@@ -41,13 +46,13 @@ def declare(graph: onnx.GraphProto, specs: Specs, path: str) -> None:
 
 
 def tensor_type(type: onnx.TypeProto) -> onnx.TypeProto.Tensor:
-    """The type of a tensor, or of those in a sequence or an optional value; one that tells nothing of anything else."""
+    """Return the type of a tensor, or of those in a sequence or an optional value; an empty one for anything else."""
     kind = type.optional_type.elem_type if type.HasField("optional_type") else type
     return kind.sequence_type.elem_type.tensor_type if kind.HasField("sequence_type") else kind.tensor_type
 
 
 def _type(said: Any, value: onnx.ValueInfoProto) -> Type:
-    """The type that is said of a value. Raises SpecError where it is none, or of another dtype than is declared."""
+    """Return a value's type by its spec. Raises SpecError if it is none, or of another dtype than declared."""
     number = tensor_type(value.type).elem_type
     declared = numpy_dtype(number) if number else None
     is_shape = isinstance(said, str) and said.strip().startswith("[")
@@ -61,7 +66,7 @@ def _type(said: Any, value: onnx.ValueInfoProto) -> Type:
 
 
 def _narrow(graph: onnx.GraphProto, value: onnx.ValueInfoProto, said: Type, path: str) -> None:
-    """Give a value the shape that is said of it. Raises SpecError where the declared one is another."""
+    """Give a value the shape of its spec. Raises SpecError if the declared one is another."""
     tensor, sizes = tensor_type(value.type), said.shape or ()
     _rank(value, len(sizes), path)
     declared = [d.dim_value if d.HasField("dim_value") else d.dim_param for d in tensor.shape.dim]
@@ -79,7 +84,7 @@ def _narrow(graph: onnx.GraphProto, value: onnx.ValueInfoProto, said: Type, path
 
 
 def _rank(value: onnx.ValueInfoProto, rank: int, path: str) -> None:
-    """Give a value without a shape so many axes. Raises SpecError where it has another number of them."""
+    """Give a value without a shape so many axes. Raises SpecError if it has another number of them."""
     tensor = tensor_type(value.type)
     shape = tensor.shape
     if not tensor.HasField("shape"):

@@ -1,4 +1,4 @@
-"""Which node a model is invalid for: the checker of onnx tells its name alone, and most nodes have none."""
+"""Find the node that makes a model invalid: onnx's checker gives only its name, and most nodes have none."""
 
 from collections.abc import Iterable
 
@@ -9,11 +9,11 @@ import onnx.defs
 from primsplit.ir.errors import ParseError
 
 UNKNOWN = ("No Op registered for ", "Op registered for ")
-"""How the checker begins to speak of an operator that the model's opset lacks."""
+"""The beginnings of the checker's messages about an operator that the model's opset lacks."""
 
 
 def told_node(node: onnx.NodeProto, number: int, graph: str = "") -> str:
-    """How an error calls a node: by its name, else by its number in the graph, its operator and what it gives."""
+    """Return an error's words for a node: its name, else its number in the graph, its operator and outputs."""
     if node.name:
         return f"node {node.name}"
     article = "an" if node.op_type[:1] in "AEIOU" else "a"
@@ -24,7 +24,10 @@ def told_node(node: onnx.NodeProto, number: int, graph: str = "") -> str:
 def invalid_node(
     proto: onnx.ModelProto, graphs: Iterable[onnx.GraphProto], path: str, reason: str
 ) -> ParseError | None:
-    """The error that says which node of these graphs the checker's reason is about; None where it is about none."""
+    """Return the error that names the node of these graphs that the checker's reason is about.
+
+    None if there is none.
+    """
     context = onnx.checker.C.CheckerContext()
     try:
         context.ir_version = proto.ir_version

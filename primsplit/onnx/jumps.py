@@ -1,9 +1,9 @@
-"""What a file says, as metadata, of models whose values jump: a derivative through them is refused in the file, too.
+"""Store in a file's metadata which models in it jump, so that a derivative through them is refused in the file, too.
 
-In a file a decision tree is comparisons and sums, whose derivative is 0 and tells nothing. The metadata are a JSON list
+In a file a decision tree is comparisons and sums, whose derivative is 0 and says nothing. The metadata are a JSON list
 of rows: the `name` of the operator, `because`, the `numbers` that it reads, the `inputs` that those depend on, and the
-`outputs` that depend on it. The numbers depend on weights too, and on what became of them in the file; where another
-tool wrote the file anew and they are gone, the inputs stand for them.
+`outputs` that depend on it. The numbers depend on weights too, and on their counterparts in the file; if another tool
+rewrote the file and they are gone, the inputs replace them.
 """
 
 import json
@@ -37,14 +37,14 @@ class Jumping:
     outputs: list[str]
 
     def row(self, name_of: Callable[[Value], str | None]) -> dict[str, Any]:
-        """The row of the metadata. `name_of` tells how the file calls a value, and None of what it does not have."""
+        """Return the row of the metadata. `name_of` returns the file's name of a value, None if it does not have it."""
         numbers = [name for value in self.numbers if (name := name_of(value)) is not None]
         told = {"name": self.name, "because": self.because, "numbers": numbers}
         return {**told, "inputs": self.inputs, "outputs": self.outputs}
 
 
 def find_jumps(named: NamedBlock) -> list[Jumping]:
-    """The operators of a block that jump and that a result depends on."""
+    """Return the operators of a block that jump and that a result depends on."""
     block = named.block
     found: list[Jumping] = []
     for place, op in enumerate(block.ops):
@@ -64,25 +64,25 @@ def find_jumps(named: NamedBlock) -> list[Jumping]:
 
 
 def of_functions(jumps: Iterable[Jumping], named: NamedBlock) -> list[Jumping]:
-    """The jumps of what is written as functions: the numbers are inside of them, the main graph has what is behind."""
+    """The jumps of blocks written as functions: the numbers are inside, the main graph has only what is behind them."""
     params = dict(zip(named.inputs, named.block.params, strict=True))
     return [replace(jump, numbers=(*(params[n] for n in jump.inputs), *jump.weights)) for jump in jumps]
 
 
 def _numbers(op: Op) -> tuple[Value, ...]:
-    """What a jump jumps with; of an op with a jump inside, all that it reads."""
+    """Return the numbers that a jump depends on; for an op with a jump inside, all that it reads."""
     read = op.inputs[1:] if op.kind == f"call::{JUMP}" else (*op.inputs, *reads(op))
     return tuple(dict.fromkeys(value for value in read if value is not None and value.type.is_float))
 
 
 def with_numbers(block: Block, jumps: Iterable[Jumping]) -> Block:
-    """The block with the numbers of the jumps as further results, so that no pass loses them."""
+    """Return the block with the numbers of the jumps as further results, so that no pass drops them."""
     numbers = tuple(value for jump in jumps for value in jump.numbers)
     return replace(block, results=(*block.results, *numbers)) if numbers else block
 
 
 def without_numbers(block: Block, jumps: Iterable[Jumping]) -> tuple[Block, list[Jumping]]:
-    """The block without those results, and the jumps with what has become of their numbers in it."""
+    """Return the block without those results, and the jumps with the final Vars of their numbers."""
     count = len(block.results) - sum(len(jump.numbers) for jump in jumps)
     became = iter(block.results[count:])
     found = [replace(jump, numbers=tuple(next(became) for _ in jump.numbers)) for jump in jumps]
@@ -90,20 +90,20 @@ def without_numbers(block: Block, jumps: Iterable[Jumping]) -> tuple[Block, list
 
 
 def told_jumps(jumps: Iterable[Jumping], name_of: Callable[[Value], str | None]) -> dict[str, str]:
-    """The metadata of a file with such models; nothing where there are none. See `Jumping.row`."""
+    """Return the metadata of a file with such models; nothing if there are none. See `Jumping.row`."""
     rows = [row for jump in jumps if (row := jump.row(name_of))["inputs"] or row["numbers"]]
     return {TOLD: json.dumps(rows)} if rows else {}
 
 
 def _jumps_of(op: Op) -> set[tuple[str, str]]:
-    """The names of the operators that jump in an op, and why they have no derivative."""
+    """Return the names of the operators that jump in an op, and the reasons why they have no derivative."""
     inside = (inner for block in op.blocks() for inner in walk(block))
     told = (_told(each) for each in (op, *inside) if each.kind == f"call::{JUMP}")
     return {(attributes["name"], attributes["because"]) for attributes in told}
 
 
 def _told(jump: Op) -> Mapping[str, Any]:
-    """The attributes of a jump, which the rule of a batch has from the op of one example."""
+    """Return the attributes of a jump; the rule of a batch has them from the op of one example."""
     rule = jump.attributes["rule"]
     found: Mapping[str, Any] = rule.attributes if isinstance(rule, BoundRule) else _told(rule.op)
     return found
@@ -116,7 +116,7 @@ def with_jumps(
     values: MutableMapping[str, Entry],
     constants: Constants,
 ) -> list[Entry]:
-    """The outputs of a model, of which derivatives are refused as its metadata tell. Raises ParseError."""
+    """Return the outputs of a model, with derivatives refused as its metadata say. Raises ParseError."""
     found = dict(zip(outputs, entries, strict=True))
     try:
         for row in json.loads(metadata.get(TOLD, "[]")):
@@ -131,7 +131,7 @@ def with_jumps(
 
 
 def _sources(row: Mapping[str, Any], values: Mapping[str, Entry]) -> Sequence[str]:
-    """The names of the numbers of a jump, or of the inputs, where the file does not have those or is an earlier one."""
+    """Return the names of the numbers of a jump, or of the inputs, if the file lacks those or is an earlier one."""
     numbers = [name for name in row.get("numbers", []) if name in values]
     return numbers or row["inputs"]
 

@@ -1,6 +1,6 @@
-"""Ask onnxruntime whether it can make the kernels of a model's nodes.
+"""Ask onnxruntime whether it can create the kernels of a model's nodes.
 
-onnx's inference lets pass what kernels refuse when a file is loaded: an LSTM that clips at -1, an LRN of an even size,
+onnx's inference accepts what kernels refuse when a file is loaded: an LSTM that clips at -1, an LRN of an even size,
 counts of n-grams that do not fit their pool. Each node of a rare kind is given to onnxruntime in a model of its own,
 which takes less than a millisecond, once for all nodes that are alike.
 """
@@ -28,7 +28,7 @@ _TAKEN: Limited[object, str] = Limited(4096)
 
 
 def check_kernels(steps: Iterable[Op]) -> None:
-    """Raise ParseError at an operator that onnxruntime refuses to make a kernel for, with its reason."""
+    """Raise ParseError at an operator that onnxruntime refuses to create a kernel for, with its reason."""
     for step in steps:
         key = key_of(Site(step.kind, step.inputs, step.attributes, len(step.outputs)))
         if key not in _TAKEN:
@@ -38,7 +38,7 @@ def check_kernels(steps: Iterable[Op]) -> None:
 
 
 def _refusal(step: Op) -> str:
-    """Why onnxruntime makes no session of the operator alone; nothing where it does, or has no kernel at all."""
+    """Return why onnxruntime creates no session of the operator alone; "" if it does, or has no kernel at all."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level, options.intra_op_num_threads = 4, 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -51,7 +51,7 @@ def _refusal(step: Op) -> str:
 
 
 def _alone(step: Op) -> bytes:
-    """A model of one operator."""
+    """Return a model of one operator."""
     names = {id(v): f"i{k}" for k, v in enumerate(step.inputs) if v is not None}
     held = {id(v): v for v in step.inputs if v is not None}
     stored = {key: v for key, v in held.items() if isinstance(v, Const) and v.is_small}
@@ -79,7 +79,7 @@ def _named(tensor: onnx.TensorProto, name: str) -> onnx.TensorProto:
 
 
 def _reason(told: str) -> str:
-    """What onnxruntime says, without the places in its own code."""
+    """Return onnxruntime's message, without the places in its own code."""
     told = " ".join(told.split()).rsplit("] : ", 1)[-1]
     told = re.sub(r"^.*OpKernelInfo ?&\)( \[with [^\]]*\])?", "", told)
     return re.sub(r"^\d+ : \w+ : (Exception during initialization: )?(/\S+ )?", "", told).strip()[:200]

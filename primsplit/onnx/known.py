@@ -1,4 +1,9 @@
-"""What is known of a value while a model is read: exporters compute conditions and positions from constants alone."""
+"""Compute the known values of a model while it is read: exporters compute conditions and positions from constants.
+
+```
+pads = Reshape(Transpose(Const [[0, 1], [0, 1]]), [4])   ->   Const [0, 0, 1, 1]
+```
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,9 +17,9 @@ from primsplit.rewrites.fold import fold_constants, folded
 
 
 def settled_integers(made: Sequence[Value]) -> Const | None:
-    """The integers that the op just recorded makes of constants alone, in its place; None of another op.
+    """Return the integers that the op just recorded computes from constants alone, and remove it; None for another op.
 
-    Exporters turn and join the pads of a Pad as matrices, of whose elements inference knows nothing.
+    Exporters transpose and concatenate the pads of a Pad as matrices, of whose elements inference knows nothing.
     """
     ops = tracing.current().ops
     if not ops or ops[-1].outputs != tuple(made) or [v.type.dtype.kind for v in made] != ["i"]:
@@ -28,7 +33,7 @@ def settled_integers(made: Sequence[Value]) -> Const | None:
 
 
 def known_array(value: Value) -> npt.NDArray[Any] | None:
-    """The numbers of a value that is computed from sizes and constants alone, None of any other."""
+    """Return the numbers of a value that is computed from sizes and constants alone, None for any other."""
     if isinstance(value, Const):
         return value.numpy()
     ops = live_backwards(tracing.ops_backwards(), [value])
@@ -38,6 +43,6 @@ def known_array(value: Value) -> npt.NDArray[Any] | None:
 
 
 def known_number(value: Value) -> int | None:
-    """The one number of a value that has one element."""
+    """Return the one number of a value that has one element."""
     found = known_array(value)
     return int(found.reshape(-1)[0]) if found is not None and np.size(found) == 1 else None

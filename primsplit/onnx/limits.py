@@ -1,7 +1,7 @@
 """Limit the nodes that a file grows to while it is read, by inlined functions and unrolled loops.
 
-A few functions that call each other tell 3^20 nodes in two kilobytes. So what a file becomes is counted before it is
-made, and may grow with the nodes and the numbers of the file alone.
+A few functions that call each other express 3^20 nodes in two kilobytes. So the nodes are counted before they are
+created, and may only grow with the nodes and the numbers of the file.
 """
 
 import math
@@ -16,7 +16,7 @@ from primsplit.onnx.modelfile import Key, call_key, function_key
 from primsplit.onnx.versions import nodes_of
 
 FREE = 3_000
-"""The nodes that any file may grow to."""
+"""The number of nodes that any file may grow to."""
 CALLS = 100
 """How often a node of a function may be inlined, on average."""
 STEPS = 300
@@ -24,16 +24,16 @@ STEPS = 300
 BYTES = 1_000
 """The bytes of weights that allow one node more: a model of many layers has weights for them."""
 DEEPEST = 100
-"""The most calls of functions inside each other, as in onnx's checker."""
+"""The most nested calls of functions, as in onnx's checker."""
 
 
 def node_count(proto: onnx.ModelProto) -> int:
-    """The nodes that the file has, those of functions once."""
+    """Return the number of nodes of the file, those of functions once."""
     return sum(1 for holder in (proto.graph, *proto.functions) for _ in nodes_of(holder))
 
 
 def most_nodes(proto: onnx.ModelProto, times: int) -> int:
-    """The most nodes that a file may grow to, where each is repeated so often on average."""
+    """Return the most nodes that a file may grow to if each is repeated so often on average."""
     numbers: int = sum(math.prod(t.dims) for t in proto.graph.initializer)
     return FREE + times * node_count(proto) + max(numbers, int(proto.ByteSize())) // BYTES
 
@@ -47,7 +47,7 @@ class _Held:
 
 
 def check_functions(proto: onnx.ModelProto, path: str) -> None:
-    """Refuse functions that call themselves, and those that make too large a model where they are inlined."""
+    """Refuse functions that call themselves, and those that make the model too large when they are inlined."""
     if not proto.functions:
         return
     functions = {function_key(f): f for f in proto.functions}

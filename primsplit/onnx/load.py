@@ -1,4 +1,4 @@
-"""An ONNX model as a Block: opset converted, functions inlined, types inferred anew, weights read when asked for."""
+"""Load an ONNX model as a Block: convert its opset, inline functions, infer types, read weights when asked for."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -39,10 +39,10 @@ from primsplit.tracing import close, fresh_stack, recording
 class Model:
     """A loaded model: its block, the names of inputs and outputs, and the initializers by name.
 
-    `arguments` and `results` are what each input and output of the file is in a call: 0.0 for an array, a list of those
-    for a sequence, None for an optional value that is not given. Those of `states` are neither. `constants` tells of
-    each of the `params` that is no weight why it is none. `frozen` are the choices by constants alone, none of a file
-    of primsplit's own.
+    `arguments` and `results` are the form of each input and output of the file in a call: 0.0 for an array, a list of
+    those for a sequence, None for an optional value that is not given. Those of `states` are neither. `constants` has
+    the reason for each of the `params` that is not a weight. `frozen` are the choices by constants alone; none for a
+    file of primsplit's own.
     """
 
     block: Block
@@ -59,14 +59,14 @@ class Model:
 def load_model(
     path: str, said: Said, specs: Specs | None = None, *, safe_where: bool = False, constant: Iterable[str] = ()
 ) -> Model:
-    """Read a model of any opset that can be told in the one primsplit writes.
+    """Read a model of any opset that can be expressed in the one primsplit writes.
 
-    `said` tells of sequences and optionals, `specs` the types of other inputs, where they are narrower than declared.
+    `said` describes sequences and optionals, `specs` the types of other inputs, if they are narrower than declared.
     With `safe_where` a cotangent of 0 stays 0 on the side of a Where that is not taken. `constant` are names of nodes
     and operators that no derivative goes through.
 
-    Raises SpecError where any of that does not fit, FileError where the file cannot be read, ParseError where it is no
-    valid model, UnsupportedFunction for an operator that is neither of the standard nor has a definition, at its node.
+    Raises SpecError if any of that does not fit, FileError if the file cannot be read, ParseError if it is not a valid
+    model, UnsupportedFunction for an operator that is neither in the standard nor has a definition, at its node.
     """
     with paused():
         file = read_file(path)
@@ -120,7 +120,7 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
 
 
 def _in_own_domains(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """The model; operators that onnxruntime has put into the standard's domain leave it, as do those of `CHANGED`."""
+    """Move operators that onnxruntime has put into the standard's domain out of it, and those of `CHANGED`."""
     for holder in (proto, *proto.functions):
         version = version_of(holder)
         nodes = [n for n in nodes_of(getattr(holder, "graph", holder)) if domain_of(n.domain) == ""]
@@ -143,13 +143,16 @@ def _import(holder: onnx.ModelProto | onnx.FunctionProto, domain: str, number: i
 
 
 STRANGERS = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
-"""What onnxruntime has in the standard's domain at any opset, and the standard from its opset 17 on, or not at all."""
+"""Operators that onnxruntime has in the standard's domain at any opset.
+
+The standard from its opset 17 on, or not at all.
+"""
 
 
 def _tell_nearest(graph: onnx.GraphProto) -> None:
-    """Tell TensorFlow's nearest neighbours by half pixels: the floor of s is s - 1/2 rounded, a half up.
+    """Rewrite TensorFlow's nearest neighbours with half pixels: the floor of s is s - 1/2 rounded, a half up.
 
-    `tf_half_pixel_for_nn` was of opset 11 alone; tf2onnx writes it at every opset, and onnxruntime reads it.
+    `tf_half_pixel_for_nn` was only in opset 11; tf2onnx writes it at every opset, and onnxruntime reads it.
     """
     for node in nodes_of(graph):
         is_resize = node.op_type == "Resize" and domain_of(node.domain) == ""
@@ -164,7 +167,7 @@ NEAREST = {"coordinate_transformation_mode": b"half_pixel", "nearest_mode": b"ro
 
 
 def _reserve_sizes(proto: onnx.ModelProto) -> None:
-    """Keep sizes that are still to be named from taking the name of one that the model names."""
+    """Keep new sizes from taking the name of one that the model names."""
     for graph in graphs(proto.graph):
         for value in (*graph.input, *graph.output, *graph.value_info):
             for dim in value.type.tensor_type.shape.dim:

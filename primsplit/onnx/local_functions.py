@@ -1,8 +1,12 @@
-"""Functions of a model: each is put where it is called, read in the opset that it imports itself.
+"""Inline a model's functions, each read in the opset that it imports itself.
 
-onnx's checker takes no function of another opset than its model's where the two know an operator in two ways, and its
-inliner leaves such calls as they are. So those functions are checked beside the model. Their nodes are then in a
-domain of their own, where neither sees what they mean, until the whole model is one graph.
+```
+y = mine.Scale(x)  with  Scale(a): Mul(a, 2)   ->   y = Mul(x, 2)
+```
+
+onnx's checker accepts no function of another opset than its model's if the two know an operator in two ways, and its
+inliner leaves such calls as they are. So those functions are checked beside the model. Their nodes are then in a domain
+of their own, where neither sees their meaning, until the whole model is one graph.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +26,7 @@ APART = "primsplit.apart"
 
 
 def inlined(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
-    """The model, checked, without functions of its own. Raises ParseError where it is no valid one."""
+    """Return the model, checked, without functions of its own. Raises ParseError if it is not valid."""
     strangers = [f for f in proto.functions if f.node and version_of(f) != version_of(proto)]
     if strangers:
         _check_apart(proto, strangers, path)
@@ -38,7 +42,7 @@ def inlined(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
 
 
 def _give_defaults(proto: onnx.ModelProto, path: str) -> None:
-    """Write the attributes that a call leaves out, and that its function has a default for, at the call.
+    """Write the default attributes of functions into the calls that leave them out.
 
     onnx's inliner drops what refers to an attribute that is left out.
     """
@@ -54,7 +58,7 @@ def _give_defaults(proto: onnx.ModelProto, path: str) -> None:
 def _check_handed_on(
     function: onnx.FunctionProto, absent: set[str], functions: Mapping[Key, onnx.FunctionProto], path: str
 ) -> None:
-    """Refuse an absent attribute that the function hands on to one with a default: other calls may give it."""
+    """Refuse an absent attribute that the function passes on to one with a default: other calls may give it."""
     for inner in (n for n in nodes_of(function) if call_key(n) in functions):
         called = functions[call_key(inner)]
         handed = {a.name for a in inner.attribute if a.ref_attr_name in absent}
@@ -90,7 +94,7 @@ def _idle_graph() -> onnx.GraphProto:
 
 
 def _inlined_in_one_opset(proto: onnx.ModelProto, strangers: list[onnx.FunctionProto], path: str) -> onnx.ModelProto:
-    """The model in one graph, what is older than the pinned opset told in that, and said to be of the newest one."""
+    """The model in one graph, with nodes older than the pinned opset converted to it, as a model of the newest one."""
     newest = max(OPSET, version_of(proto), *map(version_of, strangers))
     others = sorted({version_of(f) for f in strangers})
     for function in strangers:
@@ -111,7 +115,7 @@ def _inlined_in_one_opset(proto: onnx.ModelProto, strangers: list[onnx.FunctionP
 
 
 def _in_pinned_opset(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
-    """The model, its nodes of an older opset told in the pinned one; newer ones are read as they are."""
+    """Return the model with nodes of an older opset converted to the pinned one; newer ones are read as they are."""
     return converted(proto, path) if version_of(proto) < OPSET else proto
 
 

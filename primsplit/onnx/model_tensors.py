@@ -1,4 +1,4 @@
-"""The numbers of a model's tensors as onnx_ir reads them, whose import takes long."""
+"""Read the numbers of a model's tensors by onnx_ir, whose import is slow."""
 
 import onnx
 import onnx_ir as oir
@@ -8,7 +8,10 @@ from primsplit.onnx.tensors import Tensor
 
 
 def tensor_in(tensor: onnx.TensorProto, model: str) -> Tensor:
-    """The numbers of a tensor of the model's file at this path. Raises ParseError for data where none may be."""
+    """Return the numbers of a tensor of the model's file at this path.
+
+    Raises ParseError for data in a forbidden place.
+    """
     if tensor.data_location != onnx.TensorProto.EXTERNAL:
         return Tensor(oir.from_proto(tensor), beside=False, model=model)
     entries = entries_of(tensor, model)

@@ -1,10 +1,8 @@
-"""An ONNX file read: what cannot be a model is refused in a sentence, and long data are set apart.
+"""Read an ONNX file: refuse what cannot be a model in one sentence, and set long data apart.
 
-Checking, converting and inferring copy a model several times over, so they get a model in which every long initializer
-is an input.
-
-Long weights are never copied: onnx's checker, converter and inference see a model whose long initializers are inputs.
-Files are written straight as protobuf; onnx_ir reads the tensors of loaded models, and does nothing else.
+Checking, converting and inferring copy a model several times over, so they receive a model in which every long
+initializer is an input. Long weights are never copied. Files are written directly as protobuf; onnx_ir only reads the
+tensors of loaded models.
 """
 
 import math
@@ -49,7 +47,7 @@ class ModelFile:
 
 
 def read_file(path: str) -> ModelFile:
-    """Read a model. Raises FileError where there is no file to read, ParseError where it holds no valid model."""
+    """Read a model. Raises FileError if there is no file to read, ParseError if it holds no valid model."""
     proto = parsed(path)
     _import_contrib(proto)
     try:
@@ -63,7 +61,7 @@ def read_file(path: str) -> ModelFile:
 
 
 def _import_contrib(proto: onnx.ModelProto) -> None:
-    """Import onnxruntime's own operators where a model has some and no import: tf2onnx forgets it for graphs in nodes.
+    """Import onnxruntime's own operators if a model has some and no import: tf2onnx forgets it for graphs in nodes.
 
     onnxruntime reads such a model, the checker of onnx does not.
     """
@@ -73,7 +71,7 @@ def _import_contrib(proto: onnx.ModelProto) -> None:
 
 
 def _check(proto: onnx.ModelProto, path: str) -> None:
-    """Refuse what the checker of onnx lets pass."""
+    """Refuse what the checker of onnx accepts."""
     _check_imports(proto, path)
     _check_graph(proto.graph, path)
     for function in proto.functions:
@@ -89,7 +87,7 @@ def _check(proto: onnx.ModelProto, path: str) -> None:
 
 
 def parsed(path: str) -> onnx.ModelProto:
-    """The protobuf in a file. Raises FileError where there is no file to read, ParseError where it holds no model."""
+    """Return the protobuf in a file. Raises FileError if there is no file to read, ParseError if it holds no model."""
     try:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode):
@@ -112,12 +110,12 @@ def parsed(path: str) -> onnx.ModelProto:
 
 
 def invalid(path: str, error: Exception) -> ParseError:
-    """The error that says a file is no valid model, in the words of what found out."""
+    """Return the error for a file that is not a valid model, with the message of the library that found out."""
     return ParseError(f"{path} is no valid model: {first_line(error)}")
 
 
 def first_line(error: Exception) -> str:
-    """What an error of a library says, in one line."""
+    """Return the message of a library's error, in one line."""
     return (" ".join(str(error).split()) or type(error).__name__)[:200]
 
 
@@ -131,7 +129,7 @@ def _check_imports(proto: onnx.ModelProto, path: str) -> None:
 
 
 def graphs(graph: Any) -> Iterator[Any]:
-    """The graph, or the function, and every graph inside it."""
+    """Yield the graph, or the function, and every graph inside it."""
     yield graph
     for node in graph.node:
         yield from _inside(node)
@@ -144,7 +142,7 @@ def _inside(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
 
 
 def _check_graph(graph: onnx.GraphProto, path: str, *, in_function: bool = False) -> None:
-    """Refuse numbers that are not there, names that are no texts; in the graphs inside too."""
+    """Refuse missing numbers and names that are no texts, in the graphs inside too."""
     _check_texts(path, graph.name)
     inputs = {v.name: v.type.tensor_type for v in graph.input}
     for tensor in graph.initializer:
@@ -158,7 +156,7 @@ def _check_graph(graph: onnx.GraphProto, path: str, *, in_function: bool = False
 
 
 def _is_of(declared: onnx.TypeProto.Tensor, tensor: onnx.TensorProto) -> bool:
-    """True for a tensor of a declared type, of which any part may be open."""
+    """Whether a tensor has a declared type, of which any part may be open."""
     if declared.elem_type not in {onnx.TensorProto.UNDEFINED, tensor.data_type}:
         return False
     sizes = [d.dim_value if d.HasField("dim_value") else -1 for d in declared.shape.dim]
@@ -167,7 +165,7 @@ def _is_of(declared: onnx.TypeProto.Tensor, tensor: onnx.TensorProto) -> bool:
 
 
 def _check_texts(path: str, *texts: Any) -> None:
-    """Refuse names that are bytes: protobuf gives those where they are no UTF-8."""
+    """Refuse names that are bytes: protobuf returns those for texts that are not UTF-8."""
     for text in texts:
         if not isinstance(text, str):
             raise ParseError(f"{path} is no valid model: the name {text!r} is no UTF-8")
@@ -199,7 +197,7 @@ def _check_type(value: onnx.ValueInfoProto, path: str) -> None:
 
 
 def _short(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy of the model in which long initializers are inputs."""
+    """Return a copy of the model in which long initializers are inputs."""
     short = onnx.ModelProto(
         ir_version=max(proto.ir_version, 4), functions=proto.functions, metadata_props=proto.metadata_props
     )
@@ -218,7 +216,7 @@ def _short(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def check_model(proto: onnx.ModelProto, path: str) -> None:
-    """Raise ParseError where onnx finds a model invalid.
+    """Raise ParseError if onnx finds a model invalid.
 
     A value of unknown rank may be an input or an output. Only the model's own inputs need a type.
     """
@@ -247,14 +245,14 @@ def check_model(proto: onnx.ModelProto, path: str) -> None:
 
 
 Key = tuple[str, str, str]
-"""The domain, name and overload that tell a function from the others of its model."""
+"""The domain, name and overload that identify a function in its model."""
 
 
 def function_key(function: onnx.FunctionProto) -> Key:
-    """The key of a function."""
+    """Return the key of a function."""
     return function.domain, function.name, function.overload
 
 
 def call_key(node: onnx.NodeProto) -> Key:
-    """The key of the function that a node calls, if it calls one."""
+    """Return the key of the function that a node calls, if it calls one."""
     return node.domain, node.op_type, node.overload

@@ -1,7 +1,11 @@
-"""The bodies of a file's loops, recorded for types that hold for every step.
+"""Record the bodies of a file's loops for types that hold in every step.
 
-What a file declares for the values inside is often less than what is known around it. So a body is recorded for carries
-of the first step's types, and again with unknown sizes where a step changes them, until it keeps them.
+```
+body for x: float32[3], but a step returns float32[4]   ->   body again for x: float32[changing]
+```
+
+The declared types of values inside are often wider than what is known around the loop. So a body is recorded for
+carries of the first step's types, and again with unknown sizes if a step changes them, until it keeps them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,13 +19,13 @@ from primsplit.ir.errors import ParseError
 from primsplit.tracing.regions import outside, visible, widened
 
 MOST_AGAIN = 5
-"""The most loops in each other that are recorded again at once: each doubles how often the innermost is recorded."""
+"""The most nested loops that are recorded again at once: each doubles how often the innermost is recorded."""
 
 Subgraph = Callable[[onnx.GraphProto, Sequence[Type] | None], Block]
 
 
 def given(value: Value | None) -> Value:
-    """An input that must be there. Raises ParseError."""
+    """Return an input that must be present. Raises ParseError."""
     if value is None:
         raise ParseError("an input is missing")
     return value
@@ -29,7 +33,7 @@ def given(value: Value | None) -> Value:
 
 @contextmanager
 def again() -> Iterator[None]:
-    """Record a body once more inside, for other types. Raises ParseError where too many loops around do."""
+    """Record a body once more inside, for other types. Raises ParseError if too many loops around do."""
     around = tracing.current()
     if around.again >= MOST_AGAIN:
         raise ParseError(
@@ -51,9 +55,9 @@ def steady(
     lead: int,
     stem: Callable[[int], str] = lambda _: "changing",
 ) -> tuple[Block, list[Type]]:
-    """The body for carries of types that every step keeps, and those types; the first ones where they are kept.
+    """Return the body for carries of types that every step keeps, and those types; the first ones if they are kept.
 
-    The carries begin at parameter `first` and at result `lead`. `stem` names the sizes that may change of a carry.
+    The carries begin at parameter `first` and at result `lead`. `stem` names the sizes of a carry that may change.
     """
     types = list(starts)
     body = record(types)
@@ -73,6 +77,6 @@ def steady(
 
 
 def after_steps(types: Sequence[Type], starts: Sequence[Value]) -> list[Type]:
-    """The types of a loop's carries after it: a size that steps change is another one than any that it has inside."""
+    """Return the types of a loop's carries after it: a size that steps change is none of those inside the loop."""
     known = visible(starts)
     return [outside(t, known, "changed") for t in types]

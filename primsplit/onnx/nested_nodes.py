@@ -1,4 +1,4 @@
-"""Loop and Scan of a file: their graphs recorded as blocks, with types that hold for every step.
+"""Record Loop and Scan of a file: their graphs as blocks, with types that hold for every step.
 
 A body is recorded once: sizes that a step changes are widened to unknown ones, until the types stay.
 """
@@ -31,9 +31,9 @@ KINDS = frozenset({"Loop", "Scan", BATCH_SCAN})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How graphs in a node are recorded: as a block, its inputs of the types given, or here, on values that are given.
+    """How graphs in a node are recorded: as a block with inputs of given types, or here, on given values.
 
-    `known` is what values of unknown rank are aligned with around the node.
+    `known` are the aligned values of unknown rank around the node.
     """
 
     subgraph: Subgraph
@@ -88,7 +88,7 @@ def _record_loop(inputs: Sequence[Value | None], attributes: Mapping[str, Any], 
 
 
 def _scalar(condition: Value) -> Value:
-    """A condition of a Loop without axes; a file may tell it as a vector of one element."""
+    """Return a condition of a Loop as a scalar; a file may have it as a vector of one element."""
     return op.Reshape(Array(condition), np.zeros(0, np.int64)).value if condition.type.rank == 1 else condition
 
 
@@ -119,7 +119,7 @@ def _record_scan(inputs: Sequence[Value | None], attributes: Mapping[str, Any], 
 
 
 def _as_before(made: Value, before: Array) -> Value:
-    """A state after a step in the sizes that it had before: those of a Scan stay, whatever a graph calls them."""
+    """Return a state after a step in the sizes that it had before: a Scan keeps them, whatever a graph calls them."""
     old, new = before.type.shape, made.type.shape
     if old is None or new is None or len(old) != len(new) or same_shape(old, new):
         return made
@@ -127,7 +127,7 @@ def _as_before(made: Value, before: Array) -> Value:
 
 
 def _record_open_batch(inputs: Sequence[Value | None], attributes: Mapping[str, Any], reading: Reading) -> list[Value]:
-    """A Scan of opset 8 over values of unknown rank, every step of each example."""
+    """Record a Scan of opset 8 over values of unknown rank, every step of each example."""
     values = [given(v) for v in inputs]
     count = len(values) - int(attributes["num_scan_inputs"])
     reads = [Walk(0, bool(d)) for d in attributes.get("directions", [0] * (len(values) - count))]

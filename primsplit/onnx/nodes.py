@@ -1,4 +1,4 @@
-"""The operators that an ONNX file uses."""
+"""List the operators that an ONNX file uses."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ RENAMED = {"Scatter": "ScatterElements"}
 
 
 def node_kinds(path: str) -> Iterator[str]:
-    """The operator of every node of a file, in sub-graphs and model-local functions too.
+    """Yield the operator of every node of a file, in sub-graphs and model-local functions too.
 
     Raises FileError or ParseError.
     """
@@ -28,7 +28,7 @@ def node_kinds(path: str) -> Iterator[str]:
 
 
 def _kind(node: onnx.NodeProto, version: int) -> str:
-    """The operator under the name by which the loader knows it."""
+    """Return the operator under the name by which the loader knows it."""
     domain, kind = domain_of(node.domain), node.op_type
     if domain == "" and version < CHANGED.get(kind, 0) and definition_of(f"{EARLIER}::{kind}") is not None:
         domain = EARLIER

@@ -1,4 +1,4 @@
-"""A model written as one protobuf a piece at a time: protobuf itself would hold its numbers three times."""
+"""Write a model as one protobuf a piece at a time: protobuf itself would hold its numbers three times."""
 
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
@@ -10,13 +10,13 @@ from primsplit.ir.errors import FileError
 from primsplit.onnx.tensors import copy_bytes, size_in_file
 
 LENGTH = 2
-"""The wire type of a field that is told with its length."""
+"""The wire type of a field that is preceded by its length."""
 
 
 def write_protobuf(proto: onnx.ModelProto, waiting: Sequence[tuple[onnx.TensorProto, Const]], file: BinaryIO) -> None:
-    """Write a model, and the data that wait into its initializers; its graph is gone from `proto` afterwards.
+    """Write a model, and the data that wait into its initializers; its graph is removed from `proto`.
 
-    Raises FileError where data are not as many as the initializer tells, and what reading them raises.
+    Raises FileError if data have another size than their initializer, and errors of reading them.
     """
     heads = [
         tensor.SerializeToString() + _begun(onnx.TensorProto.RAW_DATA_FIELD_NUMBER, size_in_file(const))
@@ -48,12 +48,12 @@ def _copy(const: Const, name: str, file: BinaryIO) -> None:
 
 
 def _begun(field: int, length: int) -> bytes:
-    """What stands before a field of this many bytes."""
+    """Return the bytes before a field of this length."""
     return bytes((*_varint(field << 3 | LENGTH), *_varint(length)))
 
 
 def _varint(number: int) -> Iterator[int]:
-    """Seven bits a byte, the lowest first; all bytes but the last have the eighth."""
+    """Yield seven bits a byte, the lowest first; all bytes but the last have the eighth."""
     while number > 127:
         yield number & 127 | 128
         number >>= 7

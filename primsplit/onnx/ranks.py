@@ -1,9 +1,14 @@
-"""Values whose number of axes only the run knows, where the nodes that read them settle it.
+"""Fix the rank of values whose number of axes only the run knows, if the nodes that read them allow it.
 
-A Squeeze without axes drops an axis if its size turns out to be 1, and an If may give a number on one side and a vector
-of one on the other. Such a value has no rank. Beside it a `Wide` is kept: the same elements with the most axes that it
-may have. A node reads that instead where it gives the same: a sum with a value of as many axes. And where a node takes
-no value of fewer axes (a Split along the last of them), a run in which there are fewer fails in the model's own file.
+```
+y = Squeeze(x: [N,3]);  z = Add(y, b: [N,3])   ->   z = Add(x, b)     # y may lack the first axis: broadcasting adds it
+```
+
+A Squeeze without axes drops an axis if its size turns out to be 1, and an If may return a number on one side and a
+vector of one element on the other. Such a value has no rank. Beside it a `Wide` is kept: the same elements with the
+most axes that it may have. A node reads that instead if its result is the same: a sum with a value of as many axes. And
+if a node does not accept fewer axes (a Split along the last of them), a run in which there are fewer fails in the
+model's own file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +33,7 @@ ALONG = frozenset(
 class Wide:
     """The elements of a value with the most axes that it may have.
 
-    `leads` is True where the axes that the value may lack are the first ones.
+    `leads` is True if the axes that the value may lack are the first ones.
     """
 
     value: Value
@@ -45,7 +50,7 @@ Widened = dict[Value, Wide]
 def settled(
     kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], known: Mapping[Value, Wide]
 ) -> list[Value | None]:
-    """The inputs of a node, those of unknown rank as values of a known one where that is right."""
+    """Return the inputs of a node, those of unknown rank as values of a known one if that is right."""
     found = list(inputs)
     for position, value in enumerate(inputs):
         wide = None if value is None or value.type.rank is not None else known.get(value)
@@ -55,13 +60,13 @@ def settled(
 
 
 def _is_stretched(kind: str, inputs: Sequence[Value | None], wide: Wide) -> bool:
-    """True where broadcasting adds the axes that a value may lack."""
+    """Whether broadcasting adds the axes that a value may lack."""
     ranks = [v.type.rank for v in inputs if v is not None]
     return traits(kind).broadcasts == "all" and wide.leads and any(r is not None and r >= wide.rank for r in ranks)
 
 
 def _is_needed(kind: str, position: int, attributes: Mapping[str, Any], wide: Wide) -> bool:
-    """True where the operator takes no value of fewer axes."""
+    """Whether the operator accepts no value of fewer axes."""
     if kind == "Transpose":
         return len(attributes.get("perm", ())) == wide.rank
     if kind not in ALONG or (position > 0 and kind != "Concat"):
@@ -71,7 +76,7 @@ def _is_needed(kind: str, position: int, attributes: Mapping[str, Any], wide: Wi
 
 
 def widened_squeeze(value: Value) -> Wide | None:
-    """What a Squeeze without axes gives where no size of 1 is but those that are known to be; None of unknown rank."""
+    """Return the result of a Squeeze without axes if only the sizes known to be 1 are; None for an unknown rank."""
     shape = value.type.shape
     if shape is None:
         return None
@@ -83,12 +88,12 @@ def widened_squeeze(value: Value) -> Wide | None:
 
 
 def is_one_element(value: Value) -> bool:
-    """True for a value of one element, whatever its axes."""
+    """Whether a value has one element, whatever its axes."""
     return value.type.shape is not None and all(dims.same(d, 1) for d in value.type.shape)
 
 
 def with_axes(value: Value, rank: int) -> Value:
-    """A value of one element with as many axes."""
+    """Return a value of one element with so many axes."""
     if value.type.rank == rank:
         return op.Identity(Array(value)).value
     return op.Reshape(Array(value), np.ones(rank, np.int64)).value

@@ -1,4 +1,4 @@
-"""Which operators of a loaded model onnxruntime is asked about: those whose attributes inference does not check."""
+"""Select the operators of a loaded model that onnxruntime is asked about: inference does not check their attributes."""
 
 from primsplit.ir import Block, Op, walk
 from primsplit.ir.carriers import LATER
@@ -12,13 +12,13 @@ CHECKED = frozenset(REDUCTIONS) | {
     *("ScatterElements", "ScatterND", "Selu", "Shape", "Slice", "Softmax", "Split", "Squeeze", "Transpose"),
     *("AveragePool", "MaxPool", "Trilu", "Unsqueeze"),
 }
-"""Operators whose attributes are checked by inference. Most nodes are of these: their files need no onnxruntime."""
+"""Operators whose attributes inference checks. Most nodes are of these: their files need no onnxruntime."""
 LOCAL = frozenset({"StringNormalizer"})
 """Operators whose kernels depend on the machine, which may lack a locale: a file of them runs elsewhere."""
 
 
 def rare_ops(block: Block) -> list[Op]:
-    """The operators of a block, and of the blocks in it, whose kernels may refuse what inference takes."""
+    """Return the operators of a block, and of the blocks in it, whose kernels may refuse what inference accepts."""
     return [step for step in walk(block) if step.kind not in CHECKED | LOCAL and _may_be_refused(step)]
 
 

@@ -1,4 +1,9 @@
-"""Nodes in an order in which they can be run: the standard asks for it, onnxruntime does not."""
+"""Sort nodes so that each comes after those it reads: the standard requires it, onnxruntime does not.
+
+```
+z = Exp(y);  y = Sin(x)   ->   y = Sin(x);  z = Exp(y)
+```
+"""
 
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
@@ -9,7 +14,7 @@ from primsplit.onnx.modelfile import graphs
 
 
 def in_running_order(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """The model, each of its graphs in order; one that goes round in a circle is left to the checker."""
+    """Return the model with each of its graphs in order; a cyclic one is left to the checker."""
     for holder in (proto.graph, *proto.functions):
         for graph in graphs(holder):
             _sort(graph)
@@ -30,7 +35,7 @@ def _sort(graph: onnx.GraphProto | onnx.FunctionProto) -> None:
 
 
 def _read(node: onnx.NodeProto) -> Iterator[str]:
-    """What a node reads, and what is read inside it."""
+    """Yield the names that a node reads, and those that are read inside it."""
     yield from node.input
     for attribute in node.attribute:
         if attribute.HasField("g"):
@@ -40,7 +45,7 @@ def _read(node: onnx.NodeProto) -> Iterator[str]:
 
 
 def _order(needs: list[set[int]]) -> list[int]:
-    """The places so that each comes behind those it needs, and else as they are; fewer where there is a circle."""
+    """Return the positions so that each comes behind those it needs, and else in order; fewer if there is a cycle."""
     readers: list[list[int]] = [[] for _ in needs]
     for place, each in enumerate(needs):
         for need in each:

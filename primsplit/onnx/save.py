@@ -1,4 +1,9 @@
-"""A Block as an ONNX model, written straight into its protobuf: objects in between take most of the time."""
+"""Write a Block as an ONNX model, directly into its protobuf: objects in between would take most of the time.
+
+```
+y: float32[N] = Exp(x)   ->   <node op_type=Exp name=Exp_1 input=[x] output=[y] metadata: place, source>
+```
+"""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,9 +27,9 @@ PRODUCER = "primsplit"
 LARGEST = 1_500_000_000
 """The most bytes of numbers in one protobuf, which must stay below 2 GiB."""
 DEEPEST = 31
-"""Graphs in graphs: protobuf reads a hundred messages in one another, and each takes three."""
+"""The most nested graphs: protobuf reads a hundred nested messages, and each graph takes three."""
 MADE_AGAIN = re.compile(r"gemm_(input|output)_shape|.*_token_\d+")
-"""Names of constants that onnxruntime's optimizer made: from 1.26 on it fails where it is to make them once more."""
+"""Names of constants from onnxruntime's optimizer: from 1.26 on it fails if it has to create them once more."""
 
 Into = onnx.GraphProto | onnx.FunctionProto
 
@@ -33,7 +38,7 @@ Into = onnx.GraphProto | onnx.FunctionProto
 class Model:
     """A model, and the data of its long constants, still to be written: in its tensors, or in a file beside it.
 
-    `name_of` tells how the main graph calls a value, and None of one that it does not have.
+    `name_of` returns the main graph's name of a value, None for one that it does not have.
     """
 
     proto: onnx.ModelProto
@@ -42,17 +47,17 @@ class Model:
 
     @property
     def waiting_bytes(self) -> int:
-        """What the data that wait take in a file."""
+        """Return the bytes that the data that wait take in a file."""
         return sum(size_in_file(const) for _, const in self.waiting)
 
     @property
     def fits(self) -> bool:
-        """True where one protobuf holds all."""
+        """Whether one protobuf holds all."""
         return self.waiting_bytes <= LARGEST
 
 
 def new_model(name: str, metadata: Mapping[str, str] | None = None) -> onnx.ModelProto:
-    """A model of the pinned versions with nothing in it."""
+    """Return an empty model of the pinned versions."""
     proto = onnx.ModelProto(ir_version=IR_VERSION, producer_name=PRODUCER)
     proto.opset_import.add(domain="", version=OPSET)
     proto.graph.name = name or PRODUCER
@@ -74,13 +79,13 @@ def to_model(
     *,
     defaults: Mapping[str, Const] | None = None,
 ) -> Model:
-    """The model of a block that has no captures. `inputs` and `outputs` name its parameters and results.
+    """Return the model of a block that has no captures. `inputs` and `outputs` name its parameters and results.
 
     `defaults` are the numbers of inputs that a run may leave out: initializers of the inputs' names. Raises
     PrimsplitError for sub-blocks more than `DEEPEST` deep.
 
-    Constants are shared where they are the same object; a result that is a parameter or a constant, or is returned
-    twice, goes through Identity, since ONNX wants a value of its own for each output.
+    Constants are shared if they are the same object; a result that is a parameter or a constant, or is returned twice,
+    goes through Identity, since ONNX needs a separate value for each output.
     """
     proto = new_model(block.name, metadata)
     graph = proto.graph
@@ -105,7 +110,7 @@ def to_model(
 class Initializers:
     """The constants of a graph: short ones are written at once, long ones wait.
 
-    `constants` are the names of those floats that are no weights; None where there are no floats.
+    `constants` are the names of float constants that are not weights; None if there are no floats.
     """
 
     def __init__(self, graph: onnx.GraphProto) -> None:
@@ -114,7 +119,7 @@ class Initializers:
         self.constants: FileConstants | None = None
 
     def told(self) -> dict[str, str]:
-        """What the model's metadata say of the constants."""
+        """Return the model's metadata about the constants."""
         return {} if self.constants is None else self.constants.told()
 
     def hold(self, const: Const, name: str) -> None:
@@ -147,23 +152,23 @@ class Writer:
         self.depth = 0
 
     def declare(self, var: Var, name: str) -> None:
-        """Let a Var have exactly this name."""
+        """Give a Var exactly this name."""
         self.names.of[var] = name
         self.names.taken.add(name)
 
     def type(self, type: Type) -> onnx.TypeProto:
-        """The type, in the file's words; made once."""
+        """Return the protobuf of the type; created once."""
         known = self.types.get(type.key)
         if known is None:
             known = self.types[type.key] = type_proto(type)
         return known
 
     def value_info(self, name: str, type: Type) -> onnx.ValueInfoProto:
-        """The declaration of a value."""
+        """Return the declaration of a value."""
         return onnx.ValueInfoProto(name=name, type=self.type(type))
 
     def body(self, block: Block, output_names: Sequence[str], into: Into) -> None:
-        """Write the block's ops, and its results under these names: their own where they may have them."""
+        """Write the block's ops, and its results under these names, directly if possible."""
         self.names.learn(block)
         constants = {v.key: v for op in walk(block) for v in op.inputs if isinstance(v, Const) and v.hint}
         self.names.hints.update(c.hint for c in constants.values())
@@ -183,7 +188,7 @@ class Writer:
                 self.copy(result, name, into)
 
     def read(self, value: Value | None) -> str:
-        """The name under which a value is read; none for an input that is left out."""
+        """Return the name under which a value is read; "" for an absent input."""
         if value is None:
             return ""
         if isinstance(value, Const):
@@ -191,7 +196,7 @@ class Writer:
         return self.names.of.get(value) or self.names.give(value)
 
     def name_of(self, value: Value) -> str | None:
-        """The name under which a value is written; None where none is."""
+        """Return the name under which a value is written; None if it is not."""
         return self.constants.get(value) if isinstance(value, Const) else self.names.of.get(value)
 
     @fault(
@@ -203,7 +208,7 @@ class Writer:
         since="1.26",
     )
     def initializer(self, const: Const) -> str:
-        """The name of the value that holds a constant; constants that are the same data share one."""
+        """Return the name of the value that holds a constant; constants with the same data share one."""
         found = self.constants.get(const)
         if found is not None:
             return found
@@ -218,10 +223,10 @@ class Writer:
         return known
 
     def node(self, op: Op, into: Into, ends: Collection[str] = ()) -> None:
-        """Write an op; its outputs are declared but for those in `ends`, which the graph declares itself.
+        """Write an op; its outputs are declared, except those in `ends`, which the graph declares itself.
 
-        A copy is no node: what it copies is read instead. onnxruntime takes copies out while it makes `y / x` of
-        `(1 / x) * y`, and then reads the copy of y that is gone.
+        A copy is no node: readers read its input instead. onnxruntime removes copies while it makes `y / x` of `(1 / x)
+        * y`, and then reads the copy of y that is gone.
         """
         if op.kind == "Identity" and self.names.of.get(op.outputs[0]) not in ends:
             self.names.of[op.outputs[0]] = self.read(op.inputs[0])
@@ -264,17 +269,17 @@ class Writer:
         says="Draws without a seed at the same place of two graphs, such as the bodies of two loops, are one draw.",
     )
     def set_apart(self, into: Into) -> None:
-        """Write copies of a constant until the place of the next node is that of no draw in another graph.
+        """Write copies of a constant until the position of the next node is that of no random draw in another graph.
 
-        Where a draw has no seed, onnxruntime makes one of the process's and of the node's place among those of its
-        graph: in the bodies of two loops, or before one and inside of it, two draws would be one.
+        If a draw has no seed, onnxruntime computes one from the process's and the node's position in its graph: in the
+        bodies of two loops, or before one and inside of it, two draws would be one.
         """
         while len(into.node) in self.draws:
             self.copy(Const(np.zeros((), np.bool_)), self.names.give(Var(Type(np.bool_, ())), "apart"), into)
         self.draws.add(len(into.node))
 
     def begin(self, op: Op) -> onnx.NodeProto:
-        """What nodes of an operator at one place have in common: its name, and where they come from."""
+        """Return the common part of nodes of an operator at one place: its name, and its source."""
         key = (op.kind, op.place, op.remark)
         found = self.begun.get(key)
         if found is None:
@@ -298,7 +303,7 @@ class Writer:
             into.append(onnx.helper.make_attribute(name, value))
 
     def subgraph(self, block: Block, graph: onnx.GraphProto) -> None:
-        """Write a block that may read what is outside of it."""
+        """Write a block that may read values outside of it."""
         graph.name = block.name or "body"
         for param in block.params:
             name = self.names.give(param)
@@ -325,7 +330,7 @@ class Writer:
 
 
 def _told(place: Place | None, remark: str) -> Mapping[str, str]:
-    """What a node says of the user's line, and of what it is for."""
+    """Return a node's metadata about the user's line, and about its purpose."""
     told: dict[str, str] = {}
     if place is not None and place.filename:
         told["place"] = str(place)
@@ -335,14 +340,14 @@ def _told(place: Place | None, remark: str) -> Mapping[str, str]:
 
 
 def beside(model: Model) -> dict[str, Const]:
-    """The data that wait, by name, which the model's tensors say to be elsewhere from now on."""
+    """Return the data that wait, by name; the model's tensors say from now on that they are elsewhere."""
     for tensor, _ in model.waiting:
         place(tensor, {"location": "memory"})
     return {tensor.name: const for tensor, const in model.waiting}
 
 
 def place(tensor: onnx.TensorProto, told: Mapping[str, str | int]) -> None:
-    """Say in a tensor where its data are."""
+    """Write into a tensor where its data are."""
     tensor.data_location = onnx.TensorProto.EXTERNAL
     del tensor.external_data[:]
     for key, value in told.items():
@@ -350,7 +355,7 @@ def place(tensor: onnx.TensorProto, told: Mapping[str, str | int]) -> None:
 
 
 def serialize(model: Model) -> onnx.ModelProto:
-    """The protobuf of a model, with all its numbers. Raises FileError where they are too many for one."""
+    """Return the protobuf of a model, with all its numbers. Raises FileError if they are too many for one."""
     if not model.fits:
         raise FileError(
             f"the model has {model.waiting_bytes / 1e9:.1f} GB of numbers, which do not fit in one protobuf",

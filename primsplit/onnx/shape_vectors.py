@@ -1,4 +1,9 @@
-"""Shapes that the model computes, some of whose sizes are literal: more than inference keeps, which wants all."""
+"""Follow shapes that the model computes, some of whose sizes are literal; inference needs all of them.
+
+```
+s = Concat(Shape(x)[0:1], [8, -1])   ->   (None, 8, -1), so that Reshape(x, s) is of shape [?, 8, ?]
+```
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,13 +17,13 @@ Parts = tuple[Dim | None, ...]
 """The elements of a vector, None for one that only the run knows."""
 
 Known = dict[Value, Parts]
-"""Of vectors that are known in part."""
+"""The vectors that are known in part."""
 
 MOST_AXES = 64
 
 
 def joined(inputs: Sequence[Value | None], attributes: Mapping[str, Any], known: Mapping[Value, Parts]) -> Parts | None:
-    """The elements of a Concat of vectors; None where nothing is known of them, or all is."""
+    """Return the elements of a Concat of vectors; None if nothing is known of them, or all is."""
     if attributes.get("axis") not in {0, -1}:
         return None
     found: list[Dim | None] = []
@@ -31,7 +36,7 @@ def joined(inputs: Sequence[Value | None], attributes: Mapping[str, Any], known:
 
 
 def parts_of(value: Value, known: Mapping[Value, Parts]) -> Parts | None:
-    """The elements of an integer vector; None of another value, or one of unknown length."""
+    """Return the elements of an integer vector; None for another value, or one of unknown length."""
     if value.sizes is not None and value.type.rank == 1:
         return tuple(value.sizes)
     if value in known:
@@ -43,9 +48,9 @@ def parts_of(value: Value, known: Mapping[Value, Parts]) -> Parts | None:
 
 
 def declared(kind: str, inputs: Sequence[Value | None], known: Mapping[Value, Parts]) -> list[Type] | None:
-    """The type of a Reshape or Expand to a shape that is known in part; None of another node.
+    """Return the type of a Reshape or Expand to a shape that is known in part; None for another node.
 
-    Raises ShapeError where what is known does not fit.
+    Raises ShapeError if the known part does not fit.
     """
     if kind not in {"Reshape", "Expand"} or len(inputs) != 2 or inputs[1] not in known:
         return None
@@ -66,7 +71,7 @@ def declared(kind: str, inputs: Sequence[Value | None], known: Mapping[Value, Pa
 
 
 def _stretched(dim: Dim, wanted: Dim | None) -> Dim:
-    """A size broadcast with one that may be unknown."""
+    """Return a size broadcast with one that may be unknown."""
     if isinstance(wanted, int) and wanted > 1:
         if isinstance(dim, int) and dim not in {1, wanted}:
             raise ShapeError(f"Expand cannot broadcast: {dim} meets {wanted}")

@@ -1,4 +1,4 @@
-"""The files that a program was made of, which no output is written over: see `check_apart`."""
+"""Find the source files of a program, which no output may overwrite: see `check_apart`."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from primsplit.onnx.external_files import external_files
 from primsplit.onnx.tensors import Tensor
 
 DATA = (".onnx", ".data", ".npz", ".npy")
-"""What names of outputs end in, and those of modules never do."""
+"""The endings of outputs' names, which modules never have."""
 
 
 def files_of(blocks: Iterable[Block]) -> set[str]:
@@ -36,7 +36,7 @@ def _files_of_values(values: Sequence[Value | None]) -> Iterator[str]:
 
 
 def files_of_model(path: str) -> set[str]:
-    """A model's file and those of its weights; of any other file itself alone."""
+    """Return a model's file and those of its weights; for any other file itself alone."""
     try:
         return {path, *external_files(path)} if os.path.isfile(path) else {path}
     except PrimsplitError:
@@ -44,10 +44,10 @@ def files_of_model(path: str) -> set[str]:
 
 
 def check_apart(written: Iterable[str], sources: Callable[[], Iterable[str]]) -> None:
-    """Raise FileError where a file would be written over one of the sources, or over a module that is loaded.
+    """Raise FileError if a file would overwrite one of the sources, or a module that is loaded.
 
-    Two names are one file where the system finds the same file by them: links, and other spellings where it takes
-    capital and small letters for the same. The sources are asked for only where there is a file to write over.
+    Two names are one file if the system finds the same file by them: links, and other spellings where case does not
+    matter. The sources are computed only if there is a file to overwrite.
     """
     there = {path: (found.st_dev, found.st_ino) for path in written if (found := _stat(path)) is not None}
     if not there:
@@ -69,7 +69,7 @@ def _stat(path: str) -> os.stat_result | None:
 
 
 def _modules() -> Iterator[str]:
-    """The files of the modules that are loaded."""
+    """Yield the files of the modules that are loaded."""
     for module in [*sys.modules.values()]:
         file = vars(module).get("__file__") if isinstance(module, ModuleType) else None
         if isinstance(file, str):

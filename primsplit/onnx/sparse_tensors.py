@@ -1,4 +1,9 @@
-"""Sparse initializers and constants of a model, made the tensors that they stand for."""
+"""Replace sparse initializers and constants of a model by the tensors that they stand for.
+
+```
+values [5., 7.] at indices [0, 3] of shape [4]   ->   [5., 0., 0., 7.]
+```
+"""
 
 import math
 from collections.abc import Iterator
@@ -13,13 +18,13 @@ from primsplit.ir.errors import ParseError, UnsupportedFunction
 from primsplit.onnx.tensor_checks import bytes_of, check_tensor
 
 MOST_BYTES = 2**29
-"""The most bytes of a model's sparse tensors once they are whole."""
+"""The most bytes of a model's sparse tensors once they are dense."""
 
 
 def make_dense(proto: onnx.ModelProto, path: str) -> None:
-    """Put a tensor in the place of each sparse one, in graphs inside of nodes and in functions too.
+    """Replace each sparse tensor by a dense one, in graphs inside of nodes and in functions too.
 
-    Raises ParseError for one that is none, UnsupportedFunction where they are too large when whole.
+    Raises ParseError for one that is invalid, UnsupportedFunction if they are too large when dense.
     """
     left = MOST_BYTES
     for holder in _holders([proto.graph, *proto.functions]):
@@ -34,7 +39,7 @@ def make_dense(proto: onnx.ModelProto, path: str) -> None:
 
 
 def _holders(outer: list[Any]) -> Iterator[Any]:
-    """These graphs and functions, and the graphs inside of them."""
+    """Yield these graphs and functions, and the graphs inside of them."""
     for holder in outer:
         yield holder
         yield from _holders([a.g for node in holder.node for a in node.attribute if a.HasField("g")])
@@ -47,7 +52,7 @@ def _attributes(holder: Any) -> Iterator[onnx.AttributeProto]:
 
 
 def _fill(sparse: onnx.SparseTensorProto, dense: onnx.TensorProto, left: int, path: str) -> int:
-    """Write the whole tensor, at most `left` bytes; how many they are."""
+    """Write the dense tensor, at most `left` bytes; return its size in bytes."""
     name = sparse.values.name or "a constant"
     size = bytes_of(sparse.values.data_type, sparse.dims, f"{path}: {name}")
     for tensor in (sparse.values, sparse.indices):
@@ -66,7 +71,7 @@ def _fill(sparse: onnx.SparseTensorProto, dense: onnx.TensorProto, left: int, pa
 
 
 def _places(sparse: onnx.SparseTensorProto, name: str, path: str) -> AnyArray:
-    """Where the numbers lie in the whole, row by row; the file tells that, or a row of indices for each."""
+    """Return the indices of the numbers in the flat tensor; the file has those, or a row of indices for each."""
     indices, count = onnx.numpy_helper.to_array(sparse.indices), math.prod(sparse.values.dims)
     rank = len(sparse.dims)
     if indices.dtype != np.int64 or len(sparse.values.dims) != 1 or indices.shape not in {(count,), (count, rank)}:

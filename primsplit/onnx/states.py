@@ -1,12 +1,12 @@
-"""States in a file's metadata: under `primsplit.states`, a list of objects with `name`, `in`, `out` and `initial`.
+"""Store states in a file's metadata: under `primsplit.states`, objects with `name`, `in`, `out` and `initial`.
 
-`in` is the input that takes the value, `out` the output that gives the next, or null where the model only reads it. A
-driver feeds `initial` at first, and from then on what `out` was: one number for all elements, or the elements' bytes,
-little-endian in C order, as base64; the dtype and shape are the input's. Where there is no driver that reads JSON: the
-names are always `state.<name>.in` and `state.<name>.out`.
+`in` is the input that takes the value, `out` the output that returns the next, or null if the model only reads it. A
+driver feeds `initial` at first, and from then on the last `out`: one number for all elements, or the elements' bytes,
+little-endian in C order, as base64; the dtype and shape are the input's. For drivers that do not read JSON the names
+are always `state.<name>.in` and `state.<name>.out`.
 
-A file may tell anything there. All of it is checked before an array is made, and one number for all elements stays one
-number in memory until a run needs them.
+A file may contain anything there. All of it is checked before an array is created, and one number for all elements
+stays one number in memory until a run needs them.
 """
 
 import base64
@@ -28,7 +28,7 @@ STATES = "primsplit.states"
 
 
 def told_states(pairs: Iterable[StatePair]) -> dict[str, str]:
-    """The metadata of a file with these states; nothing where there are none."""
+    """Return the metadata of a file with these states; nothing if there are none."""
     rows = [{"name": p.name, "in": p.input, "out": p.output, "initial": _told(p.initial)} for p in pairs]
     return {STATES: json.dumps(rows)} if rows else {}
 
@@ -36,10 +36,10 @@ def told_states(pairs: Iterable[StatePair]) -> dict[str, str]:
 def read_states(
     metadata: Mapping[str, str], inputs: Mapping[str, Type], outputs: Mapping[str, Type]
 ) -> tuple[StatePair, ...]:
-    """The states that a file's metadata tell, with inputs and outputs of these types.
+    """Return the states in a file's metadata, with inputs and outputs of these types.
 
-    Raises ParseError for what is no list of states, for states that do not fit the inputs and outputs or one another,
-    and for more numbers than this machine has memory.
+    Raises ParseError for metadata that are no list of states, for states that do not fit the inputs and outputs or one
+    another, and for more numbers than this machine has memory.
     """
     if STATES not in metadata:
         return ()
@@ -67,7 +67,7 @@ def _error(what: str) -> ParseError:
 
 
 def _check_row(row: Any, inputs: Mapping[str, Type], outputs: Mapping[str, Type]) -> None:
-    """Raise ParseError where a row tells no state of the model's inputs and outputs."""
+    """Raise ParseError if a row is no state of the model's inputs and outputs."""
     if not isinstance(row, dict) or not {"name", "in", "out", "initial"} <= row.keys():
         raise _error("a state is an object with 'name', 'in', 'out' and 'initial'")
     name, given, next_one = row["name"], row["in"], row["out"]
@@ -91,7 +91,7 @@ def _may_be(next_one: Type, own: Type) -> bool:
 
 
 def _check_memory(types: Iterable[Type]) -> None:
-    """Raise ParseError where states take more memory than the machine has, all together."""
+    """Raise ParseError if states take more memory than the machine has, all together."""
     count = sum(_size(each) * each.dtype.itemsize for each in types)
     if count > memory():
         raise _error(f"the states take {count / 1e9:.3g} GB, which is more than this machine's memory")
@@ -106,7 +106,7 @@ def _shape(type: Type) -> tuple[int, ...]:
 
 
 def _told(initial: npt.NDArray[Any]) -> Any:
-    """One number where all elements are alike and JSON has it, else all bytes."""
+    """Return one number if all elements are equal and JSON has it, else all bytes."""
     first = initial.reshape(-1)[:1] if any(initial.strides) else initial[(slice(0, 1),) * initial.ndim].reshape(-1)[:1]
     is_alike = initial.size > 0 and (not any(initial.strides) or initial.tobytes() == first.tobytes() * initial.size)
     if is_alike and np.isfinite(first[0]):
@@ -115,7 +115,7 @@ def _told(initial: npt.NDArray[Any]) -> Any:
 
 
 def _read(told: Any, type: Type, name: str) -> npt.NDArray[Any]:
-    """The first value of a state: an array of its own, or a view of one number, that cannot be written to."""
+    """Return the first value of a state: an array of its own, or a read-only view of one number."""
     if isinstance(told, str):
         return _from_bytes(told, type, name)
     if not isinstance(told, bool | int | float):

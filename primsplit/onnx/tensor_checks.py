@@ -1,4 +1,4 @@
-"""Whether a model's tensors are what they say: their numbers are in reach, and as many as their shape has."""
+"""Check that a model's tensors are what they say: their numbers are available, and as many as their shape has."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ COMPLEX = frozenset({onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128})
 
 
 def check_tensor(tensor: onnx.TensorProto, path: str) -> None:
-    """Raise ParseError where a tensor of the model at `path` is not what it says, FileError without its data."""
+    """Raise ParseError if a tensor of the model at `path` is not what it says, FileError without its data."""
     name = tensor.name or "a constant"
     size = bytes_of(tensor.data_type, tensor.dims, f"{path}: {name}")
     if tensor.HasField("segment"):
@@ -43,7 +43,7 @@ def check_tensor(tensor: onnx.TensorProto, path: str) -> None:
 
 
 def bytes_of(data_type: int, shape: Sequence[int], what: str) -> int:
-    """The bytes of a tensor of literal shape. Raises ParseError for what no tensor can be."""
+    """Return the bytes of a tensor of literal shape. Raises ParseError if no tensor can be so."""
     if data_type not in KNOWN:
         raise ParseError(f"{what} has the unknown data type {data_type}")
     if len(shape) > MOST_AXES:

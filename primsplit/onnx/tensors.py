@@ -1,4 +1,4 @@
-"""Numbers on their way between programs and files: read when asked for, copied without being held whole."""
+"""Move numbers between programs and files: read them when asked for, copy them without holding all of them."""
 
 import functools
 import math
@@ -47,7 +47,7 @@ class Tensor:
             return _texts(found) if self.dtype == np.object_ else found
 
     def copy_to(self, file: BinaryIO) -> None:
-        """Write the bytes as they are in a file; of data in another file, a piece at a time."""
+        """Write the bytes as they are in a file; data in another file a piece at a time."""
         with self._reading():
             self.tensor.tofile(file)
 
@@ -62,7 +62,7 @@ class Tensor:
 
 
 def _texts(array: AnyArray) -> AnyArray:
-    """The strings of a tensor, which a file holds as bytes. Raises ValueError for what is no UTF-8."""
+    """Return the strings of a tensor, which a file holds as bytes. Raises ValueError for bytes that are not UTF-8."""
     texts = [v.decode() if isinstance(v, bytes) else str(v) for v in array.reshape(-1).tolist()]
     return np.array(texts, np.object_).reshape(array.shape)
 
@@ -73,12 +73,12 @@ def _reason(error: Exception) -> str:
 
 @functools.cache
 def type_number(dtype: np.dtype[Any]) -> int:
-    """The dtype as a file tells it."""
+    """Return the file's number of a dtype."""
     return int(onnx.helper.np_dtype_to_tensor_dtype(dtype))
 
 
 def size_in_file(const: Const) -> int:
-    """The bytes that the data take in a file, which packs the elements of less than a byte."""
+    """Return the bytes that the data take in a file, which packs elements of less than a byte."""
     return math.ceil(math.prod(const.data.shape) * bits_in_file(const.type.dtype) / 8)
 
 
@@ -95,7 +95,7 @@ def fill(proto: onnx.TensorProto, data: Data) -> onnx.TensorProto:
 
 
 def raw_bytes(array: AnyArray) -> bytes:
-    """The bytes of an array as a file holds them."""
+    """Return the bytes of an array as a file holds them."""
     if array.dtype.isbuiltin == 1:
         return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
     return onnx.numpy_helper.from_array(array).raw_data

@@ -1,4 +1,4 @@
-"""Opsets: whether an operator is the same at the one that primsplit writes, and models told in it."""
+"""Convert opsets: whether an operator is the same at the one that primsplit writes, and models converted to it."""
 
 import functools
 from collections.abc import Iterator
@@ -19,30 +19,30 @@ MEANING = {("BatchNormalization", 9): 9}
 
 
 def domain_of(domain: str) -> str:
-    """The standard's domain has two names."""
+    """Return a domain's one name: the standard's domain has two."""
     return "" if domain == "ai.onnx" else domain
 
 
 def nodes_of(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
-    """Every node of a graph, or a function, and of the graphs inside it."""
+    """Yield every node of a graph, or a function, and of the graphs inside it."""
     for each in graphs(graph):
         yield from each.node
 
 
 def version_of(holder: onnx.ModelProto | onnx.FunctionProto) -> int:
-    """The standard's opset that a model or a function is written in."""
+    """Return the standard's opset that a model or a function is written in."""
     return next((o.version for o in holder.opset_import if domain_of(o.domain) == ""), OPSET)
 
 
 def lowered(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """The model of a newer opset, each node of which is read by its version, said to be of the pinned one."""
+    """Return the model of a newer opset, whose nodes are read by their versions, as one of the pinned opset."""
     for entry in proto.opset_import:
         entry.version = OPSET if domain_of(entry.domain) == "" else entry.version
     return proto
 
 
 def converted(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
-    """The model at the pinned opset: as it is where its operators mean the same there, else by onnx's converter."""
+    """Return the model at the pinned opset: as it is if its operators mean the same there, else by onnx's converter."""
     version = version_of(proto)
     kinds = {n.op_type for n in nodes_of(proto.graph) if domain_of(n.domain) == ""}
     changed = sorted(kind for kind in kinds if differs(kind, version))
@@ -55,14 +55,17 @@ def converted(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
         return onnx.version_converter.convert_version(proto, OPSET)
     except (RuntimeError, ValueError, onnx.version_converter.ConvertError, InferenceError) as error:
         raise UnsupportedFunction(
-            f"{path} has opset {version}, and {', '.join(changed)} cannot be told in opset {OPSET}",
+            f"{path} has opset {version}, and {', '.join(changed)} cannot be converted to opset {OPSET}",
             because=(first_line(error),),
             cure=f"Export the model at opset {OPSET}.",
         ) from None
 
 
 def _convert_bodies(node: onnx.NodeProto, imports: list[onnx.OperatorSetIdProto]) -> None:
-    """Tell the graphs of a node that the converter does not know in the pinned opset; what they capture is an input."""
+    """Convert the graphs of a node that the converter does not know to the pinned opset.
+
+    Captured names become inputs.
+    """
     for attribute in node.attribute:
         if not attribute.HasField("g"):
             continue
@@ -78,7 +81,7 @@ def _convert_bodies(node: onnx.NodeProto, imports: list[onnx.OperatorSetIdProto]
 
 @functools.cache
 def differs(kind: str, version: int) -> bool:
-    """True where the standard's operator is another at the pinned opset: other inputs, outputs or attributes."""
+    """Whether the standard's operator is another at the pinned opset: other inputs, outputs or attributes."""
     if not onnx.defs.has(kind, max_inclusive_version=version):
         return True
     there = onnx.defs.get_schema(kind, max_inclusive_version=version)
@@ -93,7 +96,7 @@ def differs(kind: str, version: int) -> bool:
 
 
 def _form(schema: Any) -> Any:
-    """What of a schema a model depends on: a version that only admits further dtypes has the same."""
+    """Return the part of a schema that a model depends on: a version that only admits further dtypes has the same."""
     attributes = tuple(
         sorted((k, str(a.type), a.required, a.default_value.SerializeToString()) for k, a in schema.attributes.items())
     )

@@ -1,8 +1,8 @@
-"""Which initializers of a model are weights, that training changes, and which are constants of its computation.
+"""Decide which initializers of a model are weights, which training changes, and which are constants.
 
 A file does not say it. An exporter writes 1 / sqrt(d), an epsilon or the bounds of a Clip as initializers too, and
-running statistics beside them. What follows from the operators, from names that exporters number, and from what a file
-of primsplit tells of itself, is decided here, once, for all who differentiate or train.
+running statistics beside them. The operators, names that exporters number, and the metadata of a primsplit file decide
+it here, once, for everyone who differentiates or trains.
 """
 
 import json
@@ -19,7 +19,7 @@ from primsplit.onnx.definitions.earlier import EARLIER
 from primsplit.onnx.versions import domain_of, nodes_of
 
 CONSTANTS = "primsplit.constants"
-"""The key of the metadata that name the initializers of a file of primsplit's that are no weights."""
+"""The key of the metadata that name the initializers of a primsplit file that are not weights."""
 
 FLOATS = frozenset({
     onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16,
@@ -41,7 +41,7 @@ FILLS: Mapping[str, Sequence[int]] = {
 }  # fmt: skip
 """Inputs that are a number to fill masked places with, or to compare with."""
 STATISTICS: Mapping[str, Sequence[int]] = {"BatchNormalization": (3, 4)}
-"""Inputs that hold statistics of the data that a model was made for, by which it normalizes its own."""
+"""Inputs that hold statistics of a model's training data, by which it normalizes its inputs."""
 NUMBERED = re.compile(
     "|".join(
         (
@@ -56,20 +56,20 @@ NUMBERED = re.compile(
     ),
     re.IGNORECASE,
 )
-"""What exporters call a number of the code: val_76, onnx::Mul_12, /attention/Constant_output_0, attention/mul/y:0."""
+"""Exporters' names of numbers in the code: val_76, onnx::Mul_12, /attention/Constant_output_0, attention/mul/y:0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Initializers:
-    """What the initializers of a model are.
+    """The roles of a model's initializers.
 
-    `constants` tells of each initializer that is no weight why it is none.
+    `constants` has the reason for each initializer that is not a weight.
     """
 
     constants: Mapping[str, str]
 
     def role(self, tensor: onnx.TensorProto) -> Role:
-        """What the constant of a tensor is."""
+        """Return the role of a tensor's constant."""
         if tensor.name in self.constants:
             return "statistic" if self.constants[tensor.name] == MEASURED else ""
         return "weight" if tensor.data_type in FLOATS else ""
@@ -80,7 +80,7 @@ MEASURED = "it holds statistics of the data, by which BatchNormalization normali
 
 
 def look_at(graph: onnx.GraphProto, tensors: Iterable[onnx.TensorProto], metadata: Mapping[str, str]) -> Initializers:
-    """Decide what the initializers of a model are."""
+    """Decide on the roles of a model's initializers."""
     told = _told(metadata.get(CONSTANTS, ""))
     numbers, measured = frozenset(told.numbers), frozenset(told.statistics)
     tensors = list(tensors)
@@ -104,18 +104,18 @@ def look_at(graph: onnx.GraphProto, tensors: Iterable[onnx.TensorProto], metadat
 
 @dataclass(frozen=True, slots=True)
 class FileConstants:
-    """The float initializers of a file of primsplit's that are no weights, by name.
+    """The float initializers of a primsplit file that are not weights, by name.
 
-    The numbers of a computation may have gone into others when the file was written; statistics have not.
+    The numbers of a computation may have been merged into others when the file was written; statistics have not.
     """
 
     numbers: list[str] = field(default_factory=list)
     statistics: list[str] = field(default_factory=list)
 
     def add(self, const: Const, name: str) -> None:
-        """Take note of a float constant that is written under this name, where it is no weight.
+        """Note a float constant that is written under this name, if it is not a weight.
 
-        An array that a traced function reads is one, too, and a long one of a model without a name for it.
+        An array that a traced function reads is a weight, too, and a long one of a model without a name for it.
         """
         is_array = const.number is None and not const.hint and (const.place is not None or not const.is_short)
         is_array = is_array and not const.is_pattern
@@ -125,12 +125,12 @@ class FileConstants:
             self.numbers.append(name)
 
     def told(self) -> dict[str, str]:
-        """What the file says of them."""
+        """Return the file's metadata about them."""
         return {CONSTANTS: json.dumps({"numbers": self.numbers, "statistics": self.statistics})}
 
 
 def _told(text: str) -> FileConstants:
-    """The names that a file tells; none where what it says is something else."""
+    """Return the names in a file's metadata; none if they are something else."""
     try:
         found = json.loads(text) if text else {}
     except (ValueError, RecursionError):
@@ -143,7 +143,7 @@ def _told(text: str) -> FileConstants:
 
 
 def _read_as(graph: onnx.GraphProto, positions: Mapping[str, Sequence[int]]) -> dict[str, str]:
-    """The names that some node reads at such positions, with its operator."""
+    """Return the names that some node reads at such positions, with its operator."""
     found: dict[str, str] = {}
     for node in nodes_of(graph):
         is_standard = domain_of(node.domain) == "" or node.domain.startswith(EARLIER)

@@ -261,9 +261,7 @@ STAGES: tuple[Stage, ...] = (
     _of_gradients(sums_of_derivatives, "speed", "Sum along axes once where derivatives add up.", rounds=True),
     _of_gradients(addends_in_products, "speed", "Fuse an addend with its matrix product in derivatives.", rounds=True),
     _plain(join_logarithms, "speed", "Take fewer logarithms in sums of log1p.", "cpu", "program", rounds=True),
-    _plain(
-        work_in_tiles, "speed", "Compute on the rows that the cache holds at a time.", "cpu", "program", rounds=True
-    ),
+    _plain(work_in_tiles, "speed", "Compute on the rows that fit in the cache.", "cpu", "program", rounds=True),
     _plain(choose_by_masks, "speed", "Write choices between numbers and zeros as products.", "cpu", "program"),
     _plain(read_past_copies, "speed", "Read past copies."),
     _plain(join_ifs, "speed", "Merge the guards of loops in a loop's step."),

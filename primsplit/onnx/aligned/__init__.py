@@ -1,10 +1,14 @@
-"""Nodes that read values of unknown rank, recorded on the same elements with further axes of size 1.
+"""Record nodes on values of unknown rank: as the same elements with further axes of size 1.
 
-Broadcasting lays arrays along their last axes, so an array with more leading ones is the same to every operator that
-works element by element, along axes counted from the back, or on matrices; and one with more axes of size 1 behind is
-the same to those that count axes from the front. Such a value is kept beside the one that the model has, with `MOST`
-axes and the number of those that are its own; its rank is then known to every rule. A node that cannot be told so reads
-the model's own value, and its gradient is refused where that needs the rank.
+```
+y = Softmax(x: float32[...], axis=-1)   ->   w = Reshape(x, [1, ..., 1, *shape]);  Softmax(w: rank 8, axis=-1)
+```
+
+Broadcasting aligns arrays along their last axes, so an array with more leading axes of size 1 is the same to every
+operator that works element by element, along axes counted from the back, or on matrices; and one with more trailing
+axes of size 1 is the same to operators that count axes from the front. Such a value is kept beside the model's own,
+with `MOST` axes and its own number of axes; every rule then knows its rank. A node that has no such form reads the
+model's own value, and its gradient is refused if that needs the rank.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,11 +31,10 @@ def record_aligned(
     known: Known,
     recorder: Recorder,
 ) -> tuple[Value, ...] | None:
-    """Record a node that reads values of unknown rank on what is aligned with them; None where that cannot be.
+    """Record a node that reads values of unknown rank on aligned values; None if that is not possible.
 
-    So is one that reads indices of unknown depth, or a shape of unknown length. None too where all is known.
-
-    `recorder` records the operator itself. `known` learns what is aligned with the results.
+    Also a node that reads indices of unknown depth, or a shape of unknown length. None too if everything is known.
+    `recorder` records the operator itself. `known` learns the results' aligned values.
     """
     form, node = _FORMS.get(kind), Node(kind, values, attributes, outputs, known, recorder)
     if form is None or not (node.open_ones() or indexing.is_deep(node) or layout.is_stretched(node)):

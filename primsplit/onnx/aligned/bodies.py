@@ -1,6 +1,6 @@
-"""Loops and Scans that carry, read or stack values of unknown rank: their elements with axes of size 1, and the ranks.
+"""Record Loops and Scans that carry, read or stack values of unknown rank: as elements and ranks.
 
-A carry is two: its elements with `MOST` axes, and the number of those that are its own, which steps may change.
+A carry becomes two: its elements with `MOST` axes, and its own number of axes, which steps may change.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,14 +19,14 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.regions import ScanForm, Walk, element, emit_loop, emit_scan
 
 Inner = Callable[[onnx.GraphProto, Sequence[Value], Known], Sequence[Value]]
-"""Records a graph's nodes here on these values; what its outputs are. It reads and learns what is aligned with what."""
+"""Records a graph's nodes here on these values; returns its outputs. It reads and learns aligned values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """How values are told in others: those at the places of `open` as elements and ranks, the rest as they are.
+    """The form of some values: those at the positions in `open` as elements and ranks, the others as they are.
 
-    Those of a Scan are stacked or walked along, each as `walks` say.
+    Those of a Scan are stacked or walked along, each as in `walks`.
     """
 
     open: frozenset[int]
@@ -34,7 +34,7 @@ class Parts:
     walks: tuple[Walk, ...] = ()
 
     def told(self, values: Sequence[Value], known: Known) -> list[Value]:
-        """The values in parts."""
+        """Return the values in this form."""
         found: list[Value] = []
         for i, value in enumerate(values):
             if i not in self.open:
@@ -46,7 +46,7 @@ class Parts:
         return found
 
     def values(self, parts: Sequence[Value], known: Known, change: int = 0) -> list[Value]:
-        """The values that parts tell of, whose rank is by so many axes another than theirs."""
+        """Return the values from this form; `change` is added to their ranks."""
         left = iter(parts)
         return [self._value(i, left, known, change) for i in range(self.count)]
 
@@ -63,7 +63,7 @@ class Parts:
 
 
 def widest(side: Aligned) -> Aligned:
-    """A value with `MOST` axes; a run in which it has more of its own fails."""
+    """Return a value with `MOST` axes; a run in which it has more of its own fails."""
     count = len(side.wide.shape)
     if count > MOST:
         sizes = op.Slice(op.Shape(side.wide), op.Sub(np.array([count]), side.rank), [END])
@@ -72,12 +72,12 @@ def widest(side: Aligned) -> Aligned:
 
 
 def is_open(*types: Type) -> bool:
-    """True where one of these has no rank."""
+    """Whether one of these types has no rank."""
     return any(t.rank is None for t in types)
 
 
 def places(types: Sequence[Type]) -> frozenset[int]:
-    """The places of those that have no rank."""
+    """Return the positions of those that have no rank."""
     return frozenset(i for i, t in enumerate(types) if t.rank is None)
 
 
@@ -90,7 +90,7 @@ def record_open_loop(
     inner: Inner,
     known: Known,
 ) -> list[Value]:
-    """Record a Loop whose carries have these types, or none of whose stacked values has a rank."""
+    """Record a Loop whose carries have these types, or stacked values of unknown rank."""
     carried = Parts(places(told), len(inits))
     starts = carried.told(inits, known)
     stacked = Parts(frozenset(), 0)
@@ -120,9 +120,9 @@ def record_open_scan(
     inner: Inner,
     known: Known,
 ) -> list[Value]:
-    """Record a Scan whose carries have these types; the values after those are walked along as `reads` say.
+    """Record a Scan whose carries have these types; the values after those are walked along as in `reads`.
 
-    `write` tells how so many values are stacked.
+    `write` returns how so many values are stacked.
     """
     count = len(told)
     carried = Parts(places(told), count)
@@ -152,7 +152,7 @@ def record_open_scan(
 
 
 def _apart(parts: Parts, told: Sequence[Value]) -> tuple[list[Value], list[Value]]:
-    """Elements, and the ranks of those that are open."""
+    """Return the elements, and the ranks of those that are open."""
     wide, ranks = [], []
     left = iter(told)
     for i in range(parts.count):
@@ -163,7 +163,7 @@ def _apart(parts: Parts, told: Sequence[Value]) -> tuple[list[Value], list[Value
 
 
 def _stacked(parts: Parts, made: Sequence[Value], known: Known) -> list[Value]:
-    """The values of all steps. What has no step has no axis besides that of the steps."""
+    """Return the values of all steps. If there is no step, they have no axis besides that of the steps."""
     found: list[Value] = []
     left = iter(made)
     for i in range(parts.count):

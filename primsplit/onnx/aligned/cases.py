@@ -1,4 +1,9 @@
-"""Operators that are another one for each number of axes: an If around those that a value of unknown rank may have."""
+"""Record an operator that is another one for each rank: an If over the ranks that a value may have.
+
+```
+Conv(x: float32[...], w)   ->   If(rank == 3): Conv of [N,C,L], else If(rank == 4): Conv of [N,C,H,W], else ...
+```
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,13 +22,13 @@ RANKS: Mapping[str, tuple[Sequence[int], Sequence[int]]] = {
     "GridSample": ((4, 5), (0, 1)),
     "RotaryEmbedding": ((3, 4), (0,)),
 }
-"""The ranks that an operator is written for, and the positions of the inputs that have that rank, as the result has."""
+"""The ranks that an operator is written for, and the positions of the inputs that have that rank, like the result."""
 
 
 def by_rank(node: Node) -> list[Aligned] | None:
-    """The operator once for each rank; a run in which the first input has none of them fails.
+    """Record the operator once for each rank; a run in which the first input has none of them fails.
 
-    None where another input is of unknown rank.
+    None if another input is of unknown rank.
     """
     ranks, positions = RANKS[node.kind]
     known = next((r for i in positions if (r := node.given_rank(i)) is not None), None)
@@ -46,7 +51,7 @@ def by_rank(node: Node) -> list[Aligned] | None:
 
 
 def _cases(rank: Array, ranks: Sequence[int], of: Callable[[int], list[Value]]) -> list[Value]:
-    """What is recorded for the rank that the run finds, or else for the last."""
+    """Record the case for the rank that the run finds, or else for the last."""
     if len(ranks) == 1:
         return of(ranks[0])
 

@@ -1,4 +1,4 @@
-"""Values of unknown rank in products: of matrices and vectors, and by an equation with an ellipsis."""
+"""Record products of values of unknown rank: of matrices and vectors, and by an equation with an ellipsis."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,10 @@ from primsplit.tracing.array import Array
 
 
 def _product(node: Node) -> list[Aligned]:
-    """A stack of matrices times one; a vector on the left is a row, on the right a column, which the result lacks."""
+    """Multiply a stack of matrices by one.
+
+    A vector on the left is a row, on the right a column, which the result lacks.
+    """
     left, right = node.aligned(0), node.aligned(1)
     (made,) = node.record(_stack(left, is_row=True), _stack(right, is_row=False))
     most, many = len(made.shape), op.Max(left.rank, right.rank, np.array([2]))
@@ -22,7 +25,7 @@ def _product(node: Node) -> list[Aligned]:
 
 
 def _stack(side: Aligned, *, is_row: bool) -> Array:
-    """A factor with two axes at least."""
+    """Return a factor with at least two axes."""
     shape, count = op.Shape(side.wide), len(side.wide.shape)
     if count == 1:
         return op.Unsqueeze(side.wide, [0 if is_row else 1])
@@ -34,7 +37,7 @@ def _stack(side: Aligned, *, is_row: bool) -> Array:
 
 
 def _equation(node: Node) -> Sequence[Aligned | Array]:
-    """The axes that an ellipsis stands for are laid along their last ones; those of size 1 are put in front of them."""
+    """Align the axes of an ellipsis along their last ones; axes of size 1 are put in front of them."""
     left, arrow, result = node.attributes["equation"].replace(" ", "").partition("->")
     terms = left.split(",")
     for position, term in enumerate(terms):
@@ -61,7 +64,7 @@ def _equation(node: Node) -> Sequence[Aligned | Array]:
 
 
 def _sum(node: Node) -> list[Array]:
-    """What is added is stretched to two axes."""
+    """Stretch the addend to two axes."""
     node.stretch(2, 2)
     return node.record(*node.arrays())
 
@@ -72,7 +75,7 @@ def _determinant(node: Node) -> list[Aligned]:
 
 
 def _attention(node: Node) -> list[Array] | None:
-    """A mask is stretched to batch, heads, queries and keys."""
+    """Stretch a mask to batch, heads, queries and keys."""
     if node.open_ones() != [3]:
         return None
     node.stretch(3, 4)

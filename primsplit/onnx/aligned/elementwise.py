@@ -1,4 +1,4 @@
-"""Values of unknown rank in operators that work element by element, along an axis, or on a batch and its channels."""
+"""Record elementwise operators on values of unknown rank, and those along an axis, or on a batch and its channels."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ FROM_FRONT = frozenset(
 
 
 def _pointwise(node: Node) -> list[Aligned]:
-    """The most axes of any input."""
+    """The result has the most axes of any input."""
     ranks = [node.rank(i) for i in range(len(node.values))]
     most = ranks[0] if len(ranks) == 1 else op.Max(*ranks)
     return [Aligned(x, most) for x in node.record(*node.arrays())]
@@ -41,7 +41,7 @@ def _like_first(node: Node) -> list[Aligned] | None:
 
 
 def _cast_like(node: Node) -> Sequence[Aligned | Array] | None:
-    """The second input tells a dtype alone, and is not read."""
+    """The second input gives only a dtype, and is not read."""
     like = node.value(1)
     if like is None:
         return None
@@ -61,7 +61,7 @@ def _along_input(node: Node) -> list[Aligned] | None:
 
 
 def _reduction(node: Node) -> Sequence[Aligned | Array]:
-    """Along some axes, or all."""
+    """Reduce along some axes, or all."""
     axes, keep, source = node.integers(1), node.attribute("keepdims", 1), node.aligned(0)
     if axes is None:
         return _reduced_at_run_time(node)
@@ -74,7 +74,7 @@ def _reduction(node: Node) -> Sequence[Aligned | Array]:
 
 
 def _reduced_at_run_time(node: Node) -> list[Aligned]:
-    """Along axes that only the run knows, which are taken out behind the reduction."""
+    """Reduce along axes that only the run knows, and remove them after the reduction."""
     source = node.aligned(0)
     places = source.from_back(node.given(1))
     (made,) = node.record(source.wide, places, keepdims=1)
@@ -99,7 +99,7 @@ def _arg_extremum(node: Node) -> list[Aligned]:
 
 
 def _normalized_layers(node: Node) -> list[Aligned]:
-    """Scale and bias belong to the axes from `axis` on, to which they are stretched where these are counted first."""
+    """Stretch scale and bias to the axes from `axis` on, to which they belong, if these count from the front."""
     axis = node.attribute("axis", -1)
     if axis < 0:
         for position in (1, 2):
@@ -125,7 +125,7 @@ def _from_front(node: Node) -> list[Aligned | Array] | None:
 
 
 def _pooled(node: Node) -> list[Aligned]:
-    """The picture's axes as two, since onnxruntime pools along three at most."""
+    """Pool over the image's axes as two: onnxruntime pools along three at most."""
     source = node.aligned(0)
     count = len(source.wide.shape)
     (made,) = node.record(_folded(source, 2, 4))
@@ -133,14 +133,14 @@ def _pooled(node: Node) -> list[Aligned]:
 
 
 def _response(node: Node) -> list[Aligned]:
-    """The picture's axes as two: the channels alone are normalized over."""
+    """Normalize with the image's axes as two: only the channels are normalized over."""
     source = node.aligned(0)
     (made,) = node.record(_folded(source, 2, 4))
     return [of_sizes(made, source.own_shape(), source.rank, len(source.wide.shape))]
 
 
 def _folded(x: Aligned, kept: int, count: int) -> Array:
-    """The elements with the first axes as they are, the others as one, and so many in all."""
+    """Return the elements with the first axes as they are, the others as one, and so many in all."""
     shape = x.own_shape()
     rest = op.ReduceProd(op.Slice(shape, [kept], [END]), [0], keepdims=1)
     sizes = op.Concat(op.Slice(shape, [0], [kept]), rest, np.ones(count - kept - 1, np.int64), axis=0)
@@ -166,7 +166,7 @@ def _spectrum(node: Node) -> list[Aligned] | None:
 
 
 def _signals(node: Node) -> list[Array] | None:
-    """Signals of real numbers, which may lack the last axis."""
+    """Signals of real numbers may lack the last axis."""
     if not node.is_open_first_alone():
         return None
     source = node.aligned(0)
@@ -175,7 +175,7 @@ def _signals(node: Node) -> list[Array] | None:
 
 
 def _loss(node: Node) -> list[Aligned | Array]:
-    """Scores [batch, classes, ...] and labels [batch, ...], whose further axes are made one."""
+    """Merge the further axes of scores [batch, classes, ...] and labels [batch, ...]."""
     scores, labels = node.aligned(0), node.aligned(1)
     made: list[Aligned | Array] = [*node.record(_folded(scores, 2, 3), _folded(labels, 1, 2), *node.arrays()[2:])]
     likes = (labels if node.attribute("reduction") in {"none", b"none"} else None, scores)
@@ -186,7 +186,7 @@ def _loss(node: Node) -> list[Aligned | Array]:
 
 
 def _quantized(node: Node) -> Sequence[Aligned | Array] | None:
-    """One scale for all, or one for each entry of an axis, or for each block of entries: then in as many axes."""
+    """A scale for all, per entry of an axis, or per block of entries: then of the same rank."""
     if node.attribute("block_size", 0):
         counts = [count for i in range(3) if (count := node.given_rank(i)) is not None]
         return node.settled(dict.fromkeys(node.open_ones(), counts[0])) if counts else None
@@ -201,7 +201,7 @@ def _quantized(node: Node) -> Sequence[Aligned | Array] | None:
 
 
 def _scaled_along(node: Node, axis: int) -> list[Aligned] | list[Array]:
-    """A scale and a zero point that may be one for all are repeated along the axis, as the entries are."""
+    """Repeat a scale and a zero point, which may be one for all, along the axis."""
     source, is_open = node.aligned(0), node.is_open(0)
     x = source.front() if is_open and axis >= 0 else source.wide
     length = op.Shape(x, start=axis, end=axis + 1 if axis != -1 else END)

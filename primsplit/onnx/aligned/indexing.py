@@ -1,4 +1,4 @@
-"""Values of unknown rank in operators that pick and put elements."""
+"""Record operators that gather and scatter elements of values of unknown rank."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from primsplit.tracing.array import Array
 
 
 def _gathered(node: Node) -> list[Aligned]:
-    """The axis of the data is replaced by the axes of the indices, which are laid in a row."""
+    """Replace the axis of the data by the axes of the indices, which are flattened."""
     axis, data, indices = node.attribute("axis", 0), node.aligned(0), node.aligned(1)
     shape = data.own_shape()
     behind = op.Slice(shape, [axis + 1], [END]) if axis != -1 else None
@@ -23,14 +23,14 @@ def _gathered(node: Node) -> list[Aligned]:
 
 
 def _depth(node: Node) -> int | None:
-    """How many axes a row of the indices tells the place in, where that is known."""
+    """Return how many axes a row of the indices indexes, if that is known."""
     value = node.value(1)
     shape = None if value is None else value.type.shape
     return shape[-1] if shape and isinstance(shape[-1], int) else None
 
 
 def is_deep(node: Node) -> bool:
-    """True for slices that are told by rows of indices whose length only the run knows."""
+    """Whether only the run knows the length of the rows of indices."""
     return node.kind in {"GatherND", "ScatterND"} and _depth(node) is None
 
 
@@ -44,7 +44,10 @@ def _gathered_slices(node: Node) -> list[Aligned]:
 
 
 def _gathered_by_rows(node: Node, batch: int) -> list[Aligned]:
-    """Data and rows of any rank: see `_by_rows`; behind the batch are the rows, then what no index tells."""
+    """Gather from data by rows of any rank: see `_by_rows`.
+
+    After the batch are the rows, then axes without an index.
+    """
     data, indices = node.aligned(0), node.aligned(1)
     table, rows, behind = _by_rows(data, indices, batch)
     (made,) = node.record(table, rows)
@@ -53,10 +56,10 @@ def _gathered_by_rows(node: Node, batch: int) -> list[Aligned]:
 
 
 def _by_rows(data: Aligned, indices: Aligned, batch: int) -> tuple[Array, Array, Array]:
-    """Data with `MOST` axes that rows of as many indices tell the places in, and one of what no index tells.
+    """Return data with `MOST` axes that rows of as many indices index, and one axis for those without an index.
 
-    The rows are in one axis behind the batch, and have indices 0 for axes of size 1 behind those that they tell. The
-    third is a vector of the sizes that no index tells.
+    The rows are in one axis behind the batch, and have indices 0 for axes of size 1 behind those that they index. The
+    third result is a vector of the sizes of axes without an index.
     """
     sizes, places = data.own_shape(), indices.own_shape()
     depth = op.Slice(places, [-1], [END])
@@ -75,7 +78,7 @@ def _by_rows(data: Aligned, indices: Aligned, batch: int) -> tuple[Array, Array,
 
 
 def _scattered_slices(node: Node) -> Sequence[Aligned | Array]:
-    """The updates have the axes of the indices but the last, then those of the data that no index tells."""
+    """The updates have the axes of the indices but the last, then those of the data without an index."""
     depth = _depth(node)
     if depth is None:
         return _scattered_by_rows(node)
@@ -92,7 +95,7 @@ def _scattered_slices(node: Node) -> Sequence[Aligned | Array]:
 
 
 def _scattered_by_rows(node: Node) -> list[Aligned | Array]:
-    """Data, rows and updates of any rank: see `_by_rows`."""
+    """Scatter data, rows and updates of any rank: see `_by_rows`."""
     data = node.aligned(0)
     table, rows, behind = _by_rows(data, node.aligned(1), 0)
     sizes = op.Concat(op.Shape(rows, end=1), op.ReduceProd(behind, [0], keepdims=1), axis=0)
@@ -103,7 +106,7 @@ def _scattered_by_rows(node: Node) -> list[Aligned | Array]:
 
 
 def _compressed(node: Node) -> Sequence[Aligned | Array] | None:
-    """Along an axis, or of all elements in a row."""
+    """Compress along an axis, or all elements flattened."""
     axis = node.attribute("axis")
     if axis is not None:
         return along(node, axis) if node.is_open_first_alone() else None
@@ -111,7 +114,7 @@ def _compressed(node: Node) -> Sequence[Aligned | Array] | None:
 
 
 def _unique(node: Node) -> list[Aligned | Array]:
-    """Along an axis, or of all elements in a row; the places are vectors."""
+    """Find unique elements along an axis, or of all elements flattened; the positions are vectors."""
     axis = node.attribute("axis")
     if axis is None:
         return [*node.record(op.Reshape(node.array(0), [-1]))]
@@ -131,7 +134,7 @@ def _one_hot(node: Node) -> list[Aligned] | None:
 
 
 def _written_rows(node: Node) -> Sequence[Aligned | Array] | None:
-    """A cache and what is written to it, which has as many axes; the batch is the first of them."""
+    """A cache and its update have the same rank; the batch is the first axis."""
     known = node.given_rank(0) or node.given_rank(1)
     if known is not None:
         return node.settled(dict.fromkeys(node.open_ones(), known))

@@ -1,4 +1,4 @@
-"""Values of unknown rank in operators that move, join, cut and repeat elements."""
+"""Record operators that move, concatenate, slice and repeat elements of values of unknown rank."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from primsplit.tracing.asarray import as_array
 
 
 def _joined(node: Node) -> Sequence[Aligned | Array]:
-    """Values that have equally many axes."""
+    """Concatenate values of the same rank."""
     known = next((r for i in range(len(node.values)) if (r := node.given_rank(i)) is not None), None)
     if known is not None:
         return node.settled(dict.fromkeys(node.open_ones(), known))
@@ -26,12 +26,12 @@ def _joined(node: Node) -> Sequence[Aligned | Array]:
 
 
 def _with_axes(x: Array, count: int) -> Array:
-    """An array with so many axes, further ones in front."""
+    """Return an array with so many axes, further ones in front."""
     return op.Unsqueeze(x, list(range(count - len(x.shape)))) if len(x.shape) < count else x
 
 
 def _slice(node: Node) -> list[Aligned] | None:
-    """Cut along axes that are counted from the front, then along those that are counted from the back."""
+    """Slice along axes that count from the front, then along those that count from the back."""
     if not node.is_open_first_alone():
         return None
     count = _length(node, 1)
@@ -56,7 +56,7 @@ def _slice(node: Node) -> list[Aligned] | None:
 
 
 def _counted(vector: Array | None) -> Array | None:
-    """A vector of whole numbers in 64 bits, as axes are; models have them in 32 too."""
+    """Return a vector of integers in 64 bits, as axes are; models have them in 32 too."""
     if vector is None or vector.dtype == np.int64:
         return vector
     known = vector.known()
@@ -69,14 +69,14 @@ def _picked(vector: Array, places: Sequence[int]) -> Array:
 
 
 def _length(node: Node, position: int) -> int | None:
-    """The length of a vector that is an input, where it is known."""
+    """Return the length of an input that is a vector, if it is known."""
     value = node.value(position)
     shape = None if value is None else value.type.shape
     return shape[0] if shape is not None and len(shape) == 1 and isinstance(shape[0], int) else None
 
 
 def _pad(node: Node) -> Sequence[Aligned | Array] | None:
-    """Along some axes, or all: then there is a pair of numbers for each."""
+    """Pad along some axes, or all: then there is a pair of numbers for each."""
     node.settle(2, 0)
     if not node.is_open_first_alone():
         return None
@@ -111,7 +111,7 @@ def _tiled(node: Node) -> Sequence[Aligned | Array]:
 
 
 def _of_vector(node: Node) -> Sequence[Aligned | Array] | None:
-    """A number for each axis of the input."""
+    """An operator with a number for each axis of the input."""
     if node.attribute("axes") is not None:
         return _along_axes(node) if node.is_open_first_alone() else None
     counts = [n for i in range(1, len(node.values)) if (n := _length(node, i))]
@@ -119,7 +119,7 @@ def _of_vector(node: Node) -> Sequence[Aligned | Array] | None:
 
 
 def _along_axes(node: Node) -> list[Aligned] | None:
-    """Along the axes of an attribute, all of which are counted from one side. Other pictures have few axes."""
+    """Resize along the axes of an attribute, all of which count from one side. Modes but "nearest" have few axes."""
     axes = node.attribute("axes")
     if node.attribute("mode", "nearest") not in {"nearest", b"nearest"}:
         return None
@@ -129,13 +129,13 @@ def _along_axes(node: Node) -> list[Aligned] | None:
 
 
 def _like_other(node: Node) -> list[Array] | None:
-    """Inputs of one rank, which one of them tells."""
+    """Inputs of one rank, which one of them has."""
     known = next((r for i in (0, 1) if (r := node.given_rank(i)) is not None), None)
     return None if known is None else node.settled(dict.fromkeys(node.open_ones(), known))
 
 
 def _without_axes(node: Node) -> list[Aligned] | None:
-    """Axes of size 1 taken out: some, or all that there are."""
+    """Remove axes of size 1: some, or all that there are."""
     axes, source = node.integers(1), node.aligned(0)
     if axes is None:
         return None
@@ -160,12 +160,12 @@ def _with_new_axes(node: Node) -> list[Aligned] | None:
 
 
 def is_stretched(node: Node) -> bool:
-    """True for an array that is expanded to a shape of unknown length."""
+    """Whether an array is expanded to a shape of unknown length."""
     return node.kind == "Expand" and _length(node, 1) is None
 
 
 def _expanded(node: Node) -> list[Aligned] | None:
-    """To a shape of any length."""
+    """Expand to a shape of any length."""
     shape, count = node.values[1], _length(node, 1)
     if shape is None:
         return None
@@ -176,7 +176,7 @@ def _expanded(node: Node) -> list[Aligned] | None:
 
 
 def _reshaped(node: Node) -> list[Array] | None:
-    """A shape that copies no size of the input's."""
+    """Reshape to a shape that copies no size of the input."""
     wanted = node.values[1]
     if wanted is None or wanted.sizes is None or wanted.type.rank != 1:
         return None
@@ -186,7 +186,7 @@ def _reshaped(node: Node) -> list[Array] | None:
 
 
 def _flattened(node: Node) -> list[Array]:
-    """A matrix; the axes before the given one are its rows."""
+    """Reshape to a matrix; the axes before the given one are its rows."""
     source, axis = node.aligned(0), node.attribute("axis", 1)
     shape = source.own_shape()
     sides = (op.Slice(shape, [0], [axis]), op.Slice(shape, [axis], [END]))
@@ -195,7 +195,7 @@ def _flattened(node: Node) -> list[Array]:
 
 
 def _turned(node: Node) -> list[Aligned] | None:
-    """All axes the other way round."""
+    """Reverse all axes."""
     if "perm" in node.attributes:
         return None
     source = node.aligned(0)

@@ -16,20 +16,20 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 
 MOST = 8
-"""The most axes that a value of unknown rank may have where a gradient is taken through it."""
+"""The most axes that a value of unknown rank may have if a gradient is taken through it."""
 END = 2**31 - 1
-"""Past the last axis."""
+"""An end behind the last axis."""
 MEASURED = {"CenterCropPad": (1,), "Resize": (2, 3), f"{EARLIER}::Resize": (1,), f"{EARLIER}::Upsample": (1,)}
-"""Inputs with a number for each axis, or each of the attribute `axes`."""
+"""Inputs with a number for each axis, or for each of the attribute `axes`."""
 Recorder = Callable[[str, Sequence[Value | None], Mapping[str, Any], int], Sequence[Value]]
 """Records an operator on these inputs, with these attributes and so many outputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """A value's elements with leading axes of size 1, and how many of the axes are its own, an int64 vector of one.
+    """A value's elements with leading axes of size 1, and its own number of axes, an int64 vector of one element.
 
-    `turned` has the elements with those axes behind, where they were made so.
+    `turned` are the elements with those axes behind, if they were computed that way.
     """
 
     wide: Array
@@ -37,26 +37,26 @@ class Aligned:
     turned: Array | None = None
 
     def own_shape(self) -> Array:
-        """The sizes of the value's own axes."""
+        """Return the sizes of the value's own axes."""
         count = len(self.wide.shape)
         return op.Slice(op.Shape(self.wide), op.Sub(np.array([count]), self.rank), [count])
 
     def own(self) -> Value:
-        """The value with its own axes."""
+        """Return the value with its own axes."""
         found: Array = op.Reshape(self.wide, self.own_shape(), allowzero=1, types=[Type(self.wide.dtype, None)])
         return found.value
 
     def front(self) -> Array:
-        """The elements with the axes of size 1 behind the value's own, which are then counted from the front."""
+        """Return the elements with the axes of size 1 behind the value's own, which then count from the front."""
         if self.turned is not None:
             return self.turned
         shape = self.own_shape()
         return op.Reshape(self.wide, trailed(shape, self.rank, len(self.wide.shape)), allowzero=1)
 
     def opened(self, before: int, count: int) -> Array:
-        """The elements with so many axes, those of size 1 behind the first `before` of the value's own.
+        """Return the elements with so many axes, those of size 1 behind the first `before` of the value's own.
 
-        A negative `before` counts the own axes that are left behind them.
+        A negative `before` counts the own axes that remain behind them.
         """
         own = self.own_shape()
         first, rest = op.Slice(own, [0], [before]), op.Slice(own, [before], [END])
@@ -67,7 +67,7 @@ class Aligned:
         return op.Reshape(self.wide, op.Reshape(op.Concat(*sizes, axis=0), [count]), allowzero=1)
 
     def from_back(self, axes: Array) -> Array:
-        """The axes of `wide`, counted from the front, that these axes are, which may be counted from either end.
+        """Return axes of the value, which may count from either end, as axes of `wide`, counted from the front.
 
         Only the run knows them.
         """
@@ -81,12 +81,12 @@ Known = MutableMapping[Value, Aligned]
 
 
 def led(sizes: Array, rank: Array, count: int) -> Array:
-    """A vector of so many sizes, `rank`, behind as many of 1 as make it `count` long."""
+    """Return a vector of `rank` sizes, behind as many of 1 as make it `count` long."""
     return op.Reshape(op.Concat(_ones(rank, count), sizes, axis=0), [count])
 
 
 def trailed(sizes: Array, rank: Array, count: int) -> Array:
-    """A vector of so many sizes, `rank`, before as many of 1 as make it `count` long."""
+    """Return a vector of `rank` sizes, before as many of 1 as make it `count` long."""
     return op.Reshape(op.Concat(sizes, _ones(rank, count), axis=0), [count])
 
 
@@ -95,19 +95,19 @@ def _ones(rank: Array, count: int) -> Array:
 
 
 def from_front(x: Array, rank: Array) -> Aligned:
-    """A value whose own axes are the first ones of an array, and whose others are of size 1."""
+    """Return a value whose own axes are the first ones of an array, and whose others are of size 1."""
     count = len(x.shape)
     own = op.Slice(op.Shape(x), [0], rank)
     return Aligned(op.Reshape(x, led(own, rank, count), allowzero=1), rank, turned=x)
 
 
 def of_sizes(x: Array, sizes: Array, rank: Array, most: int) -> Aligned:
-    """The elements of an array as a value of these sizes, `rank` of them and at most `most`."""
+    """Return the elements of an array as a value of these sizes, `rank` of them and at most `most`."""
     return Aligned(op.Reshape(x, led(sizes, rank, most), allowzero=1), rank)
 
 
 def closed(x: Array, before: int, rank: Array) -> Aligned:
-    """A value of this rank, whose elements an array has with axes of size 1 behind the first ones."""
+    """Return a value of this rank from an array of its elements with axes of size 1 behind the first ones."""
     shape, count = op.Shape(x), len(x.shape)
     start = op.Add(op.Sub(np.array([count]), rank), np.array([before]))
     own = op.Concat(op.Slice(shape, [0], [before]), op.Slice(shape, start, [END]), axis=0)
@@ -115,7 +115,7 @@ def closed(x: Array, before: int, rank: Array) -> Aligned:
 
 
 def aligned(value: Value, known: Known) -> Aligned:
-    """A value with leading axes of size 1, which `known` has or learns; as it is where its rank is known."""
+    """Return a value with leading axes of size 1, which `known` has or learns; as it is if its rank is known."""
     if value.type.rank is not None:
         return Aligned(Array(value), as_array(np.array([value.type.rank])))
     if value not in known:
@@ -145,97 +145,97 @@ class Node:
         self.recorder = recorder
 
     def record(self, *inputs: Array | None, **attributes: Any) -> list[Array]:
-        """Record the operator on arrays of known rank; attributes that differ from the node's own are given."""
+        """Record the operator on arrays of known rank; `attributes` override the node's own."""
         values = [None if x is None else x.value for x in inputs]
         while values and values[-1] is None:
             values.pop()
         return [Array(v) for v in self.recorder(self.kind, values, {**self.attributes, **attributes}, self.outputs)]
 
     def value(self, position: int) -> Value | None:
-        """An input, None for one that is absent."""
+        """Return an input, None for one that is absent."""
         return self.values[position] if position < len(self.values) else None
 
     def is_open(self, position: int) -> bool:
-        """True for an input of unknown rank."""
+        """Whether an input is of unknown rank."""
         value = self.value(position)
         return value is not None and value.type.rank is None
 
     def open_ones(self) -> list[int]:
-        """The positions of the inputs of unknown rank."""
+        """Return the positions of the inputs of unknown rank."""
         return [i for i in range(len(self.values)) if self.is_open(i)]
 
     def is_open_first_alone(self) -> bool:
-        """True where no other input than the first is of unknown rank."""
+        """Whether only the first input is of unknown rank."""
         return self.open_ones() == [0]
 
     def given_rank(self, position: int) -> int | None:
-        """The rank of an input, where that is known."""
+        """Return the rank of an input, if that is known."""
         value = self.value(position)
         return None if value is None else value.type.rank
 
     def settle(self, position: int, rank: int) -> None:
-        """Make an input of unknown rank one with so many axes; a run in which it has not so many fails."""
+        """Fix the rank of an input of unknown rank; a run in which it has another rank fails."""
         value = self.value(position)
         if value is not None and value.type.rank is None:
             self.values[position] = of_rank(value, rank)
 
     def measure(self, position: int, length: int) -> None:
-        """Make an input that is a vector of unknown length one of this length; the run fails where it is another."""
+        """Fix the length of an input that is a vector of unknown length; a run in which it has another length fails."""
         value = self.value(position)
         if value is not None and value.type.shape is not None and not isinstance(value.type.shape[0], int):
             self.values[position] = op.Reshape(Array(value), [length]).value
 
     def settled(self, ranks: Mapping[int, int]) -> list[Array]:
-        """The node recorded on inputs of these ranks by position, all that are unknown."""
+        """Record the node on inputs of these ranks, by position, which are all that are unknown."""
         for position, rank in ranks.items():
             self.settle(position, rank)
         return self.record(*self.arrays())
 
     def stretch(self, position: int, rank: int) -> None:
-        """Make an input of unknown rank one with so many axes, the first of size 1 where it has fewer."""
+        """Give an input of unknown rank so many axes, the first of size 1 if it has fewer."""
         value = self.value(position)
         if value is not None and value.type.rank is None:
             shape = op.Shape(Array(value))
             self.values[position] = op.Reshape(Array(value), led(shape, op.Shape(shape), rank), allowzero=1).value
 
     def aligned(self, position: int) -> Aligned:
-        """An input with leading axes of size 1; as it is where its rank is known."""
+        """Return an input with leading axes of size 1; as it is if its rank is known."""
         value = self.values[position]
         if value is None:
             raise PrimsplitError("an input that is absent has no rank")
         return aligned(value, self.known)
 
     def given(self, position: int) -> Array:
-        """An input as it is, of known rank."""
+        """Return an input of known rank as it is."""
         value = self.values[position]
         if value is None or value.type.rank is None:
             raise PrimsplitError("an input that is absent, or of unknown rank, is no array")
         return Array(value)
 
     def array(self, position: int) -> Array | None:
-        """An input with leading axes of size 1, None for one that is absent."""
+        """Return an input with leading axes of size 1, None for one that is absent."""
         return None if self.value(position) is None else self.aligned(position).wide
 
     def arrays(self) -> list[Array | None]:
-        """All inputs, with leading axes of size 1 where their rank is unknown."""
+        """Return all inputs, with leading axes of size 1 if their rank is unknown."""
         return [self.array(i) for i in range(len(self.values))]
 
     def rest(self) -> list[Array | None]:
-        """All inputs but the first."""
+        """Return all inputs but the first."""
         return self.arrays()[1:]
 
     def rank(self, position: int) -> Array:
-        """The rank of an input, which may be computed."""
+        """Return the rank of an input, which may be computed."""
         return self.aligned(position).rank
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """An attribute, or the schema's default, or this one."""
+        """Return an attribute, or the schema's default, or this one."""
         if name in self.attributes:
             return self.attributes[name]
         return schema(self.kind).defaults.get(name, default) if exists(self.kind) else default
 
     def integers(self, position: int) -> list[int] | None:
-        """The numbers of an integer input that is a constant; none of an absent one."""
+        """Return the numbers of an integer input that is a constant; none of an absent one."""
         value = self.value(position)
         if value is None:
             return []
@@ -243,13 +243,15 @@ class Node:
 
 
 Form = Callable[[Node], Sequence[Aligned | Array] | None]
-"""What a node's outputs are, aligned or of known rank; None where that cannot be told."""
+"""Records a node; returns its outputs, aligned or of known rank, or None if it has no such form."""
 
 
 def along(node: Node, axis: int) -> list[Aligned]:
-    """Results with as many axes as the first input, along whose `axis` the operator works, the others being as given.
+    """Record the operator along `axis` of the first input.
 
-    The operator is recorded on the input with axes of size 1 in front, or behind where `axis` counts from the front.
+    The results have as many axes, the other inputs are as given.
+
+    The operator reads the input with axes of size 1 in front, or behind if `axis` counts from the front.
     """
     source = node.aligned(0)
     if axis < 0:

@@ -1,4 +1,4 @@
-"""Operators beyond the opset that is written, defined in the operators of that opset; one family a file.
+"""Definitions of operators beyond the opset that is written, by operators of that opset; one family a file.
 
 `families` imports them all.
 """

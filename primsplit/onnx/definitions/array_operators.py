@@ -1,4 +1,4 @@
-"""Operators of `com.microsoft` on arrays: older spellings of the standard's, distances, inverses and transforms."""
+"""Define operators of `com.microsoft` on arrays: older spellings of the standard's, distances, inverses, transforms."""
 
 from typing import Any
 
@@ -16,19 +16,19 @@ from primsplit.tracing.array import Array
 
 @defines("com.microsoft::Trilu")
 def trilu(x: Array, k: Array | None = None, *, outputs: int = 1, upper: int = 1) -> Any:
-    """The upper or lower triangle of each matrix."""
+    """Return the upper or lower triangle of each matrix."""
     return op.Trilu(x, k, upper=upper)
 
 
 @defines("com.microsoft::GatherND")
 def gather_nd(data: Array, indices: Array, *, outputs: int = 1) -> Any:
-    """Slices by their indices along the first axes, which may be 32-bit integers here."""
+    """Gather slices by their indices along the first axes, which may be 32-bit integers here."""
     return op.GatherND(data, op.Cast(indices, to="int64"))
 
 
 @defines("com.microsoft::ExpandDims")
 def expand_dims(x: Array, axis: Array, *, outputs: int = 1) -> Any:
-    """`x` with an axis of 1. Raises ShapeError where only the run knows which."""
+    """Return `x` with an axis of size 1. Raises ShapeError if only the run knows which."""
     sizes = axis.value.sizes
     if sizes is None or len(sizes) != 1 or not isinstance(sizes[0], int):
         raise ShapeError("the axis of ExpandDims is known only at run time")
@@ -37,14 +37,14 @@ def expand_dims(x: Array, axis: Array, *, outputs: int = 1) -> Any:
 
 @defines("com.microsoft::Unique")
 def unique(x: Array, *, outputs: int = 1) -> tuple[Any, Any, Any]:
-    """The different elements of a vector in the order in which they come, whose they are, and how often they are."""
+    """The distinct elements of a vector in their order, the index of each element among them, and their counts."""
     y, _, inverse, counts = op.Unique(x, sorted=0, outputs=4)
     return y, inverse, counts
 
 
 @defines("com.microsoft::Range")
 def arange(start: Array, limit: Array, delta: Array | None = None, *, outputs: int = 1) -> Any:
-    """`start, start + delta, ...` below the limit; the numbers may have an axis of one element."""
+    """Return `start, start + delta, ...` below the limit; the numbers may have an axis of one element."""
     step = np.ones((), start.dtype) if delta is None else _scalar(delta)
     return op.Range(_scalar(start), _scalar(limit), step)
 
@@ -79,15 +79,18 @@ def grid_sample(
 
 @defines("com.microsoft::Inverse")
 def inverse(x: Array, *, outputs: int = 1) -> Any:
-    """The inverse of each matrix; of float16 ones computed in float32."""
+    """Return the inverse of each matrix, computed in float32 for float16."""
     return op.CastLike(inv(op.Cast(x, to="float32")), x) if x.dtype == np.float16 else inv(x)
 
 
 @defines("com.microsoft::CDist")
 def distances(a: Array, b: Array, *, outputs: int = 1, metric: str = "sqeuclidean") -> Any:
-    """The distance of each row of `a` to each row of `b`, or its square; that of equal rows has the gradient 0."""
+    """Return the distance of each row of `a` to each row of `b`, or its square.
+
+    That of equal rows has the gradient 0.
+    """
     if metric not in {"sqeuclidean", "euclidean"}:
-        raise UnsupportedFunction(f"CDist of metric {metric} is read by no definition")
+        raise UnsupportedFunction(f"CDist of metric {metric} is not supported")
     difference = op.Sub(op.Unsqueeze(a, [1]), op.Unsqueeze(b, [0]))
     if metric == "euclidean":
         return op.ReduceL2(difference, [-1], keepdims=0)
@@ -96,7 +99,7 @@ def distances(a: Array, b: Array, *, outputs: int = 1, metric: str = "sqeuclidea
 
 @defines("com.microsoft::UnfoldTensor")
 def unfold(x: Array, *, outputs: int = 1, dim: int = -1, size: int, step: int = 1) -> Any:
-    """Windows of `size` elements along an axis, `step` apart, as a last axis."""
+    """Return windows of `size` elements along an axis, `step` apart, as a last axis."""
     rank = len(x.shape)
     axis = axis_of(dim, rank, "UnfoldTensor")
     length = x.shape[axis]
@@ -110,14 +113,14 @@ def unfold(x: Array, *, outputs: int = 1, dim: int = -1, size: int, step: int = 
 
 @defines("com.microsoft::ComplexMul")
 def complex_mul(a: Array, b: Array, *, outputs: int = 1) -> Any:
-    """Products of complex numbers, whose parts are the last axis."""
+    """Return products of complex numbers, whose parts are the last axis."""
     (x, y), (u, v) = _parts(a), _parts(b)
     return op.Concat(x * u - y * v, x * v + y * u, axis=-1)
 
 
 @defines("com.microsoft::ComplexMulConj")
 def complex_mul_conjugate(a: Array, b: Array, *, outputs: int = 1) -> Any:
-    """`a` times the conjugate of `b`."""
+    """Return `a` times the conjugate of `b`."""
     (x, y), (u, v) = _parts(a), _parts(b)
     return op.Concat(x * u + y * v, y * u - x * v, axis=-1)
 
@@ -128,7 +131,7 @@ def _parts(x: Array) -> Any:
 
 @defines("com.microsoft::Rfft")
 def real_transform(x: Array, *, outputs: int = 1, normalized: int = 0, onesided: int = 1, signal_ndim: int = 1) -> Any:
-    """The Fourier transform of the last axes, the half of it that tells the other, its parts as a last axis.
+    """Return the Fourier transform of the last axes, the half that determines the other, its parts as a last axis.
 
     Raises UnsupportedFunction for a normalized or whole one.
     """
@@ -144,7 +147,7 @@ def real_transform(x: Array, *, outputs: int = 1, normalized: int = 0, onesided:
 def inverse_real_transform(
     x: Array, *, outputs: int = 1, normalized: int = 0, onesided: int = 1, signal_ndim: int
 ) -> Any:
-    """The signal, of an even length, of which the last axes but one are a half of the transform."""
+    """Return the signal, of an even length, whose half transform is along the last axes but one."""
     _check_transform(normalized, onesided)
     rank = len(x.shape) - 1
     for axis in range(rank - signal_ndim, rank - 1):
@@ -154,7 +157,7 @@ def inverse_real_transform(
 
 def _check_transform(normalized: int, onesided: int) -> None:
     if normalized or not onesided:
-        raise UnsupportedFunction("a normalized or whole Fourier transform of com.microsoft is read by no definition")
+        raise UnsupportedFunction("a normalized or whole Fourier transform of com.microsoft is not supported")
 
 
 @defines("com.microsoft::BiasSoftmax")

@@ -1,8 +1,8 @@
-"""BitCast: the bits of numbers read as another dtype of the same width.
+"""Define BitCast: the bits of numbers read as another dtype of the same width.
 
-The standard's opset 21 has no operator that reads bits, so a float's sign, exponent and fraction are found, or put
-together, by exact arithmetic; those of at most 8 bits in a table of all of them. The bits of a NaN are those of the
-quiet one: its payload cannot be seen.
+The standard's opset 21 has no operator that reads bits, so a float's sign, exponent and fraction are computed, or
+combined, by exact arithmetic; floats of at most 8 bits by a table of all of them. A NaN has the bits of the quiet one:
+its payload cannot be seen.
 """
 
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ class Layout(NamedTuple):
 
     @property
     def bias(self) -> int:
-        """What is added to the exponent."""
+        """The bias of the exponent."""
         return (1 << (self.exponent - 1)) - 1
 
 
@@ -37,7 +37,7 @@ LAYOUTS = {"float16": Layout(5, 10), "bfloat16": Layout(8, 7), "float32": Layout
 
 @defines("BitCast")
 def bit_cast(x: Array, *, to: int, outputs: int = 1) -> Array:
-    """The bits of `x` as another dtype. No gradient goes through it."""
+    """Return the bits of `x` as another dtype. No gradient goes through it."""
     target = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(to))
     if bits_in_file(target) != bits_in_file(x.dtype):
         raise UnsupportedFunction(f"BitCast from {x.dtype} to {target}, which have different widths")
@@ -53,12 +53,12 @@ def bit_cast(x: Array, *, to: int, outputs: int = 1) -> Array:
 
 
 def _every(dtype: np.dtype[Any]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Every number of a float of at most 8 bits, in the order of their bits."""
+    """Return every number of a float of at most 8 bits, in the order of their bits."""
     return np.arange(2 ** bits_in_file(dtype), dtype=np.uint8).view(dtype).astype(np.float64)
 
 
 def _code_of(x: Array) -> Array:
-    """The bits of floats of at most 8 bits, as int64: in each half of the table numbers grow, and NaN comes last."""
+    """The bits of floats of at most 8 bits, as int64: numbers grow in each half of the table, and NaN comes last."""
     every = _every(x.dtype)
     has_sign = bool(np.any(every < 0))
     half = len(every) // 2 if has_sign else len(every)
@@ -70,14 +70,14 @@ def _code_of(x: Array) -> Array:
 
 
 def _number_with(bits: Array, dtype: np.dtype[Any]) -> Array:
-    """The floats of at most 8 bits that have these bits, given as int64."""
+    """Return the floats of at most 8 bits that have these bits, given as int64."""
     every = _every(dtype)
     found = op.Gather(every, op.BitwiseAnd(bits, np.int64(len(every) - 1)))
     return op.Cast(found, to=dtype, saturate=0 if dtype.name in FLOAT8 else None)
 
 
 def _place_of(size: Array, table: np.ndarray[Any, np.dtype[np.float64]]) -> Array:
-    """Where in a table that grows the last number stands that is no larger; 0 where none is. A binary search."""
+    """Return the index of the last number in a growing table that is no larger; 0 if there is none. A binary search."""
     place = full(size.shape, np.int64(0))
     for step in (2**i for i in reversed(range((len(table) - 1).bit_length()))):
         further = op.Min(op.Add(place, np.int64(step)), np.int64(len(table) - 1))
@@ -86,12 +86,12 @@ def _place_of(size: Array, table: np.ndarray[Any, np.dtype[np.float64]]) -> Arra
 
 
 def _powers(layout: Layout) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The powers of two of the normal numbers, in order."""
+    """Return the powers of two of the normal numbers, in order."""
     return np.ldexp(1.0, np.arange(1 - layout.bias, layout.bias + 1))
 
 
 def bits_of(x: Array) -> Array:
-    """The bits of floats, as int64: those of a narrower dtype with zeros before them."""
+    """Return the bits of floats, as int64: those of a narrower dtype with zeros before them."""
     layout = LAYOUTS[x.dtype.name]
     wide = cast_to(x, np.float64)
     size = op.Abs(wide)
@@ -106,7 +106,7 @@ def bits_of(x: Array) -> Array:
 
 
 def _parts(size: Array, layout: Layout) -> tuple[Array, Array]:
-    """The biased exponent and the fraction of finite numbers."""
+    """Return the biased exponent and the fraction of finite numbers."""
     powers = _powers(layout)
     place = _place_of(size, powers)
     is_normal = op.GreaterOrEqual(size, powers[0])
@@ -119,7 +119,7 @@ def _parts(size: Array, layout: Layout) -> tuple[Array, Array]:
 
 
 def number_of(bits: Array, dtype: np.dtype[np.generic]) -> Array:
-    """The floats of a dtype that have these bits, given as int64, in float64."""
+    """Return the floats of a dtype that have these bits, given as int64, in float64."""
     layout = LAYOUTS[dtype.name]
     powers = _powers(layout)
     unsigned = cast_to(bits, np.uint64)

@@ -1,4 +1,4 @@
-"""Operators that onnxruntime lays out for the processor that it optimizes on: refused, with the way out."""
+"""Refuse operators that onnxruntime lays out for the processor that it optimizes on, with the way out."""
 
 from typing import Any
 

@@ -1,4 +1,9 @@
-"""A node with a definition, recorded as a call: an op with the definition's program inside."""
+"""Record a node with a definition as a call: one op with the definition's program inside.
+
+```
+y = FastGelu(x, b)   ->   y = call::com.microsoft::FastGelu(x, b) { Gelu(Add(x, b), approximate="tanh") }
+```
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -42,11 +47,11 @@ def record_call(
     *,
     version: int | None = None,
 ) -> tuple[Value, ...]:
-    """Record an operator by its definition: one op `call::kind`, which holds the definition traced on these types.
+    """Record an operator by its definition: one op `call::kind`, whose body is the definition traced on these types.
 
-    A definition is traced once for each signature (types, small integer constants, attributes). One that takes a
-    single op, and has no rule, is recorded as that op. Raises UnsupportedFunction for inputs or attributes that the
-    definition does not take, and what the definition raises, at the caller's place.
+    A definition is traced once for each signature (types, small integer constants, attributes). One that takes a single
+    op, and has no rule, is recorded as that op. Raises UnsupportedFunction for inputs or attributes that the definition
+    does not take, and the definition's own errors, at the caller's place.
     """
     definition = definition_of(kind, version)
     if definition is None:
@@ -86,7 +91,10 @@ def _as_its_op(body: Block, arguments: Sequence[Value], place: Place | None) -> 
 
 
 def _with_constants_outside(attributes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[Var, Value]]:
-    """The attributes, whose blocks read a Var for each constant of floats, as for an input; and what the Vars are."""
+    """Return the attributes with their blocks' float constants turned into Vars, as for inputs.
+
+    And these Vars' values.
+    """
     made = dict(attributes)
     lifted: dict[Var, Value] = {}
     for name, block in attributes.items():
@@ -102,10 +110,10 @@ def _with_constants_outside(attributes: Mapping[str, Any]) -> tuple[dict[str, An
 
 
 def _is_open(definition: Definition, inputs: Sequence[Value | None]) -> Callable[[Value], bool]:
-    """Tells which inputs are parameters of the body; the others are constants inside of it.
+    """Return a function that decides which inputs are parameters of the body; the others are constants inside of it.
 
-    Inside are small constants of whole numbers, and those that sizes follow from. Other constants of floats are not:
-    they may be weights that want a gradient.
+    Inside are small integer constants, and those that sizes follow from. Other float constants are not: they may be
+    weights that need a gradient.
     """
     inside = [
         v
@@ -151,7 +159,7 @@ def _check_form(definition: Definition, inputs: Sequence[Value | None], attribut
 
 
 def _key(definition: Definition, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int) -> Any:
-    """What the body depends on; None where an attribute is a block, which is another each time."""
+    """Return the key of the body; None if an attribute is a block, which is new each time."""
     if any(isinstance(a, Block) for a in attributes.values()):
         return None
     is_open = _is_open(definition, inputs)
@@ -162,7 +170,7 @@ def _key(definition: Definition, inputs: Sequence[Value | None], attributes: Map
 
 
 def _content(value: Any) -> Any:
-    """What an attribute or a constant holds, told apart from everything that it does not equal."""
+    """Return a key of an attribute or a constant that is the same only for equal ones."""
     if isinstance(value, np.ndarray):
         held = repr(value.tolist()) if value.dtype.hasobject else value.tobytes()
         # Dtypes that NumPy does not know, such as int4 and uint4, have one `str`.
@@ -178,7 +186,7 @@ def _input_key(value: Value, is_open: Callable[[Value], bool]) -> Any:
 
 
 class BoundRule:
-    """A definition's rule, which speaks of all inputs and attributes of a node, as a rule of the call's inputs."""
+    """A definition's rule, for all inputs and attributes of a node, as a rule of the call's inputs."""
 
     def __init__(
         self,
@@ -198,7 +206,7 @@ class BoundRule:
         self.is_forward = is_forward
 
     def __call__(self, *inputs: Array) -> tuple[Any, Any]:
-        """The outputs, and the pullback to the call's own inputs, or the pushforward of their tangents."""
+        """Return the outputs, and the pullback to the call's own inputs, or the pushforward of their tangents."""
         given: list[Array | None] = [None if v is None else Array(v) for v in self.fixed]
         for position, value in zip(self.open, inputs, strict=True):
             given[position] = value
@@ -219,7 +227,7 @@ class BoundRule:
         return results, pushed if self.is_forward else pulled
 
     def told(self, found: Any, count: int, what: str) -> list[Array | None]:
-        """What a rule returned, as a list. Raises RuleError where it is not as long as it must be."""
+        """Return a rule's results as a list. Raises RuleError for a wrong number."""
         every = as_list(found)
         if len(every) != count:
             raise RuleError(

@@ -1,4 +1,4 @@
-"""CausalConvWithState: a depthwise convolution of what came before."""
+"""Define CausalConvWithState: a depthwise convolution of an element and those before it."""
 
 import numpy as np
 
@@ -24,9 +24,9 @@ def causal_conv_with_state(
     outputs: int = 2,
     activation: str = "none",
 ) -> tuple[Array, Array]:
-    """The convolution of `x` [batch, channels, length] after the past state, and the last columns of both.
+    """Return the convolution of `x` [batch, channels, length] after the past state, and the last columns of both.
 
-    `weight` is [channels, 1, k], the states [batch, channels, k - 1]; no past state is one of zeros.
+    `weight` is [channels, 1, k], the states [batch, channels, k - 1]; an absent past state is zeros.
     """
     if activation not in {"none", "silu", "swish"}:
         raise UnsupportedFunction(f"CausalConvWithState has no activation {activation}")
@@ -43,7 +43,7 @@ def causal_conv_with_state(
 
 
 def _convolved(padded: Array, weight: Array, shape: tuple[Dim, ...]) -> Array:
-    """Each channel's own kernel over its own row."""
+    """Convolve each channel's row with its own kernel."""
     channels = weight.shape[0]
     if not isinstance(channels, int):
         raise UnsupportedFunction(f"CausalConvWithState needs a known number of channels, which is {channels}")

@@ -1,4 +1,4 @@
-"""CropAndResize of `com.microsoft`: parts of images, read at points between the pixels, as TensorFlow defines it."""
+"""Define CropAndResize of `com.microsoft`: parts of images, read at points between pixels, as in TensorFlow."""
 
 import numpy as np
 
@@ -23,10 +23,10 @@ def crop_and_resize(
     extrapolation_value: float = 0.0,
     mode: str = "bilinear",
 ) -> Array:
-    """[boxes, channels, height, width] of images [batch, channels, height, width].
+    """Return [boxes, channels, height, width] of images [batch, channels, height, width].
 
     A box is (y1, x1, y2, x2) in fractions of the image's last row and column; points outside the image have the
-    `extrapolation_value`. Between pixels the value is linear along both axes, or, `nearest`, that of the next one.
+    `extrapolation_value`. Between pixels the value is linear along both axes, or, `nearest`, that of the nearest pixel.
     """
     lengths = crop_size.known()
     if lengths is None or mode not in {"bilinear", "nearest"}:
@@ -40,7 +40,7 @@ def crop_and_resize(
 
 
 def _weights(first: Array, last: Array, count: int, size: Dim, mode: str) -> tuple[Array, Array]:
-    """How much of each pixel each point takes, [boxes, 1, points, pixels]; and which points are between pixels.
+    """Return each pixel's weight for each point, [boxes, 1, points, pixels]; and which points are between pixels.
 
     The points, [boxes, points], go from `first` to `last`, both [boxes, 1]; a single one is in the middle.
     """

@@ -1,4 +1,4 @@
-"""CumProd: running products."""
+"""Define CumProd: running products."""
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from primsplit.tracing.operators import cast_to
 
 @defines("CumProd")
 def cumprod(x: Array, axis: Array, *, outputs: int = 1, exclusive: int = 0, reverse: int = 0) -> Array:
-    """The product of the elements up to each one, or before it where `exclusive`; from the end where `reverse`.
+    """Return the product of the elements up to each one, or before it if `exclusive`; from the end if `reverse`.
 
-    Its gradient is right at zeros: it divides nothing.
+    Its gradient is right at zeros: it does not divide.
     """
     known = axis.known()
     rank = len(x.shape)
@@ -37,7 +37,7 @@ def _product(x: Array, axis: int, *, exclusive: bool, reverse: bool) -> Array:
 
 
 def _around(x: Array, axis: Array) -> Array:
-    """`x` as [before, size, after] of an axis that only the run knows; a run with one that `x` has not fails."""
+    """Return `x` as [before, size, after] of an axis that only the run knows; a run with an axis out of range fails."""
     place = op.Gather(np.arange(len(x.shape)), op.Reshape(cast_to(axis, np.int64), [1]), axis=0)
     after = op.Add(place, 1)
     sizes = op.Shape(x)
@@ -47,5 +47,5 @@ def _around(x: Array, axis: Array) -> Array:
 
 
 def flipped(x: Array, axis: int) -> Array:
-    """`x` from its end to its start along an axis."""
+    """Reverse `x` along an axis."""
     return op.Slice(x, [-1], [-END], [axis], [-1], types=[x.type])

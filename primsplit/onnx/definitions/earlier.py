@@ -1,8 +1,12 @@
-"""Operators of the standard that once meant something else: their earlier meaning, in those of today.
+"""Define the earlier meanings of operators of the standard, by those of today.
 
-The loader moves a node of a version below the one that `CHANGED` names into the domain `primsplit.earlier.VERSION`,
-since a model and its functions may be of several versions. onnx's own converter does not know these meanings, or
-tells them wrongly.
+```
+Softmax(x: [2,3,4])   of opset 12   ->   Reshape(Softmax(Flatten(x, axis=1), axis=-1), [2,3,4])
+```
+
+The loader moves a node of a version below the one in `CHANGED` into the domain `primsplit.earlier.VERSION`, since a
+model and its functions may be of several versions. onnx's own converter does not know these meanings, or converts them
+wrongly.
 """
 
 from typing import Any
@@ -22,7 +26,7 @@ from primsplit.tracing.operators import cast_to
 EARLIER = "primsplit.earlier"
 
 MOST = float(np.finfo(np.float32).max)
-"""The bound of a Clip that names none."""
+"""The default bound of a Clip."""
 
 PAIRS = ("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor")
 CELLS = ("GRU", "LSTM", "RNN")
@@ -40,7 +44,7 @@ CHANGED = {
     "Scan": 9,
     "Upsample": 10,
 }
-"""The version from which on an operator means what it means today, or is no more."""
+"""The version from which on an operator has its meaning of today, or no longer exists."""
 
 
 def _define_pair(kind: str) -> None:
@@ -73,7 +77,7 @@ for _kind in CELLS:
 
 @defines(f"{EARLIER}::PRelu")
 def prelu(x: Array, slope: Array, *, outputs: int = 1, consumed_inputs: Any = ()) -> Array:
-    """`x` where positive, else `slope x`: one slope, or one a channel, which are axis 1."""
+    """Return `x` where positive, else `slope x`: one slope, or one per channel, which is axis 1."""
     if slope.ndim == 1 and x.ndim > 2:
         slope = reshape_to(slope, (slope.shape[0], *(1,) * (x.ndim - 2)))
     return op.PRelu(x, slope)
@@ -87,13 +91,13 @@ def gemm(a: Array, b: Array, c: Array, *, outputs: int = 1, broadcast: int = 0, 
 
 @defines(f"{EARLIER}::Cast")
 def cast(x: Array, *, to: str, outputs: int = 1) -> Array:
-    """A conversion to a dtype told by its name."""
+    """Convert to a dtype that is given by its name."""
     return op.Cast(x, to=onnx.TensorProto.DataType.Value(to.upper()))
 
 
 @defines(f"{EARLIER}::Clip")
 def clip(x: Array, *, outputs: int = 1, min: float = -MOST, max: float = MOST, consumed_inputs: Any = ()) -> Array:
-    """The elements with bounds that are attributes, and so the same of every dtype."""
+    """Clip to bounds that are attributes, and so the same for every dtype."""
     with np.errstate(over="ignore"):
         bounds = np.array([min, max]).astype(x.dtype)
     return op.Clip(x, *bounds)
@@ -101,13 +105,13 @@ def clip(x: Array, *, outputs: int = 1, min: float = -MOST, max: float = MOST, c
 
 @defines(f"{EARLIER}::Pad")
 def pad(x: Array, *, paddings: Any, outputs: int = 1, mode: str = "constant", value: float = 0.0) -> Array:
-    """The array with what is put before and behind its elements, told by attributes, of every dtype."""
+    """Pad by attributes, for every dtype."""
     return op.Pad(x, list(paddings), np.asarray(value, x.dtype), mode=mode)
 
 
 @defines(f"{EARLIER}::Pad", since=2)
 def pad_by_pads(x: Array, *, pads: Any, outputs: int = 1, mode: str = "constant", value: float = 0.0) -> Array:
-    """The array with what is put before and behind its elements, told by `pads`."""
+    """Pad by the attribute `pads`."""
     return op.Pad(x, list(pads), np.asarray(value, x.dtype), mode=mode)
 
 
@@ -115,7 +119,7 @@ def pad_by_pads(x: Array, *, pads: Any, outputs: int = 1, mode: str = "constant"
 def dropout(
     x: Array, *, outputs: int = 1, is_test: int = 0, ratio: float = 0.5, consumed_inputs: Any = ()
 ) -> tuple[Array, Array]:
-    """Some elements set to 0, the others scaled up, unless `is_test`; and which stay, in the dtype of `x`."""
+    """Set some elements to 0 and scale the others up, unless `is_test`; and return the mask, in the dtype of `x`."""
     if is_test:
         return op.Identity(x), ones_like(x)
     y, mask = op.Dropout(x, np.float32(ratio), np.array(True), outputs=2)
@@ -124,13 +128,16 @@ def dropout(
 
 @defines(f"{EARLIER}::Dropout", since=7)
 def dropout_of_inference(x: Array, *, outputs: int = 1, ratio: float = 0.5) -> tuple[Array, Array]:
-    """The input: since this version a model drops nothing. The standard leaves the mask open; onnxruntime's is 0."""
+    """Return the input: since this version a model drops nothing.
+
+    The standard leaves the mask open; onnxruntime's is 0.
+    """
     return op.Identity(x), zeros_like(x)
 
 
 @defines(f"{EARLIER}::Dropout", since=10)
 def dropout_with_bools(x: Array, *, outputs: int = 1, ratio: float = 0.5) -> tuple[Array, Array]:
-    """The input, and a mask of bools that are all False."""
+    """Return the input, and a mask of bools that are all False."""
     return op.Identity(x), op.Cast(zeros_like(x), to=np.bool_)
 
 
@@ -149,7 +156,7 @@ def batch_normalization(
     momentum: float = 0.9,
     consumed_inputs: Any = (),
 ) -> tuple[Array, ...]:
-    """Normalized by the batch's own mean and variance, unless `is_test`; `spatial` as in `_normalized`."""
+    """Normalize by the batch's own mean and variance, unless `is_test`; `spatial` as in `_normalized`."""
     given = (x, scale, bias, mean, variance)
     return _normalized(given, not is_test, spatial, epsilon, momentum)
 
@@ -167,7 +174,7 @@ def batch_normalization_by_outputs(
     epsilon: float = 1e-5,
     momentum: float = 0.9,
 ) -> tuple[Array, ...]:
-    """Normalized by the batch's own mean and variance where more than the first output is asked for."""
+    """Normalize by the batch's own mean and variance if more than the first output is requested."""
     given = (x, scale, bias, mean, variance)
     return _normalized(given, outputs > 1, spatial, epsilon, momentum)
 
@@ -175,7 +182,7 @@ def batch_normalization_by_outputs(
 def _normalized(
     given: tuple[Array, ...], is_training: bool, spatial: int, epsilon: float, momentum: float
 ) -> tuple[Array, ...]:
-    """`(x - mean) / sqrt(variance + epsilon) * scale + bias`, one of each a channel, or an element if not `spatial`.
+    """Return `(x - mean) / sqrt(variance + epsilon) * scale + bias`, by channel, or by element if not `spatial`.
 
     Five outputs in training: the result, both running statistics, and the batch's own mean and variance.
     """
@@ -198,7 +205,7 @@ def _normalized(
 def group_normalization(
     x: Array, scale: Array, bias: Array, *, num_groups: int, outputs: int = 1, epsilon: float = 1e-5
 ) -> Array:
-    """Normalized over each group of channels, with one scale and one bias a group."""
+    """Normalize over each group of channels, with one scale and one bias a group."""
     each = x.shape[1] // num_groups
 
     def by_channel(values: Array) -> Array:
@@ -228,27 +235,29 @@ for _kind in ("Hardmax", "LogSoftmax", "Softmax"):
 
 @defines(f"{EARLIER}::Upsample")
 def upsample(x: Array, *, height_scale: float, width_scale: float, outputs: int = 1, mode: str = "nearest") -> Array:
-    """Images [batch, channels, height, width] made larger."""
+    """Enlarge images [batch, channels, height, width]."""
     return _resized(x, np.array([1, 1, height_scale, width_scale], np.float32), mode)
 
 
 @defines(f"{EARLIER}::Upsample", since=7)
 def upsample_by_attribute(x: Array, *, scales: Any, outputs: int = 1, mode: str = "nearest") -> Array:
-    """An array made larger, by one factor an axis."""
+    """Enlarge an array, by one factor per axis."""
     return _resized(x, np.array(scales, np.float32), mode)
 
 
 @defines(f"{EARLIER}::Resize", sizing=(1,))
 @defines(f"{EARLIER}::Upsample", since=9, sizing=(1,))
 def upsample_by_input(x: Array, scales: Array, *, outputs: int = 1, mode: str = "nearest") -> Array:
-    """An array made larger or smaller, by factors that may be computed."""
+    """Enlarge or shrink an array, by factors that may be computed."""
     return _resized(x, scales, mode)
 
 
 def _resized(x: Array, scales: Any, mode: str) -> Array:
-    """Element i of the result is at i / scale of the input; the nearest is above that where an axis gets smaller.
+    """Resize: element i of the result is at i / scale of the input.
 
-    Else it is below. That is how the test cases of opset 10 have it.
+    The nearest is above if the axis shrinks, else below.
+
+    That is how the test cases of opset 10 have it.
     """
     if x.ndim == 0:
         return op.Identity(x)

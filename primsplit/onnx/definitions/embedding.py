@@ -1,4 +1,4 @@
-"""Embeddings of words, positions and segments, normalized: BERT's first layer in `com.microsoft`."""
+"""Define embeddings of words, positions and segments, normalized: BERT's first layer in `com.microsoft`."""
 
 from typing import Any
 
@@ -28,9 +28,9 @@ def embed_layer_normalization(
     epsilon: float = 1e-12,
     mask_index_type: int = 0,
 ) -> tuple[Any, ...]:
-    """Layer normalization of the sum of the embeddings; the words of each row that the mask admits; and the sum.
+    """Return the layer normalization of the sum of the embeddings; each row's number of unmasked words; and the sum.
 
-    Positions count from 0 where they are not given; without a mask the counts are 0.
+    Positions count from 0 if they are not given; without a mask the counts are 0.
     """
     total = op.Add(op.Gather(word_table, words), _positions(words, position_table, positions))
     if segments is not None and segment_table is not None:

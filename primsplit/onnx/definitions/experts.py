@@ -1,4 +1,7 @@
-"""Mixture of experts of `com.microsoft` (Fedus et al. 2021, "Switch transformers"; Jiang et al. 2024, "Mixtral")."""
+"""Define mixtures of experts of `com.microsoft` (Fedus et al.
+
+2021, "Switch transformers"; Jiang et al. 2024, "Mixtral").
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +21,7 @@ PLAIN: dict[str, Callable[[Array], Array]] = {
     "relu": later.Relu,
     "silu": lambda x: op.Mul(x, op.Sigmoid(x)),
 }
-"""The activations; that called gelu is onnxruntime's, by a tangent."""
+"""The activations; gelu is onnxruntime's, the approximation by tanh."""
 
 
 @defines("com.microsoft::MoE")
@@ -42,13 +45,13 @@ def mixture_of_experts(
     swiglu_limit: float | None = None,
     use_sparse_mixer: int = 0,
 ) -> Array:
-    """Each token, the last axis of `x`, through its `k` likeliest experts, added up by how likely they are.
+    """Send each token, the last axis of `x`, through its `k` likeliest experts, and add up the weighted results.
 
     `router` is [tokens, experts]; `first` and `third` [experts, inner, features], `second` [experts, features, inner].
-    Every expert is computed for every token, and those not chosen weigh 0.
+    Every expert is computed for every token, and those not chosen have weight 0.
     """
     if use_sparse_mixer:
-        raise UnsupportedFunction("MoE with use_sparse_mixer draws from the experts, and is read by no definition")
+        raise UnsupportedFunction("MoE with use_sparse_mixer draws from the experts, and is not supported")
     gate = Gate(activation_type, activation_alpha, activation_beta, swiglu_fusion, swiglu_limit)
     weights = routed(router, k, bool(normalize_routing_weights))
     return through_experts(x, weights, (first, first_bias), (second, second_bias), (third, third_bias), gate)
@@ -60,7 +63,7 @@ Layer = tuple[Array, Array | None]
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What lies between the two layers of an expert."""
+    """The activation between the two layers of an expert."""
 
     activation: str
     alpha: float
@@ -72,7 +75,7 @@ class Gate:
 def through_experts(
     x: Array, weights: Array, first: Layer, second: Layer, third: tuple[Array | None, Array | None], gate: Gate
 ) -> Array:
-    """Each token through every expert, added up by `weights` [tokens, experts]."""
+    """Send each token through every expert, and add up the results by `weights` [tokens, experts]."""
     tokens = reshape_to(x, (1, weights.shape[0], x.shape[-1]))
     inner = _linear(tokens, *first)
     if gate.activation == "swiglu":
@@ -88,13 +91,13 @@ def through_experts(
 
 
 def _linear(x: Array, weights: Array, bias: Array | None) -> Array:
-    """[experts, tokens, results] of [1 or experts, tokens, features]."""
+    """Return [experts, tokens, results] of [1 or experts, tokens, features]."""
     product = op.MatMul(x, op.Transpose(weights, perm=[0, 2, 1]))
     return product if bias is None else op.Add(product, op.Unsqueeze(bias, [1]))
 
 
 def routed(router: Array, k: int, is_normalized: bool) -> Array:
-    """[tokens, experts]: how much each expert counts, 0 for all but the `k` likeliest ones."""
+    """Return [tokens, experts]: the weight of each expert, 0 for all but the `k` likeliest ones."""
     if is_normalized:
         logits, places = op.TopK(router, [k], axis=-1)
         values = op.Softmax(logits, axis=-1)
@@ -106,7 +109,7 @@ def routed(router: Array, k: int, is_normalized: bool) -> Array:
 def _gates(
     inner: Array, fusion: int, third: Array | None, third_bias: Array | None, tokens: Array
 ) -> tuple[Array, Array]:
-    """The gate and the linear part: two products, or the neighbours or the halves of one."""
+    """Return the gate and the linear part: two products, or the neighbours or the halves of one."""
     if fusion == 0:
         if third is None:
             raise UnsupportedFunction("MoE with swiglu that is not fused needs the third weights")
@@ -121,7 +124,7 @@ def _gates(
 
 
 def _swiglu(gate: Array, linear: Array, alpha: float, beta: float, limit: float | None) -> Array:
-    """`g sigmoid(alpha g) (l + beta)`, g bounded from above by the limit, l from both sides."""
+    """Return `g sigmoid(alpha g) (l + beta)`, g bounded from above by the limit, l from both sides."""
     if limit is not None:
         bound = np.asarray(limit, gate.dtype)
         gate, linear = op.Min(gate, bound), op.Clip(linear, -bound, bound)

@@ -1,4 +1,4 @@
-"""Every family of definitions, and the table that importing them fills."""
+"""Import every family of definitions, which fills the table of definitions."""
 
 from primsplit.ir.families import import_families
 from primsplit.onnx.definitions.calling import record_call

@@ -1,7 +1,7 @@
-"""Decision trees as tables of their nodes, and the leaves that rows of features lead to.
+"""Evaluate decision trees: tables of their nodes, and the leaves that rows of features lead to.
 
-A step looks up the feature and the threshold of the node that a row stands at, and the node that the comparison leads
-to; a leaf leads to itself. So all rows walk all trees at once, in operators that work element by element.
+A step looks up the feature and the threshold of the node at which a row stands, and the node that the comparison leads
+to; a leaf leads to itself. So all rows walk all trees at once, in elementwise operators.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ ANSWERS: Mapping[str, tuple[int, int, int, int]] = {
     "BRANCH_EQ": (0, 1, 0, 0),
     "BRANCH_NEQ": (1, 0, 1, 1),
 }
-"""Whether the true branch is taken where a feature is less than the threshold, equal, greater, or NaN."""
+"""Whether the true branch is taken if a feature is less than the threshold, equal, greater, or NaN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Branch:
     tracks: bool = False
 
     def children(self) -> list[int]:
-        """The nodes that the four outcomes lead to. Raises ParseError for a comparison that there is not."""
+        """Return the nodes that the four outcomes lead to. Raises ParseError for an unknown comparison."""
         if self.mode not in ANSWERS:
             raise ParseError(f"{self.mode} is no comparison of a tree")
         answers = list(ANSWERS[self.mode])
@@ -60,7 +60,7 @@ class Forest:
     roots: Sequence[int]
 
     def steps(self) -> int:
-        """How many comparisons the longest way takes. Raises ParseError where a way has no end."""
+        """Return the number of comparisons of the longest path. Raises ParseError for a path without an end."""
         count, level = 0, set(self.roots)
         while True:
             branches = [self.node(i) for i in level]
@@ -72,13 +72,16 @@ class Forest:
                 raise ParseError("the nodes of a tree lead back to one another")
 
     def node(self, place: int) -> Branch | None:
-        """The node at a place. Raises ParseError where there is none."""
+        """Return the node at a position. Raises ParseError if there is none."""
         if not 0 <= place < len(self.nodes):
             raise ParseError(f"a tree has no node {place}")
         return self.nodes[place]
 
     def leaves(self, x: Array, dtype: Any) -> Array:
-        """The leaf, [rows, trees], that each row of `x` [rows, features] comes to; thresholds are of this dtype."""
+        """Return the leaf, [rows, trees], that each row of `x` [rows, features] leads to.
+
+        Thresholds are of this dtype.
+        """
         steps, told = self.steps(), np.result_type(x.dtype, dtype)
         rows = cast_to(x, told)
         features = np.array([0 if b is None else b.feature for b in self.nodes], np.int64)

@@ -1,4 +1,4 @@
-"""Products and convolutions of `com.microsoft` with a factor, a transposition, an addend or an activation fused in."""
+"""Define products and convolutions of `com.microsoft` with a fused factor, transposition, addend or activation."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,17 +24,16 @@ def fused_matmul(
     transBatchA: int = 0,
     transBatchB: int = 0,
 ) -> Any:
-    """`alpha a @ b`, each operand's axes put in order first (see `_matrices`)."""
+    """Return `alpha a @ b`, after the axes of each operand are permuted (see `_matrices`)."""
     product = op.MatMul(_matrices(a, transA, transBatchA), _matrices(b, transB, transBatchB))
     return product if alpha == 1.0 else op.Mul(product, alpha)
 
 
 def _matrices(x: Array, swapped: int, first: int) -> Array:
-    """The stack of matrices that an operand is read as.
+    """Return the stack of matrices that an operand is read as.
 
-    `first` says that the rows are the first axis, before those of the stack; `swapped` that the last two axes (the
-    first and the last, with `first`) are to be exchanged. Vectors stay as they are. Raises ShapeError for `first`
-    where there is no stack.
+    `first`: the rows are the first axis, before those of the stack. `swapped`: the last two axes (the first and the
+    last, with `first`) are swapped. Vectors stay as they are. Raises ShapeError for `first` if there is no stack.
     """
     rank = len(x.shape)
     order = list(range(rank))
@@ -106,7 +105,8 @@ def fused_conv(
 def channels_last_conv(x: Array, w: Array, bias: Array | None = None, *, outputs: int = 1, **attributes: Any) -> Any:
     """Conv of an input, filters and a result whose channels are the last axis.
 
-    The operator's text gives the filters Conv's order; the fusion that writes it and the kernel that runs it do not.
+    By the operator's documentation the filters have Conv's order; in the fusion that writes it and the kernel that runs
+    it they do not.
     """
     return channels_last_fused_conv(x, channels_first(w), bias, **attributes)
 
@@ -121,13 +121,13 @@ def channels_last_fused_conv(
 
 
 def channels_first(x: Array) -> Array:
-    """The last axis moved behind the first."""
+    """Return the array with its last axis moved behind the first."""
     rank = len(x.shape)
     return transpose(x, [0, rank - 1, *range(1, rank - 1)])
 
 
 def channels_last(x: Array) -> Array:
-    """The second axis moved to the end."""
+    """Return the array with its second axis moved to the end."""
     rank = len(x.shape)
     return transpose(x, [0, *range(2, rank), 1])
 
@@ -149,14 +149,14 @@ def bias_dropout(
     outputs: int = 1,
     seed: int | None = None,
 ) -> tuple[Any, Any]:
-    """`Dropout(x + bias) + residual`, and what Dropout kept."""
+    """Return `Dropout(x + bias) + residual`, and Dropout's mask."""
     kept, mask = op.Dropout(op.Add(x, bias), ratio, training_mode, outputs=2, seed=seed)
     return kept if residual is None else op.Add(kept, residual), mask
 
 
 @defines("com.microsoft::GatedAdd")
 def gated_add(x: Array, y: Array, gate: Array, *, outputs: int = 1) -> Any:
-    """`x + y gate`, one gate a row."""
+    """Return `x + y gate`, one gate a row."""
     return op.Add(x, op.Mul(y, gate))
 
 
@@ -170,7 +170,7 @@ def conv_transpose_with_dynamic_pads(
     outputs: int = 1,
     **attributes: Any,
 ) -> Array:
-    """A ConvTranspose whose pads are an input. Raises UnsupportedFunction where only the run knows them."""
+    """A ConvTranspose whose pads are an input. Raises UnsupportedFunction if only the run knows them."""
     known = None if pads is None else pads.known()
     if pads is not None and known is None:
         raise UnsupportedFunction("ConvTransposeWithDynamicPads has pads that only the run knows")

@@ -1,4 +1,4 @@
-"""The activations that `com.microsoft` operators apply to their result, named by an attribute."""
+"""Apply the activations that `com.microsoft` operators name by an attribute."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,11 +23,11 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "Tanh": (),
     "ThresholdedRelu": ("alpha",),
 }
-"""The parameters of each activation, in the order in which a list gives them."""
+"""The parameters of each activation, in their order in a list."""
 
 
 def activated(x: Array, name: str, given: Sequence[float | None]) -> Any:
-    """`x` through the activation of this name; "" for none. `given` are its parameters, None for absent ones.
+    """Return the activation of this name of `x`; "" for none. `given` are its parameters, None for absent ones.
 
     Raises UnsupportedFunction for an activation that onnxruntime does not fuse.
     """
@@ -44,5 +44,5 @@ def activated(x: Array, name: str, given: Sequence[float | None]) -> Any:
 
 
 def activated_by_name(x: Array, name: str, **given: float | None) -> Any:
-    """`x` through an activation whose parameters have attributes of their own: `alpha`, `beta`, `gamma`."""
+    """Return an activation of `x` whose parameters have attributes of their own: `alpha`, `beta`, `gamma`."""
     return activated(x, name, [given.get(parameter) for parameter in _PARAMETERS.get(name, ())])

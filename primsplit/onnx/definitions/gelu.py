@@ -1,4 +1,4 @@
-"""Gaussian error linear units of `com.microsoft`, alone and with the bias that its optimizers fuse into them."""
+"""Define Gaussian error linear units of `com.microsoft`, alone and with the bias that its optimizers fuse into them."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def gelu(x: Array, *, outputs: int = 1) -> Any:
 
 @defines("com.microsoft::FastGelu")
 def fast_gelu(x: Array, bias: Array | None = None, *, outputs: int = 1) -> Any:
-    """The tanh approximation of `gelu(x + bias)`, whose coefficients are the standard's."""
+    """Return the tanh approximation of `gelu(x + bias)`, with the standard's coefficients."""
     return op.Gelu(x if bias is None else op.Add(x, bias), approximate="tanh")
 
 

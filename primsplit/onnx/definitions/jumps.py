@@ -1,7 +1,7 @@
-"""Models whose value jumps and is constant in between: a derivative that is asked through one is refused by name.
+"""Refuse derivatives through models whose value jumps and is constant in between, by name.
 
-The standard's own steps, such as Floor, Sign and ArgMax, have a derivative of 0, as in PyTorch. Of a whole model of
-`ai.onnx.ml` a derivative of 0 would only hide that it has none that anything could follow.
+The standard's own steps, such as Floor, Sign and ArgMax, have a derivative of 0, as in PyTorch. For a whole model of
+`ai.onnx.ml` a derivative of 0 would only hide that there is nothing to follow.
 """
 
 from typing import Any
@@ -22,11 +22,11 @@ JUMPS = {
     "ai.onnx.ml::TreeEnsembleClassifier": TREES,
     "ai.onnx.ml::TreeEnsembleRegressor": TREES,
 }
-"""Why each of them has no derivative."""
+"""The reason why each of them has no derivative."""
 
 
 def jumping(result: Any, numbers: Array, name: str, because: str = "") -> Any:
-    """The result of the model of this name, a derivative of which by these numbers is refused.
+    """Return the result of the model of this name, whose derivative with respect to these numbers is refused.
 
     `because` is for one that has a derivative in other forms.
     """
@@ -48,12 +48,12 @@ def _refused(result: Array, numbers: Array, *, outputs: int, name: str, because:
 
 @defines(JUMP, rule=_refused)
 def _jump(result: Array, numbers: Array, *, outputs: int = 1, name: str, because: str) -> Any:
-    """The first of the two."""
+    """Return the first of the two."""
     return result
 
 
 def leaning(result: Array, numbers: Array) -> Array:
-    """The result, whose derivatives are asked of these numbers too, though they have nothing to add."""
+    """Return the result, as if it depended on these numbers too: derivatives reach them, as 0."""
     return Array(record_call("primsplit::Leaning", [result.value, numbers.value], {})[0])
 
 
@@ -63,5 +63,5 @@ def _passed(result: Array, numbers: Array, *, outputs: int) -> Any:
 
 @defines("primsplit::Leaning", rule=_passed)
 def _leaning(result: Array, numbers: Array, *, outputs: int = 1) -> Any:
-    """The first of the two."""
+    """Return the first of the two."""
     return result

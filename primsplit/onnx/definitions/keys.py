@@ -1,4 +1,4 @@
-"""`ai.onnx.ml`: numbers and texts looked up among keys. What is found has no derivative.
+"""Define look-ups of numbers and texts among keys, of `ai.onnx.ml`; their results have no derivative.
 
 A key is compared with every input: a table of a few hundred keys is no slower than a search.
 """
@@ -28,9 +28,9 @@ def one_hot_encoder(
     cats_strings: Sequence[str] = (),
     zeros: int = 1,
 ) -> Any:
-    """float32, 1 at the category of each element along a new last axis; numbers are cut to integers first.
+    """Return float32, 1 at the category of each element along a new last axis; numbers are truncated to integers first.
 
-    An element of no category gives zeros, also where `zeros` = 0 and onnxruntime's kernel fails.
+    An element of no category gives zeros, also for `zeros` = 0, where onnxruntime's kernel fails.
     """
     whole = x if _is_text(x) or x.dtype == np.int64 else op.Cast(x, to=np.int64)
     hits = _hits(whole, _table(cats_strings if _is_text(x) else cats_int64s, whole))
@@ -39,7 +39,7 @@ def one_hot_encoder(
 
 @defines("ai.onnx.ml::LabelEncoder")
 def label_encoder(x: Array, *, outputs: int = 1, **attributes: Any) -> Any:
-    """What stands beside the key that equals the element, or else the default; NaN is a key as others are.
+    """Return the value of the key that equals the element, or else the default; NaN is a key like others.
 
     attributes: keys_T, values_T and default_T, with T floats, int64s, strings, or tensor.
     """
@@ -64,7 +64,7 @@ def _table(given: Sequence[Any], x: Array) -> Keys:
 
 
 def _hits(x: Array, keys: Keys) -> Array:
-    """Which key each element is, along a new last axis."""
+    """Return which key each element is, along a new last axis."""
     wide = op.Unsqueeze(x, [-1])
     hits = op.Equal(wide, _constant(keys))
     if keys.dtype.kind != "f" or not np.isnan(keys).any():
@@ -76,7 +76,7 @@ DTYPES = {"floats": np.float32, "int64s": np.int64, "strings": np.object_}
 
 
 def _given(attributes: dict[str, Any], name: str) -> Keys:
-    """The keys or values of a LabelEncoder. Raises UnsupportedFunction where it has none."""
+    """Return the keys or values of a LabelEncoder. Raises UnsupportedFunction if it has none."""
     for suffix, dtype in DTYPES.items():
         if len(attributes.get(f"{name}_{suffix}", ())):
             return np.array(attributes[f"{name}_{suffix}"], dtype)

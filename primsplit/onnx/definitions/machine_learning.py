@@ -1,6 +1,6 @@
-"""`ai.onnx.ml`: scaling and normalizing of features, and linear models of them.
+"""Define scaling and normalizing of features, and linear models of them, of `ai.onnx.ml`.
 
-The results are float32, whatever the features are; what is computed of float64 features is rounded once, at the end.
+The results are float32, whatever the features are; computations on float64 features are rounded once, at the end.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ from primsplit.tracing.array import Array
 
 @defines("ai.onnx.ml::Scaler")
 def scaler(x: Array, *, outputs: int = 1, offset: Sequence[float] = (0.0,), scale: Sequence[float] = (1.0,)) -> Any:
-    """`(x - offset) scale`, one of each a feature or one for all."""
+    """Return `(x - offset) scale`, one of each per feature or one for all."""
     wide = numbers(x)
     return rounded(op.Mul(op.Sub(wide, np.array(offset, wide.dtype)), np.array(scale, wide.dtype)))
 
 
 @defines("ai.onnx.ml::Normalizer")
 def normalizer(x: Array, *, outputs: int = 1, norm: str = "MAX") -> Any:
-    """Each row over its greatest element (not its magnitude), its sum of magnitudes, or its length; of 0, the row."""
+    """Divide each row by its greatest element (not magnitude), sum of magnitudes, or length, unless that is 0."""
     wide = numbers(x)
     sizes = {
         "MAX": lambda: op.ReduceMax(wide, [-1], keepdims=1),
@@ -50,7 +50,7 @@ def imputer(
     replaced_value_float: float = 0.0,
     replaced_value_int64: int = 0,
 ) -> Any:
-    """`x`, with a number put for each element that equals one given, or is NaN where that is."""
+    """Replace each element that equals a given number, or is NaN if that is NaN, by another number."""
     is_float = x.type.is_float
     missing = replaced_value_float if is_float else replaced_value_int64
     value = np.array(imputed_value_floats if is_float else imputed_value_int64s, x.dtype)
@@ -60,13 +60,13 @@ def imputer(
 
 @defines("ai.onnx.ml::Binarizer")
 def binarizer(x: Array, *, outputs: int = 1, threshold: float = 0.0) -> Any:
-    """1 where `x` is above the threshold, else 0."""
+    """Return 1 where `x` is above the threshold, else 0."""
     return jumping(op.Cast(op.Greater(x, np.asarray(threshold, x.dtype)), to=x.dtype), x, "Binarizer")
 
 
 @defines("ai.onnx.ml::FeatureVectorizer")
 def feature_vectorizer(*inputs: Array, outputs: int = 1, inputdimensions: Sequence[int] = ()) -> Any:
-    """Features side by side, each input cut or filled with zeros to its dimension; a vector is a column."""
+    """Put features side by side, each input cut or filled with zeros to its dimension; a vector is a column."""
     parts = []
     sizes: Sequence[int | None] = inputdimensions or [None] * len(inputs)
     for x, size in zip(inputs, sizes, strict=True):
@@ -83,17 +83,17 @@ def feature_vectorizer(*inputs: Array, outputs: int = 1, inputdimensions: Sequen
 
 @defines("ai.onnx.ml::ArrayFeatureExtractor")
 def array_feature_extractor(x: Array, indices: Array, *, outputs: int = 1) -> Any:
-    """The features with these numbers, from the last axis; of a vector, as a row."""
+    """Return the features with these numbers, from the last axis; of a vector, as a row."""
     chosen = op.Gather(x, op.Reshape(indices, [-1]), axis=-1)
     return op.Unsqueeze(chosen, [0]) if len(x.shape) == 1 else chosen
 
 
 def _products(x: Array, coefficients: Sequence[float], intercepts: Sequence[float], targets: int) -> Any:
-    """The scores [rows, targets] of the features of each row."""
+    """Return the scores [rows, targets] of the features of each row."""
     wide = numbers(x)
     rows = op.Unsqueeze(wide, [0]) if len(x.shape) == 1 else wide
     if len(coefficients) % max(targets, 1):
-        raise ShapeError(f"{len(coefficients)} coefficients cannot be told apart for {targets} targets")
+        raise ShapeError(f"{len(coefficients)} coefficients cannot be divided among {targets} targets")
     weights = np.array(coefficients, wide.dtype).reshape(targets, -1).T
     product = op.MatMul(rows, np.ascontiguousarray(weights))
     return op.Add(product, np.array(intercepts, wide.dtype)) if len(intercepts) else product
@@ -109,7 +109,7 @@ def linear_regressor(
     post_transform: str = "NONE",
     targets: int = 1,
 ) -> Any:
-    """`transform(x @ coefficients + intercepts)`. Of one target onnxruntime transforms none but PROBIT."""
+    """Return `transform(x @ coefficients + intercepts)`. For one target onnxruntime only transforms by PROBIT."""
     scores = _products(x, coefficients, intercepts, targets)
     return rounded(transformed(scores, post_transform) if targets > 1 or post_transform == "PROBIT" else scores)
 
@@ -126,10 +126,10 @@ def linear_classifier(
     multi_class: int = 0,
     post_transform: str = "NONE",
 ) -> tuple[Any, Any]:
-    """The label of the greatest score, which has no gradient, and the scores, transformed.
+    """Return the label of the greatest score, which has no gradient, and the scores, transformed.
 
-    One score for two labels is that of the second: positive for it; that of the first is one less it. onnxruntime
-    transforms such scores by LOGISTIC alone.
+    A single score for two labels is that of the second: it is chosen if positive; the first has one minus it.
+    onnxruntime transforms such scores by LOGISTIC alone.
     """
     labels = classlabels_strings or classlabels_ints
     targets = len(intercepts) or max(len(labels), 1)
@@ -163,7 +163,7 @@ def columns_of_maps(
     classlabels_int64s: Sequence[int] = (),
     classlabels_strings: Sequence[str] = (),
 ) -> Array:
-    """A map from labels to numbers for each row, as scikit-learn's classifiers are exported: here the rows themselves.
+    """The rows themselves, where scikit-learn's classifiers are exported with a map from labels to numbers per row.
 
     Maps are no tensors. A column is the numbers of one label, in the labels' order.
     """

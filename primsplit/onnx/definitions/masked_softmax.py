@@ -1,8 +1,12 @@
-"""Softmax whose rows without anything to choose are zeros, as exporters write it, given a derivative that is no NaN.
+"""Give a softmax with fully masked rows, as exporters write it, a derivative that is not NaN.
 
-A row of scores that are all -inf has shares of NaN. Attention's definition in the standard, and torch's exporter, put
-zeros there: `Where(masked, 0, Softmax(x))`. The value is then a number, and so is its derivative, 0; by the rules of
-the two operators it would be 0 * NaN. `with_masked_rows` finds the pair.
+```
+Where(masked, 0, Softmax(x))   ->   call::primsplit::MaskedSoftmax(x, masked)
+```
+
+A row of scores that are all -inf has a softmax of NaN. Attention's definition in the standard, and torch's exporter,
+put zeros there. The value is then a number, and so is its derivative, 0; by the rules of the two operators it would be
+0 * NaN. `with_masked_rows` finds the pair.
 """
 
 from typing import Any
@@ -20,12 +24,12 @@ from primsplit.tracing.operators import cast_to
 
 
 def masked_softmax(x: Array, masked: Array, *, outputs: int = 1, axis: int = -1) -> Array:
-    """The softmax of x along an axis, 0 in the rows that are masked: bool, the same along the whole row."""
+    """Return the softmax of x along an axis, 0 in the rows that are masked: bool, the same along the whole row."""
     return op.Where(masked, np.zeros((), x.dtype), op.Softmax(x, axis=axis))
 
 
 def _rule(x: Array, masked: Array, *, outputs: int, axis: int) -> tuple[Array, Any]:
-    """y (dy - sum(y dy)), as for Softmax, from what is 0 in the rows that are masked."""
+    """y (dy - sum(y dy)), as for Softmax, from values that are 0 in the masked rows."""
     y = Array(record_call("primsplit::MaskedSoftmax", [x.value, masked.value], {"axis": axis})[0])
 
     def pullback(dy: Array) -> tuple[Array, None]:
@@ -38,13 +42,16 @@ defines("primsplit::MaskedSoftmax", rule=_rule)(masked_softmax)
 
 
 def with_masked_rows(block: Block) -> Block:
-    """The block with a masked softmax wherever it writes zeros into rows of one; itself where it does so nowhere."""
+    """Return the block with a masked softmax wherever it writes zeros into rows of one.
+
+    Itself if it does so nowhere.
+    """
     kinds = {step.kind for step in walk(block)}
     return _Masking().run(block) if {"Where", "Softmax"} <= kinds else block
 
 
 class _Masking(Rewriter):
-    """One walk that knows which op made a Var."""
+    """A walk that knows the op that defines each Var."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,23 +66,23 @@ class _Masking(Rewriter):
         return None
 
     def origin(self, value: Value | None, kind: str) -> Op | None:
-        """The op that made a value, where it is of this kind."""
+        """Return the op that defines a value, if it is of this kind."""
         found = self.origins.get(value) if isinstance(value, Var) else None
         return found if found is not None and found.kind == kind else None
 
     def before_casts(self, value: Value | None) -> Value | None:
-        """What a value was in another dtype."""
+        """Return the value before its casts."""
         while cast := self.origin(value, "Cast") or self.origin(value, "CastLike"):
             value = cast.inputs[0]
         return value
 
     def is_zero(self, value: Value | None) -> bool:
-        """True for a short constant of zeros."""
+        """Whether it is a short constant of zeros."""
         value = self.before_casts(value)
         return isinstance(value, Const) and value.is_small and not np.any(value.numpy())
 
     def softmax_of(self, step: Op) -> Op | None:
-        """The Softmax that a Where reads, perhaps in another dtype, and whose rows it sets to zero."""
+        """Return the Softmax that a Where reads, perhaps in another dtype, and whose rows it sets to zero."""
         masked, zero, shares = step.inputs
         if masked is None or not self.is_zero(zero):
             return None
@@ -87,7 +94,7 @@ class _Masking(Rewriter):
         return softmax if (is_nan and is_nan.inputs[0] in told) or _is_of_rows(masked, softmax) else None
 
     def masked(self, step: Op, softmax: Op) -> Value:
-        """What stands for a Where."""
+        """Return the replacement of a Where."""
         x, mask = softmax.inputs[0], step.inputs[0]
         axis = softmax.attributes.get("axis", -1)
         dtype = step.outputs[0].type.dtype
@@ -102,7 +109,7 @@ class _Masking(Rewriter):
 
 
 def _is_of_rows(masked: Value, softmax: Op) -> bool:
-    """True for a mask that is known to be the same along the axis of the softmax."""
+    """Whether a mask is known to be the same along the axis of the softmax."""
     rank, shape = softmax.outputs[0].type.rank, masked.type.shape
     if rank is None or shape is None or len(shape) > rank:
         return False

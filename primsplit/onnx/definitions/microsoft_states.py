@@ -1,4 +1,4 @@
-"""Layers of `com.microsoft` that carry a state from word to word, in the forms that the standard has taken over."""
+"""Define layers of `com.microsoft` with a state from word to word, in the forms that the standard has taken over."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ def causal_convolution(
     activation: str = "none",
     **layout: int,
 ) -> Any:
-    """The standard's, along one axis without gaps, channels second, with one state."""
+    """The standard's operator, along one axis without gaps, channels second, with one state."""
     _check("CausalConvWithState", layout, ndim=1, dilation=1, channels_last=0, state_window=0)
     return causal_conv_with_state(x, weight, bias, past, activation=activation)
 
 
 @defines("com.microsoft::LinearAttention")
 def recurrent_attention(*inputs: Array | None, outputs: int = 2, state_window: int = 0, **attributes: Any) -> Any:
-    """The standard's, with one state."""
+    """The standard's operator, with one state."""
     _check("LinearAttention", {"state_window": state_window}, state_window=0)
     return linear_attention(*inputs, **attributes)
 
@@ -36,4 +36,4 @@ def _check(kind: str, given: dict[str, int], **known: int) -> None:
     """Raise UnsupportedFunction for an attribute with another value than the one that is known."""
     for name, value in given.items():
         if value != known.get(name):
-            raise UnsupportedFunction(f"{kind} of com.microsoft with {name}={value} is read by no definition")
+            raise UnsupportedFunction(f"{kind} of com.microsoft with {name}={value} is not supported")

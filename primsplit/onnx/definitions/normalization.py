@@ -1,4 +1,4 @@
-"""RMSNormalization (Zhang and Sennrich 2019)."""
+"""Define RMSNormalization (Zhang and Sennrich 2019)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,12 +14,12 @@ from primsplit.tracing.operators import cast_to
 
 
 def _wide(x: Array) -> Array:
-    """`x` in float32 at least."""
+    """Return `x` in float32 at least."""
     return cast_to(x, np.float64 if x.dtype == np.float64 else np.float32)
 
 
 def _reciprocal(x: Array, axis: int, epsilon: float) -> tuple[Array, list[int]]:
-    """`1 / sqrt(mean(x^2) + epsilon)` over the axes from `axis` on, and those axes."""
+    """Return `1 / sqrt(mean(x^2) + epsilon)` over the axes from `axis` on, and those axes."""
     axes = list(range(axis % max(len(x.shape), 1), len(x.shape)))
     wide = _wide(x)
     return op.Reciprocal(op.Sqrt(op.ReduceMean(wide * wide, axes, keepdims=1) + epsilon)), axes

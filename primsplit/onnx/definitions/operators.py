@@ -1,4 +1,4 @@
-"""`operator`: an operator of any domain as a function of arrays."""
+"""Look up operators of any domain as functions of arrays."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,11 +13,11 @@ from primsplit.tracing.places import user_place
 
 
 def operator(*name: str) -> Callable[..., Any]:
-    """The function that records an operator: `"Gelu"`, `"com.microsoft", "BiasGelu"`, or one that `defines` defined.
+    """Return the function that records an operator: `"Gelu"`, `"com.microsoft", "BiasGelu"`, or one from `defines`.
 
-    It takes the inputs by position, arrays or numbers, None for one that is left out, and the attributes by keyword; a
-    node with several outputs has them with `outputs=2`, and gives a tuple. An operator of another domain than the
-    standard's is a call with its definition inside. Raises RuleError for a name that is none's.
+    It takes the inputs by position, arrays or numbers, None for an absent one, and the attributes by keyword; with
+    `outputs=2`, say, it returns a tuple. An operator of another domain than the standard's is a call with its
+    definition inside. Raises RuleError for an unknown name.
 
     >>> gelu = extend.operator("com.microsoft", "BiasGelu")
     >>> ps.trace(gelu, ps.spec("float32", ["N", 3]), ps.spec("float32", [3]))(np.zeros((1, 3), "f4"), np.zeros(3, "f4"))

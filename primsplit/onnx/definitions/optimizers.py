@@ -1,4 +1,4 @@
-"""One step of an optimizer: Adagrad, Adam and Momentum of `ai.onnx.preview.training`, of several tensors at once."""
+"""Define one step of an optimizer: Adagrad, Adam and Momentum of `ai.onnx.preview.training`, for several tensors."""
 
 from typing import Any
 
@@ -9,7 +9,10 @@ from primsplit.tracing.array import Array
 
 
 def _groups(arrays: tuple[Array, ...], count: int, kind: str) -> list[tuple[Array, ...]]:
-    """The inputs of each tensor: itself, its gradient, its accumulators, of which the list has all tensors' in turn."""
+    """Return the inputs of each tensor: itself, its gradient, its accumulators.
+
+    The list has those of all tensors in turn.
+    """
     if not arrays or len(arrays) % count:
         raise UnsupportedFunction(f"{kind} takes {count} inputs for each tensor, not {len(arrays)} in all")
     tensors = len(arrays) // count
@@ -25,7 +28,7 @@ def _regularized(x: Array, gradient: Array, coefficient: float) -> Array:
 
 
 def _like(scalar: Array, x: Array) -> Any:
-    """A scalar, which may have an axis of one element, in the dtype of `x`."""
+    """Return a scalar, which may have an axis of one element, in the dtype of `x`."""
     number = op.Squeeze(scalar, [0]) if len(scalar.shape) == 1 else scalar
     return op.Cast(number, to=x.dtype)
 
@@ -40,7 +43,7 @@ def adagrad(
     epsilon: float = 1e-6,
     norm_coefficient: float = 0.0,
 ) -> tuple[Any, ...]:
-    """The new tensors, then the sums of their squared gradients."""
+    """Return the new tensors, then the sums of their squared gradients."""
 
     def step(x: Array, gradient: Array, squares: Array) -> tuple[Any, ...]:
         g = _regularized(x, gradient, norm_coefficient)
@@ -56,7 +59,7 @@ def momentum(
     rate: Array, count: Array, *arrays: Array, outputs: int = 1, alpha: float, beta: float, mode: str,
     norm_coefficient: float,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """The new tensors, then their momenta; in the first step (`count` 0) the gradient's own coefficient is 1."""
+    """Return the new tensors, then their momenta; in the first step (`count` 0) the gradient's own coefficient is 1."""
     if mode not in {"standard", "nesterov"}:
         raise UnsupportedFunction(f"Momentum has no mode {mode}")
 
@@ -81,7 +84,7 @@ def adam(
     norm_coefficient: float = 0.0,
     norm_coefficient_post: float = 0.0,
 ) -> tuple[Any, ...]:
-    """The new tensors, then the averages of their gradients, then those of the squared gradients."""
+    """Return the new tensors, then the averages of their gradients, then those of the squared gradients."""
 
     def step(x: Array, gradient: Array, average: Array, squares: Array) -> tuple[Any, ...]:
         g = _regularized(x, gradient, norm_coefficient)
@@ -91,7 +94,7 @@ def adam(
         return new if norm_coefficient_post == 0 else (1.0 - norm_coefficient_post) * new, first, second
 
     def _corrected(x: Array) -> Any:
-        """The rate, corrected for the averages' start at 0; in step 0, where that is 0 / 0, as it is."""
+        """Return the rate, corrected for the averages' start at 0; in step 0, where that is 0 / 0, as it is."""
         speed, steps = _like(rate, x), _like(count, x)
         begun = op.Greater(steps, 0.0)
         safe = op.Where(begun, steps, op.CastLike(1.0, x))

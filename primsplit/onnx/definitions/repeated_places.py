@@ -1,10 +1,14 @@
-"""Writes of a loaded model that may name a place twice: the last one stays, and gets the gradient alone.
+"""Differentiate writes of a loaded model that may name a place twice: the last one stays, and gets the gradient alone.
+
+```
+ScatterND(x, indices, updates)   ->   call::primsplit::Overwrite(x, indices, updates)
+```
 
 The standard leaves the result of such a ScatterND or ScatterElements open. onnxruntime writes one after the other, as
 NumPy does. The rules of the two operators, which NumPy's writes use with each place once, give every writer the
-cotangent of its place. `with_last_writers` puts `Overwrite` in the place of such an operator wherever it does not see
-that all places differ; its value is that of the operator. A MaxUnpool of windows that overlap is put back likewise:
-one maximum is that of several windows, and would get the cotangent of its place from each.
+cotangent of its place. `with_last_writers` replaces such an operator by `Overwrite` unless all places are known to
+differ; its value is that of the operator. A MaxUnpool of windows that overlap is treated likewise: one maximum belongs
+to several windows, and would get the cotangent of its place from each.
 """
 
 from collections.abc import Sequence
@@ -29,11 +33,11 @@ KIND = "primsplit::Overwrite"
 UNPOOL = "primsplit::MaxUnpool"
 SCATTERS = frozenset({"ScatterND", "ScatterElements"})
 MOVES = frozenset({"Cast", "Identity", "Transpose", "Unsqueeze", "Squeeze"})
-"""Operators through which indices come from where they were made, each once."""
+"""Operators through which indices pass, each once."""
 
 
 def overwrite(data: Array, indices: Array, updates: Array, *, outputs: int = 1, along: int | None = None) -> Array:
-    """The array with the updates written to it: a ScatterND, or a ScatterElements along an axis."""
+    """Return the array with the updates written to it: a ScatterND, or a ScatterElements along an axis."""
     return _written(data, indices, updates, along, "none")
 
 
@@ -44,7 +48,7 @@ def _written(data: Array, indices: Array, updates: Array, along: int | None, red
 
 
 def _read(data: Array, indices: Array, updates: Array, along: int | None) -> Array:
-    """What stands at the places of the updates; these tell the shape."""
+    """Return the elements at the places of the updates, which have their shape."""
     if along is None:
         return op.GatherND(data, indices)
     return op.GatherElements(data, indices, axis=along)
@@ -64,7 +68,7 @@ def _rule(data: Array, indices: Array, updates: Array, *, outputs: int, along: i
 
 
 def _is_last(data: Array, indices: Array, updates: Array, along: int | None) -> Array:
-    """True for what no later update overwrites. Each place is told the highest number of those that write to it."""
+    """Return which updates no later one overwrites: each place keeps the highest number of its writers."""
     shape = indices.shape[:-1] if along is None else indices.shape
     whole = data.shape[: int(indices.shape[-1])] if along is None else data.shape
     numbers = reshape_to(count_up(dims.product(shape)), shape)
@@ -80,7 +84,7 @@ defines(KIND, rule=_rule)(overwrite)
 def _unpool_rule(
     x: Array, indices: Array, shape: Array | None = None, *, outputs: int, **windows: Any
 ) -> tuple[Array, Any]:
-    """The cotangent of a place goes to its last writer; indices count over the whole of what the windows cover."""
+    """The cotangent of a place goes to its last writer; indices count over the whole area that the windows cover."""
     given = [x.value, indices.value, *([] if shape is None else [shape.value])]
     z = Array(record_call(UNPOOL, given, windows)[0])
     _, back = max_unpool(x, indices, shape, **windows)
@@ -112,12 +116,12 @@ def _unpool(
 
 
 def with_last_writers(block: Block) -> Block:
-    """The block with an `Overwrite` for each of these operators; itself where there is none."""
+    """Return the block with an `Overwrite` for each of these operators; itself if there is none."""
     return _Overwriting().run(block) if any(step.kind in {*SCATTERS, "MaxUnpool"} for step in walk(block)) else block
 
 
 class _Overwriting(Rewriter):
-    """One walk that knows which op made a Var."""
+    """A walk that knows the op that defines each Var."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -144,7 +148,7 @@ class _Overwriting(Rewriter):
         self.replaced[step.outputs[0]] = made
 
     def is_of_windows_apart(self, indices: Value | None) -> bool:
-        """True for the indices of a MaxPool here whose windows share no element."""
+        """Whether these are the indices of a MaxPool here whose windows share no element."""
         pool = self.origins.get(indices) if isinstance(indices, Var) else None
         if pool is None or pool.kind != "MaxPool":
             return False
@@ -153,7 +157,7 @@ class _Overwriting(Rewriter):
         return all(s > (k - 1) * d for k, s, d in zip(kernel, strides, dilations, strict=True))
 
     def may_repeat(self, step: Op) -> bool:
-        """True for a write of floats without a reduction that may name a place twice."""
+        """Whether it is a write of floats without a reduction that may name a place twice."""
         data, indices, updates = step.inputs
         if text(step.attributes.get("reduction", "none")) != "none" or data is None or not data.type.is_float:
             return False
@@ -169,7 +173,10 @@ class _Overwriting(Rewriter):
         return isinstance(rows[-1], int) and not is_one and not are_distinct(indices, shapes[0] or ())
 
     def found_in(self, indices: Value) -> int | None:
-        """The rank of the array in which a NonZero found these places, each of which it names once; else None."""
+        """Return the rank of the array in which a NonZero found these places, each of which it names once.
+
+        Else None.
+        """
         step = self.origins.get(indices) if isinstance(indices, Var) else None
         while step is not None and step.kind in MOVES:
             source = step.inputs[0]
@@ -179,7 +186,7 @@ class _Overwriting(Rewriter):
 
 
 def _are_apart(indices: Value, axis: int) -> bool:
-    """True for indices along an axis of which no two of one row are equal, as constants or one by one."""
+    """Whether no two indices of one row along an axis are equal, as constants or as single ones."""
     shape = indices.type.shape or ()
     if dims.is_one(shape[axis]):
         return True

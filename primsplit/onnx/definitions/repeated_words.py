@@ -1,4 +1,4 @@
-"""Scores of words that would repeat what was said, of `com.microsoft`."""
+"""Define scores that hide words which would repeat a phrase, of `com.microsoft`."""
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from primsplit.tracing.broadcasting import zeros
 
 @defines("com.microsoft::NGramRepeatBlock")
 def ngram_repeat_block(words: Array, scores: Array, *, outputs: int = 1, ngram_size: int) -> Array:
-    """The scores [batch, vocabulary] of the next word, -inf for one that `ngram_size` words would end with again.
+    """The scores [batch, vocabulary] of the next word, -inf for one that would repeat a phrase of `ngram_size` words.
 
-    `words` is [batch, length]. A word is hidden where those said last stand before it somewhere.
+    `words` is [batch, length]. A word is hidden if the last words stand somewhere before it.
     """
     before = ngram_size - 1
     followers = op.Slice(words, [before], [np.iinfo(np.int64).max], [1])

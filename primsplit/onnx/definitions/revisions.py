@@ -1,4 +1,4 @@
-"""Operators that the written opset has, too, with a narrower meaning: what later versions added to them."""
+"""Define what later versions added to operators that the written opset has with a narrower meaning."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ from primsplit.tracing.operators import cast_to
 
 @defines("Cast", since=24)
 def cast(x: Array, *, to: int, outputs: int = 1, round_mode: str = "up", saturate: int = 1) -> Array:
-    """A conversion. `saturate` is for floats of 8 bits, and `round_mode` for those of them that are powers of two."""
+    """Convert. `saturate` is for floats of 8 bits, and `round_mode` for those of them that are powers of two."""
     target = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(to))
     if target.name == POWERS_OF_TWO and not (round_mode == "up" and saturate):
         # What is a power of two already is converted as it is.
@@ -31,14 +31,14 @@ def cast(x: Array, *, to: int, outputs: int = 1, round_mode: str = "up", saturat
 
 @defines("CastLike", since=24)
 def cast_like(x: Array, target: Array, *, outputs: int = 1, round_mode: str = "up", saturate: int = 1) -> Array:
-    """A conversion to the dtype of `target`."""
+    """Convert to the dtype of `target`."""
     to = int(onnx.helper.np_dtype_to_tensor_dtype(target.dtype))
     made: Array = cast(x, to=to, round_mode=round_mode, saturate=saturate)
     return made
 
 
 def _told(saturate: int, target: np.dtype[Any]) -> int | None:
-    """The attribute, where it makes a difference."""
+    """Return the attribute, if it makes a difference."""
     return 0 if not saturate and target.name in FLOAT8 else None
 
 
@@ -55,7 +55,7 @@ def quantize_linear(
     precision: int = 0,
     saturate: int = 1,
 ) -> Array:
-    """`round(x / scale) + zero point`; the quotient in the dtype of `scale`, or in that of `precision`."""
+    """Return `round(x / scale) + zero point`; the quotient in the dtype of `scale`, or in that of `precision`."""
     wide = onnx.helper.tensor_dtype_to_np_dtype(precision) if precision else scale.dtype
     if wide.name == POWERS_OF_TWO:
         wide = x.dtype  # powers of two, which no quotient is computed in
@@ -82,14 +82,14 @@ def dequantize_linear(
     block_size: int = 0,
     output_dtype: int = 0,
 ) -> Array:
-    """`(x - zero point) * scale`, in the dtype of `scale` or in that of `output_dtype`."""
+    """Return `(x - zero point) * scale`, in the dtype of `scale` or in that of `output_dtype`."""
     wide = onnx.helper.tensor_dtype_to_np_dtype(output_dtype) if output_dtype else scale.dtype
     return op.DequantizeLinear(x, cast_to(scale, wide), zero_point, axis=axis, block_size=block_size)
 
 
 @defines("Range", since=27)
 def arange(start: Array, limit: Array, delta: Array, *, outputs: int = 1, stash_type: int = 1) -> Array:
-    """start, start + delta, ... below the limit; 16-bit floats are counted in float32 and rounded once."""
+    """Return start, start + delta, ... below the limit; 16-bit floats are counted in float32 and rounded once."""
     if start.dtype.itemsize > 2 or not start.type.is_float:
         return op.Range(start, limit, delta)
     return cast_to(op.Range(*(cast_to(x, np.float32) for x in (start, limit, delta))), start.dtype)
@@ -105,7 +105,7 @@ def celu(x: Array, *, outputs: int = 1, alpha: float = 1.0) -> Array:
 
 @defines("SpaceToDepth", since=28)
 def space_to_depth(x: Array, *, blocksize: int, outputs: int = 1, mode: str = "DCR") -> Array:
-    """Blocks of [height, width] moved to the channels: before them (`DCR`), or behind each channel (`CRD`)."""
+    """Move blocks of [height, width] to the channels: before them (`DCR`), or behind each channel (`CRD`)."""
     made = op.SpaceToDepth(x, blocksize=blocksize)
     if mode == "DCR":
         return made
@@ -131,7 +131,7 @@ def _mod_rule(a: Array, b: Array, *, outputs: int, fmod: int) -> tuple[Array, Ca
 
 @defines("Mod", since=28, rule=_mod_rule)
 def mod(a: Array, b: Array, *, outputs: int = 1, fmod: int = 0) -> Array:
-    """The remainder of a division rounded to zero (`fmod`) or down, which floats may have since this version.
+    """Return the remainder of a division rounded to zero (`fmod`) or down, of floats too since this version.
 
     Rounded down, it has the sign of `b`, also where it is zero.
     """
@@ -145,9 +145,9 @@ def mod(a: Array, b: Array, *, outputs: int = 1, fmod: int = 0) -> Array:
 
 @defines("BitShift", since=28)
 def bit_shift(x: Array, y: Array, *, direction: str, outputs: int = 1) -> Array:
-    """Bits moved left or right, also of integers with a sign, which moves in from the left.
+    """Shift bits left or right, also of signed integers, whose sign is shifted in from the left.
 
-    A shift by a negative number, or by as many places as there are bits, moves all bits out.
+    A shift by a negative number, or by as many places as there are bits, shifts all bits out.
     """
     known = y.known()
     if known is not None and x.dtype.kind == "u" and bool(np.all(known < 8 * x.dtype.itemsize)):

@@ -1,4 +1,4 @@
-"""TensorScatter: a cache of keys or values with new rows written to it."""
+"""Define TensorScatter: write new rows to a cache of keys or values."""
 
 import numpy as np
 
@@ -23,9 +23,9 @@ def tensor_scatter(
     axis: int = -2,
     mode: str = "linear",
 ) -> Array:
-    """The cache with `update` written along `axis` from the index on that each sample of the batch has.
+    """Return the cache with `update` written along `axis` from the index of each sample of the batch on.
 
-    `circular` goes on at the start where the end is reached; `linear` fails at run time there.
+    `circular` continues at the start when the end is reached; `linear` fails at run time there.
     """
     rank = len(past_cache.shape)
     place = axis_of(axis, rank, "TensorScatter")

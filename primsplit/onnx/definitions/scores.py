@@ -1,4 +1,4 @@
-"""The scores and labels of the models of `ai.onnx.ml`."""
+"""Compute the scores and labels of the models of `ai.onnx.ml`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,17 +13,17 @@ from primsplit.tracing.operators import cast_to
 
 
 def numbers(x: Array) -> Array:
-    """Features as floats: float64 as they are, all others float32."""
+    """Return features as floats: float64 as they are, all others float32."""
     return x if x.type.is_float else op.Cast(x, to="float32")
 
 
 def rounded(y: Array) -> Array:
-    """A result in float32."""
+    """Return a result in float32."""
     return cast_to(y, np.float32)
 
 
 def labelled(chosen: Array, labels: Sequence[int] | Sequence[str]) -> Any:
-    """The labels with these numbers; the numbers where there are no labels."""
+    """Return the labels with these numbers; the numbers if there are no labels."""
     if not labels:
         return chosen
     table = tracing.constant(np.array(labels, np.object_ if isinstance(labels[0], str) else np.int64))
@@ -31,7 +31,7 @@ def labelled(chosen: Array, labels: Sequence[int] | Sequence[str]) -> Any:
 
 
 def transformed(scores: Array, name: str) -> Any:
-    """The scores of each row through NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO or PROBIT.
+    """Transform the scores of each row by NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO or PROBIT.
 
     SOFTMAX_ZERO leaves scores of 0 at 0. PROBIT is onnxruntime's approximation (Winitzki 2008) of the quantile of the
     normal distribution. Raises UnsupportedFunction for another name.

@@ -1,4 +1,4 @@
-"""Normalizations of `com.microsoft`, with the addends, gates and activations that are fused into them."""
+"""Define normalizations of `com.microsoft` with fused addends, gates and activations."""
 
 from typing import Any
 
@@ -15,17 +15,17 @@ HALVES = frozenset({"float16", "bfloat16"})
 
 
 def widened(x: Array) -> Array:
-    """`x`, in float32 where it has fewer bits: the kernels compute in float32 then."""
+    """Return `x`, in float32 if it has fewer bits: the kernels compute in float32 then."""
     return op.Cast(x, to="float32") if x.dtype.name in HALVES else x
 
 
 def narrowed(x: Array, like: Array) -> Array:
-    """`x` in the dtype of `like`."""
+    """Return `x` in the dtype of `like`."""
     return x if x.dtype == like.dtype else op.CastLike(x, like)
 
 
 def inverse_deviation(x: Array, axes: list[int], epsilon: float) -> Any:
-    """`1 / sqrt(mean(x^2) + epsilon)` over some axes, which are kept."""
+    """Return `1 / sqrt(mean(x^2) + epsilon)` over some axes, which are kept."""
     square = op.ReduceMean(op.Mul(x, x), axes, keepdims=1)
     return op.Reciprocal(op.Sqrt(op.Add(square, epsilon)))
 
@@ -41,7 +41,7 @@ def skip_layer_normalization(
     outputs: int = 1,
     epsilon: float = 1e-12,
 ) -> tuple[Any, ...]:
-    """Layer normalization of `x + skip + bias` over the last axis: the result, mean, inverse deviation, and the sum.
+    """Normalize `x + skip + bias` over the last axis: returns the result, mean, inverse deviation, and the sum.
 
     `skip` may lack the batch. onnxruntime's own kernels leave mean and inverse deviation unwritten.
     """
@@ -51,7 +51,7 @@ def skip_layer_normalization(
 
 
 def _sum(x: Array, skip: Array, bias: Array | None) -> Any:
-    """In the shape of `x`: a run in which `skip` has more fails, of which onnxruntime reads the first alone."""
+    """Add in the shape of `x`: a run in which `skip` has more fails; onnxruntime reads only the first."""
     total = op.Add(x, skip)
     if not same_shape(total.shape, x.shape):
         total = reshape_strictly(total, x.shape)
@@ -62,7 +62,7 @@ def _sum(x: Array, skip: Array, bias: Array | None) -> Any:
 def skip_simplified_layer_normalization(
     x: Array, skip: Array, gamma: Array, bias: Array | None = None, *, outputs: int = 1, epsilon: float = 1e-12
 ) -> tuple[Any, ...]:
-    """`x + skip + bias` over its root mean square along the last axis, times `gamma`.
+    """Divide `x + skip + bias` by its root mean square along the last axis, and multiply by `gamma`.
 
     The results are this, the mean, the inverse of the root mean square, and the sum.
     """
@@ -83,7 +83,10 @@ def layer_normalization(
     epsilon: float = 1e-5,
     stash_type: int = 1,
 ) -> Any:
-    """The standard's, which onnxruntime writes into models of older opsets too: the loader moves it here from those."""
+    """The standard's operator.
+
+    Onnxruntime writes it into models of older opsets too, from which the loader moves it here.
+    """
     return op.LayerNormalization(
         x, scale, bias, axis=axis, epsilon=epsilon, stash_type=stash_type, outputs=max(outputs, 2)
     )
@@ -93,10 +96,12 @@ def layer_normalization(
 def simplified_layer_normalization(
     x: Array, scale: Array, *, outputs: int = 1, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
 ) -> tuple[Any, ...]:
-    """`x` over its root mean square along the axes from `axis` on, times `scale`; and the inverse of that root.
+    """Divide `x` by its root mean square along the axes from `axis` on, times `scale`.
 
-    onnxruntime registers it in the standard's own domain, which the loader takes it out of. The result has the dtype
-    of `scale`.
+    Also return the inverse of that root.
+
+    onnxruntime registers it in the standard's own domain, from which the loader moves it. The result has the dtype of
+    `scale`.
     """
     wide = widened(x)
     first = axis_of(axis, len(x.shape), "SimplifiedLayerNormalization")
@@ -109,7 +114,7 @@ def simplified_layer_normalization(
 def gated_rms_norm(
     x: Array, scale: Array, gate: Array, *, outputs: int = 1, activation: str = "silu", epsilon: float = 1e-5
 ) -> Any:
-    """Root mean square normalization of groups as long as `scale`, times the activated gate; all in float32."""
+    """Normalize groups as long as `scale` by their root mean square, times the activated gate; all in float32."""
     wide, factor, door = widened(x), widened(scale), widened(gate)
     opened = op.Sigmoid(door) if activation == "sigmoid" else op.Mul(door, op.Sigmoid(door))
     (size,) = scale.shape
@@ -119,7 +124,7 @@ def gated_rms_norm(
 
 
 def _groups(x: Array, size: Any) -> int:
-    """How many groups of this size the last axis holds. Raises ShapeError where that is not known."""
+    """Return how many groups of this size the last axis holds. Raises ShapeError if that is not known."""
     last = x.shape[-1]
     if not (isinstance(last, int) and isinstance(size, int)) or last % max(size, 1):
         raise ShapeError(f"an axis of {last} cannot be read as groups of {size}")
@@ -138,7 +143,7 @@ def group_norm(
     channels_last: int = 1,
     epsilon: float = 1e-5,
 ) -> Any:
-    """Group normalization over channels in the last axis (`channels_last`) or the second, through SiLU if asked for."""
+    """Normalize groups of channels in the last axis (`channels_last`) or the second, with SiLU if `activation`."""
     y = _group_normalized(x, gamma, beta, groups, epsilon, is_last=bool(channels_last))
     return op.Mul(y, op.Sigmoid(y)) if activation else y
 
@@ -162,7 +167,10 @@ def skip_group_norm(
     outputs: int = 1,
     **attributes: Any,
 ) -> tuple[Any, Any]:
-    """`group_norm` of `x + skip + bias`, and that sum. `skip` may lack the inner axes; channels are the last axis."""
+    """Return `group_norm` of `x + skip + bias`, and that sum.
+
+    `skip` may lack the inner axes; channels are the last axis.
+    """
     if len(skip.shape) == 2:
         skip = op.Unsqueeze(skip, [1, 2])
     total = _sum(x, skip, bias)

@@ -1,7 +1,7 @@
-"""DFT and STFT of loaded models, exact for every length: onnxruntime's own transforms are for powers of two alone.
+"""Define DFT and STFT of loaded models, exact for every length: onnxruntime's own transforms are for powers of two.
 
-Those round the angles of a chirp in the array's own precision: 1e-4 of the largest for 1,000 numbers of float32. What
-is transformed along an axis, or to a length, that only the run knows goes by them.
+Those round the angles of a chirp in the array's own precision: an error of 1e-4 of the largest for 1,000 numbers of
+float32. They are used if only the run knows the axis or the length.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ def dft(
     inverse: int = 0,
     onesided: int = 0,
 ) -> Array:
-    """The discrete Fourier transform along an axis of numbers or pairs of them, which lie on the last axis."""
+    """Return the discrete Fourier transform along an axis of numbers or pairs of them, which lie on the last axis."""
     told = _told(x, length, axis, is_half=bool(inverse and onesided))
     if told is None:
         return op.DFT(x, length, axis, inverse=inverse, onesided=onesided)
@@ -43,13 +43,16 @@ def dft(
 
 
 def transform(x: Array, axis: int, *, inverse: int = 0, onesided: int = 0) -> Array:
-    """`dft` along an axis that is known, of all the numbers there are."""
+    """Return `dft` along a known axis, of all of its numbers."""
     found: Array = dft(x, None, Array(tracing.constant(np.int64(axis))), inverse=inverse, onesided=onesided)
     return found
 
 
 def _told(x: Array, length: Array | None, axis: Array | None, *, is_half: bool) -> tuple[int, Dim] | None:
-    """The axis, counted from the front, and the length; None where only the run knows them, or what the numbers are."""
+    """Return the axis, counted from the front, and the length.
+
+    None if only the run knows them, or the dtype has no form.
+    """
     known = np.int64(-2) if axis is None else axis.known()
     sizes = None if length is None else length.value.sizes
     if known is None or x.dtype not in EXACT or not isinstance(x.shape[-1], int) or (length is not None and not sizes):
@@ -60,7 +63,7 @@ def _told(x: Array, length: Array | None, axis: Array | None, *, is_half: bool) 
 
 
 def _transformed(x: Array, count: Dim, place: int, *, is_inverse: bool, is_half: bool) -> Array:
-    """The transform of `count` numbers along an axis, or its inverse; half of the spectrum is given or asked for."""
+    """Return the transform of `count` numbers along an axis, or its inverse; `is_half` is for half of the spectrum."""
     parts = [op.Gather(x, k, axis=-1) for k in range(int(x.shape[-1]))]
     z: Any = ComplexArray(*parts) if len(parts) > 1 else parts[0]
     if is_inverse and is_half:
@@ -80,7 +83,7 @@ def stft(
     outputs: int = 1,
     onesided: int = 1,
 ) -> Array:
-    """The transform of each frame of a signal [batch, length, 1 or 2], as [batch, frames, frequencies, 2]."""
+    """Return the transform of each frame of a signal [batch, length, 1 or 2], as [batch, frames, frequencies, 2]."""
     told = None if length is None else length.value.sizes
     size = window.shape[0] if window is not None else told[0] if told else None
     if not isinstance(size, int) or signal.dtype not in EXACT or not isinstance(signal.shape[-1], int):

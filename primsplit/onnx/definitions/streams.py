@@ -1,6 +1,6 @@
-"""Hyper-connections and gates of `com.microsoft`: several residual streams that are mixed by weights of their own.
+"""Define hyper-connections and gates of `com.microsoft`: several residual streams, mixed by weights of their own.
 
-onnxruntime's documentation of the operators tells the formulas; its kernels compute in float32 at least, as here.
+The formulas are in onnxruntime's documentation of the operators; its kernels compute in float32 at least, as here.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ def _wide(x: Array) -> Array:
 
 
 def _grouped(x: Array, branches: int) -> Array:
-    """[..., branches, features], of the last axis of `x` where it holds both."""
+    """Return [..., branches, features], from the last axis of `x` if it holds both."""
     return reshape_to(x, (*x.shape[:-1], branches, x.shape[-1] // branches)) if branches else x
 
 
@@ -30,7 +30,7 @@ def _normalized(x: Array, epsilon: float) -> Array:
 
 
 def _gates(mix: Array, rank: int) -> Array:
-    """Gates [..., branches] or [..., branches, features] with as many axes as the streams."""
+    """Return gates [..., branches] or [..., branches, features] with as many axes as the streams."""
     return _wide(op.Unsqueeze(mix, [-1]) if mix.ndim < rank else mix)
 
 
@@ -38,7 +38,7 @@ def _gates(mix: Array, rank: int) -> Array:
 def branchwise_rms_norm(
     x: Array, scale: Array | None = None, *, outputs: int = 1, epsilon: float = 1e-5, num_branches: int = 0
 ) -> Array:
-    """Each stream of [..., branches, features], or of [..., branches * features], normalized and scaled."""
+    """Normalize and scale each stream of [..., branches, features], or of [..., branches * features]."""
     streams = _grouped(_wide(x), num_branches)
     made = _normalized(streams, epsilon)
     if scale is not None:
@@ -48,7 +48,7 @@ def branchwise_rms_norm(
 
 
 def _is_flat(scale: Array, streams: Array) -> bool:
-    """True for a scale of every branch's features in one axis. Raises UnsupportedFunction where sizes do not tell."""
+    """Whether a scale has every branch's features in one axis. Raises UnsupportedFunction if sizes are not known."""
     count, (branches, features) = scale.shape[0], streams.shape[-2:]
     if not all(isinstance(d, int) for d in (count, branches, features)):
         raise UnsupportedFunction("BranchwiseRMSNorm with a scale of one axis needs sizes that are known")
@@ -59,7 +59,7 @@ def _is_flat(scale: Array, streams: Array) -> bool:
 def pre_mix(
     streams: Array, mix: Array, *, outputs: int = 1, num_branches: int = 0, reduction_scale: float = 1.0
 ) -> Array:
-    """`reduction_scale sum_c(streams_c mix_c)`: one stream of several, [..., features]."""
+    """Return `reduction_scale sum_c(streams_c mix_c)`: one stream of several, [..., features]."""
     grouped = _grouped(_wide(streams), num_branches)
     is_flat = bool(num_branches) and mix.ndim == streams.ndim and dims.same(mix.shape[-1], streams.shape[-1])
     gates = _wide(_grouped(mix, num_branches)) if is_flat else _gates(mix, grouped.ndim)
@@ -77,7 +77,7 @@ def post_mix(
     outputs: int = 1,
     num_branches: int = 0,
 ) -> Array:
-    """`sum_c(stream_mix_ck streams_c) + gates_k block_output` for each stream k."""
+    """Return `sum_c(stream_mix_ck streams_c) + gates_k block_output` for each stream k."""
     grouped = _grouped(_wide(streams), num_branches)
     kept = grouped if stream_mix is None else op.MatMul(_swapped(_wide(stream_mix)), grouped)
     added = op.Mul(_gates(gates, grouped.ndim), op.Unsqueeze(_wide(block_output), [-2]))
@@ -92,7 +92,7 @@ def _swapped(x: Array) -> Array:
 def linear_attention_gate(
     a: Array, bias: Array, scale: Array, b: Array | None = None, *, outputs: int = 1
 ) -> tuple[Array, ...]:
-    """The decay `scale softplus(a + bias)`, and the update rate `sigmoid(b)`."""
+    """Return the decay `scale softplus(a + bias)`, and the update rate `sigmoid(b)`."""
     decay = op.Mul(op.Softplus(op.Add(_wide(a), cast_to(bias, _wide(a).dtype))), cast_to(scale, _wide(a).dtype))
     rates = () if b is None else (cast_to(op.Sigmoid(_wide(b)), b.dtype),)
     return (cast_to(decay, a.dtype), *rates)
@@ -110,7 +110,7 @@ def engram_gate(
     outputs: int = 1,
     epsilon: float = 1e-5,
 ) -> tuple[Array, ...]:
-    """`value` under a gate for each stream, the sigmoid of the signed root of how alike key and query are.
+    """Multiply `value` by a gate for each stream, the sigmoid of the signed root of the likeness of key and query.
 
     Their likeness is the product of both, normalized and scaled, over the root of the number of features; its root is
     that of 1e-6 at least. The second output is the first one normalized.

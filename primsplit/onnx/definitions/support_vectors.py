@@ -1,4 +1,4 @@
-"""Support vector machines of `ai.onnx.ml`: sums of kernels between a row of features and the support vectors."""
+"""Define support vector machines of `ai.onnx.ml`: sums of kernels between a row of features and the support vectors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,10 @@ from primsplit.tracing.array import Array
 
 
 def kernel_values(x: Array, vectors: np.ndarray[Any, Any], kind: str, parameters: Sequence[float]) -> Any:
-    """The kernel [rows, vectors] of each row with each vector; `parameters` are gamma, the constant, the degree."""
+    """Return the kernel [rows, vectors] of each row with each vector.
+
+    `parameters` are gamma, the constant, the degree.
+    """
     gamma, constant, degree = parameters or (0.0, 0.0, 0.0)
     product = op.MatMul(x, np.ascontiguousarray(vectors.T.astype(x.dtype)))
     if kind == "LINEAR":
@@ -46,7 +49,9 @@ def regressor(
     rho: Sequence[float],
     support_vectors: Sequence[float] = (),
 ) -> Any:
-    """`kernels @ coefficients + rho`, one score a row; of a `one_class` machine its sign, which has no derivative.
+    """Return `kernels @ coefficients + rho`, one score per row.
+
+    For a `one_class` machine its sign, without a derivative.
 
     Without support vectors the coefficients are those of the features.
     """
@@ -82,11 +87,11 @@ def classifier(
     support_vectors: Sequence[float] = (),
     vectors_per_class: Sequence[int] = (),
 ) -> tuple[Any, Any]:
-    """The label with most votes of the classifiers of two classes each, and the scores of these, transformed.
+    """Return the label with most votes of the pairwise classifiers, and their scores, transformed.
 
-    Without support vectors there is one linear score a class. Of two classes the scores are two; with `prob_a` they are
-    the probabilities of all classes. onnxruntime finds these by an iteration that stops early: it is off by up to 0.002
-    of what is given here.
+    Without support vectors there is one linear score per class. For two classes there are two scores; with `prob_a`
+    they are the probabilities of all classes. onnxruntime computes these by an iteration that stops early: it is off by
+    up to 0.002 from the results here.
     """
     wide = numbers(x)
     labels = classlabels_strings or classlabels_ints
@@ -109,29 +114,29 @@ def classifier(
 
 
 def _linear_scores(x: Array, coefficients: Sequence[float], classes: int, offset: float) -> Any:
-    """One score a class, of the features themselves."""
+    """Return one score per class, of the features themselves."""
     weights = np.array(coefficients, x.dtype).reshape(classes, -1).T
     return op.Add(op.MatMul(x, np.ascontiguousarray(weights)), np.asarray(offset, x.dtype))
 
 
 def _likely(scores: Array, slopes: Sequence[float], offsets: Sequence[float]) -> Any:
-    """How likely the first class of each pair is, if it is one of the two: a logistic function of the pair's score."""
+    """The probability of the first class of each pair against the second: a logistic function of the pair's score."""
     dtype = scores.dtype
     turned = op.Add(op.Mul(scores, np.array(slopes, dtype)), np.array(offsets, dtype))
     return op.Clip(op.Sigmoid(op.Neg(turned)), np.asarray(1e-7, dtype), np.asarray(1 - 1e-7, dtype))
 
 
 def _probabilities(likely: Array) -> Any:
-    """The probabilities of two classes, [rows, 2]."""
+    """Return the probabilities of two classes, [rows, 2]."""
     return op.Concat(likely, op.Sub(np.ones((), likely.dtype), likely), axis=1)
 
 
 def _coupled(likely: Array, votes: np.ndarray[Any, Any]) -> Any:
-    """The probabilities p of all classes, [rows, classes], that fit those r of the pairs, [rows, pairs].
+    """Return the probabilities p of all classes, [rows, classes], that fit those r of the pairs, [rows, pairs].
 
-    They make the sum of (r_ji p_i - r_ij p_j)^2 over all pairs smallest and add up to 1 (Wu, Lin, Weng 2004,
-    "Probability estimates for multi-class classification by pairwise coupling", equation 21). With the matrix Q of that
-    sum Q p is the same number b in every row, so that (Q + 1) p = b + 1.
+    They minimize the sum of (r_ji p_i - r_ij p_j)^2 over all pairs and add up to 1 (Wu, Lin, Weng 2004, "Probability
+    estimates for multi-class classification by pairwise coupling", equation 21). With the matrix Q of that sum Q p is
+    the same number b in every row, so that (Q + 1) p = b + 1.
     """
     dtype = likely.dtype
     first, second = votes.astype(dtype)
@@ -150,7 +155,7 @@ def _coupled(likely: Array, votes: np.ndarray[Any, Any]) -> Any:
 
 
 def _pairs(coefficients: np.ndarray[Any, Any], sizes: list[int]) -> tuple[np.ndarray[Any, Any], Any]:
-    """For each pair of classes the weights of all kernels, [vectors, pairs]; and whom a pair votes for.
+    """Return for each pair of classes the weights of all kernels, [vectors, pairs]; and whom a pair votes for.
 
     The coefficients have a row for each other class: the row j - 1 of a vector of class i < j, the row i of one of j.
     """
@@ -167,9 +172,9 @@ def _pairs(coefficients: np.ndarray[Any, Any], sizes: list[int]) -> tuple[np.nda
 
 
 def _shown(scores: Array, count: int, post_transform: str) -> Any:
-    """The scores of all pairs; of two classes, that of each.
+    """Return the scores of all pairs; for two classes, that of each.
 
-    onnxruntime's SOFTMAX of two classes is no such thing: the score of the second, and what it lacks to 1.
+    onnxruntime's SOFTMAX of two classes is none: it is the score of the second, and one minus it.
     """
     if count > 2:
         return transformed(scores, post_transform)

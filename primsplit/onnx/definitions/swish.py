@@ -1,4 +1,4 @@
-"""Gated activations: Swish, SwiGLU."""
+"""Define gated activations: Swish, SwiGLU."""
 
 from typing import Any
 

@@ -1,8 +1,9 @@
-"""The table of definitions: what operators beyond the opset that is written mean, in the operators of that opset.
+"""The table of definitions: operators beyond the written opset, defined by operators of that opset.
 
-A definition is a function `(*inputs, **attributes) -> array or tuple of arrays` that computes it with NumPy or records
-its operators. An absent input is None (trailing ones may be left to defaults), an absent attribute has the function's
-own default. It may return more outputs than the node has; one that takes `outputs` by keyword gets their number.
+A definition is a function `(*inputs, **attributes) -> array or tuple of arrays` that computes the result with NumPy or
+records its operators. An absent input is None (trailing ones may be left to defaults), an absent attribute has the
+function's own default. It may return more outputs than the node has; one that takes `outputs` by keyword gets their
+number.
 """
 
 import inspect
@@ -24,10 +25,10 @@ Function = Callable[..., Any]
 class Definition:
     """The meaning of one operator from the version `since` of its domain on.
 
-    `rule` is a derivative in the form of `rules.table`, where the one through the definition is slower or less
-    stable. It is called with all that the definition is called with: the inputs, `outputs`, and the attributes,
-    defaults included. `frule` is likewise one in forward mode, for a rule whose pullback is not linear. `sizing` are
-    the positions of inputs of floats that sizes follow from: the function sees their numbers where they are constant.
+    `rule` is a derivative in the form of `rules.table`, if the one through the definition is slower or less stable. It
+    is called with the definition's arguments: the inputs, `outputs`, and the attributes, defaults included. `frule` is
+    likewise one in forward mode, for a rule whose pullback is not linear. `sizing` are the positions of float inputs
+    that sizes follow from: the function sees their numbers if they are constant.
     """
 
     kind: str
@@ -46,13 +47,13 @@ class Definition:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The attributes that have a default."""
+        """Return the attributes that have a default."""
         parameters = [p for p in self.signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
         return {p.name: p.default for p in parameters if p.default is not p.empty and p.name != "outputs"}
 
 
 DEFINITIONS: dict[str, Definition] = {}
-"""By kind; a definition that holds from a version on only has the key `Kind@version`."""
+"""By kind; a definition that is valid only from a version on has the key `Kind@version`."""
 
 _VERSIONS: dict[str, list[Definition]] = {}
 
@@ -65,17 +66,17 @@ def defines(
     sizing: tuple[int, ...] = (),
     replace: bool = False,
 ) -> Callable[[Function], Any]:
-    """Register what an operator of a file computes: its domain and name, `"acme", "Swoosh"` or `"acme::Swoosh"`.
+    """Register what an operator of a file computes, by domain and name: `"acme", "Swoosh"` or `"acme::Swoosh"`.
 
     The function takes the node's inputs by position (None for an absent one) and its attributes by keyword, and returns
-    the output, or a tuple of several. `load` reads nodes of that name so, types and sizes follow from what it computes,
-    and files that are written hold that in standard operators. It becomes a primitive, which NumPy functions may call,
-    and which `rrule`, `frule` and `batch` give rules, also by the operator's name; without them its derivatives and
-    batches are those of what it computes. `since` is the first version of its domain that has this meaning.
+    the output, or a tuple of several. `load` reads nodes of that name by it, types and sizes follow from it, and
+    written files contain it in standard operators. It becomes a primitive, which NumPy functions may call, and to which
+    `rrule`, `frule` and `batch` give rules, also by the operator's name; without them it is differentiated and batched
+    through. `since` is the first version of its domain that has this meaning.
 
-    A function that takes `outputs` by keyword gets the number of the node's outputs. It stays the function that it is,
-    which takes and returns arrays of a program; `rule` and `frule` are its rules, of the same arguments, and `sizing`
-    are the positions of inputs of floats that sizes follow from.
+    A function that takes `outputs` by keyword gets the number of the node's outputs. It remains a plain function, which
+    takes and returns arrays of a program; `rule` and `frule` are its rules, of the same arguments, and `sizing` are the
+    positions of float inputs that sizes follow from.
 
     Raises RuleError for an operator of the standard, and for one that another module has defined, unless `replace` is
     True.
@@ -118,7 +119,7 @@ def _check_free(kind: str, since: int, *, replace: bool) -> None:
 
 
 def _node_of(function: Primitive) -> Function:
-    """The definition that calls a primitive, which has all outputs."""
+    """Return the definition that calls a primitive, which has all outputs."""
 
     def node(*inputs: Any, outputs: int, **attributes: Any) -> Any:
         return function(*inputs, **attributes)
@@ -127,7 +128,7 @@ def _node_of(function: Primitive) -> Function:
 
 
 def _with_outputs(signature: inspect.Signature) -> inspect.Signature:
-    """The signature with the keyword `outputs`."""
+    """Return the signature with the keyword `outputs`."""
     parameters = list(signature.parameters.values())
     at = next((i for i, p in enumerate(parameters) if p.kind is p.VAR_KEYWORD), len(parameters))
     outputs = inspect.Parameter("outputs", inspect.Parameter.KEYWORD_ONLY, default=1)
@@ -139,6 +140,6 @@ def _since(definition: Definition) -> int:
 
 
 def definition_of(kind: str, version: int | None = None) -> Definition | None:
-    """The definition of an operator in a model with this version of the operator's domain, by default the newest."""
+    """Return the definition of an operator in a model with this version of its domain, by default the newest."""
     found = [d for d in _VERSIONS.get(kind, ()) if version is None or d.since <= version]
     return found[-1] if found else None

@@ -1,4 +1,4 @@
-"""`ai.onnx.ml`: ensembles of decision trees. Between thresholds their values are constant: see `jumps`."""
+"""Define ensembles of decision trees, of `ai.onnx.ml`. Between thresholds their values are constant: see `jumps`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from primsplit.tracing.broadcasting import expand_to, reshape_to
 from primsplit.tracing.operators import cast_to
 
 Votes = Sequence[tuple[int, int, float]]
-"""A leaf, a target, and what the leaf gives it."""
+"""A leaf, a target, and the leaf's weight for it."""
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
@@ -26,13 +26,13 @@ NEUTRAL = {"add": 0.0, "min": np.inf, "max": -np.inf}
 
 
 def _told(attributes: Mapping[str, Any], name: str) -> Table:
-    """Numbers given as a tensor or as a list, which is float32; none where they are not given."""
+    """Return numbers given as a tensor or as a list, which is float32; none if they are not given."""
     tensor = attributes.get(f"{name}_as_tensor")
     return np.array(attributes.get(name, ()), np.float32) if tensor is None else np.asarray(tensor)
 
 
 def _forest(attributes: Mapping[str, Any]) -> tuple[Forest, dict[tuple[int, int], int]]:
-    """The trees told by ids, and the place of each node by its tree and id."""
+    """Return the trees given by ids, and the position of each node by its tree and id."""
     keys = list(zip(attributes["nodes_treeids"], attributes["nodes_nodeids"], strict=True))
     places = {key: i for i, key in enumerate(keys)}
     values = _told(attributes, "nodes_values")
@@ -51,7 +51,7 @@ def _forest(attributes: Mapping[str, Any]) -> tuple[Forest, dict[tuple[int, int]
 
 
 def _votes(attributes: Mapping[str, Any], what: str, places: Mapping[tuple[int, int], int]) -> Votes:
-    """What the leaves give to the targets or classes."""
+    """Return the leaves' weights for the targets or classes."""
     keys = zip(attributes[f"{what}_treeids"], attributes[f"{what}_nodeids"], strict=True)
     weights = _told(attributes, f"{what}_weights")
     found = zip(keys, attributes[f"{what}_ids"], weights, strict=True)
@@ -61,7 +61,10 @@ def _votes(attributes: Mapping[str, Any], what: str, places: Mapping[tuple[int, 
 def _scores(
     x: Array, forest: Forest, votes: Votes, targets: int, dtypes: tuple[Any, Any], aggregate: str = "SUM"
 ) -> Array:
-    """What the leaves that the rows come to give each target, [rows, targets]. `dtypes`: of thresholds and of votes."""
+    """Return the sum of the weights of each row's leaves for each target, [rows, targets].
+
+    `dtypes` are those of thresholds and of votes.
+    """
     if aggregate not in AGGREGATES:
         raise ParseError(f"{aggregate} is no way to join what the trees give")
     wide = numbers(x) if len(x.shape) > 1 else op.Unsqueeze(numbers(x), [0])
@@ -116,9 +119,9 @@ def classifier(
     post_transform: str = "NONE",
     **attributes: Any,
 ) -> tuple[Any, Any]:
-    """The label of the greatest score, and the scores, transformed: [rows, classes].
+    """Return the label of the greatest score, and the scores, transformed: [rows, classes].
 
-    Of two classes, the leaves give a score of the second one alone, under the number 0, as exporters write it.
+    For two classes, the leaves give only a score of the second one, under the number 0, as exporters write it.
     """
     labels = classlabels_strings or classlabels_int64s
     forest, places = _forest(attributes)
@@ -155,7 +158,7 @@ def ensemble(
     post_transform: int = 0,
     **attributes: Any,
 ) -> Any:
-    """Leaves that are told apart from the branches, which may ask whether a feature is a member of a set."""
+    """Leaves are separate from the branches, which may test whether a feature is a member of a set."""
     branches, count = _branches(attributes), len(attributes["nodes_modes"])
     leaves = len(attributes["leaf_targetids"])
     nodes: list[Branch | None] = [*branches[:count], *[None] * leaves, *branches[count:]]
@@ -169,7 +172,7 @@ def ensemble(
 
 
 def _branches(attributes: Mapping[str, Any]) -> list[Branch]:
-    """The branches, whose leaves are counted behind them; behind those, what sets need beyond one node for each.
+    """Return the branches, whose leaves are counted behind them; behind those, further nodes of sets.
 
     A set is a chain of comparisons with its members.
     """
@@ -202,6 +205,6 @@ def _branches(attributes: Mapping[str, Any]) -> list[Branch]:
 
 
 def _sets(values: Table) -> list[list[float]]:
-    """Sets of members, each ended by NaN."""
+    """Return the sets of members, each ended by NaN."""
     ends = np.flatnonzero(np.isnan(values))
     return [[float(v) for v in part if not np.isnan(v)] for part in np.split(values, ends)]

@@ -1,8 +1,12 @@
-"""The sides of a Where that are not taken: a cotangent of 0 stays 0 there, whatever the side's own derivative is.
+"""Keep a cotangent of 0 at 0 in the sides of a Where that are not taken, whatever the side's own derivative is.
 
-By the chain rule as PyTorch computes it, 0 times an infinite derivative is NaN: in `Where(x > 0, Log(x), x)` at -1. A
-function of one's own is written otherwise (`ps.safe_where`); a loaded model cannot be. `with_quiet_sides` puts `Quiet`
-in the place of the operators before a Where that have derivatives which are not finite everywhere.
+```
+Where(x > 0, Log(x), x)   ->   Where(x > 0, call::primsplit::Quiet(x, operator=Log), x)
+```
+
+By the chain rule as PyTorch computes it, 0 times an infinite derivative is NaN: here at x = 0. In one's own function
+one writes it otherwise (`ps.safe_where`); a loaded model cannot be rewritten. `with_quiet_sides` replaces the operators
+before a Where whose derivatives are not finite everywhere by `Quiet`.
 """
 
 import functools
@@ -24,22 +28,22 @@ from primsplit.tracing.trees import as_list
 SINGULAR = frozenset(
     {"Acos", "Acosh", "Asin", "Atanh", "Cosh", "Div", "Exp", "Log", "Mul", "Pow", "Reciprocal", "Sinh", "Sqrt", "Tan"}
 )
-"""Operators whose derivative is infinite or NaN somewhere, or where another operand is."""
+"""Operators whose derivative is infinite or NaN at some point, or for some other operand."""
 
 KEEPING = frozenset(
     {"Abs", "Add", "Cast", "Clip", "Concat", "Expand", "Gather", "Identity", "Max", "Min", "Neg", "Relu", "Reshape"}
     | {"Sigmoid", "Slice", "Softplus", "Squeeze", "Sub", "Sum", "Tanh", "Transpose", "Unsqueeze", "Where"}
 )
-"""Operators whose derivative is finite wherever they are defined: through them a Where is looked for."""
+"""Operators whose derivative is finite wherever they are defined: the search for a Where goes through them."""
 
 IMPUTER = "call::ai.onnx.ml::Imputer"
 
 
 def with_quiet_sides(block: Block, *, everywhere: bool) -> Block:
-    """The block with what lies before a choice quiet: before each Where, or only before Imputers.
+    """Return the block with quiet operators before each Where, or only before Imputers.
 
-    An Imputer puts a number for NaN, and so says that what is NaN is not taken. Values stay. Branches and the bodies of
-    loops are looked into, and a choice may be on the other side of such a boundary.
+    An Imputer replaces NaN by a number, and so says that NaN is not taken. Values stay. Branches and the bodies of
+    loops are searched, and a choice may be on the other side of such a boundary.
     """
     if not everywhere and all(step.kind != IMPUTER for step in walk(block)):
         return block
@@ -52,7 +56,10 @@ def with_quiet_sides(block: Block, *, everywhere: bool) -> Block:
 
 
 def _quieted(block: Block, chosen: set[Var], renaming: Renaming) -> Block:
-    """The block with its chosen results computed by `Quiet`; `renaming` tells what stands for them, outside as well."""
+    """Return the block with its chosen results computed by `Quiet`.
+
+    `renaming` has their replacements, outside as well.
+    """
     with tracing.recording() as recorded:
         for param in block.params:
             recorded.learn(param)
@@ -69,12 +76,12 @@ def _quieted(block: Block, chosen: set[Var], renaming: Renaming) -> Block:
 
 
 def _bodies(step: Op) -> list[tuple[str, Block]]:
-    """The branches or the body of an op, by attribute; a call's own body is left alone."""
+    """Return the branches or the body of an op, by attribute; none of a call."""
     return [] if is_call(step) else [(n, b) for n, b in step.attributes.items() if isinstance(b, Block)]
 
 
 def _opened(block: Block) -> Block:
-    """The block with the ops of each Imputer in its place; the name of what an Imputer gives stays."""
+    """Return the block with the ops of each Imputer in its place; the Imputer's result keeps its name."""
     ops: list[Op] = []
     for step in block.ops:
         if step.kind != IMPUTER:
@@ -91,7 +98,7 @@ def _opened(block: Block) -> Block:
 
 
 def _before_choices(block: Block, *, everywhere: bool) -> set[Var]:
-    """The results of singular operators from which a side of a choice is computed, element by element."""
+    """Return the results of singular operators from which a side of a choice is computed, element by element."""
     leads: set[Any] = set()
     chosen: set[Var] = set()
     count = -1
@@ -102,7 +109,7 @@ def _before_choices(block: Block, *, everywhere: bool) -> set[Var]:
 
 
 def _look_back(block: Block, leads: set[Any], chosen: set[Var], *, everywhere: bool) -> None:
-    """Add to `leads` what leads to a choice, and to `chosen` what of it is singular."""
+    """Add to `leads` the Vars that lead to a choice, and to `chosen` those of them that are singular."""
     for step in reversed(block.ops):
         is_before = any(v in leads for v in step.outputs)
         if step.kind == "Where" and (everywhere or role_of(step.remark) == "of an Imputer" or is_before):
@@ -119,7 +126,7 @@ def _look_back(block: Block, leads: set[Any], chosen: set[Var], *, everywhere: b
 
 
 def _links(step: Op, body: Block) -> list[tuple[Any, Any]]:
-    """Pairs of an output of the op, or a carry inside its body, and the result of the body that it is."""
+    """Return pairs of an output of the op, or a carry inside its body, and the body's result for it."""
     results = body.results[1:] if step.kind == "Loop" else body.results
     count = len(body.params) - int(step.attributes.get("num_scan_inputs", 0))
     carries = [carry for carry, _ in _starts(step, body)][:count]
@@ -127,13 +134,13 @@ def _links(step: Op, body: Block) -> list[tuple[Any, Any]]:
 
 
 def _starts(step: Op, body: Block) -> list[tuple[Any, Any]]:
-    """Pairs of what a loop's body reads, carries first, and where it comes from."""
+    """Return pairs of a Var that a loop's body reads, carries first, and its source."""
     first = 2 if step.kind == "Loop" else 0
     return [*zip(body.params[first:], step.inputs[first:], strict=False)]
 
 
 def _quiet_rule(*inputs: Array, outputs: int, operator: str, **attributes: Any) -> tuple[Any, Any]:
-    """Where the cotangent is 0, the derivative is taken at a point where it is finite."""
+    """Where the cotangent is 0, take the derivative at a point where it is finite."""
     z = Array(record_call("primsplit::Quiet", [x.value for x in inputs], {"operator": operator, **attributes})[0])
 
     def pullback(dz: Array) -> list[Array | None]:
@@ -167,5 +174,5 @@ def _pullback_of(operator: str, attributes: dict[str, Any], inputs: list[Array])
 
 @defines("primsplit::Quiet", rule=_quiet_rule, frule=_quiet_forward)
 def _quiet(*inputs: Array, outputs: int = 1, operator: str, **attributes: Any) -> Any:
-    """The operator."""
+    """Return the result of the operator."""
     return getattr(op, operator)(*inputs, **attributes)

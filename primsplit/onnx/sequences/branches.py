@@ -1,7 +1,7 @@
-"""If where sequences or optional values go in or come out.
+"""Record an If with sequences or optional values as inputs or outputs.
 
-A branch is recorded with the tensors of its sequences as results. What holds them together must be the same on both
-sides, or sequences: those of one shape of element are stacked, others told as elements in a row.
+A branch is recorded with the tensors of its sequences as results. The form of a sequence must be the same on both
+sides: sequences of elements of one shape become stacks, others rows of elements.
 """
 
 import functools
@@ -44,14 +44,14 @@ from primsplit.tracing.regions import Walk, element, emit_if, visible
 
 Graph = onnx.GraphProto
 Inner = Callable[[Graph, Sequence[Entry]], list[Entry]]
-"""Records the nodes of a graph where it is called, on these inputs, and gives what its outputs are."""
+"""Records the nodes of a graph where it is called, on these inputs, and returns its outputs."""
 
 
 def record_if(condition: Entry | None, graphs: Sequence[Graph], inner: Inner, widened: Widened) -> list[Entry]:
-    """Record an If of the graphs for false and true; only the one that is taken, where that is known.
+    """Record an If of the graphs for false and true; only the one that is taken, if that is known.
 
-    `widened` learns of results that are a number on one side, and on the other an array of one. Raises
-    UnsupportedFunction where a sequence would have a length, or an optional value be given, as the run decides.
+    `widened` learns of results that are a number on one side, and on the other an array of one element. Raises
+    UnsupportedFunction if the run decides on the length of a sequence, or whether an optional value is given.
     """
     chosen = require_tensor(condition, "If")
     if not dims.could_be(dims.product(chosen.type.shape or ()), 1):
@@ -72,7 +72,7 @@ def record_if(condition: Entry | None, graphs: Sequence[Graph], inner: Inner, wi
 
 
 def _rank_of_one(low: Entry, high: Entry) -> int | None:
-    """The greater rank of two tensors of one element each, where the ranks differ."""
+    """Return the greater rank of two tensors of one element each, if the ranks differ."""
     if is_held(low) or is_held(high):
         return None
     sides = [require_tensor(x, "If") for x in (low, high)]
@@ -86,18 +86,18 @@ def _made_wide(low: Entry, high: Entry, rank: int) -> "tuple[Made, Made]":
 
 
 def _recorded(record: Callable[[], list[Entry]]) -> tuple[list[Op], list[Entry]]:
-    """What is recorded inside, apart from what is around it."""
+    """Record ops separately from those around them."""
     with tracing.recording(place=tracing.current().place, remark=tracing.current().remark) as recording:
         entries = record()
     return recording.ops, entries
 
 
 Made = Callable[[], Entry]
-"""Makes a result of a branch, where that is recorded."""
+"""Creates a result of a branch, where that is recorded."""
 
 
 class _Side:
-    """A branch, what it gives being made from its own values at its end."""
+    """A branch, whose results are created from its own values at its end."""
 
     def __init__(self, ops: Sequence[Op], makes: Sequence[Made]) -> None:
         self.entries: list[Entry] = []
@@ -114,7 +114,7 @@ class _Side:
 
 
 def _met(low: Entry, high: Entry) -> tuple[Made, Made]:
-    """How each side of an If makes a result of one form: as it is, or a stack where lengths differ."""
+    """Return how each side of an If creates a result of one form: as it is, or a stack if lengths differ."""
     if is_same_form(low, high):
         return (lambda: low), (lambda: high)
     if isinstance(low, Growing) or isinstance(high, Growing):
@@ -134,13 +134,13 @@ def _met(low: Entry, high: Entry) -> tuple[Made, Made]:
     raise UnsupportedFunction(
         f"one branch of an If gives {told(high)}, the other {told(low)}",
         place=tracing.current().place,
-        because=("the run decides which, and the two cannot be told as one tensor",),
+        because=("the run decides which, and the two have no common form as one tensor",),
         cure="Let both branches give the same number of elements.",
     )
 
 
 def _unlike(low: Entry, high: Entry) -> tuple[Made, Made] | None:
-    """How each side makes a sequence of elements that may differ in shape; None where they differ in number of axes."""
+    """Return how each side creates a sequence of elements that may differ in shape; None if they differ in rank."""
     form = ragged.form_of(low, high)
     if form is None:
         return None
@@ -153,7 +153,7 @@ def _rows(entry: Entry, form: ragged.Form) -> Entry:
 
 
 def _maybe(low: Entry, high: Entry) -> tuple[Made, Made] | None:
-    """How each side makes an optional value that only one may give; None where what it gives is no tensor."""
+    """Return how each side creates an optional value that only one may give; None if its content is no tensor."""
     sides = (low, high)
     if not any(isinstance(x, Absent | Maybe) for x in sides):
         return None
@@ -167,7 +167,7 @@ def _maybe(low: Entry, high: Entry) -> tuple[Made, Made] | None:
 
 
 def _maybe_sequence(low: Entry, high: Entry) -> tuple[Made, Made] | None:
-    """How each side makes an optional sequence that only one may give; None where its elements cannot be told."""
+    """Return how each side creates an optional sequence that only one may give; None if its elements have no form."""
     sides = (low, high)
     if not all(isinstance(x, Absent | MaybeSequence | Sequenced) for x in sides):
         return None
@@ -189,7 +189,7 @@ def _given_or_not(entry: Entry, form: ragged.Form) -> Entry:
 
 
 def row_of(entry: Entry, shape: dims.Shape, dtype: np.dtype[Any]) -> Entry:
-    """A value as the one row of a tensor; no rows for one that is not given."""
+    """Return a value as the one row of a tensor; no rows for one that is not given."""
     if isinstance(entry, Maybe):
         return Maybe(op.Identity(Array(entry.tensor)).value)
     if isinstance(entry, Absent):
@@ -198,7 +198,7 @@ def row_of(entry: Entry, shape: dims.Shape, dtype: np.dtype[Any]) -> Entry:
 
 
 def _readable(dim: dims.Dim) -> dims.Dim:
-    """A size that some value here has; 0 for any other."""
+    """Return a size that some value here has; 0 for any other."""
     try:
         tracing.size_of(dim)
     except TraceError:
@@ -214,7 +214,7 @@ def _shapes_fit(entry: Listed | Stacked, shape: tuple[dims.Dim, ...] | None) -> 
 
 
 def stacked_of(entry: Sequenced, shape: Sequence[dims.Dim], dtype: np.dtype[Any]) -> Stacked | None:
-    """The sequence as a stack of elements of this shape, also of none; None where they may have another."""
+    """Return the sequence as a stack of elements of this shape, also of none; None if they may have another."""
     if isinstance(entry, Listed) and not entry.items:
         return Stacked(op.Expand(np.zeros((), dtype), [0, *shape]).value)
     whole = None if isinstance(entry, Ragged) else stacked_like(entry, shape)
@@ -222,7 +222,7 @@ def stacked_of(entry: Sequenced, shape: Sequence[dims.Dim], dtype: np.dtype[Any]
 
 
 def is_steady(item: Value, body: Block, around: Sequence[Value]) -> bool:
-    """True where what a step makes has the same shape in each of them: sizes that are known around the loop."""
+    """Whether a step's result has the same shape in each step: sizes that are known around the loop."""
     known = visible([*around, *free(body)])
     shape = item.type.shape
     return shape is not None and all(dims.symbols(d) <= known for d in shape)

@@ -1,4 +1,4 @@
-"""Sequences and optional values at the ends of a model: an input or output for each tensor in them."""
+"""Name the tensors of sequences and optional values at the ends of a model: one input or output for each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,16 +29,16 @@ from primsplit.tracing import Recording
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the caller says of inputs that are no tensors: how many elements sequences have, which optionals are given.
+    """The caller's words on inputs that are no tensors: the lengths of sequences, and which optionals are given.
 
-    An optional input that nothing is said of is given.
+    An optional input is given by default.
     """
 
     lengths: Mapping[str, int] = field(default_factory=dict)
     given: Mapping[str, bool] = field(default_factory=dict)
 
     def check(self, inputs: Sequence[onnx.ValueInfoProto], path: str) -> None:
-        """Raise SpecError for a name that is no such input, or a length that none can have."""
+        """Raise SpecError for a name that is no such input, or an impossible length."""
         optional = {v.name for v in inputs if v.type.HasField("optional_type")}
         sequences = {v.name for v in inputs if _of_optional(v.type).HasField("sequence_type")}
         for what, said, known in (("sequence", self.lengths, sequences), ("optional", self.given, optional)):
@@ -51,7 +51,7 @@ class Said:
 
 
 def _of_optional(type: onnx.TypeProto) -> onnx.TypeProto:
-    """The type of what an optional value holds; any other type as it is."""
+    """Return the type of an optional value's content; any other type as it is."""
     return type.optional_type.elem_type if type.HasField("optional_type") else type
 
 
@@ -67,7 +67,7 @@ class Ends:
         self.outputs: list[str] = []
 
     def input(self, value: onnx.ValueInfoProto, recorded: Recording) -> Any:
-        """Add the parameters of an input; what it is in a call: an array, a list, or None.
+        """Add the parameters of an input; return its form in a call: an array, a list, or None.
 
         Raises UnsupportedFunction for a sequence without a length.
         """
@@ -101,12 +101,12 @@ class Ends:
         self.inputs.append(name)
 
     def output(self, declared: onnx.ValueInfoProto, entry: Entry) -> Any:
-        """Add the results of an output; what it is in the result: an array, a list, or None.
+        """Add the results of an output; return its form in the result: an array, a list, or None.
 
-        A sequence whose length only the run knows is one array, the elements along its first axis; where they may
-        differ in shape, `elements`, one after the other in a row, and their `shapes`, in which -1 stands for an axis
-        that an element lacks. An optional value that the run gives or not is an array of one row or none; of a sequence
-        a further number says whether it is `given`.
+        A sequence whose length only the run knows is one array, the elements along its first axis; if they may differ
+        in shape, `elements`, one after the other in a row, and their `shapes`, with -1 for an axis that an element
+        lacks. An optional value that the run decides on is an array of one row or none; for a sequence a further number
+        says whether it is `given`.
         """
         name = declared.name
         if isinstance(entry, Absent):
@@ -147,7 +147,7 @@ class Ends:
 
 
 def _element_type(tensor: onnx.TypeProto.Tensor, stem: str) -> Type:
-    """The type of one element: a size that is no number may be another one in each."""
+    """Return the type of one element: a size that is no number may be another one in each."""
     dtype = numpy_dtype(tensor.elem_type)
     if not tensor.HasField("shape"):
         return Type(dtype, None)

@@ -1,9 +1,9 @@
-"""What stands for a sequence or an optional value while a model is read: tensors, and how they are held together.
+"""The forms of sequences and optional values while a model is read: tensors, and how they belong together.
 
-A program knows tensors alone. So sequences are read away: a `Listed` one has as many elements as are known while
-reading, a `Stacked` one a number that only the run knows, of one shape, a `Ragged` one such a number of several
-shapes. An optional value that is given is what is in it; one that is not is `Absent`, one that the run gives or not a
-`Maybe`. A `Growing` one is what the body of a Loop has added to a sequence.
+A program has only tensors. A `Listed` sequence has as many elements as are known while reading, a `Stacked` one a
+number that only the run knows, of one shape, a `Ragged` one such a number of several shapes. An optional value that is
+given is its content; one that is not is `Absent`, one that the run decides on a `Maybe`. A `Growing` one is what the
+body of a Loop has added to a sequence.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from primsplit.ops import op
 from primsplit.tracing.array import Array
 
 MOST_ITEMS = 256
-"""The longest sequence that is told element by element where it could be a stack."""
+"""The longest sequence that is listed element by element if it could be a stack."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,9 +36,9 @@ class Stacked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
-    """A sequence whose elements follow one another in a row; `shapes` [count, axes] tells them apart.
+    """A sequence whose elements follow one another in a row; `shapes` [count, axes] separate them.
 
-    Where it is `mixed`, an element may have fewer axes: -1 stands for each that it lacks, behind its own.
+    If it is `mixed`, an element may have fewer axes: -1 stands for each that it lacks, behind its own.
     """
 
     elements: Value
@@ -47,7 +47,7 @@ class Ragged:
 
     @property
     def rank(self) -> int:
-        """How many axes the elements have, at most."""
+        """Return the most axes of the elements."""
         shape = self.shapes.type.shape or (0, 0)
         return int(shape[1])
 
@@ -59,14 +59,14 @@ class Absent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Maybe:
-    """An optional value that the run gives or not: the one row of a tensor that has no rows where it is not given."""
+    """An optional value that the run gives or not: the one row of a tensor that has no rows if it is not given."""
 
     tensor: Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaybeSequence:
-    """An optional sequence that the run gives or not; it has no elements where it is not `given`."""
+    """An optional sequence that the run gives or not; it has no elements if it is not `given`."""
 
     given: Value
     rows: Ragged
@@ -87,12 +87,12 @@ Entry = Value | Held
 
 
 def is_held(entry: object) -> bool:
-    """True for what is no tensor."""
+    """Whether an entry is not a tensor."""
     return isinstance(entry, Held)
 
 
 def told(entry: Entry) -> str:
-    """What an entry is, in words."""
+    """Return a description of an entry."""
     if isinstance(entry, Listed):
         return f"a sequence of {len(entry.items)}"
     if isinstance(entry, Absent):
@@ -105,7 +105,7 @@ def told(entry: Entry) -> str:
 
 
 def leaves(entries: Iterable[Entry]) -> list[Value]:
-    """The tensors in entries, in order."""
+    """Return the tensors in entries, in order."""
     return [value for entry in entries for value in _leaves(entry)]
 
 
@@ -122,7 +122,7 @@ def _leaves(entry: Entry) -> Sequence[Value]:
 
 
 def rebuilt(entries: Iterable[Entry], tensors: Iterable[Value]) -> list[Entry]:
-    """The entries with these tensors in them."""
+    """Return the entries with these tensors in them."""
     left = iter(tensors)
     return [_rebuilt(entry, left) for entry in entries]
 
@@ -144,7 +144,7 @@ def _rebuilt(entry: Entry, left: Iterator[Value]) -> Entry:
 
 
 def is_same_form(a: Entry, b: Entry) -> bool:
-    """True where the one can take the other's place: both tensors, or held together alike."""
+    """Whether one can replace the other: both tensors, or of the same form."""
     if not is_held(a) or not is_held(b):
         return not is_held(a) and not is_held(b)
     if isinstance(a, Growing) and isinstance(b, Growing) and (a.owner is not b.owner or a.place != b.place):
@@ -157,7 +157,7 @@ def is_same_form(a: Entry, b: Entry) -> bool:
 
 
 def has_one_shape(items: Sequence[Value]) -> bool:
-    """True where all elements provably have one shape and dtype."""
+    """Whether all elements provably have one shape and dtype."""
     first = items[0].type
     return first.shape is not None and all(
         v.type.dtype == first.dtype and v.type.shape is not None and dims.same_shape(first.shape, v.type.shape)
@@ -166,7 +166,7 @@ def has_one_shape(items: Sequence[Value]) -> bool:
 
 
 def element_shape(entry: Listed | Stacked) -> tuple[Dim, ...] | None:
-    """The shape that all elements provably have; None where none is known."""
+    """Return the shape that all elements provably have; None if none is known."""
     if isinstance(entry, Stacked):
         shape = entry.tensor.type.shape
         return None if shape is None else shape[1:]
@@ -174,14 +174,14 @@ def element_shape(entry: Listed | Stacked) -> tuple[Dim, ...] | None:
 
 
 def stack(items: Sequence[Value]) -> Value:
-    """The elements, at least one, along a new first axis."""
+    """Return the elements, at least one, along a new first axis."""
     parts = [op.Unsqueeze(Array(v), [0]) for v in items]
     joined: Array = parts[0] if len(parts) == 1 else op.Concat(*parts, axis=0)
     return joined.value
 
 
 def stacked_like(entry: Listed | Stacked, shape: Sequence[Dim]) -> Value | None:
-    """The entry as a tensor, its elements of this shape; None where they may be of another, or it is empty."""
+    """Return the entry as a tensor, its elements of this shape; None if they may be of another, or it is empty."""
     if isinstance(entry, Listed):
         known = element_shape(entry)
         return stack(entry.items) if known is not None and dims.same_shape(known, tuple(shape)) else None
@@ -190,7 +190,7 @@ def stacked_like(entry: Listed | Stacked, shape: Sequence[Dim]) -> Value | None:
 
 
 def listed(entry: Sequenced) -> Listed | None:
-    """The entry element by element; None where the run alone knows how many they are, or they are too many."""
+    """Return the entry element by element; None if only the run knows how many they are, or they are too many."""
     if not isinstance(entry, Stacked):
         return entry if isinstance(entry, Listed) else None
     shape = entry.tensor.type.shape
@@ -201,7 +201,7 @@ def listed(entry: Sequenced) -> Listed | None:
 
 
 def apart(tensor: Value, count: int, axis: int = 0, *, keeps: bool = False) -> list[Value]:
-    """The parts along an axis of literal size; they keep it as an axis of size 1, or have none."""
+    """Return the parts along an axis of literal size; they keep it as an axis of size 1, or lack it."""
     if count == 0:
         return []
     pieces = (Array(tensor),) if count == 1 else op.Split(Array(tensor), [1] * count, axis=axis, outputs=count)
@@ -222,7 +222,7 @@ class GrowingRead(UnsupportedFunction):
 
 
 def require_sequence(entry: Entry | None, kind: str) -> Sequenced:
-    """The entry, where its elements can be read. Raises UnsupportedFunction elsewhere, GrowingRead inside a Loop."""
+    """Return the entry if its elements can be read. Raises UnsupportedFunction if not, GrowingRead inside a Loop."""
     if isinstance(entry, Sequenced):
         return entry
     if isinstance(entry, Growing):
@@ -232,7 +232,7 @@ def require_sequence(entry: Entry | None, kind: str) -> Sequenced:
 
 
 def require_tensor(entry: Entry | None, kind: str) -> Value:
-    """The entry, where it is a tensor. Raises UnsupportedFunction elsewhere."""
+    """Return the entry if it is a tensor. Raises UnsupportedFunction if not."""
     if entry is not None and not isinstance(entry, Held):
         return entry
     what = "nothing" if entry is None else told(entry)
@@ -240,10 +240,10 @@ def require_tensor(entry: Entry | None, kind: str) -> Value:
 
 
 def refused(what: str, why: str, cure: str) -> UnsupportedFunction:
-    """The error for an operator that cannot be told in tensors."""
+    """Return the error for an operator that cannot be expressed in tensors."""
     return UnsupportedFunction(what, place=tracing.current().place, because=(why,), cure=cure)
 
 
 def scalar(number: int | bool) -> Const:
-    """A constant without axes."""
+    """Return a scalar constant."""
     return tracing.constant(number)

@@ -1,8 +1,8 @@
-"""Loops that carry sequences or optional values.
+"""Record Loops that carry sequences or optional values.
 
-One of few steps is unrolled. In one of many, or of a number that only the run knows, what holds a carry together must
-be the same before and after a step. A sequence to which each step appends as many elements of one shape is stacked by
-the Loop itself; one that steps change otherwise is carried as a stack, or as elements in a row.
+A Loop of few steps is unrolled. In one of many, or of a number that only the run knows, the form of a carry must be the
+same before and after a step. A sequence to which each step appends the same number of elements of one shape is stacked
+by the Loop itself; one that steps change otherwise is carried as a stack, or as elements in a row.
 """
 
 from collections.abc import Callable, Sequence
@@ -50,11 +50,13 @@ MOST_STEPS = 256
 """The most steps of a Loop that are recorded one after the other."""
 
 MOST_OPS = 100_000
-"""The most ops that these may be."""
+"""The most ops of such a recording."""
 
 Step = Callable[[Sequence[Entry]], list[Entry]]
-"""Records a step where it is called, for its number, a condition and the carries; what the next condition and carries
-are, and what is stacked."""
+"""Records a step where it is called, for its number, a condition and the carries.
+
+Returns the next condition and carries, and the stacked results.
+"""
 
 
 def record_loop(inputs: Sequence[Entry | None], body: Graph, inner: Inner) -> list[Entry]:
@@ -70,7 +72,7 @@ def record_loop(inputs: Sequence[Entry | None], body: Graph, inner: Inner) -> li
 def _unrolled(
     trips: Value | None, condition: Value | None, carries: Sequence[Entry], body: Graph, inner: Inner
 ) -> list[Entry] | None:
-    """The steps one after the other; None, and nothing recorded, where the run alone knows how many there are."""
+    """Record the steps one after the other; None, and nothing recorded, if only the run knows how many there are."""
     count = None if trips is None else known_number(trips)
     goes = 1 if condition is None else known_number(condition)
     is_idle = goes == 0 or (count is not None and count <= 0)
@@ -100,7 +102,7 @@ def _unrolled(
 
 
 class _Changed(Exception):
-    """A step of a Loop changes the lengths of the sequences that are carried at these places."""
+    """A step of a Loop changes the lengths of the sequences that are carried at these positions."""
 
     def __init__(self, places: Sequence[int]) -> None:
         super().__init__(places)
@@ -108,7 +110,7 @@ class _Changed(Exception):
 
 
 class _Outgrown(Exception):
-    """A step does more with the sequence at a place than the way it is carried can tell; it is `after` the step."""
+    """A step changes the sequence at a position in a way that its form cannot express; it is `after` the step."""
 
     def __init__(self, place: int, after: Entry) -> None:
         super().__init__(place)
@@ -117,7 +119,7 @@ class _Outgrown(Exception):
 
 
 class Carried:
-    """A Loop of steps that only the run counts, whose carries are declared so.
+    """A Loop whose number of steps only the run knows, with its declared carries.
 
     `growing` are the carries that steps append to, and by how many elements; those are stacked by the Loop.
     `lengthening` are those carried as stacks of any length.
@@ -132,11 +134,11 @@ class Carried:
 
     @property
     def kept(self) -> list[Entry]:
-        """The carries that have one form in every step."""
+        """Return the carries that have one form in every step."""
         return [x for i, x in enumerate(self.carries) if i not in self.growing]
 
     def record(self, trips: Value | None, condition: Value | None) -> list[Entry]:
-        """Record the Loop; the carries after it, and what it stacks."""
+        """Record the Loop; return the carries after it, and its stacked results."""
         before = tracing.current()
         once_more: Callable[[], AbstractContextManager[None]] = nullcontext
         while True:
@@ -158,7 +160,7 @@ class Carried:
             once_more = again
 
     def recorded(self, trips: Value | None, condition: Value | None) -> list[Entry]:
-        """Record the Loop with its carries as they are told now. Raises what says that they must be told otherwise."""
+        """Record the Loop with its carries in their present forms. Raises an error that says which must change."""
         starts = leaves(self.kept)
         varying = self.varying()
         told = [VARYING if k in varying else "changing" for k in range(len(starts))]
@@ -174,15 +176,15 @@ class Carried:
         return self.results(emit_loop(trips, condition, block, starts, ends), count)
 
     def varying(self) -> set[int]:
-        """The kept tensors that steps are known to change in size, by their positions."""
+        """Return the kept tensors that steps are known to change in size, by their positions."""
         kept = [i for i in range(len(self.carries)) if i not in self.growing]
         held = [(i, leaf) for i in kept for leaf in leaves([self.carries[i]])]
         return {k for k, (i, _) in enumerate(held) if i in self.lengthening or isinstance(self.carries[i], Ragged)}
 
     def block(self, types: Sequence[Type]) -> Block:
-        """The body for kept tensors of these types: after the condition those, what is appended, what is stacked.
+        """The body for kept tensors of these types: after the condition those, the appended, and the stacked values.
 
-        Raises _Changed where a step gives a sequence of another length, _Outgrown where it does more.
+        Raises _Changed if a step returns a sequence of another length, _Outgrown if it changes more.
         """
 
         def record(*params: Array) -> list[Value]:
@@ -202,7 +204,7 @@ class Carried:
         return nested.record("loop", [Type(np.int64, ()), Type(np.bool_, ()), *types], record)
 
     def is_kept(self, place: int, before: Entry, after: Entry) -> bool:
-        """True where a step keeps what a carry is. Raises UnsupportedFunction where it cannot be carried at all."""
+        """Whether a step keeps the form of a carry. Raises UnsupportedFunction if it cannot be carried at all."""
         if place in self.growing:
             if not isinstance(after, Growing) or after.owner is not self or after.place != place:
                 raise _Outgrown(place, after)
@@ -222,9 +224,9 @@ class Carried:
         return is_same
 
     def retold(self, place: int, after: Entry) -> None:
-        """Carry a sequence as a stack, or where its elements differ in shape in a row.
+        """Carry a sequence as a stack, or as a row if its elements differ in shape.
 
-        Raises UnsupportedFunction where what its elements are is not known.
+        Raises UnsupportedFunction if the type of its elements is not known.
         """
         start, declared = self.carries[place], _declared(self.declared[place])
         self.growing.pop(place, None)
@@ -265,7 +267,7 @@ class Carried:
         )
 
     def results(self, found: Sequence[Value], count: int) -> list[Entry]:
-        """What the Loop gives, from its outputs: kept tensors, then what was appended, then what was stacked."""
+        """Return the Loop's results from its outputs: kept tensors, then appended ones, then stacked ones."""
         kept = iter(rebuilt(self.kept, found[:count]))
         left = iter(found[count:])
         ends = [
@@ -275,7 +277,7 @@ class Carried:
         return [*ends, *left]
 
     def grown(self, place: int, tensor: Value | None) -> Entry:
-        """The sequence after the Loop. Raises _Outgrown where old and new elements may differ in shape."""
+        """Return the sequence after the Loop. Raises _Outgrown if old and new elements may differ in shape."""
         start = self.carries[place]
         if tensor is None or not isinstance(start, Listed | Stacked):
             return start
@@ -292,7 +294,7 @@ class Carried:
 
 
 def _told_like(before: Entry, after: Entry) -> Entry:
-    """A sequence after a step, told as it is before it where that can be; else as it is."""
+    """Return a sequence after a step in the form that it has before it, if possible; else as it is."""
     if isinstance(before, Maybe) and not isinstance(after, Maybe | Sequenced):
         kind = element(before.tensor.type, Walk())
         return after if kind.shape is None else row_of(after, kind.shape, kind.dtype)
@@ -306,7 +308,7 @@ def _told_like(before: Entry, after: Entry) -> Entry:
 
 
 def _whole(start: Listed | Stacked, declared: Type | None) -> Stacked | None:
-    """The sequence as a stack; None where the shape of its elements, which may be declared, is not known."""
+    """Return the sequence as a stack; None if the shape of its elements, which may be declared, is not known."""
     if isinstance(start, Stacked):
         return start
     if start.items:
@@ -318,7 +320,10 @@ def _whole(start: Listed | Stacked, declared: Type | None) -> Stacked | None:
 
 
 def _declared(value: onnx.ValueInfoProto) -> Type | None:
-    """The type that a graph declares for a tensor, or for the elements of a sequence; None where it says nothing."""
+    """Return the type that a graph declares for a tensor, or for the elements of a sequence.
+
+    None if it says nothing.
+    """
     kind = value.type.sequence_type.elem_type if value.type.HasField("sequence_type") else value.type
     tensor = kind.tensor_type
     if not tensor.elem_type:
@@ -329,11 +334,11 @@ def _declared(value: onnx.ValueInfoProto) -> Type | None:
 
 
 def _has_one_length(before: Stacked, after: Stacked) -> bool:
-    """False for a stack that grows; one whose length is unknown afterwards is carried as it is."""
+    """Return False for a stack that grows; one whose length is unknown afterwards is carried as it is."""
     a, b = before.tensor.type.shape, after.tensor.type.shape
     return not a or not b or dims.same(a[0], b[0]) or not dims.symbols(a[0]) <= dims.symbols(b[0])
 
 
 def _together(items: Sequence[Value]) -> Value:
-    """What a step appends, as one tensor."""
+    """Return the elements that a step appends, as one tensor."""
     return items[0] if len(items) == 1 else stack(items)

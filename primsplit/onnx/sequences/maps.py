@@ -1,4 +1,4 @@
-"""SequenceMap: its graph for each element in turn, a Scan over stacks, or a Loop where elements differ in shape."""
+"""Record a SequenceMap: its graph for each element, a Scan over stacks, or a Loop if elements differ in shape."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,10 @@ from primsplit.tracing.regions import ScanForm, Walk, element, emit_scan
 
 
 def record_map(inputs: Sequence[Entry | None], body: Graph, inner: Inner) -> list[Entry]:
-    """Record a SequenceMap. Raises ParseError for sequences of several lengths; of such the run may fail."""
+    """Record a SequenceMap.
+
+    Raises ParseError for sequences of several lengths; if only the run knows them, it may fail.
+    """
     require_sequence(inputs[0] if inputs else None, "SequenceMap")
     given: list[Entry] = [Absent() if x is None else x for x in inputs]
     told_apart = [listed(x) if isinstance(x, Sequenced) else None for x in given]
@@ -59,7 +62,7 @@ def _one_by_one(given: Sequence[Entry], told_apart: Sequence[Listed | None], bod
 
 
 def _scanned(given: Sequence[Entry], body: Graph, inner: Inner) -> list[Entry] | None:
-    """A SequenceMap of stacks; None where what it makes may have another shape in each step."""
+    """Record a SequenceMap of stacks; None if its results may have another shape in each step."""
     stacks = [x.tensor for x in given if isinstance(x, Stacked)]
     length = (stacks[0].type.shape or (0,))[0]
     stacks = [of_length(x, length) for x in stacks]
@@ -78,7 +81,7 @@ def _scanned(given: Sequence[Entry], body: Graph, inner: Inner) -> list[Entry] |
 
 
 def _looped(given: Sequence[Entry], body: Graph, inner: Inner) -> list[Entry]:
-    """A Loop that reads the elements at each position, and appends what it makes of them."""
+    """Record a Loop that reads the elements at each position, and appends its results."""
 
     def step(entries: Sequence[Entry]) -> list[Entry]:
         position, going, *grown = entries
@@ -90,7 +93,7 @@ def _looped(given: Sequence[Entry], body: Graph, inner: Inner) -> list[Entry]:
 
 
 def _length(given: Sequence[Entry]) -> Value:
-    """How many elements the sequences have; the run fails where those are several numbers."""
+    """Return the length of the sequences; the run fails if they differ."""
     first, *others = (Array(record_length(x)) for x in given if isinstance(x, Sequenced))
     for other in others:
         first = unless(op.Not(op.Equal(first, other)), op.Unsqueeze(first, [0]))
@@ -98,5 +101,5 @@ def _length(given: Sequence[Entry]) -> Value:
 
 
 def record_length(held: Entry) -> Value:
-    """The number of elements."""
+    """Return the number of elements."""
     return require_tensor(record_sequence("SequenceLength", [held], {}), "SequenceMap")

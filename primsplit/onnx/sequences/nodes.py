@@ -1,7 +1,7 @@
-"""The operators of sequences and optional values, read away: what they do to what stands for those.
+"""Record the operators of sequences and optional values, on the tensors that replace these.
 
-Positions are numbers where they are computed from constants. One that only the run knows chooses among elements of one
-dtype and number of axes; where there is no such position the run fails, as onnxruntime's own operators do.
+Positions are numbers if they are computed from constants. One that only the run knows selects among elements of one
+dtype and rank; if there is no such position the run fails, as onnxruntime's own operators do.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,14 +46,15 @@ from primsplit.tracing.operators import cast_to
 
 
 def is_of_sequences(kind: str, inputs: Inputs) -> bool:
-    """True for an operator of sequences or optional values, and for an Identity of one."""
+    """Whether it is an operator of sequences or optional values, or an Identity of one."""
     return kind in OPERATORS and (kind != "Identity" or any(map(is_held, inputs)))
 
 
 def record_sequence(kind: str, inputs: Inputs, attributes: Mapping[str, Any], known: Known | None = None) -> Entry:
-    """Record an operator of `OPERATORS`; the one output of it. `known` is what values of unknown rank are aligned with.
+    """Record an operator of `OPERATORS`; return its one output. `known` are the aligned values of unknown rank.
 
-    Raises ParseError for a position that a sequence does not have, UnsupportedFunction for what only a run could tell.
+    Raises ParseError for a position that a sequence does not have, UnsupportedFunction for results that depend on the
+    run.
     """
     given = [*inputs, None, None, None]
     if kind == "ConcatFromSequence":
@@ -64,7 +65,7 @@ def record_sequence(kind: str, inputs: Inputs, attributes: Mapping[str, Any], kn
 
 
 def _position(value: Value, count: int, kind: str, *, ends: int = 0) -> int | None:
-    """The number of a position, counted from the front; `ends` is 1 where the place after the last is one."""
+    """Return the number of a position, counted from the front; `ends` is 1 if the place after the last is one."""
     number = known_number(value)
     if number is None:
         return None
@@ -95,7 +96,7 @@ def _insert(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
 
 
 def _appended(held: Sequenced, tensor: Value, position: Value | None) -> Entry:
-    """A sequence of unknown length with one more at a position, by default its end."""
+    """Return a sequence of unknown length with one more element at a position, by default its end."""
     shape = tensor.type.shape
     whole = None if shape is None or isinstance(held, Ragged) else stacked_like(held, shape)
     if whole is None:
@@ -119,7 +120,7 @@ def _appended_unlike(held: Sequenced, tensor: Value, position: Value | None) -> 
 
 
 def _inserted(items: Sequence[Value], tensor: Value, position: Value) -> Entry:
-    """The elements with one more at a position that only the run knows."""
+    """Return the elements with one more at a position that only the run knows."""
     _require_alike([*items, tensor], "SequenceInsert")
     count = len(items)
     shifted = op.Add(_scalar(position), count)
@@ -132,7 +133,7 @@ def _inserted(items: Sequence[Value], tensor: Value, position: Value) -> Entry:
 
 
 def _erased(items: Sequence[Value], position: Value) -> Entry:
-    """The elements without the one at a position that only the run knows."""
+    """Return the elements without the one at a position that only the run knows."""
     _require_alike(items, "SequenceErase")
     if len(items) == 1:
         why = "nothing is left that could fail where there is no such position"
@@ -174,13 +175,13 @@ def _at(inputs: Inputs, _: Mapping[str, Any]) -> Entry:
 
 
 def _scalar(position: Value) -> Array:
-    """A position as an int64 without axes."""
+    """Return a position as a scalar int64."""
     found = Array(position) if position.type.rank == 0 else op.Reshape(Array(position), np.zeros(0, np.int64))
     return cast_to(found, np.int64)
 
 
 def _require_alike(items: Sequence[Value], kind: str) -> None:
-    """Raise UnsupportedFunction for elements of which an If cannot give the one or the other."""
+    """Raise UnsupportedFunction for elements among which an If cannot choose."""
     dtypes = {v.type.dtype for v in items}
     ranks = {v.type.rank for v in items} - {None}
     if max(len(dtypes), len(ranks)) > 1:
@@ -193,7 +194,7 @@ def _require_alike(items: Sequence[Value], kind: str) -> None:
 
 
 def _chosen(index: Array, items: Sequence[Value]) -> Value:
-    """The element at an index, which is held to the first and the last."""
+    """Return the element at an index, which is clipped to the first and the last."""
     if any(v.type.rank is None for v in items):
         found = items[-1]
         for i, item in reversed(list(enumerate(items[:-1]))):

@@ -1,4 +1,4 @@
-"""SplitToSequence and ConcatFromSequence: a tensor as the sequence of its parts, and parts as a tensor."""
+"""Record SplitToSequence and ConcatFromSequence: a tensor as the sequence of its parts, and parts as a tensor."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,10 +37,10 @@ Inputs = Sequence[Entry | None]
 
 
 def split(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
-    """The parts of a tensor.
+    """Return the parts of a tensor.
 
-    The standard ignores `keepdims` where sizes are given. Exporters for PyTorch write it beside a scalar 1 and mean
-    it, and onnxruntime obeys it there, so it is obeyed here too.
+    The standard ignores `keepdims` if sizes are given. Exporters for PyTorch write it beside a scalar 1 and mean it,
+    and onnxruntime obeys it there, so it is obeyed here too.
     """
     tensor = require_tensor(inputs[0], "SplitToSequence")
     axis, keeps = int(attributes.get("axis", 0)), bool(attributes.get("keepdims", 1))
@@ -71,7 +71,7 @@ def split(inputs: Inputs, attributes: Mapping[str, Any]) -> Entry:
 
 
 def split_of_unknown_rank(inputs: Inputs, attributes: Mapping[str, Any], known: Known) -> Entry:
-    """The parts of a tensor whose number of axes only the run knows; `known` is what it may be aligned with."""
+    """Return the parts of a tensor whose number of axes only the run knows; `known` are the aligned values."""
     tensor = require_tensor(inputs[0], "SplitToSequence")
     axis, keeps = int(attributes.get("axis", 0)), bool(attributes.get("keepdims", 1))
     sizes = None if inputs[1] is None else require_tensor(inputs[1], "SplitToSequence")
@@ -87,7 +87,7 @@ def split_of_unknown_rank(inputs: Inputs, attributes: Mapping[str, Any], known: 
 
 
 def _singles(tensor: Value, axis: int, *, keeps: bool) -> Entry:
-    """The parts of size 1 along an axis: one by one where there are few, else as a stack."""
+    """Return the parts of size 1 along an axis: one by one if there are few, else as a stack."""
     shape = tensor.type.shape or ()
     count = shape[axis]
     if isinstance(count, int) and count <= MOST_ITEMS:
@@ -97,24 +97,24 @@ def _singles(tensor: Value, axis: int, *, keeps: bool) -> Entry:
 
 
 def _even(tensor: Value, axis: int, count: dims.Dim, size: int) -> Entry:
-    """As many parts of one size as the run knows, as a stack."""
+    """Return as many parts of one size as the run knows, as a stack."""
     shape = tensor.type.shape or ()
     split_up = (*shape[:axis], count, size, *shape[axis + 1 :])
     return Stacked(axis_first(reshape_to(Array(tensor), split_up), axis).value)
 
 
 def _evenly(tensor: Value, number: Array, axis: int) -> Entry:
-    """Parts of one size, which the run may compute; the last one is as long as is left."""
+    """Return parts of one size, which the run may compute; the last one is the rest."""
     return ragged.split_along(tensor, _even_sizes(op.Gather(op.Shape(Array(tensor)), axis, axis=0), number), axis)
 
 
 def _even_sizes(whole: Array, number: Array) -> Array:
-    """The sizes of parts of one size; the last one is what is left."""
+    """Return the sizes of parts of one size; the last one is the rest."""
     return op.Min(op.Sub(whole, op.Range(0, whole, number)), number)
 
 
 def _pieces(tensor: Value, sizes: Value, axis: int) -> Entry:
-    """The parts of these sizes, as many as there are sizes, which the run may compute."""
+    """Return the parts of these sizes, as many as there are sizes, which the run may compute."""
     known = known_array(sizes)
     count = (sizes.type.shape or (None,))[0] if known is None else len(known)
     if isinstance(count, int) and count == 0:
@@ -128,9 +128,9 @@ def _pieces(tensor: Value, sizes: Value, axis: int) -> Entry:
 
 
 def concat(inputs: Inputs, attributes: Mapping[str, Any], known: Known | None = None) -> Entry:
-    """The elements joined along one of their axes, or a new one; the run fails where they do not fit.
+    """Return the elements joined along one of their axes, or a new one; the run fails if they do not fit.
 
-    `known` is what elements of unknown rank are aligned with.
+    `known` are the aligned values of elements of unknown rank.
     """
     held = require_sequence(inputs[0], "ConcatFromSequence")
     axis, adds = int(attributes["axis"]), bool(attributes.get("new_axis", 0))
@@ -149,7 +149,7 @@ def concat(inputs: Inputs, attributes: Mapping[str, Any], known: Known | None = 
 
 
 def _joined(items: Sequence[Value], axis: int, known: Known, *, adds: bool) -> Value:
-    """Elements of a known number joined."""
+    """Return elements of a known number joined."""
 
     def plain(kind: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], _: int) -> Sequence[Value]:
         return tracing.emit(kind, inputs, attributes)
@@ -164,7 +164,7 @@ def _joined(items: Sequence[Value], axis: int, known: Known, *, adds: bool) -> V
 
 
 def _joined_alike(held: Ragged, axis: int, *, adds: bool) -> Value:
-    """Elements joined of which only the run knows how many axes they have: all as many, or it fails."""
+    """Return elements joined whose number of axes only the run knows: it must be the same for all, or the run fails."""
     is_behind = axis >= 0
     more = 1 if adds else 0
     rows, rank = ranks.alike(held, (axis + 1 if axis >= 0 else -axis) - more, is_behind=is_behind)
@@ -183,7 +183,7 @@ def _require_axis(axis: int, rank: int, what: str) -> None:
 
 
 def _merged(tensor: Value, axis: int, *, adds: bool) -> Value:
-    """The parts of a stack joined along an axis, which is new, or one of theirs."""
+    """Return the parts of a stack joined along an axis, which is new, or one of theirs."""
     shape = tensor.type.shape
     rank = 0 if shape is None else len(shape) - (0 if adds else 1)
     if shape is None:

@@ -1,8 +1,8 @@
-"""Sequences of elements that differ in shape, as many as only the run knows: made, read, edited, joined.
+"""Create, read, edit and join sequences of elements that differ in shape, as many as only the run knows.
 
-The elements are told as one row of numbers and one of shapes, so that whatever is done to them is the standard's
-slices, joins and gathers, each of which has a derivative. Where there is no such position, or shapes do not fit, the
-run fails, as onnxruntime's own operators do.
+The elements are one row of numbers and one of shapes, so that every operation is the standard's slices, joins and
+gathers, each of which has a derivative. If there is no such position, or shapes do not fit, the run fails, as
+onnxruntime's own operators do.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from primsplit.tracing.regions import Walk, element
 
 
 class Form(NamedTuple):
-    """The dtype of elements, how many axes they have at most, and whether some may have fewer."""
+    """The dtype of elements, their most axes, and whether some may have fewer."""
 
     dtype: np.dtype[Any]
     rank: int
@@ -30,12 +30,12 @@ class Form(NamedTuple):
 
 
 def form_of_type(type: Type) -> Form | None:
-    """The form of elements of a type; None where the number of axes is not known."""
+    """Return the form of elements of a type; None if the rank is not known."""
     return None if type.rank is None else Form(type.dtype, type.rank)
 
 
 def form_of(*entries: Entry) -> Form | None:
-    """The form that holds for all elements of these sequences; None where there is none."""
+    """Return the form that holds for all elements of these sequences; None if there is none."""
     forms: set[Form | None] = set()
     for entry in entries:
         if isinstance(entry, Ragged):
@@ -54,7 +54,7 @@ def form_of(*entries: Entry) -> Form | None:
 
 
 def ragged(entry: Entry, form: Form) -> Ragged | None:
-    """The sequence told in this form; None where it does not hold for its elements."""
+    """Return the sequence in this form; None if it does not hold for its elements."""
     if isinstance(entry, Listed) and not entry.items:
         none = tracing.constant(np.zeros((0, form.rank), np.int64))
         return Ragged(tracing.constant(np.zeros(0, form.dtype)), none, form.mixed)
@@ -75,7 +75,7 @@ def ragged(entry: Entry, form: Form) -> Ragged | None:
 
 
 def at(held: Ragged, position: Array) -> Value:
-    """The element at a position, which may count from the end."""
+    """Return the element at a position, which may count from the end."""
     shape = op.Gather(Array(held.shapes), position, axis=0)
     starts = _starts(held)
     place = op.Where(op.Less(position, 0), op.Add(position, count_of(held.shapes)), position)
@@ -87,7 +87,7 @@ def at(held: Ragged, position: Array) -> Value:
 
 
 def inserted(held: Ragged, item: Value, position: Array | None) -> Ragged:
-    """The sequence with one more element in front of a position, which may be the length, and is by default."""
+    """Return the sequence with one more element in front of a position, by default its length."""
     row, shape = _row(item), _shape_row(item, held.rank)
     if position is None:
         return _made(_joined([Array(held.elements), row]), _joined([Array(held.shapes), shape]), held.mixed)
@@ -102,7 +102,7 @@ def inserted(held: Ragged, item: Value, position: Array | None) -> Ragged:
 
 
 def erased(held: Ragged, position: Array) -> Ragged:
-    """The sequence without the element at a position, which may count from the end."""
+    """Return the sequence without the element at a position, which may count from the end."""
     count, starts = count_of(held.shapes), _starts(held)
     place = place_in(count, position)
     after = op.Add(place, 1)
@@ -116,14 +116,14 @@ def erased(held: Ragged, position: Array) -> Ragged:
 
 
 def stacked(held: Ragged) -> Value:
-    """The elements, which must all be of one shape, along a new first axis."""
+    """Return the elements, which must all be of one shape, along a new first axis."""
     sizes = _common(held, besides=None)
     count = op.Unsqueeze(count_of(held.shapes), [0])
     return _reshaped(Array(held.elements), op.Concat(count, sizes, axis=0), held.rank + 1).value
 
 
 def joined_along(held: Ragged, axis: int) -> Value:
-    """The elements joined along one of their axes; they must agree in the others."""
+    """Return the elements joined along one of their axes; they must agree in the others."""
     sizes = op.Gather(Array(held.shapes), axis, axis=1)
     common = _common(held, besides=axis)
     width = op.ReduceSum(sizes, [0], keepdims=1)
@@ -137,7 +137,7 @@ def joined_along(held: Ragged, axis: int) -> Value:
 
 
 def split_along(tensor: Value, sizes: Array, axis: int) -> Ragged:
-    """The parts of a tensor, of these sizes along an axis; they must cover it."""
+    """Return the parts of a tensor, of these sizes along an axis; they must cover it."""
     whole, rank = Array(tensor), tensor.type.rank or 0
     shape = op.Shape(whole)
     width = op.Gather(shape, axis, axis=0)
@@ -157,7 +157,7 @@ def split_along(tensor: Value, sizes: Array, axis: int) -> Ragged:
 
 
 def _order(sizes: Array, before: Array) -> Array:
-    """Where each row of the whole, which parts of these sizes along an axis make up, is when part follows part.
+    """Return the index of each row of the whole, which parts of these sizes along an axis form, when part follows part.
 
     A row holds the axes behind. With as many rows `before` the axis, row j of line p is in part i(j), of size d, which
     begins with row s of the line: s * before numbers come before the part, p * d of its own, and then j - s.
@@ -171,7 +171,10 @@ def _order(sizes: Array, before: Array) -> Array:
 
 
 def _common(held: Ragged, *, besides: int | None) -> Array:
-    """The sizes that all elements have, but for one axis; the run fails where they have not, or there is no element."""
+    """Return the sizes that all elements share, but for one axis.
+
+    The run fails if they differ, or there is no element.
+    """
     shapes = Array(held.shapes)
     first = op.Gather(shapes, 0, axis=0)
     asked = np.array([axis != besides for axis in range(held.rank)], np.int64)
@@ -181,17 +184,17 @@ def _common(held: Ragged, *, besides: int | None) -> Array:
 
 
 def _cut(vector: Array, start: int, end: int) -> list[Array]:
-    """A part of a vector, where there is any."""
+    """Return a part of a vector, if there is any."""
     return [op.Slice(vector, [start], [end], [0])] if start < end else []
 
 
 def _product(parts: Sequence[Array]) -> Array:
-    """The product of the sizes in at most one vector, in a vector of one."""
+    """Return the product of the sizes in at most one vector, in a vector of one."""
     return op.ReduceProd(parts[0], [0], keepdims=1) if parts else Array(tracing.constant(np.ones(1, np.int64)))
 
 
 def _starts(held: Ragged) -> Array:
-    """Where each element begins, and where the last one ends."""
+    """Return where each element begins, and where the last one ends."""
     shapes = op.Abs(Array(held.shapes)) if held.mixed else Array(held.shapes)
     sizes = op.ReduceProd(shapes, [1], keepdims=0)
     return op.Concat(np.zeros(1, np.int64), op.CumSum(sizes, np.int64(0)), axis=0)
@@ -207,7 +210,7 @@ def _shape_row(item: Value, rank: int) -> Array:
 
 
 def _filled(shapes: Array, own: int, rank: int) -> Array:
-    """Shapes of `own` axes, with -1 for as many more as they lack."""
+    """Return shapes of `own` axes, with -1 for as many more as they lack."""
     return shapes if own == rank else op.Pad(shapes, [0, 0, 0, rank - own], np.int64(-1))
 
 
@@ -220,5 +223,5 @@ def _made(elements: Array, shapes: Array, mixed: bool = False) -> Ragged:
 
 
 def _reshaped(x: Array, shape: Array, rank: int) -> Array:
-    """In a shape of the run's, with sizes of their own."""
+    """Reshape to a shape of the run's, with sizes of their own."""
     return op.Reshape(x, shape, allowzero=1, types=[Type(x.dtype, [fresh("element") for _ in range(rank)])])

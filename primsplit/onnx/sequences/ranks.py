@@ -1,6 +1,7 @@
-"""Parts of a tensor of unknown rank as a sequence, whose elements may have fewer axes than are told; such ones joined.
+"""Split a tensor of unknown rank into a sequence whose elements may have fewer axes than declared; and join such ones.
 
-An axis that is counted from the front is one of an array with axes of size 1 behind, another one with axes in front.
+An axis that counts from the front belongs to an array with axes of size 1 behind, another one to one with axes in
+front.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ from primsplit.tracing.array import Array
 
 
 def split(tensor: Aligned, sizes: Array, axis: int, *, keeps: bool) -> Ragged:
-    """The parts of these sizes along an axis, which they keep, or lack where each is of size 1."""
+    """Return the parts of these sizes along an axis, which they keep, or lack if each is of size 1."""
     side = Aligned(tensor.wide, _at_least(tensor.rank, axis + 1 if axis >= 0 else -axis))
     whole = side.front() if axis >= 0 else side.wide
     parts = ragged.split_along(whole.value, sizes, axis % MOST)
@@ -30,9 +31,9 @@ def split(tensor: Aligned, sizes: Array, axis: int, *, keeps: bool) -> Ragged:
 
 
 def alike(held: Ragged, least: int, *, is_behind: bool) -> tuple[Ragged, Array]:
-    """Elements that all have as many axes, with axes of size 1 before or behind those; and how many are their own.
+    """Return elements that all have as many axes, with axes of size 1 before or behind those; and their own rank.
 
-    The run fails where they have not as many, have fewer than `least`, or there is no element.
+    The run fails if their ranks differ, are less than `least`, or there is no element.
     """
     shapes = Array(held.shapes)
     ranks = op.ReduceSum(op.Cast(op.GreaterOrEqual(shapes, 0), to=np.int64), [1], keepdims=0)
@@ -44,20 +45,20 @@ def alike(held: Ragged, least: int, *, is_behind: bool) -> tuple[Ragged, Array]:
 
 
 def of_rank(joined: Value, rank: Array, *, is_behind: bool) -> Value:
-    """What `alike` elements were made, with as many axes as are its own."""
+    """Return a result on `alike` elements, with as many axes as are its own."""
     side = from_front(Array(joined), rank) if is_behind else Aligned(Array(joined), rank)
     return side.own()
 
 
 def _at_least(rank: Array, least: int) -> Array:
-    """A rank; the run fails where it is less."""
+    """Return a rank; the run fails if it is less."""
     is_less = op.Reshape(op.Less(rank, np.array([least])), np.zeros(0, np.int64))
     found: Array = unless(is_less, op.Unsqueeze(rank, [0]))
     return found
 
 
 def _filled(shapes: Array, rank: Array, number: int, count: int, *, is_behind: bool) -> Array:
-    """Rows of sizes, `rank` in each, with a number before or behind them for each size that they lack."""
+    """Return rows of sizes, `rank` in each, with a number before or behind them for each size that they lack."""
     rows = op.Shape(shapes, end=1)
     more = op.Expand(np.full((1, 1), number), op.Concat(rows, op.Sub(np.array([count]), rank), axis=0))
     sides = (shapes, more) if is_behind else (more, shapes)

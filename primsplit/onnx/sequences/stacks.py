@@ -1,6 +1,6 @@
-"""Stacked sequences, whose length only the run knows: an element put in or taken out, two of one length.
+"""Edit stacked sequences, whose length only the run knows: insert or erase an element, match two lengths.
 
-Where there is no such position, or lengths differ, the run fails, as onnxruntime's own operators do.
+If there is no such position, or lengths differ, the run fails, as onnxruntime's own operators do.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ from primsplit.tracing.array import Array
 
 
 def erased(tensor: Value, position: Array) -> Value:
-    """The stack without the element at a position, which may count from the end.
+    """Return the stack without the element at a position, which may count from the end.
 
-    Its length is told by that before, so that a loop whose steps take elements out is known to change it.
+    Its length is derived from the one before, so that a loop whose steps erase elements is known to change it.
     """
     count = count_of(tensor)
     place = place_in(count, position)
@@ -28,9 +28,9 @@ def erased(tensor: Value, position: Array) -> Value:
 
 
 def inserted(tensor: Value, item: Value, position: Array) -> Value:
-    """The stack with one more element in front of a position, which may be the length.
+    """Return the stack with one more element in front of a position, which may be the length.
 
-    Its length is not told by that before: read from there, it would be right where there is no such position.
+    Its length is not derived from the one before: it would then be right even if there is no such position.
     """
     count = count_of(tensor)
     place = place_of_new(count, position)
@@ -39,7 +39,7 @@ def inserted(tensor: Value, item: Value, position: Array) -> Value:
 
 
 def of_length(tensor: Value, length: Dim) -> Value:
-    """The stack, said to be of this length; the run fails where it is of another."""
+    """Return the stack, declared to be of this length; the run fails if it is of another."""
     shape = tensor.type.shape
     if shape is None or dims.same(shape[0], length):
         return tensor
@@ -50,17 +50,17 @@ def of_length(tensor: Value, length: Dim) -> Value:
 
 
 def count_of(rows: Value) -> Array:
-    """How many rows there are."""
+    """Return the number of rows."""
     return op.Squeeze(op.Shape(Array(rows), start=0, end=1), [0])
 
 
 def place_in(count: Array, position: Array) -> Array:
-    """A position, which may count from the end, counted from the front."""
+    """Return a position, which may count from the end, counted from the front."""
     return op.Gather(op.Range(0, count, 1), position, axis=0)
 
 
 def place_of_new(count: Array, position: Array) -> Array:
-    """The place of a new row counted from the front: `position` may count from the end, and may be the count."""
+    """The position of a new row counted from the front: `position` may count from the end, and may be the count."""
     shifted = op.Where(op.Less(position, 0), op.Add(position, count), position)
     # A position before the first would count from the end again: it is put past the end, where there is nothing.
     checked = op.Where(op.Less(shifted, 0), op.Add(count, 1), shifted)
@@ -68,12 +68,12 @@ def place_of_new(count: Array, position: Array) -> Array:
 
 
 def unless(condition: Array, rows: Any) -> Array:
-    """The one row there is; where the condition holds the run fails."""
+    """Return the single row there is; the run fails if the condition holds."""
     return op.Gather(rows, op.Cast(condition, to=np.int64), axis=0)
 
 
 def part_of(tensor: Value, start: Array | int, end: Array) -> Array:
-    """The rows from one position to another."""
+    """Return the rows from one position to another."""
     first = [start] if isinstance(start, int) else op.Unsqueeze(start, [0])
     return op.Slice(Array(tensor), first, op.Unsqueeze(end, [0]), [0])
 

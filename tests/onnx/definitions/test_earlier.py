@@ -286,7 +286,7 @@ REFUSED: dict[str, tuple[Callable[..., str], str]] = {
     ),
     "a Tile of two numbers": (
         lambda f: saved(f, 5, "Tile", (X, np.float64(2), np.float64(1)), [X], {}),
-        "has opset 5, and Tile cannot be told in opset 21",
+        "has opset 5, and Tile cannot be converted to opset 21",
     ),
 }
 

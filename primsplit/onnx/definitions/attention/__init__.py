@@ -1,1 +1,1 @@
-"""Attention of every kind, and what it is made of: heads, caches, biases and positions."""
+"""Define attention of every kind, by shared parts: heads, caches, biases and positions."""

@@ -1,4 +1,4 @@
-"""Decays between the positions of a sequence, for attention that forgets."""
+"""Compute decays between the positions of a sequence, for linear attention."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from primsplit.tracing.array import Array
 
 
 def for_each(x: Array, queries: Array) -> Array:
-    """What belongs to a key, for each of the queries that share it."""
+    """Return an array of the keys, shaped to broadcast with the queries that share them."""
     return op.Unsqueeze(x, [2]) if len(queries.shape) == 5 else x
 
 
@@ -27,21 +27,21 @@ class Decays:
     pairs: Array | None
 
     def since_start(self, x: Array) -> Array:
-        """`x` [..., length, d_k], by the decay from the state before the first step on."""
+        """Multiply `x` [..., length, d_k] by the decay from the state before the first step on."""
         return x if self.g is None else op.Mul(x, for_each(op.Exp(op.CumSum(self.g, 2)), x))
 
     def until_end(self, x: Array) -> Array:
-        """`x` [..., length, d_k], by the decay from its own step on."""
+        """Multiply `x` [..., length, d_k] by the decay from its own step on."""
         return x if self.g is None else op.Mul(x, op.Exp(op.CumSum(self.g, 2, exclusive=1, reverse=1)))
 
     def all_along(self, state: Array) -> Array:
-        """A state [batch, key heads, d_k, d_v] by the decay of all steps."""
+        """Multiply a state [batch, key heads, d_k, d_v] by the decay of all steps."""
         if self.g is None:
             return state
         return op.Mul(state, heads.swapped(op.Exp(op.ReduceSum(self.g, [2], keepdims=1))))
 
     def products(self, x: Array) -> Array:
-        """`x_t E_ts k_s` [..., length, length] for s <= t, else 0, for `x` [..., length, d_k]."""
+        """Return `x_t E_ts k_s` [..., length, length] for s <= t, else 0, for `x` [..., length, d_k]."""
         if self.pairs is not None and len(self.pairs.shape) == 5:
             return lower(_by_step(self.pairs, x))
         plain = op.MatMul(x, for_each(heads.swapped(self.keys), x))
@@ -49,7 +49,7 @@ class Decays:
 
 
 def _by_step(pairs: Array, x: Array) -> Array:
-    """The products of `x` [..., t, d_k] with pairs [..., t, s, d_k], by t."""
+    """Return the products of `x` [..., t, d_k] with pairs [..., t, s, d_k], by t."""
     if len(x.shape) == 4:
         return op.Squeeze(op.MatMul(pairs, op.Unsqueeze(x, [4])), [4])
     found = op.MatMul(pairs, op.Transpose(x, perm=[0, 1, 3, 4, 2]))
@@ -57,9 +57,9 @@ def _by_step(pairs: Array, x: Array) -> Array:
 
 
 def decays_between(g: Array | None, keys: Array) -> Decays:
-    """The decays `g` between keys.
+    """Return the decays `g` between keys.
 
-    Their sums are never differences of longer sums, so that strong decays, -inf included, lose no digits.
+    Sums of decays are never computed as differences of longer sums, so that strong decays, also -inf, lose no digits.
     """
     if g is None:
         return Decays(None, keys, None)

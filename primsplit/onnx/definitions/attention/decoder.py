@@ -1,4 +1,4 @@
-"""DecoderMaskedMultiHeadAttention of `com.microsoft`: attention of one further word, whose cache is one buffer."""
+"""Define DecoderMaskedMultiHeadAttention of `com.microsoft`: attention of one further word, with a buffer as cache."""
 
 from typing import Any
 
@@ -33,13 +33,12 @@ def decoder_attention(
     past_present_share_buffer: int = 0,
     scale: float = 0.0,
 ) -> tuple[Any, ...]:
-    """Attention of one word a row to the `past_length` words before it and itself, or to keys that are given as heads.
+    """The attention of one word per row to the `past_length` words before it and itself, or to given heads of keys.
 
-    The past has room for more words; in what is given back the new word is in its place. Raises UnsupportedFunction
-    for beams.
+    The past has room for more words; the returned caches contain the new word. Raises UnsupportedFunction for beams.
     """
     if cache_indirection is not None:
-        raise UnsupportedFunction("DecoderMaskedMultiHeadAttention with beams is read by no definition")
+        raise UnsupportedFunction("DecoderMaskedMultiHeadAttention with beams is not supported")
     if key is not None and value is not None and len(key.shape) == 4:
         size = query.shape[-1]
         shifted = query if bias is None else op.Add(query, op.Slice(bias, [0], [size], [0]), types=[query.type])
@@ -48,7 +47,7 @@ def decoder_attention(
     else:
         q, k, v = heads_of(*_apart(query, key, value), bias, num_heads)
         if past_key is None or past_value is None or past_length is None:
-            raise UnsupportedFunction("DecoderMaskedMultiHeadAttention without a past is read by no definition")
+            raise UnsupportedFunction("DecoderMaskedMultiHeadAttention without a past is not supported")
         place = int_scalar(past_length)
         caches, every = shared_caches(past_key, past_value, k, v, place)
     hidden = hidden_scores(mask, q, every[0], 0, 0, mask_filter_value)
@@ -57,7 +56,7 @@ def decoder_attention(
 
 
 def _apart(query: Array, key: Array | None, value: Array | None) -> tuple[Array, Array, Array]:
-    """Queries, keys and values, which may be side by side in one input."""
+    """Return queries, keys and values, which may be side by side in one input."""
     if key is not None and value is not None:
         return query, key, value
     q, k, v = op.Split(query, axis=-1, num_outputs=3, outputs=3)

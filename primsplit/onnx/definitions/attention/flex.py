@@ -1,4 +1,4 @@
-"""FlexAttention: attention with a program of the model's own for the scores and for the probabilities."""
+"""Define FlexAttention: attention with the model's own function of the scores and of the probabilities."""
 
 import numpy as np
 import onnx.helper
@@ -36,7 +36,10 @@ def flex_attention(
 
 
 def modified(x: Array, program: Block | None, name: str) -> Array:
-    """What a program of one parameter and one result makes of `x`. Raises UnsupportedFunction for another program."""
+    """Return a function of one parameter and one result applied to `x`.
+
+    Raises UnsupportedFunction for other functions.
+    """
     if program is None:
         return x
     if len(program.params) != 1 or len(program.results) != 1 or program.params[0].type.dtype != x.dtype:

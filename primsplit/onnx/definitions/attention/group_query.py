@@ -1,4 +1,4 @@
-"""GroupQueryAttention of `com.microsoft`: heads of queries that share keys, after a past of another length a row."""
+"""Define GroupQueryAttention of `com.microsoft`: query heads share keys, after a past of its own length per row."""
 
 from typing import Any, NamedTuple
 
@@ -56,10 +56,10 @@ def group_query_attention(
     softcap: float = 0.0,
     v_quant_type: str = "NONE",
 ) -> tuple[Any, ...]:
-    """Attention of the queries, the keys and values of all words so far, and the scores that `qk_output` names.
+    """Return the attention of the queries, the keys and values of all words so far, and the scores by `qk_output`.
 
-    `last_words` is, for each row, the position of its last word, `total` how many words the longest row has. In a row
-    that is padded on its right, what belongs to no word has a value that nobody should read.
+    `last_words` is the position of each row's last word, `total` the number of words of the longest row. In a row that
+    is padded on its right, padding has values that nobody should read.
     """
     has_past = past_key is not None and past_value is not None
     kinds, scales = (k_quant_type, v_quant_type), (key_scale, value_scale)
@@ -104,7 +104,7 @@ def group_query_attention(
 
 
 class _Words(NamedTuple):
-    """How many words come before the queries of a row, and up to their last; how many a row of each may have."""
+    """For each row, the number of words before the queries and up to their last; how many of each a row may have."""
 
     past: Array
     words: Array
@@ -120,7 +120,7 @@ def _after_past(
     counts: _Words,
     window: int | None,
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], Array | None]:
-    """What is kept of keys and values, what the queries read of them, and the positions of these where some are gone.
+    """Return the keys and values to keep, those that the queries read, and their positions if some were dropped.
 
     `window` is the number of words that a sliding cache keeps; None for a cache of all.
     """
@@ -138,7 +138,7 @@ def _after_past(
 
 
 def _positions(given: Array, length: Dim) -> Any:
-    """The positions that the kernel turns by: those given of single words, else what counts on from the very first."""
+    """Return the positions by which the kernel rotates: those given for single words, else counted from the first."""
     starts = op.Slice(given, [0], [1], [1])
     first = op.Slice(starts, [0], [1], [0])
     if dims.is_one(length):
@@ -151,20 +151,20 @@ def _positions(given: Array, length: Dim) -> Any:
 def _heads_of(
     query: Array, key: Array | None, value: Array | None, count: int, key_count: int, size: Dim | None
 ) -> tuple[Array, Array, Array]:
-    """Queries, keys and values as [batch, heads, length, size], of three inputs or one; `size` is that of the past."""
+    """Return queries, keys and values as [batch, heads, length, size], of three inputs or one; `size` is the past's."""
     if key is not None and value is not None:
         return heads.split_heads(query, count), heads.split_heads(key, key_count), heads.split_heads(value, key_count)
     hidden, parts = query.shape[-1], count + 2 * key_count
     size = size if not isinstance(hidden, int) else None if hidden % parts else hidden // parts
     if not isinstance(size, int):
-        raise ShapeError(f"{hidden} features cannot be told apart as {count} heads and two times {key_count}")
+        raise ShapeError(f"{hidden} features cannot be split into {count} heads and two times {key_count}")
     sizes = [count * size, key_count * size, key_count * size]
     q, k, v = op.Split(query, sizes, axis=-1)
     return heads.split_heads(q, count), heads.split_heads(k, key_count), heads.split_heads(v, key_count)
 
 
 def _sources(past: Array, length: Dim, room: Dim, total: Array) -> Any:
-    """Which row of the past, the new words and a row of zeros, side by side, each word comes from: [batch, words, 1].
+    """Return the row of each word among the past, the new words and a row of zeros, side by side: [batch, words, 1].
 
     There are as many words as the longest row has, or as there is room for in the past.
     """
@@ -179,7 +179,7 @@ def _sources(past: Array, length: Dim, room: Dim, total: Array) -> Any:
 
 
 def _together(past: Array, new: Array, rows: Array) -> Any:
-    """The words of the past and the new ones, [batch, heads, words, size], as `_sources` has them."""
+    """Return the words of the past and the new ones, [batch, heads, words, size], in the order of `_sources`."""
     nothing = zeros((new.shape[0], new.shape[1], 1, new.shape[3]), new.dtype)
     every = op.Transpose(op.Concat(past, new, nothing, axis=2), perm=[0, 2, 1, 3])
     chosen = op.GatherND(every, rows, batch_dims=1)
@@ -188,7 +188,7 @@ def _together(past: Array, new: Array, rows: Array) -> Any:
 
 
 def _seen(places: Array, words: Array, keys: Array, *, causal: bool, window: int) -> Any:
-    """Which words, at these positions, each query may attend: [batch, 1, queries, words]."""
+    """Return which words, at these positions, each query may attend: [batch, 1, queries, words]."""
     here = op.Unsqueeze(places, [1, 3])
     if not causal:
         return op.Less(keys, op.Unsqueeze(words, [1, 2, 3]))
@@ -201,7 +201,7 @@ def _capped(logits: Array, softcap: float) -> Any:
 
 
 def _shares(logits: Array, sinks: Array | None, *, smooth: bool) -> Any:
-    """The softmax, with a further score, 0 or one a head, that takes its share and belongs to no word."""
+    """Return the softmax with one more score, 0 or one per head, that takes its share and belongs to no word."""
     if sinks is None and not smooth:
         return op.Softmax(logits, axis=-1)
     batch, count, length, total = logits.shape

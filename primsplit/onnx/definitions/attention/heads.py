@@ -1,4 +1,4 @@
-"""Attention's layout: heads packed in the last axis or an axis of their own, and groups of heads that share keys."""
+"""Lay out attention: heads packed in the last axis or on an axis of their own, and groups of heads that share keys."""
 
 import numpy as np
 
@@ -12,15 +12,15 @@ from primsplit.tracing.broadcasting import reshape_to
 
 
 def split_heads(x: Array, heads: int) -> Array:
-    """[batch, length, heads * size] as [batch, heads, length, size]."""
+    """Return [batch, length, heads * size] as [batch, heads, length, size]."""
     return op.Transpose(unpacked(x, heads), perm=[0, 2, 1, 3])
 
 
 def unpacked(x: Array, heads: int) -> Array:
-    """[batch, length, heads * size] as [batch, length, heads, size]. Raises ShapeError where it does not divide."""
+    """Return [batch, length, heads * size] as [batch, length, heads, size]. Raises ShapeError if it does not divide."""
     batch, length, hidden = x.shape
     if heads < 1 or (isinstance(hidden, int) and hidden % heads):
-        raise ShapeError(f"{hidden} features cannot be told apart as {heads} heads")
+        raise ShapeError(f"{hidden} features cannot be split into {heads} heads")
     size = hidden // heads
     declared = [Type(x.dtype, (batch, length, heads, size))]
     if isinstance(size, int) and size:
@@ -29,12 +29,12 @@ def unpacked(x: Array, heads: int) -> Array:
 
 
 def joined_heads(x: Array) -> Array:
-    """[batch, heads, length, size] as [batch, length, heads * size]."""
+    """Return [batch, heads, length, size] as [batch, length, heads * size]."""
     return packed(op.Transpose(x, perm=[0, 2, 1, 3]))
 
 
 def packed(x: Array) -> Array:
-    """[batch, length, heads, size] as [batch, length, heads * size]."""
+    """Return [batch, length, heads, size] as [batch, length, heads * size]."""
     batch, length, heads, size = x.shape
     hidden = heads * size
     if isinstance(hidden, int) and hidden:
@@ -43,9 +43,9 @@ def packed(x: Array) -> Array:
 
 
 def grouped(x: Array, key_heads: Dim) -> Array:
-    """[batch, heads, length, size] with the heads that share a key in one matrix: [batch, key heads, rows, size].
+    """Return [batch, heads, length, size] with heads that share a key in one matrix: [batch, key heads, rows, size].
 
-    Raises ShapeError where the heads cannot be divided among the keys' heads.
+    Raises ShapeError if the heads cannot be divided among the keys' heads.
     """
     batch, heads, length, size = x.shape
     if dims.same(heads, key_heads):
@@ -56,23 +56,23 @@ def grouped(x: Array, key_heads: Dim) -> Array:
 
 
 def ungrouped(x: Array, heads: Dim, length: Dim) -> Array:
-    """What `grouped` put together, apart again."""
+    """Undo `grouped`."""
     return reshape_to(x, (x.shape[0], heads, length, x.shape[-1])) if not dims.same(x.shape[1], heads) else x
 
 
 def swapped(x: Array) -> Array:
-    """[batch, heads, length, size] with its last two axes swapped."""
+    """Return [batch, heads, length, size] with its last two axes swapped."""
     return op.Transpose(x, perm=[0, 1, 3, 2])
 
 
 def counted(start: Dim, size: Dim) -> Array:
-    """start, start + 1, ...: an int64 vector of this size."""
+    """Return start, start + 1, ...: an int64 vector of this size."""
     low, high = (np.int64(d) if isinstance(d, int) else d for d in (start, start + size))
     return op.Range(low, high, np.int64(1), types=[Type(np.int64, (size,))])
 
 
 def default_scale(q: Array) -> Array | float:
-    """1 / sqrt(size of a head)."""
+    """Return 1 / sqrt(size of a head)."""
     size = q.shape[-1]
     if isinstance(size, int):
         return float(1 / np.sqrt(max(size, 1)))
@@ -80,7 +80,7 @@ def default_scale(q: Array) -> Array | float:
 
 
 def scaled(q: Array, k: Array, scale: Array | float) -> tuple[Array, Array]:
-    """Queries and keys whose product is scaled; 16-bit ones each by the root, that the product may not overflow."""
+    """Scale queries and keys; in 16 bits each by the root, so that their product does not overflow."""
     if q.dtype.itemsize > 2 or (isinstance(scale, float) and scale < 0):
         return op.Mul(q, scale), k
     root = float(np.sqrt(scale)) if isinstance(scale, float) else op.Sqrt(scale)

@@ -1,15 +1,15 @@
-"""LinearAttention: a recurrence over matrices, written without one.
+"""Define LinearAttention, a recurrence over matrices, by matrix products without the recurrence.
 
 The state is `S_t = D_t S_{t-1} + k_t u_t^T` with the decay `D_t = diag(exp(g_t))`, and `o_t = scale S_t^T q_t`. With
-the decay from s to t, `E_ts = exp(g_{s+1} + ... + g_t)`, all outputs are `scale (Q E_t0 S_0 + P U)`, where
-P_ts = q_t E_ts k_s for s <= t (Yang et al. 2024, "Gated linear attention transformers with hardware-efficient
-training"). Without a delta rule U = V. With it u_t = beta_t (v_t - k_t D_t S_{t-1}), a unit triangular system
-`(1 + beta A) U = beta (V - K E_t0 S_0)` with A_ts = k_t E_ts k_s for s < t (Yang et al. 2024, "Parallelizing linear
-transformers with the delta rule over sequence length").
+the decay from s to t, `E_ts = exp(g_{s+1} + ... + g_t)`, all outputs are `scale (Q E_t0 S_0 + P U)`, where P_ts = q_t
+E_ts k_s for s <= t (Yang et al. 2024, "Gated linear attention transformers with hardware-efficient training"). Without
+a delta rule U = V. With it u_t = beta_t (v_t - k_t D_t S_{t-1}), a unit triangular system `(1 + beta A) U = beta (V - K
+E_t0 S_0)` with A_ts = k_t E_ts k_s for s < t (Yang et al. 2024, "Parallelizing linear transformers with the delta rule
+over sequence length").
 
 The work grows with the square of the length, nearly all in matrix products; so a long sequence is cut into chunks,
-between which the state is handed on. A decay of its own for each feature of the keys makes E an array [batch, heads,
-length, length, features] of a chunk.
+between which the state is passed on. A decay per feature of the keys makes E an array [batch, heads, length, length,
+features] of a chunk.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ def linear_attention(
     scale: float = 0.0,
     update_rule: str = "gated_delta",
 ) -> tuple[Array, Array]:
-    """The output [batch, length, heads * size], and the state after the last step [batch, key heads, d_k, d_v].
+    """Return the output [batch, length, heads * size], and the state after the last step [batch, key heads, d_k, d_v].
 
     `query`, `key`, `value` are [batch, length, heads * size]; `decay` [batch, length, key heads (* d_k)]; `beta`
     [batch, length, key heads or 1]. Computed in float32 at least.
@@ -75,13 +75,13 @@ def linear_attention(
 
 
 def _beside(query: Array, x: Array) -> Array:
-    """A sequence, which has the batch and the length of the queries where these are told in other names."""
+    """Return a sequence with the batch and length of the queries, in their names."""
     shape = (*query.shape[:2], *x.shape[2:])
     return x if dims.same_shape(x.shape, shape) else reshape_to(x, shape)
 
 
 def _piece(sequences: Sequence[Array | None], start: Array | None) -> tuple[Array, Array]:
-    """The outputs [batch, heads, length, d_v], and the state after them, from a state before them.
+    """Return the outputs [batch, heads, length, d_v], and the state after them, from a state before them.
 
     `sequences` are scaled queries, keys, values, decays and rates, [batch, heads, length, ...] each.
     """
@@ -102,7 +102,7 @@ def _piece(sequences: Sequence[Array | None], start: Array | None) -> tuple[Arra
 
 
 def _in_chunks(sequences: Sequence[Array | None], start: Array | None, chunk: Dim) -> tuple[Array, Array]:
-    """The results and the last state, by chunks of so many steps.
+    """Return the results and the last state, by chunks of so many steps.
 
     The last is filled up with steps that leave the state as it is: zeros.
     """
@@ -123,7 +123,7 @@ def _in_chunks(sequences: Sequence[Array | None], start: Array | None, chunk: Di
 
 
 def _cut(x: Array, chunk: Dim) -> Array:
-    """[batch, heads, length, ...] as [chunks, batch, heads, chunk, ...], with zeros to the end of the last chunk."""
+    """Return [batch, heads, length, ...] as [chunks, batch, heads, chunk, ...], zeros at the end of the last chunk."""
     batch, count, length, size = x.shape
     steps = (length + (chunk - 1)) // chunk
     whole = steps * chunk
@@ -138,7 +138,7 @@ def _cut(x: Array, chunk: Dim) -> Array:
 
 
 def _check(rule: str, decay: Array | None, beta: Array | None, query_heads: int, key_heads: int) -> None:
-    """Raise UnsupportedFunction for an update rule with other inputs than the standard gives it."""
+    """Raise UnsupportedFunction for an update rule with other inputs than in the standard."""
     if rule not in RULES:
         raise UnsupportedFunction(f"LinearAttention has no update_rule {rule}")
     if (decay is not None, beta is not None) != RULES[rule]:
@@ -148,7 +148,7 @@ def _check(rule: str, decay: Array | None, beta: Array | None, query_heads: int,
 
 
 def _shared(q: Array, key_heads: int) -> Array:
-    """Queries [batch, key heads, queries a key, length, d_k] where several share a key, else as they are."""
+    """Return queries [batch, key heads, queries a key, length, d_k] if several share a key, else as they are."""
     batch, count, length, size = q.shape
     if count == key_heads:
         return q

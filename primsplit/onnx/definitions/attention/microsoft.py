@@ -1,7 +1,7 @@
-"""Attention, QAttention, MultiHeadAttention of `com.microsoft`: `softmax(Q K^T scale + mask + bias) V`, by heads.
+"""Define Attention, QAttention and MultiHeadAttention of `com.microsoft`: `softmax(Q K^T scale + mask + bias) V`.
 
-What a padding mask hides gets `mask_filter_value`, -10000 by default, added; what lies in the future gets the lowest
-number of the dtype instead.
+Scores that a padding mask hides get `mask_filter_value`, -10000 by default, added; scores of the future become the
+lowest number of the dtype.
 """
 
 from collections.abc import Sequence
@@ -45,9 +45,12 @@ def attention(
     scale: float = 0.0,
     unidirectional: int = 0,
 ) -> tuple[Any, Any]:
-    """Attention of `x` to itself, queries, keys and values from one product; and keys and values, for the next word."""
+    """Return the self-attention of `x`, queries, keys and values from one product.
+
+    And keys and values, for the next word.
+    """
     if do_rotary or past_present_share_buffer or past_length is not None:
-        raise UnsupportedFunction("Attention with rotary embedding or a shared buffer is read by no definition")
+        raise UnsupportedFunction("Attention with rotary embedding or a shared buffer is not supported")
     projected = op.MatMul(x, weights)
     projected = projected if bias is None else op.Add(projected, bias)
     three = [split_heads(part, num_heads) for part in three_of(projected, qkv_hidden_sizes)]
@@ -74,9 +77,9 @@ def quantized_attention(
     scale: float = 0.0,
     unidirectional: int = 0,
 ) -> tuple[Any, Any]:
-    """`attention` of integers, their product with integer weights scaled before the bias is added."""
+    """Return `attention` of integers, whose product with integer weights is scaled before the bias is added."""
     if do_rotary or past_present_share_buffer:
-        raise UnsupportedFunction("QAttention with rotary embedding or a shared buffer is read by no definition")
+        raise UnsupportedFunction("QAttention with rotary embedding or a shared buffer is not supported")
     projected = matmul_integer_to_float(x, weights, x_scale, scales, x_zero, zeros, bias)
     three = [split_heads(part, num_heads) for part in three_of(projected, ())]
     return _attended(three, mask, past, None, mask_filter_value, scale, unidirectional)
@@ -91,7 +94,7 @@ def _attended(
     scale: float,
     is_causal: int,
 ) -> tuple[Any, Any]:
-    """The attention of queries, keys and values in heads after those of the past, and the latter two together."""
+    """Return the attention of queries, keys and values in heads after those of the past, and the latter two joined."""
     q, k, v = three
     before: Dim = 0
     if past is not None:
@@ -106,16 +109,16 @@ def _attended(
 
 
 def three_of(x: Array, sizes: Sequence[int]) -> list[Array]:
-    """Queries, keys and values, side by side in the last axis; of equal sizes where those are not given."""
+    """Return queries, keys and values, side by side in the last axis; of equal sizes if those are not given."""
     last = x.shape[-1]
     if not sizes and isinstance(last, int) and last % 3:
-        raise ShapeError(f"{last} features cannot be told apart as queries, keys and values")
+        raise ShapeError(f"{last} features cannot be split into queries, keys and values")
     parts = op.Split(x, list(sizes), axis=-1) if sizes else op.Split(x, axis=-1, num_outputs=3)
     return list(parts)
 
 
 def scores(q: Array, k: Array, scale: float, hidden: Array | None, bias: Array | None) -> Any:
-    """`q k^T scale`, with what hides keys and what is added to them; `scale` is 1 / sqrt(size) where it is 0."""
+    """Return `q k^T scale`, plus the scores that hide keys and the bias; `scale` is 1 / sqrt(size) if it is 0."""
     found = op.MatMul(op.Mul(q, scale or default_scale(q)), swapped(k))
     if hidden is not None and bias is not None:
         return op.Add(found, op.Add(bias, hidden))
@@ -126,9 +129,9 @@ def scores(q: Array, k: Array, scale: float, hidden: Array | None, bias: Array |
 def hidden_scores(
     mask: Array | None, q: Array, k: Array, past: Dim | Array, is_causal: int, filter_value: float
 ) -> Array | None:
-    """What the padding mask and the order of words add to the scores: [batch or 1, 1, queries or 1, keys], or None.
+    """Return what the padding mask and causal order add to the scores: [batch or 1, 1, queries or 1, keys], or None.
 
-    The last query attends all keys, as it does in onnxruntime's kernel where there are more keys than words so far.
+    The last query attends all keys, as in onnxruntime's kernel if there are more keys than words so far.
     """
     total = k.shape[2]
     found = None
@@ -147,26 +150,26 @@ def hidden_scores(
 
 
 def _seen(mask: Array, batch: Dim, total: Dim) -> Any:
-    """Where a key may be attended: by 0 and 1 for each key, or each query and key, or by the ends of the rows."""
+    """Return which keys may be attended: by 0 and 1 for each key, or each query and key, or by the ends of the rows."""
     rank = len(mask.shape)
     if rank == 2:
         return op.Unsqueeze(op.Greater(mask, 0), [1, 2])
     if rank == 3:
         return op.Unsqueeze(op.Greater(mask, 0), [1])
     if rank != 1:
-        raise UnsupportedFunction(f"a mask of {rank} axes is read by no definition")
+        raise UnsupportedFunction(f"a mask of {rank} axes is not supported")
     keys, count = op.Cast(counted(0, total), to=mask.dtype), mask.shape[0]
     if dims.same(count, batch):
         return op.Less(keys, op.Unsqueeze(mask, [1, 2, 3]))
     if not any(dims.could_be(count, n) for n in (batch, 2 * batch, 3 * batch + 2)):
-        raise UnsupportedFunction(f"a mask of {count} numbers for {batch} rows is read by no definition")
+        raise UnsupportedFunction(f"a mask of {count} numbers for {batch} rows is not supported")
     both = mask if dims.same(count, 2 * batch) else _ends_with_starts(mask, batch)
     ends, starts = (op.Unsqueeze(part, [1, 2, 3]) for part in op.Split(both, axis=0, num_outputs=2, outputs=2))
     return op.And(op.Less(keys, ends), op.GreaterOrEqual(keys, starts))
 
 
 def _ends_with_starts(mask: Array, batch: Dim) -> Array:
-    """The ends of the rows and then their starts, 0 where the mask has none; only the run knows how long it is.
+    """Return the ends of the rows and then their starts, 0 if the mask has none; only the run knows its length.
 
     It has one number a row, or two, or three and two more, of which the first of each row is read. A run in which it
     has another length fails.
@@ -200,13 +203,13 @@ def multi_head_attention(
     scale: float = 0.0,
     unidirectional: int = 0,
 ) -> tuple[Any, ...]:
-    """Attention of queries to keys; the keys and values with those of the past before them; and the scores.
+    """Return the attention of queries to keys; the keys and values after those of the past; and the scores.
 
     Queries, keys and values come apart, or packed in one input or two, with an axis of 3 or 2 before the last. With
-    `past_length` the past has room for more words, which the new ones are put into.
+    `past_length` the past has room for more words, into which the new ones are put.
     """
     if cache_indirection is not None:
-        raise UnsupportedFunction("MultiHeadAttention with beams is read by no definition")
+        raise UnsupportedFunction("MultiHeadAttention with beams is not supported")
     q, k, v = heads_of(query, key, value, bias, num_heads)
     kept: Sequence[Array] = (k, v)
     before: Dim | Array = 0
@@ -224,7 +227,10 @@ def multi_head_attention(
 def heads_of(
     query: Array, key: Array | None, value: Array | None, bias: Array | None, heads: int
 ) -> tuple[Array, Array, Array]:
-    """Queries, keys and values as [batch, heads, length, size]; those that come in heads already take no bias."""
+    """Return queries, keys and values as [batch, heads, length, size].
+
+    Those that come in heads already take no bias.
+    """
     if key is None:
         q, k, v = _unpacked(query, 3)
         size = q.shape[-1]
@@ -243,9 +249,9 @@ def heads_of(
 
 
 def _unpacked(x: Array, count: int) -> list[Array]:
-    """[batch, length, heads, count, size] as `count` arrays without that axis."""
+    """Return [batch, length, heads, count, size] as `count` arrays without that axis."""
     if len(x.shape) != 5:
-        raise UnsupportedFunction(f"packed heads of {len(x.shape)} axes are read by no definition")
+        raise UnsupportedFunction(f"packed heads of {len(x.shape)} axes are not supported")
     return [op.Squeeze(part, [3]) for part in op.Split(x, axis=3, num_outputs=count)]
 
 

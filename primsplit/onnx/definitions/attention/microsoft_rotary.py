@@ -1,4 +1,4 @@
-"""Rotary position embeddings of `com.microsoft`: pairs of features turned by an angle that grows with the position."""
+"""Define rotary position embeddings of `com.microsoft`: pairs of features, rotated by angles that grow by position."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,12 +30,12 @@ def rotary_embedding(
     rotary_embedding_dim: int = 0,
     scale: float = 1.0,
 ) -> Any:
-    """`x`, [batch, length, heads * size] or [batch, heads, length, size], its pairs of features turned.
+    """Return `x`, [batch, length, heads * size] or [batch, heads, length, size], with its pairs of features rotated.
 
-    `positions` are those of all words, or that of the first one. onnxruntime's kernel does not look at `scale`.
+    `positions` are those of all words, or that of the first one. onnxruntime's kernel does not read `scale`.
     """
     if is_packed_batching:
-        raise UnsupportedFunction("RotaryEmbedding of a packed batch is read by no definition")
+        raise UnsupportedFunction("RotaryEmbedding of a packed batch is not supported")
     angles = position_rows(positions, x.shape[-2]), cosines, sines
     if len(x.shape) == 4:
         return rotated(x, *angles, interleaved=interleaved)
@@ -47,9 +47,9 @@ def rotary_embedding(
 def gemma_rotary_embedding(
     angles: Array, q: Array, q_turned: Array, k: Array, k_turned: Array, *, outputs: int = 2
 ) -> tuple[Any, Any]:
-    """Queries and keys [batch, heads, length, size], given too with their halves exchanged, turned by `angles`.
+    """Return queries and keys [batch, heads, length, size], given also with their halves swapped, rotated by `angles`.
 
-    The angles [batch, length, size] are those of all heads; their functions are rounded to the dtype of `q`.
+    The angles [batch, length, size] are those of all heads; their cosines and sines are rounded to the dtype of `q`.
     """
     cosines, sines = (op.Unsqueeze(cast_to(f(angles), q.dtype), [1]) for f in (op.Cos, op.Sin))
     turned_q = op.Add(op.Mul(q, cosines), op.Mul(q_turned, sines))
@@ -72,14 +72,14 @@ def multimodal_rotary_embedding(
     rotary_embedding_dim: int = 0,
     scale: float = 1.0,
 ) -> Any:
-    """A rotary embedding whose angles are of three positions a word, `positions` [3, batch, length].
+    """Return a rotary embedding whose angles belong to three positions per word, `positions` [3, batch, length].
 
-    `mrope_section` says how many angles are of the first, the second and the third: in that order, or, where
-    `mrope_layout` is 1, every third angle of the second and third ones, as long as there are any, the rest of the first
+    `mrope_section` is how many angles belong to the first, the second and the third: in that order, or, if
+    `mrope_layout` is 1, every third angle to the second and third ones, as long as there are any, the rest to the first
     (Bai et al. 2025, "Qwen2.5-VL" and "Qwen3-VL").
     """
     if is_packed_batching:
-        raise UnsupportedFunction("MRotaryEmbedding of a packed batch is read by no definition")
+        raise UnsupportedFunction("MRotaryEmbedding of a packed batch is not supported")
     streams = _streams(cosines.shape[-1], mrope_section, mrope_layout)
     cos, sin = (_of_streams(op.Gather(table, positions, axis=0), streams) for table in (cosines, sines))
     angles = op.Unsqueeze(cos, [1]), op.Unsqueeze(sin, [1]), cosines.shape[-1]
@@ -90,7 +90,7 @@ def multimodal_rotary_embedding(
 
 
 def _streams(count: Any, section: Sequence[int], layout: int) -> AnyArray:
-    """Which of the three positions each angle is of. Raises ShapeError where the sections are no such angles."""
+    """Return which of the three positions each angle belongs to. Raises ShapeError if the sections do not fit."""
     if not isinstance(count, int) or len(section) != 3 or sum(section) != count:
         raise ShapeError(f"MRotaryEmbedding shares {count} angles among three positions, not {list(section)}")
     if layout == 0:
@@ -102,17 +102,17 @@ def _streams(count: Any, section: Sequence[int], layout: int) -> AnyArray:
 
 
 def _of_streams(angles: Array, streams: AnyArray) -> Array:
-    """[batch, length, angles] of [3, batch, length, angles]: each angle by its own position."""
+    """Return [batch, length, angles] of [3, batch, length, angles]: each angle by its own position."""
     by_stream = [op.Squeeze(part, [0]) for part in op.Split(angles, [1, 1, 1], axis=0, outputs=3)]
     first = op.Where(streams == 1, by_stream[1], by_stream[0])
     return op.Where(streams == 2, by_stream[2], first)
 
 
 def _of_angles(x: Array, cosines: Array) -> Any:
-    """`x` by heads, as many as there are where the angles are those of a whole one; a run of another number fails."""
+    """Return `x` by heads, so many that the angles fit a whole head; a run of another number fails."""
     (batch, length, hidden), half = x.shape, cosines.shape[-1]
     if not isinstance(half, int) or half < 1 or (isinstance(hidden, int) and hidden % (2 * half)):
-        raise ShapeError(f"{hidden} features cannot be told apart as heads that {half} angles turn")
+        raise ShapeError(f"{hidden} features cannot be split into heads that {half} angles rotate")
     heads = hidden // (2 * half)
     if isinstance(heads, int):
         return split_heads(x, heads)
@@ -120,14 +120,14 @@ def _of_angles(x: Array, cosines: Array) -> Any:
 
 
 def position_rows(positions: Array, length: Any) -> Array:
-    """The position of every word: [batch, length], or [1, length] where one number says that of the first."""
+    """Return the position of every word: [batch, length], or [1, length] from the position of the first word."""
     if len(positions.shape) == 2:
         return positions
     return op.Unsqueeze(op.Add(counted(0, length), op.Cast(positions, to="int64")), [0])
 
 
 def rotated(x: Array, positions: Array, cosines: Array, sines: Array, *, interleaved: int) -> Any:
-    """[batch, heads, length, size] with its first features, twice as many as there are angles, turned in pairs.
+    """Return [batch, heads, length, size] with its first features, twice as many as angles, rotated in pairs.
 
     A pair is a feature of the first half and one of the second, or, `interleaved`, two neighbours.
     """

@@ -1,7 +1,7 @@
-"""Attention of sequences without their padding: RemovePadding, RestorePadding and what stands between them.
+"""Define attention of sequences without their padding: RemovePadding, RestorePadding and the attention between them.
 
-A batch [batch, length, ...] is packed as its real tokens [tokens, ...]. `token_offset` [batch, length] holds the places
-in the batch of the real tokens, and then those of the padding, which is at the end of each sequence.
+A batch [batch, length, ...] is packed as its real tokens [tokens, ...]. `token_offset` [batch, length] holds the
+positions in the batch of the real tokens, and then those of the padding, which is at the end of each sequence.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from primsplit.tracing.broadcasting import reshape_to, zeros
 
 @defines("com.microsoft::RemovePadding")
 def remove_padding(x: Array, lengths: Array, *, outputs: int = 2) -> tuple[Array, ...]:
-    """The real tokens, their offsets and those of the padding, the sums of the lengths so far, the longest length."""
+    """The real tokens, their offsets and those of the padding, the cumulative lengths, and the longest length."""
     batch, length = x.shape[:2]
     is_real = op.Less(counted(0, length), op.Cast(op.Unsqueeze(lengths, [1]), to=np.int64))
     flat = reshape_to(
@@ -36,7 +36,7 @@ def remove_padding(x: Array, lengths: Array, *, outputs: int = 2) -> tuple[Array
 
 @defines("com.microsoft::RestorePadding")
 def restore_padding(tokens: Array, token_offset: Array, *, outputs: int = 1) -> Array:
-    """The batch of the tokens, zero where its padding is."""
+    """Return the batch of the tokens, zero where its padding is."""
     batch, length = token_offset.shape
     start = zeros((batch * length, *tokens.shape[1:]), tokens.dtype)
     return reshape_to(op.ScatterND(start, _places(tokens, token_offset), tokens), (batch, length, *tokens.shape[1:]))
@@ -56,7 +56,7 @@ def packed_attention(
     qkv_hidden_sizes: Sequence[int] = (),
     scale: float = 0.0,
 ) -> Array:
-    """Attention of the tokens to those of their own sequence, queries, keys and values from one product."""
+    """Return the attention of the tokens to those of their own sequence; queries, keys and values from one product."""
     projected = restore_padding(op.Add(op.MatMul(tokens, weights), bias), token_offset)
     q, k, v = (split_heads(part, num_heads) for part in three_of(projected, qkv_hidden_sizes))
     return _attended(tokens, (q, k, v), token_offset, attention_bias, scale)
@@ -77,7 +77,7 @@ def packed_multi_head_attention(
     mask_filter_value: float = FILTER,
     scale: float = 0.0,
 ) -> Array:
-    """Attention of the tokens to those of their own sequence; queries, keys and values come apart, or in one input."""
+    """Return the attention of the tokens to those of their own sequence; inputs come apart, or in one."""
     q, k, v = (None if x is None else restore_padding(x, token_offset) for x in (query, key, value))
     found = heads_of(q, k, v, bias, num_heads)  # type: ignore[arg-type]  # there is always a query
     return _attended(query, found, token_offset, attention_bias, scale)
@@ -86,7 +86,7 @@ def packed_multi_head_attention(
 def _attended(
     tokens: Array, three: Sequence[Array], token_offset: Array, attention_bias: Array | None, scale: float
 ) -> Array:
-    """The attention of queries to the keys of real tokens, packed as the tokens are."""
+    """Return the attention of queries to the keys of real tokens, packed like the tokens."""
     q, k, v = three
     ones = op.Expand(np.ones((), np.int32), op.Shape(tokens, end=1))
     hidden = hidden_scores(restore_padding(ones, token_offset), q, k, 0, False, float(np.finfo(q.dtype).min))
@@ -96,7 +96,7 @@ def _attended(
 
 
 def _places(tokens: Array, token_offset: Array) -> Any:
-    """Where the tokens stand in the batch laid in a row, as a column."""
+    """Return the indices of the tokens in the flattened batch, as a column."""
     batch, length = token_offset.shape
     row = op.Cast(reshape_to(token_offset, [batch * length]), to=np.int64)
     first = op.Slice(row, [0], op.Shape(tokens, end=1), types=[Type(np.int64, tokens.shape[:1])])

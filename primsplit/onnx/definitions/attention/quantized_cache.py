@@ -1,7 +1,7 @@
-"""GroupQueryAttention's cache in integers: of eight bits, or two of four bits in a byte, the first in its lower half.
+"""Read GroupQueryAttention's cache in integers: of eight bits, or two of four bits in a byte, the first in low bits.
 
-New keys and values are rounded before they are attended, which is straight through (see `fake_quantize`). What a cache
-holds of no word are bytes of 0.
+New keys and values are rounded before they are attended, straight through (see `fake_quantize`). A cache has bytes of 0
+where there is no word.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ LEAST = {4: -8, 8: -128}
 
 @dataclass(frozen=True, slots=True)
 class CacheFormat:
-    """How keys or values, [batch, heads, words, size], are written: the bits of an integer, and the scale.
+    """The format of keys or values, [batch, heads, words, size]: the bits of an integer, and the scale.
 
     The scale is one number, [1], or one for each feature of each head.
     """
@@ -31,7 +31,7 @@ class CacheFormat:
     is_by_channel: bool
 
     def numbers(self, cache: Array) -> Any:
-        """The keys or values of a cache."""
+        """Return the keys or values of a cache."""
         integers = op.Cast(cache, to="int32")
         if self.bits == 4:
             halves = [op.BitwiseAnd(integers, np.int32(15)), op.Div(integers, np.int32(16))]
@@ -40,13 +40,13 @@ class CacheFormat:
         return op.Mul(op.Cast(integers, to=self.scale.dtype), self._by_features(cache.shape[1]))
 
     def rounded(self, x: Array) -> Array:
-        """The numbers of the integers that new keys or values become."""
+        """Return new keys or values rounded to the numbers of their integers."""
         heads = x.shape[1]
         scale = op.Reshape(self.scale, [-1] if self.is_by_channel else np.zeros(0, np.int64))
         return split_heads(fake_quantize(joined_heads(x), scale, None, axis=2, dtype=f"int{self.bits}"), int(heads))
 
     def cache(self, x: Array, words: Array) -> Any:
-        """The cache of keys or values, of which each row has so many words."""
+        """Return the cache of keys or values, of which each row has so many words."""
         levels = op.Cast(op.Round(op.Div(x, self._by_features(x.shape[1]))), to="int32")
         if self.bits == 4:
             pairs = reshape_to(op.Sub(levels, np.int32(LEAST[4])), (*x.shape[:-1], x.shape[-1] // 2, 2))
@@ -61,13 +61,13 @@ class CacheFormat:
 def cache_formats(
     kinds: tuple[str, str], bits: int, scales: tuple[Array | None, Array | None], *, has_past: bool
 ) -> tuple[CacheFormat, ...]:
-    """The formats of keys and values; none of both where they are numbers. Raises UnsupportedFunction."""
+    """Return the formats of keys and values; none if they are floats. Raises UnsupportedFunction for others."""
     if kinds == ("NONE", "NONE"):
         return ()
     known = {"PER_TENSOR", "PER_CHANNEL"}
     if not known.issuperset(kinds) or bits not in LEAST or any(s is None for s in scales) or not has_past:
         raise UnsupportedFunction(
-            f"GroupQueryAttention with a cache of {bits} bits, {' and '.join(kinds)}, is read by no definition",
+            f"GroupQueryAttention with a cache of {bits} bits, {' and '.join(kinds)}, is not supported",
             because=("it is read with a past and scales, of 4 or 8 bits, PER_TENSOR or PER_CHANNEL",),
             cure="Export the model with a cache of floats (k_quant_type and v_quant_type NONE).",
         )

@@ -1,6 +1,6 @@
-"""Biases of attention by how far apart two words are, of `com.microsoft`: T5's, and that of WavLM under a gate.
+"""Define biases of attention by the distance of two words, of `com.microsoft`: T5's, and WavLM's gated one.
 
-onnxruntime has kernels for other devices alone; the formulas are those of its documentation.
+onnxruntime has kernels only for other devices; the formulas are those of its documentation.
 """
 
 import math
@@ -26,9 +26,9 @@ def relative_position_bias(
     outputs: int = 1,
     is_bidirectional: int = 0,
 ) -> Array:
-    """[1, heads, query length, key length] of a table of one column a head (Raffel et al. 2020, "T5").
+    """Return [1, heads, query length, key length] from a table of one column per head (Raffel et al. 2020, "T5").
 
-    The table is declared as [buckets, heads], and its numbers are in the order of columns.
+    The table is declared as [buckets, heads], and its numbers are in column order.
     """
     buckets, heads = table.shape
     if not isinstance(buckets, int):
@@ -40,7 +40,7 @@ def relative_position_bias(
 
 
 def _buckets(apart: Array, count: int, most: int, is_bidirectional: bool) -> Array:
-    """The bucket of each distance: one for each short distance, then ever wider ones."""
+    """Return the bucket of each distance: one for each short distance, then ever wider ones."""
     distance = op.Abs(apart) if is_bidirectional else op.Max(op.Neg(apart), 0)
     count = count // 2 if is_bidirectional else count
     exact = count // 2
@@ -69,7 +69,7 @@ def gated_relative_position_bias(
     [batch, heads, length, length], of a query [batch, length, heads * size] (Chen et al. 2022, "WavLM").
     """
     if token_offset is not None:
-        raise UnsupportedFunction("GatedRelativePositionBias of words without padding is read by no definition")
+        raise UnsupportedFunction("GatedRelativePositionBias of words without padding is not supported")
     layer = op.Add(op.MatMul(split_heads(op.Add(query, query_bias), num_heads), weight), bias)
     halves = reshape_to(layer, (*layer.shape[:-1], 2, layer.shape[-1] // 2))
     u, r = op.Split(op.Sigmoid(op.ReduceSum(halves, [-1], keepdims=0)), [1, 1], axis=-1, outputs=2)

@@ -1,4 +1,4 @@
-"""Rotary position embedding (Su et al. 2021, "RoFormer", section 3.4.2)."""
+"""Define the rotary position embedding (Su et al. 2021, "RoFormer", section 3.4.2)."""
 
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim
@@ -22,7 +22,7 @@ def rotary_embedding(
     num_heads: int | None = None,
     rotary_embedding_dim: int = 0,
 ) -> Array:
-    """Pairs of features turned by an angle that depends on the position.
+    """Rotate pairs of features by an angle that depends on the position.
 
     `x` is [batch, heads, length, size] or [batch, length, heads * size]. The caches are [batch, length, half], or with
     `position_ids` [positions, half].
@@ -43,7 +43,7 @@ def rotary_embedding(
 
 
 def rotated(x: Array, cos: Array, sin: Array, *, interleaved: bool) -> Array:
-    """Each pair (a, b) as (a cos - b sin, a sin + b cos): neighbours where `interleaved`, else from the two halves."""
+    """Rotate each pair (a, b) to (a cos - b sin, a sin + b cos): neighbours if `interleaved`, else one of each half."""
     _check(x.shape[-1], cos, sin)
     if interleaved:
         pairs = reshape_to(x, (*x.shape[:-1], x.shape[-1] // 2, 2))
@@ -60,7 +60,7 @@ def rotated(x: Array, cos: Array, sin: Array, *, interleaved: bool) -> Array:
 
 
 def _check(size: Dim, *caches: Array) -> None:
-    """Raise ShapeError where the features are no pairs, or the caches hold another number of angles."""
+    """Raise ShapeError if the features are no pairs, or the caches hold another number of angles."""
     if isinstance(size, int) and size % 2:
         raise ShapeError(f"RotaryEmbedding turns pairs of features, and there are {size}")
     for cache in caches:

@@ -1,4 +1,4 @@
-"""A past whose buffer has room for more words: where new words are put into it, and which of its words are said."""
+"""Put new words into a past whose buffer has room for more, and return its words so far."""
 
 from primsplit.ir import Type
 from primsplit.onnx.definitions.attention.heads import counted
@@ -14,9 +14,9 @@ BY_HEADS = (1, 2, 0, 3)
 def shared_caches(
     past_key: Array, past_value: Array, key: Array, value: Array, place: Array
 ) -> tuple[list[Array], list[Array]]:
-    """Both buffers with the new words from a place on, and the words of each up to those.
+    """Return both buffers with the new words from a position on, and the words of each up to those.
 
-    All are [batch, heads, words, size]. A run fails where there is no room.
+    All are [batch, heads, words, size]. A run fails if there is no room.
     """
     caches = [_put(past, new, place) for past, new in ((past_key, key), (past_value, value))]
     words = fresh("words")

@@ -1,4 +1,7 @@
-"""SparseAttention of `com.microsoft`: attention to some blocks of the words before (Abdin et al. 2024, Phi-3)."""
+"""Define SparseAttention of `com.microsoft`: attention to some blocks of the words before (Abdin et al.
+
+2024, Phi-3).
+"""
 
 from typing import Any
 
@@ -37,10 +40,10 @@ def sparse_attention(
     rotary_interleaved: int = 0,
     scale: float = 0.0,
 ) -> tuple[Any, ...]:
-    """`GroupQueryAttention` to the blocks that a layout admits, and the keys and values of all words so far.
+    """Return `GroupQueryAttention` to the blocks that a layout admits, and the keys and values of all words so far.
 
-    `words` is, for each row, how many words it has. The layouts, in compressed rows, take turns over the heads.
-    Raises UnsupportedFunction for layouts that only the run knows.
+    `words` is the number of words of each row. The layouts, in compressed rows, alternate over the heads. Raises
+    UnsupportedFunction for layouts that only the run knows.
     """
     rows, columns = block_rows.known(), block_columns.known()
     if rows is None or columns is None:
@@ -66,7 +69,7 @@ def sparse_attention(
 
 
 def _layouts(rows: npt.NDArray[Any], columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """[layouts, blocks, blocks]: whether the words of a block attend to those of another."""
+    """Return [layouts, blocks, blocks]: whether the words of a block attend to those of another."""
     blocks = rows.shape[1] - 1
     found = np.zeros((rows.shape[0], blocks, blocks), np.bool_)
     for layout in range(rows.shape[0]):
@@ -76,7 +79,7 @@ def _layouts(rows: npt.NDArray[Any], columns: npt.NDArray[Any]) -> npt.NDArray[n
 
 
 def _admitted(layouts: npt.NDArray[np.bool_], places: Array, keys: Array, size: int, count: int) -> Any:
-    """[batch, heads, queries, keys]: whether the block of a query's place attends to that of a key."""
+    """Return [batch, heads, queries, keys]: whether the block of a query's position attends to that of a key."""
     every = layouts[np.arange(count) % len(layouts)]
     last = np.int64(every.shape[1] - 1)
     here, there = (op.Min(op.Div(x, np.int64(size)), last) for x in (places, keys))

@@ -1,8 +1,8 @@
-"""Scaled dot-product attention: the Attention operator of opsets 23 to 25.
+"""Define scaled dot-product attention: the Attention operator of opsets 23 to 25.
 
-`softmax(softcap(Q K^T scale) + bias) V`. The bias is 0 where a query may attend a key and -inf where it may not, with
-a float mask added. A query that may attend no key has an output of zeros; its row of scores is left without the bias,
-so that neither its value nor its gradient is NaN.
+`softmax(softcap(Q K^T scale) + bias) V`. The bias is 0 where a query may attend a key and -inf elsewhere, plus a float
+mask. A query that may attend no key has an output of zeros; its row of scores has no bias, so that neither its value
+nor its gradient is NaN.
 """
 
 import functools
@@ -43,7 +43,7 @@ def attention(
     softcap: float = 0.0,
     softmax_precision: int | None = None,
 ) -> tuple[Array, ...]:
-    """Y, present key, present value, and the scores at the stage that `qk_matmul_output_mode` names."""
+    """Return Y, present key, present value, and the scores at the stage that `qk_matmul_output_mode` names."""
     _check(past_key, past_value, nonpad_kv_seqlen)
     is_packed = len(q.shape) == 3
     q, k, v = _by_heads(q, k, v, q_num_heads, kv_num_heads) if is_packed else (q, k, v)
@@ -70,7 +70,7 @@ def attention(
 
 
 def _by_heads(q: Array, k: Array, v: Array, count: int | None, shared: int | None) -> tuple[Array, Array, Array]:
-    """Packed queries, keys and values as [batch, heads, length, size]."""
+    """Return packed queries, keys and values as [batch, heads, length, size]."""
     if count is None or shared is None:
         raise UnsupportedFunction("Attention of three axes needs q_num_heads and kv_num_heads")
     return heads.split_heads(q, count), heads.split_heads(k, shared), heads.split_heads(v, shared)
@@ -85,22 +85,22 @@ def _check(past_key: Array | None, past_value: Array | None, nonpad: Array | Non
 
 
 def _check_fit(keys: Array, values: Array) -> None:
-    """Raise ShapeError for keys and values of other samples, heads or lengths."""
+    """Raise ShapeError for keys and values of different batches, heads or lengths."""
     if not all(map(dims.could_be, keys.shape[:3], values.shape[:3])):
         raise ShapeError(f"Attention needs one value for each key, and has {keys.type} and {values.type}")
 
 
 def scores(q: Array, k: Array, scale: Array | float) -> Array:
-    """`q k^T scale` [batch, heads, queries, keys], for fewer heads of keys, too."""
+    """Return `q k^T scale` [batch, heads, queries, keys]; keys may have fewer heads."""
     left, right = heads.scaled(q, k, scale)
     product = op.MatMul(heads.grouped(left, k.shape[1]), heads.swapped(right))
     return heads.ungrouped(product, q.shape[1], q.shape[2])
 
 
 def weighted(shares: Array, values: Array) -> Array:
-    """The mean of the values by their shares [batch, heads, queries, keys], for fewer heads of values, too.
+    """Return the mean of the values by their shares [batch, heads, queries, keys]; values may have fewer heads.
 
-    In the dtype of the shares; computed in that of the values where it is wider.
+    In the dtype of the shares; computed in that of the values if it is wider.
     """
     wide = values.dtype if values.dtype.itemsize > shares.dtype.itemsize else shares.dtype
     product = op.MatMul(heads.grouped(cast_to(shares, wide), values.shape[1]), cast_to(values, wide))
@@ -112,15 +112,15 @@ def _sum(x: Array, bias: Array | None) -> Array:
 
 
 def _emptied(x: Array, empty: Array | None) -> Array:
-    """`x` with zeros for the queries that may attend no key."""
+    """Return `x` with zeros for the queries that may attend no key."""
     return x if empty is None else op.Where(empty, 0, x, types=[x.type])
 
 
 def _allowed(length: Dim, total: Dim, past: Dim, nonpad: Array | None, windows: tuple[int, int]) -> Array | None:
-    """Which keys each query may attend by their positions: [queries, keys], or [batch, 1, queries, keys].
+    """Return which keys each query may attend by their positions: [queries, keys], or [batch, 1, queries, keys].
 
-    Query i stands at the position i + offset, where `offset` counts the valid keys before the queries. None where all
-    keys may be attended.
+    Query i stands at the position i + offset, where `offset` counts the valid keys before the queries. None if all keys
+    may be attended.
     """
     left, right = windows
     if left < -1 or right < -1:
@@ -141,7 +141,7 @@ def _allowed(length: Dim, total: Dim, past: Dim, nonpad: Array | None, windows: 
 
 
 def _bias(mask: Array | None, allowed: Array | None, total: Dim, dtype: np.dtype[Any]) -> Array | None:
-    """What is added to the scores: 0 or -inf, and the numbers of a float mask."""
+    """Return the bias of the scores: 0 or -inf, and the numbers of a float mask."""
     zero, never = np.zeros((), dtype), np.array(-np.inf, dtype)
     if mask is None:
         return None if allowed is None else op.Where(allowed, zero, never)
@@ -153,7 +153,7 @@ def _bias(mask: Array | None, allowed: Array | None, total: Dim, dtype: np.dtype
 
 
 def _padded(mask: Array, total: Dim) -> Array:
-    """The mask, whose last axis may be shorter than the keys: the rest may not be attended."""
+    """Return the mask, whose last axis may be shorter than the keys: the rest may not be attended."""
     last = mask.shape[-1]
     missing = dims.maximum(total - last, 0)
     if dims.same(missing, 0):
@@ -168,7 +168,7 @@ def _padded(mask: Array, total: Dim) -> Array:
 def _empty_rows(
     bias: Array | None, mask: Array | None, past: Dim, nonpad: Array | None, windows: tuple[int, int]
 ) -> Array | None:
-    """Where a query may attend no key: [..., queries, 1]; None where each may attend one, by its form."""
+    """Return which queries may attend no key: [..., queries, 1]; None if each may attend one, by its form."""
     causal_alone = mask is None and nonpad is None and windows[0] < 0 and windows[1] >= 0 and dims.at_least(past, 0)
     if bias is None or causal_alone:
         return None

@@ -1,8 +1,8 @@
-"""A cache of the last words' keys and values, from which GroupQueryAttention drops many words at once.
+"""Keep a cache of the last words' keys and values, from which GroupQueryAttention drops many words at once.
 
 It has room for `C` words, more than the window of `W` words that a query attends. Of `T` words so far the last L(T) are
-kept, in order, in its first rows: all of them while there is room; where there is none, as many as fit after G words
-have been dropped once or several times, G = C - W + 1 (the operator's own documentation has this formula).
+kept, in order, in its first rows: all of them while there is room; else, as many as fit after G words were dropped once
+or several times, G = C - W + 1 (the formula is in the operator's own documentation).
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ LATER = np.iinfo(np.int64).max
 class WindowCache:
     """Rows of the cache, the new words and a row of zeros, side by side, that are read, and that are kept.
 
-    `read` and `kept` are [batch, words, 1], `positions` those of what is read, [batch, words].
+    `read` and `kept` are [batch, words, 1], `positions` those of the rows that are read, [batch, words].
     """
 
     read: Array
@@ -34,9 +34,9 @@ class WindowCache:
 
 
 def window_cache(past: Array, words: Array, length: Dim, room: Dim, window: int) -> WindowCache:
-    """The cache in a step of `length` words, `past` before and `words` after it (each [batch]).
+    """Return the cache in a step of `length` words, `past` before and `words` after it (each [batch]).
 
-    Raises ShapeError where the room is known to be less than the window; else the run fails.
+    Raises ShapeError if the room is known to be less than the window; else the run fails.
     """
     if isinstance(room, int) and not 0 < window <= room:
         raise ShapeError(f"a cache of {room} words cannot hold a window of {window}")
@@ -58,7 +58,7 @@ def window_cache(past: Array, words: Array, length: Dim, room: Dim, window: int)
 
 
 def _kept(words: Array, capacity: Array, dropped: Array) -> Any:
-    """How many of so many words are in the cache, L(T)."""
+    """Return how many of so many words are in the cache, L(T)."""
     beyond = op.Max(op.Sub(words, capacity), np.zeros((), np.int64))
     times = op.Div(op.Add(beyond, op.Sub(dropped, np.int64(1))), dropped)
     return op.Sub(words, op.Mul(dropped, times))

@@ -1,1 +1,1 @@
-"""Operators on quantized numbers, and the straight-through derivative of chains of them."""
+"""Define operators on quantized numbers, and the straight-through derivative of chains of them."""

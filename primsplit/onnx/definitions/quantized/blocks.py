@@ -1,4 +1,4 @@
-"""Weights of `com.microsoft` packed into few bits, with a scale for each block: unpacked, then used as floats."""
+"""Define products with weights packed into few bits, of `com.microsoft`: unpack, scale by blocks, then multiply."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def unpacked(packed: Array, bits: int) -> Any:
     if bits == 8:
         return packed
     if bits not in {2, 4}:
-        raise UnsupportedFunction(f"weights of {bits} bits are read by no definition")
+        raise UnsupportedFunction(f"weights of {bits} bits are not supported")
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     spread = op.BitShift(op.Unsqueeze(packed, [len(packed.shape)]), shifts, direction="RIGHT")
     fields = op.BitwiseAnd(spread, np.asarray(2**bits - 1, np.uint8))
@@ -41,9 +41,9 @@ def matmul_of_bits(
     block_size: int,
     weight_prepacked: int = 0,
 ) -> Any:
-    """`x @ ((integers - zero) scale).T + bias`, the zero in the middle where none is given."""
+    """Return `x @ ((integers - zero) scale).T + bias`; by default the zero is in the middle."""
     if group is not None or weight_prepacked:
-        raise UnsupportedFunction("MatMulNBits with reordered or prepacked weights is read by no definition")
+        raise UnsupportedFunction("MatMulNBits with reordered or prepacked weights is not supported")
     blocks = -(-K // block_size)
     levels = op.Reshape(unpacked(packed, bits), [N, blocks, block_size])
     zero = _zero(zero_points, N, blocks, bits, x)
@@ -55,7 +55,7 @@ def matmul_of_bits(
 
 
 def _zero(zero_points: Array | None, rows: int, blocks: int, bits: int, x: Array) -> Any:
-    """The zero point of each block, packed like the weights or as a float."""
+    """Return the zero point of each block, packed like the weights or as a float."""
     if zero_points is None:
         return np.asarray(2 ** (bits - 1), x.dtype)
     if zero_points.type.is_float:
@@ -74,7 +74,7 @@ _NORMAL = [
 ]  # fmt: skip
 _FLOAT = [0.0, 0.0052083333, 0.6666667, 1.0, 0.33333333, 0.5, 0.16666667, 0.25]
 _TABLES = {0: [*_FLOAT, *(-v for v in _FLOAT)], 1: _NORMAL}
-"""What 4 bits stand for: FP4 and NF4 of Dettmers et al. 2023 (arXiv 2305.14314, appendix E)."""
+"""The values of 4 bits: FP4 and NF4 of Dettmers et al. 2023 (arXiv 2305.14314, appendix E)."""
 
 
 @defines("com.microsoft::MatMulBnb4")
@@ -121,10 +121,10 @@ def gather_block_quantized(
     gather_axis: int = 0,
     quantize_axis: int = 1,
 ) -> Any:
-    """What is gathered, each block along an axis less its zero point and scaled.
+    """Gather elements, minus the zero point of their block along an axis, and scaled.
 
     Bytes hold several integers of few bits each, and are gathered by row and scaled along the last axis. Raises
-    UnsupportedFunction for such along other axes, and where the blocks are along the axis that is gathered from.
+    UnsupportedFunction for bytes along other axes, and for blocks along the axis that is gathered from.
     """
     rank = len(data.shape)
     gathered, scaled = (axis_of(a, rank, "GatherBlockQuantized") for a in (gather_axis, quantize_axis))
@@ -136,7 +136,7 @@ def gather_block_quantized(
         )
     blocks, length = scales.shape[-1], data.shape[-1]
     if not (isinstance(blocks, int) and isinstance(length, int)):
-        raise ShapeError("the blocks of GatherBlockQuantized are told apart by known sizes only")
+        raise ShapeError("the blocks of GatherBlockQuantized need known sizes")
     count = length * (8 // bits)
     levels = op.Cast(unpacked(op.Gather(data, indices, axis=0), bits), to=scales.dtype)
     chosen = op.Gather(scales, indices, axis=0)
@@ -157,7 +157,7 @@ def _gathered(
     quantize_axis: int,
     block_size: int,
 ) -> Any:
-    """Integers of four bits, gathered as bytes, which onnxruntime can, with their scales and zero points."""
+    """Return integers of four bits, gathered as bytes, which onnxruntime can, with their scales and zero points."""
     if gather_axis == quantize_axis:
         raise UnsupportedFunction("GatherBlockQuantized is read for blocks along another axis than it gathers from")
     if not indices.shape:  # onnxruntime takes no vector of one block
@@ -175,5 +175,5 @@ def _gathered(
 
 
 def _repeated(x: Array, block_size: int, count: int) -> Any:
-    """Each element of the last axis `block_size` times, cut to `count`."""
+    """Repeat each element of the last axis `block_size` times, and cut to `count`."""
     return op.Gather(x, np.arange(count) // block_size, axis=-1)

@@ -1,9 +1,13 @@
-"""Chains of integer operators between a quantization and its reversal, given the straight-through derivative.
+"""Give chains of integer operators between a quantization and its reversal the straight-through derivative.
 
-`with_straight_through` walks a block. Where integers are read as numbers again (DequantizeLinear, or a Cast of an
-integer product), it finds what they stand for: the numbers that were quantized, or the product or convolution of
-those. The value stays that of the integers, bit by bit; the derivative is that of the numbers. Where an operator on the
-way makes others of them, of which it is not known what they stand for, the derivative is refused, since it is not 0.
+```
+q = QuantizeLinear(x, s);  y = DequantizeLinear(q, s)   ->   y = call::primsplit::FakeQuantize(x, s)   # dy/dx = 1
+```
+
+`with_straight_through` walks a block. Where integers are converted to numbers again (DequantizeLinear, or a Cast of an
+integer product), it finds their meaning: the numbers that were quantized, or the product or convolution of those. The
+value stays that of the integers, bit by bit; the derivative is that of the numbers. If an operator in between turns
+them into integers of unknown meaning, the derivative is refused, since it is not 0.
 """
 
 from dataclasses import replace
@@ -42,10 +46,12 @@ _UNIT = np.ones((), np.float32)
 
 
 def with_straight_through(block: Block) -> Block:
-    """The block with the straight-through derivative wherever it reads quantized numbers; itself where it reads none.
+    """Return the block with the straight-through derivative wherever it reads quantized numbers.
 
-    Its values, parameters and results stay. A call that takes or gives integers is opened, so that a chain is followed
-    through it; any other is left as it is, and so is one with a rule of its own. Done twice it changes nothing.
+    Itself if it reads none.
+
+    Its values, parameters and results stay. A call with integer inputs or outputs is inlined, so that a chain is
+    followed through it; other calls stay, and so do those with their own rule. Done twice it changes nothing.
     """
     if not _quantizes(block):
         return block
@@ -61,7 +67,7 @@ def _quantizes(block: Block) -> bool:
 
 
 def _is_opened(call: Op) -> bool:
-    """True for a call that a chain of integers may go through, or end in."""
+    """Whether a chain of integers may go through a call, or end in it."""
     held = call.attributes
     is_closed = "rule" in held or held.get("inline") is False
     if is_closed or not any(map(_holds_integers, (*call.inputs, *call.outputs))):
@@ -70,7 +76,7 @@ def _is_opened(call: Op) -> bool:
 
 
 def _holds_integers(value: Value | None) -> bool:
-    """True for what numbers are quantized to, and for the products of integers."""
+    """Whether it holds quantized numbers, or a product of integers."""
     if value is None:
         return False
     dtype = value.type.dtype
@@ -78,11 +84,11 @@ def _holds_integers(value: Value | None) -> bool:
 
 
 class _Walk:
-    """One walk. `origins` says which op made a Var, `meanings` what integers stand for, as far as it was asked.
+    """One walk. `origins` maps a Var to the op that defines it, `meanings` integers to their meaning, once asked.
 
-    `lost` are integers that come from quantized numbers by an op of which it is not known what it makes of them: that
-    op, and the numbers. `told` are numbers that have their derivative already, `settled` the scales of numbers that an
-    earlier walk made.
+    `lost` are integers computed from quantized numbers by an op that leaves their meaning unknown: that op, and the
+    numbers. `told` are numbers that have their derivative already, `settled` the scales of numbers that an earlier walk
+    wrote.
     """
 
     def __init__(
@@ -100,7 +106,7 @@ class _Walk:
         self.settled: set[Value | None] = set()
 
     def run(self, block: Block) -> Block:
-        """The block, or sub-block, rewritten."""
+        """Return the block, or sub-block, rewritten."""
         for step in reversed(block.ops):
             if step.kind in TOLD:
                 self.told.add(step.inputs[0])
@@ -119,11 +125,11 @@ class _Walk:
         return Block(block.name, block.params, tuple(live_ops(recorded.ops, results)), results)
 
     def value(self, value: Value) -> Value:
-        """What stands for this value now."""
+        """Return the current replacement of this value."""
         return renamed(value, self.replaced)
 
     def step(self, step: Op, block: Block | None = None) -> None:
-        """Record an op, what stands for it, or the ops of a call that quantizes; `block` holds the op."""
+        """Record an op, its replacement, or the ops of a call that quantizes; `block` holds the op."""
         inputs = tuple(None if v is None else self.value(v) for v in step.inputs)
         if is_call(step) and _is_opened(step):
             ops: list[Op] = []
@@ -147,18 +153,18 @@ class _Walk:
                 self.lose(var, read)
 
     def rescale(self, step: Op, block: Block | None) -> None:
-        """Give the scale of a quantization a derivative, where it is not known to cancel."""
+        """Give the scale of a quantization a derivative, unless it is known to cancel."""
         if block is None or not cancels(step, block):
             scale = step.outputs[1]
             smooth = smooth_scale(Array(_present(step, 0)), scale)
             self.replaced[scale] = straight_through(Array(scale), smooth).value
 
     def inside(self, block: Block) -> Block:
-        """A sub-block: what it learns of integers around it is recorded in it, and is not known outside."""
+        """A sub-block rewritten: what it learns of integers around it is recorded in it, and is not known outside."""
         return _Walk(dict(self.replaced), dict(self.origins), dict(self.meanings), dict(self.lost)).run(block)
 
     def lose(self, var: Var, origin: Op) -> None:
-        """Note that it is not known what these integers stand for, where they come from some that are known."""
+        """Note that the meaning of these integers is unknown, if they come from some of known meaning."""
         blocks = [b for b in origin.attributes.values() if isinstance(b, Block)]
         read = [*origin.inputs, *(v for b in blocks for s in walk(b) for v in s.inputs)]
         for value in [v for v in (*read, *(r for b in blocks for r in b.results)) if isinstance(v, Var)]:
@@ -168,7 +174,7 @@ class _Walk:
                 return
 
     def numbers(self, step: Op) -> Array | None:
-        """What an op that reads integers as numbers is, with a derivative; None for any other op."""
+        """Return the numbers that an op converts integers to, with a derivative; None for any other op."""
         if step.kind not in {"DequantizeLinear", "Cast"} or not step.outputs[0].type.is_float:
             return None
         value = _present(step, 0)
@@ -187,24 +193,27 @@ class _Walk:
         return self.refusing(Array(tracing.emit(step.kind, step.inputs, step.attributes)[0]), value, step)
 
     def is_lost(self, value: Value) -> bool:
-        """True for integers that come from quantized numbers, and stand for nothing that is known."""
+        """Whether integers come from quantized numbers, and have no known meaning."""
         return isinstance(value, Var) and value in self.lost
 
     def refusing(self, exact: Array, value: Value, origin: Op) -> Array:
-        """Numbers read from integers, whose derivative is refused where those come from quantized numbers."""
+        """Return numbers read from integers.
+
+        Their derivative is refused if the integers come from quantized numbers.
+        """
         meaning = self.meaning(value)
         if isinstance(value, Var) and value in self.lost:
             return unfollowed(exact, self.lost[value][1], self.lost[value][0])
         return exact if meaning is None else unfollowed(exact, meaning.numbers, origin)
 
     def written(self, value: Value) -> int | None:
-        """The axis of the quantization that made these integers, as it is written."""
+        """Return the axis of the quantization that these integers come from, as it is written."""
         return _written(self.origins[value]) if isinstance(value, Var) else None
 
     def dequantized(
         self, value: Value, scale: Value, zero: Value | None, along: tuple[int, int]
     ) -> tuple[Array | None, bool]:
-        """Integers as numbers with a derivative, None where they come from none; and whether bit by bit."""
+        """Return integers as numbers with a derivative, None if they come from none; and whether bit by bit."""
         meaning = self.meaning(value)
         if meaning is None:
             return None, False
@@ -218,7 +227,7 @@ class _Walk:
         return op.Mul(meaning.levels(zero), Array(scale)), False
 
     def is_equal(self, a: Value | None, b: Value | None) -> bool:
-        """True for what is the same, or repeated from the same in the same way."""
+        """Whether two values are the same, or broadcast from the same value in the same way."""
         if is_same(a, b):
             return True
         if not (isinstance(a, Var) and isinstance(b, Var)) or a not in self.origins or b not in self.origins:
@@ -231,7 +240,7 @@ class _Walk:
         return all(map(self.is_equal, made.inputs, other.inputs))
 
     def uncast(self, scale: Value) -> Value:
-        """What a scale was before it was read in a dtype that holds all its numbers."""
+        """Return a scale before it was cast to a dtype that holds all its numbers."""
         origin = self.origins.get(scale) if isinstance(scale, Var) else None
         if origin is None or origin.kind != "Cast":
             return scale
@@ -240,7 +249,7 @@ class _Walk:
         return self.uncast(before) if is_wider else scale
 
     def meaning(self, value: Value) -> Meaning | None:
-        """What integers stand for; None where they come from no numbers that are known."""
+        """Return the meaning of integers; None if they come from no known numbers."""
         if not isinstance(value, Var) or value not in self.origins:
             return None
         if value not in self.meanings:
@@ -274,7 +283,7 @@ class _Walk:
         return None
 
     def shifted(self, origin: Op) -> Meaning | None:
-        """Integers without a zero point, and others of the same scale: the bias of a product."""
+        """The meaning of a sum of integers without a zero point and others of the same scale: the bias of a product."""
         (left, found), (right, other) = ((v, self.meaning(v)) for v in (_present(origin, 0), _present(origin, 1)))
         if found is None:
             left, found, right, other = right, other, left, found
@@ -286,7 +295,7 @@ class _Walk:
         return Meaning(op.Add(found.numbers, added), found.scale, found.zero)
 
     def concatenation(self, origin: Op) -> Meaning | None:
-        """Integers of one scale, side by side."""
+        """Return the meaning of integers of one scale, side by side."""
         parts = [self.meaning(v) for v in origin.inputs if v is not None]
         first = parts[0]
         if first is None or first.along is not None:
@@ -297,7 +306,7 @@ class _Walk:
         return Meaning(op.Concat(*(p.numbers for p in known), **origin.attributes), first.scale, first.zero)
 
     def product(self, origin: Op, value: Var) -> Meaning | None:
-        """A product or convolution of integers stands for that of the numbers, rounded to the result's integers."""
+        """The meaning of a product or convolution of integers: the numbers' own, rounded to the result's integers."""
         scale, zero = _present(origin, 6), _optional(origin, 7)
         if not is_single(scale):
             return None
@@ -314,7 +323,7 @@ class _Walk:
         return Meaning(straight_through(exact, fake_quantize(made, *given)), scale, zero)
 
     def operand(self, origin: Op, position: int, axis: int) -> Array:
-        """Integers that a product reads with their scale and zero point, as numbers with a derivative."""
+        """Return integers that a product reads with their scale and zero point, as numbers with a derivative."""
         value, scale, zero = _present(origin, position), _present(origin, position + 1), _optional(origin, position + 2)
         along = axis % len(value.type.shape or (0,)), 0
         found, _ = self.dequantized(value, scale, zero, along)
@@ -324,7 +333,7 @@ class _Walk:
         return self.refusing(op.DequantizeLinear(Array(value), *given, axis=along[0]), value, origin)
 
     def levels(self, origin: Op, position: int) -> Any:
-        """An operand of an integer product less its zero point, as numbers with a derivative."""
+        """Return an operand of an integer product minus its zero point, as numbers with a derivative."""
         value, zero = _present(origin, position), _optional(origin, position + 2)
         meaning = self.meaning(value)
         if meaning is not None and meaning.along is None and (zero is None or is_single(zero)):
@@ -342,7 +351,7 @@ class _Walk:
 
 
 def _exact(step: Op, smooth: Array) -> Array:
-    """The op's own value, with the derivative of numbers that it is up to rounding."""
+    """Return the op's own value, with the derivative of numbers that equal it up to rounding."""
     made = tracing.emit(step.kind, step.inputs, step.attributes)
     found: Array = straight_through(Array(made[0]), smooth)
     return found
@@ -371,7 +380,7 @@ def _written(step: Op) -> int:
 
 
 def _along(step: Op) -> tuple[int, int]:
-    """The axis that scales are along, counted from the front, and the size of their blocks."""
+    """Return the axis of the scales, counted from the front, and the size of their blocks."""
     axis, rank = _written(step), _present(step, 0).type.rank
     return axis % rank if rank else axis, step.attributes.get("block_size", 0)
 

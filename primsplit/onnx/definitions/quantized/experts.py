@@ -1,4 +1,4 @@
-"""Mixture of experts of `com.microsoft` whose weights are integers of few bits, packed in bytes."""
+"""Define mixtures of experts of `com.microsoft` whose weights are integers of few bits, packed in bytes."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def quantized_mixture_of_experts(
 ) -> Array:
     """`MoE` with weights `(integers - zero) scale`, a scale for each row or each block of a row.
 
-    The scales are what has a gradient of the weights. Raises UnsupportedFunction for weights of other kinds.
+    Of the weights, only the scales have a gradient. Raises UnsupportedFunction for weights of other kinds.
     """
     if quant_type != "int" or use_sparse_mixer or weights_prepacked == 1 or any(v is not None for v in more):
         raise UnsupportedFunction("QMoE is read for experts that are chosen by rank, with integers as they are")
@@ -67,9 +67,9 @@ def quantized_mixture_of_experts(
 
 
 def _weights(packed: Array | None, scales: Array | None, zeros: Array | None, bits: int, x: Array) -> Any:
-    """[experts, rows, features] in the dtype of `x`, from bytes and scales [experts, rows] or [experts, rows, blocks].
+    """[experts, rows, features] in the dtype of `x`, of bytes and scales [experts, rows] or [experts, rows, blocks].
 
-    Zero points are packed as the weights are, along the last axis.
+    Zero points are packed like the weights, along the last axis.
     """
     if packed is None or scales is None:
         return None
@@ -77,7 +77,7 @@ def _weights(packed: Array | None, scales: Array | None, zeros: Array | None, bi
     experts, rows, features = fields.shape
     blocks = scales.shape[2] if scales.ndim == 3 else 1
     if not isinstance(features, int) or not isinstance(blocks, int):
-        raise UnsupportedFunction("the blocks of QMoE are told apart by known sizes only")
+        raise UnsupportedFunction("the blocks of QMoE need known sizes")
     parted = reshape_to(fields, (experts, rows, blocks, features // blocks))
     scale = reshape_to(op.Cast(scales, to=x.dtype), (experts, rows, blocks, 1))
     zero: Any = np.asarray(2 ** (bits - 1), x.dtype)
@@ -89,9 +89,9 @@ def _weights(packed: Array | None, scales: Array | None, zeros: Array | None, bi
 
 
 def _shares(router: Array, weights: Array | None, k: int, is_normalized: bool) -> Array:
-    """[tokens, experts]: how much each expert counts, 0 for those not chosen by the router.
+    """Return [tokens, experts]: the weight of each expert, 0 for those not chosen by the router.
 
-    What the router says of the chosen ones adds up to one, whatever the attribute: that is how onnxruntime has it.
+    The router's own weights of the chosen experts add up to one, whatever the attribute, as in onnxruntime.
     """
     if weights is None:
         return routed(router, k, True)

@@ -1,8 +1,8 @@
-"""What goes through integers and comes back, with the derivative of the numbers that it stands for.
+"""Define quantize-dequantize pairs with the straight-through derivative: rounding counts as the identity.
 
-Rounding has the derivative 0 almost everywhere, by which no quantized model could be trained or asked what its result
-depends on. These two operators of our own have the value of the integers and the *straight-through* derivative (Bengio,
-Leonard & Courville 2013, arXiv 1308.3432): rounding counts as the identity, and saturation as the clip that it is.
+Rounding has the derivative 0 almost everywhere, with which no quantized model could be trained or explained. These
+operators of primsplit's own have the value of the integers and the *straight-through* derivative (Bengio, Leonard &
+Courville 2013, arXiv 1308.3432): rounding counts as the identity, and saturation as clipping.
 """
 
 from typing import Any
@@ -38,13 +38,13 @@ def fake_quantize(
     dtype: str = "uint8",
     saturate: int = 1,
 ) -> Array:
-    """`DequantizeLinear(QuantizeLinear(x))` with the straight-through derivative.
+    """Return `DequantizeLinear(QuantizeLinear(x))` with the straight-through derivative.
 
-    `scale` and `zero` are for all, for an axis, or for blocks of it; `dtype` is that of the integers where there is
-    no zero point, or of the floats of few bits. `saturate` is that of QuantizeLinear.
+    `scale` and `zero` are for all, for an axis, or for blocks of it; `dtype` is that of the integers if there is no
+    zero point, or of the floats of few bits. `saturate` is that of QuantizeLinear.
 
     With one constant zero point, integers from -128 to 127 are written as those from 0 to 255, which are the same
-    numbers: onnxruntime makes that change itself, and fails at it where a Slice, Reshape or Transpose follows. Constant
+    numbers: onnxruntime makes that change itself, and fails at it if a Slice, Reshape or Transpose follows. Constant
     numbers keep theirs, by which onnxruntime chooses what to fuse them with.
     """
     bytes_of = None if zero is None or isinstance(x.value, Const) else _constant_of_bytes(zero)
@@ -56,7 +56,7 @@ def fake_quantize(
 
 
 def _constant_of_bytes(zero: Array) -> np.ndarray[Any, Any] | None:
-    """The one constant zero point of integers from -128 to 127; None for any other."""
+    """Return the one constant zero point of integers from -128 to 127; None for any other."""
     value = zero.value
     is_one = isinstance(value, Const) and zero.dtype == np.int8 and zero.shape in {(), (1,)}
     return value.numpy() if is_one and isinstance(value, Const) else None
@@ -75,9 +75,9 @@ def _differentiated(
 ) -> tuple[Any, Any]:
     """`dx` is `dy` where `round(x / scale) + zero` is one of the integers, 0 where it saturates.
 
-    That is the derivative of torch's fake_quantize. `dscale` is that of Esser et al. 2020 (arXiv 1902.08153,
-    equation 3): of an element `round(x / scale) - x / scale`, or, where it saturates, the bound less `zero`. Floats of
-    few bits saturate where `x / scale` itself is beyond their bounds.
+    That is the derivative of torch's fake_quantize. `dscale` is that of Esser et al. 2020 (arXiv 1902.08153, equation
+    3): for an element `round(x / scale) - x / scale`, or, where it saturates, the bound minus `zero`. Floats of few
+    bits saturate where `x / scale` itself is beyond their bounds.
     """
     y = fake_quantize(x, scale, zero, axis=axis, block_size=block_size, dtype=dtype, saturate=saturate)
     is_whole = "int" in (dtype if zero is None else zero.dtype.name)
@@ -114,14 +114,14 @@ def _pair(
     dtype: str = "uint8",
     saturate: int = 1,
 ) -> Any:
-    """The numbers of the integers that `x` is rounded to."""
+    """Return the numbers of the integers that `x` is rounded to."""
     return _through(x, scale, scale, zero, axis=axis, block_size=block_size, dtype=dtype, saturate=saturate)
 
 
 def _through(
     x: Array, scale: Array, back: Array, zero: Array | None, *, axis: int, block_size: int, dtype: str, saturate: int
 ) -> Any:
-    """The integers that `x` is rounded to with one scale, as numbers of the scale `back`."""
+    """Return the integers that `x` is rounded to with one scale, as numbers of the scale `back`."""
     wanted = None if zero is not None or dtype == "uint8" else int(np_dtype_to_tensor_dtype(np.dtype(dtype)))
     along: dict[str, Any] = {"axis": axis, "block_size": block_size or None}
     told = None if saturate else 0
@@ -130,7 +130,7 @@ def _through(
 
 
 def _bounds(zero: Array | None, x: Array, dtype: str, *, axis: int, block_size: int) -> tuple[Any, Any]:
-    """The least and the greatest integer, less the zero point, as numbers of the dtype of `x`."""
+    """Return the least and the greatest integer, minus the zero point, in the dtype of `x`."""
     limits = least_and_greatest(np.dtype(dtype) if zero is None else zero.dtype)
     least, greatest = (np.asarray(limit, x.dtype) for limit in limits)
     if zero is None:
@@ -140,7 +140,7 @@ def _bounds(zero: Array | None, x: Array, dtype: str, *, axis: int, block_size: 
 
 
 def straight_through(exact: Array, smooth: Array) -> Array:
-    """The value of `exact`, with the derivative of `smooth`, which it is up to rounding."""
+    """Return the value of `exact`, with the derivative of `smooth`, which equals it up to rounding."""
     return Array(record_call(STRAIGHT_THROUGH, [exact.value, smooth.value], {})[0])
 
 
@@ -149,9 +149,9 @@ def _passed(exact: Array, smooth: Array, *, outputs: int) -> tuple[Any, Any]:
 
 
 def dequantized(integers: Array, scale: Array, zero: Array | None) -> Any:
-    """`DequantizeLinear` for one scale, bit by bit, as a product where the zero point is a constant -128 to 127.
+    """`DequantizeLinear` for one scale, bit by bit, as a product if the zero point is a constant from -128 to 127.
 
-    See `fake_quantize` for why.
+    See `fake_quantize` for the reason.
     """
     if zero is None or _constant_of_bytes(zero) is None:
         return op.DequantizeLinear(integers, scale, zero)
@@ -161,7 +161,7 @@ def dequantized(integers: Array, scale: Array, zero: Array | None) -> Any:
 
 @defines(STRAIGHT_THROUGH, rule=_passed)
 def _exact(exact: Array, smooth: Array, *, outputs: int = 1) -> Any:
-    """The first of the two."""
+    """Return the first of the two."""
     return exact
 
 
@@ -185,5 +185,5 @@ def _refused(exact: Array, numbers: Array, *, outputs: int, told: str) -> tuple[
 
 @defines(UNFOLLOWED, rule=_refused)
 def _unfollowed(exact: Array, numbers: Array, *, outputs: int = 1, told: str) -> Any:
-    """The first of the two."""
+    """Return the first of the two."""
     return exact

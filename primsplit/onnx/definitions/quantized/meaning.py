@@ -1,4 +1,4 @@
-"""What integers stand for: the numbers that were quantized, or were computed with integers in their place."""
+"""The meaning of integers: the numbers that were quantized, or were computed with integers in their place."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ class Meaning:
     along: tuple[int, int] | None = None
 
     def levels(self, zero: Value | None) -> Any:
-        """The integers less a zero point, with a derivative."""
+        """Return the integers minus a zero point, with a derivative."""
         found = op.Div(self.numbers, Array(self.scale))
         if is_same(zero, self.zero):
             return found
@@ -32,12 +32,12 @@ class Meaning:
 
 
 def number(value: Value) -> Any:
-    """Integers as numbers."""
+    """Return integers as numbers."""
     return op.Cast(Array(value), to="float32")
 
 
 def is_same(a: Value | None, b: Value | None) -> bool:
-    """True for one value, or equal constants. No zero point is one of 0."""
+    """Whether these are one value, or equal constants. An absent zero point is 0."""
     if a is b:
         return True
     if isinstance(a, Const) and isinstance(b, Const):
@@ -50,5 +50,5 @@ def _is_zero(value: Value | None) -> bool:
 
 
 def is_single(value: Value) -> bool:
-    """True for a scale or zero point of all elements."""
+    """Whether a scale or zero point is for all elements."""
     return value.type.shape in {(), (1,)}

@@ -1,4 +1,4 @@
-"""Integers that are moved, chosen, repeated or interpolated: the numbers that they stand for are so in the same way."""
+"""Follow the meaning of integers that are moved, selected, repeated or interpolated: their numbers are so too."""
 
 from collections.abc import Sequence
 
@@ -17,13 +17,15 @@ LAYOUT = frozenset(
     | {"Pad", "Reshape", "Resize", "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose"}
     | {"Unsqueeze"}
 )
-"""What moves integers, or chooses among them: the numbers of a common scale are moved and chosen in the same way."""
+"""Operators that move integers, or select among them: the numbers of a common scale are moved and selected likewise."""
 
 
 def moved(origin: Op, value: Var, meaning: Meaning) -> Meaning | None:
-    """What `value` stands for, a result of an operator of LAYOUT on integers of this meaning; None where that is open.
+    """Return the meaning of `value`, a result of an operator of LAYOUT on integers of this meaning.
 
-    Integers of several scales keep none that could be told.
+    None if it is unknown.
+
+    The meaning of integers of several scales is lost.
     """
     position = origin.outputs.index(value)
     if meaning.along is not None or (origin.kind == "MaxPool" and position):
@@ -35,7 +37,7 @@ def moved(origin: Op, value: Var, meaning: Meaning) -> Meaning | None:
 
 
 def _done(origin: Op, meaning: Meaning, inputs: Sequence[Value | None]) -> list[Array]:
-    """What the operator makes of the numbers: arrays of the sizes that it gives the integers."""
+    """Return the operator's results on the numbers: arrays of the sizes that it gives the integers."""
     outputs = origin.outputs[:1] if origin.kind == "MaxPool" else origin.outputs
     types = [Type(meaning.numbers.dtype, o.type.shape) for o in outputs]
     read = (meaning.numbers.value, *inputs)
@@ -43,7 +45,7 @@ def _done(origin: Op, meaning: Meaning, inputs: Sequence[Value | None]) -> list[
 
 
 def _padding(origin: Op, meaning: Meaning) -> list[Value | None]:
-    """What the operator reads besides: around are put the numbers that the integers around stand for."""
+    """Return the operator's other inputs: its fill value becomes the number of its integer."""
     pads, value, *axes = (*origin.inputs[1:], None)[: max(len(origin.inputs) - 1, 2)]
     if text(origin.attributes.get("mode", "constant")) != "constant":
         return [pads, None, *axes] if axes else [pads]
@@ -56,7 +58,7 @@ def _padding(origin: Op, meaning: Meaning) -> list[Value | None]:
 
 
 def _resized(origin: Op, value: Var, meaning: Meaning) -> Meaning | None:
-    """Between integers lie the numbers between theirs, rounded, which is straight through; not what is extrapolated."""
+    """Interpolate the numbers, and round them straight through; None for extrapolation."""
     if text(origin.attributes.get("coordinate_transformation_mode", "")) == "tf_crop_and_resize":
         return None
     (made,) = _done(origin, meaning, origin.inputs[1:])

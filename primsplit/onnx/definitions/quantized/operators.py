@@ -1,8 +1,8 @@
-"""Quantized operators of `com.microsoft`: their integers as numbers, an operator of the standard, and integers again.
+"""Define quantized operators of `com.microsoft`: dequantize, compute by the standard's operator, and quantize again.
 
-Where the standard has the integer operator itself it is taken, so that the value is that of the integers. What has a
-float result or goes through floats in onnxruntime too is written with floats; onnxruntime's own kernels, which fuse
-the rounding, may differ by one in the last integer.
+If the standard has the integer operator itself it is used, so that the value is that of the integers. Operators with a
+float result, or that go through floats in onnxruntime too, are written with floats; onnxruntime's own kernels, which
+fuse the rounding, may differ by one in the last integer.
 """
 
 from collections.abc import Callable
@@ -21,18 +21,18 @@ from primsplit.tracing.broadcasting import transpose
 
 @defines("com.microsoft::QuantizeLinear")
 def quantize_linear(x: Array, scale: Array, zero: Array | None = None, *, outputs: int = 1, axis: int = 1) -> Any:
-    """Integers of numbers, as the standard has it."""
+    """Quantize numbers, as in the standard."""
     return op.QuantizeLinear(x, scale, zero, axis=axis)
 
 
 @defines("com.microsoft::DequantizeLinear")
 def dequantize_linear(x: Array, scale: Array, zero: Array | None = None, *, outputs: int = 1, axis: int = 1) -> Any:
-    """Numbers of integers, as the standard has it."""
+    """Dequantize integers, as in the standard."""
     return op.DequantizeLinear(x, scale, zero, axis=axis)
 
 
 def _integers(y: Array, scale: Array, zero: Array | None, like: Array) -> Any:
-    """Numbers as integers; without a zero point it is 0, of the dtype of `like`."""
+    """Return numbers as integers; the default zero point is 0, of the dtype of `like`."""
     return op.QuantizeLinear(y, scale, np.zeros((), like.dtype) if zero is None else zero)
 
 
@@ -74,14 +74,14 @@ def where(
     *,
     outputs: int = 1,
 ) -> Any:
-    """The one or the other."""
+    """Select the one or the other."""
     left, right = op.DequantizeLinear(x, x_scale, x_zero), op.DequantizeLinear(y, y_scale, y_zero)
     return _integers(op.Where(condition, left, right), scale, zero, x)
 
 
 @defines("com.microsoft::QLinearConcat")
 def concat(scale: Array, zero: Array, *parts: Array, outputs: int = 1, axis: int) -> Any:
-    """Several side by side: `parts` are the integers, scale and zero point of each."""
+    """Concatenate arrays: `parts` are the integers, scale and zero point of each."""
     numbers = [op.DequantizeLinear(*parts[i : i + 3]) for i in range(0, len(parts), 3)]
     return _integers(op.Concat(*numbers, axis=axis), scale, zero, parts[0])
 
@@ -203,13 +203,13 @@ def conv(
 
 @defines("com.microsoft::NhwcMaxPool")
 def nhwc_max_pool(x: Array, *, outputs: int = 1, **windows: Any) -> Any:
-    """The largest of each window, with channels in the last axis."""
+    """Return the largest of each window, with channels in the last axis."""
     return _back(op.MaxPool(channels_first(x), **windows), True)
 
 
 @defines("com.microsoft::MatMulInteger16")
 def matmul_integer16(a: Array, b: Array, *, outputs: int = 1) -> Any:
-    """The product of 16-bit integers, in 32 bits."""
+    """Return the product of 16-bit integers, in 32 bits."""
     return op.MatMul(op.Cast(a, to="int32"), op.Cast(b, to="int32"))
 
 
@@ -225,7 +225,7 @@ def matmul_integer_to_float(
     *,
     outputs: int = 1,
 ) -> Any:
-    """The product of integers as numbers, the scales multiplied after it."""
+    """Return the product of integers as numbers, multiplied by the scales."""
     product = op.Mul(op.Cast(op.MatMulInteger(a, b, a_zero, b_zero), to="float32"), op.Mul(a_scale, b_scale))
     return product if bias is None else op.Add(product, bias)
 
@@ -234,7 +234,7 @@ def matmul_integer_to_float(
 def dynamic_quantize_matmul(
     a: Array, b: Array, b_scale: Array, b_zero: Array | None = None, bias: Array | None = None, *, outputs: int = 1
 ) -> Any:
-    """The product of numbers, quantized by their own range, and integers."""
+    """Return the product of numbers, quantized by their own range, and integers."""
     integers, scale, zero = op.DynamicQuantizeLinear(a, outputs=3)
     return matmul_integer_to_float(integers, b, scale, b_scale, zero, b_zero, bias)
 
@@ -256,7 +256,7 @@ def gemm(
     transA: int = 0,
     transB: int = 0,
 ) -> Any:
-    """`alpha a @ b + c` as numbers, or as integers where their scale is given; `c` counts in the scale of the product.
+    """Return `alpha a @ b + c` as numbers, or as integers if their scale is given; `c` is in the product's scale.
 
     Raises UnsupportedFunction for a transposed `a` with a zero point for each row.
     """

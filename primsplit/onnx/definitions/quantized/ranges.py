@@ -1,8 +1,8 @@
-"""The scale of DynamicQuantizeLinear, which varies with the extremes of the numbers.
+"""Differentiate the scale of DynamicQuantizeLinear, which varies with the extremes of the numbers, unless it cancels.
 
-Integers are numbers over the scale, so that in most networks the scale cancels: the product of the integers is
-multiplied by it. There the derivative is that of the numbers, and needs no scale. Where it does not cancel, the scale
-gets a derivative of its own.
+Integers are numbers divided by the scale, and in most networks the product of the integers is multiplied by it: the
+scale cancels. The derivative is then that of the numbers, without the scale. Otherwise the scale has a derivative of
+its own.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,10 @@ PRODUCTS = frozenset({"ConvInteger", "MatMulInteger"})
 
 
 def smooth_scale(x: Array, scale: Value) -> Array:
-    """(max(x, 0) - min(x, 0)) / 255. Equal extremes share the gradient evenly, an extreme of 0 has half of it."""
+    """Return (max(x, 0) - min(x, 0)) / 255.
+
+    Equal extremes share the gradient evenly, an extreme of 0 has half of it.
+    """
     zero = cast_to(Array(scale), x.dtype) * 0.0
     high = op.Max(op.ReduceMax(x, keepdims=0), zero)
     low = op.Min(op.ReduceMin(x, keepdims=0), zero)
@@ -27,14 +30,14 @@ def smooth_scale(x: Array, scale: Value) -> Array:
 
 
 def cancels(origin: Op, block: Block) -> bool:
-    """True where no result of the block varies with the scale alone: what reads the integers is multiplied by it."""
+    """Whether no result of the block varies with the scale alone: what reads the integers is multiplied by it."""
     integers, scale, zero = origin.outputs
     powers = {integers: -1, scale: 1, zero: 0}
     return _walk(block.ops, powers) and not any(powers.get(r, 0) for r in block.results if isinstance(r, Var))
 
 
 def _walk(ops: Iterable[Op], powers: dict[Var, int]) -> bool:
-    """Note the power of the scale that each value has; False where one is not known."""
+    """Note each value's power of the scale; return False if one is not known."""
     for step in ops:
         if not any(isinstance(v, Var) and v in powers for v in step.inputs) and not step.blocks():
             continue
@@ -46,7 +49,7 @@ def _walk(ops: Iterable[Op], powers: dict[Var, int]) -> bool:
 
 
 def _powers_of(step: Op, powers: Mapping[Var, int]) -> list[int] | None:
-    """The powers of an op's outputs; None where they are not known."""
+    """Return the powers of an op's outputs; None if they are not known."""
     given = [powers.get(v, 0) if isinstance(v, Var) else 0 for v in step.inputs]
     if is_call(step):
         body = step.attributes["body"]

@@ -1,4 +1,4 @@
-"""DynamicQuantizeLSTM of `com.microsoft`: integer weights, and numbers that each product rounds by their own range."""
+"""Define DynamicQuantizeLSTM of `com.microsoft`: integer weights; products round numbers by their range."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -39,11 +39,11 @@ def dynamic_quantize_lstm(
     direction: str = "forward",
     input_forget: int = 0,
 ) -> tuple[Array, Array, Array]:
-    """The states [length, directions, batch, hidden], the last ones, and the last cells.
+    """Return the states [length, directions, batch, hidden], the last ones, and the last cells.
 
-    `weights` is [directions, features, 4 hidden], the gates in the order i, o, f, c. Rounding is passed straight
-    through. The states of all rows of a step are rounded by one range, as onnxruntime does in one thread: in several it
-    takes the range of the rows that a thread has. Raises UnsupportedFunction for gates of other kinds.
+    `weights` is [directions, features, 4 hidden], the gates in the order i, o, f, c. Rounding is straight through. The
+    states of all rows of a step are rounded by one range, as in onnxruntime with one thread: with several it takes the
+    range of each thread's rows. Raises UnsupportedFunction for gates of other kinds.
     """
     ways = DIRECTIONS[direction.lower()]
     is_plain = all(name.lower() == GATES[i % 3] for i, name in enumerate(activations))
@@ -65,7 +65,7 @@ def dynamic_quantize_lstm(
 
 
 def _walked(given: Array, recurrence: Array, starts: list[Array], *, reverse: bool) -> tuple[Array, Array, Array]:
-    """The states of each step [length, batch, hidden], the last one, and the last cell."""
+    """Return the states of each step [length, batch, hidden], the last one, and the last cell."""
 
     def step(carry: tuple[Array, Array], part: Array) -> tuple[Any, Array]:
         h, c = carry
@@ -80,13 +80,13 @@ def _walked(given: Array, recurrence: Array, starts: list[Array], *, reverse: bo
 
 
 def _rounded(x: Array) -> Array:
-    """The numbers of the bytes that they are rounded to by their own range."""
+    """Return the numbers of the bytes that they are rounded to by their own range."""
     integers, scale, zero = op.DynamicQuantizeLinear(x, outputs=3)
     return straight_through(op.DequantizeLinear(integers, scale, zero), x)
 
 
 def _numbers(integers: Array, scale: Array, zero: Array) -> Array:
-    """Weights as numbers; `scale` and `zero` are one for each direction, or for each column."""
+    """Return weights as numbers; `scale` and `zero` are one for each direction, or for each column."""
     shape = (*scale.shape[:1], 1, scale.shape[1] if scale.ndim == 2 else 1)
     scales, points = reshape_to(scale, shape), reshape_to(op.Cast(zero, to=scale.dtype), shape)
     return op.Mul(op.Sub(op.Cast(integers, to=scale.dtype), points), scales)

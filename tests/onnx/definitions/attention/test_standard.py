@@ -128,7 +128,7 @@ def test_attention_keeps_the_dtype_of_its_queries(dtype: type) -> None:
     ("inputs", "absent", "attributes", "words"),
     [
         (packed(), (), {}, "needs q_num_heads"),
-        (packed(), (), {"q_num_heads": 3, "kv_num_heads": 2}, "8 features cannot be told apart as 3 heads"),
+        (packed(), (), {"q_num_heads": 3, "kv_num_heads": 2}, "8 features cannot be split into 3 heads"),
         (qkv(heads=3), (), {}, "3 heads of queries cannot share 2 heads of keys"),
         ([*qkv(), draw(2, 2, 3, 4)], (3,), {}, "past_key and past_value together"),
         (qkv(), (), {"left_window_size": -3}, "a window of Attention is -1"),
