@@ -4,15 +4,14 @@ from collections.abc import Callable, Mapping
 
 from primsplit.ir import Block, Op, Value, Var
 from primsplit.ir.dims import Dim
+from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.inline import inline_calls
 
 Bounds = tuple[int, int]
 """The least and the greatest number."""
 
-KEEPING = frozenset(
-    {"Cast", "Expand", "Flatten", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"}
-)
-"""What gives some of the numbers of its first input, and no others."""
+KEEPING = kinds_where(lambda t: t.moves == (0,) and not t.fills) | {"Cast"}
+"""Operators whose results have some of the numbers of the first input, and no others."""
 
 
 def integer_bounds(block: Block) -> list[Bounds | None]:

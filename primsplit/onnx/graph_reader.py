@@ -48,13 +48,11 @@ from primsplit.ops.inference.choices import check_choices, check_definition, che
 from primsplit.ops.inference.reduction import REDUCTIONS
 from primsplit.ops.inference.table import Site
 from primsplit.ops.schema import OPSET, exists
+from primsplit.ops.traits import traits
 from primsplit.tracing import Recording, close, emit, recording
 from primsplit.tracing.array import Array
 from primsplit.tracing.own_errors import is_foreign
 from primsplit.tracing.trees import as_list
-
-GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
-"""Operators that record graphs, whose nodes are counted there."""
 
 OPS = 2
 """A node that becomes many operators, as on values of unknown rank, counts as one for so many."""
@@ -151,7 +149,7 @@ class GraphReader:
                     raise
                 reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
                 raise ParseError(f"{node.op_type} cannot be read: {reason}", place=place) from error
-            self.spend(1 if node.op_type in GRAPHS else max(1, (len(recorded.ops) - before) // OPS), place)
+            self.spend(1 if traits(node.op_type).bodies else max(1, (len(recorded.ops) - before) // OPS), place)
             if len(made) != len(node.output):
                 told = f"has {len(node.output)} outputs, and gives {len(made)}"
                 raise ParseError(f"{node.op_type} {told}", place=place)

@@ -21,7 +21,8 @@ from primsplit.ir.runtimes import fault
 from primsplit.onnx.tensors import fill, size_in_file, type_number
 from primsplit.onnx.weights import FileConstants
 from primsplit.ops.inference.standard import type_proto
-from primsplit.ops.schema import IR_VERSION, OPSET, RANDOM
+from primsplit.ops.schema import IR_VERSION, OPSET
+from primsplit.ops.traits import traits
 
 PRODUCER = "primsplit"
 LARGEST = 1_500_000_000
@@ -234,7 +235,7 @@ class Writer:
         kind = op.kind.rpartition("::")[2]
         number = self.counts[kind] = self.counts.get(kind, 0) + 1
         inputs = [self.read(v) for v in op.inputs]
-        if kind in RANDOM and "seed" not in op.attributes:
+        if traits(kind).random and "seed" not in op.attributes:
             self.set_apart(into)
         outputs = [self.names.give(v) for v in op.outputs]
         node = into.node.add()

@@ -11,6 +11,7 @@ import onnx.helper
 
 from primsplit.ir.carriers import CARRIERS, CHANGING, MOVING, TYPE_STRINGS
 from primsplit.ir.errors import PrimsplitError, RuleError
+from primsplit.ops.traits import traits
 
 OPSET = 21
 IR_VERSION = 10
@@ -98,8 +99,7 @@ def schema(kind: str) -> Schema:
             c.type_param_str: frozenset(c.allowed_type_strs) | _later(name, c.type_param_str)
             for c in found.type_constraints
         },
-        deterministic=name in WITH_A_LOOP
-        or (name not in RANDOM and found.node_determinism != onnx.defs.OpSchema.NodeDeterminism.NonDeterministic),
+        deterministic=not (traits(kind).random or traits(kind).bodies),
     )
 
 
@@ -112,13 +112,6 @@ def _later(kind: str, variable: str) -> frozenset[str]:
 def text(value: str | bytes) -> str:
     """Return a text attribute, which protobuf holds as bytes."""
     return value.decode() if isinstance(value, bytes) else value
-
-
-WITH_A_LOOP = frozenset({"BlackmanWindow", "HammingWindow", "HannWindow", "Range"})
-"""Operators whose body in the standard holds a Loop: onnx before 1.23 therefore calls them random."""
-RANDOM = frozenset(
-    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "Dropout"}
-)
 
 
 @functools.cache

@@ -3,18 +3,26 @@
 A room that needs to know which operators have a property asks here and keeps no list of its own:
 
     if traits(op.kind).elementwise: ...
-    RESHAPES = kinds_where(lambda t: t.view)
+    RESHAPES = kinds_where(lambda t: t.keeps == "order")
 
 A fact holds for every choice of the operator's attributes and for all its dtypes, unless the column says otherwise.
 `tests/ops/test_traits.py` runs each operator and finds each column true of exactly the operators that have it.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from primsplit.ir import Op
 
 Positions = tuple[int, ...]
 """Inputs of an operator by position."""
+Terms = tuple[Positions, ...]
+"""A sum of products: the factors of each term."""
+
+Condition = tuple[str, tuple[Any, ...]]
+"""An attribute and the values of it with which a fact holds; the default is the first of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +41,50 @@ class Traits:
     """Inputs of which only the shape or the dtype is read."""
     ranks: tuple[int | None, ...] = ()
     """The ranks that inputs must have, None for any; inputs behind the last may have any."""
+    moves: Positions | Literal["all"] = ()
+    """Inputs of which the results consist: their elements at other places, bit by bit, whatever they are. Other inputs
+    and the attributes tell the places."""
+    moves_if: Condition | None = None
+    """What elements are only moved under."""
+    keeps: Literal["order", "each", "all", ""] = ""
+    """Of the elements of the inputs that are moved, the first result has: `order`, each one once in the same order;
+    `each`, each one once; `all`, each one at least once, if it has elements. Else some may be missing."""
+    fills: bool = False
+    """The results may hold zeros too, or one number, where no element is moved to."""
+    terms: Terms | Literal["each", "all"] = ()
+    """The results, those of the first one's type, are sums of these products, with coefficients that other inputs and
+    the attributes tell: Gemm is a product of the inputs 0 and 1, and a term of input 2. `each` is a term for each
+    input, `all` the product of all. True of floats, but for rounding. Dropout has none: it draws."""
+    terms_if: Condition | None = None
+    """What the results are such sums under."""
+    at_zero: float | None = None
+    """The value at 0 of a function of one number, if it is finite and the same with all attributes."""
+    partial: bool = False
+    """A function of one number that is NaN for some finite ones: its slope may be infinite where its domain ends."""
+    sign: Literal["", "nonnegative", "positive"] = ""
+    """What results are for all inputs, or NaN; `positive` is rounded to 0 at times."""
+    keeps_sign: bool = False
+    """Results are at least 0, or NaN, if the inputs that are numbers, no axes or places, are."""
+    contracts: bool = False
+    """Products of elements of the inputs are added up, as in a product of matrices or a convolution."""
+    windows: Literal["", "pool", "filter", "unpool"] = ""
+    """The operator slides a window over axes of the first input, those behind the first two: `pool` makes one number
+    of its elements, `filter` sums them with weights, `unpool` undoes a pooling."""
+    reduces: bool = False
+    """The axes in input 1, or all, become one element, or are gone without `keepdims`."""
+    same_of_one: bool = False
+    """Of a single input, or along axes of size 1, the result is the same elements."""
+    compares: Literal["", "order", "equality"] = ""
+    """The results are the truths of a comparison of two inputs."""
+    random: bool = False
+    """Two runs on the same inputs may give different results, where no seed is set."""
+    bodies: bool = False
+    """Attributes are graphs that the operator runs."""
+
+    @property
+    def permutes(self) -> bool:
+        """The result has each element of the first input once, and no other."""
+        return self.moves == (0,) and self.keeps in {"order", "each"}
 
 
 _NOTHING = Traits()
@@ -49,197 +101,249 @@ def kinds_where(holds: Callable[[Traits], object], *, in_files: bool = False) ->
     return frozenset(kind for kind, row in rows.items() if holds(row))
 
 
+def moved_inputs(op: Op) -> Positions:
+    """The inputs whose elements an op moves; none with attributes for which that is not true of it."""
+    row = traits(op.kind)
+    return moved(op.kind, len(op.inputs)) if _holds(row.moves_if, op) else ()
+
+
+def terms_of(op: Op) -> Terms:
+    """The terms whose sum an op's results are; none with attributes for which they are no such sum."""
+    row = traits(op.kind)
+    return terms(op.kind, len(op.inputs)) if _holds(row.terms_if, op) else ()
+
+
+def _holds(condition: Condition | None, op: Op) -> bool:
+    value = None if condition is None else op.attributes.get(condition[0], condition[1][0])
+    return condition is None or (value.decode() if isinstance(value, bytes) else value) in condition[1]
+
+
+def is_linear(op: Op) -> bool:
+    """True where the results are linear in the first input while the others stay. Of casts those between floats are."""
+    first = op.inputs[0] if op.inputs else None
+    is_cast = first is not None and first.type.is_float != op.outputs[0].type.is_float
+    return terms_of(op) == ((0,),) and not is_cast
+
+
+def moved(kind: str, count: int) -> Positions:
+    """The inputs, of so many, whose elements the operator moves."""
+    found = traits(kind).moves
+    return tuple(range(count)) if found == "all" else found
+
+
+def terms(kind: str, count: int) -> Terms:
+    """The terms of an operator of so many inputs: the positions of the factors of each."""
+    found = traits(kind).terms
+    if found == "each":
+        return tuple((i,) for i in range(count))
+    return (tuple(range(count)),) if found == "all" else found
+
+
 TRAITS: Mapping[str, Traits] = {
-    "Abs": Traits(elementwise=True),
-    "Acos": Traits(elementwise=True),
-    "Acosh": Traits(elementwise=True),
-    "Add": Traits(elementwise=True, broadcasts="all", commutative=True),
-    "AffineGrid": Traits(),
+    "Abs": Traits(elementwise=True, at_zero=0.0, sign="nonnegative"),
+    "Acos": Traits(elementwise=True, at_zero=math.pi / 2, sign="nonnegative", partial=True),
+    "Acosh": Traits(elementwise=True, sign="nonnegative", partial=True),
+    "Add": Traits(elementwise=True, broadcasts="all", commutative=True, terms="each", keeps_sign=True),
+    "AffineGrid": Traits(terms=((0,),)),
     "And": Traits(elementwise=True, broadcasts="all", commutative=True),
     "ArgMax": Traits(),
     "ArgMin": Traits(),
-    "Asin": Traits(elementwise=True),
-    "Asinh": Traits(elementwise=True),
-    "Atan": Traits(elementwise=True),
-    "Atanh": Traits(elementwise=True),
-    "AveragePool": Traits(),
-    "BatchNormalization": Traits(),
-    "Bernoulli": Traits(),
+    "Asin": Traits(elementwise=True, at_zero=0.0, keeps_sign=True, partial=True),
+    "Asinh": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "Atan": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "Atanh": Traits(elementwise=True, at_zero=0.0, keeps_sign=True, partial=True),
+    "AveragePool": Traits(terms=((0,),), keeps_sign=True, windows="pool"),
+    "BatchNormalization": Traits(terms=((0, 1), (3, 1), (2,)), terms_if=("training_mode", (0,))),
+    "Bernoulli": Traits(random=True),
     "BitShift": Traits(elementwise=True, broadcasts="all"),
     "BitwiseAnd": Traits(elementwise=True, broadcasts="all", commutative=True),
     "BitwiseNot": Traits(elementwise=True),
     "BitwiseOr": Traits(elementwise=True, broadcasts="all", commutative=True),
     "BitwiseXor": Traits(elementwise=True, broadcasts="all", commutative=True),
     "BlackmanWindow": Traits(),
-    "Cast": Traits(elementwise=True),
-    "CastLike": Traits(elementwise=True, reads_type=(1,)),
-    "Ceil": Traits(elementwise=True),
-    "Celu": Traits(elementwise=True),
-    "CenterCropPad": Traits(),
-    "Clip": Traits(elementwise=True, ranks=(None, 0, 0)),
-    "Col2Im": Traits(),
-    "Compress": Traits(),
-    "Concat": Traits(),
+    "Cast": Traits(elementwise=True, terms=((0,),), at_zero=0.0, keeps_sign=True),
+    "CastLike": Traits(elementwise=True, reads_type=(1,), terms=((0,),)),
+    "Ceil": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "Celu": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "CenterCropPad": Traits(moves=(0,), fills=True, terms=((0,),), keeps_sign=True),
+    "Clip": Traits(elementwise=True, ranks=(None, 0, 0), keeps_sign=True),
+    "Col2Im": Traits(terms=((0,),), keeps_sign=True),
+    "Compress": Traits(moves=(0,), terms=((0,),), keeps_sign=True),
+    "Concat": Traits(moves="all", keeps="each", terms="each", keeps_sign=True, same_of_one=True),
     "ConcatFromSequence": Traits(),
     "Constant": Traits(),
     "ConstantOfShape": Traits(),
-    "Conv": Traits(),
-    "ConvInteger": Traits(),
-    "ConvTranspose": Traits(),
-    "Cos": Traits(elementwise=True),
-    "Cosh": Traits(elementwise=True),
-    "CumSum": Traits(),
-    "DFT": Traits(),
-    "DeformConv": Traits(),
-    "DepthToSpace": Traits(),
-    "DequantizeLinear": Traits(),
+    "Conv": Traits(terms=((0, 1), (2,)), keeps_sign=True, contracts=True, windows="filter"),
+    "ConvInteger": Traits(contracts=True, windows="filter"),
+    "ConvTranspose": Traits(terms=((0, 1), (2,)), keeps_sign=True, contracts=True, windows="filter"),
+    "Cos": Traits(elementwise=True, at_zero=1.0),
+    "Cosh": Traits(elementwise=True, at_zero=1.0, sign="positive"),
+    "CumSum": Traits(terms=((0,),), keeps_sign=True),
+    "DFT": Traits(terms=((0,),)),
+    "DeformConv": Traits(terms=((0, 1, 4), (3,)), keeps_sign=True, contracts=True, windows="filter"),
+    "DepthToSpace": Traits(moves=(0,), keeps="each", terms=((0,),), keeps_sign=True),
+    "DequantizeLinear": Traits(terms=((0, 1), (2, 1))),
     "Det": Traits(),
-    "Div": Traits(elementwise=True, broadcasts="all"),
-    "Dropout": Traits(),
+    "Div": Traits(elementwise=True, broadcasts="all", terms=((0,),), keeps_sign=True),
+    "Dropout": Traits(random=True),
     "DynamicQuantizeLinear": Traits(),
-    "Einsum": Traits(),
-    "Elu": Traits(elementwise=True),
-    "Equal": Traits(elementwise=True, broadcasts="all", commutative=True),
-    "Erf": Traits(elementwise=True),
-    "Exp": Traits(elementwise=True),
-    "Expand": Traits(),
+    "Einsum": Traits(terms="all", keeps_sign=True, contracts=True),
+    "Elu": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "Equal": Traits(elementwise=True, broadcasts="all", commutative=True, compares="equality"),
+    "Erf": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "Exp": Traits(elementwise=True, at_zero=1.0, sign="positive"),
+    "Expand": Traits(moves=(0,), keeps="all", terms=((0,),), keeps_sign=True),
     "EyeLike": Traits(reads_type=(0,)),
-    "Flatten": Traits(),
-    "Floor": Traits(elementwise=True),
+    "Flatten": Traits(moves=(0,), keeps="order", terms=((0,),), keeps_sign=True),
+    "Floor": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
     "GRU": Traits(),
-    "Gather": Traits(),
-    "GatherElements": Traits(),
-    "GatherND": Traits(),
-    "Gelu": Traits(elementwise=True),
-    "Gemm": Traits(),
-    "GlobalAveragePool": Traits(),
-    "GlobalLpPool": Traits(),
-    "GlobalMaxPool": Traits(),
-    "Greater": Traits(elementwise=True, broadcasts="all"),
-    "GreaterOrEqual": Traits(elementwise=True, broadcasts="all"),
-    "GridSample": Traits(),
-    "GroupNormalization": Traits(),
+    "Gather": Traits(moves=(0,), terms=((0,),), keeps_sign=True),
+    "GatherElements": Traits(moves=(0,), terms=((0,),), keeps_sign=True),
+    "GatherND": Traits(moves=(0,), terms=((0,),), keeps_sign=True),
+    "Gelu": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "Gemm": Traits(terms=((0, 1), (2,)), contracts=True),
+    "GlobalAveragePool": Traits(terms=((0,),), keeps_sign=True),
+    "GlobalLpPool": Traits(sign="nonnegative"),
+    "GlobalMaxPool": Traits(keeps_sign=True),
+    "Greater": Traits(elementwise=True, broadcasts="all", compares="order"),
+    "GreaterOrEqual": Traits(elementwise=True, broadcasts="all", compares="order"),
+    "GridSample": Traits(terms=((0,),)),
+    "GroupNormalization": Traits(terms=((1,), (2,))),
     "HammingWindow": Traits(),
     "HannWindow": Traits(),
-    "HardSigmoid": Traits(elementwise=True),
-    "HardSwish": Traits(elementwise=True),
-    "Hardmax": Traits(),
-    "Identity": Traits(elementwise=True),
-    "If": Traits(),
+    "HardSigmoid": Traits(elementwise=True, sign="nonnegative"),
+    "HardSwish": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "Hardmax": Traits(sign="nonnegative"),
+    "Identity": Traits(elementwise=True, moves=(0,), keeps="order", terms=((0,),), at_zero=0.0, keeps_sign=True),
+    "If": Traits(bodies=True),
     "ImageDecoder": Traits(),
-    "InstanceNormalization": Traits(),
+    "InstanceNormalization": Traits(terms=((1,), (2,))),
     "IsInf": Traits(elementwise=True),
     "IsNaN": Traits(elementwise=True),
     "LRN": Traits(),
     "LSTM": Traits(),
-    "LayerNormalization": Traits(),
-    "LeakyRelu": Traits(elementwise=True),
-    "Less": Traits(elementwise=True, broadcasts="all"),
-    "LessOrEqual": Traits(elementwise=True, broadcasts="all"),
-    "Log": Traits(elementwise=True),
+    "LayerNormalization": Traits(terms=((1,), (2,))),
+    "LeakyRelu": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "Less": Traits(elementwise=True, broadcasts="all", compares="order"),
+    "LessOrEqual": Traits(elementwise=True, broadcasts="all", compares="order"),
+    "Log": Traits(elementwise=True, partial=True),
     "LogSoftmax": Traits(),
-    "Loop": Traits(),
-    "LpNormalization": Traits(),
-    "LpPool": Traits(),
-    "MatMul": Traits(),
-    "MatMulInteger": Traits(),
-    "Max": Traits(elementwise=True, broadcasts="all"),
-    "MaxPool": Traits(),
-    "MaxRoiPool": Traits(),
-    "MaxUnpool": Traits(),
-    "Mean": Traits(elementwise=True, broadcasts="all"),
+    "Loop": Traits(bodies=True),
+    "LpNormalization": Traits(keeps_sign=True),
+    "LpPool": Traits(sign="nonnegative", windows="pool"),
+    "MatMul": Traits(terms=((0, 1),), keeps_sign=True, contracts=True),
+    "MatMulInteger": Traits(contracts=True),
+    "Max": Traits(elementwise=True, broadcasts="all", keeps_sign=True, same_of_one=True),
+    "MaxPool": Traits(keeps_sign=True, windows="pool"),
+    "MaxRoiPool": Traits(keeps_sign=True),
+    "MaxUnpool": Traits(moves=(0,), fills=True, terms=((0,),), keeps_sign=True, windows="unpool"),
+    "Mean": Traits(elementwise=True, broadcasts="all", terms="each", keeps_sign=True, same_of_one=True),
     "MeanVarianceNormalization": Traits(),
-    "MelWeightMatrix": Traits(),
-    "Min": Traits(elementwise=True, broadcasts="all"),
-    "Mish": Traits(elementwise=True),
-    "Mod": Traits(elementwise=True, broadcasts="all"),
-    "Mul": Traits(elementwise=True, broadcasts="all", commutative=True),
-    "Multinomial": Traits(),
-    "Neg": Traits(elementwise=True),
-    "NegativeLogLikelihoodLoss": Traits(),
+    "MelWeightMatrix": Traits(sign="nonnegative"),
+    "Min": Traits(elementwise=True, broadcasts="all", keeps_sign=True, same_of_one=True),
+    "Mish": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "Mod": Traits(elementwise=True, broadcasts="all", keeps_sign=True),
+    "Mul": Traits(elementwise=True, broadcasts="all", commutative=True, terms=((0, 1),), keeps_sign=True),
+    "Multinomial": Traits(random=True),
+    "Neg": Traits(elementwise=True, terms=((0,),), at_zero=0.0),
+    "NegativeLogLikelihoodLoss": Traits(terms=((0,),)),
     "NonMaxSuppression": Traits(),
     "NonZero": Traits(),
     "Not": Traits(elementwise=True),
-    "OneHot": Traits(),
+    "OneHot": Traits(moves=(2,), terms=((2,),), keeps_sign=True),
     "Optional": Traits(),
     "OptionalGetElement": Traits(),
     "OptionalHasElement": Traits(),
     "Or": Traits(elementwise=True, broadcasts="all", commutative=True),
-    "PRelu": Traits(elementwise=True, broadcasts="to_first"),
-    "Pad": Traits(),
-    "Pow": Traits(elementwise=True, broadcasts="all"),
-    "QLinearConv": Traits(),
-    "QLinearMatMul": Traits(),
+    "PRelu": Traits(elementwise=True, broadcasts="to_first", keeps_sign=True),
+    "Pad": Traits(moves=(0, 2), fills=True, terms=((0,), (2,)), keeps_sign=True),
+    "Pow": Traits(elementwise=True, broadcasts="all", keeps_sign=True),
+    "QLinearConv": Traits(contracts=True, windows="filter"),
+    "QLinearMatMul": Traits(contracts=True),
     "QuantizeLinear": Traits(),
     "RNN": Traits(),
-    "RandomNormal": Traits(),
-    "RandomNormalLike": Traits(reads_type=(0,)),
-    "RandomUniform": Traits(),
-    "RandomUniformLike": Traits(reads_type=(0,)),
-    "Range": Traits(),
-    "Reciprocal": Traits(elementwise=True),
-    "ReduceL1": Traits(),
-    "ReduceL2": Traits(),
-    "ReduceLogSum": Traits(),
-    "ReduceLogSumExp": Traits(),
-    "ReduceMax": Traits(),
-    "ReduceMean": Traits(),
-    "ReduceMin": Traits(),
-    "ReduceProd": Traits(),
-    "ReduceSum": Traits(),
-    "ReduceSumSquare": Traits(),
+    "RandomNormal": Traits(random=True),
+    "RandomNormalLike": Traits(reads_type=(0,), random=True),
+    "RandomUniform": Traits(random=True),
+    "RandomUniformLike": Traits(reads_type=(0,), random=True),
+    "Range": Traits(keeps_sign=True),
+    "Reciprocal": Traits(elementwise=True, keeps_sign=True),
+    "ReduceL1": Traits(sign="nonnegative", reduces=True),
+    "ReduceL2": Traits(sign="nonnegative", reduces=True),
+    "ReduceLogSum": Traits(reduces=True),
+    "ReduceLogSumExp": Traits(reduces=True),
+    "ReduceMax": Traits(reduces=True, same_of_one=True),
+    "ReduceMean": Traits(terms=((0,),), keeps_sign=True, reduces=True, same_of_one=True),
+    "ReduceMin": Traits(keeps_sign=True, reduces=True, same_of_one=True),
+    "ReduceProd": Traits(keeps_sign=True, reduces=True, same_of_one=True),
+    "ReduceSum": Traits(terms=((0,),), keeps_sign=True, reduces=True, same_of_one=True),
+    "ReduceSumSquare": Traits(sign="nonnegative", reduces=True),
     "RegexFullMatch": Traits(elementwise=True),
-    "Relu": Traits(elementwise=True),
-    "Reshape": Traits(),
-    "Resize": Traits(),
-    "ReverseSequence": Traits(),
-    "RoiAlign": Traits(),
-    "Round": Traits(elementwise=True),
-    "STFT": Traits(),
-    "Scan": Traits(),
-    "ScatterElements": Traits(),
-    "ScatterND": Traits(),
-    "Selu": Traits(elementwise=True),
+    "Relu": Traits(elementwise=True, at_zero=0.0, sign="nonnegative"),
+    "Reshape": Traits(moves=(0,), keeps="order", terms=((0,),), keeps_sign=True),
+    "Resize": Traits(
+        moves=(0,), moves_if=("mode", ("nearest",)), terms=((0,),), terms_if=("extrapolation_value", (0.0,))
+    ),
+    "ReverseSequence": Traits(moves=(0,), keeps="each", terms=((0,),), keeps_sign=True),
+    "RoiAlign": Traits(terms=((0,),), terms_if=("mode", ("avg",)), keeps_sign=True),
+    "Round": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "STFT": Traits(terms=((0, 2),)),
+    "Scan": Traits(bodies=True),
+    "ScatterElements": Traits(
+        moves=(0, 2),
+        moves_if=("reduction", ("none",)),
+        terms=((0,), (2,)),
+        terms_if=("reduction", ("none", "add")),
+        keeps_sign=True,
+    ),
+    "ScatterND": Traits(
+        moves=(0, 2),
+        moves_if=("reduction", ("none",)),
+        terms=((0,), (2,)),
+        terms_if=("reduction", ("none", "add")),
+        keeps_sign=True,
+    ),
+    "Selu": Traits(elementwise=True, at_zero=0.0),
     "SequenceAt": Traits(),
     "SequenceConstruct": Traits(),
     "SequenceEmpty": Traits(),
     "SequenceErase": Traits(),
     "SequenceInsert": Traits(),
     "SequenceLength": Traits(),
-    "SequenceMap": Traits(),
+    "SequenceMap": Traits(bodies=True),
     "Shape": Traits(reads_type=(0,)),
-    "Shrink": Traits(elementwise=True),
-    "Sigmoid": Traits(elementwise=True),
-    "Sign": Traits(elementwise=True),
-    "Sin": Traits(elementwise=True),
-    "Sinh": Traits(elementwise=True),
+    "Shrink": Traits(elementwise=True, at_zero=0.0),
+    "Sigmoid": Traits(elementwise=True, at_zero=0.5, sign="positive"),
+    "Sign": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "Sin": Traits(elementwise=True, at_zero=0.0),
+    "Sinh": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
     "Size": Traits(reads_type=(0,)),
-    "Slice": Traits(),
-    "Softmax": Traits(),
-    "SoftmaxCrossEntropyLoss": Traits(),
-    "Softplus": Traits(elementwise=True),
-    "Softsign": Traits(elementwise=True),
-    "SpaceToDepth": Traits(),
-    "Split": Traits(),
+    "Slice": Traits(moves=(0,), terms=((0,),), keeps_sign=True),
+    "Softmax": Traits(sign="positive"),
+    "SoftmaxCrossEntropyLoss": Traits(keeps_sign=True),
+    "Softplus": Traits(elementwise=True, at_zero=math.log(2), sign="positive"),
+    "Softsign": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "SpaceToDepth": Traits(moves=(0,), keeps="each", terms=((0,),), keeps_sign=True),
+    "Split": Traits(moves=(0,), terms=((0,),), keeps_sign=True),
     "SplitToSequence": Traits(),
-    "Sqrt": Traits(elementwise=True),
-    "Squeeze": Traits(),
+    "Sqrt": Traits(elementwise=True, at_zero=0.0, sign="nonnegative", partial=True),
+    "Squeeze": Traits(moves=(0,), keeps="order", terms=((0,),), keeps_sign=True),
     "StringConcat": Traits(elementwise=True, broadcasts="all"),
     "StringNormalizer": Traits(),
     "StringSplit": Traits(),
-    "Sub": Traits(elementwise=True, broadcasts="all"),
-    "Sum": Traits(elementwise=True, broadcasts="all"),
-    "Tan": Traits(elementwise=True),
-    "Tanh": Traits(elementwise=True),
+    "Sub": Traits(elementwise=True, broadcasts="all", terms="each"),
+    "Sum": Traits(elementwise=True, broadcasts="all", terms="each", keeps_sign=True, same_of_one=True),
+    "Tan": Traits(elementwise=True, at_zero=0.0),
+    "Tanh": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
     "TfIdfVectorizer": Traits(),
-    "ThresholdedRelu": Traits(elementwise=True),
-    "Tile": Traits(),
-    "TopK": Traits(),
-    "Transpose": Traits(),
-    "Trilu": Traits(),
-    "Unique": Traits(),
-    "Unsqueeze": Traits(),
-    "Where": Traits(elementwise=True, broadcasts="all"),
+    "ThresholdedRelu": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "Tile": Traits(moves=(0,), keeps="all", terms=((0,),), keeps_sign=True),
+    "TopK": Traits(keeps_sign=True),
+    "Transpose": Traits(moves=(0,), keeps="each", terms=((0,),), keeps_sign=True),
+    "Trilu": Traits(moves=(0,), fills=True, terms=((0,),), keeps_sign=True),
+    "Unique": Traits(keeps_sign=True),
+    "Unsqueeze": Traits(moves=(0,), keeps="order", terms=((0,),), keeps_sign=True),
+    "Where": Traits(elementwise=True, broadcasts="all", moves=(1, 2), terms=((1,), (2,)), keeps_sign=True),
     "Xor": Traits(elementwise=True, broadcasts="all", commutative=True),
 }
 """The operators of the opset that primsplit writes."""

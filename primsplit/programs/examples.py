@@ -15,7 +15,7 @@ from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, free, liv
 from primsplit.ir.caching.fingerprint import fingerprint
 from primsplit.ir.errors import SpecError
 from primsplit.ir.names import NamedBlock
-from primsplit.ops.schema import RANDOM
+from primsplit.ops.traits import traits
 from primsplit.programs.doors import make_session
 from primsplit.tracing import trees, user_place
 from primsplit.tracing.specs import leaf_type, may_be
@@ -76,7 +76,7 @@ class Examples:
         read = dict.fromkeys(v for o in live for v in reads(o) if v in given)
         made = [v for o in live if all(map(_is_small, o.outputs)) for v in o.outputs if v is not wanted]
         block = Block("condition", tuple(read), tuple(live), (wanted, *made))
-        if free(block) or any(o.kind in RANDOM for o in walk(block)):
+        if free(block) or any(traits(o.kind).random for o in walk(block)):
             return None
         names = [[f"{stem}{i}" for i in range(len(values))] for stem, values in (("x", read), ("y", block.results))]
         session = make_session(NamedBlock(block, tuple(names[0]), tuple(names[1]), (), {}))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from primsplit.ir import Block
 from primsplit.ir.errors import Place, RestartedDrawsWarning, warn_at
 from primsplit.ir.names import NamedBlock
-from primsplit.ops.schema import RANDOM
+from primsplit.ops.traits import traits
 
 TOLD = (
     "a program draws on from run to run, and starts again when its file is loaded: a training step that is stopped "
@@ -32,7 +32,7 @@ def _draws(block: Block, outer: Place) -> Iterator[Place]:
     """The lines of draws with a seed; of those in functions that record no lines, that of the call."""
     for op in block.ops:
         place = op.place.whole_line if op.place is not None and op.place.line else outer
-        if op.kind in RANDOM and "seed" in op.attributes:
+        if traits(op.kind).random and "seed" in op.attributes:
             yield place
         for inner in op.blocks():
             yield from _draws(inner, place)

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from primsplit.ir import Block, Op, Value
-from primsplit.ir.analysis.signs import is_nonnegative
 from primsplit.numpy.approximations.exponential import log1p
 from primsplit.ops import op
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import literal_shape, recorded_beside, reduced_axes
+from primsplit.rewrites.signs import is_nonnegative
 from primsplit.rewrites.uses import LookingUp, Ops, is_number
 from primsplit.tracing.array import Array
 from primsplit.tracing.regions import emit_if, record

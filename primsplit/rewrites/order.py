@@ -16,10 +16,9 @@ that is ready last behind the others: it is asked for first, and all cotangents 
 from collections.abc import Iterable, Mapping, Sequence
 
 from primsplit.ir import Block, Op, Value, Var, reads
+from primsplit.ops.traits import traits
 
 SHARED = -1
-VIEWS = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity"})
-"""Operators whose result is their first input's memory."""
 
 
 def gradients_last(block: Block, gradients: Sequence[int]) -> Block:
@@ -73,7 +72,7 @@ def _worth_waiting(block: Block, common: Sequence[Op], cones: Mapping[int, Seque
     """
     root: dict[Value, Value] = {}
     for op in common:
-        if op.kind in VIEWS and op.inputs[0] is not None:
+        if traits(op.kind).keeps == "order" and op.inputs[0] is not None:
             root[op.outputs[0]] = root.get(op.inputs[0], op.inputs[0])
     kept: set[Value] = {*block.params, *block.results}
     found: set[int] = set()

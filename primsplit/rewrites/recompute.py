@@ -12,10 +12,11 @@ from primsplit.ir import Block, Op, Renaming, Value, Var, free, reads, rename, r
 from primsplit.ir.analysis.orders import AGAIN
 from primsplit.ir.errors import ShapeError
 from primsplit.ir.parts import Split
+from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.loops.hoist import is_movable
 
-VIEWS = frozenset({"Slice", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Identity"})
-"""Operators that only rearrange their first input."""
+VIEWS = kinds_where(lambda t: t.permutes) | {"Slice"}
+"""Operators that only rearrange their first input, or take a part of it."""
 
 
 def read_views_again(ops: Sequence[Op], primal: Sequence[Op], params: Iterable[Var]) -> list[Op]:

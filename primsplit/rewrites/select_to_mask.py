@@ -18,6 +18,7 @@ import numpy as np
 
 from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, same_types
 from primsplit.ops import op
+from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.cse import merge_common
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.loops.tiles import TILE
@@ -25,8 +26,8 @@ from primsplit.rewrites.rewriting import recorded_beside
 from primsplit.rewrites.uses import LookingUp
 from primsplit.tracing.array import Array
 
-SUMS = frozenset({"ReduceSum", "ReduceMean", "MatMul", "Gemm"})
-"""Operators that sum their operand, so that the sign of a zero in it is lost anyway."""
+SUMS = kinds_where(lambda t: not t.windows and t.terms and (t.contracts or t.reduces)) - {"Einsum"}
+"""Operators that sum their operand, so that the sign of a zero in it is lost anyway. Some Einsums sum nothing."""
 LONG = 2**14
 """Elements from which on the product, with its check, is faster."""
 LONG_TILE = 2**10

@@ -15,20 +15,20 @@ from typing import Any
 from primsplit.ir import Op
 from primsplit.ops import op
 from primsplit.ops.namespace import later
+from primsplit.ops.traits import kinds_where, terms_of
 from primsplit.rules.table import RULES, Pullback, frule, symmetric
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to
 
-symmetric(
-    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Celu", "Clip", "Cos", "Cosh", "Div", "Elu", "Erf", "Exp",
-    "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Log", "Max", "Min", "Mish", "Mod", "Mul", "Neg", "PRelu", "Pow",
-    "Reciprocal", "Relu", "Selu", "Shrink", "Sigmoid", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt", "Sub",
-    "Tan", "Tanh", "ThresholdedRelu", "Where",
-)  # fmt: skip
+symmetric(*kinds_where(lambda t: t.elementwise), "Softmax")
 
 
 def _first_alone(op: Op, wrt: tuple[int, ...]) -> bool:
     return wrt == (0,)
+
+
+def _is_linear(op: Op, wrt: tuple[int, ...]) -> bool:
+    return wrt == (0,) and bool(terms_of(op))
 
 
 def _all_inputs(op: Op, wrt: tuple[int, ...]) -> bool:
@@ -48,15 +48,10 @@ def _linear(kind: str, changes: dict[str, Any] | None = None) -> None:
         linear = {**attributes, **(changes or {})}
         return y, lambda tx, *_: operator(tx, *rest, types=[y.type], **linear)
 
-    frule(kind, admits=_first_alone)(rule)
+    frule(kind, admits=_first_alone if changes else _is_linear)(rule)
 
 
-for _kind in (
-    "AveragePool", "Cast", "CastLike", "CenterCropPad", "Col2Im", "Compress", "CumSum", "DFT", "DepthToSpace", "Expand",
-    "Flatten", "Gather", "GatherElements", "GatherND", "GlobalAveragePool", "GridSample", "Identity", "MaxUnpool",
-    "ReduceMean", "ReduceSum", "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Squeeze", "Tile", "Transpose",
-    "Trilu", "Unsqueeze",
-):  # fmt: skip
+for _kind in sorted(kinds_where(lambda t: t.terms == ((0,),)) - {"Resize"}):
     _linear(_kind)
 _linear("Resize", {"extrapolation_value": 0.0})
 
@@ -89,7 +84,7 @@ def _sum(kind: str) -> None:
     frule(kind, admits=_all_inputs)(rule)
 
 
-for _kind in ("Add", "Concat", "Mean", "Sub", "Sum"):
+for _kind in sorted(kinds_where(lambda t: t.terms == "each")):
     _sum(_kind)
 
 
@@ -125,7 +120,7 @@ def _product(kind: str, admits: Callable[[Op, tuple[int, ...]], bool]) -> None:
     frule(kind, admits=admits)(rule)
 
 
-for _kind in ("Conv", "ConvTranspose", "Gemm", "MatMul"):
+for _kind in sorted(kinds_where(lambda t: t.contracts and t.terms in {((0, 1),), ((0, 1), (2,))})):
     _product(_kind, _a_factor)
 _product("Einsum", lambda op, wrt: True)
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 
 from primsplit.ir import Const, Op, Value, Var, reads, same_data
 from primsplit.ir.analysis.orders import order_of
-from primsplit.ir.analysis.signs import is_smoothly_nonnegative
 from primsplit.ir.dims import same_shape
 from primsplit.numpy.quotients import bounded_quotient
 from primsplit.ops import op as operators
 from primsplit.ops.namespace import later
 from primsplit.rewrites.cse import attribute_key
 from primsplit.rewrites.rewrites.table import is_zero
+from primsplit.rewrites.signs import is_smoothly_nonnegative
 from primsplit.special.wave_integrals import divided_by_argument
 from primsplit.tracing import append, emit, inline
 from primsplit.tracing.array import Array
@@ -30,11 +30,6 @@ from primsplit.tracing.broadcasting import expand_to, ones_like, zeros_like
 from primsplit.transforms.cancelling_sums import Samples, cancelled
 
 DIVIDED = frozenset({"call::root_quotient", "call::length_quotient"})
-MOVING = frozenset({
-    "Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Pad", "Reshape", "Slice",
-    "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Where",
-})  # fmt: skip
-"""Operators that only move and repeat elements: a quotient passes back through them as a cotangent does."""
 OPENED = frozenset({"call::square", "call::integer_power"})
 """Calls whose bodies are products."""
 DEPTH = 12

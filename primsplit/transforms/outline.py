@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from primsplit.ir import Block, Const, Op, Renaming, Value, Var, has_blocks, is_call, operands, reads, rename, walk
+from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.cse import attribute_key, constant_key, is_deterministic
 from primsplit.transforms.boundaries import Bounded
 
 LEAST_REPEATS = 4
 LEAST_OPS = 16
-VARYING = frozenset({"Gather", "Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Where"})
+VARYING = kinds_where(lambda t: t.broadcasts == "all") | {"Gather"}
 """Operators one of whose inputs may be a different constant in each step: none of their inputs decides a shape."""
 
 

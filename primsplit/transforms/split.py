@@ -44,6 +44,7 @@ from primsplit.ir.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir.notation.listing import Tape
 from primsplit.ir.parts import Split
 from primsplit.ops import op as operators
+from primsplit.ops.traits import moved_inputs
 from primsplit.ops.verify import verified
 from primsplit.rewrites.cse import attribute_key
 from primsplit.rewrites.merge_scatter import merge_scatters
@@ -57,7 +58,7 @@ from primsplit.tracing.broadcasting import zeros_like
 from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.own_errors import own_errors
 from primsplit.tracing.registering import Epoch
-from primsplit.transforms.even_slopes import MOVING, Arrival, EvenSlopes
+from primsplit.transforms.even_slopes import Arrival, EvenSlopes
 from primsplit.transforms.idioms.rewritten import rewritten
 from primsplit.transforms.policies import with_policy
 from primsplit.transforms.primal_list import PrimalList
@@ -210,7 +211,7 @@ def _hint(value: Value, position: int) -> str:
 
 def _arrival(op: Op, split: Split, result: Value, cotangent: Value, names: Renaming, sizes: dict[str, Dim]) -> Arrival:
     """Return the arrival of a cotangent from the op's pullback, with the pullback itself if the op moves elements."""
-    if op.kind not in MOVING or len(split.cotangents) != 1:
+    if not moved_inputs(op) or len(split.cotangents) != 1:
         return Arrival(cotangent)
 
     def pulled(other: Array) -> Array:

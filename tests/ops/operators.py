@@ -71,17 +71,21 @@ class Example:
         return list(self._evaluator.run(None, arrays))
 
     def _by_onnxruntime(self, arrays: dict[str, Any]) -> Sequence[Any]:
+        return list(self._session.run(None, arrays))
+
+    @functools.cached_property
+    def _session(self) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
         model = onnx.ModelProto.FromString(self.model.SerializeToString())
         for declared in (*model.graph.input, *model.graph.output):
             declared.type.tensor_type.ClearField("shape")
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
-        return list(session.run(None, arrays))
+        return onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
 
 
-def _example(kind: str, inputs: Sequence[Any], dtype: Any = np.float32, **attributes: Any) -> Example:
-    """A node, with one output of this dtype, of an operator that onnx has no case of."""
+def one_node(kind: str, inputs: Sequence[Any], dtype: Any = np.float32, **attributes: Any) -> Example:
+    """A node of an operator of opset 21 with one output of this dtype."""
     names = [f"x{i}" for i in range(len(inputs))]
     declared = [
         onnx.helper.make_tensor_value_info(n, onnx.helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
@@ -99,18 +103,31 @@ def _own() -> list[Example]:
     picture = draw.normal(size=(1, 2, 5, 6)).astype(np.float32)
     boxes = np.array([[0, 0, 0, 2, 2], [0, 1, 1, 4, 4]], np.float32)
     return [
-        _example("RandomNormal", [], shape=[3, 4]),
-        _example("RandomUniform", [], shape=[3, 4]),
-        _example("RandomNormalLike", [x]),
-        _example("RandomUniformLike", [x]),
-        _example("Multinomial", [np.log(np.abs(x) + 0.1)], np.int32, sample_size=8),
-        _example("GlobalLpPool", [picture]),
-        _example("MaxRoiPool", [picture, boxes], pooled_shape=[2, 2]),
-        _example("CastLike", [x, np.ones(2)], np.float64),
-        _example("MatMul", [x[:, :3], x[:, 1:]]),
-        _example("Mish", [x]),
-        _example("MelWeightMatrix", [*map(np.int64, (8, 64, 8192)), np.float32(200), np.float32(4000)]),
-        _example("Det", [draw.normal(size=(2, 2)).astype(np.float32)]),
+        one_node("RandomNormal", [], shape=[3, 4]),
+        one_node("RandomUniform", [], shape=[3, 4]),
+        one_node("RandomNormalLike", [x]),
+        one_node("RandomUniformLike", [x]),
+        one_node("Multinomial", [np.log(np.abs(x) + 0.1)], np.int32, sample_size=8),
+        one_node("GlobalLpPool", [picture]),
+        one_node("MaxRoiPool", [picture, boxes], pooled_shape=[2, 2]),
+        one_node("Cast", [x], np.float64, to=onnx.TensorProto.DOUBLE),
+        one_node("CastLike", [x, np.ones(2)], np.float64),
+        one_node("AffineGrid", [draw.normal(size=(1, 2, 3)).astype(np.float32), np.array([1, 1, 2, 3])]),
+        one_node("MaxUnpool", [picture[:, :1, :2, :2], np.array([[[[0, 0], [5, 6]]]])], kernel_shape=[2, 2]),
+        one_node("OneHot", [np.array([7, 7]), np.array(3), np.array([0.5, 2.5], np.float32)]),
+        one_node("Pad", [x, np.array([-1, 0, 0, 1])]),
+        one_node("Trilu", [x]),
+        one_node("Dropout", [x, np.array(0.5, np.float32), np.array(True)]),
+        one_node("ThresholdedRelu", [x], alpha=-1.0),
+        one_node("Selu", [x], gamma=-1.0),
+        one_node("Shrink", [x], lambd=0.5, bias=3.0),
+        one_node("Gemm", [x, x.T], alpha=-1.0),
+        one_node("LRN", [picture], size=1, alpha=0.0, beta=1.0, bias=-1.0),
+        one_node("Range", [np.float32(-2), np.float32(2), np.float32(1)]),
+        one_node("MatMul", [x[:, :3], x[:, 1:]]),
+        one_node("Mish", [x]),
+        one_node("MelWeightMatrix", [*map(np.int64, (8, 64, 8192)), np.float32(200), np.float32(4000)]),
+        one_node("Det", [draw.normal(size=(2, 2)).astype(np.float32)]),
     ]
 
 

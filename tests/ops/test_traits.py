@@ -4,15 +4,17 @@ An operator that no example decides is compared with nothing: that of one elemen
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import starmap
 from typing import Any
 
 import numpy as np
+import onnx
 import onnx.defs
 import pytest
 
 from primsplit.ops.schema import OPSET, kinds, schema
-from primsplit.ops.traits import IN_FILES, TRAITS, Traits, kinds_where, traits
-from tests.ops.operators import Example, examples, same
+from primsplit.ops.traits import IN_FILES, TRAITS, Condition, Traits, kinds_where, moved, terms, traits
+from tests.ops.operators import Example, examples, one_node, same
 
 Property = Callable[[Example], bool | None]
 """Whether an example has a property; None where it decides nothing."""
@@ -174,3 +176,383 @@ NOT_READ_BY_ONNX = {("LSTM", 4)}
 @pytest.mark.parametrize("kind", sorted(TRAITS.keys() & examples().keys()))
 def test_inputs_of_which_only_the_type_is_read_may_have_any_values(kind: str) -> None:
     assert {i for i in unread(kind) if (kind, i) not in NOT_READ_BY_ONNX} == set(traits(kind).reads_type)
+
+
+def varies(example: Example) -> bool | None:
+    """Two runs in a row give other bits."""
+    if example.outputs is None or example.attributes.get("seed"):
+        return None
+    again = example.run(example.inputs) or []
+    return any(a.tobytes() != b.tobytes() for a, b in zip(again, example.outputs, strict=True) if a.dtype.kind != "O")
+
+
+def test_operators_of_which_a_second_run_gives_something_else_are_random_and_no_others() -> None:
+    """Also those with a body in the standard that holds a Loop or an If, which onnx calls random."""
+    found = {k for k in TRAITS.keys() & examples().keys() if any(map(varies, examples()[k]))}
+    assert found == kinds_where(lambda t: t.random)
+
+
+def test_operators_with_bodies_are_those_with_an_attribute_that_is_a_graph() -> None:
+    graph = onnx.defs.OpSchema.AttrType.GRAPH
+    formal = {k: onnx.defs.get_schema(k, OPSET).attributes.values() for k in TRAITS}
+    assert {k for k, found in formal.items() if any(a.type == graph for a in found)} == kinds_where(lambda t: t.bodies)
+
+
+def attribute(example: Example, name: str) -> Any:
+    """An attribute of the node, or its default."""
+    found = example.attributes.get(name, schema(example.kind).defaults.get(name))
+    return found.decode() if isinstance(found, bytes) else found
+
+
+def holds_under(example: Example, condition: Condition | None) -> bool:
+    """True where the attributes are those of which a column speaks."""
+    return condition is None or attribute(example, condition[0]) in condition[1]
+
+
+def has_body(example: Example) -> bool:
+    """True for a node with a graph."""
+    return any(isinstance(value, onnx.GraphProto) for value in example.attributes.values())
+
+
+def like_result(example: Example) -> list[int]:
+    """The inputs whose type variable is that of the first result."""
+    formal = schema(example.kind)
+    there = [i for i, x in enumerate(example.inputs) if x is not None and i not in traits(example.kind).reads_type]
+    return [i for i in there if formal.variable(i) == formal.outputs[0][1]]
+
+
+def with_own_elements(example: Example, positions: Sequence[int]) -> list[Any] | None:
+    """The inputs, at these positions with elements of which no two are equal; None where a dtype has too few."""
+    count = sum(example.inputs[i].size for i in positions)
+    dtype = example.inputs[positions[0]].dtype
+    if dtype.kind not in "fiu" or (dtype.itemsize == 1 and count > 100):
+        return None
+    numbers = np.random.default_rng(5).permutation(count) + 1
+    numbers = (numbers if dtype.kind == "u" else numbers * 2 - count // 2 * 2 - 1).astype(dtype)
+    numbers = numbers * dtype.type(0.37) if dtype.kind == "f" else numbers
+    found = list(example.inputs)
+    for i in positions:
+        found[i], numbers = numbers[: found[i].size].reshape(found[i].shape), numbers[found[i].size :]
+    return found
+
+
+def relabeled(example: Example) -> bool | None:
+    """Exchanging numbers for others in the inputs of the result's type exchanges them in the results."""
+    if example.kind not in TRAITS or has_body(example) or example.outputs is None:
+        return None
+    if not holds_under(example, traits(example.kind).moves_if):
+        return None
+    positions = like_result(example)
+    if not positions or len({example.inputs[i].dtype for i in positions}) > 1:
+        return False
+    inputs = with_own_elements(example, positions)
+    found = None if inputs is None else example.run(inputs)
+    if inputs is None or found is None:
+        return None
+    numbers = np.concatenate([inputs[i].reshape(-1) for i in positions])
+    if len(numbers) < 2:
+        return None
+    other = dict(zip(numbers.tolist(), np.roll(numbers, 1), strict=True))
+
+    def relabel(x: Any) -> Any:
+        return np.array([other.get(v, v) for v in x.reshape(-1).tolist()], x.dtype).reshape(x.shape)
+
+    again = example.run([relabel(x) if i in positions else x for i, x in enumerate(inputs)])
+    of_type = [y.dtype == numbers.dtype for y in found]
+    return again is not None and all(
+        np.array_equal(a, relabel(b) if is_moved else b, equal_nan=a.dtype.kind == "f")
+        for a, b, is_moved in zip(again, found, of_type, strict=True)
+    )
+
+
+def test_operators_that_move_elements_are_those_for_which_one_number_is_as_good_as_another() -> None:
+    check(relabeled, lambda t: t.moves)
+
+
+MOVING = sorted(kinds_where(lambda t: t.moves))
+
+
+@pytest.mark.parametrize("kind", MOVING)
+def test_what_is_moved_are_all_inputs_of_the_type_of_the_results(kind: str) -> None:
+    for example in examples()[kind]:
+        assert set(moved(kind, len(example.inputs))) & {
+            i for i, x in enumerate(example.inputs) if x is not None
+        } == set(like_result(example))
+
+
+def moves_of(kind: str) -> Iterator[tuple[Any, Any]]:
+    """The elements of the inputs that each example moves, no two equal, and those of the first result."""
+    for example in examples()[kind]:
+        positions = like_result(example)
+        if example.outputs is None or not holds_under(example, traits(kind).moves_if):
+            continue
+        inputs = with_own_elements(example, positions)
+        found = None if inputs is None else example.run(inputs)
+        if inputs is not None and found is not None and found[0].size:
+            yield tuple(
+                np.concatenate([x.reshape(-1) for x in side]) for side in ([inputs[i] for i in positions], found[:1])
+            )
+
+
+@pytest.mark.parametrize("kind", MOVING)
+def test_as_many_elements_are_kept_as_the_table_says(kind: str) -> None:
+    pairs = list(moves_of(kind))
+    assert pairs
+    holds = {
+        "order": all(np.array_equal(before, after) for before, after in pairs),
+        "each": all(np.array_equal(np.sort(before), np.sort(after)) for before, after in pairs),
+        "all": all(set(before) <= set(after) for before, after in pairs),
+        "": True,
+    }
+    assert traits(kind).keeps == next(keeps for keeps, does in holds.items() if does)
+
+
+@pytest.mark.parametrize("kind", MOVING)
+def test_only_operators_that_fill_give_numbers_that_they_are_not_given(kind: str) -> None:
+    assert traits(kind).fills == any(set(after) - set(before) != set() for before, after in moves_of(kind))
+
+
+def is_wide_enough(array: Any) -> bool:
+    """True for floats in which sums and products can be compared."""
+    return array is not None and array.dtype in (np.float32, np.float64)
+
+
+def close(a: Any, b: Any) -> bool:
+    """True for arrays that are equal but for what is lost when large terms cancel."""
+    size = 1 + np.max(np.abs(b), initial=0.0)
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=2e-3, atol=2e-3 * size))
+
+
+def is_sum_of_products(example: Example) -> bool | None:
+    """False for an attribute with which the results are none, None where they cannot be compared."""
+    if example.kind not in TRAITS or has_body(example) or traits(example.kind).random:
+        return None
+    if example.outputs is None or not holds_under(example, traits(example.kind).terms_if):
+        return None
+    found = [y for y in of_first_type(example, example.outputs) if is_wide_enough(y) and y.size]
+    return True if found and all(np.isfinite(y).all() for y in found) else None
+
+
+def of_first_type(example: Example, results: Sequence[Any]) -> list[Any]:
+    """The results whose type variable is that of the first one."""
+    formal = schema(example.kind).outputs
+    return [y for i, y in enumerate(results) if formal[min(i, len(formal) - 1)][1] == formal[0][1]]
+
+
+def grows_evenly(example: Example, position: int) -> bool:
+    """What adding to an input adds to the results does not depend on the input."""
+    x = example.inputs[position]
+    for seed, size in enumerate((1, -30, 20)):
+        draw = np.random.default_rng(seed)
+        d, z = (draw.normal(size=x.shape).astype(x.dtype) * x.dtype.type(n) for n in (size, 1))
+        found = [
+            example.run([v if i == position else w for i, w in enumerate(example.inputs)]) for v in (x, x + d, z, z + d)
+        ]
+        if any(r is None for r in found):
+            return False
+        if not all(starmap(grows_alike, zip(*(of_first_type(example, r or []) for r in found), strict=True))):
+            return False
+    return True
+
+
+def grows_alike(a: Any, b: Any, c: Any, d: Any) -> bool:
+    """True for b - a = d - c, and for what does not grow."""
+    if not is_wide_enough(a):
+        return np.array_equal(a, b)
+    return a.shape == b.shape == c.shape == d.shape and bool(np.isfinite([a, b, c, d]).all()) and close(b - a, d - c)
+
+
+def even_inputs(kind: str) -> set[int]:
+    """The inputs in which every example grows evenly."""
+    found: dict[int, bool] = {}
+    for example in examples()[kind]:
+        for i, x in enumerate(example.inputs):
+            if is_wide_enough(x) and x.size and i not in traits(kind).reads_type and is_sum_of_products(example):
+                found[i] = found.get(i, True) and grows_evenly(example, i)
+    return {i for i, does in found.items() if does}
+
+
+NOT_ZERO_AT_ZERO = {("PRelu", 1)}
+"""Inputs that add evenly to what the results are where they are zero: slope * x below zero, else x."""
+
+
+@pytest.mark.parametrize("kind", sorted(TRAITS.keys() & examples().keys()))
+def test_inputs_that_the_results_grow_evenly_with_are_those_in_terms(kind: str) -> None:
+    most = max(len(e.inputs) for e in examples()[kind])
+    named = {i for factors in terms(kind, most) for i in factors}
+    seen = {i for e in examples()[kind] for i, x in enumerate(e.inputs) if is_wide_enough(x) and x.size}
+    assert {i for i in even_inputs(kind) if (kind, i) not in NOT_ZERO_AT_ZERO} == named & seen
+
+
+@pytest.mark.parametrize("kind", sorted(kinds_where(lambda t: t.terms)))
+def test_the_results_are_the_sum_of_the_terms(kind: str) -> None:
+    """What d at one input adds is the result for d alone, with the inputs zero that only other terms have."""
+    decided = False
+    for example in filter(is_sum_of_products, examples()[kind]):
+        sums = terms(kind, len(example.inputs))
+        for i, x in enumerate(example.inputs):
+            if not is_wide_enough(x) or not any(i in factors for factors in sums):
+                continue
+            beside = {j for factors in sums if i in factors for j in factors}
+            others = {j for factors in sums for j in factors} - beside
+            d = (3 * np.random.default_rng(i).normal(size=x.shape)).astype(x.dtype)
+            alone = [np.zeros_like(v) if j in others and v is not None else v for j, v in enumerate(example.inputs)]
+            alone[i] = d
+            after = example.run([x + d if j == i else v for j, v in enumerate(example.inputs)])
+            added = example.run(alone)
+            assert after is not None
+            assert added is not None
+            sides = (of_first_type(example, r or []) for r in (after, example.outputs, added))
+            for a, b, c in zip(*sides, strict=True):
+                assert close(a - b, c), (example.name, i)
+            decided = True
+    assert decided, f"no example shows the terms of {kind}"
+
+
+def attribute_names(kind: str) -> frozenset[str]:
+    """The attributes that the standard gives an operator."""
+    return frozenset(onnx.defs.get_schema(kind, OPSET).attributes)
+
+
+def test_operators_with_windows_are_those_with_strides() -> None:
+    """Col2Im has strides of windows that lie side by side already."""
+    assert {k for k in TRAITS if "strides" in attribute_names(k)} - {"Col2Im"} == kinds_where(lambda t: t.windows)
+
+
+def test_reductions_are_the_operators_of_axes_that_may_be_kept() -> None:
+    named = {k for k in TRAITS if "keepdims" in attribute_names(k) and "axis" not in attribute_names(k)}
+    assert named == kinds_where(lambda t: t.reduces)
+
+
+def test_contractions_are_products_of_two_inputs_that_are_not_elementwise() -> None:
+    """Those of integers are known by their names: the standard has one for each contraction of floats."""
+    of_floats = {k for k, t in TRAITS.items() if not t.elementwise and t.terms and is_product(terms(k, 2)[0])}
+    of_integers = {k for k in TRAITS if k.removesuffix("Integer").removeprefix("QLinear") in of_floats - {k}}
+    others = {"BatchNormalization", "DequantizeLinear", "STFT"}
+    assert of_floats | of_integers == kinds_where(lambda t: t.contracts) | others
+
+
+def is_product(factors: Sequence[int]) -> bool:
+    """True for a term of several factors."""
+    return len(factors) > 1
+
+
+def unchanged(example: Example) -> bool | None:
+    """Of the first input alone, with axes of size 1 where it is reduced, the result is that input."""
+    formal = schema(example.kind) if example.kind in TRAITS else None
+    if formal is None or not (formal.variadic or traits(example.kind).reduces) or has_body(example):
+        return None
+    if example.inputs[0] is None or example.inputs[0].dtype.kind not in "fiu" or example.inputs[0].ndim < 1:
+        return None
+    x = example.inputs[0][:1] - 3 if traits(example.kind).reduces else example.inputs[0]
+    if traits(example.kind).reduces:
+        x = x.reshape(1, -1)
+        if x.dtype.kind == "f" and x.size:
+            x[0, 0] = -np.inf
+        made = one_node(example.kind, [x, np.array([0])], x.dtype, keepdims=1).outputs
+    else:
+        made = one_node(example.kind, [x], x.dtype, **({"axis": 0} if "axis" in formal.attributes else {})).outputs
+    return made is not None and same(made[0], x)
+
+
+def test_of_one_element_these_give_that_element() -> None:
+    check(unchanged, lambda t: t.same_of_one)
+
+
+def compared(example: Example) -> str:
+    """Which comparison of two arrays the results are: by the smaller and greater, and the equal ones."""
+    a, b = np.array([1.0, 2.0, 3.0], np.float32), np.array([2.0, 2.0, 2.0], np.float32)
+    made = one_node(example.kind, [a, b], np.bool_).outputs
+    if made is None or made[0].dtype != np.bool_:
+        return ""
+    less, equal, greater = made[0]
+    return "order" if less != greater else "equality" if equal != less else ""
+
+
+def test_comparisons_are_of_order_where_less_and_greater_differ() -> None:
+    binary = [k for k in TRAITS if len(schema(k).inputs) == 2 and k in examples()]
+    assert {k: c for k in binary if (c := compared(examples()[k][0]))} == {
+        k: t.compares for k, t in TRAITS.items() if t.compares
+    }
+
+
+def number_at_zero(kind: str) -> float | None:
+    """The value at 0 that all examples of a function of one float have; None for other operators."""
+    found = set()
+    for example in examples()[kind]:
+        x = example.inputs[0] if len(example.inputs) == 1 else None
+        if x is not None and is_wide_enough(x) and x.size and example.outputs and is_wide_enough(example.outputs[0]):
+            made = example.run([np.zeros_like(x)]) or [np.array(np.nan)]
+            found.update(made[0].reshape(-1).tolist())
+    (value,) = found if len(found) == 1 else (np.nan,)
+    return float(value) if np.isfinite(value) else None
+
+
+@pytest.mark.parametrize(
+    "kind", sorted(kinds_where(lambda t: t.elementwise and not t.broadcasts) - {"CastLike", "Clip"})
+)
+def test_a_function_has_its_value_at_zero(kind: str) -> None:
+    found, told = number_at_zero(kind), traits(kind).at_zero
+    assert (found is None) == (told is None)
+    assert found is None or abs(found - (told or 0.0)) < 1e-6
+
+
+BOXES = {("MaxRoiPool", 1), ("RoiAlign", 1)}
+"""Inputs that are boxes in a picture. The process ends where the picture is none of those that there are."""
+
+
+def signed(example: Example, least: float) -> Iterator[Any]:
+    """The first results for floats of both signs, negative ones, zeros and ones; no less than this."""
+    draw = np.random.default_rng(11)
+    if least < 0 and example.outputs is not None:
+        yield np.ravel(example.outputs[0])[~np.isnan(np.ravel(example.outputs[0]))]
+    for make in (
+        lambda s: draw.normal(size=s),
+        lambda s: -5 * np.abs(draw.normal(size=s)),
+        lambda s: 9 * draw.random(s),
+        np.zeros,
+        np.ones,
+    ):
+        inputs = [
+            np.maximum(make(x.shape), least).astype(x.dtype)
+            if is_wide_enough(x) and (example.kind, i) not in BOXES
+            else x
+            for i, x in enumerate(example.inputs)
+        ]
+        found = example.run(inputs)
+        if found is not None and is_wide_enough(found[0]):
+            yield found[0][~np.isnan(found[0])]
+
+
+def decides_signs(example: Example) -> bool:
+    """True for an example of floats whose results are floats, and of no random operator."""
+    row = traits(example.kind)
+    if example.outputs is None or row.random or row.bodies or example.kind not in TRAITS:
+        return False
+    return is_wide_enough(example.outputs[0]) and any(map(is_wide_enough, example.inputs))
+
+
+def least_sign(example: Example) -> str:
+    """What the results are for floats of all signs."""
+    found = np.concatenate([np.ravel(y) for y in signed(example, -np.inf)] or [np.array([-1.0])])
+    return "" if not found.size else "positive" if np.all(found > 0) else "nonnegative" if np.all(found >= 0) else ""
+
+
+def test_no_operator_but_these_gives_numbers_of_one_sign() -> None:
+    order = ("", "nonnegative", "positive")
+    found = {
+        kind: min((least_sign(e) for e in of_kind if decides_signs(e)), key=order.index, default="")
+        for kind, of_kind in examples().items()
+    }
+    assert {k: s for k, s in found.items() if s} == {k: t.sign for k, t in TRAITS.items() if t.sign}
+
+
+def keeps_sign(example: Example) -> bool | None:
+    """Of floats that are at least 0 the results are at least 0."""
+    if not decides_signs(example) or traits(example.kind).sign or example.kind in {"RNN", "GRU", "LSTM"}:
+        return None  # Activations of recurrent operators may be any.
+    return all(np.all(y >= 0) for y in signed(example, 0.0))
+
+
+def test_operators_that_keep_signs_give_no_negative_number_of_positive_ones() -> None:
+    check(keeps_sign, lambda t: t.keeps_sign and not t.sign)

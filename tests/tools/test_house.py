@@ -7,9 +7,9 @@ import onnx.defs
 from tools.house import Module, code, has_mirrored_test, modules, tables
 
 KINDS = frozenset(schema.name for schema in onnx.defs.get_all_schemas())
-TABLES = 83
+TABLES = 45
 """Tables of operator names outside of `ops`: only fewer are right."""
-UNTESTED = 605
+UNTESTED = 604
 """Modules without a test at the mirrored path: only fewer are right."""
 
 

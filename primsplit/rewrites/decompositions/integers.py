@@ -21,6 +21,7 @@ from primsplit import tracing
 from primsplit.ir import Type, Value
 from primsplit.ir.runtimes import fault
 from primsplit.ops import op
+from primsplit.ops.traits import kinds_where
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to
 from primsplit.tracing.regions import record
@@ -305,9 +306,8 @@ def _sum_of_limbs(x: Array, count: int, axes: Array | None, attributes: dict[str
     return functools.reduce(op.Add, terms)
 
 
-SUMS = ("ReduceSum", "ReduceProd", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum")
-
-ORDERS = ("Less", "LessOrEqual", "Greater", "GreaterOrEqual")
+SUMS = kinds_where(lambda t: t.reduces) - {"ReduceMax", "ReduceMin"}
+ORDERS = kinds_where(lambda t: t.compares == "order")
 COMPOSITIONS: dict[str, Composition] = {
     "Where": where,
     "BitShift": shift,
@@ -316,7 +316,7 @@ COMPOSITIONS: dict[str, Composition] = {
     "Unique": unique,
     "ReduceMax": wide_or_halves("ReduceMax", reduce_max),
     "ReduceMin": wide_or_halves("ReduceMin", reduce_min),
-    **{kind: widened(kind) for kind in (*SUMS, "ReduceLogSumExp", "CumSum", "Einsum", "Trilu", "Pad")},
+    **{kind: widened(kind) for kind in (*SUMS, "CumSum", "Einsum", "Trilu", "Pad")},
     **{kind: widened(kind) for kind in ("Add", "Sub", "Mul", "Neg")},
     "Div": divide,
     **{kind: moved_as_float(kind) for kind in ("DepthToSpace", "SpaceToDepth")},

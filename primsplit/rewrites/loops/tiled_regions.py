@@ -10,8 +10,8 @@ import numpy as np
 
 from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, is_call, reads
 from primsplit.ir.analysis.costs import COSTS
+from primsplit.ops.traits import traits
 from primsplit.rewrites.loops.tiled_ops import Tiling, tilings
-from primsplit.rewrites.order import VIEWS
 from primsplit.rewrites.rewriting import literal_shape
 
 CACHE = 2**24
@@ -177,7 +177,7 @@ class Region:
         computing = fetched = again = 0.0
         for op, tiling in self.inside:
             computing += _computing(op)
-            if op.kind in VIEWS:
+            if traits(op.kind).keeps == "order":
                 continue
             again += LAUNCH
             given = {v: axis for v, axis in zip(op.inputs, tiling.inputs, strict=True) if v is not None}
@@ -198,7 +198,7 @@ class Region:
         now = most = 0
         for k, (op, _) in enumerate(self.inside):
             for value in (*op.inputs, *op.outputs):
-                if value in self.axes and value not in seen and op.kind not in VIEWS:
+                if value in self.axes and value not in seen and traits(op.kind).keeps != "order":
                     seen.add(value)
                     now += _bytes(value)
                     end = last.get(value, k)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from primsplit.ir import Block, Op, Value, Var, reads, same_types
+from primsplit.ops.traits import kinds_where, traits
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.products.derivatives import OfDerivatives
 from primsplit.rewrites.rewrites.table import is_zero, number, scalar
@@ -28,8 +29,7 @@ FEWER = 4
 """A sum has to be so many times smaller than its operand."""
 RANGES = {"float32": 2.0**16, "float64": 2.0**128}
 """The largest factor that is deferred, and one over the smallest: sums without it must stay finite, as they were."""
-SUMS = frozenset({"ReduceSum", "MatMul", "Gemm"})
-VIEWS = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity"})
+SUMS = kinds_where(lambda t: not t.windows and t.terms and (t.contracts or t.reduces)) - {"Einsum"}
 
 
 def factors_behind_sums(block: Block, gradients: Sequence[int]) -> Block:
@@ -223,7 +223,7 @@ def _passes_on(reader: Op, value: Value, summed: Collection[Value]) -> bool:
     made = reader.outputs[0]
     if made not in summed:
         return False
-    if reader.kind in VIEWS or reader.kind == "Neg":
+    if traits(reader.kind).permutes or reader.kind == "Neg":
         return True
     if reader.kind not in {"Add", "Mul", "Div", "Where"} or not same_types(value.type, made.type):
         return False

@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from primsplit.ir import Block, Const, Op, Value, Var, reads, renamed
 from primsplit.ir.analysis.orders import ops_of_values
+from primsplit.ops.traits import traits
 from primsplit.rewrites.recompute import VIEWS
 
-PRODUCTS = frozenset({"Gemm", "MatMul", "Conv"})
 CHEAP = frozenset({"Add", "Mul", "Max", "Min"})
 """Operators whose operands may be swapped: so written, onnxruntime does not recognize the earlier value."""
 SMALL = 2**16
@@ -56,7 +56,7 @@ def _only_for_products(late: Sequence[Op], results: Iterable[Value]) -> dict[Var
     """Return which Vars that these ops read are read by products alone, or by views that products read."""
     found = {r: False for r in results if isinstance(r, Var)}
     for op in reversed(late):
-        is_bound = op.kind in PRODUCTS or (op.kind in VIEWS and found.get(op.outputs[0], False))
+        is_bound = traits(op.kind).contracts or (op.kind in VIEWS and found.get(op.outputs[0], False))
         for var in reads(op):
             found[var] = is_bound and found.get(var, True)
     return found

@@ -22,7 +22,7 @@ from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.rewrites.table import Rewritten, Site, attribute, number, rewrite, scalar
 from primsplit.rewrites.rewriting import integers
 
-RESHAPES = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
+RESHAPES = tuple(sorted(kinds_where(lambda t: t.keeps == "order") - {"Identity"}))
 CHAIN = 8
 """The most reshapes in a row that are followed."""
 
@@ -161,10 +161,10 @@ def split_in_one(site: Site) -> Rewritten:
     return site.input(0) if len(site.op.outputs) == 1 else None
 
 
-REDUCTIONS = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd")
+REDUCTIONS = kinds_where(lambda t: t.reduces)
 
 
-@rewrite(*REDUCTIONS)
+@rewrite(*kinds_where(lambda t: t.reduces and t.same_of_one))
 def reduce_nothing(site: Site) -> Rewritten:
     """Drop a reduction of no axes, or of axes of size 1.
 
@@ -185,7 +185,7 @@ def reduce_nothing(site: Site) -> Rewritten:
 @rewrite("Squeeze")
 def squeeze_of_reduction(site: Site) -> Rewritten:
     """Let a reduction drop its axes itself."""
-    made = site.maker(site.input(0), *REDUCTIONS, "ReduceL1", "ReduceL2", "ReduceLogSumExp", "ReduceSumSquare")
+    made = site.maker(site.input(0), *REDUCTIONS)
     if made is None or len(made.inputs) < 2 or not attribute(made, "keepdims"):
         return None
     rank = made.outputs[0].type.rank or 0

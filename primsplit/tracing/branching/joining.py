@@ -37,12 +37,14 @@ from primsplit.ir import (
     walk,
 )
 from primsplit.ir.dims import Dim, Size
+from primsplit.ops.traits import kinds_where
 from primsplit.tracing.regions import emit_if, joined, visible
 
 Pair = tuple[Value, Value]
 
-_OF_NUMBERS = frozenset({"Add", "Sub", "Mul", "Div", "Max", "Min", "Where"})
-"""Operators for which a result of an If serves as well as a constant."""
+_OF_NUMBERS = kinds_where(lambda t: t.broadcasts == "all" and t.terms) | {"Max", "Min"}
+"""Operators for which a result of an If serves as well as a constant. The rules of Pow read its exponent, and rewrites
+look for comparisons with a constant."""
 
 
 def emit_joined_if(condition: Value, then: Block, otherwise: Block) -> list[Value]:

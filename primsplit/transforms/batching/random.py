@@ -5,7 +5,7 @@ import numpy as np
 from primsplit.ir import Const, Op, walk
 from primsplit.ir.dims import Size
 from primsplit.ops import op
-from primsplit.ops.schema import RANDOM
+from primsplit.ops.traits import traits
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import zeros
 from primsplit.transforms.batching.folding import by_image
@@ -15,8 +15,8 @@ from primsplit.transforms.batching.table import Outputs, Site, batching
 def draws(op: Op) -> bool:
     """Whether the op draws random numbers, or has such ops inside."""
     if not any(op.blocks()):
-        return op.kind in RANDOM and not _keeps_all(op)
-    return any(inner.kind in RANDOM and not _keeps_all(inner) for block in op.blocks() for inner in walk(block))
+        return traits(op.kind).random and not _keeps_all(op)
+    return any(traits(inner.kind).random and not _keeps_all(inner) for block in op.blocks() for inner in walk(block))
 
 
 def _keeps_all(op: Op) -> bool:

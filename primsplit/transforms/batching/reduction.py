@@ -10,14 +10,12 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir.dims import product, same_shape
 from primsplit.ops import op
+from primsplit.ops.traits import kinds_where
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
 from primsplit.transforms.batching.table import Outputs, Site, batching, behind, behind_all, sizing
 
-REDUCTIONS = (
-    "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
-    "ReduceSum", "ReduceSumSquare",
-)  # fmt: skip
+REDUCTIONS = kinds_where(lambda t: t.reduces)
 sizing(dict.fromkeys(REDUCTIONS, (1,)))
 sizing({"TopK": (1,), "Compress": (1,), "Split": (1,)})
 

@@ -24,14 +24,16 @@ from primsplit.numpy.quotients import length_quotient, root_quotient, sign_of, s
 from primsplit.numpy.statistics import safe_root
 from primsplit.numpy.trigonometric import hypot
 from primsplit.ops import op as operators
+from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import recorded_beside, reduced_axes
 from primsplit.rewrites.uses import LookingUp, Ops
 from primsplit.tracing import current
 from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import expand_to
 
 Reader = Callable[[Value], Array]
-VIEWS = ("Expand", "Reshape", "Squeeze", "Unsqueeze")
+VIEWS = kinds_where(lambda t: t.keeps == "order") | {"Expand"}
 
 
 def recognize_kinks(block: Block) -> Block:
@@ -84,15 +86,18 @@ def _multiple(value: Value | None, y: Value, ops: Ops, read: Reader, depth: int)
     first, last = made.inputs[0], made.inputs[-1]
     if made.kind in {"Div", "Reciprocal"} and _is_guarded(last, y, ops):
         n = first if made.kind == "Div" else Const(np.ones((), y.type.dtype))
-        found: Array | None = None if n is None else length_quotient(read(n), read(y))
+        shape = made.outputs[0].type.shape
+        if n is None or shape is None:
+            return None
+        found: Array = length_quotient(expand_to(read(n), shape), expand_to(read(y), shape))
         return found
     if made.kind == "Neg":
-        found = _multiple(first, y, ops, read, depth - 1)
-        return None if found is None else operators.Neg(found)
+        scaled = _multiple(first, y, ops, read, depth - 1)
+        return None if scaled is None else operators.Neg(scaled)
     for one, other in ((first, last), (last, first)) if made.kind == "Mul" else ():
-        found = _multiple(one, y, ops, read, depth - 1)
-        if found is not None and other is not None:
-            return operators.Mul(found, read(other))
+        factor = _multiple(one, y, ops, read, depth - 1)
+        if factor is not None and other is not None:
+            return operators.Mul(factor, read(other))
     return None
 
 

@@ -10,13 +10,11 @@ from dataclasses import replace
 
 from primsplit.ir import Block, Op, Value, Var, readers, reads, same_types
 from primsplit.ir.analysis.carries import lead_and_carries
+from primsplit.ops.traits import is_linear
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.products.derivatives import OfDerivatives
 from primsplit.rewrites.rewriting import Rewriter
 from primsplit.transforms.vectorized_loops.fission import is_little
-
-VIEWS = frozenset({"Identity", "Neg", "ReduceSum", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"})
-"""Operators that map a sum to the sum of their results on its terms."""
 
 
 def given_terms_first(block: Block, gradients: Sequence[int]) -> Block:
@@ -73,7 +71,7 @@ class _Adding(Rewriter):
     def is_view(self, op: Op, read_by: Mapping[Var, Sequence[Op | None]]) -> bool:
         """Whether the op is a view of a small sum that nothing else reads, with terms of its type."""
         total, *rest = op.inputs
-        if op.kind not in VIEWS or not isinstance(total, Var) or total not in self.sums:
+        if not is_linear(op) or len(op.outputs) > 1 or not isinstance(total, Var) or total not in self.sums:
             return False
         if len(read_by[total]) > 1 or not is_little(total) or not self.moving.isdisjoint(rest):
             return False

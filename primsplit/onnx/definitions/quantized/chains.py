@@ -33,12 +33,14 @@ from primsplit.onnx.definitions.quantized.meaning import Meaning, is_same, is_si
 from primsplit.onnx.definitions.quantized.moved_integers import LAYOUT, moved
 from primsplit.onnx.definitions.quantized.ranges import cancels, smooth_scale
 from primsplit.ops import op
+from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.rewrites.selection import is_lossless
 from primsplit.tracing.array import Array
 from primsplit.tracing.hooks import HOOKS
 
 SOURCES = frozenset({"QuantizeLinear", "DynamicQuantizeLinear"})
-PRODUCTS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"})
+PRODUCTS = kinds_where(lambda t: t.contracts and not t.terms)
+"""Operators that multiply integers."""
 QUANTIZING = SOURCES | PRODUCTS
 OPENED = QUANTIZING | LAYOUT | {"DequantizeLinear"}
 TOLD = frozenset({f"call::{STRAIGHT_THROUGH}", f"call::{UNFOLLOWED}"})

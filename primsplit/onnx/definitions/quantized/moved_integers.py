@@ -10,13 +10,10 @@ from primsplit.onnx.definitions.quantized.fake_quantize import dequantized, stra
 from primsplit.onnx.definitions.quantized.meaning import Meaning, number
 from primsplit.ops import op
 from primsplit.ops.schema import text
+from primsplit.ops.traits import kinds_where
 from primsplit.tracing.array import Array
 
-LAYOUT = frozenset(
-    {"Compress", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "MaxPool"}
-    | {"Pad", "Reshape", "Resize", "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose"}
-    | {"Unsqueeze"}
-)
+LAYOUT = kinds_where(lambda t: t.moves == (0,) and not t.fills) | {"MaxPool", "Pad"}
 """Operators that move integers, or select among them: the numbers of a common scale are moved and selected likewise."""
 
 

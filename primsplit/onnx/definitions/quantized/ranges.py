@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from primsplit.ir import Block, Op, Value, Var, is_call
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
+from primsplit.ops.traits import traits
 from primsplit.tracing.array import Array
 
 LEVELS = 255.0
-KEEPING = frozenset({"Cast", "Expand", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
 PRODUCTS = frozenset({"ConvInteger", "MatMulInteger"})
 
 
@@ -64,7 +64,7 @@ def _powers_of(step: Op, powers: Mapping[Var, int]) -> list[int] | None:
         return [given[0] + given[1]]
     if step.kind in {"Mul", "DequantizeLinear"}:
         return [given[0] + given[1]]
-    return [given[0]] if step.kind in KEEPING and not any(given[1:]) else None
+    return [given[0]] if traits(step.kind).terms == ((0,),) and not any(given[1:]) else None
 
 
 def _read_inside(block: Block) -> Iterable[Value | None]:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.ir.analysis.signs import is_nonnegative
 from primsplit.ops import op
+from primsplit.rewrites.signs import is_nonnegative
 
 
 def told(function: Any) -> bool:
@@ -25,6 +25,9 @@ def told(function: Any) -> bool:
         lambda x, y: op.Div(op.Mul(x, x), np.asarray(4.0)),
         lambda x, y: op.Add(op.Abs(x), op.Mul(op.Exp(y), op.Relu(x))),
         lambda x, y: op.ReduceSum(op.Reshape(op.Sqrt(x), [3, 1]), keepdims=0),
+        lambda x, y: op.Where(op.Greater(x, 0.0), op.Abs(x), op.Cosh(y)),
+        lambda x, y: op.MatMul(op.Abs(x), op.Tanh(op.Abs(y))),
+        lambda x, y: op.Gather(op.Concat(op.Abs(x), op.Exp(y), axis=0), np.array([-1, 2])),
     ],
 )
 def test_squares_exponentials_and_what_is_made_of_them_are(function: Any) -> None:
@@ -40,6 +43,8 @@ def test_squares_exponentials_and_what_is_made_of_them_are(function: Any) -> Non
         lambda x, y: op.Mul(op.Abs(x), np.asarray(-1.0)),
         lambda x, y: op.Add(op.Abs(x), y),
         lambda x, y: op.Neg(op.Abs(x)),
+        lambda x, y: op.Where(op.Greater(x, 0.0), op.Abs(x), y),
+        lambda x, y: op.Concat(op.Abs(x), y, axis=0),
         lambda x, y: x,
     ],
 )

@@ -5,16 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from primsplit.ir import Const, Op, Value, Var
+from primsplit.ops.traits import kinds_where, moved, terms, terms_of, traits
 
 DEPTH = 12
 """The longest chain of ops that is followed."""
-
-_ALWAYS = frozenset({"Abs", "Exp", "Relu", "Sigmoid", "Softmax", "Softplus", "Sqrt", "ReduceL1", "ReduceL2"})
-_AS_ALL_INPUTS = frozenset({"Add", "Div", "Max", "Mean", "Min", "Mul", "Sum"})
-_AS_THE_FIRST = frozenset(
-    {"Cast", "Expand", "Flatten", "Gather", "Identity", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "Reshape",
-     "Slice", "Squeeze", "Transpose", "Unsqueeze"}
-)  # fmt: skip
 
 
 def is_nonnegative(value: Value | None, made_by: Mapping[Var, Op], depth: int = DEPTH) -> bool:
@@ -27,13 +21,24 @@ def is_nonnegative(value: Value | None, made_by: Mapping[Var, Op], depth: int = 
     op = made_by.get(value) if isinstance(value, Var) else None
     if op is None or depth == 0:
         return False
-    if op.kind in _ALWAYS or _is_square(op):
+    row = traits(op.kind)
+    if row.sign or _is_square(op):
         return True
 
-    def of(inputs: tuple[Value | None, ...]) -> bool:
-        return all(is_nonnegative(v, made_by, depth - 1) for v in inputs)
+    # Of no elements ReduceMax is -inf, which nothing reads as a size.
+    return (row.keeps_sign or op.kind == "ReduceMax") and all(
+        is_nonnegative(v, made_by, depth - 1) for v in _numbers(op)
+    )
 
-    return (op.kind in _AS_ALL_INPUTS and of(op.inputs)) or (op.kind in _AS_THE_FIRST and of(op.inputs[:1]))
+
+def _numbers(op: Op) -> list[Value | None]:
+    """The inputs that are numbers, and tell no axes, places or choice."""
+    count, row = len(op.inputs), traits(op.kind)
+    if row.elementwise and not row.moves:
+        return [v for i, v in enumerate(op.inputs) if i not in row.reads_type]
+    factors = {i for term in terms(op.kind, count) for i in term}
+    positions = set(moved(op.kind, count)) or factors or ({0} if row.reduces else set(range(count)))
+    return [op.inputs[i] for i in sorted(positions) if i < count and op.inputs[i] is not None]
 
 
 def _is_square(op: Op) -> bool:
@@ -43,12 +48,9 @@ def _is_square(op: Op) -> bool:
     return isinstance(power, Const) and not power.is_weight and bool(np.all(power.numpy() % 2 == 0))
 
 
-_SMOOTH = frozenset({"Exp", "Sigmoid", "Softmax", "Softplus"})
 _SUMS_OF_SQUARES = frozenset({"ReduceSumSquare", "call::square"})
-_SMOOTH_OF_ALL = frozenset({"Add", "Div", "Mean", "Mul", "Sum"})
-_BOUNDED_BELOW = frozenset({"Max", "Clip", "Relu"})
-_WITH_EDGES = frozenset({"Acosh", "Log", "Sqrt", "call::cbrt", "call::log10", "call::log1p", "call::log2"})
-"""Functions with a finite end of their domain, where their slope may be infinite."""
+_WITH_EDGES = kinds_where(lambda t: t.partial) | {"call::cbrt", "call::log10", "call::log1p", "call::log2"}
+"""Functions whose domain has a finite end, where their slope may be infinite."""
 
 
 def is_smoothly_nonnegative(value: Value | None, made_by: Mapping[Var, Op], depth: int = DEPTH) -> bool:
@@ -62,14 +64,20 @@ def is_smoothly_nonnegative(value: Value | None, made_by: Mapping[Var, Op], dept
     op = made_by.get(value) if isinstance(value, Var) else None
     if op is None or depth == 0:
         return False
-    if op.kind in _SMOOTH:
+    row = traits(op.kind)
+    if row.sign == "positive":
         return True
     if op.kind in _SUMS_OF_SQUARES or _is_square(op) or _is_inner_product(op):
         return not _has_edge(op.inputs[0], made_by, depth)
-    if op.kind in _BOUNDED_BELOW:
+    if op.kind in {"Max", "Clip", "Relu"}:
         return op.kind == "Relu" or any(isinstance(v, Const) and is_nonnegative(v, made_by) for v in op.inputs[:2])
-    taken = op.inputs if op.kind in _SMOOTH_OF_ALL else op.inputs[:1] if op.kind in _AS_THE_FIRST else ()
-    return bool(taken) and all(is_smoothly_nonnegative(v, made_by, depth - 1) for v in taken)
+    is_of_first = row.reduces or terms_of(op) == ((0,),)
+    taken = op.inputs if row.broadcasts and row.terms and not row.moves else op.inputs[:1] if is_of_first else ()
+    return (
+        bool(taken)
+        and (row.keeps_sign or op.kind == "ReduceMax")
+        and all(is_smoothly_nonnegative(v, made_by, depth - 1) for v in taken)
+    )
 
 
 def _is_inner_product(op: Op) -> bool:
