@@ -8,6 +8,8 @@ from primsplit.frontends.python.overrides.standing import stands_in_for
 from primsplit.numpy.implementing import implements
 from primsplit.onnx.definitions.families import defines
 from primsplit.onnx.definitions.operators import operator
+from primsplit.rewrites.decompositions.own import decompose
+from primsplit.rewrites.rewrites.patterns import pattern, rewrite
 from primsplit.rules.table import partials
 from primsplit.transforms.batching.rules import batch
 from primsplit.transforms.batching.table import Shared, Site
@@ -18,11 +20,14 @@ __all__ = [
     "Shared",
     "Site",
     "batch",
+    "decompose",
     "defines",
     "frule",
     "implements",
     "operator",
     "partials",
+    "pattern",
+    "rewrite",
     "rrule",
     "stands_in_for",
 ]

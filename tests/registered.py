@@ -4,14 +4,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from primsplit.tracing.registering import Epoch, module_of
+from primsplit.frontends.python.overrides import table as overrides
+from primsplit.numpy.ufuncs import ELEMENTWISE
+from primsplit.onnx.definitions import table as definitions
+from primsplit.rewrites.decompositions.own import DECOMPOSED
+from primsplit.rewrites.rewrites.patterns import PATTERNS
+from primsplit.rules.table import FRULES, RULES
+from primsplit.tracing.array import FUNCTIONS
+from primsplit.tracing.registering import NAMED, Epoch, module_of
+from primsplit.transforms.batching.table import BATCHING
+
+TABLES: tuple[dict[Any, Any], ...] = (
+    RULES, FRULES, BATCHING, FUNCTIONS, ELEMENTWISE, NAMED, DECOMPOSED, definitions.DEFINITIONS, definitions._VERSIONS,
+    overrides._substitutes,
+)  # fmt: skip
 
 
 @contextmanager
 def only_here(*tables: dict[Any, Any]) -> Iterator[None]:
-    """Take out of the tables what is registered inside, but for what modules of the package register when they load."""
-    before = [dict(table) for table in tables]
+    """Take out of the tables, by default all, what is registered inside; not what the package registers itself."""
+    tables = tables or TABLES
+    before, rewrites = [dict(table) for table in tables], list(PATTERNS.values())
     yield
+    for rewrite in [found for found in PATTERNS.values() if found not in rewrites]:
+        rewrite.remove()
     for table, entries in zip(tables, before, strict=True):
         for key in [key for key in table if key not in entries and not _is_packages(table[key])]:
             del table[key]

@@ -15,26 +15,14 @@ from onnx import TensorProto, helper
 
 import primsplit as ps
 from primsplit import extend
-from primsplit.frontends.python.overrides import table as overrides
 from primsplit.ir.errors import RuleError, UnsupportedFunction
-from primsplit.numpy.ufuncs import ELEMENTWISE
-from primsplit.onnx.definitions import table as definitions
-from primsplit.rules.table import FRULES, RULES
-from primsplit.tracing.array import FUNCTIONS
-from primsplit.tracing.registering import NAMED
-from primsplit.transforms.batching.table import BATCHING
 from tests.registered import only_here
-
-TABLES: list[dict[Any, Any]] = [
-    RULES, FRULES, BATCHING, FUNCTIONS, ELEMENTWISE, NAMED, definitions.DEFINITIONS, definitions._VERSIONS,
-    overrides._substitutes,
-]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def _only_here() -> Iterator[None]:
     """What a test registers is gone after it."""
-    with only_here(*TABLES):
+    with only_here():
         yield
 
 
@@ -221,6 +209,8 @@ REFUSED = [
     ("rrule", lambda: extend.rrule("acme::Swosh"), "Did you mean acme::Swoosh"),
     ("frule", lambda: extend.frule("acme::Swosh"), "Did you mean acme::Swoosh"),
     ("batch", lambda: extend.batch("acme::Swosh"), "Did you mean acme::Swoosh"),
+    ("decompose", lambda: extend.decompose("Swoosh"), "Did you mean Swish|no operator"),
+    ("a pattern", lambda: extend.pattern.Swoosh, "Did you mean Swish|no operator"),
     ("partials", lambda: extend.partials("Swoosh", 1.0), "Did you mean Swish|no operator"),
     ("a standard operator", lambda: extend.defines("Tanh")(lambda x: x), "Tanh is an operator of the standard"),
 ]

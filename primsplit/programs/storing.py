@@ -24,6 +24,8 @@ from primsplit.ir.caching.fingerprint import fingerprint, objects_read
 from primsplit.ir.errors import PrimsplitError, StoreWarning
 from primsplit.ir.notation.encoding import Calls, Unstorable, decoded, encoded
 from primsplit.ir.reasons import RAISES, Reason
+from primsplit.rewrites.decompositions.own import DECOMPOSED
+from primsplit.rewrites.rewrites.patterns import PATTERNS
 from primsplit.rules.table import BLOCK_RULES, FRULES, RULES
 from primsplit.tracing.calls.flat_rules import Flat
 from primsplit.tracing.calls.portable import References, portable, read_structure, told_structure
@@ -115,7 +117,7 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
-_TABLES: tuple[dict[str, Any], ...] = (RULES, FRULES, BLOCK_RULES, BATCHING)
+_TABLES: tuple[dict[Any, Any], ...] = (RULES, FRULES, BLOCK_RULES, BATCHING, PATTERNS, DECOMPOSED)
 _OWN = tuple(map(dict, _TABLES))
 
 

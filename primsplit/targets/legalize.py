@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, own_symbols, rename, renamed
+from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_call, own_symbols, rename, renamed, walk
 from primsplit.ir.caching.limited import Limited
 from primsplit.ir.carriers import FLOAT8
-from primsplit.ir.errors import DtypeError, PrimsplitError, UnsupportedFunction
+from primsplit.ir.errors import DtypeError, PrimsplitError, RuleError, UnsupportedFunction
 from primsplit.ir.providers import Provider
 from primsplit.ir.runtimes import OLDEST, Runtime
 from primsplit.ops.inference import infer
@@ -24,6 +24,7 @@ from primsplit.ops.later_kernels import later_dtypes
 from primsplit.ops.schema import schema
 from primsplit.rewrites.cse import attribute_key
 from primsplit.rewrites.decompositions.few_bits import through_float16
+from primsplit.rewrites.decompositions.own import DECOMPOSED
 from primsplit.rewrites.decompositions.spread_windows import SPREAD, is_spread
 from primsplit.rewrites.decompositions.table import (
     COMPOSITIONS,
@@ -35,10 +36,12 @@ from primsplit.rewrites.decompositions.table import (
     through_float32,
 )
 from primsplit.rewrites.decompositions.windows import unless_negative
+from primsplit.rewrites.inline import inline_calls
 from primsplit.rewrites.rewriting import Rewriter
 from primsplit.targets.cuda import for_cuda
 from primsplit.tracing import close, fresh_stack, recording
 from primsplit.tracing.calls.recorded import open_inputs
+from primsplit.tracing.registering import Epoch
 from primsplit.tracing.trees import as_list
 
 HALVES = frozenset({"float16", "bfloat16"})
@@ -91,12 +94,12 @@ def _dtypes(op: Op) -> tuple[str, ...]:
     return tuple(["" if v is None else v.type.key[0] for v in (*op.inputs, *op.outputs)])
 
 
-_runs: dict[tuple[Runtime, str, tuple[str, ...], bool, bool], bool] = {}
+_runs: dict[tuple[Runtime, str, tuple[str, ...], bool, bool, int], bool] = {}
 
 
 def _is_sound(op: Op, runtime: Runtime) -> bool:
     """Whether onnxruntime runs the op as it is; decided once for each operator and its dtypes."""
-    key = (runtime, op.kind, _dtypes(op), _overwrites(op), is_spread(op) or is_odd(op, runtime))
+    key = (runtime, op.kind, _dtypes(op), _overwrites(op), is_spread(op) or is_odd(op, runtime), Epoch.count)
     known = _runs.get(key)
     if known is None:
         known = _runs[key] = not is_call(op) and find_composition(op, runtime) is None
@@ -135,22 +138,37 @@ def bound_dtypes(op: Op) -> dict[str, str]:
     return bound
 
 
+def _first_dtype(op: Op) -> str:
+    """Return the dtype of the first input that is there, "" if there is none."""
+    return next((v.type.key[0] for v in op.inputs if v is not None), "")
+
+
+def _registered(op: Op, *, runs: bool) -> Composition | None:
+    """Return the composition that a user has registered for the dtype, or for ops without a kernel; None for none."""
+    if not DECOMPOSED:
+        return None
+    return DECOMPOSED.get((op.kind, _first_dtype(op))) or (None if runs else DECOMPOSED.get((op.kind, "")))
+
+
 def find_composition(op: Op, runtime: Runtime = OLDEST) -> Composition | None:
     """Return the decomposition of an op that onnxruntime cannot run, or runs wrongly; None if it runs.
 
     Raises DtypeError if it runs for other dtypes alone, UnsupportedFunction if it does for none.
     """
     bound = bound_dtypes(op)
+    runs = has_kernel(op.kind, bound, runtime)
+    if (own := _registered(op, runs=runs)) is not None:
+        return own
     if op.kind in WITHOUT_FLOAT8 and op.outputs[0].type.key[0] in FLOAT8:
         return through_float16(op.kind, op.outputs[0].type.dtype)
-    if has_kernel(op.kind, bound, runtime):
+    if runs:
         if op.kind == "BatchNormalization" and not _overwrites(op):
             return None
         if is_spread(op):
             return SPREAD[op.kind]
         if is_odd(op, runtime):
             return SPELT[op.kind]
-        first = next((v.type.key[0] for v in op.inputs if v is not None), "")
+        first = _first_dtype(op)
         mended = MENDED.get((op.kind, first))
         return CORRECTED.get((op.kind, first)) if mended is None or runtime.has(mended) else None
     if HALVES & {v.type.key[0] for v in op.inputs if v is not None}:
@@ -193,11 +211,13 @@ def _composed(op: Op, composition: Composition, provider: Provider, runtime: Run
         ),
         attribute_key(op.attributes),
         len(op.outputs),
+        Epoch.count,
     )
     known = _cache.get(key)
     if known is None:
         try:
-            known = legalize(_record(op, composition), provider, runtime)
+            body = _without_itself(inline_calls(_record(op, composition)), op, composition)
+            known = legalize(body, provider, runtime)
         except PrimsplitError as error:
             if error.place is None or error.place is NOWHERE:
                 error.place = op.place
@@ -209,6 +229,13 @@ def _composed(op: Op, composition: Composition, provider: Provider, runtime: Run
 
 def _small(value: Value) -> bytes | None:
     return value.numpy().tobytes() if isinstance(value, Const) and value.is_small else None
+
+
+def _without_itself(block: Block, op: Op, composition: Composition) -> Block:
+    """Return the block that stands for an op. Raises RuleError if a user's holds that op again, for the same dtypes."""
+    if composition in DECOMPOSED.values() and any(s.kind == op.kind and _dtypes(s) == _dtypes(op) for s in walk(block)):
+        raise RuleError(f"the decomposition of {op.kind} holds {op.kind} itself", cure="Write it in other operators.")
+    return block
 
 
 def _record(op: Op, composition: Composition) -> Block:

@@ -6,6 +6,7 @@ from primsplit.testing.files import check_model
 from primsplit.testing.gradients import check_grads
 from primsplit.testing.job import Report
 from primsplit.testing.reference import evaluate, play
+from primsplit.testing.rewrites import check_rewrite
 from primsplit.testing.rrule import check_rrule
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Report",
     "check_grads",
     "check_model",
+    "check_rewrite",
     "check_rrule",
     "directional_derivative",
     "evaluate",

@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir import Const, Value, same_types
+from primsplit.ops import op
+from primsplit.ops.namespace import later
+from primsplit.rewrites.rewrites import patterns
+from primsplit.rewrites.rewrites.patterns import pattern
 from primsplit.rewrites.rewrites.table import Rewritten, Site, number, rewrite, scalar
+from primsplit.tracing.array import Array
 
 
 def _is_one(value: Value | None) -> bool:
@@ -120,37 +125,15 @@ def negated_twice(site: Site) -> Rewritten:
     return site.becomes(product.kind, [flipped, right]) if (flipped := _negated(left)) is not None else None
 
 
-@rewrite("Neg")
-def negated_double(site: Site) -> Rewritten:
-    """-(x + x) = x * -2, as in the derivative of 1 - x * x."""
-    double = site.maker(site.input(0), "Add")
-    if double is None or double.inputs[0] is not double.inputs[1] or not site.type.is_float:
-        return None
-    return site.becomes("Mul", [double.inputs[0], scalar(np.asarray(-2.0), site.type.dtype)])
+def _of_floats(x: Array) -> str | None:
+    return None if x.type.is_float else "it computes with whole numbers"
 
 
-@rewrite("Sub")
-def negated_and_less(site: Site) -> Rewritten:
-    """-x - x = x * -2, as in the derivative of a square that is subtracted."""
-    x, y = site.op.inputs
-    negated = site.maker(x, "Neg")
-    if negated is None or negated.inputs[0] is not y or not site.type.is_float:
-        return None
-    return site.becomes("Mul", [y, scalar(np.asarray(-2.0), site.type.dtype)])
-
-
-@rewrite("Not")
-def not_twice(site: Site) -> Rewritten:
-    """Not not x = x."""
-    inner = site.maker(site.input(0), "Not")
-    return None if inner is None else inner.inputs[0]
-
-
-@rewrite("Abs")
-def absolute_of_negated(site: Site) -> Rewritten:
-    """|-x| = |x|."""
-    inner = site.maker(site.input(0), "Neg")
-    return None if inner is None else site.becomes("Abs", [inner.inputs[0]])
+# The first two are what the derivatives of 1 - x * x, and of a square that is subtracted, have.
+patterns.rewrite(lambda x: pattern.Neg(pattern.Add(x, x)), _of_floats, lambda x: op.Mul(x, -2.0), exact="bit")
+patterns.rewrite(lambda x: pattern.Sub(pattern.Neg(x), x), _of_floats, lambda x: op.Mul(x, -2.0), exact="bit")
+patterns.rewrite(lambda x: pattern.Not(pattern.Not(x)), None, lambda x: x, exact="bit")
+patterns.rewrite(lambda x: pattern.Abs(pattern.Neg(x)), None, later.Abs, exact="bit")
 
 
 @rewrite("Abs", "Relu", "Floor", "Ceil", "Round", "Sign")

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.frontends.python.overrides import table
 from primsplit.frontends.python.overrides.standing import stands_in_for
 from primsplit.ir.errors import NumberAsked, RuleError
 from tests.registered import only_here
@@ -21,7 +20,7 @@ X = np.array([1.0, 4.0, 2.0])
 @pytest.fixture(autouse=True)
 def _only_here() -> Iterator[None]:
     """Substitutes that a test registers are gone after it."""
-    with only_here(table._substitutes):
+    with only_here():
         yield
 
 
