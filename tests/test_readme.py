@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.registered import only_here
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", flags=re.DOTALL | re.MULTILINE)
@@ -46,7 +48,8 @@ def test_the_python_of_a_page_runs_and_prints_what_the_page_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run(page, capsys)
+    with only_here():
+        run(page, capsys)
 
 
 def test_a_page_that_shows_something_else_than_it_prints_is_found(
