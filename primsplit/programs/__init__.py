@@ -1,1 +1,1 @@
-"""What a traced function or a loaded model is for its user, and the transforms as they are called on arrays."""
+"""Programs: what users call, save and differentiate, traced from functions or loaded from models."""

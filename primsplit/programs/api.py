@@ -1,4 +1,10 @@
-"""`split`: a function, a Program or one op as a Split with names, and as ONNX files."""
+"""Split a function, a Program or one op into forward pass and pullback, with names, and write them as ONNX files.
+
+```
+ps.split(lambda x, w: np.tanh(x @ w), ...)   ->   primal:   a = x @ w;  y = tanh(a)
+                                                 pullback: d_a = d_y * (1 - y * y);  d_x = d_a @ w.T;  d_w = x.T @ d_a
+```
+"""
 
 import inspect
 import math
@@ -35,12 +41,12 @@ Seed = Literal["input", "ones"]
 
 
 class SplitProgram:
-    """The split of a Program: `primal`, `pullback`, `captures`, and the programs made of them.
+    """The split of a Program: `primal`, `pullback`, `captures`, and the programs built from them.
 
-    Names in the files: inputs keep theirs; a result `y` that is no scalar loss gets a cotangent input `d_y`; outputs
+    Names in the files: inputs keep theirs; a result `y` that is not a scalar loss gets a cotangent input `d_y`; outputs
     are the results, then `d_<input>` for each differentiated input. With `seeded`, every cotangent is ones and no
-    input. `differentiated` are the positions of the inputs that have a gradient output. `policy` says what the forward
-    pass keeps.
+    input. `differentiated` are the positions of the inputs that have a gradient output. `policy` is which values the
+    forward pass keeps.
     """
 
     second_file, second_function = "backward", "pullback"
@@ -67,17 +73,17 @@ class SplitProgram:
         return in_one_line(f"SplitProgram {self.program.block.name} wrt {differentiated}")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "SplitProgram":
-        """The split itself, which does not change."""
+        """Return the split itself, which is immutable."""
         return self
 
     @property
     def primal(self) -> Block:
-        """The op list from inputs to results."""
+        """The block from inputs to results."""
         return self.split.primal
 
     @property
     def pullback(self) -> Block:
-        """The op list from captures and cotangents to the inputs' cotangents."""
+        """The block from captures and cotangents to the inputs' cotangents."""
         return self.split.pullback
 
     @property
@@ -86,7 +92,7 @@ class SplitProgram:
         return self.split.captures
 
     def capture_table(self) -> list[dict[str, Any]]:
-        """One row a capture: name, kind (input, output, intermediate, shape), type, bytes stored for it, and the line.
+        """A row per capture: name, kind (input, output, intermediate, shape), type, bytes stored for it, and the line.
 
         The line is `place`, its text `source`; both are empty for an input.
         """
@@ -103,10 +109,10 @@ class SplitProgram:
         ]
 
     def recomputed_table(self) -> list[dict[str, Any]]:
-        """One row a value that the pullback would capture if it were not for the policy, and computes again.
+        """Return a row per value that the pullback recomputes, and would capture without the policy.
 
-        `bytes` are those not stored for it, `operators` the number of ops that make it of what is kept, and `cost` what
-        they cost by element (see `costs`), None where one of them is never cheap.
+        `bytes` are those not stored for it, `operators` the number of ops that compute it from kept values, and `cost`
+        their cost by element (see `costs`), None if one of them is never cheap.
         """
         names, kinds, lines = self._listed_names(), self._captured.kinds(), _lines(self._captured)
         return [
@@ -123,13 +129,13 @@ class SplitProgram:
         ]
 
     def _listed_names(self) -> dict[Var, str]:
-        """The name of every value in the listing of the split as it is without a policy."""
+        """Return the name of every value in the listing of the split without a policy."""
         split = self._captured
         seeds = dict(zip(split.cotangents, self.cotangent_names, strict=True))
         return names_of(split.primal, split.pullback, given=self._names_of(split) | seeds).of
 
     def capture_names(self) -> dict[Var, str]:
-        """The name of each capture: the input's, the output's, your variable's, or its operator's."""
+        """Return the name of each capture: the input's, the output's, your variable's, or its operator's."""
         return self._names_of(self.split)
 
     def _names_of(self, split: Split) -> dict[Var, str]:
@@ -138,7 +144,7 @@ class SplitProgram:
 
     @property
     def gradient_names(self) -> list[str]:
-        """`d_<input>` of each differentiated input, numbered where an input or result has that name."""
+        """`d_<input>` of each differentiated input, numbered if an input or result has that name."""
         names = Names((*self.program.inputs, *self.program.outputs, *self.cotangent_names))
         return [names.give(Var(p.type), f"d_{n}") for p, n in self._differentiated()]
 
@@ -146,9 +152,9 @@ class SplitProgram:
         return [(self.primal.params[i], self.program.inputs[i]) for i in self.differentiated]
 
     def zero_table(self) -> list[dict[str, Any]]:
-        """One row a gradient that is 0 whatever the input is: its name, the input's, and what it acts `through`.
+        """Return a row per gradient that is always 0: its name, the input's, and the operators that it acts `through`.
 
-        Those are the operators of which it alone reaches the results, and which do not vary smoothly with it.
+        Those are the operators through which alone it reaches the results, and which do not vary smoothly with it.
         """
         live = live_ops(self.primal.ops, [self.primal.results[i] for i in self.split.of])
         found = zip(self.differentiated, self.gradient_names, self._differentiated(), strict=True)
@@ -163,14 +169,14 @@ class SplitProgram:
         ]
 
     def merged_table(self) -> list[dict[str, Any]]:
-        """One row a differentiated weight that may be several parameters in one initializer: see `merged_weights`."""
+        """A row per differentiated weight that may be several parameters in one initializer: see `merged_weights`."""
         names = {self.program.inputs[i] for i in self.differentiated}
         defaults = {name: value for name, value in self.program.defaults.items() if name in names}
         return merged_weights(self.program.block, self.program.inputs, defaults)
 
     @property
     def cotangent_names(self) -> list[str]:
-        """`d_<result>` of each result that has a cotangent, numbered where an input or result has that name."""
+        """`d_<result>` of each result that has a cotangent, numbered if an input or result has that name."""
         names = Names((*self.program.inputs, *self.program.outputs))
         given = zip(self.split.of, self.split.cotangents, strict=True)
         return [names.give(c, f"d_{self.program.outputs[i]}") for i, c in given]
@@ -181,7 +187,7 @@ class SplitProgram:
         return [] if self.seeded else self.cotangent_names
 
     def joint(self) -> Program:
-        """One program: inputs (and cotangents) in; results and gradients out."""
+        """Return one program: inputs (and cotangents) in; results and gradients out."""
         block = with_gradients(self.split, self.split.joint(), self.differentiated)
         if self.seeded:
             block = with_unit_seeds(block, dict(zip(self.split.cotangents, self.split.of, strict=True)))
@@ -193,7 +199,7 @@ class SplitProgram:
         return flat_program(block, inputs, outputs, gradients, program.defaults, program.states, self._pairs())
 
     def _pairs(self) -> list[tuple[str, str]]:
-        """The names of both parts of each complex input, cotangent, result and gradient."""
+        """Return the names of both parts of each complex input, cotangent, result and gradient."""
         program = self.program
         named = {program.inputs[i]: n for i, n in zip(self.differentiated, self.gradient_names, strict=True)}
         seeds = {program.outputs[i]: n for i, n in zip(self.split.of, self.cotangent_names, strict=True)}
@@ -203,7 +209,7 @@ class SplitProgram:
 
     @property
     def forward(self) -> Program:
-        """The primal, which also gives what the pullback reads and is neither input nor result."""
+        """The primal, which also returns the captures that are neither inputs nor results."""
         names = self.capture_names()
         program = self.program
         outputs = [*program.outputs, *(names[c] for c in self.split.stored())]
@@ -213,7 +219,7 @@ class SplitProgram:
     def backward(self) -> Program:
         """The pullback: captures and cotangents in, gradients out. Inputs keep the names they have in `forward`.
 
-        Cotangents of arrays are inputs here, whatever `seeded` says: a backward file serves any of them.
+        Cotangents of arrays are inputs here, whatever `seeded` says: a backward file works for any of them.
         """
         names = self.capture_names()
         block = with_gradients(self.split, self.split.pullback, self.differentiated)
@@ -228,11 +234,14 @@ class SplitProgram:
         return flat_program(block, inputs, self.gradient_names, gradients, self.program.defaults)
 
     def passes(self) -> tuple[Program, Program]:
-        """The forward and the backward program."""
+        """Return the forward and the backward program."""
         return self.forward, self.backward
 
     def listing(self, style: str = "text") -> str:
-        """Primal and pullback, what is captured and where each line comes from; `style` as in `Program.listing`."""
+        """Return the primal and the pullback, with captures and the source of each line.
+
+        `style` as in `Program.listing`.
+        """
         seeds = dict(zip(self.split.cotangents, self.cotangent_names, strict=True))
         return list_split(self.split, self.capture_names() | seeds, style)
 
@@ -259,7 +268,7 @@ def _told(op: Op) -> str:
 
 
 def _lines(split: Split) -> dict[Var, dict[str, str]]:
-    """Where the user's program makes each value, and the text of that line."""
+    """Return the place in the user's program of each value, and the text of that line."""
     found = {param: {"place": "", "source": ""} for param in split.primal.params}
     for op in split.primal.ops:
         line = op.place.whole_line if op.place is not None and op.place.filename else None
@@ -275,15 +284,16 @@ def trace(
     freeze: Freeze = "allow",
     **named: Any,
 ) -> Program:
-    """Trace a function on specs: arrays, `ps.spec(...)`, or nothing where its annotations say them.
+    """Trace a function on specs: arrays, `ps.spec(...)`, or nothing if its annotations say them.
 
     Leaves that are neither arrays, specs nor floats are static arguments. The fields of a callable dataclass are inputs
     too, named `self.W`. Python branches on traced values are followed both ways; with `branches="error"` they are
-    refused, with "static" followed the way that the arrays given as specs go, with "guard" also each way that a
-    function of `ps.guarded` recorded before, for specs of any sizes. A run that would go another way fails with a
-    BranchError: a Program, like its file, records nothing more. With `freeze="error"`, an array from outside that is no
-    `ps.param` is refused. The program has states of its own, which start at their initial values. A Program is itself.
-    Raises SpecError where a spec is missing, or is not what a Program takes.
+    refused, with "static" followed the way of the arrays given as specs, with "guard" also each way that a function of
+    `ps.guarded` recorded before, for specs of any sizes. A run that would go another way fails with a BranchError: a
+    Program, like its file, records nothing more. With `freeze="error"`, an array from outside that is no `ps.param` is
+    refused. The program has states of its own, which start at their initial values. A Program is returned as it is.
+
+    Raises SpecError for a missing spec, or one that a Program does not take.
     """
     if isinstance(function, Program):
         return trace_program(function, specs, named)
@@ -300,7 +310,7 @@ def trace(
 
 
 def called(kind: Any) -> Callable[..., Any]:
-    """The function of an instance of a callable dataclass and its arguments."""
+    """Return the function of an instance of a callable dataclass and its arguments."""
 
     def call(self: Callable[..., Any], *args: Any, **named: Any) -> Any:
         return self(*args, **named)
@@ -325,10 +335,10 @@ def split(
     gradients and cotangents are those of real arrays, dL/dRe z and dL/dIm z.
 
     `wrt` names arguments by position or name, or inputs by their name in the file (`params.w`, `state.m.in`); by
-    default every floating-point argument. `of` names results; by default every floating-point one that is no state. A
-    single scalar result is seeded with 1; of other results the cotangents are inputs, or with `seed="ones"` ones.
+    default every floating-point argument. `of` names results; by default every floating-point one that is not a state.
+    A single scalar result is seeded with 1; the cotangents of other results are inputs, or ones with `seed="ones"`.
     Inputs that the results do not depend on get zeros, no output (`zeros="omit"`), or a SpecError (`zeros="error"`).
-    `policy` tells what the forward pass keeps for the pullback, which computes the rest again: "save_all",
+    `policy` is which values the forward pass keeps for the pullback, which recomputes the rest: "save_all",
     "recompute_cheap", "nothing", names of values, or a function of an op; see `policies`. Raises MissingRule at the
     user's line, SpecError for names that do not exist.
 

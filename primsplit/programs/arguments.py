@@ -1,8 +1,8 @@
-"""The arguments that a file's function is exported and checked with: their types, and example values.
+"""Find the arguments with which a file's function is exported and checked: their types, and example values.
 
-For each parameter, first what the file's `example_inputs()` gives, else a text, else its annotation; a
-parameter with a default may have none. A text such as `f32[N,3]`, from the file's `specs` or from the caller, says the
-type of one input by its name in the file (`params.w`); without a dtype, `[N,3]`, it keeps that of the example.
+For each parameter the file's `example_inputs()` come first, then a text, then its annotation; a parameter with a
+default may have none. A text such as `f32[N,3]`, from the file's `specs` or from the caller, is the type of one input
+by its name in the file (`params.w`); without a dtype, `[N,3]`, it keeps that of the example.
 """
 
 import dataclasses
@@ -28,28 +28,28 @@ Call = tuple[tuple[Any, ...], dict[str, Any]]
 GIVEN = (np.ndarray, np.generic, float, complex)
 """The classes of examples that are arrays or numbers of a program."""
 SEED = 0
-"""Where there is no example, the same arrays are drawn each time."""
+"""Without an example, the same arrays are drawn each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """A call of a function: `specs` with types where they are known, `values` with arrays of those types."""
+    """A call of a function: `specs` with types if they are known, `values` with arrays of those types."""
 
     specs: Call
     values: Call
     function: Callable[..., Any]
-    """What takes the values: the function, or for a callable dataclass, one of it and its arguments."""
+    """The function of the values: the file's own, or for a callable dataclass, one of it and its arguments."""
     drawn: bool
-    """True where some of the values are random numbers, since there is no example."""
+    """Whether some of the values are random numbers, since there is no example."""
 
 
 def arguments_of(
     file: UserFile, texts: Mapping[str, str] | None = None, dtype: npt.DTypeLike | None = None
 ) -> Arguments:
-    """The arguments of a file's function. `texts` go before the file's own `specs`; `dtype` is for every floating one.
+    """Return the arguments of a file's function. `texts` override the file's own `specs`; `dtype` is for floating ones.
 
-    Raises SpecError for a parameter that nothing is known of, a text that cannot be read, names no input or does not
-    fit the example.
+    Raises SpecError for a parameter without any information, a text that cannot be read, names no input or does not fit
+    the example.
     """
     said = {**file.specs, **(texts or {})}
     signature = inspect.signature(file.function)
@@ -82,7 +82,7 @@ def arguments_of(
 def _trees(
     file: UserFile, signature: inspect.Signature, example: Mapping[str, Any], said: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The argument of each parameter that has one."""
+    """Return the argument of each parameter that has one."""
     found: dict[str, Any] = {}
     for name, parameter in signature.parameters.items():
         own = {n: t for n, t in said.items() if n == name or n.startswith(f"{name}.")}
@@ -117,7 +117,7 @@ def _trees(
 
 
 def _nested(name: str, texts: Mapping[str, str]) -> Any:
-    """The types of a parameter's inputs in the containers that their names tell: dicts, and lists for numbers."""
+    """Return the types of a parameter's inputs in the containers of their names: dicts, and lists for numbers."""
     if name in texts:
         if len(texts) > 1:
             raise SpecError(f"--spec {name} is given together with {', '.join(n for n in texts if n != name)}")
@@ -135,7 +135,7 @@ def _nested(name: str, texts: Mapping[str, str]) -> Any:
 
 
 def _spec(name: str, leaf: Any, text: str | None, annotation: Type | None, dtype: np.dtype[Any] | None) -> Any:
-    """What the function is traced with in place of this leaf."""
+    """Return the spec with which the function is traced in place of this leaf."""
     own = leaf_type(leaf)
     if text is not None:
         bare = text.lstrip().startswith("[")
@@ -158,7 +158,7 @@ def _spec(name: str, leaf: Any, text: str | None, annotation: Type | None, dtype
 
 
 def _cast(name: str, said: Type, dtype: np.dtype[Any]) -> Type:
-    """The type in this dtype where it is floating point, with parts of this dtype where it is complex."""
+    """Return the type in this dtype if it is floating point, with parts of this dtype if it is complex."""
     if said.dtype.kind != "c":
         return Type(dtype, said.shape) if said.is_float else said
     if dtype not in trees.COMPLEX_OF:
@@ -179,7 +179,7 @@ def _check_fits(name: str, said: Type, leaf: Any) -> None:
 
 
 def _sizes(names: list[str], specs: list[Any], leaves: list[Any]) -> dict[str, int]:
-    """A number for each symbol: the examples', else small ones that differ."""
+    """Return a number for each symbol: the examples', else small ones that differ."""
     sizes: dict[str, int] = {}
     for name, spec, leaf in zip(names, specs, leaves, strict=True):
         if isinstance(leaf, np.ndarray) and isinstance(spec, Type):
@@ -203,9 +203,9 @@ def _value(
     random: np.random.Generator,
     bounds: tuple[float, float] | None = None,
 ) -> Any:
-    """The example in the spec's dtype; numbers in the bounds, or positive ones about 1 (or 0 and 1), without one.
+    """Return the example in the spec's dtype; without one numbers in the bounds, or positive ones about 1 (or 0 and 1).
 
-    What a spec says to have no axes is one of NumPy's numbers, as which it is traced.
+    A spec without axes becomes one of NumPy's numbers, and is traced as such.
     """
     if not isinstance(spec, Type):
         return leaf
@@ -237,12 +237,12 @@ def draw_arrays(
     ranges: Mapping[str, tuple[float, float]] | None = None,
     known: Mapping[str, tuple[Type, npt.NDArray[Any]]] | None = None,
 ) -> dict[str, npt.NDArray[Any]]:
-    """Arrays of these types by name, drawn as for a parameter without an example.
+    """Return arrays of these types by name, drawn as for a parameter without an example.
 
-    A text such as `[32,3]` or `f32[32,3]` says the shape of one; a size that it says is that of all that name it.
-    Sizes of different names differ, but first ones that the model leaves unnamed do not: they are how many rows there
-    are. `ranges` are the bounds, both included, of others than the usual numbers; `known` arrays and what their types
-    call their sizes. Raises SpecError for a text that does not fit, and for an unknown rank without a text.
+    A text such as `[32,3]` or `f32[32,3]` is the shape of one; a size in it holds for all that name it. Sizes of
+    different names differ, but first ones that the model leaves unnamed do not: they are the number of rows. `ranges`
+    are the bounds, both included, of other than the usual numbers; `known` are arrays and their types' names of sizes.
+    Raises SpecError for a text that does not fit, and for an unknown rank without a text.
     """
     ranges, known = ranges or {}, known or {}
     unknown = [n for n in (*texts, *ranges) if n not in types]
@@ -261,12 +261,12 @@ def draw_arrays(
 
 
 def _is_unnamed(symbol: str, name: str) -> bool:
-    """True for what the loader calls the first size of an input whose size has no name in its model."""
+    """Whether it is the loader's name of the first size of an input whose size has no name in its model."""
     return symbol.rpartition("_")[0] == f"{name}_0"
 
 
 def _fitted(name: str, type: Type, text: str | None, sizes: dict[str, int]) -> Type:
-    """The type; `sizes` gets what the text says of its symbols."""
+    """Return the type; `sizes` learns its symbols from the text."""
     if text is None:
         if type.shape is None:
             raise SpecError(f"the rank of {name} is not known", cure=f"Say its shape: --spec {name}:[2,3].")

@@ -1,4 +1,4 @@
-"""Which inputs and results of a program `wrt` and `of` name."""
+"""Find the inputs and results of a program that `wrt` and `of` name."""
 
 import reprlib
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,10 @@ Wrt = int | str | Sequence[int | str] | None
 
 
 def with_asked_params(program: Program, wrt: Wrt) -> Program:
-    """The program with the initializers that `wrt` names as inputs; `params` names all weights in floating point."""
+    """Return the program with the initializers that `wrt` names as inputs.
+
+    `params` names all floating-point weights.
+    """
     asked = _asked(wrt, "wrt")
     if "params" in asked and "params" not in program.inputs:
         asked += [n for n, value in program.initializers.items() if value.type.is_float and n not in program.constants]
@@ -26,7 +29,7 @@ def with_asked_params(program: Program, wrt: Wrt) -> Program:
 
 
 def _asked(said: Any, what: str) -> list[int | str]:
-    """The names and positions that `wrt` or `of` says. Raises SpecError for anything else."""
+    """Return the names and positions in `wrt` or `of`. Raises SpecError for anything else."""
     given = [said] if isinstance(said, int | str) or not isinstance(said, Iterable) else said
     keys = [] if said is None or getattr(said, "shape", None) == () else list(given)
     for key in keys:
@@ -36,7 +39,7 @@ def _asked(said: Any, what: str) -> list[int | str]:
 
 
 def select_inputs(program: Program, wrt: Wrt) -> list[int]:
-    """The positions of the floating-point inputs that `wrt` names; see `split`. Raises SpecError."""
+    """Return the positions of the floating-point inputs that `wrt` names; see `split`. Raises SpecError."""
     types = program.types
     if wrt is None:
         return [i for i in program.given if types[i].is_float]
@@ -60,7 +63,7 @@ def select_inputs(program: Program, wrt: Wrt) -> list[int]:
 
 
 def _not_found(program: Program, key: int | str) -> SpecError:
-    """The error for a `wrt` that names no input."""
+    """Return the error for a `wrt` that names no input."""
     because = [f"the inputs are {', '.join(program.inputs)}"]
     if key == "params":
         told = program.float_constants
@@ -74,7 +77,7 @@ def _not_found(program: Program, key: int | str) -> SpecError:
 
 
 def _without_derivative(program: Program, key: int | str, found: Sequence[int]) -> SpecError:
-    """The error for a `wrt` whose inputs, at these positions, are all integers, bools or texts."""
+    """Return the error for a `wrt` whose inputs, at these positions, are all integers, bools or texts."""
     kinds = sorted({str(program.types[i].dtype) for i in found})
     what = "initializer" if {program.inputs[i] for i in found} <= program.defaults.keys() else "input"
     inputs = [n for n, t in zip(program.inputs, program.types, strict=True) if t.is_float and n not in program.defaults]
@@ -91,7 +94,7 @@ def _without_derivative(program: Program, key: int | str, found: Sequence[int]) 
 
 
 def _nearest(program: Program, key: int | str, names: Sequence[str]) -> str | tuple[str, ...]:
-    """What to ask for instead of a name that is none of these: the nearest of them; a part of the model."""
+    """Return what to ask for instead of an unknown name: the nearest of the known ones, or a part of the model."""
     if program.initializers and any(var.hint == key for var in variables(program.block)):
         return (
             f"{key} is computed inside of the model. A part of it has that as an input or output:",
@@ -102,13 +105,16 @@ def _nearest(program: Program, key: int | str, names: Sequence[str]) -> str | tu
 
 
 def _places(program: Program, key: int | str) -> list[int | str]:
-    """The positions of the results that `of` calls so: of one, of both parts of a complex one; else the key itself."""
+    """Return the positions of the results with this name in `of`: one, or both parts of a complex one.
+
+    Else the key itself.
+    """
     found = [i for i, name in enumerate(program.outputs) if name in {key, f"{key}.real", f"{key}.imag"}]
     return [*found] if isinstance(key, str) and found else [key]
 
 
 def select_results(program: Program, of: Any) -> list[int]:
-    """The positions of the floating-point results that `of` names; see `split`. Raises SpecError."""
+    """Return the positions of the floating-point results that `of` names; see `split`. Raises SpecError."""
     types = [r.type for r in program.block.results]
     if of is None:
         floats = [i for i in program.returned if types[i].is_float]

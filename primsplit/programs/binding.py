@@ -1,4 +1,4 @@
-"""What a call of a program is given: the array leaves of its arguments, checked against the types of its inputs."""
+"""Bind a call's arguments to a program's inputs: array leaves, checked against the types of the inputs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from primsplit.tracing import trees
 from primsplit.tracing.specs import check_array, check_expressions
 
 ARRAY = object()
-"""Stands in `Program.static` for a leaf that is an input."""
+"""The mark in `Program.static` of a leaf that is an input."""
 
 
 class Binding:
@@ -34,12 +34,12 @@ class Binding:
 
     @property
     def leaf_names(self) -> list[str | None]:
-        """The name of the input that each leaf of the arguments is; None for a static one."""
+        """The name of the input for each leaf of the arguments; None for a static one."""
         given = iter(self.given_names)
         return [next(given) if fixed is ARRAY else None for fixed in self.static]
 
     def bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
-        """The array leaves of a call. Raises SpecError for another structure, or other static arguments."""
+        """Return the array leaves of a call. Raises SpecError for another structure, or other static arguments."""
         leaves, spec = trees.flatten((args, dict(named)))
         told = leaves if spec == self.arguments else given_parts(self.arguments, self.leaf_names, (args, dict(named)))
         if told is None:
@@ -65,9 +65,9 @@ class Binding:
         return arrays
 
     def check_arrays(self, leaves: Sequence[Any], sizes: dict[str, int] | None = None) -> list[npt.NDArray[Any]]:
-        """The leaves of a call as NumPy arrays that fit the inputs' types; sizes of one symbol must be equal.
+        """Return the leaves of a call as NumPy arrays that fit the inputs' types; sizes of one symbol must be equal.
 
-        `sizes` learns what the symbols are.
+        `sizes` learns the values of the symbols.
         """
         sizes = {} if sizes is None else sizes
         arrays = []
@@ -84,6 +84,6 @@ class Binding:
 
 
 def _first_names(names: Iterable[str]) -> str:
-    """The first of the names, for an error."""
+    """Return the first of the names, for an error."""
     told = list(names)
     return f"{', '.join(told[:8])}{', ...' if len(told) > 8 else ''}"

@@ -1,4 +1,4 @@
-"""`cached`: a function recorded once per signature, which many programs use as one op, forward pass and pullback."""
+"""Record a function once per signature, and use it as one op, forward pass and pullback, in many programs: `cached`."""
 
 import operator
 import os
@@ -32,7 +32,7 @@ Function = Callable[..., Any]
 
 
 class Signature(NamedTuple):
-    """What a recording of a cached function depends on."""
+    """The properties that a recording of a cached function depends on."""
 
     structure: Any
     types: tuple[Any, ...]
@@ -54,20 +54,20 @@ UNKEPT = "it reads traced values around it, makes sizes of data, or follows the 
 
 
 LOOKS = 256
-"""How many looks of calls on arrays are remembered, to find their programs at a glance."""
+"""The number of signatures of array calls that are remembered, to find their programs quickly."""
 REMEMBERED = 4096
-"""How many signatures are remembered, to tell what was forgotten from what is new."""
+"""The number of signatures that are remembered, to distinguish forgotten ones from new ones."""
 
 
 @dataclass
 class CacheStatistics(Statistics):
-    """How often a use found its recording, how often it was made, and how often it was read from the store."""
+    """How often a use found its recording, how often it was recorded, and how often it was read from the store."""
 
     read: int = 0
 
 
 class CacheInfo(NamedTuple):
-    """What `functools.lru_cache` tells of a cache. `currsize` is the number of recordings kept."""
+    """The result of `cache_info`, as for `functools.lru_cache`. `currsize` is the number of recordings kept."""
 
     hits: int
     misses: int
@@ -76,9 +76,11 @@ class CacheInfo(NamedTuple):
 
 
 class _Runs(Compiled):
-    """The programs by which a cached function runs on arrays. They trace a call of it, which counts as no trace.
+    """The programs with which a cached function runs on arrays.
 
-    A program is kept as long as the recording that it is made of, and a call that finds it is a use of that recording.
+    They trace a call of it, which is not counted as a trace.
+
+    A program is kept as long as its recording, and a call that finds it counts as a use of that recording.
     """
 
     counted = False
@@ -88,9 +90,9 @@ class _Runs(Compiled):
         self.cached = of
         self.programs: Recent[Place, Program] = Recent(most)
         self.recording_of: dict[Place, Signature | None] = {}
-        """The recording that each program is made of; None for a program of more than one, or of none."""
+        """The recording of each program; None for a program of several, or of none."""
         self.places: tuple[Known | None, Limited[Any, Place]] = (None, Limited(LOOKS))
-        """What the function read, and where the programs of calls are kept as long as it reads that."""
+        """What the function read, and where the programs of calls are kept as long as it reads the same."""
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if tracing.is_recording() or self.is_guarded:
@@ -123,7 +125,7 @@ class _Runs(Compiled):
             self.recording_of = {place: of for place, of in self.recording_of.items() if place in self.programs}
 
     def forget_all_but(self, recordings: Collection[Signature]) -> None:
-        """Forget the programs that are made of other recordings than these."""
+        """Forget the programs of other recordings than these."""
         with self.lock:
             for place, of in list(self.recording_of.items()):
                 if of is not None and of not in recordings:
@@ -161,7 +163,7 @@ class Cached(Primitive):
         self.statistics = CacheStatistics()
         self.recordings: Recent[Signature, Recorded] = Recent(most)
         self.kept: Limited[Signature, None] = Limited(REMEMBERED)
-        """The signatures of which there was a recording, forgotten or not."""
+        """The signatures that have been recorded, forgotten or not."""
         self.latest = _Latest()
         """The recording that this thread used last; None for one that is not kept."""
         self.compiled = _Runs(self, super().__call__, function, most)
@@ -183,9 +185,9 @@ class Cached(Primitive):
             self.store.clear()
 
     def cache_info(self) -> CacheInfo:
-        """Hits, misses, `maxsize` and the number of recordings, as `functools.lru_cache` tells them.
+        """Return hits, misses, `maxsize` and the number of recordings, as for `functools.lru_cache`.
 
-        What is read from the store is neither a hit nor a miss.
+        A recording read from the store is neither a hit nor a miss.
         """
         with self.lock:
             told = self.statistics
@@ -198,7 +200,7 @@ class Cached(Primitive):
             self.statistics.hits = self.statistics.misses = self.statistics.read = 0
 
     def is_used(self, signature: Signature | None) -> bool:
-        """Count a use of a recording, or of a program that no recording is kept of; False for one that is forgotten."""
+        """Count a use of a recording, or of a program without a kept recording; return False for a forgotten one."""
         with self.lock:
             if signature is not None and self.recordings.used(signature) is None:
                 return False
@@ -206,7 +208,7 @@ class Cached(Primitive):
             return True
 
     def explain_miss(self) -> str:
-        """Why the last recording was made: which part of the signature no earlier one had."""
+        """Return why the last recording was made: which part of the signature no earlier one had."""
         return self._missed
 
     def _body(
@@ -220,7 +222,7 @@ class Cached(Primitive):
         return found
 
     def _known(self, key: Signature) -> Recorded | None:
-        """The recording of a signature that was made before, if there is one."""
+        """Return the recording of a signature, if there is one."""
         with self.lock:
             found = self.recordings.used(key)
             if found is not None:
@@ -230,7 +232,7 @@ class Cached(Primitive):
     def _recorded(
         self, key: Signature, leaves: Sequence[Any], arrays: Sequence[Array | None], spec: trees.TreeSpec
     ) -> tuple[Block, list[Var], trees.TreeSpec]:
-        """What `_body` returns for a signature that is not known: read from the store, or else traced."""
+        """Return the result of `_body` for an unknown signature: read from the store, or else traced."""
         path, unstorable = self._path(key)
         found = None if self.store is None or path is None else self.store.read(path)
         if found is not None:
@@ -261,7 +263,7 @@ class Cached(Primitive):
         self.compiled.forget_all_but(recordings)
 
     def _path(self, key: Signature) -> tuple[str | None, str]:
-        """The file of a recording in the store, where there is one; else why not."""
+        """Return the file of a recording in the store, if there is one; else the reason."""
         try:
             parts = (key.types, key.static, key.branches)
             return (None if self.store is None else self.store.path(key.structure, parts)), ""
@@ -269,7 +271,7 @@ class Cached(Primitive):
             return None, error.what
 
     def _write(self, path: str, recorded: Recorded) -> str:
-        """Keep a recording in the store. Returns why that cannot be, where it cannot."""
+        """Write a recording to the store. Return the reason if that is not possible."""
         try:
             if self.store is not None:
                 self.store.write(path, recorded)
@@ -285,7 +287,7 @@ class Cached(Primitive):
         return Signature(spec, types, static, function, Epoch.count, tracing.current().explores)
 
     def _difference(self, key: Signature) -> str:
-        """What sets a signature apart from the known one that has most in common with it."""
+        """Return the difference of a signature from the known one that has most in common with it."""
         if not self.recordings:
             return "nothing was recorded yet"
         if key in self.kept:
@@ -300,12 +302,12 @@ class Cached(Primitive):
 
 
 def _asks(field: str, part: Any) -> Any:
-    """What is compared of a part: of the types those of arrays, as what else is given is in the other parts."""
+    """Return the part of a signature that is compared: of the types only those of arrays."""
     return [t for t in part if t is not None] if field == "types" else part
 
 
 def _told(field: str, before: Any, after: Any) -> str:
-    """The types that differ, where those do."""
+    """Return the types that differ, if any."""
     if field != "types" or len(before) != len(after):
         return ""
     pairs = [(a, b) for a, b in zip(before, after, strict=True) if a != b and a is not None and b is not None]
@@ -326,19 +328,19 @@ def cached(
     maxsize: int | None = 256,
     store: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """`function`, recorded once for each signature: dtypes, shapes, static arguments and what it reads.
+    """Return `function` recorded once for each signature: dtypes, shapes, static arguments and what it reads.
 
     In other functions' traces each use is one op; its derivative is split once, and stays a pair of calls, which a file
     of the form "functions" keeps as model-local functions. On arrays it runs in onnxruntime. `maxsize` is that of
     `functools.lru_cache`: the least recently used recordings beyond it are forgotten, with the programs that run them
     on arrays; None keeps all. `.cache_info()` and `.statistics` count uses in traces and calls on arrays,
-    `.explain_miss()` says why the last one was recorded, `.clear()` forgets all recordings. `name` is what listings and
-    files call it. Raises SpecError for a `maxsize` that is no whole number.
+    `.explain_miss()` returns why the last one was recorded, `.clear()` forgets all recordings. `name` is its name in
+    listings and files. Raises SpecError for a `maxsize` that is not an integer.
 
-    With `store`, a folder, recordings are kept there for other processes, which read them rather than trace the
+    With `store`, a folder, recordings are kept there for other processes, which read them instead of tracing the
     function, as long as its code, what it reads, the rules and the versions are the same. Processes may share a folder.
-    A damaged file is told with a StoreWarning and written again. What the folder holds is data: reading it runs none
-    of it. May be used as a decorator, with or without arguments. Raises what the function raises when it is traced.
+    A damaged file is reported with a StoreWarning and written again. The folder holds data: reading it runs none of it.
+    May be used as a decorator, with or without arguments. Raises what the function raises when it is traced.
 
     >>> energy = ps.cached(lambda x: np.sum(x**2))
     >>> [float(energy(np.ones(n))) for n in (2, 3, 2)], energy.statistics.misses
@@ -357,7 +359,7 @@ def _cached(function: Function, name: str, maxsize: int | None, store: str | os.
 
 
 def _checked(maxsize: Any) -> int | None:
-    """The limit, 0 for negative ones, as in `functools.lru_cache`. Raises SpecError for what is no whole number."""
+    """Return the limit, 0 for negative ones, as in `functools.lru_cache`. Raises SpecError if it is not an integer."""
     if maxsize is None:
         return None
     try:

@@ -1,4 +1,9 @@
-"""A program that is called while another is recorded: its ops become part of that."""
+"""Inline a program that is called while another is recorded: its ops become part of that.
+
+```
+f(x) = program(x) + 1   with program(a) = Exp(a)   ->   f(x) = Add(Exp(x), 1)
+```
+"""
 
 from collections.abc import Sequence
 
@@ -25,7 +30,7 @@ def inline_block(block: Block, names: Sequence[str], arguments: Sequence[Array])
 
 
 def _may_fit(given: Shape | None, wanted: Shape | None) -> bool:
-    """False where a size that is known is another than the one asked for."""
+    """Return False if a known size differs from the wanted one."""
     if given is None or wanted is None:
         return True
     pairs = zip(given, wanted, strict=False)

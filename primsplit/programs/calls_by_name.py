@@ -1,4 +1,4 @@
-"""The names and paths that code calls, such as `np.random.rand`, and what they mean, without running anything."""
+"""Find the names and paths that code calls, such as `np.random.rand`, and their values, without running anything."""
 
 import dis
 import functools
@@ -17,8 +17,8 @@ SKIPPED = frozenset({"PUSH_NULL", "PRECALL", "CACHE", "NOP", "NOT_TAKEN"})
 class Chain(NamedTuple):
     """A path that is loaded, and the constant or local variable that the next instruction loads.
 
-    `root` is the name that it begins with, and `kind` where that is found: "global", "closed" or "local". `given` is
-    () for a call without arguments, (x,) where the first argument is the constant x, None for anything else.
+    `root` is its first name, and `kind` where that is looked up: "global", "closed" or "local". `given` is () for a
+    call without arguments, (x,) if the first argument is the constant x, None for anything else.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class Chain(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def chains(code: CodeType) -> tuple[Chain, ...]:
-    """The paths that a code, but not the codes inside of it, loads and calls, or gives a name to."""
+    """Return the paths that a code, but not the codes inside of it, loads and calls, or gives a name to."""
     listed = [i for i in dis.get_instructions(code) if i.opname not in SKIPPED]
     return tuple(_chains(listed))
 
@@ -72,7 +72,7 @@ def _given(following: list[dis.Instruction]) -> tuple[Any, ...] | None:
 
 @functools.lru_cache(maxsize=4096)
 def _imported(code: CodeType) -> Mapping[str, tuple[str, str]]:
-    """The local variables that code imports: the module and the name in it, "" for the module itself."""
+    """Return the local variables that code imports: the module and the name in it, "" for the module itself."""
     found: dict[str, tuple[str, str]] = {}
     module, name = "", ""
     for each in dis.get_instructions(code):
@@ -89,7 +89,7 @@ def _imported(code: CodeType) -> Mapping[str, tuple[str, str]]:
 
 
 def codes(function: FunctionType) -> Iterator[CodeType]:
-    """The code of a function, and those of the functions that it defines."""
+    """Yield the code of a function, and those of the functions that it defines."""
     pending = [function.__code__]
     while pending:
         code = pending.pop()
@@ -98,7 +98,7 @@ def codes(function: FunctionType) -> Iterator[CodeType]:
 
 
 def meanings(function: FunctionType, code: CodeType, reach: Callable[[Any, str], Any]) -> Iterator[tuple[Chain, Any]]:
-    """The paths of a code of this function, and what each leads to by `reach`; None where that is not known."""
+    """Yield the paths of a code of this function, and their values by `reach`; None if unknown."""
     closed = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     imported = _imported(code)
     for chain in chains(code):

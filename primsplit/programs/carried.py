@@ -1,4 +1,4 @@
-"""The states of a program: which inputs and outputs carry them from one call to the next, and their values."""
+"""The states of a program: the inputs and outputs that carry them from one call to the next, and their values."""
 
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import nullcontext
@@ -22,7 +22,7 @@ AnyArray = npt.NDArray[Any]
 class Carried:
     """A state of a program, and the input and output that carry it; one that is only read has no output.
 
-    `declared` is the state that the function reads which the program was made of.
+    `declared` is the state that the user's function reads.
     """
 
     state: State
@@ -32,34 +32,34 @@ class Carried:
 
     @property
     def name(self) -> str:
-        """What the program calls it: the state's name, numbered where another has it too."""
+        """The program's name for it: the state's own, numbered if another has it too."""
         return self.input.removeprefix("state.").removesuffix(".in")
 
     @property
     def pair(self) -> StatePair:
-        """What a file says of it."""
+        """The file's description of it."""
         return StatePair(self.name, self.input, self.output, self.state.initial)
 
     def own(self) -> "Carried":
-        """The same with a value of its own, which starts at the initial one."""
+        """Return the same with a value of its own, which starts at the initial one."""
         return replace(self, state=self.state.own())
 
     @classmethod
     def of(cls, pairs: Sequence[StatePair]) -> "list[Carried]":
-        """The states that a file tells of."""
+        """Return the states that a file describes."""
         owner = object()
         states = [State(p.name, p.initial, owner) for p in pairs]
         return [cls(s, p.input, p.output, s) for s, p in zip(states, pairs, strict=True)]
 
 
 class _UnknownStateError(SpecError, KeyError):
-    """A name that no state has, for who asks and for mappings' own methods: `get` and `in` wait for a KeyError."""
+    """A name that no state has; a KeyError too, which mappings' own methods `get` and `in` expect."""
 
     __str__ = SpecError.__str__
 
 
 class Values(MutableMapping[str, AnyArray]):
-    """What a program's states are now, by name: copies, which may be read and set. `reset` starts them again."""
+    """The present values of a program's states, by name: copies, which may be read and set. `reset` restarts them."""
 
     def __init__(self, carried: Sequence[Carried]) -> None:
         self._states = {c.name: c.state for c in carried}
@@ -109,9 +109,9 @@ def run_carrying(
     feeds: Mapping[str, Any],
     buffers: Mapping[str, AnyArray] | None = None,
 ) -> dict[str, AnyArray]:
-    """Run once: states go in as they are, and their next values into their second buffers, which are the states then.
+    """Run once on the states' values; their next values are written into their second buffers, which become the states.
 
-    Other outputs are the caller's: new arrays, or those in `buffers`. Where the run fails no state has changed.
+    Other outputs are the caller's: new arrays, or those in `buffers`. If the run fails no state has changed.
     """
     with CARRYING if carried else nullcontext():
         given = {**feeds, **{c.input: c.state.now for c in carried}}

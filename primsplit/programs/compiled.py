@@ -1,4 +1,4 @@
-"""Traced functions called on arrays: traced once per signature, kept, and run by onnxruntime."""
+"""Call traced functions on arrays: traced once per signature, kept, and run by onnxruntime."""
 
 import functools
 import itertools
@@ -46,7 +46,7 @@ class Statistics:
 
 @dataclass(slots=True)
 class Known:
-    """What the function reads, as long as that is `unchanged`, and what runs calls' leaves, found by their looks."""
+    """The function's reads, as long as they are `unchanged`, and the programs of calls, by their looks."""
 
     read: Any
     unchanged: Unchanged
@@ -58,9 +58,9 @@ class Compiled(FunctionLike):
     """A function that records itself while another function is traced, and else runs as a cached Program.
 
     Threads may call it at the same time: one of them traces a signature, and onnxruntime runs one session for all.
-    `last` is the name of an argument that `record` takes after those of the function `of`; where it takes them
-    otherwise, `own` gives those of `of`. `branches` is what becomes of Python branches where it records itself: with
-    "guard" there is a program for each way that arrays went.
+    `last` is the name of an argument that `record` takes after those of the function `of`; if it takes them otherwise,
+    `own` returns those of `of`. `branches` is how Python branches are treated when it records itself: with "guard"
+    there is a program for each way that arrays went.
     """
 
     counted = True
@@ -94,7 +94,7 @@ class Compiled(FunctionLike):
         self.turns = Turns()
 
     def was_made(self, make: Callable[..., Any], args: Arguments, named: dict[str, Any]) -> None:
-        """Share what is recorded with others that are made alike, so that `ps.grad(f)(x)` in a loop records f once."""
+        """Share recordings with others that are made alike, so that `ps.grad(f)(x)` in a loop records f once."""
         super().was_made(make, args, named)
         self.alike = None if self.is_guarded else alike(self.of, (make, *args[1:]), named)
         if self.alike is not None:
@@ -103,7 +103,7 @@ class Compiled(FunctionLike):
 
     @property
     def called(self) -> tuple[Function, ...] | None:
-        """The function; None where a guard is asked too."""
+        """The function; None if a guard is asked too."""
         return None if self.is_guarded else (self.of,)
 
     def __repr__(self) -> str:
@@ -130,10 +130,10 @@ class Compiled(FunctionLike):
         return result
 
     def answered(self, run: Callable[[Program], Any], args: Arguments, named: dict[str, Any]) -> Any:
-        """What `run` makes of the program of these arguments.
+        """Return the result of `run` on the program of these arguments.
 
-        Where it is recorded by its branches, that is the one whose run does not fail. The one that answered last is
-        tried first, and where none answers another is recorded.
+        If it is recorded by its branches, that is the program whose run does not fail. The one that answered last is
+        tried first, and if none answers another is recorded.
         """
         place = self._place(args, named, self._known())
         if place[-1] is not BY_BRANCHES:
@@ -154,7 +154,7 @@ class Compiled(FunctionLike):
         raise AssertionError("there is always another attempt")
 
     def _known(self) -> Known:
-        """What is known of the function as it is now."""
+        """Return what is known of the function as it is now."""
         known = self.known
         if known is None or known.rules != Epoch.count or not known.unchanged:
             read, unchanged = watched_fingerprint(self.of)
@@ -164,11 +164,14 @@ class Compiled(FunctionLike):
         return known
 
     def reads(self) -> Any:
-        """What tells what the function reads now."""
+        """Return a key of what the function reads now."""
         return self._known().read
 
     def run_found(self, look: Any, args: Arguments, named: dict[str, Any]) -> Function:
-        """What runs on the leaves of calls with that look, with what the function reads now; recorded where need be."""
+        """Return the function that runs on the leaves of calls with this look, with what the function reads now.
+
+        It is recorded if needed.
+        """
         known = self._known()
         run = known.programs.get(look)
         if run is None:
@@ -188,24 +191,24 @@ class Compiled(FunctionLike):
     def run_into(self, out: Any, /, *args: Any, **named: Any) -> Any:
         """Run on arrays and write the results into `out`; see `Program.run_into`.
 
-        `out` is no keyword of a call, where a function may have an argument of that name.
+        `out` is not a keyword, since the function may have an argument of that name.
         """
         if _is_traced(args, named):
             refuse_traced()
         return self.program(*args, **named).run_into(out, *args, **named)
 
     def prepare(self, *args: Any, **named: Any) -> Prepared:
-        """The program for these arguments with every buffer made and bound; see `Program.prepare`."""
+        """Return the program for these arguments with every buffer allocated and bound; see `Program.prepare`."""
         return self.program(*args, **named).prepare(*args, **named)
 
     def depends_on(self) -> tuple[Any, ...]:
-        """Which transform of which function it is; not the programs made so far."""
+        """Return which transform of which function it is; not the programs recorded so far."""
         return Same(self.record), self.of
 
     def program(self, *args: Any, **named: Any) -> Program:
         """The program for these arguments' dtypes and shapes, the static ones' values, and what the function reads.
 
-        Of those recorded for each way through the branches it is the one that answers for the arguments.
+        If there is one for each way through the branches, it is the one that answers for the arguments.
         """
 
         def asked(program: Program) -> Program:
@@ -217,7 +220,7 @@ class Compiled(FunctionLike):
         return made
 
     def _place(self, args: Arguments, named: dict[str, Any], known: Known) -> Place:
-        """Under what the programs for these arguments are kept; the last part is the guard's value."""
+        """Return the key of the programs for these arguments; its last part is the guard's value."""
         leaves, spec = trees.in_parts((args, named))
         return spec, tuple(map(leaf_key, leaves)), known.read, known.rules, self.guard_value(args, named)
 
@@ -228,7 +231,7 @@ class Compiled(FunctionLike):
         return program
 
     def _found_or_made(self, key: Place, args: Arguments, named: dict[str, Any]) -> tuple[Program, bool]:
-        """The program kept under a key, which begins with a number by the branches, and whether it was made now."""
+        """Return the program kept under a key, which begins with a number by the branches, and whether it is new."""
         found = self._found(key)
         if found is not None:
             return found, False
@@ -241,9 +244,9 @@ class Compiled(FunctionLike):
         return made, True
 
     def program_of_ways(self) -> Program:
-        """One program of all ways through the branches that were recorded; it fails where another is taken.
+        """Return one program of all recorded ways through the branches; it fails if another is taken.
 
-        Raises SpecError where nothing was recorded.
+        Raises SpecError if nothing was recorded.
         """
         ways = self.ways()
         if not ways:
@@ -279,22 +282,22 @@ class Compiled(FunctionLike):
                 self.met[key] = Way.of(args, named)
 
     def ways(self) -> list[Way]:
-        """Arguments for each way through the branches that was recorded."""
+        """Return arguments for each recorded way through the branches."""
         with self.lock:
             return [self.met[key] for key in self.programs if key in self.met]
 
     def guard_value(self, args: Arguments, named: dict[str, Any]) -> Any:
-        """What the guard of a guarded function says of these arguments; None where there is no guard."""
+        """Return the value of a guarded function's guard for these arguments; None if there is no guard."""
         if isinstance(self.of, Compiled) and self.of.is_guarded:
             return self.of.guard_value(self.own(args), named)
         return BY_BRANCHES if self.branches == "guard" else None
 
 
 class Batched(Compiled):
-    """The function of a batch; of a guarded function, whose guard says nothing of many examples, by its branches."""
+    """The function of a batch; a guarded function, whose guard is for one example, is recorded by its branches."""
 
     def guard_value(self, args: Arguments, named: dict[str, Any]) -> Any:
-        """That it is recorded by its branches, where it is guarded."""
+        """Return that it is recorded by its branches, if it is guarded."""
         return BY_BRANCHES if self.is_guarded else None
 
 
@@ -310,19 +313,19 @@ BY_BRANCHES = "by its branches"
 def value_and_grad(
     function: Function, wrt: Wrt = 0, *, has_aux: bool = False, branches: Branches = "explore"
 ) -> Compiled:
-    """The function that returns `(f(*args), gradient)`.
+    """Return the function that returns `(f(*args), gradient)`.
 
-    `wrt` names the arguments to differentiate, by position or keyword: one, or several for a tuple of gradients.
-    `f` returns a floating-point scalar, or with `has_aux` a pair of it and anything. Each gradient has the structure,
+    `wrt` names the arguments to differentiate, by position or keyword: one, or several for a tuple of gradients. `f`
+    returns a floating-point scalar, or with `has_aux` a pair of it and anything. Each gradient has the structure,
     shapes and dtypes of its argument; by a complex z it is dL/dRe z + i dL/dIm z, as in PyTorch (in JAX it is the
     conjugate). Raises DtypeError for an argument that is not floating point or a complex result, ShapeError for a
-    result that is no scalar, MissingRule where an operator has no derivative.
+    result that is not a scalar, MissingRule for an operator without a derivative.
 
-    `branches` says, here and for the other transforms, what becomes of Python branches on traced values in calls on
+    `branches` is, here and for the other transforms, how Python branches on traced values are treated in calls on
     arrays: "explore" records every way, "error" refuses them, "guard" records each way when arrays first take it,
-    however many there may be, and "static" that of the first arrays alone, so that others raise a BranchError. With
-    "guard" and "static" a whole number asked of a traced value (`int(x)`, `range(n)`, `names[n]`) is such a way too.
-    Inside a traced function its own policy holds. `.statistics.misses` counts recordings; `export_guarded` writes them.
+    however many there may be, and "static" only that of the first arrays, so that others raise a BranchError. With
+    "guard" and "static" an integer asked of a traced value (`int(x)`, `range(n)`, `names[n]`) is such a way too. Inside
+    a traced function its own policy holds. `.statistics.misses` counts recordings; `export_guarded` writes them.
     """
 
     def value_and_gradient_of(*args: Any, **named: Any) -> Any:
@@ -333,10 +336,10 @@ def value_and_grad(
 
 @remade
 def grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False, branches: Branches = "explore") -> Compiled:
-    """The gradient of a scalar function, by the argument in `wrt`: a position, a name, or several for a tuple.
+    """Return the gradient of a scalar function, by the argument in `wrt`: a position, a name, or several for a tuple.
 
-    With `has_aux` the function returns a scalar and anything else, and this the gradient and that. What an argument may
-    be, `branches` and errors are those of `value_and_grad`.
+    With `has_aux` the function returns a scalar and anything else, and this the gradient and that. Possible arguments,
+    `branches` and errors are those of `value_and_grad`.
 
     >>> float(ps.grad(lambda x: x**3)(2.0))
     12.0
@@ -354,16 +357,17 @@ def grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False, branches: B
 
 @remade
 def vmap(function: Function, in_axes: Axes = 0, out_axes: Axes = 0, *, branches: Branches = "explore") -> Compiled:
-    """The function of a batch: `f` of each example, stacked, in one program.
+    """Return the function of a batch: `f` of each example, stacked, in one program.
 
-    `in_axes` says along which axis the examples of each positional argument lie: one axis for all, or a tuple with one
-    entry an argument, nested like the arguments where they are; None is for what all examples share. Keyword arguments
-    are mapped over axis 0. `out_axes` says where the axis goes in the results. The batch may have any size, 0 and 1
-    included, and a size that only the run knows. Each example takes its own branches, its own number of steps of a
-    loop, and its own random numbers; what is drawn outside of `f` is the same for all. An operator that has no form for
-    a batch, and values whose size differs between examples, are computed in a loop over the examples.
-    Raises ShapeError where the sizes of the mapped axes may differ, or where results of the examples would differ in
-    shape, SpecError for axes that do not fit the arguments.
+    `in_axes` is the axis along which the examples of each positional argument lie: one axis for all, or a tuple with
+    one entry per argument, nested like the arguments; None is for what all examples share. Keyword arguments are mapped
+    over axis 0. `out_axes` is that axis in the results. The batch may have any size, 0 and 1 included, and a size that
+    only the run knows. Each example takes its own branches, its own number of steps of a loop, and its own random
+    numbers; numbers drawn outside of `f` are the same for all. An operator without a batched form, and values whose
+    size differs between examples, are computed in a loop over the examples.
+
+    Raises ShapeError if the sizes of the mapped axes may differ, or if results of the examples would differ in shape,
+    SpecError for axes that do not fit the arguments.
 
     >>> ps.vmap(ps.grad(lambda w, x: np.sum(w * x) ** 2), in_axes=(None, 0))(np.ones(2), np.eye(2)).tolist()
     [[2.0, 0.0], [0.0, 2.0]]

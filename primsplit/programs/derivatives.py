@@ -1,6 +1,6 @@
 """Forward mode, products, Jacobians and Hessians of functions: called on arrays, traced once and run by onnxruntime.
 
-Like `grad`, each is an ordinary function again, and becomes part of a function that is being traced.
+Like `grad`, each returns an ordinary function, which becomes part of a function that is being traced.
 """
 
 import functools
@@ -36,13 +36,13 @@ def jvp(
     branches: Branches = "explore",
     out: Any = None,
 ) -> tuple[Any, Any]:
-    """`f(*primals)` and its derivative along the tangents.
+    """Return `f(*primals)` and its derivative along the tangents.
 
     Both are tuples with one value an argument; a tangent has its primal's structure, shapes and dtypes, and is None for
     an argument (or a leaf of one) that stays as it is. The tangent of a result that is not floating point is None;
     those of complex arrays are complex. `branches` is that of `value_and_grad`. Both are written into `out`, a pair of
-    arrays nested like them, where it is given. Raises SpecError, ShapeError or DtypeError where a tangent or `out` does
-    not fit, MissingRule where there is no derivative.
+    arrays nested like them, if it is given. Raises SpecError, ShapeError or DtypeError for a tangent or `out` that does
+    not fit, MissingRule if there is no derivative.
 
     >>> value, slope = ps.jvp(lambda x: x**2, (np.array([1.0, 3.0]),), (np.array([1.0, 0.5]),))
     >>> value.tolist(), slope.tolist()
@@ -65,12 +65,12 @@ def _jvp_program(of: Same, branches: Branches) -> Compiled:
 
 
 def linearize(function: Function, *primals: Any, branches: Branches = "explore") -> tuple[Any, Function]:
-    """`f(*primals)`, and the linear function that maps tangents of the primals to the tangent of the result.
+    """Return `f(*primals)`, and the linear function that maps tangents of the primals to the tangent of the result.
 
-    What the tangents do not change is computed once, here; a call of the linear function runs its list alone. It
-    takes one tangent a primal, with its structure, shapes and dtypes, None for zero; the tangent of a result that is
-    not floating point is None. `linear(*tangents, out=arrays)` writes into arrays nested like its result. `branches` is
-    that of `value_and_grad`. Both raise what `jvp` raises.
+    Values that do not depend on the tangents are computed once, here; a call of the linear function runs only the
+    tangent program. It takes one tangent a primal, with its structure, shapes and dtypes, None for zero; the tangent of
+    a result that is not floating point is None. `linear(*tangents, out=arrays)` writes into arrays nested like its
+    result. `branches` is that of `value_and_grad`. Both raise what `jvp` raises.
 
     >>> value, linear = ps.linearize(lambda x: x**2, np.array([1.0, 3.0]))
     >>> linear(np.array([1.0, 0.0])).tolist(), linear(np.array([0.0, 1.0])).tolist()
@@ -86,14 +86,14 @@ def linearize(function: Function, *primals: Any, branches: Branches = "explore")
 
 
 class _Linear:
-    """The programs of a function, one a signature, each with its tangent list."""
+    """The programs of a function, one per signature, each with its tangent program."""
 
     def __init__(self, function: Function, branches: Branches) -> None:
         self.programs = Compiled(function, function, branches=branches)
         self.pushed: Limited[int, PushedProgram] = Limited(CACHE_SIZE)
 
     def of(self, program: Program) -> PushedProgram:
-        """The tangent list of a program, which it keeps, so that its id stays its own."""
+        """Return the tangent program of a program, which it keeps alive, so that its id stays its own."""
         known = self.pushed.get(id(program))
         if known is None:
             known = self.pushed[id(program)] = push_program(program)
@@ -111,7 +111,7 @@ def _is_traced(tree: Any) -> bool:
 
 @remade
 def value_grad_and_hvp(function: Function, wrt: Wrt = 0, *, branches: Branches = "explore") -> Compiled:
-    """The function `(*args, v) -> (value, gradient, H v)` for the Hessian H of a scalar function.
+    """Return the function `(*args, v) -> (value, gradient, H v)` for the Hessian H of a scalar function.
 
     `v`, like the gradient and the product, has the structure, shapes and dtypes of the argument in `wrt`: a tuple for
     several. Forward over reverse, as one program: about twice the work of the gradient, whatever the size of H. Raises
@@ -138,10 +138,10 @@ def hvp(
     branches: Branches = "explore",
     out: Any = None,
 ) -> Any:
-    """Products of a scalar function's Hessian with vectors.
+    """Return products of a scalar function's Hessian with vectors.
 
     `hvp(f)` is the prepared form, a function `(*args, v) -> H v` that is traced once; `hvp(f, primals, v)` is one
-    product at the arguments `primals`, a tuple, written into the arrays of `out` where they are given. `v`, like the
+    product at the arguments `primals`, a tuple, written into the arrays of `out` if they are given. `v`, like the
     product, has the structure, shapes and dtypes of the argument in `wrt`: a tuple for several. Raises what
     `value_grad_and_hvp` raises.
 
@@ -200,13 +200,13 @@ def jacobian(
     chunk: int | None = None,
     branches: Branches = "explore",
 ) -> Compiled:
-    """The Jacobian of a function, in the structure of the result and, in it, of the argument in `wrt`.
+    """Return the Jacobian of a function, in the structure of the result and, in it, of the argument in `wrt`.
 
-    Its arrays have the shape (*result, *argument); several arguments are a tuple. `mode="forward"` makes columns, which
-    are tangents of the result's dtype, `"reverse"` rows, gradients of the argument's; by default whichever are fewer.
-    `chunk` directions are computed at a time, by default all at once. Of a complex result, or by a complex argument
-    (as `grad`), it is complex. Raises DtypeError for an argument or result that is not floating point, and where both
-    are complex, SpecError for a `mode` or `chunk` that is none, MissingRule where an operator has no
+    Its arrays have the shape (*result, *argument); several arguments are a tuple. `mode="forward"` computes columns,
+    which are tangents of the result's dtype, `"reverse"` rows, gradients of the argument's; by default whichever are
+    fewer. `chunk` directions are computed at a time, by default all at once. Of a complex result, or by a complex
+    argument (as `grad`), it is complex. Raises DtypeError for an argument or result that is not floating point, and if
+    both are complex, SpecError for an unknown `mode` or an invalid `chunk`, MissingRule for an operator without a
     derivative.
 
     >>> ps.jacobian(lambda x: np.array([x[0] * x[1], x[1]]))(np.array([2.0, 3.0])).tolist()
@@ -228,7 +228,7 @@ def value_and_jacobian(
     chunk: int | None = None,
     branches: Branches = "explore",
 ) -> Compiled:
-    """The function that returns `(f(*args), Jacobian)`; see `jacobian`."""
+    """Return the function that returns `(f(*args), Jacobian)`; see `jacobian`."""
 
     def both_at(*args: Any, **named: Any) -> Any:
         return jacobian_of(function, args, named, wrt, mode=mode, chunk=chunk)
@@ -241,8 +241,8 @@ def hessian(function: Function, wrt: Wrt = 0, *, chunk: int | None = None, branc
     """The Hessian of a scalar function: arrays of shape (*a, *b) in the structure of the argument in `wrt`, twice.
 
     Here a and b are the shapes of the argument's arrays, whose dtypes they have. `chunk` directions are computed at a
-    time, by default all at once. Raises SpecError for a `chunk` that is none, DtypeError for a complex argument, and
-    what `value_and_grad` raises.
+    time, by default all at once. Raises SpecError for an invalid `chunk`, DtypeError for a complex argument, and what
+    `value_and_grad` raises.
 
     >>> ps.hessian(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0])).tolist()
     [[6.0, 4.0], [4.0, 0.0]]
@@ -258,7 +258,7 @@ def hessian(function: Function, wrt: Wrt = 0, *, chunk: int | None = None, branc
 def value_grad_and_hessian(
     function: Function, wrt: Wrt = 0, *, chunk: int | None = None, branches: Branches = "explore"
 ) -> Compiled:
-    """The function that returns `(value, gradient, Hessian)` of a scalar function; see `hessian`."""
+    """Return the function that returns `(value, gradient, Hessian)` of a scalar function; see `hessian`."""
 
     def all_of(*args: Any, **named: Any) -> Any:
         return hessian_of(function, args, named, wrt, chunk=chunk)
@@ -270,10 +270,10 @@ def value_grad_and_hessian(
 def laplacian(
     function: Function, wrt: Wrt = 0, *, chunk: int | None = None, branches: Branches = "explore"
 ) -> Compiled:
-    """The sum of the second derivatives of a scalar function, over the elements of the argument in `wrt`.
+    """Return the sum of the second derivatives of a scalar function, over the elements of the argument in `wrt`.
 
-    A scalar of the argument's dtype; of several arguments all elements count. It is the trace of the Hessian, of which
-    the blocks of each array with itself are formed. `chunk` and errors are those of `hessian`.
+    It is a scalar of the argument's dtype; of several arguments all elements count. It is the trace of the Hessian, of
+    which only the blocks of each array with itself are computed. `chunk` and errors are those of `hessian`.
 
     >>> float(ps.laplacian(lambda x: np.sum(x**3))(np.array([1.0, 2.0])))
     18.0
@@ -287,11 +287,11 @@ def laplacian(
 
 @remade
 def derivative(function: Function, wrt: int | str = 0, *, branches: Branches = "explore") -> Compiled:
-    """The derivative of a function of a number, in the structure, shapes and dtypes of its result.
+    """Return the derivative of a function of a number, in the structure, shapes and dtypes of its result.
 
-    The number is a Python float or a floating-point array without axes. One forward pass, however many elements the
+    The number is a Python float or a scalar floating-point array. It takes one forward pass, however many elements the
     result has. Raises ShapeError for an array with axes, DtypeError for an integer or a result that is not floating
-    point, MissingRule where an operator has no derivative.
+    point, MissingRule for an operator without a derivative.
 
     >>> ps.derivative(lambda t: np.stack([t**2, t**3]))(2.0).tolist()
     [4.0, 12.0]
@@ -305,7 +305,7 @@ def derivative(function: Function, wrt: int | str = 0, *, branches: Branches = "
 
 @remade
 def value_and_derivative(function: Function, wrt: int | str = 0, *, branches: Branches = "explore") -> Compiled:
-    """The function that returns `(f(x), derivative)` of a function of a number; see `derivative`."""
+    """Return the function that returns `(f(x), derivative)` of a function of a number; see `derivative`."""
 
     def both_at(*args: Any, **named: Any) -> Any:
         return _with_derivative(function, args, named, wrt)

@@ -1,4 +1,4 @@
-"""The one place where the modules that talk to files and to onnxruntime are imported, on first use.
+"""Import the modules that read and write files and run onnxruntime, on first use, in this one place.
 
 Importing onnx_ir and onnxruntime takes several times as long as the rest of primsplit together.
 """
@@ -17,9 +17,9 @@ from primsplit.tracing.own_errors import own_errors
 
 
 def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
-    """The model of a block, ready for onnxruntime: see `onnx.save.Model`. Raises SpecError where it has no result.
+    """Return the model of a block, ready for onnxruntime: see `onnx.save.Model`. Raises SpecError if it has no result.
 
-    It holds numbers in the dtypes that it would have together with the blocks `beside`, whose files go with it.
+    It holds numbers in the dtypes that it would have together with the blocks `beside`, whose files belong to it.
     """
     from primsplit.onnx.jumps import find_jumps, told_jumps, with_numbers, without_numbers
     from primsplit.onnx.save import tell, to_model
@@ -43,7 +43,7 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
 
 
 def _told(named: NamedBlock, names: Collection[str]) -> dict[str, str]:
-    """What a file tells of a block as metadata; `names` are the dtypes that it has in carriers."""
+    """Return a file's metadata about a block; `names` are the dtypes that it has in carriers."""
     from primsplit.onnx.states import told_states
     from primsplit.targets.carrying import told_dtypes
 
@@ -51,7 +51,7 @@ def _told(named: NamedBlock, names: Collection[str]) -> dict[str, str]:
 
 
 def make_proto(named: NamedBlock) -> Any:
-    """The protobuf of a block."""
+    """Return the protobuf of a block."""
     from primsplit.onnx.save import serialize
 
     report_restarting_draws(named)
@@ -60,7 +60,7 @@ def make_proto(named: NamedBlock) -> Any:
 
 
 def make_session(named: NamedBlock) -> Any:
-    """An onnxruntime session of a block. Numbers that do not fit in one protobuf are handed over in memory."""
+    """Return an onnxruntime session of a block. Numbers that do not fit in one protobuf are passed in memory."""
     from primsplit.onnx.save import beside, serialize
     from primsplit.programs.runtime import Session
 
@@ -76,7 +76,7 @@ HOOKS.make_session = make_session
 
 
 def _reasons(block: Block) -> dict[tuple[str, str], Reason]:
-    """Why a block may fail, by what its nodes tell: text and place."""
+    """Return why a block may fail, by the text and place of its nodes."""
     remarks = ((op.remark, op.place) for op in walk(block) if isinstance(op.remark, Reason))
     return {(remark, "" if place is None else str(place)): remark for remark, place in remarks}
 
@@ -85,7 +85,7 @@ SMALL = 2**24
 
 
 def _is_small(block: Block) -> bool:
-    """True where all that the block computes surely fits in so many bytes."""
+    """Whether all values that the block computes surely fit in so many bytes."""
     total = 0
     for size in (v.type.literal_nbytes() for op in block.ops for v in op.outputs):
         if size is None:
@@ -95,9 +95,9 @@ def _is_small(block: Block) -> bool:
 
 
 def save_models(programs: Sequence[tuple[NamedBlock, str]], primal: NamedBlock | None = None) -> None:
-    """Write blocks as ONNX files in one folder, all or none; `primal` is what they derive.
+    """Write blocks as ONNX files in one folder, all or none; `primal` is the block that they derive.
 
-    Raises FileError where a file cannot be written, or is one that the blocks were made of.
+    Raises FileError if a file cannot be written, or is a source of the blocks.
     """
     from primsplit.onnx.files import write_models
     from primsplit.onnx.sources import files_of
@@ -111,7 +111,7 @@ def save_models(programs: Sequence[tuple[NamedBlock, str]], primal: NamedBlock |
 
 
 def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path: str) -> None:
-    """Write what calls these model-local functions one after another, and is `joint` from outside. Raises FileError."""
+    """Write a model that calls these model-local functions in order, and is `joint` from outside. Raises FileError."""
     from primsplit.onnx.files import write_models
     from primsplit.onnx.functions import to_function_model
     from primsplit.onnx.jumps import find_jumps, of_functions, told_jumps
@@ -138,7 +138,7 @@ def read_model(
     safe_where: bool,
     constant: Iterable[str],
 ) -> Any:
-    """The block of an ONNX file, with names: see `onnx.load`, and `onnx.sequences.ends.Said` for the rest."""
+    """Return the block of an ONNX file, with names: see `onnx.load`, and `onnx.sequences.ends.Said` for the rest."""
     from primsplit.onnx.load import load_model
     from primsplit.onnx.rare_kernels import rare_ops
     from primsplit.onnx.sequences.ends import Said
@@ -152,14 +152,14 @@ def read_model(
 
 
 def kinds_in_file(path: str) -> list[str]:
-    """The operator of every node of an ONNX file. Raises FileError."""
+    """Return the operator of every node of an ONNX file. Raises FileError."""
     from primsplit.onnx.nodes import node_kinds
 
     return list(node_kinds(path))
 
 
 def to_page(title: str, sections: Sequence[str]) -> str:
-    """Listings as a page of HTML."""
+    """Return listings as a page of HTML."""
     from primsplit.programs.page import to_page as rendered
 
     return rendered(title, sections)

@@ -1,4 +1,9 @@
-"""`forward`: an elementwise function differentiated on the way forward, so that one number an element is kept."""
+"""Differentiate an elementwise function in the forward pass, so that one number per element is kept: `forward`.
+
+```
+y = f(x)   ->   y, s = f(x), f'(x) in the forward pass;  dx = s * dy in the backward pass
+```
+"""
 
 import functools
 from collections.abc import Callable
@@ -20,12 +25,12 @@ Function = Callable[..., Any]
 
 
 def forward(function: Function) -> Primitive:
-    """`function`, an elementwise one of arrays that broadcast, as one op that keeps its derivatives alone.
+    """Make `function`, an elementwise one of arrays that broadcast, one op that keeps only its derivatives.
 
     Its forward pass computes the value and the derivative with respect to each argument, by forward mode; its pullback
-    multiplies. The arrays are real. A long chain of elementwise operations so keeps one array an argument instead of
-    one an operation. Use as a decorator. Raises RuleError for a function with an operator that is not elementwise,
-    whose gradient this would not be.
+    multiplies. The arrays are real. A long chain of elementwise operations so keeps one array per argument instead of
+    one per operation. Use as a decorator. Raises RuleError for a function with an operator that is not elementwise, for
+    which this would not be the gradient.
 
     >>> gelu = ps.forward(lambda x: 0.5 * x * (1.0 + np.tanh(0.8 * (x + 0.04 * x**3))))
     >>> made = ps.split(lambda x: np.sum(gelu(x)), ps.spec("float32", [100]))
@@ -59,7 +64,7 @@ def forward(function: Function) -> Primitive:
 
 
 def _checked(function: Function) -> Function:
-    """The function, refused where it records an operator that is not elementwise."""
+    """Return the function, refused if it records an operator that is not elementwise."""
 
     @functools.wraps(function)
     def checked(*args: Any) -> Any:

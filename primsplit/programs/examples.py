@@ -1,7 +1,6 @@
-"""Arrays for the inputs of a recording, which tell the ways that its Python branches go.
+"""Example arrays for the inputs of a recording, which decide the ways that its Python branches go.
 
-The ways that such arrays settled follow each other in a chain of Ifs, each in the one before: a reader of protobuf
-takes 31 of them in one another, and no more.
+The recorded ways follow each other in a chain of nested Ifs: a reader of protobuf accepts 31 nested ones, and no more.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,19 +22,19 @@ from primsplit.tracing.specs import leaf_type, may_be
 Arrays = dict[Var, npt.NDArray[Any]]
 
 SMALL = 2**16
-"""The bytes of a value up to which it is remembered, so that the next condition begins where this one ended."""
+"""A value of at most so many bytes is remembered, so that the next condition is computed from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Arguments that took a way through a function's branches: their leaves, of which arrays are copies."""
+    """Arguments that took a way through a function's branches: their leaves, with copies of arrays."""
 
     leaves: tuple[Any, ...]
     spec: trees.TreeSpec
 
     @classmethod
     def of(cls, args: Sequence[Any], named: Mapping[str, Any]) -> "Way":
-        """The arguments of a call."""
+        """Return the arguments of a call."""
         leaves, spec = trees.in_parts((tuple(args), dict(named)))
         return cls(tuple(x.copy() if isinstance(x, np.ndarray) else x for x in leaves), spec)
 
@@ -43,8 +42,8 @@ class Way:
 class Examples:
     """One or several sets of arrays for a recording's parameters; `active` are those that go the way being recorded.
 
-    `shared` are what all have in common: the states. `renaming` tells by what name conditions read the values of a
-    recording that is made inside of another.
+    `shared` are common to all: the states. `renaming` maps the values of a recording inside of another to the names
+    that conditions read.
     """
 
     def __init__(self, shared: Arrays, sets: Sequence[Mapping[Var, npt.NDArray[Any]]]) -> None:
@@ -55,9 +54,9 @@ class Examples:
         self.tells_numbers = False
 
     def outcomes(self, ops: Sequence[Op], condition: Value) -> dict[int, bool] | None:
-        """What a condition that the ops compute is for each active set; None where the inputs alone do not tell.
+        """Return a condition's value for each active set; None if the inputs alone do not determine it.
 
-        They do not where random numbers are drawn, or where it depends on the step of a loop.
+        They do not if random numbers are drawn, or if it depends on the step of a loop.
         """
         found = {i: self._value(self.sets[i], ops, condition) for i in self.active}
         if any(value is None for value in found.values()):
@@ -65,7 +64,7 @@ class Examples:
         return {i: bool(value) for i, value in found.items()}
 
     def value(self, ops: Sequence[Op], wanted: Value) -> npt.NDArray[Any] | None:
-        """What the ops compute for the first active set; None where the inputs alone do not tell."""
+        """Return the ops' value for the first active set; None if the inputs alone do not determine it."""
         return self._value(self.sets[self.active[0]], ops, wanted)
 
     def _value(self, own: Arrays, ops: Sequence[Op], wanted: Value) -> npt.NDArray[Any] | None:
@@ -91,9 +90,9 @@ def _is_small(value: Var) -> bool:
 
 
 def example_sets(own: Way, ways: Sequence[Way] | None) -> list[list[npt.NDArray[Any] | None]]:
-    """For each way the arrays of its leaves, None for a static one: those of `own`, and those of `ways` that fit it.
+    """Return for each way the arrays of its leaves, None for a static one: those of `own`, and of `ways` that fit it.
 
-    Raises SpecError where `own` are specs and there is no way that fits; without `ways`, where they are specs at all.
+    Raises SpecError if `own` are specs and there is no way that fits; without `ways`, if they are specs at all.
     """
     told = [way for way in ways or () if _fits(way, own)]
     if not told or not any(isinstance(x, Type) for x in own.leaves):
@@ -102,7 +101,7 @@ def example_sets(own: Way, ways: Sequence[Way] | None) -> list[list[npt.NDArray[
 
 
 def _fits(way: Way, own: Way) -> bool:
-    """True for arguments that are among those which a program for `own` takes."""
+    """Whether a program for `own` accepts these arguments."""
     if way.spec != own.spec:
         return False
     types = [(leaf_type(a), leaf_type(b)) for a, b in zip(way.leaves, own.leaves, strict=True)]
@@ -117,7 +116,7 @@ def _known(leaf: Any, *, guarded: bool) -> npt.NDArray[Any]:
         of_file = "Pass arrays as the arguments to record for; those of a file are its example_inputs()."
         called = "Pass arrays, or a function of ps.guarded that was called on arrays of every way before."
         raise SpecError(
-            "which way a branch goes is told by arrays, not by specs",
+            "arrays, not specs, decide which way a branch goes",
             place=user_place(),
             cure=called if guarded else of_file,
         )

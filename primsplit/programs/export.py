@@ -1,8 +1,8 @@
-"""`export`: gradients, products, Jacobians and Hessians of a function, Program or loaded model as ONNX files.
+"""Export gradients, products, Jacobians and Hessians of a function, Program or loaded model as ONNX files.
 
-Names in the files: inputs and results keep theirs. Of an input or result `x`, `d_x` is the gradient, `t_x` the tangent,
-so that the product with a Hessian is `t_d_x`, `j_x` the Jacobian and `h_x` the Hessian (`j_y_x` and `h_x_z` where there
-are several results or inputs).
+Names in the files: inputs and results keep theirs. For an input or result `x`, `d_x` is the gradient, `t_x` the
+tangent, so that the product with a Hessian is `t_d_x`, `j_x` the Jacobian and `h_x` the Hessian (`j_y_x` and `h_x_z` if
+there are several results or inputs).
 """
 
 import os
@@ -32,7 +32,7 @@ Derived = SplitProgram | PushedProgram | Program
 
 
 def read_mode(text: str) -> Kind:
-    """The mode of this name. Raises SpecError."""
+    """Return the mode of this name. Raises SpecError."""
     found: dict[str, Kind] = {name: name for name in get_args(Kind)}
     if not isinstance(text, str) or text not in found:
         raise SpecError(f"mode={text!r} is none of {', '.join(found)}")
@@ -49,16 +49,16 @@ def derive(
     policy: Policy = "default",
     **named: Any,
 ) -> Derived:
-    """A function traced on specs, with what `mode` names, ready to be run or saved.
+    """Return a function traced on specs, with the derivative that `mode` names, ready to be run or saved.
 
     - gradient: a SplitProgram; see `split`.
     - jvp, linearize: a PushedProgram, whose inputs are those of the function and a tangent of each in `wrt`.
     - hvp: one too: value, gradient, and the tangents of the gradient of a scalar function, or of its result `of`.
-    - jacobian, hessian: a Program that gives the value (and gradient) first. `chunk` directions are taken at a time.
-    - value: the Program of the function alone, such as a training step, which has its gradient inside.
+    - jacobian, hessian: a Program that returns the value (and gradient) first. `chunk` directions are taken at a time.
+    - value: the Program of the function alone, such as a training step, which contains its gradient.
 
-    `policy` says what a gradient keeps. Raises SpecError for another mode, or a `chunk` or `policy` of one that has
-    none; ShapeError where it needs a scalar.
+    `policy` is what a gradient keeps. Raises SpecError for an unknown mode, or a `chunk` or `policy` for a mode without
+    one; ShapeError if it needs a scalar.
     """
     check_policy(policy)
     if chunk is not None and read_mode(mode) not in {"jacobian", "hessian"}:
@@ -81,7 +81,7 @@ def derive(
 
 
 def gradient_beside(derived: Derived, function: Function, *specs: Any, mode: Kind, **named: Any) -> SplitProgram:
-    """The gradient of what `derive` was given; of a function to be traced alone, with respect to nothing."""
+    """Return the gradient of the function given to `derive`; if it is traced alone, with respect to nothing."""
     if isinstance(derived, SplitProgram):
         return derived
     if mode == "value" and isinstance(derived, Program):
@@ -155,13 +155,13 @@ def save_derived(
     weights: GivenAs = "inputs",
     target: str | None = None,
 ) -> list[str]:
-    """Write what `derive` made; return the paths.
+    """Write a result of `derive`; return the paths.
 
-    Raises SpecError for a form that the mode has not, and for a gradient with respect to nothing.
+    Raises SpecError for a form that the mode does not have, and for a gradient with respect to nothing.
     """
     if isinstance(made, Program):
         if form != "joint":
-            raise SpecError(f"form={form!r} is for what has two passes, and not for mode={mode!r}")
+            raise SpecError(f"form={form!r} is for derivatives with two passes, and not for mode={mode!r}")
         made.save(path, provider, weights, target)
         return [path]
     if isinstance(made, SplitProgram):
@@ -192,7 +192,7 @@ def _check_scalar(made: SplitProgram, mode: Kind) -> None:
 
 
 def _products(made: SplitProgram) -> PushedProgram:
-    """Value, gradient, and the gradient's tangents."""
+    """Return value, gradient, and the gradient's tangents."""
     joint = made.joint()
     return push_program(joint, made.differentiated, joint.gradients)
 
@@ -215,7 +215,7 @@ def _jacobian(program: Program, inputs: Sequence[int], results: Sequence[int], c
 def _with_blocks(
     program: Program, wrt: Sequence[int], of: Sequence[int], names: Sequence[str], chunk: int | None, *, forward: bool
 ) -> Program:
-    """The program with the Jacobian of some results as further results of these names."""
+    """Return the program with the Jacobian of some results as further results of these names."""
     with paused(), tracing.fresh_stack(), tracing.recording() as recorded:
         params = [recorded.param(p.type, p.hint) for p in program.block.params]
         for param, own in zip(params, program.block.params, strict=True):

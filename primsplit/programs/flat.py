@@ -1,4 +1,4 @@
-"""Programs of flat arguments, as files have them: the passes of a derivative, and both as one."""
+"""Build programs of flat arguments, as in files: the passes of a derivative, and both as one."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ def flat_program(
     states: Sequence[Carried] = (),
     pairs: Sequence[tuple[str, str]] = (),
 ) -> Program:
-    """A program of flat arguments: arrays in the order of `inputs`, and a tuple of results, but for `states`.
+    """Return a program of flat arguments: arrays in the order of `inputs`, and a tuple of results, except `states`.
 
     Their values are its own. Two inputs or outputs that are `pairs` are one complex array each.
     """

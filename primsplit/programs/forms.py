@@ -1,4 +1,4 @@
-"""The files of a derivative of two programs, a forward pass and what comes after it: one graph, two, or functions."""
+"""Write the files of a derivative with two passes, a forward pass and a second one: one graph, two, or functions."""
 
 import os
 from typing import Literal, Protocol, get_args
@@ -13,17 +13,17 @@ FORMS: tuple[str, ...] = get_args(Form)
 
 
 class TwoPasses(Protocol):
-    """A program that is made of two, such as the split of one."""
+    """A program with two passes, such as a split."""
 
     program: Program
     second_file: str
     second_function: str
 
     def joint(self) -> Program:
-        """Both as one program."""
+        """Return both as one program."""
 
     def passes(self) -> tuple[Program, Program]:
-        """The two: the second takes what the first gives, by name."""
+        """Return the two: the second takes results of the first, by name."""
 
 
 def save_in_form(

@@ -1,7 +1,7 @@
-"""Random numbers and clocks that a trace froze are told: the program has the same ones in each run.
+"""Warn of random numbers and clocks that a trace freezes: the program has the same ones in each run.
 
-Nothing is put in anybody's place to see them. What the user's functions call is read from their code, and whether a
-generator drew is seen by its state before and after.
+Nothing is patched to detect them. The calls of the user's functions are read from their code, and whether a generator
+drew is seen from its state before and after.
 
 >>> import warnings
 >>> import numpy as np, primsplit as ps
@@ -40,13 +40,13 @@ OF_DATES = frozenset({"now", "utcnow", "today"})
 UNSEEDED = frozenset({
     "default_rng", "RandomState", "SeedSequence", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64", "Random",
 })  # fmt: skip
-"""What makes generators that draw other numbers each time where it is given no seed."""
+"""Constructors of generators that draw other numbers each time if they are given no seed."""
 SEEDING = frozenset({"seed", "setstate", "set_state"})
 NO_DRAWS = SEEDING | {"getstate", "get_state", "bit_generator", "spawn"}
 
 
 class Site(NamedTuple):
-    """A call that gives other numbers in each run: what it is called, where it is, and of which generator."""
+    """A call that returns other numbers in each run: its name, its place, and its generator."""
 
     name: str
     place: Place
@@ -56,7 +56,7 @@ class Site(NamedTuple):
 
 @contextmanager
 def frozen_numbers_told(function: Callable[..., Any], leaves: Sequence[Any]) -> Iterator[None]:
-    """Warn of what the function, traced inside, draws and reads from clocks. `leaves` are those of its arguments."""
+    """Warn of the draws and clocks of the function traced inside. `leaves` are those of its arguments."""
     read = objects_read(function)
     functions = _users_functions(read)
     sites = [site for f in functions for site in _sites(f)]
@@ -106,7 +106,7 @@ def _sites(function: FunctionType) -> Iterator[Site]:
 
 
 def _owner(value: Any) -> Any:
-    """The generator that a method is of."""
+    """Return the generator of a method."""
     if attribute_of(value, "__module__") == "numpy.random" and attribute_of(value, "__name__") == "seed":
         value = np.random.random
     owner = attribute_of(value, "__self__") if callable(value) else None
@@ -114,7 +114,7 @@ def _owner(value: Any) -> Any:
 
 
 def _is_generator(value: Any) -> bool:
-    """True for a generator of NumPy's, whose random numbers are not loaded where nobody asked for them, or Python's."""
+    """Whether it is a generator of NumPy's (not imported for the test) or of Python's."""
     numpys = sys.modules.get("numpy.random")
     kinds = (random.Random,) if numpys is None else (random.Random, numpys.Generator, numpys.RandomState)
     return isinstance(value, kinds)
@@ -132,7 +132,7 @@ def _is_clock(chain: Chain, value: Any) -> bool:
 
 
 def _is_fresh(chain: Chain, value: Any) -> bool:
-    """True for a call that draws from the system, or makes a generator without a seed."""
+    """Whether a call draws from the system, or creates a generator without a seed."""
     if isinstance(attribute_of(value, "__self__"), random.SystemRandom) or value is os.urandom:
         return True
     where, name = attribute_of(value, "__module__"), attribute_of(value, "__name__")
@@ -143,7 +143,7 @@ def _is_fresh(chain: Chain, value: Any) -> bool:
 
 
 def _reach(value: Any, name: str) -> Any:
-    """What an attribute is, of what has attributes that run nothing of the user's."""
+    """Return an attribute, of objects whose attributes run no user code."""
     if isinstance(value, ModuleType):
         return np.random if value is np and name == "random" else vars(value).get(name)
     if _is_generator(value):
@@ -169,7 +169,10 @@ def _hashable(state: Any) -> Any:
 
 
 def _by_method(functions: Sequence[FunctionType], generator: Any) -> list[Site]:
-    """Where a generator that drew, and that no name leads to, may have drawn; else the first of the functions."""
+    """Return where a generator that drew, and that no name leads to, may have drawn.
+
+    Else the first of the functions.
+    """
     methods = {name for name in dir(type(generator)) if not name.startswith("_")} - NO_DRAWS
     found = [
         Site(chain.text, Place(code.co_filename, chain.line, code.co_name), generator, False)

@@ -1,4 +1,4 @@
-"""Guarded programs: one recording for each value of a guard, made when the value is first met."""
+"""Record a guarded function once for each value of a guard, when the value first occurs."""
 
 import functools
 import json
@@ -33,7 +33,7 @@ Function = Callable[..., Any]
 class Guarded(Compiled):
     """A function that is recorded anew for each value of `guard(*args)`, along the path that the arguments take.
 
-    A recording never answers for another path: where its conditions come out otherwise, its run fails. Transforms of a
+    A recording never answers for another path: if its conditions come out otherwise, its run fails. Transforms of a
     guarded function are guarded alike.
     """
 
@@ -44,28 +44,28 @@ class Guarded(Compiled):
         self.guard = guard
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """What the function writes to its arguments stays inside of it, in a trace too."""
+        """Call the function; what it writes to its arguments stays inside of it, in a trace too."""
         if not tracing.is_recording():
             return super().__call__(*args, **named)
         return super().__call__(*trees.owned(args), **trees.owned(named))
 
     def guard_value(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """What the guard says of these arguments. Raises SpecError where that cannot be looked up."""
+        """Return the guard's value for these arguments. Raises SpecError if that is not hashable."""
         return BY_BRANCHES if self.guard is None else guard_value(self.guard, args, named)
 
     def depends_on(self) -> tuple[Any, ...]:
-        """The function and its guard; not the programs made so far."""
+        """Return the function and its guard; not the programs recorded so far."""
         return self.of, self.guard
 
 
 @remade
 def guarded(function: Function, guard: Function | None = None) -> Guarded:
-    """`function`, recorded once for each value of `guard(*args)`, a number, text or tuple of such.
+    """Return `function` recorded once for each value of `guard(*args)`, a number, text or tuple of such.
 
-    Called on arrays, or differentiated and called, it looks its guard up and runs the program recorded for that value:
-    the branches that the arguments take are part of the program. A value that was not met before makes a recording;
-    `.statistics` counts them. Without a guard there is a recording for each way through the branches. Inside a traced
-    function it is the function itself. Raises SpecError for a guard that is no number, text or tuple of such.
+    Called on arrays, or differentiated and called, it evaluates its guard and runs the program recorded for that value:
+    the branches that the arguments take are part of the program. A new value makes a recording; `.statistics` counts
+    them. Without a guard there is a recording for each way through the branches. Inside a traced function it is the
+    function itself. Raises SpecError for a guard that is not a number, text or tuple of such.
 
     >>> root = ps.guarded(lambda x: np.sqrt(x) if x > 0 else 0.0 * x, lambda x: bool(x > 0))
     >>> [float(ps.grad(root)(x)) for x in (4.0, -1.0)]
@@ -83,13 +83,13 @@ def export_guarded(
     provider: Provider = "cpu",
     target: str | None = None,
 ) -> list[str]:
-    """Write what a guarded function, or a transform of one, has recorded; return the paths written.
+    """Write the recordings of a guarded function, or of a transform of one; return the paths written.
 
     `form="joint"` makes one file that computes the guard, a number or a tuple of numbers, and runs the program of its
-    value; it fails for a value that was not recorded. Without a guard the file asks the conditions of the branches, and
-    fails at the first that goes a way which no call took. `form="variants"` makes a folder with one file for each value
-    of the guard and `index.json`, which says which is whose. `provider` and `target` are as for `export`. Raises
-    SpecError where nothing was recorded, or recordings differ in their arguments.
+    value; it fails for a value that was not recorded. Without a guard the file computes the conditions of the branches,
+    and fails at the first that goes a way which no call took. `form="variants"` makes a folder with one file for each
+    value of the guard and `index.json`, which lists them. `provider` and `target` are as for `export`. Raises SpecError
+    if nothing was recorded, or recordings differ in their arguments.
     """
     check_option("form", form, ("joint", "variants"))
     guard, path = guard_of(function), os.fspath(path)
@@ -107,7 +107,7 @@ def export_guarded(
 
 
 def _recorded(target: Compiled) -> "OrderedDict[Any, Program]":
-    """The programs by the value of the guard, where there is one."""
+    """Return the programs by the value of the guard, if there is one."""
     if not (isinstance(target, Compiled) and target.is_guarded):
         raise SpecError(
             f"{getattr(target, '__name__', 'the function')} has no guard to put in a file",
@@ -134,9 +134,9 @@ def _recorded(target: Compiled) -> "OrderedDict[Any, Program]":
 
 
 def guard_of(target: Any) -> Function | None:
-    """The guard of a guarded function or of a transform of one, as a function of the target's arguments.
+    """Return the guard of a guarded function or of a transform of one, as a function of the target's arguments.
 
-    None where it is recorded by its branches, as a batch is.
+    None if it is recorded by its branches, as a batch is.
     """
     if isinstance(target, Guarded):
         return target.guard
@@ -145,7 +145,7 @@ def guard_of(target: Any) -> Function | None:
 
 
 def guard_value(guard: Function, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """The value of the guard, as something that can be looked up. Raises SpecError where it cannot."""
+    """Return the value of the guard as a key. Raises SpecError if that is not possible."""
     found = _plain(guard(*args, **named))
     if not isinstance(found, bool | int | float | str | tuple):
         raise SpecError(
@@ -176,7 +176,7 @@ def _save_variants(recorded: Mapping[Any, Program], folder: str, provider: Provi
 
 
 def _with_guard(guard: Function, recorded: Mapping[Any, Program]) -> Program:
-    """One program that computes the guard and runs what was recorded for its value."""
+    """Return one program that computes the guard and runs the recording of its value."""
     first = next(iter(recorded.values()))
     values = list(recorded)
 
@@ -197,7 +197,10 @@ def _with_guard(guard: Function, recorded: Mapping[Any, Program]) -> Program:
 
 
 def _chosen(now: Any, values: Sequence[Any], recorded: Mapping[Any, Program], args: Any, named: Any) -> Any:
-    """The result of the program for the guard's value, tried one after the other; of none, an error at run time."""
+    """Return the result of the program for the guard's value, tried one after the other.
+
+    If none fits, fail at run time.
+    """
     value, rest = values[0], values[1:]
     is_it = _is_equal(now, value)
 
@@ -216,7 +219,7 @@ def _chosen(now: Any, values: Sequence[Any], recorded: Mapping[Any, Program], ar
 
 
 def _is_equal(now: Any, value: Any) -> Array:
-    """Whether the guard has this value in the run. Raises SpecError for a text."""
+    """Return whether the guard has this value in the run. Raises SpecError for a text."""
     if isinstance(value, tuple):
         is_alike = isinstance(now, tuple | list) and len(now) == len(value)
         parts = [_is_equal(n, v) for n, v in zip(now, value, strict=True)] if is_alike else []

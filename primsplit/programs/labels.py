@@ -1,4 +1,9 @@
-"""The names that a function's arguments and results have in a file: the parameters' own, and paths inside them."""
+"""Name a function's arguments and results in a file: the parameters' own names, and paths inside them.
+
+```
+def f(params, x): ...   with params = {"w": ..., "b": ...}   ->   inputs params.b, params.w, x;  output y
+```
+"""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -12,9 +17,9 @@ from primsplit.tracing.trees import Parts, TreeSpec, paths, whole_leaves
 
 
 def input_names(function: Callable[..., Any], spec: TreeSpec, last: str = "") -> list[str]:
-    """A name for each leaf of `(args, kwargs)`: the parameter's name, then the path inside it.
+    """Return a name for each leaf of `(args, kwargs)`: the parameter's name, then the path inside it.
 
-    `last` is the name of the last positional argument where the function does not take that itself.
+    `last` is the name of the last positional argument if the function itself does not take it.
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -31,7 +36,7 @@ def input_names(function: Callable[..., Any], spec: TreeSpec, last: str = "") ->
 
 
 def argument_names(spec: TreeSpec, names: Sequence[str | None], count: int | None) -> list[str]:
-    """What each positional argument is called whose leaves are inputs of these names, without the paths inside it.
+    """Return the name of each positional argument whose leaves are inputs of these names, without the paths inside it.
 
     In a call with fewer arguments, `count`, two inputs `z.real` and `z.imag` are one.
     """
@@ -49,7 +54,7 @@ def argument_names(spec: TreeSpec, names: Sequence[str | None], count: int | Non
 
 
 def takes(function: Callable[..., Any], count: int) -> bool:
-    """True for a function with names for so many positional arguments."""
+    """Whether a function has names for so many positional arguments."""
     return len(positional_names(function, count)) >= count
 
 
@@ -61,7 +66,9 @@ def _parameter(parameters: Sequence[inspect.Parameter], named: Sequence[str], po
 
 
 def output_names(spec: TreeSpec, taken: Sequence[str]) -> list[str]:
-    """`y` for a single result, `y0, y1` for a tuple's, else the path inside the result; `result` where `y` is taken.
+    """Return `y` for a single result, `y0, y1` for a tuple's, else the path inside the result.
+
+    `result` if `y` is taken.
 
     The two of a complex result `y` are `y.real` and `y.imag`.
     """
@@ -77,7 +84,7 @@ def output_names(spec: TreeSpec, taken: Sequence[str]) -> list[str]:
 
 
 def _free_name(name: str, taken: set[str]) -> str:
-    """The name, or where an input has it, `result` in its place and a number if need be."""
+    """Return the name, or if an input has it, `result` instead, with a number if needed."""
     if name not in taken:
         return name
     stem = name.replace("y", "result", 1) if name.startswith("y") else f"{name}_result"

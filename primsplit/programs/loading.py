@@ -1,4 +1,4 @@
-"""`load`: an ONNX model as a Program, which is called, split and traced like any other."""
+"""Load an ONNX model as a Program, which is called, split and traced like any other: `load`."""
 
 import os
 from collections.abc import Callable, Collection, Mapping
@@ -25,28 +25,33 @@ def load(
     safe_where: bool = False,
     constant: Collection[str] = (),
 ) -> Program:
-    """The program of an ONNX model: its inputs in their order in, a result or a tuple of them out.
+    """Return the program of an ONNX model: its inputs in their order in, a result or a tuple of them out.
 
-    A sequence is a list of arrays, whose tensors are the inputs `x.0`, `x.1`; `lengths` says how many an input has.
-    An optional input is an array, or None where `given` says False of it. `.params` are the initializers by name,
-    arrays that are read from the file when they are asked for; a call may name others that take their place, as in
-    `model(x, **weights)`. Inside a traced function a call of it becomes part of the trace.
+    A sequence is a list of arrays, whose tensors are the inputs `x.0`, `x.1`; `lengths` is how many an input has. An
+    optional input is an array, or None if `given` is False for it. `.params` are the initializers by name, arrays that
+    are read from the file when they are asked for; a call may pass others in their place, as in `model(x, **weights)`.
+    Inside a traced function a call of it becomes part of the trace.
 
-    `specs` says the types of inputs that the file leaves open, `{"x": "f32[N,3]"}`, or how many axes they have,
-    `{"x": 2}`: gradients of many operators need that. It may also narrow a size that has a name, and tell the rank of a
-    value inside of the model.
+    `specs` are the types of inputs that the file leaves open, `{"x": "f32[N,3]"}`, or their number of axes, `{"x": 2}`:
+    gradients of many operators need that. It may also narrow a named size, and set the rank of a value inside of the
+    model.
 
     Where a Where does not take a side, its gradient is NaN if the side's own derivative is infinite or NaN there, as in
     PyTorch; with `safe_where` it is 0, at the price of some more operators in the backward pass.
+
     `constant` names nodes, or operators such as "TreeEnsembleRegressor", whose values are taken for constants: their
-    derivative is 0, whatever it would be, and it is not refused where they have none.
-    A sequence in the result whose length only the run knows is one array of its elements; where these may differ in
-    shape, a dict of `elements`, one after the other in a row, and of their `shapes`.
-    Warns, a FrozenBranchWarning, of an If or Loop whose condition is computed from constants alone: an exporter that
-    runs a Python `if` once keeps the side that it took.
-    The states that a file of primsplit's tells of are no arguments: the program keeps them, from their first values on.
+    derivative is 0, whatever it would be, and it is not refused if they have none.
+
+    A sequence in the result whose length only the run knows is one array of its elements; if these may differ in shape,
+    a dict of `elements`, one after the other in a row, and of their `shapes`.
+
+    Warns, with a FrozenBranchWarning, of an If or Loop whose condition is computed from constants alone: an exporter
+    that runs a Python `if` once keeps the side that it took.
+
+    The states of a primsplit file are not arguments: the program keeps them, from their initial values on.
+
     Raises FileError, ParseError, SpecError for lengths or specs that do not fit, or UnsupportedFunction for an operator
-    that is not of the standard, and for an input that is a sequence without a length.
+    that is not in the standard, and for an input that is a sequence without a length.
     """
     program = load_silently(path, lengths, given, specs, safe_where=safe_where, constant=constant)
     report_frozen(os.path.basename(os.fspath(path)), program.frozen_branches, tracing.user_place())
@@ -62,7 +67,7 @@ def load_silently(
     safe_where: bool,
     constant: Collection[str],
 ) -> Program:
-    """As `load`, without its warning: the program has what that tells."""
+    """Like `load`, without its warning: the program has the frozen branches."""
     with own_errors(f"cannot read {os.fspath(path)}", ParseError):
         model = read_model(
             os.fspath(path), lengths or {}, given or {}, specs or {}, safe_where=safe_where, constant=constant

@@ -1,4 +1,4 @@
-"""What tells the program that a call takes: dtypes, shapes and structure of its arguments, and what is static."""
+"""Compute the key by which a call finds its program: dtypes, shapes and structure of arguments, and static values."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,9 +12,9 @@ from primsplit.tracing.specs import leaf_type
 
 
 def look_of(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Sequence[Any], Any]:
-    """The leaves of a call, and what tells at a glance that another call takes the same program.
+    """Return the leaves of a call, and a key that is the same for calls of the same program.
 
-    That is None where a leaf is neither an array nor a number nor static, but a spec, say.
+    The key is None if a leaf is neither an array nor a number nor static, but a spec, say.
     """
     if not named and {*map(type, args)} == PLAIN:
         return args, tuple([(a.dtype, a.shape) for a in args])
@@ -37,7 +37,7 @@ def _leaf_look(leaf: Any) -> Any:
 
 
 def leaf_key(leaf: Any) -> Any:
-    """What programs are kept under for a leaf: dtype, sizes and whether it is a number, or what a static one holds."""
+    """A leaf's part of a program's key: dtype, sizes and whether it is a number, or the value of a static one."""
     found = leaf_type(leaf)
     if found is None:
         return fingerprint(leaf)

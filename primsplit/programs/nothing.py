@@ -1,4 +1,4 @@
-"""A program that returns no array: there is nothing to run."""
+"""Run a program that returns no array: there is nothing to run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,19 +9,19 @@ from primsplit.tracing.branching.raising import RAISES
 
 
 class NoResults:
-    """Takes the place of the session of a program that computes nothing."""
+    """Replaces the session of a program that computes nothing."""
 
     def run(self, feeds: Mapping[str, Any]) -> list[Any]:
-        """No array."""
+        """Return no array."""
         return []
 
     def run_into(self, feeds: Mapping[str, Any], buffers: Sequence[Any]) -> list[Any]:
-        """No array: nothing is written."""
+        """Return no array: nothing is written."""
         return []
 
 
 def nothing_to_run(block: Block) -> NoResults:
-    """What stands for the session. Raises SpecError where that would hide an error that the function raises."""
+    """Return the replacement of a session. Raises SpecError if that would hide an error that the function raises."""
     failing = next((op for op in walk(block) if op.kind == RAISES), None)
     if failing is not None:
         raise SpecError(

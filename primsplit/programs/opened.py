@@ -1,4 +1,4 @@
-"""ONNX files opened to be run by names: one file, or the two of a split."""
+"""Open ONNX files to run them by names: one file, or the two of a split."""
 
 import os
 import re
@@ -24,7 +24,7 @@ _DTYPES = {"float": "float32", "double": "float64"}
 class OpenedFile:
     """An ONNX file loaded into onnxruntime; `inputs` and `outputs` are their types by name, `states` pairs of them.
 
-    Called with arrays by name; returns the outputs by name. Raises FileError, ParseError, RunError where it cannot be
+    Called with arrays by name; returns the outputs by name. Raises FileError, ParseError, RunError if it cannot be
     loaded.
     """
 
@@ -75,9 +75,9 @@ class OpenedPair:
 
 
 def _type(declared: Any, said: str | None) -> Type:
-    """The Type of what onnxruntime, or the file itself, says of an input or output.
+    """Return the Type that onnxruntime, or the file itself, declares for an input or output.
 
-    Raises SpecError for what is no tensor.
+    Raises SpecError for one that is not a tensor.
     """
     match = re.fullmatch(r"tensor\((\w+)\)", declared.type)
     if match is None or match[1] == "string":
@@ -91,7 +91,7 @@ def _type(declared: Any, said: str | None) -> Type:
 
 
 def _dim(size: int | str | None, name: str, axis: int) -> Dim:
-    """A size as onnxruntime tells it; a name that is no expression of sizes stands for itself."""
+    """Return a size as onnxruntime has it; a name that is no expression of sizes is a symbol."""
     if isinstance(size, int):
         return size
     if not size:

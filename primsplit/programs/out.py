@@ -1,7 +1,7 @@
-"""`out`: the caller's arrays that take the results of a run.
+"""Check and fill `out`: the caller's arrays for the results of a run.
 
-A method `run_into` takes them, and no keyword `out`, where the arguments of the user's function may be given by name:
-one of them may be called `out`. `jvp`, `hvp`, pullbacks and linear functions take no such names, and have `out=`.
+A method `run_into` takes them, instead of a keyword `out`, where the arguments of the user's function may be given by
+name: one of them may be called `out`. `jvp`, `hvp`, pullbacks and linear functions take no such names, and have `out=`.
 """
 
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ from primsplit.tracing import trees
 
 
 def arrays_of(out: Any, result: trees.TreeSpec, name: str) -> list[Any]:
-    """The leaves of `out`, views of both parts of a complex one.
+    """Return the leaves of `out`, views of both parts of a complex one.
 
-    Raises SpecError where it is nested otherwise than the result of the program `name`.
+    Raises SpecError if it is nested otherwise than the result of the program `name`.
     """
     leaves, spec = trees.in_parts(out)
     if spec != result:
@@ -32,9 +32,9 @@ def arrays_of(out: Any, result: trees.TreeSpec, name: str) -> list[Any]:
 
 
 def check_out(name: str, array: Any, wanted: Type, sizes: Mapping[str, int]) -> None:
-    """Raise SpecError, DtypeError or ShapeError where an array of `out` does not fit the result of this name.
+    """Raise SpecError, DtypeError or ShapeError if an array of `out` does not fit the result of this name.
 
-    `sizes` are those of symbols; a size that they do not tell is not looked at.
+    `sizes` are those of symbols; a size that they do not determine is not checked.
     """
     if not isinstance(array, np.ndarray):
         raise SpecError(f"out takes an array for {name}, not a {type(array).__name__}", place=tracing.user_place())
@@ -51,7 +51,7 @@ def check_out(name: str, array: Any, wanted: Type, sizes: Mapping[str, int]) -> 
 
 
 def _sized(type: Type, sizes: Mapping[str, int]) -> Type:
-    """The type with the sizes that are told for its symbols."""
+    """Return the type with the known sizes of its symbols."""
     if type.shape is None or all(isinstance(d, int) for d in type.shape):
         return type
     return Type(type.dtype, [evaluate(d, sizes) if symbols(d) <= sizes.keys() else d for d in type.shape])
@@ -65,7 +65,7 @@ def _may_be(given: tuple[int, ...], wanted: Shape | None) -> bool:
 
 
 def filled(out: Any, found: Any, name: str) -> Any:
-    """`out` with a copy of what was found. Nothing is written where some array does not fit."""
+    """Copy results into `out` and return it. Nothing is written if some array does not fit."""
     results, spec = trees.in_parts(found)
     arrays = arrays_of(out, spec, name)
     for number, (array, result) in enumerate(zip(arrays, results, strict=True)):
@@ -76,7 +76,7 @@ def filled(out: Any, found: Any, name: str) -> Any:
 
 
 def refuse_traced() -> NoReturn:
-    """Raise SpecError: a value that only the run knows is written into no array."""
+    """Raise SpecError: a value that only the run knows cannot be written into an array."""
     raise SpecError(
         "results are written into arrays by calls on arrays, and this one is traced",
         place=tracing.user_place(),

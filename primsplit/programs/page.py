@@ -1,4 +1,4 @@
-"""A listing as one page of HTML that needs nothing else: places and remarks set off, each op a line to link to."""
+"""Render a listing as one self-contained page of HTML: places and remarks set off, each op a line to link to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ pre { margin: 0 0 2rem; } .line:target { background: #fff5b1; } .comment { color
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a listing, cut where its comment begins."""
+    """One line of a listing, split where its comment begins."""
 
     anchor: str
     number: int
@@ -39,7 +39,7 @@ class Line:
 
 
 def to_page(title: str, sections: Sequence[str]) -> str:
-    """The HTML of listings that follow one another."""
+    """Return the HTML of consecutive listings."""
     environment = Environment(
         autoescape=select_autoescape(default=True, default_for_string=True), keep_trailing_newline=True
     )

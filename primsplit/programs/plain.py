@@ -1,4 +1,4 @@
-"""A program beside the function that it was made of: the arrays of a call, and the same call in plain NumPy."""
+"""Compare a program with its function: the arrays of a call, and the same call in plain NumPy."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -17,21 +17,21 @@ Call = tuple[tuple[Any, ...], Mapping[str, Any]]
 
 
 def arrays_of(program: Program, call: Call) -> list[AnyArray]:
-    """The arrays of a call, one for each input of the program; those of its states are as they are now."""
+    """Return the arrays of a call, one for each input of the program; those of its states are the present ones."""
     leaves, _ = trees.in_parts((call[0], dict(call[1])))
     given = [np.asarray(x) for x, s in zip(leaves, program.static, strict=True) if s is ARRAY]
     return with_states(program, given)
 
 
 def with_states(program: Program, given: Sequence[AnyArray]) -> list[AnyArray]:
-    """The arrays of a call and those of the states, in the order of the inputs."""
+    """Return the arrays of a call and those of the states, in the order of the inputs."""
     arrays = {c.input: program.state[c.name] for c in program.states}
     arrays.update(zip(program.given_names, given, strict=True))
     return [arrays[name] for name in program.inputs]
 
 
 def as_given(array: AnyArray, leaf: Any) -> Any:
-    """A copy of an array in the form of the argument that it stands for: a number of the same class where that is one.
+    """Return a copy of an array in the form of its argument: a number of the same class if that is one.
 
     NumPy takes a float for a weak number, and a np.float64 not.
     """
@@ -43,10 +43,10 @@ def as_given(array: AnyArray, leaf: Any) -> Any:
 def plain_results(
     program: Program, function: Callable[..., Any], call: Call, arrays: Sequence[AnyArray]
 ) -> list[AnyArray]:
-    """What the function itself gives for a call, one array for each output of the program it was made a program of.
+    """Return the function's own results for a call, one array for each output of its program.
 
-    `arrays`, one an input, say what the states are before it; afterwards these are as they were. The other inputs are
-    those of the call.
+    `arrays`, one per input, set the states before it; afterwards these are restored. The other inputs are those of the
+    call.
     """
     held = dict(zip(program.inputs, arrays, strict=True))
     states = [(c, c.state if function is program else c.declared) for c in program.states]
@@ -60,5 +60,5 @@ def plain_results(
 
 
 def _leaves(program: Program, returned: Any) -> list[Any]:
-    """The leaves of a result; those of the program's complex ones in parts, also where NumPy's is real."""
+    """Return the leaves of a result; those of the program's complex ones in parts, also if NumPy's is real."""
     return trees.leaves_beside(program.result, returned) if program.complex_outputs else trees.flatten(returned)[0]

@@ -1,7 +1,7 @@
-"""A program whose every buffer is made and bound once, so that a call allocates nothing.
+"""Prepare a program with every buffer allocated and bound once, so that a call allocates nothing.
 
-A program with states goes through one, where its arrays are small (`SMALL`): to bind the buffers anew for each call
-takes longer than such a run.
+A program with small states (`SMALL`) always runs this way: binding the buffers anew for each call takes longer than
+such a run.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ ARRAYS = {np.ndarray}
 
 
 class Runnable(Protocol):
-    """What is prepared: a program."""
+    """A program, as far as preparing it is concerned."""
 
     block: Block
     arguments: trees.TreeSpec
@@ -43,31 +43,31 @@ class Runnable(Protocol):
 
     @property
     def complex_outputs(self) -> list[tuple[str, str]]:
-        """The names of both outputs that each complex result is."""
+        """The names of both outputs of each complex result."""
         ...
 
     def check_arrays(self, leaves: Sequence[Any], sizes: dict[str, int] | None = None) -> list[AnyArray]:
-        """The leaves of a call as arrays that fit; `sizes` learns what the symbols are."""
+        """Return the leaves of a call as arrays that fit; `sizes` learns the symbols."""
         ...
 
     def session(self) -> Any:
-        """Its onnxruntime session."""
+        """Return its onnxruntime session."""
         ...
 
     def bind(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
-        """The array leaves of a call."""
+        """Return the array leaves of a call."""
         ...
 
 
 class Prepared:
     """A program for arguments of fixed shapes: `inputs` and `outputs` are its buffers by name.
 
-    A call copies the arguments into `inputs`, runs, and gives the result in `outputs`: the same arrays at each call,
+    A call copies the arguments into `inputs`, runs, and returns the result in `outputs`: the same arrays at each call,
     which the next one overwrites, so copy what is to stay. `run` is for callers that wrote to `inputs` themselves.
-    States are those of the program; they go back and forth between their two buffers. The calls of one Prepared come
-    one after the other. Threads that call at once take a copy each, which has buffers of its own; without copies they
-    get a RunError. A call from another thread than the last one leaves results alone that are still referred to: it
-    gives its own in new arrays.
+    States are those of the program; they alternate between their two buffers. The calls of one Prepared come one after
+    the other. Threads that call at once take a copy each, which has buffers of its own; without copies they get a
+    RunError. A call from another thread than the last one leaves results alone that are still referred to: it returns
+    its own in new arrays.
     """
 
     def __init__(self, program: Runnable, feeds: Mapping[str, AnyArray], results: Mapping[str, Type]) -> None:
@@ -95,7 +95,7 @@ class Prepared:
 
     @property
     def outputs(self) -> dict[str, AnyArray]:
-        """The buffers of the results. Raises RunError where another thread has run it since this thread's `run`."""
+        """The buffers of the results. Raises RunError if another thread has run it since this thread's `run`."""
         self._use.refuse_while_running()
         if self._filled.is_overwritten():
             raise self._use.refusal("was run by another thread before the outputs of this one's run were read")
@@ -107,11 +107,14 @@ class Prepared:
         return f"Prepared ({told}) -> {', '.join(self._outputs)}"
 
     def __copy__(self) -> "Prepared":
-        """The same program with other buffers, the inputs' of the same content; states are those of the program."""
+        """Return the same program with other buffers, and the same content of the inputs.
+
+        States are those of the program.
+        """
         return type(self)(self.program, self._inputs, self._results)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Prepared":
-        """As a copy."""
+        """Return a copy."""
         return self.__copy__()
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -125,7 +128,7 @@ class Prepared:
     def run_into(self, out: Any, /, *args: Any, **named: Any) -> Any:
         """Run on these arguments and copy the result into `out`, which is nested like it; return `out`.
 
-        Nothing is written where the run fails. Raises SpecError, DtypeError or ShapeError for what does not fit.
+        Nothing is written if the run fails. Raises SpecError, DtypeError or ShapeError for what does not fit.
         """
         arrays = arrays_of(out, self.program.result, self.program.block.name)
         for array, (name, wanted) in zip(arrays, self._results.items(), strict=True):
@@ -137,7 +140,7 @@ class Prepared:
         return out
 
     def fits(self, arrays: Sequence[Any]) -> bool:
-        """True for arrays of just the dtypes and shapes that it was prepared for."""
+        """Whether arrays have exactly the dtypes and shapes that it was prepared for."""
         return {*map(type, arrays)} <= ARRAYS and [(a.dtype, a.shape) for a in arrays] == self._looks
 
     def run_on(self, arrays: Sequence[AnyArray]) -> Any:
@@ -146,9 +149,9 @@ class Prepared:
             return self._run_on(arrays)
 
     def run(self) -> Any:
-        """Run on what is in `inputs`. Raises RunError; then states are as before, and `outputs` undefined.
+        """Run on the arrays in `inputs`. Raises RunError; then states are as before, and `outputs` undefined.
 
-        Raises RunError, too, where another thread has written to `inputs` since this one asked for them.
+        Raises RunError, too, if another thread has written to `inputs` since this one asked for them.
         """
         with self._use:
             if self._written.is_overwritten():
@@ -174,7 +177,7 @@ class Prepared:
         return self._run()
 
     def _run(self) -> Any:
-        """Run on what is in the inputs' buffers."""
+        """Run on the inputs' buffers."""
         if self._thread != get_ident():
             self._hand_over()
             self._thread = get_ident()
@@ -188,7 +191,7 @@ class Prepared:
         return trees.unflatten(self._nesting, self._leaves)
 
     def _hand_over(self) -> None:
-        """Make new buffers for the results where those of another thread's run are still referred to."""
+        """Allocate new buffers for the results if those of another thread's run are still referred to."""
         if self._references() == self._own_references:
             return
         if self._gives_outputs:
@@ -196,7 +199,7 @@ class Prepared:
         self._renew_outputs()
 
     def _renew_outputs(self) -> None:
-        """Make buffers for the results, and bind them."""
+        """Allocate buffers for the results, and bind them."""
         self._outputs = {name: new_buffer(t.shape or (), t.dtype) for name, t in self._results.items()}
         self._leaves, self._nesting = trees.flatten(trees.unflatten(self.program.result, [*self._outputs.values()]))
         states = self.program.states
@@ -206,11 +209,14 @@ class Prepared:
         self._own_references = self._references()
 
     def _references(self) -> list[int]:
-        """How many references there are to each array of the results, without those of bindings: one each."""
+        """Return the number of references to each array of the results, without those of bindings: one each."""
         return [n - len(self._bound) for n in references(self._outputs.values())] + references(self._leaves)
 
     def _bound_now(self) -> Any:
-        """Every buffer bound, where the states' values are now: a check lets a state hold other arrays for a while."""
+        """Return the binding for the present buffers of the states.
+
+        A check may give a state other arrays for a while.
+        """
         states = self.program.states
         arrays = [c.state.arrays for c in states]
         if any(held is not known for held, known in zip(arrays, self._arrays, strict=True)):
@@ -222,12 +228,12 @@ class Prepared:
         return bound
 
     def addresses(self) -> dict[str, tuple[int, ...]]:
-        """Where the bound values lie in memory, by the names of inputs and outputs: of a state in both turns."""
+        """Return the memory addresses of the bound values, by the names of inputs and outputs; of a state both."""
         found = [bound.addresses() for bound in self._bound.values()]
         return {name: tuple(each[name] for each in found) for name in found[0]}
 
     def _bind(self, sides: Sequence[int]) -> Any:
-        """Every buffer bound, where the states' values are in these of their two."""
+        """Bind every buffer, with the states' values in these of their two."""
         inputs, outputs = dict(self._inputs), dict(self._outputs)
         for each, side in zip(self.program.states, sides, strict=True):
             inputs[each.input] = each.state.arrays[side]
@@ -237,7 +243,7 @@ class Prepared:
 
 
 class PreparedComplex(Prepared):
-    """One with complex results: arrays of their own, which a run fills from both buffers of each."""
+    """A prepared program with complex results: arrays of their own, which a run fills from both buffers of each."""
 
     def _renew_outputs(self) -> None:
         super()._renew_outputs()
@@ -274,7 +280,7 @@ def _copy_into(buffer: AnyArray, leaf: Any, name: str) -> None:
 
 
 def new_buffer(shape: Iterable[Any], dtype: np.dtype[Any]) -> AnyArray:
-    """An array whose content is left open, and counted."""
+    """Return an uninitialized array, and count it."""
     made = np.empty(tuple(shape), dtype)
     Counters.buffers += 1
     Counters.buffer_bytes += made.nbytes
@@ -286,14 +292,14 @@ SMALL = 2**18
 
 
 def prepared_for(program: Runnable, leaves: Sequence[Any]) -> Prepared:
-    """The program prepared for the leaves of a call. Raises SpecError where a result's size depends on data."""
+    """Return the program prepared for the leaves of a call. Raises SpecError if a result's size depends on data."""
     sizes: dict[str, int] = {}
     arrays = program.check_arrays(leaves, sizes)
     return _prepared(program, dict(zip(program.given_names, arrays, strict=True)), _result_types(program, sizes))
 
 
 def prepared_if_small(program: Runnable, arrays: Sequence[AnyArray]) -> Prepared | None:
-    """The program prepared for these arrays; None where they or its results are large, or cannot be prepared for."""
+    """Return the program prepared for these arrays; None if they or its results are large, or of unknown size."""
     sizes: dict[str, int] = {}
     program.check_arrays(arrays, sizes)
     try:
@@ -307,7 +313,7 @@ def prepared_if_small(program: Runnable, arrays: Sequence[AnyArray]) -> Prepared
 
 
 def _result_types(program: Runnable, sizes: Mapping[str, int]) -> dict[str, Type]:
-    """The types of the results with these sizes for their symbols. Raises SpecError where one has others."""
+    """Return the types of the results with these sizes for their symbols. Raises SpecError for unknown sizes."""
     named = [(program.outputs[i], program.block.results[i].type) for i in program.returned]
     return {name: _sized(found, sizes, name) for name, found in named}
 

@@ -1,4 +1,4 @@
-"""Program: a Block with the user's argument structure and names; the thing that is called, listed and saved."""
+"""Program: a Block with the user's argument structure and names; the object that is called, listed and saved."""
 
 import os
 import threading
@@ -42,13 +42,13 @@ from primsplit.transforms.outline import fold_repeats
 class Program(Binding):
     """A traced function.
 
-    `inputs` and `outputs` name the block's parameters and results; `arguments` and `result` are their structure.
-    Leaves of the arguments that are no arrays are static: a call must give them the same value. `gradients` are the
-    positions of results that are derivatives, which a file computes last. `initializers` are a loaded model's;
-    `constants` tells of those that are no weights why; `defaults` are the numbers that a file keeps for inputs;
-    `narrowed` makes the program of a model whose inputs have the ranks that it is given by name. `states` are inputs
-    and results that calls hand on, and no part of the arguments and the result: `given` and `returned` are the
-    positions of the others. `frozen` are the choices of a loaded model whose conditions are constants.
+    `inputs` and `outputs` name the block's parameters and results; `arguments` and `result` are their structure. Leaves
+    of the arguments that are not arrays are static: a call must pass the same value. `gradients` are the positions of
+    results that are derivatives, which a file computes last. `initializers` are a loaded model's; `constants` has the
+    reason for those that are not weights; `defaults` are the numbers that a file keeps for inputs; `narrowed` returns
+    the program of a model for inputs of given ranks. `states` are inputs and outputs that carry values from call to
+    call, and not part of the arguments and the result: `given` and `returned` are the positions of the others. `frozen`
+    are the choices of a loaded model whose conditions are constants.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Program(Binding):
         self._of_ranks: dict[tuple[tuple[str, int], ...], Program] = {}
 
     def _flat_arguments(self) -> tuple[int | None, list[Any] | None]:
-        """How many arguments there are where each is an array by position; their looks where no size is a symbol."""
+        """Return how many arguments there are if each is an array by position; their looks if no size is a symbol."""
         flat = trees.flatten((self.static, {}))[1]
         if self.states or self.arguments != flat or not all(s is ARRAY for s in self.static):
             return None, None
@@ -107,9 +107,9 @@ class Program(Binding):
 
     @property
     def params(self) -> Weights:
-        """A loaded model's weights, and what `ps.param` named, as arrays by name.
+        """A loaded model's weights, and the arrays that `ps.param` named, by name.
 
-        Of a loaded model constants are left out, such as 1 / sqrt(d) or running statistics; `params["name"]` gives
+        A loaded model's constants are left out, such as 1 / sqrt(d) or running statistics; `params["name"]` returns
         these too.
         """
         return Weights(self.initializers, self.constants)
@@ -120,12 +120,12 @@ class Program(Binding):
         return Values(self.states)
 
     def depends_on(self) -> tuple[Same, ...]:
-        """The program's block, which is immutable, and which states it carries; not the session."""
+        """Return the program's block, which is immutable, and the states it carries; not the session."""
         return (Same(self.block), *(Same(c.state) for c in self.states))
 
     @property
     def named(self) -> NamedBlock:
-        """The block as a file has it."""
+        """The block with names, as in a file."""
         pairs = tuple(c.pair for c in self.states)
         return NamedBlock(self.block, self.inputs, self.outputs, self.gradients, self.defaults, pairs)
 
@@ -134,11 +134,11 @@ class Program(Binding):
         return in_one_line(f"Program {self.block.name}({told})")
 
     def __copy__(self) -> "Program":
-        """The program itself, which does not change."""
+        """Return the program itself, which is immutable."""
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Program":
-        """The program itself too."""
+        """Return the program itself too."""
         return self
 
     def __reduce__(self) -> Any:
@@ -147,8 +147,8 @@ class Program(Binding):
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run on arrays by onnxruntime, or become part of the function being traced.
 
-        An array that is named like one of `params` takes the place of its numbers: `model(x, **{"fc.weight": w})`.
-        Raises SpecError, DtypeError or ShapeError where an argument does not fit.
+        A keyword argument named like one of `params` replaces its numbers: `model(x, **{"fc.weight": w})`. Raises
+        SpecError, DtypeError or ShapeError for an argument that does not fit.
         """
         if len(args) == self._flat and not named and {*map(type, args)} == ARRAYS and not tracing.is_recording():
             fits = [(a.dtype, a.shape) for a in args] == self._exact
@@ -173,21 +173,21 @@ class Program(Binding):
         return trees.unflatten(self.result, [values[i] for i in self.returned])
 
     def argument_names(self, count: int | None = None) -> list[str]:
-        """What the arguments by position are called, in a call of so many."""
+        """Return the names of the positional arguments, in a call of so many."""
         return argument_names(self.arguments, self.leaf_names, count)
 
     @property
     def complex_inputs(self) -> list[tuple[str, str]]:
-        """The names of both inputs that each complex argument is."""
+        """The names of both inputs of each complex argument."""
         return pairs_of(self.arguments, self.leaf_names)
 
     @property
     def complex_outputs(self) -> list[tuple[str, str]]:
-        """The names of both outputs that each complex result is."""
+        """The names of both outputs of each complex result."""
         return pairs_of(self.result, [self.outputs[i] for i in self.returned])
 
     def of_ranks(self, types: Sequence[Type | None]) -> "Program":
-        """The program of a model whose inputs have the ranks of these types where its file leaves them open."""
+        """Return the program of a model for inputs of the ranks of these types, if its file leaves them open."""
         pairs = zip(self.inputs, self.types, types, strict=False)
         known = tuple((n, t.rank) for n, own, t in pairs if own.rank is None and t is not None and t.rank is not None)
         if self._narrowed is None or not known:
@@ -197,12 +197,15 @@ class Program(Binding):
         return self._of_ranks[known]
 
     def _params_among(self, named: Mapping[str, Any]) -> tuple[str, ...]:
-        """The params that keyword arguments give, but for those that the program takes as its own."""
+        """Return the params that keyword arguments give, except those that the program takes as its own."""
         _, own = trees.unflatten(self.arguments, self.static)
         return tuple(name for name in self.initializers if name in named and name not in own)
 
     def with_inputs(self, names: Sequence[str]) -> "Program":
-        """The program with these of its `params` as further inputs; a file may keep their numbers as defaults."""
+        """Return the program with these of its `params` as further inputs.
+
+        A file may keep their numbers as defaults.
+        """
         found = self._with_inputs.get(tuple(names))
         if found is not None:
             return found
@@ -231,11 +234,11 @@ class Program(Binding):
 
     @property
     def float_constants(self) -> dict[str, str]:
-        """The floats among the initializers that are no weights, and why they are none."""
+        """The float initializers that are not weights, with the reason."""
         return {name: why for name, why in self.constants.items() if self.initializers[name].type.is_float}
 
     def check_whole(self, names: Iterable[str]) -> None:
-        """Raise SpecError for one of `params` on which not all of the program depends that once did."""
+        """Raise SpecError for one of `params` of which a part was folded into other constants."""
         for name in names:
             if self.constants.get(name) == FOLDED:
                 raise SpecError(
@@ -244,7 +247,7 @@ class Program(Binding):
                 )
 
     def runner(self) -> Callable[[Sequence[Any]], Any]:
-        """What runs on the leaves of a call, complex ones whole, that is known to fit.
+        """Return a function that runs on the leaves of a call, complex ones whole, that is known to fit.
 
         It has the same structure, dtypes, shapes and static values as one that ran before.
         """
@@ -263,7 +266,7 @@ class Program(Binding):
         return trees.unflatten(self.result, session.run(dict(zip(self.inputs, arrays, strict=True))))
 
     def _run_carrying(self, arrays: Sequence[Any]) -> Any:
-        """Run where there are states: small arrays in buffers that are bound once, since to bind takes longest."""
+        """Run with states: small arrays in buffers that are bound once, since binding takes longest."""
         with CARRYING:
             if self._small is None or not self._small.fits(arrays):
                 self._small = prepared_if_small(self, arrays)
@@ -277,9 +280,9 @@ class Program(Binding):
     def run_into(self, out: Any, /, *args: Any, **named: Any) -> Any:
         """Run on arrays and write the results into `out`, which is nested like the result; return it.
 
-        Nothing is allocated for what goes into contiguous real arrays. Raises SpecError for another structure or traced
-        arguments, ShapeError or DtypeError for an array that does not fit its result, or shares memory with an
-        argument, all before anything is written; RunError where the run fails, which may have written some results.
+        Nothing is allocated for contiguous real arrays. Raises SpecError for another structure or traced arguments,
+        ShapeError or DtypeError for an array that does not fit its result, or shares memory with an argument, all
+        before anything is written; RunError if the run fails, which may have written some results.
         """
         buffers = arrays_of(out, self.result, self.block.name)
         leaves = self.bind(args, named)
@@ -305,14 +308,14 @@ class Program(Binding):
         return trees.unflatten(self.result, [found[i] for i in self.returned])
 
     def prepare(self, *args: Any, **named: Any) -> Prepared:
-        """The program with every buffer made and bound, for arguments of these shapes; nothing is run yet.
+        """Return the program with every buffer allocated and bound, for arguments of these shapes; nothing is run yet.
 
-        Its calls allocate nothing: see `Prepared`. Raises SpecError where the size of a result depends on data.
+        Its calls allocate nothing: see `Prepared`. Raises SpecError if the size of a result depends on data.
         """
         return prepared_for(self, self.bind(args, named))
 
     def with_own_states(self) -> "Program":
-        """The program with states of its own, which start at their initial values."""
+        """Return the program with states of its own, which start at their initial values."""
         if not self.states:
             return self
         found = self._copied()
@@ -320,27 +323,27 @@ class Program(Binding):
         return found
 
     def folded(self) -> "Program":
-        """The program with regions that repeat, such as the steps of an unrolled loop, as calls of one function.
+        """Return the program with regions that repeat, such as the steps of an unrolled loop, as calls of one function.
 
-        Its derivative is made once for all steps. A file of the form "functions" keeps them as one local function and
-        its pullback; every other is written without calls.
+        Its derivative is computed once for all steps. A file of the form "functions" keeps them as one local function
+        and its pullback; every other is written without calls.
         """
         found = self._copied()
         found.block = fold_repeats(self.block)
         return found
 
     def _copied(self) -> "Program":
-        """A program like this one, to be changed before it is used."""
+        """Return a program like this one, to be changed before it is used."""
         found = Program.__new__(Program)
         vars(found).update(vars(self))
         found._session, found._small, found._lock, found._with_inputs = None, None, threading.Lock(), {}
         return found
 
     def session(self) -> Any:
-        """The onnxruntime session of this program, made once.
+        """Return the onnxruntime session of this program, created once.
 
-        Where no result is an array there is nothing to run; then it gives an empty list. Raises SpecError where that
-        would hide an error that the function raises.
+        If no result is an array there is nothing to run; then it returns an empty list. Raises SpecError if that would
+        hide an error that the function raises.
         """
         with self._lock:
             if self._session is None:
@@ -367,5 +370,8 @@ class Program(Binding):
         save_models([(self.named.on(provider, weights, target), os.fspath(path))])
 
     def listing(self, style: str = "text") -> str:
-        """The program as "text", as "python" that traces to it, or a page of "html". Raises SpecError for others."""
+        """Return the program as "text", as "python" that traces to it, or a page of "html".
+
+        Raises SpecError for others.
+        """
         return list_blocks((self.block,), dict(zip(self.block.params, self.inputs, strict=True)), style)

@@ -1,4 +1,4 @@
-"""`vjp` on arrays: the value, and a pullback that stays what it was whatever is written to afterwards."""
+"""Compute `vjp` on arrays: the value, and a pullback that stays the same whatever is written to afterwards."""
 
 import functools
 import operator
@@ -25,15 +25,15 @@ from primsplit.transforms.gradient import Wrt
 def vjp(
     function: Function, *args: Any, wrt: Wrt | None = None, branches: Branches = "explore", **named: Any
 ) -> tuple[Any, Function]:
-    """`f(*args)` and its pullback: a function from a cotangent of the result to those of the arguments.
+    """Return `f(*args)` and its pullback: a function from a cotangent of the result to those of the arguments.
 
-    By default the cotangents of all positional arguments, as a tuple; of those that `wrt` names, where it does: of one,
-    or of several as a tuple. A cotangent has the structure, shapes and dtypes of the result; that of a complex array is
+    By default the cotangents of all positional arguments, as a tuple; or of those that `wrt` names: of one, or of
+    several as a tuple. A cotangent has the structure, shapes and dtypes of the result; that of a complex array is
     dL/dRe z + i dL/dIm z, so that pairs are Re(conj(cotangent) * tangent). The pullback may be called repeatedly, on
     arrays also as `pullback(cotangent, out=arrays)`, which writes into arrays nested like its result. It is that of the
     arguments as they were, and of what `f` read then, states among it; what `f` writes to a state is kept once, when
     `f` is run. `branches` is that of `value_and_grad`. Raises SpecError, ShapeError or DtypeError for a cotangent that
-    does not fit, DtypeError for an argument that is not floating point, MissingRule where an operator has no
+    does not fit, DtypeError for an argument that is not floating point, MissingRule for an operator without a
     derivative, and SpecError for a cotangent of other dtypes or structure once something that `f` reads has changed.
 
     >>> y, pullback = ps.vjp(np.multiply, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
@@ -51,7 +51,7 @@ def vjp(
 
 
 def _typed(function: Function, args: Arguments, named: dict[str, Any]) -> tuple[Arguments, dict[str, Any]]:
-    """The arguments; a Program's with Python's numbers as arrays of the dtypes of its inputs."""
+    """Return the arguments; a Program's with Python's numbers as arrays of the dtypes of its inputs."""
     leaves, spec = trees.flatten((args, named))
     if not isinstance(function, Program) or spec != function.arguments:
         return args, named
@@ -65,8 +65,8 @@ def _typed(function: Function, args: Arguments, named: dict[str, Any]) -> tuple[
 class _Pullback:
     """The pullback at arguments that nobody else writes to.
 
-    It is recorded when it is made, for cotangents of the result's dtypes and shapes, so that what the function reads
-    may change. One that is recorded by its branches is recorded when it is called, as is that of other cotangents.
+    It is recorded when it is created, for cotangents of the result's dtypes and shapes, so that what the function reads
+    may change. If it is recorded by its branches, or for other cotangents, it is recorded when it is called.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class _Pullback:
             self.run = pulled.run_found(self.look, given, self.named)
 
     def __call__(self, cotangent: Any, *, out: Any = None) -> Any:
-        """The cotangents of the arguments."""
+        """Return the cotangents of the arguments."""
         if type(cotangent) is float and self.number is not None:
             cotangent = np.asarray(cotangent, self.number)
         given = (cotangent, *self.args)
@@ -103,13 +103,13 @@ class _Pullback:
         )
 
     def pulled_at(self, given: Arguments, out: Any) -> Any:
-        """The cotangents for a cotangent that nothing was recorded for."""
+        """Return the cotangents for a cotangent that nothing was recorded for."""
         pulled, named = self.pulled, self.named
         return pulled(*given, **named) if out is None else pulled.run_into(out, *given, **named)
 
 
 class _AtStates(_Pullback):
-    """That of a function that reads states: of their values when it is made."""
+    """The pullback of a function that reads states: at their values when it is created."""
 
     def __init__(
         self, primal: Compiled, pulled: Compiled, result: Any, args: Arguments, named: Mapping[str, Any]
@@ -121,7 +121,7 @@ class _AtStates(_Pullback):
         self.look = None
 
     def pulled_at(self, given: Arguments, out: Any) -> Any:
-        """As above."""
+        """Like `_Pullback.pulled_at`, at these states."""
         named = self.named
         found = self.pulled.answered(lambda program: program.run_at(self.then, *given, **named), given, named)
         return found if out is None else filled(out, found, "the pullback")
@@ -129,7 +129,7 @@ class _AtStates(_Pullback):
 
 @functools.lru_cache(CACHE_SIZE)
 def _vjp_programs(of: Same, wrt: Wrt, branches: Branches) -> tuple[Compiled, Compiled]:
-    """The function, and its pullback as a function of the cotangent and the arguments, each traced once a signature."""
+    """The function, and its pullback as a function of cotangent and arguments, each traced once per signature."""
     function: Function = of.value
 
     def pulled(cotangent: Any, *args: Any, **named: Any) -> Any:

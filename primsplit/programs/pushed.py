@@ -1,4 +1,9 @@
-"""A Program with its tangent list: `PushedProgram`, and the programs and files that are made of it."""
+"""A Program with its tangent program: `PushedProgram`, and the programs and files built from it.
+
+```
+y = tanh(x)   ->   forward: y = tanh(x), captures y;   linear: t_y = (1 - y * y) * t_x
+```
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -31,7 +36,7 @@ from primsplit.transforms.tangents.pushforward import Pushforward, push_whole
 
 
 class PushedProgram:
-    """A Program and its tangent list: `primal`, `tangent`, `captures`, and the programs made of them.
+    """A Program and its tangent program: `primal`, `tangent`, `captures`, and the programs built from them.
 
     Names in the files: inputs and results keep theirs; the tangent of an input or result `x` is `t_x`.
     """
@@ -44,22 +49,22 @@ class PushedProgram:
 
     @property
     def primal(self) -> Block:
-        """The op list from inputs to results, with what the tangent list reads of it."""
+        """The block from inputs to results, with the captures of the tangent program."""
         return self.pushed.primal
 
     @property
     def tangent(self) -> Block:
-        """The op list from captures and tangents of inputs to tangents of results."""
+        """The block from captures and tangents of inputs to tangents of results."""
         return self.pushed.tangent
 
     @property
     def captures(self) -> tuple[Var, ...]:
-        """The primal's values that the tangent list reads."""
+        """The primal's values that the tangent program reads."""
         return self.pushed.captures
 
     @cached_property
     def tangent_names(self) -> list[str]:
-        """`t_<input>` of each input with a tangent, numbered where an input or result has that name."""
+        """`t_<input>` of each input with a tangent, numbered if an input or result has that name."""
         names = Names((*self.program.inputs, *self.program.outputs))
         return [
             names.give(t, f"t_{self.program.inputs[i]}") for i, t in zip(self.pushed.wrt, self._seeds(), strict=True)
@@ -70,18 +75,18 @@ class PushedProgram:
 
     @property
     def result_names(self) -> list[str]:
-        """`t_<result>` of each floating-point result that was asked for."""
+        """`t_<result>` of each requested floating-point result."""
         names = Names((*self.program.inputs, *self.program.outputs, *self.tangent_names))
         results = self.program.block.results
         return [names.give(Var(results[i].type), f"t_{self.program.outputs[i]}") for i in self.pushed.of]
 
     def capture_names(self) -> dict[Var, str]:
-        """The name of each capture: the input's, the output's, your variable's, or its operator's."""
+        """Return the name of each capture: the input's, the output's, your variable's, or its operator's."""
         taken = (*self.tangent_names, *self.result_names)
         return name_captures(self.primal, self.captures, self.program.inputs, self.program.outputs, taken)
 
     def joint(self) -> Program:
-        """One program: inputs and their tangents in; results and their tangents out."""
+        """Return one program: inputs and their tangents in; results and their tangents out."""
         joint = self.pushed.joint()
         block = self._with_zeros(joint, len(self.primal.results))
         program = self.program
@@ -93,7 +98,7 @@ class PushedProgram:
 
     @cached_property
     def forward(self) -> Program:
-        """The primal, which also gives what the tangent list reads and is neither input nor result."""
+        """The primal, which also returns the captures that are neither inputs nor results."""
         names = self.capture_names()
         stored = self.pushed.stored()
         primal = self.primal
@@ -104,7 +109,7 @@ class PushedProgram:
 
     @cached_property
     def linear(self) -> Program:
-        """The tangent list: captures and tangents in, tangents of the results out."""
+        """The tangent program: captures and tangents in, tangents of the results out."""
         names = self.capture_names()
         block = self._with_zeros(self.tangent, 0)
         more = [p for p in block.params if p not in self.tangent.params]
@@ -112,11 +117,11 @@ class PushedProgram:
         return flat_program(block, inputs, self.result_names, (), self.program.defaults)
 
     def passes(self) -> tuple[Program, Program]:
-        """The forward and the linear program."""
+        """Return the forward and the linear program."""
         return self.forward, self.linear
 
     def listing(self, style: str = "text") -> str:
-        """Primal and tangent list as text."""
+        """Return primal and tangent program as text."""
         names = self.capture_names() | dict(zip(self.pushed.tangents, self.tangent_names, strict=True))
         return list_blocks((self.primal, self.tangent), names, style)
 
@@ -135,7 +140,7 @@ class PushedProgram:
         return save_in_form(self, path, form, provider, weights, target)
 
     def _with_zeros(self, block: Block, lead: int) -> Block:
-        """The block with a tangent for each result in `of`: zeros for one that does not depend on the inputs."""
+        """Return the block with a tangent for each result in `of`: zeros for one that does not depend on the inputs."""
         found = dict(zip(self.pushed.targets, block.results[lead:], strict=True))
         params, ops = list(block.params), list(block.ops)
         defined = {*params, *(v for op in ops for v in op.outputs)}
@@ -149,7 +154,7 @@ class PushedProgram:
         return Block(block.name, tuple(params), tuple(ops), (*block.results[:lead], *tangents))
 
     def linearized(self, primals: Sequence[Any]) -> tuple[Any, Callable[..., Any]]:
-        """The value at `primals`, and the linear function there, which runs the tangent list alone, or records it."""
+        """The value at `primals`, and the linear function there, which runs or records only the tangent program."""
         program, forward, linear = self.program, self.forward, self.linear
         arrays = dict(zip(program.given_names, program.check_arrays(program.bind(tuple(primals), {})), strict=True))
         arrays |= {c.input: c.state.now.copy() for c in program.states}
@@ -175,12 +180,12 @@ class PushedProgram:
         return trees.unflatten(program.result, [known[program.outputs[i]] for i in program.returned]), linear_function
 
     def _in_structure(self, tangents: Sequence[Any]) -> Any:
-        """The tangents nested like the result, None for what has none."""
+        """Return the tangents nested like the result, None for results without one."""
         found = dict(zip(self.pushed.of, tangents, strict=True))
         return trees.unflatten(self.program.result, [found.get(i) for i in self.program.returned])
 
     def _written(self, out: Any, given: Mapping[str, Any]) -> Any:
-        """`out` with the tangents of the results for these inputs of the linear program."""
+        """Return `out` with the tangents of the results for these inputs of the linear program."""
         if tracing.is_recording():
             refuse_traced()
         linear = self.linear
@@ -190,7 +195,7 @@ class PushedProgram:
         return out
 
     def _traced_tangents(self, leaves: Sequence[Array | None], arrays: Mapping[str, Any]) -> dict[str, Array]:
-        """The values for the tangent inputs: zeros for None."""
+        """Return the values for the tangent inputs: zeros for None."""
         program = self.program
         given = [leaf for leaf, static in zip(leaves, program.static, strict=True) if static is ARRAY]
         inputs = dict(zip(program.given, given, strict=True))
@@ -200,7 +205,7 @@ class PushedProgram:
         }
 
     def _tangents(self, leaves: Sequence[Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
-        """The arrays for the tangent inputs: zeros for None. Raises DtypeError or ShapeError."""
+        """Return the arrays for the tangent inputs: zeros for None. Raises DtypeError or ShapeError."""
         program = self.program
         given = [leaf for leaf, static in zip(leaves, program.static, strict=True) if static is ARRAY]
         inputs = dict(zip(program.given, given, strict=True))
@@ -225,7 +230,7 @@ class PushedProgram:
 
 
 def _results(linear: Program, given: Mapping[str, Any]) -> Sequence[Any]:
-    """What the linear program makes of these inputs: run, or become part of the function being traced."""
+    """Return the linear program's results for these inputs: run, or recorded into the function being traced."""
     if tracing.is_recording():
         return inline_block(linear.block, linear.inputs, [as_array(given[name]) for name in linear.inputs])
     found: Sequence[Any] = linear.session().run(given)
@@ -233,7 +238,7 @@ def _results(linear: Program, given: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def push_program(program: Program, wrt: Sequence[int] | None = None, of: Sequence[int] | None = None) -> PushedProgram:
-    """A Program with the tangent list for some inputs and results, by default all that are floating point.
+    """Return a Program with the tangent program for some inputs and results, by default all that are floating point.
 
     States have none by default.
     """

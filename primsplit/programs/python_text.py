@@ -1,22 +1,17 @@
-"""A program as Python: a function of `op.` calls that `ps.trace` turns into the same program.
+"""Write a program as Python: a function of `op.` calls that `ps.trace` turns into the same program.
 
 ```python
-import numpy as np
-import primsplit as ps
-from primsplit.ops import op
-
-
 def loss(x: ps.spec("float32", ["N", 3]), y: ps.spec("float32", [3])):
     a = op.Sub(x, y)
     return op.Mul(a, a)
 ```
 
-Nothing that a file says becomes code: names become identifiers, texts and sizes string literals in one line.
+Nothing in a file becomes code: names become identifiers, texts and sizes string literals in one line.
 
-A sub-block is a function inside, given to its op by `body`; types are written out where they do not follow. Constants
-that are long are read from `constants`: `audit.rebuild.run_source` gives them, or else the source holds them packed, or
-says how to write the file that it loads them from. Rules are read from there too, and no file holds them: without them
-a call is the program that stands in it.
+A sub-block is a function inside, given to its op by `body`; types are written out if they do not follow. Long constants
+are read from `constants`: `audit.rebuild.run_source` provides them, or else the source holds them packed, or says how
+to write the file that it loads them from. Rules are read from there too, and no file holds them: without them a call is
+its own program.
 """
 
 import base64
@@ -44,13 +39,13 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import lift
 
 TAKEN = {"op", "np", "ps", "body", "call", "constants", "unpacked", "globals", "__debug__", *keyword.kwlist}
-"""What no name of a program may be in its source."""
+"""Names that a program may not have in its source."""
 MOST_PACKED = 2**16
 """The most bytes of constants that a source holds itself."""
 
 
 def to_python(*blocks: Block, names: Mapping[Var, str] | None = None) -> str:
-    """The source of blocks that capture nothing, a function each. Raises PrimsplitError where one does capture."""
+    """Return the source of blocks that capture nothing, a function each. Raises PrimsplitError if one does capture."""
     for block in blocks:
         if outer := free(block):
             raise PrimsplitError(f"{block.name} reads {outer[0]} of a block around it, so it is no function of its own")
@@ -68,7 +63,7 @@ def to_python(*blocks: Block, names: Mapping[Var, str] | None = None) -> str:
 
 
 def _loading(constants: Constants, name: str, helpers: set[str]) -> str:
-    """The expression of the long constants: the arrays packed, or a file and where its arrays come from."""
+    """Return the expression of the long constants: the arrays packed, or a file and the source of its arrays."""
     arrays = {digest: value for digest, value in constants.by_digest.items() if isinstance(value, np.ndarray)}
     if not arrays:
         return "{}"
@@ -79,7 +74,7 @@ def _loading(constants: Constants, name: str, helpers: set[str]) -> str:
 
 
 def packed(arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
-    """Arrays by name as text, a line each: name, dtype, shape and the bytes, compressed, in base 85."""
+    """Return arrays by name as text, a line each: name, dtype, shape and the bytes, compressed, in base 85."""
     return "".join(
         f"{name} {array.dtype.name} {json.dumps(array.shape, separators=(',', ':'))} "
         f"{base64.b85encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode()}\n"
@@ -88,7 +83,7 @@ def packed(arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
 
 
 def unpacked(text: str) -> dict[str, np.ndarray[Any, Any]]:
-    """The inverse of `packed`."""
+    """Undo `packed`."""
     found = {}
     for line in text.split("\n")[1:-1]:
         name, dtype, shape, body = line.split(" ")
@@ -98,7 +93,7 @@ def unpacked(text: str) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def body(function: Callable[..., Any], *types: Type) -> Block:
-    """The sub-block of a function whose parameters have these types. It returns a tuple."""
+    """Return the sub-block of a function whose parameters have these types. It returns a tuple."""
     with tracing.recording() as recorded:
         params = [recorded.param(t) for t in types]
         results = [lift(r) for r in function(*map(Array, params))]
@@ -106,9 +101,9 @@ def body(function: Callable[..., Any], *types: Type) -> Block:
 
 
 def call(kind: str, *inputs: Any, types: Sequence[Type], **attributes: Any) -> tuple[Array, ...]:
-    """Record an op as it is, without asking the standard: the call of a traced function, a custom operator.
+    """Record an op without checking it against the standard: the call of a traced function, a custom operator.
 
-    An attribute that is None, a rule that is not at hand, is left out.
+    An attribute that is None, for a rule that is not available, is left out.
     """
     given = {name: value for name, value in attributes.items() if value is not None}
     values = [None if x is None else lift(x) for x in inputs]
@@ -131,7 +126,7 @@ class _Source:
         self.helpers: set[str] = set()
 
     def lines(self) -> Iterator[Line]:
-        """The block as a function; `helpers` are then what it calls."""
+        """Yield the block as a function; `helpers` are then the functions that it calls."""
         params = [f"{self.names.of[p]}: {spec_text(p.type)}" for p in self.block.params]
         yield from self.function(self.block, _function_name(self.block.name), params, 0)
 
@@ -205,20 +200,20 @@ class _Source:
 
 
 def _identifier(name: str) -> str:
-    """The name as letters, digits and `_`, of which Python reads exactly these. It may be one that is taken."""
+    """Return the name as letters, digits and `_`, which Python reads as they are. It may be taken."""
     letters = unicodedata.normalize("NFKC", name)
     text = "".join(c if f"_{c}".isidentifier() and is_shown(c) else "_" for c in letters) or "program"
     return text if text.isidentifier() else f"_{text}"
 
 
 def _function_name(name: str) -> str:
-    """The name of a block's function, which hides nothing that the source uses."""
+    """Return the name of a block's function, which hides nothing that the source uses."""
     text = _identifier(name)
     return f"_{text}" if text in TAKEN else text
 
 
 def _follows(op: Op) -> bool:
-    """True where inference finds the types of the outputs as they are declared."""
+    """Whether inference returns the declared types of the outputs."""
     if any(op.blocks()):
         return False
     inferred = infer(op.kind, op.inputs, op.attributes, len(op.outputs))
@@ -226,7 +221,7 @@ def _follows(op: Op) -> bool:
 
 
 def _is_tied(op: Op, const: Const) -> bool:
-    """True for a number that gets its dtype from another input of the op."""
+    """Whether a number gets its dtype from another input of the op."""
     if "::" in op.kind or any(op.blocks()) or const.type.dtype.kind == "b" or "x" in number_text(const.numpy()[()]):
         return False
     found = schema(op.kind)
@@ -237,7 +232,7 @@ def _is_tied(op: Op, const: Const) -> bool:
 
 
 def spec_text(type: Type) -> str:
-    """The type as a call of `ps.spec`. Raises PrimsplitError for an unknown rank."""
+    """Return the type as a call of `ps.spec`. Raises PrimsplitError for an unknown rank."""
     if type.shape is None:
         raise PrimsplitError("a value whose number of axes is not known cannot be written as Python")
     sizes = ", ".join(_text_source(dim_text(d)) if isinstance(d, Size) else str(d) for d in type.shape)
@@ -245,19 +240,19 @@ def spec_text(type: Type) -> str:
 
 
 def _text_source(text: str) -> str:
-    """The literal of a text, in double quotes where it needs no escapes."""
+    """Return the literal of a text, in double quotes if it needs no escapes."""
     literal = in_one_line(repr(text))
     return f'"{literal[1:-1]}"' if literal == f"'{text}'" and '"' not in text else literal
 
 
 def number_source(number: Any) -> str:
-    """One element; its bits as an integer where no decimal number gives them."""
+    """Return one element as source; its bits as an integer if no decimal number gives them."""
     text = number_text(number)
     return text if isinstance(number, str) else re.sub(r"\b(inf|nan)\b", r"np.\1", text)
 
 
 def array_source(array: np.ndarray[Any, Any]) -> str:
-    """A NumPy expression of the array, bit by bit."""
+    """Return a NumPy expression of the array, bit by bit."""
     texts = [number_source(v) for v in array.reshape(-1)]
     dtype = f'"{array.dtype.name}"'
     shape = "" if array.ndim == 1 else f".reshape({array.shape!r})"

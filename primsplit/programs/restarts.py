@@ -1,4 +1,4 @@
-"""Warn where a file of a training step draws random numbers: a step that is resumed draws other ones."""
+"""Warn if a file of a training step draws random numbers: a resumed step draws other ones."""
 
 from collections.abc import Iterator
 
@@ -17,9 +17,9 @@ NOWHERE = Place("<program>", 1, "")
 
 
 def report_restarting_draws(named: NamedBlock) -> None:
-    """Warn, once at each line that draws with a seed, where this program makes values for its next run.
+    """Warn, once at each line that draws with a seed, if this program computes values for its next run.
 
-    Such values are states, and results with the type of an input, gradients and single numbers apart. Draws without a
+    Such values are states, and results with the type of an input, except gradients and single numbers. Draws without a
     seed promise no numbers.
     """
     places = dict.fromkeys(_draws(named.block, NOWHERE))
@@ -29,7 +29,7 @@ def report_restarting_draws(named: NamedBlock) -> None:
 
 
 def _draws(block: Block, outer: Place) -> Iterator[Place]:
-    """The lines of draws with a seed; of those in functions that record no lines, that of the call."""
+    """Yield the lines of draws with a seed; for functions that record no lines, that of the call."""
     for op in block.ops:
         place = op.place.whole_line if op.place is not None and op.place.line else outer
         if traits(op.kind).random and "seed" in op.attributes:
@@ -39,7 +39,7 @@ def _draws(block: Block, outer: Place) -> Iterator[Place]:
 
 
 def _goes_on(named: NamedBlock) -> bool:
-    """True for a step: a program with states, or with a result that may be an input of the next run."""
+    """Whether it is a step: a program with states, or with a result that may be an input of the next run."""
     if any(state.output is not None for state in named.states):
         return True
     given = {param.type.key for param in named.block.params if param.type.rank != 0}

@@ -1,4 +1,4 @@
-"""onnxruntime: sessions, and its errors told at the user's line."""
+"""Run models in onnxruntime: sessions, and its errors with the user's line."""
 
 import ctypes
 import math
@@ -27,11 +27,11 @@ from primsplit.ops.inference import type_string
 class Session:
     """A model loaded into onnxruntime. `inputs` are those a run must give, then those with defaults.
 
-    Called with one array an input; returns one an output, owned by the caller. With `plan_memory` a run takes its
+    Called with one array per input; returns one per output, owned by the caller. With `plan_memory` a run allocates its
     memory in one piece, which halves the time of thousands of tiny operators and, from the second run on, doubles the
-    memory. `data` are initializers that the model says to be elsewhere. `carried` has the dtypes of inputs and outputs
-    that the file holds in other ones, as its metadata tell. Raises RunError; for a file with external data
-    that it may not read, ParseError or FileError.
+    memory. `data` are initializers that the model declares as external. `carried` has the dtypes of inputs and outputs
+    that the file holds in other ones, from its metadata. Raises RunError; for a file with external data that it may not
+    read, ParseError or FileError.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Session:
         return self.run(dict(zip(self.inputs, arrays, strict=True)))
 
     def run(self, feeds: Mapping[str, npt.ArrayLike], outputs: Sequence[str] | None = None) -> list[npt.NDArray[Any]]:
-        """The outputs, by default all, for inputs given by name."""
+        """Return the outputs, by default all, for inputs given by name."""
         arrays = {name: np.asarray(value) for name, value in feeds.items()}
         if self.carried:
             arrays = {name: self._held(name, array) for name, array in arrays.items()}
@@ -89,20 +89,20 @@ class Session:
         return self._as_said(found, outputs or self.outputs) if self.carried else found
 
     def _held(self, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The array in the dtype that the file holds this input in."""
+        """Return the array in the dtype in which the file holds this input."""
         return in_carrier(array) if name in self.carried else array
 
     def _as_said(self, found: Iterable[npt.NDArray[Any]], names: Iterable[str]) -> list[npt.NDArray[Any]]:
-        """The outputs in the dtypes that they are said to be of."""
+        """Return the outputs in their declared dtypes."""
         said = [self.carried.get(name) for name in names]
         return [a if s is None else a.astype(s) for a, s in zip(found, said, strict=True)]
 
     def run_into(
         self, feeds: Mapping[str, npt.ArrayLike], buffers: Sequence[npt.NDArray[Any] | None]
     ) -> list[npt.NDArray[Any]]:
-        """Run, and write the outputs into these arrays; those without one are new. Returns one array an output.
+        """Run, and write the outputs into these arrays; those without one are new. Returns one array per output.
 
-        Raises ShapeError or DtypeError where an array does not fit its output, RunError where the run fails; then the
+        Raises ShapeError or DtypeError for an array that does not fit its output, RunError if the run fails; then the
         arrays hold whatever was written.
         """
         arrays = {name: np.asarray(self._held(name, np.asarray(v)), order="C") for name, v in feeds.items()}
@@ -127,9 +127,9 @@ class Session:
         return self._as_said(made, self.outputs) if self.carried else made
 
     def bound(self, inputs: Mapping[str, npt.NDArray[Any]], outputs: Mapping[str, npt.NDArray[Any]]) -> "Bound":
-        """Every input and output bound to an array, which runs read and write where it lies.
+        """Bind every input and output to an array, which runs read and write in place.
 
-        Raises ShapeError or DtypeError where an array does not fit its output, or is that of an input.
+        Raises ShapeError or DtypeError for an array that does not fit its output, or is that of an input.
         """
         binding = self.session.io_binding()
         for output in self.session.get_outputs():
@@ -184,23 +184,23 @@ _AS_NUMPY: dict[type[Exception], re.Pattern[str]] = {
         r"Attempting to broadcast|cannot be reshaped|Cannot split|invalid expand shape|MatMul dimension mismatch"
     ),
 }
-"""What kernels say of numbers for which NumPy raises an error of its own."""
+"""Kernels' messages about numbers for which NumPy raises an error of its own."""
 
 
 class Bound:
-    """A session with every input and output bound to an array: a `run` reads and writes them where they lie."""
+    """A session with every input and output bound to an array: a `run` reads and writes them in place."""
 
     def __init__(self, run: Callable[[], None], values: Mapping[str, onnxruntime.OrtValue]) -> None:
         self.run = run
         self.values = dict(values)
 
     def addresses(self) -> dict[str, int]:
-        """Where each value lies in memory."""
+        """Return the memory address of each value."""
         return {name: value.data_ptr() for name, value in self.values.items()}
 
 
 def _check_buffer(output: Any, buffer: npt.NDArray[Any], others: Iterable[npt.NDArray[Any]]) -> None:
-    """Raise where an output cannot be written into this array."""
+    """Raise an error if an output cannot be written into this array."""
     if not (isinstance(buffer, np.ndarray) and buffer.flags.c_contiguous and buffer.flags.writeable):
         raise ShapeError(f"the output {output.name} takes a contiguous array that can be written to")
     if type_string(Type(buffer.dtype, None)) != output.type:
@@ -230,10 +230,10 @@ NARROW: dict[str, np.dtype[Any]] = {
         for name in ("bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "int4", "uint4")
     )
 }
-"""The dtypes that NumPy itself does not know, by what onnxruntime calls tensors of them."""
+"""The dtypes that NumPy itself lacks, by onnxruntime's names for tensors of them."""
 NUMBERS = {dtype: int(onnx.helper.np_dtype_to_tensor_dtype(dtype)) for dtype in NARROW.values()}
 PACKED = frozenset({"int4", "uint4"})
-"""Two elements a byte, the first in the lower half; NumPy has one a byte."""
+"""Two elements a byte, the first in the low half; NumPy has one a byte."""
 
 
 def _to_value(array: npt.NDArray[Any]) -> onnxruntime.OrtValue:
@@ -252,7 +252,7 @@ def _to_value(array: npt.NDArray[Any]) -> onnxruntime.OrtValue:
 
 
 def _to_array(value: onnxruntime.OrtValue) -> npt.NDArray[Any]:
-    """A copy of the elements, which are onnxruntime's own only while the value lives."""
+    """Return a copy of the elements, which onnxruntime owns only while the value lives."""
     dtype = NARROW.get(value.data_type())
     if dtype is None:
         return np.array(value.numpy())
@@ -266,7 +266,7 @@ def _to_array(value: onnxruntime.OrtValue) -> npt.NDArray[Any]:
 
 
 def _told_of_nodes(model: onnx.ModelProto) -> tuple[dict[str, str], dict[str, str]]:
-    """The user's line of each node by its name; and of those that stand for an error of the program, which error."""
+    """Return the user's line of each node by its name; and the error of each node that stands for one."""
     places: dict[str, str] = {}
     raised: dict[str, str] = {}
     for node in (node for graph in graphs(model.graph) for node in graph.node):

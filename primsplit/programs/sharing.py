@@ -1,4 +1,4 @@
-"""What transforms record is shared by those that are made alike of one function, as in `ps.grad(f)(x)` in a loop."""
+"""Share recordings between transforms that are made alike from one function, as in `ps.grad(f)(x)` in a loop."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -11,9 +11,9 @@ from primsplit.ir.caching.once import Turns
 from primsplit.tracing.functionlike import FunctionLike, name_in_module
 
 Recorded = tuple[Callable[..., Any], Recent[Any, Any], threading.Lock, Turns]
-"""What is recorded, the programs by what they were recorded for, and what threads wait for that use them."""
+"""The recording function, the programs by their keys, and the locks for threads that use them."""
 KEPT = 64
-"""So many of the latest transforms are kept for others that are made alike."""
+"""The number of latest transforms that are kept for others that are made alike."""
 
 
 class _Latest:
@@ -22,9 +22,9 @@ class _Latest:
 
 
 def alike(of: Any, options: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-    """What is equal for transforms that are made with the same options of one function, or of others made alike.
+    """Return a key that is the same for transforms with the same options of one function, or of others made alike.
 
-    None where nothing is to be shared: what is kept is kept for a while, and a function may be made for a moment, with
+    None if nothing is to be shared: what is kept is kept for a while, and a function may be made for a moment, with
     large arrays in its closure or its defaults.
     """
     if isinstance(of, FunctionType):
@@ -46,7 +46,7 @@ def _is_light(function: FunctionType) -> bool:
 
 
 def shared(key: Any, own: Recorded) -> Recorded:
-    """What the first of those made alike records into; its own for the first."""
+    """Return the recordings of the first of those made alike; its own for the first."""
     with _Latest.lock:
         found = _Latest.found.used(key) or own
         _Latest.found[key] = found

@@ -1,4 +1,4 @@
-"""One user at a time: refuse two threads that use the buffers of one prepared program at once."""
+"""Refuse two threads that use the buffers of one prepared program at once."""
 
 import sys
 import threading
@@ -10,14 +10,14 @@ from primsplit import tracing
 from primsplit.ir.errors import RunError
 
 Mark = tuple[int]
-"""Made by one event in the thread of this number. Marks are compared by identity, so that each event has its own."""
+"""Created by one event in the thread of this number. Marks are compared by identity, so that each event has its own."""
 CURE = "Give each thread a copy, which has buffers of its own: copy.copy(prepared)."
 
 
 class SingleUse:
     """A run, inside `with`; a second one that begins before the first has ended raises RunError.
 
-    Never a lock to wait for: the second thread would overwrite the arrays in which the first one got its results.
+    It is not a lock to wait for: the second thread would overwrite the arrays in which the first one got its results.
     """
 
     def __init__(self) -> None:
@@ -35,14 +35,14 @@ class SingleUse:
         del self._running["run"]
 
     def refuse_while_running(self) -> None:
-        """Raise RunError where another thread is inside of a run."""
+        """Raise RunError if another thread is inside of a run."""
         running = self._running.get("run")
         if running is not None and running[0] != threading.get_ident():
             raise self.refusal("is used while a call of it runs in another thread")
 
     @staticmethod
     def refusal(done: str) -> RunError:
-        """The error for a prepared program that two threads use at once."""
+        """Return the error for a prepared program that two threads use at once."""
         return RunError(f"one prepared program {done}: both share its buffers", place=tracing.user_place(), cure=CURE)
 
 
@@ -62,7 +62,7 @@ class Trail:
         self._last = self._mine.mark = (threading.get_ident(),)
 
     def is_overwritten(self) -> bool:
-        """True, once, where another thread that still runs has written since this one did."""
+        """Return True, once, if another thread that still runs has written since this one did."""
         mine: Mark | None = getattr(self._mine, "mark", None)
         if mine is None:
             return False
@@ -76,5 +76,5 @@ def _is_alive(number: int) -> bool:
 
 
 def references(arrays: Iterable[Any]) -> list[int]:
-    """How many references there are to each array; also by its views, which refer to it as their base."""
+    """Return the number of references to each array; also by its views, which refer to it as their base."""
     return [sys.getrefcount(array) for array in arrays]

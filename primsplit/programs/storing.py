@@ -1,6 +1,6 @@
-"""A folder of recordings that outlive their process: one file for each signature of a cached function.
+"""Store recordings in a folder beyond their process: one file for each signature of a cached function.
 
-A file is JSON: the recording as `encoding` tells it, and a digest of that. It is found by a digest of all that the
+A file is JSON: the recording in the form of `encoding`, and a digest of that. It is found by a digest of all that the
 recording depends on: the function's code and what it reads, the signature, the derivative rules registered since
 primsplit was imported, and the versions of primsplit (its sources), NumPy and Python. Files are written under another
 name and then renamed, so that processes may share a folder. Reading one runs nothing of it.
@@ -37,7 +37,7 @@ from primsplit.transforms.boundaries import Bounded
 
 FORMAT = 2
 OF_KIND = (np.zeros(()), np.float64(0.0), 0.0)
-"""What stands for an array, a number of NumPy's and one of Python's among the arguments of a primitive."""
+"""The stand-ins for an array, a number of NumPy's and one of Python's among the arguments of a primitive."""
 Recorded = tuple[Block, TreeSpec]
 
 
@@ -50,14 +50,14 @@ class Store:
         self.name = "".join(c for c in name if c.isalnum() or c in "_-") or "recording"
 
     def path(self, spec: TreeSpec, parts: tuple[Any, ...]) -> str:
-        """Where the recording for arguments of this structure and signature is. Raises Unstorable."""
+        """Return the path of the recording for arguments of this structure and signature. Raises Unstorable."""
         structure = json.dumps(told_structure(spec, self._references()))
         told = (FORMAT, _sources(), np.__version__, sys.version, _rules(Epoch.count), structure, parts)
         key = portable((*told, self.name, fingerprint(self.function)))
         return os.path.join(self.folder, f"{self.name}-{key[:40]}.json")
 
     def read(self, path: str) -> Recorded | None:
-        """The recording in a file; None where there is no file, or, with a warning, none that can be read."""
+        """Return the recording in a file; None if there is no file, or, with a warning, if it cannot be read."""
         try:
             with open(path, encoding="utf-8") as file:
                 told = json.load(file)
@@ -73,7 +73,7 @@ class Store:
             return None
 
     def write(self, path: str, recorded: Recorded) -> None:
-        """Write a recording, whole or not at all. Raises Unstorable for one that holds what a file cannot tell."""
+        """Write a recording, completely or not at all. Raises Unstorable for one that a file cannot hold."""
         references = self._references()
         recording = encoded(recorded[0], _Rules(references))
         result = told_structure(recorded[1], references)
@@ -106,7 +106,7 @@ def _warn(told: str) -> None:
 
 @functools.cache
 def _sources() -> str:
-    """A digest of this package's own code."""
+    """Return a digest of this package's own code."""
     root = os.path.dirname(os.path.abspath(sys.modules["primsplit.ir.errors"].__file__ or ""))
     digest = hashlib.sha256()
     for folder, inner, files in os.walk(root):
@@ -123,7 +123,7 @@ _OWN = tuple(map(dict, _TABLES))
 
 @functools.lru_cache(4)
 def _rules(epoch: int) -> str:
-    """What stands in the tables of rules that did not when this package was imported."""
+    """Return a key of the rules that were registered after this package was imported."""
     changed = [
         (kind, fingerprint(getattr(entry, "rule", entry)), fingerprint(getattr(entry, "form", None)))
         for table, own in zip(_TABLES, _OWN, strict=True)
@@ -134,7 +134,7 @@ def _rules(epoch: int) -> str:
 
 
 class _Rules(Calls):
-    """The rules of calls: those of primitives, told by where the primitive is found, and those of calls that stay."""
+    """The rules of calls: those of primitives, by where the primitive is found, and those of calls that stay."""
 
     def __init__(self, references: References) -> None:
         self.references = references
@@ -176,7 +176,10 @@ class _Rules(Calls):
         return self._primitive(told["primitive"], body)
 
     def remark(self, told: str) -> str:
-        """The remark; of an op that fails, with the class of the error, which the function reads by its name."""
+        """Return the remark.
+
+        For an op that fails, with the class of the error, which the function reads by its name.
+        """
         if not told.startswith(RAISES):
             return told
         read = (value for value in self.references.read if isinstance(value, type))

@@ -1,4 +1,4 @@
-"""The styles of a listing: text, runnable Python, and a page of HTML."""
+"""List blocks and splits in a style: text, runnable Python, or a page of HTML."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -11,7 +11,7 @@ from primsplit.programs.python_text import to_python
 
 
 def list_blocks(blocks: Sequence[Block], names: Mapping[Var, str], style: str) -> str:
-    """Blocks as text, Python or HTML, a value of the same name in all of them. Raises SpecError for another style."""
+    """Return blocks as text, Python or HTML, with the same names in all of them. Raises SpecError for another style."""
     given = names_of(*blocks, given=names).of
     texts = [listing(block, given, brief=True) for block in blocks]
     return _styled(
@@ -23,7 +23,7 @@ def list_blocks(blocks: Sequence[Block], names: Mapping[Var, str], style: str) -
 
 
 def list_split(split: Split, names: Mapping[Var, str], style: str) -> str:
-    """A split in one of the styles: the primal, then the pullback with what it captures."""
+    """Return a split in one of the styles: the primal, then the pullback with its captures."""
     blocks = (split.primal, split.pullback)
     return _styled(
         style,

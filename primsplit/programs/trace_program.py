@@ -1,4 +1,4 @@
-"""A function recorded as a Program: on specs of its arguments, every way through its branches or one."""
+"""Record a function as a Program: on specs of its arguments, every way through its branches or one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
@@ -32,22 +32,22 @@ from primsplit.tracing.states import State
 Function = Callable[..., Any]
 
 Freeze = Literal["allow", "error"]
-"""What becomes of an array from outside of the function: it is part of the program, or refused."""
+"""How an array from outside of the function is treated: as part of the program, or refused."""
 
 Branches = Literal["explore", "error", "guard", "static"]
-"""What becomes of a Python branch on a traced value: every way is recorded, none is, those that arrays took, or the one
+"""How a Python branch on a traced value is treated: record every way, none, the ways that arrays took, or only the way
 that the arguments take."""
 
 
 class Told(NamedTuple):
-    """Whether branches are explored, and arrays for each leaf that tell the ways to explore: one set or several."""
+    """Whether branches are explored, and arrays for each leaf that decide the ways to explore: one set or several."""
 
     explores: bool
     examples: Sequence[Sequence[npt.NDArray[Any] | None]] = ()
 
 
 LARGE = 2**26
-"""The bytes of an array from outside from which on its place in the program is reported."""
+"""An array from outside of so many bytes or more is reported."""
 
 
 def trace_program(
@@ -67,11 +67,12 @@ def trace_program(
     """Trace `function` on specs: arrays, Types, annotations; other leaves are static arguments. `counted` as a trace.
 
     With branches="guard" it is recorded for the ways that `ways` took, and the one that the arguments take; with
-    "static" for the one way that `ways` took, where the arguments are specs.
+    "static" for the one way that `ways` took, if the arguments are specs.
 
-    Inputs are called as the parameters of `named_like`, by default of `function`; see `labels.input_names` for `last`.
-    `of` is the user's function, where `function` is a transform of it.
-    Raises what the function raises, TraceError where it does what a recording cannot hold.
+    Inputs are named after the parameters of `named_like`, by default of `function`; see `labels.input_names` for
+    `last`. `of` is the user's function, if `function` is a transform of it.
+
+    Raises what the function raises, TraceError for what a recording cannot hold.
     """
     if isinstance(function, Program):
         return _of_its_types(function, trees.in_parts((tuple(args), dict(named)))[0], named)
@@ -103,7 +104,7 @@ def _program_of(
     told: Told,
     freeze: Freeze,
 ) -> Program:
-    """The program of a call on leaves, of which those with a type are inputs that are called as `labels` say."""
+    """Return the program of a call on leaves; those with a type are inputs with names from `labels`."""
     types = [leaf_type(x) for x in leaves]
     block, result_spec, states = _record(name, call, leaves, types, labels, told)
     report_unrolled(block)
@@ -125,9 +126,9 @@ def _program_of(
 
 
 def _carried(states: Mapping[State, bool]) -> list[Carried]:
-    """The pairs of inputs and results of states, a result for those that are True.
+    """Return the pairs of inputs and results of states, with a result for those that are True.
 
-    Of slots of one name the second is numbered; those that were made together have its number all.
+    The second of two slots of one name is numbered; slots that were created together have the same number.
     """
     groups: dict[tuple[object, str], list[str]] = {}
     for state in states:
@@ -142,7 +143,7 @@ def _carried(states: Mapping[State, bool]) -> list[Carried]:
 
 
 def _numbered_stems(groups: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-    """The first part of the names of each group, with a number where one of its names is another group's too."""
+    """Return the first part of the names of each group, numbered if one of its names is another group's too."""
     given = {name for _, own in groups for name in own}
     taken: set[str] = set()
     stems = []
@@ -158,7 +159,7 @@ def _numbered_stems(groups: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
 
 
 def _of_its_types(program: Program, leaves: Sequence[Any], named: Mapping[str, Any]) -> Program:
-    """The program of the ranks that these leaves have. Raises SpecError for leaves that its inputs cannot be.
+    """Return the program for the ranks of these leaves. Raises SpecError for leaves that its inputs cannot be.
 
     A Python number takes the dtype of its input.
     """
@@ -186,7 +187,7 @@ def _record(
     labels: Sequence[str],
     told: Told,
 ) -> tuple[Block, trees.TreeSpec, dict[State, bool]]:
-    """The block of a call on leaves, those with a type its parameters, and the structure of the result.
+    """Return the block of a call on leaves, those with a type its parameters, and the structure of the result.
 
     The states that it meets are further parameters, and those that it writes to, which are True, further results.
     """
@@ -213,9 +214,9 @@ def _by_param(params: Sequence[Var | None], row: Sequence[npt.NDArray[Any] | Non
 
 
 def _outside_constants(block: Block, freeze: Freeze) -> list[Const]:
-    """The arrays from outside of the function that became part of its program; large ones are reported.
+    """Return the arrays from outside of the function in its program; report large ones.
 
-    Raises SpecError for one that is frozen, where that is to be an error.
+    Raises SpecError for one that is frozen, if that is to be an error.
     """
     inputs = (v for op in walk(block) for v in op.inputs)
     results = (v for op in walk(block) for inner in op.blocks() for v in inner.results)
@@ -228,7 +229,7 @@ def _outside_constants(block: Block, freeze: Freeze) -> list[Const]:
 
 
 def _refuse_frozen(constants: Sequence[Const]) -> None:
-    """Raise SpecError where an array was frozen into the program."""
+    """Raise SpecError if an array was frozen into the program."""
     for const in constants:
         if not const.is_param:
             raise SpecError(
@@ -264,7 +265,7 @@ def check_option(name: str, given: object, known: Sequence[str]) -> None:
 
 
 def _params(constants: Sequence[Const]) -> dict[str, Const]:
-    """The parameters of the program by name. Raises SpecError where two have one name."""
+    """Return the parameters of the program by name. Raises SpecError if two have one name."""
     found: dict[str, Const] = {}
     for const in (c for c in constants if c.is_param):
         known = found.setdefault(const.hint, const)

@@ -1,10 +1,9 @@
-"""A user's file: loaded by its path, and the function that is meant in it.
+"""Load a user's file by its path, and find the function that is meant in it.
 
-A file may say more about its main function, all of it optional: `main` (the function, or its name), `wrt` (the
-arguments to differentiate), `mode` (what to export: see `modes.derive`), `example_inputs()` (a tuple or dict of
-arguments), and `specs` (types of inputs by their name in the file, `{"images": "[N,64]"}`). In a file that does not say
-which function is its main one, `example_inputs()` is for each that takes these arguments. A file of a package may
-import relatively.
+A file may set more for its main function, all of it optional: `main` (the function, or its name), `wrt` (the arguments
+to differentiate), `mode` (what to export: see `export.derive`), `example_inputs()` (a tuple or dict of arguments), and
+`specs` (types of inputs by their name in the file, `{"images": "[N,64]"}`). In a file without a main function,
+`example_inputs()` is for each function that takes these arguments. A file of a package may import relatively.
 """
 
 import ast
@@ -30,7 +29,7 @@ _TARGET = re.compile(r"^(?P<path>.+?)(?::(?P<name>[^\W\d][\w.]*(?<!\.py))?)?$")
 
 @dataclass(frozen=True, slots=True)
 class UserFile:
-    """A function of a user's file, and what the file says about it."""
+    """A function of a user's file, and the file's settings for it."""
 
     path: str
     module: ModuleType
@@ -45,7 +44,7 @@ class UserFile:
 
     @property
     def wrt(self) -> tuple[str, ...] | None:
-        """The arguments to differentiate, where the file says so. Raises SpecError for anything but names."""
+        """The arguments to differentiate, if the file says so. Raises SpecError for anything but names."""
         said = getattr(self.module, "wrt", None) if self.is_main else None
         if said is None:
             return None
@@ -56,7 +55,7 @@ class UserFile:
 
     @property
     def mode(self) -> str | None:
-        """What is to be exported, where the file says so. Raises SpecError for anything but a text."""
+        """The mode to export, if the file says so. Raises SpecError for anything but a text."""
         said = getattr(self.module, "mode", None) if self.is_main else None
         if said is not None and not isinstance(said, str):
             raise SpecError(f"mode in {_short(self.path)} must be a text such as 'hvp', not {said!r}")
@@ -75,7 +74,7 @@ class UserFile:
 
     @property
     def examples_of(self) -> str:
-        """The main function, where the file has `example_inputs()` for that and this takes others; "" elsewhere."""
+        """The main function, if the file has `example_inputs()` for that and this takes others; else ""."""
         main = getattr(self.module, "main", None)
         if self.is_main or main is None or not hasattr(self.module, "example_inputs"):
             return ""
@@ -85,9 +84,9 @@ class UserFile:
         return main if isinstance(main, str) else str(getattr(main, "__name__", "main"))
 
     def example(self) -> inspect.BoundArguments | None:
-        """What `example_inputs()` returns, as arguments of the function; None where the file has none for it.
+        """Return the result of `example_inputs()` as arguments of the function; None if the file has none for it.
 
-        Raises SpecError where it is no function, or does not return arguments of the main function.
+        Raises SpecError if it is not a function, or does not return arguments of the main function.
         """
         make = getattr(self.module, "example_inputs", None)
         if make is None or self.examples_of:
@@ -117,16 +116,16 @@ def _parameters(function: Function) -> list[str]:
 
 
 def read_target(target: str) -> tuple[str, str | None]:
-    """The path and the function's name of `model.py` or `model.py:function`."""
+    """Return the path and the function's name of `model.py` or `model.py:function`."""
     match = _TARGET.match(target)
     return (target, None) if match is None else (match["path"], match["name"] or None)
 
 
 def load(target: str) -> UserFile:
-    """The function that `model.py` or `model.py:function` means.
+    """Return the function that `model.py` or `model.py:function` means.
 
-    Without a name it is the file's `main`, or its only public function. Raises FileError where the file cannot be
-    read or is not Python, SpecError where it is not clear which function is meant; and what running the file raises.
+    Without a name it is the file's `main`, or its only public function. Raises FileError if the file cannot be read or
+    is not Python, SpecError if it is not clear which function is meant; and errors of running the file.
     """
     path, name = read_target(target)
     module = load_module(path)
@@ -135,7 +134,7 @@ def load(target: str) -> UserFile:
 
 
 def load_module(path: str) -> ModuleType:
-    """The module that the file at `path` is; its folder is importable from. Raises FileError."""
+    """Return the module of the file at `path`; its folder is importable from. Raises FileError."""
     syntax = _syntax(path)
     folder = os.path.dirname(os.path.abspath(path))
     name = "primsplit_model_" + re.sub(r"\W", "_", os.path.splitext(os.path.basename(path))[0])
@@ -160,11 +159,11 @@ class _Loader(SourceFileLoader):
     """Reads a user's file, and leaves no `__pycache__` beside it."""
 
     def set_data(self, *_: object, **__: object) -> None:
-        """Nothing is written."""
+        """Write nothing."""
 
 
 def _package(folder: str) -> tuple[str, str]:
-    """The package that a folder is, "" where it is none, and the folder that it is imported from."""
+    """Return the package of a folder, "" if it is none, and the folder that it is imported from."""
     names: list[str] = []
     while os.path.exists(os.path.join(folder, "__init__.py")):
         folder, name = os.path.split(folder)
@@ -190,12 +189,12 @@ def _syntax(path: str) -> ast.Module:
 
 
 def _named_as(path: str) -> str:
-    """How a file is to be called, where it is called otherwise."""
+    """Return how to name a file, if its name is wrong."""
     return "" if path.endswith(".py") else "The name of a Python file ends in .py, that of an ONNX model in .onnx."
 
 
 def _find(module: ModuleType, path: str, name: str | None) -> tuple[Function, bool]:
-    """The function meant, and whether it is the one that the file's `example_inputs` are for."""
+    """Return the function meant, and whether it is the one that the file's `example_inputs` are for."""
     public = _public_functions(module)
     main = getattr(module, "main", None)
     main = getattr(module, main, main) if isinstance(main, str) else main
@@ -220,7 +219,7 @@ def _find(module: ModuleType, path: str, name: str | None) -> tuple[Function, bo
 
 
 def _attribute(module: ModuleType, name: str) -> Any:
-    """What `loss`, `model.energy` or `Model.energy` names in a file, None for what is not there."""
+    """Return the value of `loss`, `model.energy` or `Model.energy` in a file, None if it is not there."""
     found: Any = module
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -228,7 +227,7 @@ def _attribute(module: ModuleType, name: str) -> Any:
 
 
 def _public_functions(module: ModuleType) -> dict[str, Function]:
-    """The functions that the file itself defines, in its order, without those that serve the main one."""
+    """Return the functions that the file itself defines, in its order, without those that serve the main one."""
     return {
         name: value
         for name, value in vars(module).items()

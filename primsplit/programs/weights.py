@@ -1,4 +1,4 @@
-"""The weights of a program as arrays, by name, for who trains, prunes or looks at them."""
+"""The weights of a program as arrays by name, to train, prune or look at them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,11 +11,11 @@ from primsplit.ir.plain_text import in_one_line
 from primsplit.tracing import trees
 
 MERGED = 2
-"""How many ops read a weight that may be several parameters."""
+"""The number of ops that read a weight which may be several parameters."""
 
 
 def merged_weights(block: Block, inputs: Sequence[str], defaults: Mapping[str, Const]) -> list[dict[str, Any]]:
-    """One row a weight that is an input of a block, is one number everywhere, and is read by several ops.
+    """Return a row per weight that is an input of a block, is one number everywhere, and is read by several ops.
 
     It may be several parameters: exporters write equal arrays once, and the scales of all layer norms of a model that
     was never trained are ones. `readers` counts the ops.
@@ -34,10 +34,10 @@ def _is_one_number(array: AnyArray) -> bool:
 
 
 class Weights(Mapping[str, AnyArray]):
-    """Initializers by name: arrays that are not to be written to, read from the file when they are asked for.
+    """Initializers by name: read-only arrays, read from the file when they are asked for.
 
-    As an argument it is what a dict of its arrays is, and gradients with respect to it are a dict. Initializers that
-    are `constants` are found by name, and are none of the weights that it goes through.
+    As an argument it acts like a dict of its arrays, and gradients with respect to it are a dict. Initializers that are
+    `constants` are found by name, but are not among the weights that it iterates over.
     """
 
     def __init__(self, initializers: Mapping[str, Const], constants: Mapping[str, str] | None = None) -> None:

@@ -1,7 +1,11 @@
-"""Complex arrays at the doors of a program, which holds two real ones for each: how calls give them and get them.
+"""Pass complex arrays in and out of a program, which holds two real ones for each.
 
-A call costs no more for that where all arrays are real: parts are looked for only where the structure of a call is
-another than the one that was traced, and what was found is kept with the look of that call (`Program.runner`).
+```
+program(z)  with z = a + 1j * b   ->   inputs z.real = a, z.imag = b
+```
+
+A call costs no more for that if all arrays are real: parts are searched for only if the structure of a call differs
+from the traced one, and the result is kept with the look of that call (`Program.runner`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,13 +21,16 @@ Call = tuple[tuple[Any, ...], Mapping[str, Any]]
 
 
 def pairs_of(spec: trees.TreeSpec, names: Sequence[Any]) -> list[tuple[str, str]]:
-    """The names of both parts of each complex leaf of a structure, whose leaves have these names."""
+    """Return the names of both parts of each complex leaf of a structure, whose leaves have these names."""
     marked = trees.whole_leaves(spec, names)
     return [(mark.real, mark.imag) for mark in marked if isinstance(mark, trees.Parts)]
 
 
 def flat_tree(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> tuple[Any, ...]:
-    """A tuple with an item for each name; two that follow each other and are one of the pairs are a complex one."""
+    """Return a tuple with an item for each name.
+
+    Two that follow each other and are one of the pairs are a complex one.
+    """
     first = {b: a for a, b in pairs}
     items: list[Any] = []
     for before, name in zip(("", *names), names, strict=False):
@@ -35,11 +42,11 @@ def flat_tree(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> tuple[A
 
 
 def given_parts(spec: trees.TreeSpec, names: Sequence[str | None], tree: Call) -> list[Any] | None:
-    """The leaves that a call gives, whose complex ones are two inputs; None where it does not fit the structure.
+    """Return the leaves that a call gives, whose complex ones are two inputs; None if it does not fit the structure.
 
-    `names` are those of the leaves, None for a static one. A complex leaf stands for two inputs `z.real` and `z.imag`
-    of a file too. Where the structure has complex leaves, a real number or array stands for one, and all arguments may
-    be given as the inputs in their order.
+    `names` are those of the leaves, None for a static one. A complex leaf may be passed for two inputs `z.real` and
+    `z.imag` of a file too. If the structure has complex leaves, a real number or array may be passed for one, and all
+    arguments may be passed as the inputs in their order.
     """
     leaves, own = trees.in_parts(tree)
     if own == spec:
@@ -58,7 +65,7 @@ def given_parts(spec: trees.TreeSpec, names: Sequence[str | None], tree: Call) -
 
 
 def _fit_names(tree: Call, names: Sequence[str | None]) -> bool:
-    """True where each complex leaf of a call is at two inputs that are called as its parts."""
+    """Whether each complex leaf of a call is at two inputs that are named as its parts."""
     place = 0
     for leaf in trees.flatten(tree)[0]:
         if trees.is_complex(leaf):
@@ -71,13 +78,13 @@ def _fit_names(tree: Call, names: Sequence[str | None]) -> bool:
 
 
 def stem_of(first: str, second: str) -> str | None:
-    """What two names are the parts of: `z` of `z.real` and `z.imag`, None for others."""
+    """Return the common name of two parts: `z` of `z.real` and `z.imag`, None for others."""
     stem, dot, part = first.rpartition(".")
     return stem if dot and part == "real" and second == f"{stem}.imag" else None
 
 
 def both(leaves: Iterable[Any]) -> list[Any]:
-    """The leaves, both parts of each complex one."""
+    """Return the leaves, both parts of each complex one."""
     found: list[Any] = []
     for leaf in leaves:
         if trees.is_complex(leaf):
@@ -89,7 +96,7 @@ def both(leaves: Iterable[Any]) -> list[Any]:
 
 
 def joined(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
-    """The arrays by name, `z` in the place of `z.real` and `z.imag` where both are there, and nothing is called `z`."""
+    """The arrays by name, with `z` in place of `z.real` and `z.imag` if both are there, and nothing is called `z`."""
     found: dict[str, AnyArray] = {}
     for name, array in arrays.items():
         stem, _, part = name.rpartition(".")
