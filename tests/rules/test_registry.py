@@ -8,7 +8,7 @@ import onnx.defs
 import pytest
 
 import primsplit as ps
-from primsplit.ir.errors import MissingRule, RuleError
+from primsplit.ir.errors import MissingRule, RuleError, TraceError
 from primsplit.ops import op
 from primsplit.ops.schema import OPSET, kinds
 from primsplit.rules import table
@@ -201,6 +201,23 @@ def test_a_users_rule_of_an_operator_may_be_of_first_order_only() -> None:
     np.testing.assert_array_equal(ps.grad(lambda x: np.tanh(x).sum())(np.full(2, 3.0)), [3.0, 3.0])
     with pytest.raises(RuleError, match="Tanh has no second derivative"):
         ps.hessian(lambda x: np.tanh(x).sum())(np.ones(2))
+
+
+@pytest.mark.usefixtures("tanh_restored")
+def test_a_rule_of_an_operator_sees_no_value_that_is_being_traced() -> None:
+    """Its Split is kept for all uses of the operator, also in other programs, which do not have that value."""
+    seen: list[Any] = []
+
+    @ps.rrule("Tanh", replace=True)
+    def scaled(x: ps.Array) -> tuple[ps.Array, Any]:
+        return op.Tanh(x), lambda dy: (dy * seen[0],)
+
+    def function(k: Any, x: Any) -> Any:
+        seen[:] = [k]
+        return ps.grad(lambda x: np.tanh(x))(x)
+
+    with pytest.raises(TraceError, match="outside the function that it belongs to"):
+        ps.trace(function, 1.0, 1.0)
 
 
 def test_a_rule_of_an_operator_is_not_staged() -> None:
