@@ -103,3 +103,34 @@ def test_the_numbers_of_very_many_examples_are_not_written_out() -> None:
     given = ps.spec("float32", [2**31, 3])
     made = ps.trace(ps.vmap(lambda x: op.ScatterND(x, np.array([[1]]), x[:1])), given)
     assert sum(len(tensor.raw_data) for tensor in made.to_onnx().graph.initializer) < 1000
+
+
+@ps.primitive
+def above(x: Any) -> Any:
+    return np.exp(x[x > 0])
+
+
+WITHIN: dict[str, tuple[Function, tuple[str, ...]]] = {
+    "a branch": (
+        lambda x: np.sum(np.exp(x[x > 0])) if x[0, 0] > 0 else np.sum(x[x < 0] ** 2),
+        ("the function", "its gradient"),
+    ),
+    "a branch of a branch": (
+        lambda x: ps.cond(
+            x[0, 1] > 0, lambda x: np.sum(ps.cond(x[0, 0] > 0, lambda x: x[x > 0], lambda x: x[x < 0], x)), np.sum, x
+        ),
+        ("the function", "its gradient"),
+    ),
+    "a call": (lambda x: np.sum(above(x) ** 2), ("the function", "its gradient")),
+    "a loop": (
+        lambda x: np.sum(ps.fori_loop(0, 2, lambda i, c: np.concatenate([c, x[x > i]]), x[0])),
+        ("the function",),
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "asked"), [(name, t) for name, (_, kinds) in WITHIN.items() for t in kinds])
+def test_sizes_that_differ_inside_of_an_op_are_taken_example_by_example(name: str, asked: str) -> None:
+    """The op and what reads its results become one op for each example."""
+    function = dict(TRANSFORMS)[asked](WITHIN[name][0])
+    np.testing.assert_allclose(ps.vmap(function)(BATCH), np.stack([function(x) for x in BATCH]), rtol=1e-12)
