@@ -5,6 +5,7 @@ they are registered. `docs/extending.md` walks through it.
 """
 
 from primsplit.frontends.python.overrides.standing import stands_in_for
+from primsplit.ir.runtimes import fault
 from primsplit.numpy.implementing import implements
 from primsplit.onnx.definitions.families import defines
 from primsplit.onnx.definitions.operators import operator
@@ -22,6 +23,7 @@ __all__ = [
     "batch",
     "decompose",
     "defines",
+    "fault",
     "frule",
     "implements",
     "operator",

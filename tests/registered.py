@@ -5,13 +5,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from primsplit.frontends.python.overrides import table as overrides
+from primsplit.ir import runtimes
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.onnx.definitions import table as definitions
 from primsplit.rewrites.decompositions.own import DECOMPOSED
 from primsplit.rewrites.rewrites.patterns import PATTERNS
 from primsplit.rules.table import FRULES, RULES
 from primsplit.tracing.array import FUNCTIONS
-from primsplit.tracing.registering import NAMED, Epoch, module_of
+from primsplit.tracing.registering import NAMED, Epoch, is_own, module_of
 from primsplit.transforms.batching.table import BATCHING
 
 TABLES: tuple[dict[Any, Any], ...] = (
@@ -28,6 +29,9 @@ def only_here(*tables: dict[Any, Any]) -> Iterator[None]:
     yield
     for rewrite in [found for found in PATTERNS.values() if found not in rewrites]:
         rewrite.remove()
+    for cure in [found for found in runtimes._cured if not is_own(found)]:
+        for fault in runtimes._cured.pop(cure):
+            runtimes.FAULTS.pop(fault.name, None)
     for table, entries in zip(tables, before, strict=True):
         for key in [key for key in table if key not in entries and not _is_packages(table[key])]:
             del table[key]

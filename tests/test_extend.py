@@ -35,7 +35,7 @@ def test_a_name_of_the_door_says_what_it_does(name: str) -> None:
 def test_a_function_of_the_door_has_an_example_that_gives_what_it_says(name: str) -> None:
     found = doctest.DocTestParser().get_doctest(inspect.getdoc(getattr(extend, name)) or "", {}, name, None, 0)
     assert found.examples
-    found.globs = {"np": np, "ps": ps, "extend": extend}
+    found.globs = {"np": np, "ps": ps, "extend": extend, "__name__": "example"}
     told: list[str] = []
     doctest.DocTestRunner().run(found, out=told.append)
     assert not told, "".join(told)

@@ -54,7 +54,16 @@ def fault(
 ) -> Callable[[_Cure], _Cure]:
     """A decorator for the function that works around a fault, or refuses it: it puts the record into FAULTS.
 
-    A function that works around several has several. Raises ValueError for a name that is there already.
+    A function that works around several has several. A decomposition that has one is for runtimes that have the fault.
+    Raises ValueError for a name that is there already.
+
+    >>> @extend.fault("far_hard_swish", kind="wrong", operators=("HardSwish",), says="It is NaN.", before="1.32")
+    ... @extend.decompose("HardSwish", "float32")
+    ... def hard_swish(x):
+    ...     return x * np.clip(x / 6.0 + 0.5, 0.0, 1.0)
+    >>> program = ps.trace(extend.operator("HardSwish"), ps.spec("float32", [3]))
+    >>> [node.op_type for node in program.to_onnx(target="onnxruntime>=1.32").graph.node]
+    ['HardSwish']
     """
 
     def register(cure: _Cure) -> _Cure:

@@ -17,7 +17,7 @@ from primsplit.ir.caching.limited import Limited
 from primsplit.ir.carriers import FLOAT8
 from primsplit.ir.errors import DtypeError, PrimsplitError, RuleError, UnsupportedFunction
 from primsplit.ir.providers import Provider
-from primsplit.ir.runtimes import OLDEST, Runtime
+from primsplit.ir.runtimes import OLDEST, Runtime, cured_by
 from primsplit.ops.inference import infer
 from primsplit.ops.kernels import KERNELS
 from primsplit.ops.later_kernels import later_dtypes
@@ -143,11 +143,16 @@ def _first_dtype(op: Op) -> str:
     return next((v.type.key[0] for v in op.inputs if v is not None), "")
 
 
-def _registered(op: Op, *, runs: bool) -> Composition | None:
-    """Return the composition that a user has registered for the dtype, or for ops without a kernel; None for none."""
+def _registered(op: Op, runtime: Runtime, *, runs: bool) -> Composition | None:
+    """Return the composition that a user has registered for the dtype, or for ops without a kernel; None for none.
+
+    One that is there for faults of a runtime is for runtimes that have one of them.
+    """
     if not DECOMPOSED:
         return None
-    return DECOMPOSED.get((op.kind, _first_dtype(op))) or (None if runs else DECOMPOSED.get((op.kind, "")))
+    found = DECOMPOSED.get((op.kind, _first_dtype(op))) or (None if runs else DECOMPOSED.get((op.kind, "")))
+    faults = () if found is None else cured_by(found)
+    return None if faults and not any(runtime.has(fault.name) for fault in faults) else found
 
 
 def find_composition(op: Op, runtime: Runtime = OLDEST) -> Composition | None:
@@ -157,7 +162,7 @@ def find_composition(op: Op, runtime: Runtime = OLDEST) -> Composition | None:
     """
     bound = bound_dtypes(op)
     runs = has_kernel(op.kind, bound, runtime)
-    if (own := _registered(op, runs=runs)) is not None:
+    if (own := _registered(op, runtime, runs=runs)) is not None:
         return own
     if op.kind in WITHOUT_FLOAT8 and op.outputs[0].type.key[0] in FLOAT8:
         return through_float16(op.kind, op.outputs[0].type.dtype)

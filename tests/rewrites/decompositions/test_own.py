@@ -9,6 +9,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.ir.errors import RuleError
+from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.rewrites.decompositions.own import decompose
 from tests.registered import only_here
@@ -66,6 +67,16 @@ def test_it_is_for_integers_too() -> None:
     decompose("BitwiseAnd", "uint16")(wide)
     numbers = np.array([6, 3], np.uint16), np.array([3, 5], np.uint16)
     np.testing.assert_array_equal(ps.trace(op.BitwiseAnd, *numbers)(*numbers), [2, 1])
+
+
+def test_one_for_a_fault_is_for_runtimes_that_have_it() -> None:
+    says = "It is nothing that anybody saw."
+    register = fault("of_this_test", kind="wrong", operators=("HardSwish",), says=says, before="1.30")
+    register(decompose("HardSwish", "float32")(lambda x: hard_swish(x)))
+    program = ps.trace(op.HardSwish, ps.spec("float32", [4]))
+    for target, is_there in ((None, False), ("onnxruntime>=1.29", False), ("onnxruntime>=1.30", True)):
+        found = [node.op_type for node in program.to_onnx(target=target).graph.node]
+        assert (found == ["HardSwish"]) == is_there
 
 
 REFUSED = [
