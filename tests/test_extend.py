@@ -197,6 +197,13 @@ def test_a_node_that_nobody_has_defined_says_how_to_define_it(tmp_path: Path) ->
         ps.load(swoosh_model(tmp_path / "acme.onnx"))
 
 
+def test_a_node_that_is_called_like_one_that_is_defined_is_told_of_it(tmp_path: Path) -> None:
+    extend.defines("acme", "Swooosh")(lambda x: x)
+    with pytest.raises(UnsupportedFunction, match="Did you mean acme::Swooosh") as caught:
+        ps.load(swoosh_model(tmp_path / "acme.onnx"))
+    assert len(str(caught.value).splitlines()) < 10
+
+
 def test_a_node_of_another_form_is_told_at_its_place(tmp_path: Path) -> None:
     extend.defines("acme", "Swoosh")(lambda x: x)
     with pytest.raises(UnsupportedFunction, match="unexpected keyword argument 'beta'"):

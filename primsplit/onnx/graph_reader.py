@@ -26,7 +26,7 @@ from primsplit.onnx.batch_scan import BATCH_SCAN
 from primsplit.onnx.constants import Constants, stopped
 from primsplit.onnx.declared import named_size, numpy_dtype
 from primsplit.onnx.definitions.earlier import EARLIER
-from primsplit.onnx.definitions.families import definition_of, record_call
+from primsplit.onnx.definitions.families import DEFINITIONS, definition_of, record_call
 from primsplit.onnx.demands import demanded, of_rank
 from primsplit.onnx.foreign import CURE, reason_of
 from primsplit.onnx.frozen_choices import FrozenChoices
@@ -47,7 +47,7 @@ from primsplit.ops.inference import fresh
 from primsplit.ops.inference.choices import check_choices, check_definition, check_node
 from primsplit.ops.inference.reduction import REDUCTIONS
 from primsplit.ops.inference.table import Site
-from primsplit.ops.schema import OPSET, exists
+from primsplit.ops.schema import OPSET, exists, near_names
 from primsplit.ops.traits import traits
 from primsplit.tracing import Recording, close, emit, recording
 from primsplit.tracing.array import Array
@@ -277,6 +277,7 @@ class GraphReader:
             raise UnsupportedFunction(
                 f"{where}, which is no operator of ONNX opset {OPSET}",
                 cure=(
+                    *filter(None, [near_names(kind, {known.partition("@")[0] for known in DEFINITIONS})]),
                     f"Define it, extend.defines({domain!r}, {node.op_type!r}), as docs/extending.md shows,",
                     "or export the model without it, or add a function of that name to it (ModelProto.functions).",
                 ),

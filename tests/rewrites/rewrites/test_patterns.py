@@ -1,6 +1,7 @@
 """A rewrite is a pattern, a check that says why not, and what is built; unused kinds cost nothing."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -182,6 +183,21 @@ def test_a_derivative_that_is_cached_is_made_anew() -> None:
     assert np.isnan(before).all()
     rewrite(lambda x, d: pattern.Div(d, pattern.Exp(x)), None, lambda x, d: d * np.exp(-x), exact="rounds")
     assert np.isnan(gradient(np.full(3, 1000.0))).all()
+
+
+def test_a_recording_that_is_kept_in_a_folder_is_that_of_its_rewrites(tmp_path: Path) -> None:
+    def third(x: Any) -> Any:
+        return np.sum(x / 3.0)
+
+    def read() -> tuple[float, int]:
+        kept = ps.cached(third, store=tmp_path)
+        return float(kept(np.ones(3))), kept.statistics.read
+
+    assert [read(), read()] == [(1.0, 0), (1.0, 1)]
+    found = rewrite(lambda x: pattern.Div(x, 3.0), None, lambda x: x * 5.0, exact="rounds")
+    assert [read(), read()] == [(15.0, 0), (15.0, 1)]
+    found.remove()
+    assert read() == (1.0, 1)
 
 
 REFUSED = [
