@@ -178,7 +178,7 @@ WRONG = [
     ("an unknown mode", {"mode": "sideways"}, SpecError, "gradient, jvp, linearize"),
     ("a chunk of a gradient", {"chunk": 2}, SpecError, "chunk=2 is for a jacobian or hessian"),
     ("a chunk of a product", {"chunk": 2, "mode": "hvp"}, SpecError, "and not for mode='hvp'"),
-    ("functions of a jacobian", {"mode": "jacobian", "form": "functions"}, SpecError, "for derivatives with two passes"),
+    ("functions of a jacobian", {"mode": "jacobian", "form": "functions"}, SpecError, "derivatives with two passes"),
     ("an unknown form of a jvp", {"mode": "jvp", "form": "whole"}, SpecError, "there is no form 'whole'"),
 ]
 
