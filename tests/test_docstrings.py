@@ -38,7 +38,9 @@ def test_an_example_gives_what_it_says(name: str) -> None:
     assert not told, "".join(told)
 
 
-IN_PLAIN_WORDS = frozenset({"ir", "onnx", "ops", "programs", "rewrites", "rules", "targets", "tracing", "transforms"})
+IN_PLAIN_WORDS = frozenset(
+    {"ir", "numpy", "onnx", "ops", "programs", "rewrites", "rules", "targets", "tracing", "transforms"}
+)
 """The rooms whose docstrings are written in plain words."""
 
 LONGEST_SUMMARY = 120

@@ -1,8 +1,10 @@
-"""NumPy for traced functions: `from primsplit import numpy as np`; and what NumPy's protocols dispatch to.
+"""Implements NumPy's functions for traced arrays, and is itself a namespace: `from primsplit import numpy as np`.
 
-Functions of arrays are NumPy's own, which dispatch. While a function is traced, those that make arrays, or that do not
-dispatch on each of their arguments, are primsplit's: they take traced values, and sizes that only the run knows. No
-module of this folder has the name of a function of NumPy's.
+A traced array answers NumPy's own functions through NumPy's dispatch protocols (`__array_ufunc__`,
+`__array_function__`), so user code needs no other import. The exceptions are functions that make arrays from sizes, and
+functions that do not dispatch on all of their arguments. While a function is traced, those names mean the
+implementations of this package, which accept traced values and sizes known only at run time. No module of this folder
+has the name of a NumPy function.
 
     ps.trace(lambda x: x + ps.numpy.arange(x.shape[0]), ps.spec("float64", ["N"]))
 """

@@ -84,7 +84,7 @@ def copysign(x: Array, y: Array) -> Array:
 
 @elementwise("signbit")
 def signbit(x: Array) -> Array:
-    """Whether x is below 0, or is -0.0; False for NaN."""
+    """Return whether x is negative or -0.0; False for NaN."""
     return is_negative(x)
 
 

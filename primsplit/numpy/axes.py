@@ -1,4 +1,4 @@
-"""Axes as NumPy's functions take them, and slabs of an array along one axis."""
+"""Normalizes axis arguments as NumPy does, and cuts slabs of an array along one axis."""
 
 import operator
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def many_axes(axis: Any, rank: int) -> tuple[int, ...]:
 
 
 def count_along(x: Array, axes: Sequence[int]) -> Dim:
-    """How many elements a reduction over these axes reads for each one that it gives."""
+    """Return the number of elements that a reduction over these axes reads for each element of its result."""
     return dims.product(x.shape[a] for a in axes)
 
 
@@ -87,7 +87,7 @@ def slab_of(x: Array, axis: int, size: Dim) -> Array:
 
 
 def reaching(x: Array, axis: int, count: Dim) -> Array:
-    """`x`, of which a run that gives it fewer slices than so many along the axis fails."""
+    """Return `x`; a run in which the axis has fewer than `count` slices fails."""
     if dims.same(count, 0) or dims.at_least(x.shape[axis], count):
         return x
     least = count if isinstance(count, int) else Array(tracing.size_of(count))

@@ -1,4 +1,4 @@
-"""NumPy's functions of the bits of integers. ONNX shifts unsigned integers only, by less than their number of bits."""
+"""NumPy's bitwise functions of integers. ONNX shifts only unsigned integers, and only by less than their width."""
 
 from typing import Any
 
@@ -70,10 +70,7 @@ def _shift(x: Array, places: Array, direction: str) -> Array:
 
 @elementwise("bitwise_count")
 def bitwise_count(x: Array) -> Array:
-    """How many bits of |x| are set: the counts of neighbours added in parallel, in pairs, nibbles and bytes.
-
-    Source: H. Warren, Hacker's Delight (2013), section 5-1.
-    """
+    """The number of set bits of |x|: the counts of neighbours are added in parallel, in pairs, nibbles and bytes."""
     size = cast_to(op.Abs(x), f"uint{8 * x.dtype.itemsize}") if is_signed(x) else x
     bits = cast_to(size, np.uint64)
 
@@ -133,7 +130,7 @@ def _along(x: Array, axis: Any) -> tuple[Array, int]:
 
 
 def _places(bitorder: str) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """How far each flag of a byte is from its lowest bit. Raises ValueError."""
+    """Return the distance of each flag of a byte from its lowest bit. Raises ValueError."""
     if bitorder not in {"big", "little"}:
         raise ValueError("'order' must be either 'little' or 'big'")
     return np.arange(8)[::-1] if bitorder == "big" else np.arange(8)

@@ -1,4 +1,4 @@
-"""NumPy's comparisons, logic and tests of elements. None has a gradient."""
+"""NumPy's comparisons, logical functions and tests of elements. None has a gradient."""
 
 import math
 from collections.abc import Callable
@@ -47,31 +47,31 @@ _comparison("greater_equal", later.GreaterOrEqual, lambda x, y: op.Or(x, op.Not(
 
 
 def _truth(x: Array) -> Array:
-    """Whether an element is not 0; NaN counts as true."""
+    """Return whether each element is not 0; NaN counts as true."""
     return cast_to(x, np.bool_)
 
 
 @elementwise("logical_and")
 def logical_and(x: Array, y: Array) -> Array:
-    """Whether both are true."""
+    """Return whether both elements are true."""
     return op.And(_truth(x), _truth(y))
 
 
 @elementwise("logical_or")
 def logical_or(x: Array, y: Array) -> Array:
-    """Whether one is true."""
+    """Return whether at least one element is true."""
     return op.Or(_truth(x), _truth(y))
 
 
 @elementwise("logical_xor")
 def logical_xor(x: Array, y: Array) -> Array:
-    """Whether one alone is true."""
+    """Return whether exactly one element is true."""
     return op.Xor(_truth(x), _truth(y))
 
 
 @elementwise("logical_not")
 def logical_not(x: Array) -> Array:
-    """Whether it is 0."""
+    """Return whether the element is 0."""
     return op.Not(_truth(x))
 
 
@@ -81,32 +81,32 @@ def _everywhere(x: Array, answer: bool) -> Array:
 
 @elementwise("isnan")
 def isnan(x: Array) -> Array:
-    """Whether it is NaN."""
+    """Return whether the element is NaN."""
     return _everywhere(x, answer=False) if is_whole(x) else op.IsNaN(x)
 
 
 @elementwise("isinf")
 def isinf(x: Array) -> Array:
-    """Whether it is infinite."""
+    """Return whether the element is infinite."""
     return _everywhere(x, answer=False) if is_whole(x) else op.IsInf(x)
 
 
 @elementwise("isfinite")
 def isfinite(x: Array) -> Array:
-    """Whether it is neither infinite nor NaN."""
+    """Return whether the element is neither infinite nor NaN."""
     return _everywhere(x, answer=True) if is_whole(x) else op.Less(op.Abs(x), math.inf)
 
 
 @implements(np.isposinf)
 def isposinf(x: Any, out: Any = None) -> Any:
-    """Whether it is +infinity."""
+    """Return whether the element is +infinity."""
     x = array_like(x)
     return delivered(_everywhere(x, answer=False) if is_whole(x) else op.Equal(x, math.inf), out)
 
 
 @implements(np.isneginf)
 def isneginf(x: Any, out: Any = None) -> Any:
-    """Whether it is -infinity."""
+    """Return whether the element is -infinity."""
     x = array_like(x)
     return delivered(_everywhere(x, answer=False) if is_whole(x) else op.Equal(x, -math.inf), out)
 
@@ -136,13 +136,16 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
 
 @implements(np.allclose)
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    """Whether all elements are close."""
+    """Return whether all elements are close."""
     return call(np.all, isclose(a, b, rtol, atol, equal_nan))
 
 
 @implements(np.array_equal)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Whether shapes and elements are equal. Raises UndecidableSize where only the run can compare the shapes."""
+    """Return whether shapes and elements are equal.
+
+    Raises UndecidableSize where only the run can compare the shapes.
+    """
     x, y = array_like(a1), array_like(a2)
     if len(x.shape) != len(y.shape) or not all(map(could_be, x.shape, y.shape)):
         return Array(tracing.constant(np.False_))

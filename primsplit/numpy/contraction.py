@@ -1,7 +1,12 @@
-"""Sums of products over named axes: what einsum, tensordot, inner and dot come down to.
+"""Contracts arrays over named axes: einsum, tensordot, inner and dot are all recorded by this module.
 
-A `Term` is an array whose axes carry labels. Terms are contracted two at a time, each pair by one MatMul (labels
-kept in both are batch axes), by Mul and ReduceSum where no axis is left free, or by Mul where nothing is summed.
+    np.einsum("ij,jk,k->i", a, b, v)      # a [N,M], b [M,M], v [M]
+    becomes
+    b v:        MatMul(b, Unsqueeze(v, [1])), Squeeze
+    a (b v):    MatMul(a, Unsqueeze(b v, [1])), Squeeze
+
+A `Term` is an array whose axes carry labels. Terms are contracted two at a time. Each pair becomes one MatMul (labels
+kept in both are batch axes), or Mul and ReduceSum if no axis is left free, or only Mul if nothing is summed.
 """
 
 import string
@@ -166,7 +171,7 @@ def contract(left: Term, right: Term, wanted: set[Label], order: Sequence[Label]
 
 
 def _comes_first(columns: Sequence[Label], rows: Sequence[Label], order: Sequence[Label]) -> bool:
-    """True where the caller wants the right term's free axes before the left term's."""
+    """Return whether the caller wants the right term's free axes before the left term's."""
     places = {label: i for i, label in enumerate(order)}
     wanted = [[places[label] for label in labels if label in places] for labels in (columns, rows)]
     return bool(wanted[0] and wanted[1] and max(wanted[0]) < min(wanted[1]))

@@ -1,4 +1,4 @@
-"""Making arrays: zeros_like and its kin, and the array namespace, whose shapes may be known only at run time."""
+"""Functions that make arrays, such as zeros_like, and the array namespace, whose shapes only the run may know."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -105,7 +105,7 @@ def diff(a: Any, n: int = 1, axis: Any = -1, prepend: Any = None, append: Any = 
 
 
 def _end(values: Any, x: Array, axis: int) -> Array | None:
-    """What `prepend` or `append` adds; a number is repeated across the other axes."""
+    """Return the array that `prepend` or `append` adds, or None; a number is repeated across the other axes."""
     if values is None:
         return None
     end = array_like(values)

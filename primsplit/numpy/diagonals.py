@@ -19,7 +19,7 @@ from primsplit.tracing.broadcasting import count_up, expand_to, reshape_to, tran
 
 
 def diagonal_length(rows: Dim, columns: Dim, offset: int) -> Dim:
-    """How many elements the diagonal has that starts `offset` columns to the right."""
+    """Return the number of elements of the diagonal that starts `offset` columns to the right."""
     down, right = max(0, -offset), max(0, offset)
     return dims.maximum(0, dims.minimum(rows - down, columns - right))
 
@@ -148,13 +148,13 @@ def _fill_wrapped(a: Array, val: Any) -> None:
 
 @implements(np.triu_indices_from)
 def triu_indices_from(arr: Array, k: int = 0) -> Any:
-    """Where a matrix has elements on and above the k-th diagonal."""
+    """Return the indices of a matrix's elements on and above the k-th diagonal."""
     return triu_indices(*_sizes_of_matrix(arr, k))
 
 
 @implements(np.tril_indices_from)
 def tril_indices_from(arr: Array, k: int = 0) -> Any:
-    """Where a matrix has elements on and below the k-th diagonal."""
+    """Return the indices of a matrix's elements on and below the k-th diagonal."""
     return tril_indices(*_sizes_of_matrix(arr, k))
 
 
@@ -186,7 +186,7 @@ def _places_of_triangle(n: Dim, k: int, m: Dim | None, *, upper: bool) -> Any:
 
 @implements(np.diag_indices_from)
 def diag_indices_from(arr: Array) -> Any:
-    """Where an array of equal sizes has its diagonal."""
+    """Return the indices of the main diagonal of an array whose sizes are all equal."""
     if arr.ndim < 2:
         raise ShapeError("input array must be at least 2-d", place=tracing.user_place())
     if not all(dims.could_be(d, arr.shape[0]) for d in arr.shape):

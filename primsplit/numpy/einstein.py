@@ -1,4 +1,4 @@
-"""np.einsum: equations, and lists of labels."""
+"""np.einsum, from an equation or from lists of labels."""
 
 from collections.abc import Sequence
 from typing import Any

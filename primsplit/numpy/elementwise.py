@@ -1,4 +1,4 @@
-"""The elementwise functions of NumPy, one family a file, and the ufuncs that are refused."""
+"""Imports the elementwise functions of NumPy, one family per file, and registers the ufuncs that are refused."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Where np.linalg raises LinAlgError for its numbers: the run fails, or the user's own handler is a branch.
+"""Raises np.linalg's LinAlgError in traced functions: the run fails, or the user's own `except` becomes a branch.
 
-`nan_where_singular` has the same functions for code that goes on with the NaN or infinity of a singular matrix, as
-searches and densities do.
+`nan_where_singular` is a namespace of the same functions without the error, for code that goes on with the NaN or
+infinity of a singular matrix, such as searches and densities.
 """
 
 import functools
@@ -24,7 +24,7 @@ NO_FACTOR = "Matrix is not positive definite"
 
 
 def _raising(function: Callable[..., Any], is_failed: Callable[[Any], Array], told: str) -> Callable[..., Any]:
-    """The function, whose run fails where NumPy raises; it follows both ways where the user's code catches that."""
+    """The function with NumPy's error: the run fails, or both ways are recorded if the user's code catches it."""
 
     @functools.wraps(function)
     def call(a: Any, *args: Any, **options: Any) -> Any:
@@ -45,16 +45,17 @@ def _raising(function: Callable[..., Any], is_failed: Callable[[Any], Array], to
 
 
 def with_error(found: Any, failed: Array, operands: tuple[Any, ...], error: Exception) -> Any:
-    """What was computed of these operands; a run in which it `failed` raises, unless NaN or infinity was given."""
+    """Return `found`; a run in which it `failed` raises the error, unless an operand holds NaN or infinity."""
     given = [part for x in operands for part in _parts(array_like(x)) if part.type.is_float]
     wrong = functools.reduce(op.And, map(_is_finite, given), failed)
     return refusing(found, wrong, error)
 
 
 def no_solution(found: Any) -> Array:
-    """Whether a solution or an inverse [..., n, m] or [n] is none.
+    """Return whether a solution or an inverse [..., n, m] or [n] failed to exist.
 
-    Its first row is not finite then: substitution ends there, and neither infinity nor NaN becomes a number again.
+    Its first row is not finite in that case: substitution ends there, and neither infinity nor NaN becomes a number
+    again.
     """
     first = [slab(part, max(len(part.shape) - 2, 0), 0, 1) for part in _parts(found)]
     answer: Array = op.Not(functools.reduce(op.And, map(_is_finite, first)))
@@ -62,7 +63,7 @@ def no_solution(found: Any) -> Array:
 
 
 def _no_factor(found: Any) -> Array:
-    """Whether a Cholesky factor [..., n, n] is none. Its last diagonal element is not positive then, or NaN."""
+    """Whether a Cholesky factor [..., n, n] failed to exist: its last diagonal element is then NaN or not positive."""
     real, *_ = _parts(found)
     last = slab(slab(real, len(real.shape) - 1, -1, END), len(real.shape) - 2, -1, END)
     wrong = op.Not(op.Greater(last, np.zeros((), last.dtype)))
@@ -70,7 +71,7 @@ def _no_factor(found: Any) -> Array:
 
 
 def _is_finite(x: Array) -> Array:
-    """Whether all elements are finite: 0 times infinity is NaN."""
+    """Return whether all elements are finite: 0 times infinity is NaN."""
     return op.Equal(op.ReduceSum(op.Mul(x, np.zeros((), x.dtype)), keepdims=0), np.zeros((), x.dtype))
 
 

@@ -1,4 +1,4 @@
-"""Conversions to the dtypes of few bits that NumPy has from ml_dtypes, with the numbers that it gives."""
+"""Converts to the dtypes of few bits that NumPy gets from ml_dtypes, with the same rounding as there."""
 
 from typing import Any
 

@@ -1,6 +1,10 @@
-"""A ufunc applied to one element after the other along an axis: what ONNX has neither a reduction nor a scan for.
+"""Applies a ufunc to one element after the other along an axis, for ufuncs without an ONNX reduction or scan.
 
-Few elements are folded one by one; many, or as many as only the run knows, in a loop.
+    np.bitwise_or.reduce(x)      # x int64[3]
+    becomes
+    BitwiseOr(BitwiseOr(BitwiseOr(0, x[0]), x[1]), x[2])
+
+Few elements are folded one by one; many, or a number known only at run time, are folded in a loop.
 """
 
 from typing import Any
@@ -25,7 +29,7 @@ UNROLLED = 64
 
 
 def folding_dtype(ufunc: np.ufunc, x: Array, dtype: npt.DTypeLike | None) -> np.dtype[Any]:
-    """What a ufunc folds these numbers in. Raises TypeError where NumPy does not fold them."""
+    """Return the dtype in which a ufunc folds these numbers. Raises TypeError where NumPy does not fold them."""
     if x.dtype == BFLOAT16:
         return np.dtype(dtype or x.dtype)
     kinds: Any = (None, x.dtype, None)

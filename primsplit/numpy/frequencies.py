@@ -1,4 +1,4 @@
-"""Frequencies: their numbers, and shifting frequency 0 to the middle and back."""
+"""np.fft.fftfreq and the like, and the shifts that move frequency 0 to the middle and back."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""NumPy's counting of values in bins. Weights carry a gradient; the values do not."""
+"""NumPy's histograms and counts. Weights carry a gradient; the counted values do not."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`implements`: the traced form of a NumPy function or of a compiled ufunc, by the function itself."""
+"""Registers the traced form of a NumPy function or of a compiled ufunc, with the decorator `implements`."""
 
 import inspect
 from collections.abc import Callable

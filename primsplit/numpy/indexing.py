@@ -1,4 +1,11 @@
-"""Indexing: `x[key]`, `x[key] = v` and `np.add.at`, with NumPy's rules for views, repeated indices and masks."""
+"""Indexing: `x[key]`, `x[key] = v` and `np.add.at`, with NumPy's rules for views, repeated indices and masks.
+
+x = x.copy()
+np.add.at(x, [0, 2, 0], v)
+becomes
+a: float64[3] = Expand(v, [3])
+b: float64[N] = ScatterND(x, int64[3,1](0, 2, 0), a, reduction='add')
+"""
 
 import functools
 import itertools
@@ -48,7 +55,7 @@ def getitem(x: Array, key: Any) -> Array:
 
 
 def _is_block(entries: Sequence[Entry]) -> bool:
-    """True where the entries pick rows that lie one after the other: numbers, one slice without steps, and all."""
+    """Return whether the entries select consecutive rows: numbers, then one slice without steps, then whole axes."""
     rest = list(itertools.dropwhile(lambda e: isinstance(e, Take), entries))
     first = rest[0] if rest else None
     return (not rest or (isinstance(first, Cut) and first.step == 1)) and all(
@@ -57,7 +64,10 @@ def _is_block(entries: Sequence[Entry]) -> bool:
 
 
 def _plain_key(key: Any) -> tuple[Any, ...] | None:
-    """The key without traced arrays, where all of them are known; None where they are not."""
+    """Return the key with known arrays in place of traced ones.
+
+    None if one is not known, or the key has lists or Sizes.
+    """
     parts = [p.known() if isinstance(p, Array) else p for p in _parts(key)]
     bounds = [b for p in parts for b in ((p.start, p.stop, p.step) if isinstance(p, slice) else (p,))]
     is_plain = not any(isinstance(b, Array | Size | list | tuple) for b in bounds)
@@ -80,7 +90,7 @@ def as_view(part: Array, x: Array, key: Any) -> Array:
 
 
 class _WriteThrough:
-    """How to write through a view: by the entries it was read with."""
+    """Writes through a view, by the entries with which the view was read."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
@@ -90,7 +100,7 @@ class _WriteThrough:
 
 
 class WrittenInRow:
-    """How to write through `x.flat`, of which slices are copies: in the shape of `x`."""
+    """Writes through `x.flat`, whose slices are copies, in the shape of `x`."""
 
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
@@ -132,7 +142,7 @@ def _check_not_shuffled(x: Array, new: Array) -> None:
 
 
 def as_written(new: Any, x: Array) -> Array:
-    """What is written to `x`, in its dtype. Raises DtypeError where `x` is no traced array."""
+    """Return the value to write to `x`, in the dtype of `x`. Raises DtypeError if `x` is not a traced array."""
     if not isinstance(x, Array):
         raise plain_out("a traced value is written into a NumPy array", x)
     if isinstance(new, list | tuple) and x.dtype.kind in "iu" and not holds_traced(new):
@@ -151,7 +161,7 @@ def _of_integers(numbers: Sequence[Any], dtype: np.dtype[Any]) -> np.ndarray[Any
 
 
 def _is_own_view(x: Array, entries: Sequence[Entry], new: Array) -> bool:
-    """True where `new` is `x[entries]` already: Python ends `x[i] += v`, which wrote through the view, like this."""
+    """Return whether `new` already is `x[entries]`: `x[i] += v` writes through the view and then assigns it again."""
     view = new.view_of
     return (
         view is not None
@@ -230,7 +240,7 @@ def _at_one_by_one(ufunc: np.ufunc, x: Array, key: Any, operand: Sequence[Array]
 
 
 def _names_once(entries: Sequence[Entry]) -> bool:
-    """True where the index arrays are one mask, or one array of different numbers."""
+    """Return whether the index arrays name each place at most once: one mask, or one array of different numbers."""
     picks = [e for e in entries if isinstance(e, Fancy)]
     if all(p.mask is not None and p.mask is picks[0].mask for p in picks):
         return True

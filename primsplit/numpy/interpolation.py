@@ -1,4 +1,4 @@
-"""Interpolation, phase unwrapping, and functions defined piece by piece."""
+"""Interpolation, phase unwrapping, and piecewise functions."""
 
 import functools
 from typing import Any
@@ -121,7 +121,10 @@ def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * np.
 
 
 def _turns(steps: Array, span: Array) -> Array:
-    """How many periods each step exceeds [-1/2, 1/2) of a period by; a half itself keeps the sign of the step."""
+    """Return by how many periods each step leaves [-1/2, 1/2) of a period.
+
+    Exactly a half keeps the sign of the step.
+    """
     if span.dtype.kind in "iu":
         half = call_ufunc(np.floor_divide, span, 2)
         even = op.Equal(call_ufunc(np.remainder, span, 2), 0)
@@ -162,7 +165,7 @@ def _conditions(x: Array, condlist: Any, count: int) -> list[Array]:
 
 
 def _is_many(condlist: Any, rank: int) -> bool:
-    """True for a list of conditions; a list of bools is one condition."""
+    """Return whether this is a list of conditions; a list of bools is a single condition."""
     if isinstance(condlist, Array | np.ndarray):
         return condlist.ndim > (1 if rank else 0)
     return not np.isscalar(condlist) and (not rank or isinstance(condlist[0], list | tuple | np.ndarray | Array))

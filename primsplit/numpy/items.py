@@ -1,4 +1,4 @@
-"""Elements one by one: `x.flat`; `x.item()` and `x.tolist()`, whose Python numbers stay traced."""
+"""Access to single elements: `x.flat`, `x.item()` and `x.tolist()`, whose Python numbers stay traced."""
 
 import math
 from typing import Any

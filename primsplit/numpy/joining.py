@@ -1,4 +1,4 @@
-"""Joining and cutting: concatenate, stack, block, append, insert, delete, split."""
+"""Joining and splitting: concatenate, stack, block, append, insert, delete, split."""
 
 import itertools
 from collections.abc import Sequence
@@ -214,7 +214,7 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Array:
 
 
 def _counted_from_start(asked: Any) -> list[int] | None:
-    """Each of these positions once, in order; None where one counts from the end, or they are no whole numbers."""
+    """Return each of these positions once, in order; None if one counts from the end or is not a whole number."""
     if asked is None or isinstance(asked, slice):
         return None
     places = np.asarray(asked)
@@ -224,7 +224,7 @@ def _counted_from_start(asked: Any) -> list[int] | None:
 
 
 def _between_places(x: Array, places: Sequence[int], axis: int) -> Array:
-    """What lies between these slices of `x`, before and behind them. A run without one of them fails."""
+    """Return `x` without the slices at these places. A run in which `x` lacks one of them fails."""
     if not places:
         return Array(x.value)
     x = reaching(x, axis, places[-1] + 1)
@@ -234,7 +234,7 @@ def _between_places(x: Array, places: Sequence[int], axis: int) -> Array:
 
 
 def _is_asked(obj: Any) -> bool:
-    """True for a single position that only the run knows."""
+    """Return whether this is a single position that only the run knows."""
     return isinstance(obj, Array) and not obj.ndim and obj.dtype.kind in "iu" and obj.known() is None
 
 

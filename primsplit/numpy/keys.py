@@ -1,4 +1,4 @@
-"""Index keys: anything between `x[` and `]` as a list of entries, one for each axis that is indexed or made."""
+"""Reads index keys: whatever stands in `x[...]` becomes a list of entries, one for each axis indexed or made."""
 
 import operator
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class Cut:
 
     @property
     def is_whole(self) -> bool:
-        """True for `:`."""
+        """Return whether this is `:`."""
         if not (isinstance(self.start, int) and isinstance(self.stop, int)):
             return False
         return self.step == 1 and self.start == 0 and self.stop == END

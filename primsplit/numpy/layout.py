@@ -63,7 +63,7 @@ def strides(x: Array) -> Shape:
 
 
 def maybe_copy(x: Array, forward: Callable[[Array], Array]) -> Array:
-    """What `forward` makes of `x`, of which NumPy makes a view or a copy by the memory layout."""
+    """Return `forward(x)` for functions where NumPy returns a view or a copy depending on the memory layout."""
     return Array(forward(x).value).viewing(x, forward, None)
 
 
@@ -201,7 +201,7 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Array:
 
 @implements(np.squeeze)
 def squeeze(x: Any, axis: Any = None) -> Array:
-    """A view without axes of size 1. Raises ShapeError where only the run can tell which ones these are."""
+    """Return a view without axes of size 1. Raises ShapeError where only the run can tell which axes these are."""
     x = array_like(x)
     if axis is None:
         unsure = [d for d in x.shape if isinstance(d, Size) and dims.could_be(d, 1)]
@@ -288,7 +288,7 @@ def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
 
 
 def _unfit(own: Dim, size: Dim) -> list[Array]:
-    """Whether an axis cannot have the size that it is broadcast to, where only the run knows."""
+    """Return the conditions under which an axis cannot be broadcast to the size; empty where it always can."""
     if dims.same(own, size) or dims.is_one(own):
         return []
     here, there = (Array(tracing.size_of(d)) for d in (own, size))

@@ -1,4 +1,4 @@
-"""What NumPy's `order=` means: in which order elements are read, and how a new array lies in memory."""
+"""Implements NumPy's `order=`: the order in which elements are read, and how a new array lies in memory."""
 
 from primsplit import tracing
 from primsplit.ir.errors import TraceError
@@ -14,7 +14,10 @@ def order_name(order: str | None) -> str:
 
 
 def reading_order(order: str | None, x: Array) -> str:
-    """The order in which the elements of `x` are read, "C" or "F". Raises TraceError where only their memory tells."""
+    """Return the order in which the elements of `x` are read, "C" or "F".
+
+    Raises TraceError if it depends on their memory.
+    """
     name = order_name(order)
     if name in {"C", "F"}:
         return name

@@ -1,4 +1,4 @@
-"""NumPy's reductions that pass over NaN. The gradient of an element that is NaN is 0."""
+"""NumPy's reductions that skip NaN, such as nansum. The gradient of an element that is NaN is 0."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def filled(x: Array, number: float) -> Array:
 
 
 def present(x: Array) -> Array:
-    """1 for each element of a float array that is no NaN, else 0."""
+    """Return 1 for each element of a float array that is not NaN, else 0."""
     return op.Cast(op.Not(op.IsNaN(x)), to=x.dtype)
 
 

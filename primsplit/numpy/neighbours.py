@@ -1,4 +1,4 @@
-"""Floats that lie next to each other: np.spacing and np.nextafter, by the exponents that `frexp` finds."""
+"""np.spacing and np.nextafter: distances between adjacent floats, from the exponents that `frexp` finds."""
 
 import math
 

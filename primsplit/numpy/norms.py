@@ -1,7 +1,8 @@
 """Norms of vectors and matrices.
 
-The gradient at a zero vector is zero for every order, as in torch.linalg.norm, and so is the share of a zero element.
-Powers are taken of the elements over a power of two near the largest, so that they neither overflow nor vanish.
+The gradient at a zero vector is zero for every order, as in torch.linalg.norm; so is the gradient of a single zero
+element. Before powers are taken, elements are divided by a power of two near the largest, so that powers neither
+overflow nor underflow to 0.
 """
 
 from collections.abc import Sequence
@@ -53,7 +54,7 @@ def vector_norm_over(x: Array, axes: Sequence[int], order: Any, keepdims: Any) -
 
 @primitive
 def power_norm(x: Array, axes: tuple[int, ...], told: str) -> Array:
-    """(sum |x|**p) ** (1/p), the axes kept, for p > 1. The number is told as text: a float would be an array."""
+    """(sum |x|**p) ** (1/p) for p > 1, the axes kept. `told` is p as text, because a float would be an array."""
     return _general_norm(x, axes, float(told), True)
 
 

@@ -1,7 +1,15 @@
 """NumPy's sorting and searching.
 
 onnxruntime's TopK keeps equal elements in their order, so every sort here is stable. It cannot order NaN, which NumPy
-puts last: NaN is sorted as infinity, and the last places, as many as there are NaN, are set to NaN.
+puts last: NaN is sorted as infinity, and as many last places as there are NaN are then set to NaN.
+
+    np.sort(x)
+    becomes
+    a: bool[N]                 = IsNaN(x)
+    b: float64[N]              = Where(a, inf, x)
+    d: float64[N], e: int64[N] = TopK(b, N, axis=0, largest=0)
+    k: bool[N]                 = the last places, as many as `a` has True
+    l: float64[N]              = Where(k, nan, d)
 """
 
 from typing import Any
@@ -49,7 +57,7 @@ def sorted_along(x: Array, axis: int) -> Array:
 
 
 def _in_last_places(missing: Array, axis: int) -> Array:
-    """True for the last places along an axis, as many as `missing` has True there."""
+    """Return True in the last places along an axis, as many as `missing` has True there."""
     return op.GreaterOrEqual(positions_along(missing, axis), _count_present(missing, axis))
 
 
@@ -162,7 +170,7 @@ def _arg_extremum(kind: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Arra
 
 
 def _first_extremum(kind: str, x: Array, axis: int, keepdims: int) -> Array:
-    """Where the first extremum is, or the first NaN."""
+    """Return the index of the first extremum, or of the first NaN."""
     operator = getattr(op, kind)
     if not x.type.is_float:
         found: Array = operator(x, axis=axis, keepdims=keepdims)
@@ -187,7 +195,10 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
 
 
 def _nan_arg_extremum(kind: str, worst: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Array:
-    """That of what is no NaN. A run fails where there is nothing else, since NumPy raises ValueError there."""
+    """Return the index of the extremum of all numbers but NaN.
+
+    A run with only NaN fails, where NumPy raises ValueError.
+    """
     x = array_like(a)
     if not x.type.is_float:
         return _arg_extremum(kind, x, axis, out, keepdims)
@@ -281,13 +292,13 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Arra
 
 
 def _before(entry: Array, wanted: Array) -> Array:
-    """True where an entry of a table comes before a number."""
+    """Return whether an entry of a table comes before a number."""
     smaller = op.Less(entry, wanted)
     return op.Or(smaller, op.And(op.IsNaN(wanted), op.Not(op.IsNaN(entry)))) if entry.type.is_float else smaller
 
 
 def _not_after(entry: Array, wanted: Array) -> Array:
-    """True where an entry of a table comes before a number, or is equal to it."""
+    """Return whether an entry of a table comes before a number or is equal to it."""
     smaller = op.LessOrEqual(entry, wanted)
     return op.Or(smaller, op.IsNaN(wanted)) if entry.type.is_float else smaller
 
@@ -297,7 +308,7 @@ SHORT = 64
 
 
 def _bisected(table: Array, wanted: Array, before: Any) -> Array:
-    """How many of the table's first entries are before each wanted number, one bit at a time from the highest."""
+    """Return how many of the table's first entries are before each number, one bit at a time from the highest."""
     size = table.shape[0]
     count = size_as(size, np.int64)
     bits = size.bit_length() if isinstance(size, int) else 31

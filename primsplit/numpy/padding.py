@@ -1,4 +1,4 @@
-"""np.pad: margins of constants, of ramps, of copied or reflected elements, of statistics of what lies next to them."""
+"""np.pad: margins of constants, ramps, copied or reflected elements, or statistics of the neighbouring elements."""
 
 import operator
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
 """NumPy's order statistics: median, quantile, percentile, by sorting.
 
 The methods and their index formulas are those of Hyndman and Fan, "Sample quantiles in statistical packages", The
-American Statistician 50 (1996), as NumPy has them. Along an axis of no elements a median is NaN, and so is what passes
-over NaN; a quantile is an error as in NumPy, where a run that turns out to have no elements fails.
+American Statistician 50 (1996), as NumPy has them. Along an axis of no elements a median is NaN, and so are the
+functions that skip NaN; a quantile is an error as in NumPy, and a run that turns out to have no elements fails.
 """
 
 from collections.abc import Callable, Sequence
@@ -135,7 +135,7 @@ class _Sample:
 
 
 def _nothing(dtype: np.dtype[Any]) -> Any:
-    """What an axis of no elements gives."""
+    """Return the result for an axis without elements: NaN, or 0 for integers and bools."""
     return np.asarray(np.nan if dtype.kind not in "iub" else 0, dtype)
 
 

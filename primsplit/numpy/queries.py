@@ -1,4 +1,4 @@
-"""What can be asked of an array's type: shape, rank, dtype. The answers are Python values."""
+"""Queries of an array's type: shape, rank, dtype. The answers are Python values."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def is_complex(x: Any) -> bool:
 
 @implements(np.isrealobj)
 def is_real(x: Any) -> bool:
-    """True for real arrays."""
+    """Return whether the array is real."""
     return True
 
 
@@ -73,7 +73,7 @@ def _promotable(value: Any) -> Any:
 
 @implements(np.can_cast)
 def can_cast(from_: Any, to: Any, casting: Casting = "safe") -> bool:
-    """Whether the rule lets this dtype be cast."""
+    """Return whether the casting rule allows this cast."""
     source = from_.dtype if isinstance(from_, Array) else from_
     target = to.dtype if isinstance(to, Array) else to
     return bool(np.can_cast(source, target, casting))
@@ -87,7 +87,7 @@ def common_type(*arrays: Any) -> Any:
 
 @implements(np.may_share_memory, np.shares_memory)
 def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
-    """True for an array and its view, or what may be one."""
+    """Return True for an array and its view, or an array that may be one."""
     if not (isinstance(a, Array) and isinstance(b, Array)):
         return False
     return any(x is y for x in (a, *bases_of(a)) for y in (b, *bases_of(b)))

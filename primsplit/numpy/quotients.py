@@ -1,12 +1,12 @@
-"""Divide by a root or a length that may be 0, as the slopes of sqrt, norm and abs do.
+"""Divides by a root or a length that may be 0, for the derivatives of sqrt, norm and abs.
 
-The slope of sqrt is `dy / (2 y)`, that of a norm `dy x / y`. Where y is 0 the first derivative follows a convention: a
-root's is infinite, but 0 where the cotangent is 0, a norm's is 0. A convention is no function of x that could be
-differentiated again. So each of these quotients has a rule: its derivative is again a quotient by y, never the
-derivative of a choice of 0.
+The derivative of sqrt is `dy / (2 y)`, that of a norm `dy x / y`. Where y is 0 the first derivative follows a
+convention: that of a root is infinite, but 0 if the cotangent is 0; that of a norm is 0. A convention is not a function
+of x that could be differentiated again. Each of these quotients therefore has a rule: its derivative is again a
+quotient by y, never the derivative of a constant 0.
 
 Whether 0 / 0 is 0 depends on where the numerator comes from, which the rule of one operator cannot see.
-`transforms/zero_slopes.py` looks at the whole program and puts `exact_quotient` where the answer is not known.
+`transforms/zero_slopes.py` looks at the whole program and inserts `exact_quotient` where the answer is not known.
 """
 
 import functools

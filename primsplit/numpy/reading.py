@@ -1,4 +1,10 @@
-"""Reading through an index key: what `x[key]` is, in operators."""
+"""Reads through an index key: records `x[key]` as operators.
+
+x[1:, None]          # x float64[N,M]
+becomes
+a = Slice(x, [1], [4611686018427387904], [0])
+b = Unsqueeze(a, [1])
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,7 +43,7 @@ def read(x: Array, entries: Sequence[Entry]) -> Array:
 
 
 def _read_constant(x: Array, entries: Sequence[Entry]) -> Array | None:
-    """What NumPy reads, where the array and the key are constants."""
+    """Return NumPy's own result where the array and the key are constants, else None."""
     known = x.known()
     if known is None:
         return None
@@ -51,7 +57,7 @@ def _read_constant(x: Array, entries: Sequence[Entry]) -> Array | None:
 
 
 def _literal(entry: Entry) -> object:
-    """The entry as a part of a NumPy key, or False where it is not literal."""
+    """Return the entry as a part of a NumPy key, or False if it is not literal."""
     if isinstance(entry, New):
         return None
     if isinstance(entry, Take):

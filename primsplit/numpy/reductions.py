@@ -1,7 +1,7 @@
 """NumPy's reductions: sum, prod, max, min, ptp, mean, all, any, count_nonzero.
 
-Over no elements a sum is 0, a product 1, a mean NaN. A maximum or minimum is an error as in NumPy; where a size turns
-out to be 0 at run time, the run fails.
+Over no elements a sum is 0, a product 1, a mean NaN. A maximum or minimum is an error as in NumPy; if a size turns out
+to be 0 at run time, the run fails.
 """
 
 import operator
@@ -39,7 +39,7 @@ def reduced(kind: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
 
 
 def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """What NumPy sums and multiplies in: integers are widened to 64 bits."""
+    """Return the dtype in which NumPy sums and multiplies: integers are widened to 64 bits."""
     if dtype.kind == "b" or (dtype.kind == "i" and dtype.itemsize < 8):
         return np.dtype(np.int64)
     return np.dtype(np.uint64) if dtype.kind == "u" else dtype
@@ -64,7 +64,7 @@ def masked(x: Array, where: Any, fill: Any) -> Array:
 
 
 def is_half(x: Array) -> bool:
-    """True for the dtypes that NumPy averages in float32."""
+    """Return whether this is a dtype that NumPy averages in float32."""
     return x.dtype in {np.dtype(np.float16), BFLOAT16}
 
 
@@ -140,7 +140,7 @@ def _extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: A
 
 
 def check_has_result(which: str, x: Array, axes: Sequence[int], initial: Any, where: Any) -> None:
-    """Raise ShapeError where there is no number to begin with, and axes may be left, or are, without elements."""
+    """Raise ShapeError if there is no `initial` and the axes have no elements, or `where` may leave none."""
     if initial is not None:
         return
     if where is not True:
@@ -154,7 +154,7 @@ def check_has_result(which: str, x: Array, axes: Sequence[int], initial: Any, wh
 
 
 def of_nothing(x: Array, axes: Sequence[int]) -> Array | None:
-    """True in a run in which no elements lie along these axes; None where there is no such run."""
+    """Return whether a run has no elements along these axes; None if no run can have none."""
     count = count_along(x, axes)
     return None if dims.at_least(count, 1) else op.Equal(size_as(count, np.int64), 0)
 
@@ -289,7 +289,7 @@ def mean_over(x: Array, axes: Sequence[int], keepdims: Any) -> Array:
 
 
 def counted_where(where: Any, x: Array, axes: Sequence[int], keepdims: Any, dtype: Any) -> Array:
-    """How many elements of `x` a mask that broadcasts to it selects, along axes."""
+    """Return how many elements of `x` a mask that broadcasts to it selects, along axes."""
     mask = expand_to(cast_to(array_like(where), np.bool_), x.shape)
     return reduced("ReduceSum", cast_to(mask, dtype), axes, keepdims)
 

@@ -1,4 +1,4 @@
-"""NumPy's functions that traced arrays refuse, and why."""
+"""Lists NumPy's functions that traced arrays refuse, each with the reason."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Values beside which a run fails: for numbers that NumPy and SciPy raise an error for."""
+"""Makes a run fail for numbers for which NumPy or SciPy raises an error."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from primsplit.tracing.complex_array import ComplexArray
 
 
 def refusing(x: Any, wrong: Any, error: Exception) -> Any:
-    """`x`; a run in which an element of `wrong` is True fails with this error, as NumPy or SciPy raise it.
+    """Return `x`; a run in which an element of `wrong` is True fails with this error, as in NumPy or SciPy.
 
-    It is raised at once where the elements are known.
+    It is raised at once if the elements are known.
     """
     if not holds_traced(wrong):
         if np.any(wrong):

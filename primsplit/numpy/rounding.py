@@ -1,4 +1,4 @@
-"""NumPy's ufuncs that round, and those of division with remainder."""
+"""NumPy's ufuncs that round, and those that divide with a remainder."""
 
 from typing import Any
 
@@ -73,7 +73,7 @@ def modf(x: Array) -> tuple[Array, Array]:
 
 
 def _trap(y: Array) -> Array | None:
-    """Where an integer divisor must not reach onnxruntime; None where it is known to be harmless."""
+    """Return where an integer divisor must not reach onnxruntime; None if it is known to be harmless."""
     known = y.known()
     if known is not None and not np.isin(known, (0, -1)).any():
         return None

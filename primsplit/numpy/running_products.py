@@ -1,4 +1,4 @@
-"""Running products that overflow and underflow where the product of all elements before does, as NumPy's."""
+"""Running products that overflow and underflow exactly where NumPy's do, at the product of all elements so far."""
 
 import math
 
@@ -56,7 +56,7 @@ def _stepwise(rows: Array) -> list[Value]:
 
 
 def _is_ordinary(rows: Array) -> Array:
-    """Whether no product of neighbours leaves the dtype's range: by sums of the logarithms of what is finite, not 0."""
+    """Whether no product of neighbours leaves the dtype's range, by sums of logarithms of finite nonzero elements."""
     size = op.Abs(rows)
     counted = op.And(size > 0.0, size < math.inf)
     logarithms = op.Log(op.Where(counted, size, ones_like(size)))

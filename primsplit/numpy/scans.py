@@ -1,8 +1,15 @@
-"""Running results of an associative operation along an axis, and its last one, in elementwise operators.
+"""Running results of an associative operation along an axis, in elementwise operators; and the last result alone.
+
+    np.maximum.accumulate(x)      # x float64[4]
+    becomes
+    d = Max(x[:-1], x[1:])        # combine with the element 1 before
+    f = Concat(x[:1], d)
+    i = Max(f[:2], f[2:])         # combine with the element 2 before
+    k = Concat(f[:2], i)
 
 Within a block of literal size, each element is combined with the one 1, 2, 4, ... places before it (Hillis and Steele,
 "Data parallel algorithms", CACM 29 (1986)). Longer axes are cut into blocks whose totals are scanned in the same way:
-the work grows with the size alone, and the number of operators with its logarithm.
+the work is proportional to the size, and the number of operators to its logarithm.
 """
 
 from collections.abc import Callable
@@ -84,7 +91,7 @@ def _fold(x: Array, combine: Combine, identity: np.ndarray[Any, Any], depth: int
 
 
 def _halved(x: Array, combine: Combine) -> Array:
-    """What the slices along a first axis of literal size are combined into, the axis left with a size of 1."""
+    """Combine all slices along a first axis of literal size, pair by pair, and keep the axis with a size of 1."""
     count = int(x.shape[0])
     while count > 1:
         half = count // 2

@@ -1,4 +1,4 @@
-"""Whether this thread runs a function again, with other meanings of NumPy's names: see `frontends.python.overrides`."""
+"""Records whether this thread runs a function again with replaced NumPy names (see `frontends.python.overrides`)."""
 
 import threading
 import weakref
@@ -25,15 +25,16 @@ _thread = _Thread()
 
 
 def is_again() -> bool:
-    """True while this thread records a function that is run again."""
+    """Return whether this thread is recording a function that is run again."""
     return _thread.depth > 0 and tracing.is_recording()
 
 
 @contextmanager
 def running_again(written: frozenset[tracing.Instruction]) -> Iterator[None]:
-    """What is recorded inside belongs to a function that is run again.
+    """Mark everything recorded inside as part of a function that is run again.
 
-    By the instructions `written`, NumPy makes arrays of known numbers that traced values are written to later.
+    `written` holds the instructions at which NumPy makes arrays of known numbers that traced values are written to
+    later.
     """
     _thread.depth += 1
     _thread.written = written
@@ -45,9 +46,9 @@ def running_again(written: frozenset[tracing.Instruction]) -> Iterator[None]:
 
 
 def is_written_later(made: npt.NDArray[Any], sources: Iterable[Any]) -> bool:
-    """True for a new array that traced values are written to later; where any other was made is remembered.
+    """Return whether this is a new array that traced values are written to later; remember where any other was made.
 
-    An array in the memory of one that it was made of is no new one.
+    An array that shares memory with one of its sources is not new.
     """
     if not is_again() or any(np.may_share_memory(made, s) for s in sources if isinstance(s, np.ndarray)):
         return False
@@ -60,7 +61,10 @@ def is_written_later(made: npt.NDArray[Any], sources: Iterable[Any]) -> bool:
 
 
 def made_at(array: Any) -> tracing.Instruction | None:
-    """Where the function that is run again made the memory of this array; None for what it was given, or holds."""
+    """Return the instruction at which the repeated function made this array's memory.
+
+    None for memory that it did not make.
+    """
     if not isinstance(array, np.ndarray):
         return None
     owner = _owner(array)
@@ -76,7 +80,7 @@ def _owner(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 @contextmanager
 def running_plainly() -> Iterator[None]:
-    """What runs inside means NumPy's own functions, also in a function that is run again."""
+    """Use NumPy's own functions inside, also in a function that is run again."""
     depth, _thread.depth = _thread.depth, 0
     try:
         yield

@@ -1,4 +1,4 @@
-"""Picking and putting by functions: take, choose, select, compress, put, place, copyto and their kin."""
+"""Functions that select or write elements: take, choose, select, compress, put, place, copyto and the like."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -106,7 +106,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
 
 @implements(np.select)
 def select_first(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Array:
-    """Where several conditions hold, the choice of the first; where none does, the default."""
+    """Return for each place the choice of the first condition that holds; the default where none holds."""
     if len(condlist) != len(choicelist) or not condlist:
         raise ShapeError(
             "list of cases must be same length as list of conditions, and not empty", place=tracing.user_place()
@@ -189,7 +189,7 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
 
 @implements(np.putmask)
 def putmask(a: Array, mask: Any, values: Any) -> None:
-    """Where the mask is True, write the element of `values`, repeated as needed, at the same place in a row."""
+    """Write the elements of `values` where the mask is True, each from the same flat place, repeated as needed."""
     new = as_written(values, a)
     wide = expand_to(new, a.shape) if new.ndim == 0 else resize(new, a.shape)
     a.assign(select(_of_one_size(cast_to(array_like(mask), bool), a.shape), wide, Array(a.value)))

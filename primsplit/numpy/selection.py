@@ -1,4 +1,4 @@
-"""NumPy's functions that pick among values: extremes, clip, where, nan_to_num, heaviside; and polyval."""
+"""NumPy's functions that choose among values: extremes, clip, where, nan_to_num, heaviside; and polyval."""
 
 import math
 from collections.abc import Sequence

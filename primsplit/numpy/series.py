@@ -1,8 +1,8 @@
-"""Series of numpy.polynomial whose number of coefficients only the run knows, the lowest degree first.
+"""numpy.polynomial's series with a number of coefficients that only the run knows, lowest degree first.
 
-NumPy's own functions, in Python, serve the others. Each family is told by its recurrence: of the basis p_0 = 1, p_1,
-p_(k+1) = (u_k x + v_k) p_k - w_(k-1) p_(k-1), as in M. Abramowitz and I. Stegun, Handbook of Mathematical Functions
-(1964), table 22.7.
+NumPy's own Python functions serve all other series. Each family is defined by its recurrence for the basis p_0 = 1,
+p_1, p_(k+1) = (u_k x + v_k) p_k - w_(k-1) p_(k-1), as in M. Abramowitz and I. Stegun, Handbook of Mathematical
+Functions (1964), table 22.7.
 """
 
 import operator

@@ -1,4 +1,4 @@
-"""Sets of numbers: membership, union, intersection, differences; the kinds of np.unique.
+"""Set operations: membership, union, intersection, differences, and the variants of np.unique.
 
 The cotangent of a number in a result goes to its first occurrence in the first array that has it. NaN is a member of
 nothing, as in NumPy.
@@ -18,7 +18,7 @@ from primsplit.tracing.broadcasting import reshape_to
 
 
 class UniqueAllResult(NamedTuple):
-    """What np.unique_all returns."""
+    """The result of np.unique_all."""
 
     values: Array
     indices: Array
@@ -27,14 +27,14 @@ class UniqueAllResult(NamedTuple):
 
 
 class UniqueCountsResult(NamedTuple):
-    """What np.unique_counts returns."""
+    """The result of np.unique_counts."""
 
     values: Array
     counts: Array
 
 
 class UniqueInverseResult(NamedTuple):
-    """What np.unique_inverse returns."""
+    """The result of np.unique_inverse."""
 
     values: Array
     inverse_indices: Array
@@ -73,7 +73,7 @@ def _flat(*values: Any) -> list[Array]:
 
 
 def _is_in(x: Array, members: Array) -> Array:
-    """Where the elements of `x` are in a vector: by bisection of the sorted vector."""
+    """Return which elements of `x` are in a vector, by bisection of the sorted vector."""
     if x.dtype == np.bool_:
         x, members = cast_to(x, np.int32), cast_to(members, np.int32)
     ordered = sorted_along(members, 0)

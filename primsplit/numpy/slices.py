@@ -1,4 +1,4 @@
-"""A function applied along axes: apply_along_axis, apply_over_axes."""
+"""Applies a function along axes: apply_along_axis, apply_over_axes."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Numbers in equal ratios: logspace and geomspace."""
+"""Numbers in geometric progression: logspace and geomspace."""
 
 from typing import Any
 

@@ -123,7 +123,7 @@ def _weights(w: Array, x: Array, axes: Sequence[int]) -> Array:
 
 
 def _whole(counts: Any) -> Array:
-    """How often each observation counts. Raises TypeError for known numbers that are not whole."""
+    """Return how often each observation counts. Raises TypeError for known numbers that are not whole."""
     given = array_like(counts)
     known = given.known()
     if known is not None and np.any(known != np.around(known)):

@@ -1,4 +1,4 @@
-"""as_strided: an array's elements by the bytes between them, as `x.strides` says."""
+"""as_strided: reads an array's elements by the bytes between them, as `x.strides` describes them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -61,7 +61,10 @@ Window = tuple[int, int] | None
 
 
 def _axes_of(x: Array, target: Sequence[Any], steps: Sequence[Any]) -> list[Window] | None:
-    """What each axis of the result runs along; None where one crosses the rows of the array."""
+    """Return, for each axis of the result, the axis of `x` it runs along and its step.
+
+    None if one crosses rows of `x`.
+    """
     own: list[Any] = _elements(x, x.strides)
     left: list[Any] = [n - 1 for n in x.shape]
     found: list[Window] = []

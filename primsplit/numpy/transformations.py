@@ -1,7 +1,7 @@
-"""The Box-Cox transformations and their inverses, and the two quotients that they are made of.
+"""The Box-Cox transformations and their inverses, and the two quotients they use.
 
-(exp(u) - 1) / u and log(1 + u) / u are smooth at 0. Their derivatives of any order are right there too, so that those
-of the transformations are where the exponent is 0.
+(exp(u) - 1) / u and log(1 + u) / u are smooth at 0. Their derivatives of every order are correct there too, and so are
+those of the transformations where the exponent is 0.
 """
 
 import math

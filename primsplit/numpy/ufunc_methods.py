@@ -53,7 +53,7 @@ def reduce(
     initial: Any = NOTHING,
     where: Any = True,
 ) -> Array:
-    """`ufunc.reduce`. Where ONNX has no reduction, elements are folded one after the other."""
+    """Implements `ufunc.reduce`. Without an ONNX reduction, elements are folded one after the other."""
     x = array_like(array)
     axes = many_axes(axis, x.ndim)
     options: dict[str, Any] = {"axis": axes, "keepdims": keepdims, "where": where}
@@ -112,7 +112,7 @@ def _one_of(axis: Any, rank: int) -> int:
 def accumulate(
     ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: npt.DTypeLike | None = None, out: Any = None
 ) -> Array:
-    """`ufunc.accumulate`. Where running maxima tie, each step shares the cotangent half and half."""
+    """Implements `ufunc.accumulate`. Where running maxima tie, each step gives each side half of the cotangent."""
     x = array_like(array)
     if x.ndim == 0:
         raise ShapeError("cannot accumulate a number", place=tracing.user_place())

@@ -1,7 +1,12 @@
 """NumPy's ufunc protocol for traced arrays: promotion, broadcasting, `out=`, `where=`, reduce, accumulate, outer, at.
 
-`ELEMENTWISE` maps a ufunc's name to a function of Arrays that already have the loop's input dtypes; SciPy's ufuncs
-are found by name too, so SciPy is never imported.
+    np.add(i, x)                  # i int32[N], x float64[N]
+    becomes
+    a: float64[N] = Cast(i, to=float64)
+    b: float64[N] = Add(a, x)
+
+`ELEMENTWISE` maps a ufunc's name to a function of Arrays that already have the loop's input dtypes. SciPy's ufuncs are
+found by name too, so SciPy is never imported.
 """
 
 import math
@@ -68,7 +73,7 @@ def ufunc_method(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    """What `ufunc.method(*inputs, **options)` is for traced arrays."""
+    """Return `ufunc.method(*inputs, **options)` for traced arrays."""
     if method != "__call__":
         if method not in METHODS:
             raise unsupported(f"{ufunc.__name__}.{method}")
@@ -132,7 +137,7 @@ _OF_OBJECTS = frozenset({np.equal, np.not_equal, np.logical_and, np.logical_or, 
 
 
 def _known_result(ufunc: np.ufunc, operands: Sequence[Array]) -> tuple[Array, ...] | None:
-    """What NumPy computes of known numbers where a function is run again; None elsewhere."""
+    """Return NumPy's result for known numbers in a function that is run again; None elsewhere."""
     known = known_arrays(operands)
     if known is None:
         return None
@@ -181,13 +186,13 @@ def _beyond(array: Array) -> Array:
 
 
 def _fits(array: Array, dtype: np.dtype[Any]) -> bool:
-    """Whether a constant integer is in the range of an integer dtype; True for anything else."""
+    """Return whether a constant integer is in the range of an integer dtype; True for anything else."""
     known = array.known() if array.dtype.kind in "iu" and dtype.kind in "iu" else None
     return known is None or bool(np.iinfo(dtype).min <= int(known) <= np.iinfo(dtype).max)
 
 
 def _own(result: Array, operands: Sequence[Array]) -> Array:
-    """The result as an array of its own: a write to it is no write to an operand, and it is no Python number."""
+    """Return the result as an array of its own: writing to it writes to no operand, and it is not a Python number."""
     own = Array(result.value) if result.weak or any(result is a for a in operands) else result
     own.scalar = True
     return own
@@ -301,7 +306,10 @@ def plain_out(what: str, target: Any) -> DtypeError:
 
 
 def write_out(result: Array, out: Any, where: Any, casting: Casting) -> Any:
-    """`result` written to `out` where `where` is True. An `out` that is no traced array cannot be written to."""
+    """Write `result` to `out` where `where` is True, and return it.
+
+    An `out` that is not traced cannot be written to.
+    """
     if out is None:
         return select(where, result, zeros_like(result))
     if isinstance(out, Held):

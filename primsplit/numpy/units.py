@@ -49,17 +49,17 @@ def unit(name: str, body: Callable[..., Array], *slopes: Slope) -> Unit:
 
 
 def is_bool(x: Array) -> bool:
-    """True for bool, whose arithmetic is logic."""
+    """Return whether the dtype is bool, whose arithmetic is logic."""
     return x.dtype.kind == "b"
 
 
 def is_whole(x: Array) -> bool:
-    """True for bool and integer dtypes, which have no fraction."""
+    """Return whether the dtype is bool or an integer, which have no fraction."""
     return x.dtype.kind in "biu"
 
 
 def is_signed(x: Array) -> bool:
-    """True for signed integer dtypes."""
+    """Return whether the dtype is a signed integer."""
     return x.dtype.kind == "i"
 
 

@@ -1,4 +1,4 @@
-"""NaN for arguments outside of a function's domain, in value and derivative."""
+"""Returns NaN, in value and derivative, for arguments outside a function's domain."""
 
 import functools
 from collections.abc import Callable

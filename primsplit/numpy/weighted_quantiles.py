@@ -1,4 +1,4 @@
-"""NumPy's weighted quantiles: the first element up to which the share of the weights reaches the quantile."""
+"""NumPy's weighted quantiles: the first element at which the cumulative share of weights reaches the quantile."""
 
 from collections.abc import Sequence
 from typing import Any

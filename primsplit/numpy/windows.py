@@ -1,6 +1,6 @@
-"""Windows of a size that only the run knows: what np.hanning and its kin are for it.
+"""np.hanning and the other windows, for a size known only at run time.
 
-NumPy's own take an int; each is 1 where the size is 1, as there.
+NumPy's own functions need an int. As there, each window is 1 if the size is 1.
 """
 
 from collections.abc import Callable

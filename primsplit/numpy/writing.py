@@ -1,4 +1,12 @@
-"""Writing through an index key: the array that `x[key] = v` makes of `x`, in operators."""
+"""Writes through an index key: records the array that results from `x[key] = v` as operators.
+
+x[1:] = v            # x float64[N]
+becomes
+c = Expand(v, ...)   # to the slice's shape
+f = Slice(x, ...)    # before the slice
+h = Slice(x, ...)    # behind it
+i = Concat(f, c, h, axis=0)
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -60,7 +68,7 @@ def _write_made(x: Array, entries: Sequence[Entry], v: Array, reduction: str) ->
 
 
 def labels_of(entries: Sequence[Entry], block: int) -> list[Label]:
-    """What each axis of `x[entries]` comes from: an axis of `x`, "new", or (`block` of them) "block"."""
+    """Return the source of each axis of `x[entries]`: the number of an axis of `x`, "new", or `block` times "block"."""
     labels: list[Label] = []
     axis = 0
     for entry in entries:
@@ -119,7 +127,7 @@ def _write_basic(x: Array, entries: Sequence[Entry], v: Array) -> Array:
 
 
 def _place(x: Array, entries: Sequence[Take | Cut], v: Array) -> Array:
-    """`x` with `v` written at one entry an axis; the first that is not `:` is dealt with, and then the others."""
+    """Return `x` with `v` written at one entry per axis; handles the first entry that is not `:`, then the others."""
     active = [a for a, e in enumerate(entries) if isinstance(e, Take) or not e.is_whole]
     if not active:
         return fitted(v, x.shape)
@@ -190,7 +198,7 @@ def _only_mask(entries: Sequence[Entry]) -> Mask | None:
 
 
 def _write_where(x: Array, entries: Sequence[Entry], mask: Mask, v: Array) -> Array | None:
-    """`x` with `v` where the mask is True; None where `v` has a value for each True."""
+    """Return `x` with `v` where the mask is True; None if `v` has one value for each True."""
     labels = labels_of(entries, 1)
     v = aligned(v, labels)
     place = labels.index("block")
@@ -231,7 +239,7 @@ def _scatter(x: Array, entries: Sequence[Entry], v: Array, reduction: str) -> Ar
 
 
 def _is_unique(picks: Sequence[Fancy | Take]) -> bool:
-    """True for the indices of one mask: no place is named twice."""
+    """Return whether no place is named twice, as by the indices of one mask."""
     masks = [p.mask if isinstance(p, Fancy) else None for p in picks]
     return masks[0] is not None and all(m is masks[0] for m in masks)
 
@@ -267,7 +275,7 @@ def _known_rows(matrix: Array, depth: int) -> np.ndarray[Any, Any] | None:
 
 
 def _last_rows(rows: np.ndarray[Any, Any], sizes: Sequence[Dim]) -> np.ndarray[Any, Any] | None:
-    """The numbers of the rows that no later row repeats; None where only the run can tell."""
+    """Return the numbers of the rows that no later row repeats; None where only the run can tell."""
     counted = rows.copy()
     for column, size in enumerate(sizes):
         if isinstance(size, int):

@@ -101,5 +101,5 @@ def _trigamma_far(z: Array) -> Array:
 
 
 def _shifted(x: Array, *, below: float) -> Array:
-    """Where the value that x needs is computed: at 1 - x for negative x, at x + 1 below a limit, else at x."""
+    """Return the point where the value for x is computed: 1 - x for negative x, x + 1 below a limit, else x."""
     return op.Where(x < 0.0, 1.0 - x, op.Where(x < below, x + 1.0, x))

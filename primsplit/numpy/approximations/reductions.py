@@ -1,6 +1,6 @@
-"""Reductions that onnxruntime computes slowly or without care for overflow, for floats of any dtype.
+"""Reductions that onnxruntime computes slowly or with overflow, rewritten for floats of any dtype.
 
-Each takes what the operator takes: `x`, the axes (None for all), and the two attributes.
+Each function takes what the operator takes: `x`, the axes (None for all), and the two attributes.
 """
 
 import math
@@ -59,7 +59,7 @@ def euclidean(x: Array, axes: Array | None = None, *, keepdims: int, noop_with_e
 
 
 def power_of_two_near(largest: Array) -> tuple[Array, Array]:
-    """A power of two near each number that is not negative, and its reciprocal. No gradient flows through either."""
+    """Return a power of two near each non-negative number, and its reciprocal. No gradient flows through either."""
     limit = LIMITS[largest.dtype.name]
     bounded = op.Clip(largest, 2.0**-limit, 2.0**limit)
     exponent = op.Floor(op.Mul(op.Log(bounded), 1.0 / math.log(2.0)))

@@ -1,8 +1,8 @@
 """Signs, zeros and integers of floating-point arrays.
 
-onnxruntime's Where gives +0.0 for a -0.0 that comes from its second input, but keeps one from its third. Compositions
-that keep the sign of zero therefore have the branch that may be -0.0 last, under a condition
-that is no Not, since onnxruntime takes that away and swaps the branches.
+onnxruntime's Where returns +0.0 for a -0.0 taken from its second input, but keeps a -0.0 from its third. Functions here
+that keep the sign of zero therefore put the branch that may be -0.0 last. Their condition is never a Not, because
+onnxruntime removes a Not and swaps the branches.
 """
 
 import math
@@ -24,12 +24,12 @@ def odd(x: Array, value: Array) -> Array:
 
 
 def is_negative(x: Array) -> Array:
-    """Whether the sign bit is set, so that -0.0 is negative; False for NaN."""
+    """Return whether the sign bit is set: True for -0.0, False for NaN."""
     return op.Or(op.Less(x, 0.0), op.Less(op.Reciprocal(x), 0.0))
 
 
 def is_odd(whole: Array) -> Array:
-    """Whether an integral float is odd; False beyond 2**53, where all floats are even."""
+    """Return whether an integral float is odd; False beyond 2**53, where all floats are even."""
     return op.Equal(whole - op.Floor(whole * 0.5) * 2.0, 1.0)
 
 

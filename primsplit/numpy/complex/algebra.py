@@ -1,4 +1,4 @@
-"""Linear algebra of complex arrays that is made of what `products`, `systems` and `singular` have."""
+"""Linear algebra of complex arrays, built from `products`, `systems` and `singular`."""
 
 import functools
 from collections.abc import Sequence

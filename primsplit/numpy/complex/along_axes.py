@@ -1,4 +1,4 @@
-"""Products of complex numbers along an axis, and what passes over NaN."""
+"""Products of complex numbers along an axis, and reductions that skip NaN."""
 
 from collections.abc import Callable
 from typing import Any
@@ -116,7 +116,7 @@ def _count(z: Any, axis: Any, keepdims: Any) -> Any:
 
 @offers(np.nanmean)
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, **options: Any) -> Any:
-    """The mean of the elements that are no NaN; NaN where there is none."""
+    """The mean of the elements that are not NaN; NaN where there are none."""
     z = _asked(a, dtype)
     if options:
         raise refused(f"np.nanmean with {', '.join(options)}=", "Choose with np.where: np.where(mask, z, np.nan).")
@@ -127,7 +127,7 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
 def nanvar(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, **options: Any
 ) -> Any:
-    """The mean square of the distances from the mean of the elements that are no NaN."""
+    """The mean squared distance from the mean, of the elements that are not NaN."""
     z = as_complex(a)
     if options or dtype is not None:
         raise refused("np.nanvar with dtype=, where=, mean= or correction=")

@@ -1,4 +1,4 @@
-"""Sums, products and quotients of complex numbers, element by element."""
+"""Elementwise sums, products and quotients of complex numbers."""
 
 import functools
 from collections.abc import Callable
@@ -152,14 +152,14 @@ def reciprocal(z: Pair) -> Pair:
 
 @elementwise("equal")
 def equal(a: Pair, b: Pair) -> Array:
-    """Whether both parts are equal."""
+    """Return whether both parts are equal."""
     found = [op.Equal(_part(x, a), _part(y, b)) for x, y in zip(a, b, strict=True)]
     return functools.reduce(op.And, found)
 
 
 @elementwise("not_equal")
 def not_equal(a: Pair, b: Pair) -> Array:
-    """Whether a part differs."""
+    """Return whether at least one part differs."""
     return op.Not(equal(a, b))
 
 

@@ -1,4 +1,4 @@
-"""Comparisons of complex numbers: by the real part, of equal ones by the imaginary part, as NumPy has it."""
+"""Comparisons of complex numbers in NumPy's order: by the real part, then by the imaginary part."""
 
 from collections.abc import Callable
 from typing import Any
@@ -71,7 +71,7 @@ _logical("logical_xor", "Xor")
 
 @elementwise("logical_not")
 def logical_not(z: Pair) -> Array:
-    """Whether the number is 0."""
+    """Return whether the number is 0."""
     return op.Not(_is_true(z))
 
 
@@ -96,7 +96,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
 
 @offers(np.allclose)
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
-    """Whether all elements are close."""
+    """Return whether all elements are close."""
     return FUNCTIONS[np.all](isclose(a, b, rtol, atol, equal_nan))
 
 

@@ -1,4 +1,4 @@
-"""Making complex arrays: zeros and their kin with a complex dtype, and arrays of nested lists of numbers."""
+"""Creates complex arrays: zeros, ones and the like with a complex dtype, and arrays from nested lists of numbers."""
 
 from typing import Any
 

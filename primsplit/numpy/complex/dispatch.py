@@ -1,4 +1,8 @@
-"""Who answers a call of NumPy's: the form for complex arrays, where an argument is one, else the form for real ones."""
+"""Chooses between the complex and the real form of a NumPy function, by whether an argument is complex.
+
+np.exp(x)         calls the real form, which records Exp(x)
+np.exp(1j * x)    calls the complex form, which records the cosine and sine of x
+"""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -40,7 +44,7 @@ ACCUMULATED: dict[str, Function] = {"add": np.cumsum, "multiply": np.cumprod}
 
 
 def offers(*keys: Any, dtype_at: int | None = None) -> Callable[[_Function], _Function]:
-    """Register the complex form of these functions, for calls with a complex argument, or a complex dtype, in them.
+    """Register the complex form of these functions; it is called if an argument or the requested dtype is complex.
 
     `dtype_at` is the place of a dtype that may be given by position.
     """
@@ -56,7 +60,7 @@ def offers(*keys: Any, dtype_at: int | None = None) -> Callable[[_Function], _Fu
 
 
 def _either(real: Function, whole: Function, dtype_at: int | None) -> Function:
-    """The one function or the other."""
+    """Return a function that calls the complex form `whole` where needed, else `real`."""
 
     @functools.wraps(real)
     def call(*args: Any, **options: Any) -> Any:
@@ -68,7 +72,7 @@ def _either(real: Function, whole: Function, dtype_at: int | None) -> Function:
 
 
 def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    """What `ufunc.method(*inputs, **options)` is for traced arrays."""
+    """Return `ufunc.method(*inputs, **options)` for traced arrays, real or complex."""
     given = (*inputs[: ufunc.nin], *(v for k, v in options.items() if k != "out"))
     is_real = not any(map(holds_complex, given)) and not is_complex_dtype(options.get("dtype"))
     if is_real and ufunc.__name__ not in ALWAYS_COMPLEX:
@@ -136,7 +140,7 @@ def _called(
 
 
 def delivered(result: Array, out: Any) -> Any:
-    """`result`, written to `out` where that is given. Raises DtypeError for one that is not complex."""
+    """Return `result`, written to `out` if that is given. Raises DtypeError for an `out` that is not complex."""
     target = next(iter(out), None) if isinstance(out, tuple) else out
     if target is None:
         return result

@@ -20,10 +20,10 @@ Pullback = Callable[..., Any]
 
 
 class Step(NamedTuple):
-    """What a step of elimination finds.
+    """The result of one elimination step.
 
-    `row` is that of the pivot, `head` the pivot, `kept` the multipliers, 0 in rows that were used, `free` the rows that
-    are left.
+    `row` is the pivot row, `head` the pivot, `kept` the multipliers (0 in rows already used), `free` marks the rows
+    that are left.
     """
 
     pivot: Array

@@ -1,4 +1,4 @@
-"""Size and angle of complex numbers, their exponentials, logarithms and roots, and what is asked of them."""
+"""Absolute value and angle of complex numbers, their exponentials, logarithms and roots, and tests of elements."""
 
 import math
 from collections.abc import Callable

@@ -28,7 +28,7 @@ Pullback = Callable[..., Any]
 
 
 class EigResult(NamedTuple):
-    """What np.linalg.eig returns."""
+    """The result of np.linalg.eig."""
 
     eigenvalues: Array
     eigenvectors: Array
@@ -146,7 +146,7 @@ def _vectors_with(
 
 
 def _is_near(gap: Parts, values: Parts) -> Array:
-    """Where two values are at most n units in the last place of the largest apart."""
+    """Return where two values are at most n units in the last place of the largest apart."""
     largest = op.ReduceMax(op.Max(op.Abs(values.real), op.Abs(values.imag)), [-1], keepdims=1)
     units = op.Cast(size(gap.real, -1), to=gap.real.dtype) * float(float_limits(gap.real).eps)
     bound = op.Unsqueeze(op.Mul(largest, units), [-1])
@@ -191,7 +191,7 @@ def eigvals(a: Any) -> Array:
 
 
 def is_zero(imag: Array) -> Array:
-    """Whether there is no imaginary part: a branch of the program."""
+    """Return whether all imaginary parts are 0; the answer is a branch of the program."""
     found: Array = FUNCTIONS[np.all](op.Equal(imag, 0.0))
     return found
 

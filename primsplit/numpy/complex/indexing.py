@@ -1,4 +1,4 @@
-"""`z[key]` and `z[key] = v`: of both parts."""
+"""Implements `z[key]` and `z[key] = v` for complex arrays: both act on the real and the imaginary part."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Tangents of complex numbers, the inverses of sines and tangents, and what loses no digits near 0.
+"""Tangents of complex numbers, inverses of sines and tangents, and functions such as expm1 that keep digits near 0.
 
-W. Kahan, Branch cuts for complex elementary functions (1987): the parts are real functions of roots, on the right side
-of each cut also where a part is -0.
+The formulas are those of W. Kahan, Branch cuts for complex elementary functions (1987): the parts are real functions of
+roots, on the right side of each cut even where a part is -0.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Complex leaves of nested values: their parts go into branches, loops and calls, and come out as complex arrays."""
+"""Passes complex leaves of nested values through branches, loops and calls as two real parts."""
 
 from typing import Any
 

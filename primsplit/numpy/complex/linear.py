@@ -1,4 +1,4 @@
-"""Functions that do the same to both parts: of shape and order, and sums."""
+"""Functions that apply the same operation to both parts: of shape and order, and sums."""
 
 import inspect
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""L and U of a complex matrix, by elimination with partial pivoting."""
+"""Computes L and U of a complex matrix by elimination with partial pivoting."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,8 @@
-"""Complex matrices as pairs of real ones: products, and the real matrices of twice the size that stand for them.
+"""Complex matrices as pairs of real ones: products, and the equivalent real matrices of twice the size.
 
-A matrix X + i Y acts on the real and imaginary parts of vectors as [[X, -Y], [Y, X]]. With the parts of each element
-side by side instead, each number a + i b a block [[a, -b], [b, a]], what is triangular with a real diagonal stays so.
+A matrix X + i Y acts on the real and imaginary parts of vectors as [[X, -Y], [Y, X]]. If instead the two parts of each
+element lie side by side, each number a + i b becomes a block [[a, -b], [b, a]], and a triangular matrix with a real
+diagonal stays triangular.
 """
 
 from typing import Any, NamedTuple

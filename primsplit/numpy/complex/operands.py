@@ -1,4 +1,4 @@
-"""What may stand for a complex array: handles, Python's and NumPy's complex numbers; and the dtypes they meet in."""
+"""Accepts operands of complex functions (handles, Python's and NumPy's complex numbers) and promotes their dtypes."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -33,13 +33,13 @@ class Pair(NamedTuple):
         return part
 
     def whole(self) -> tuple[Array, Array]:
-        """Both parts, zeros for one that is not there."""
+        """Return both parts, with zeros for a missing one."""
         zero = zeros_like(self.some) if self.real is None or self.imag is None else self.some
         return zero if self.real is None else self.real, zero if self.imag is None else self.imag
 
 
 def holds_complex(value: Any) -> bool:
-    """True for complex numbers and arrays, traced or not, and for lists with one in them."""
+    """Return whether the value is a complex number or array, traced or not, or a list that contains one."""
     if type(value) is Array:
         return False
     if isinstance(value, list | tuple):
@@ -50,7 +50,7 @@ def holds_complex(value: Any) -> bool:
 
 
 def is_complex_dtype(dtype: Any) -> bool:
-    """True for what NumPy takes for a complex dtype."""
+    """Return whether NumPy would read this as a complex dtype."""
     if dtype is None or isinstance(dtype, Array):
         return False
     try:
@@ -87,7 +87,10 @@ def _constant(value: npt.NDArray[Any], *, weak: bool = False) -> ComplexArray:
 
 
 def _held(part: npt.NDArray[Any]) -> Array:
-    """A constant part. A number is no array from outside of the function, which would be told as frozen."""
+    """Return a constant part as an Array.
+
+    A number is recorded as a literal, which is not reported as a frozen array.
+    """
     return as_array(part) if part.ndim else literal(part, part.dtype)
 
 
@@ -97,7 +100,7 @@ def literal(number: npt.ArrayLike, dtype: npt.DTypeLike) -> Array:
 
 
 def as_complex(value: Any) -> ComplexArray:
-    """The handle as a complex one, of parts that are no other array's."""
+    """Return the value as a complex handle whose parts are not shared with another array."""
     found = operand(value)
     if isinstance(found, ComplexArray):
         return found

@@ -1,4 +1,4 @@
-"""Order of complex arrays: by the real part, of equal ones by the imaginary part, as NumPy has it."""
+"""Sorts complex arrays in NumPy's order: by the real part, then by the imaginary part."""
 
 from collections.abc import Callable
 from typing import Any
@@ -64,7 +64,7 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
 
 
 def _extreme(z: ComplexArray, axis: int) -> Callable[[bool], Array]:
-    """Where the last or the first element along an axis is, or one that is NaN, as an axis of one."""
+    """A function that finds the index of the last or first element along an axis, or of a NaN, as an axis of 1."""
     order = lexsort([z.imag, z.real], axis)
     missing = op.Cast(op.Or(op.IsNaN(z.real), op.IsNaN(z.imag)), to=np.int32)
     is_missing = op.Greater(op.ReduceMax(missing, [axis], keepdims=1), 0)
@@ -109,7 +109,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
 
 
 def _without_nan(function: Any, of_all: Any, filler: float) -> None:
-    """Register a function of the elements that are no NaN, in whose place comes what is never chosen."""
+    """Register a function that ignores NaN, by replacing each NaN with a number that is never chosen."""
 
     @offers(function)
     def choose(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any) -> Any:

@@ -1,4 +1,10 @@
-"""Functions that are linear in some of their arguments: what they give of the real parts, and of the imaginary ones."""
+"""Functions that are linear in some of their arguments, applied once to the real and once to the imaginary parts.
+
+np.diff(z)
+becomes
+real: np.diff(z.real)
+imag: np.diff(z.imag)
+"""
 
 import inspect
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Polynomials with complex coefficients or roots, and the powers and series of numbers that they are made of."""
+"""Polynomials with complex coefficients or roots, and the series and powers that they need."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype
 
 @offers(np.vander)
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
-    """Columns of powers, as many as there are points where `N` does not tell; their number is known when tracing."""
+    """Return columns of powers, as many as there are points if `N` is None; their number must be known when tracing."""
     points: Any = as_complex(x)
     count = points.shape[0] if N is None else N
     if not isinstance(count, int):

@@ -1,4 +1,10 @@
-"""Functions that sum products of elements: each is the sum, with its sign, of the products of the parts."""
+"""Functions that sum products of elements; each is computed from the products of the real and imaginary parts.
+
+a @ b
+becomes
+real: a.real @ b.real - a.imag @ b.imag
+imag: a.real @ b.imag + a.imag @ b.real
+"""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -17,7 +23,7 @@ Function = Callable[..., Any]
 
 
 def multilinear(function: Function, factors: Sequence[Pair]) -> Pair:
-    """What a function that is linear in each of these arrays gives of complex ones."""
+    """Apply a function that is linear in each of these real arrays to complex ones, part by part."""
     real: Array | None = None
     imaginary: Array | None = None
     for choice in itertools.product((0, 1), repeat=len(factors)):
@@ -35,7 +41,7 @@ def multilinear(function: Function, factors: Sequence[Pair]) -> Pair:
 
 
 def bilinear(function: Function, a: Any, b: Any) -> Any:
-    """What a function that is linear in both of these gives of them, of which one is complex at least."""
+    """Apply a function that is linear in both arguments to `a` and `b`, at least one of which is complex."""
     return made(multilinear(function, factors((a, b), None)))
 
 

@@ -1,4 +1,4 @@
-"""What can be asked of complex arrays: their parts, size and angle; what is not 0; shapes and dtypes."""
+"""Queries of complex arrays: their parts, absolute value and angle, which elements are not 0, shapes and dtypes."""
 
 import math
 from typing import Any
@@ -59,7 +59,7 @@ def conjugate(z: ComplexArray) -> ComplexArray:
 
 @offers(np.iscomplexobj)
 def is_complex(x: Any) -> bool:
-    """True for a complex array."""
+    """Return whether the array is complex."""
     return operand(x).dtype.kind == "c"
 
 
@@ -71,13 +71,13 @@ def is_real(x: Any) -> bool:
 
 @offers(np.iscomplex)
 def has_imaginary_part(x: Any) -> Array:
-    """Where the imaginary part is not 0."""
+    """Return where the imaginary part is not 0."""
     return op.Not(op.Equal(as_complex(x).imag, 0.0))
 
 
 @offers(np.isreal)
 def has_no_imaginary_part(x: Any) -> Array:
-    """Where the imaginary part is 0."""
+    """Return where the imaginary part is 0."""
     return op.Equal(as_complex(x).imag, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""The QR iteration of complex matrices with one shift at a time, as LAPACK's lahqr takes it, but for phases.
+"""The QR iteration for complex matrices with single shifts, as in LAPACK's lahqr up to phases.
 
 J. G. F. Francis, The QR transformation, Comput. J. 4 (1961) 265-271 and (1962) 332-345. LAPACK keeps the elements below
 the diagonal real, by phases that change no eigenvalue; here they stay complex.
@@ -23,7 +23,7 @@ PLACES = ((0, 0), (-1, -1), (1, 1), (0, -1), (-1, -2), (1, 0), (-1, 0))
 
 
 class Near(NamedTuple):
-    """What a step reads of the three diagonals of H, for each k a row of [n]: 0 beyond the ends."""
+    """The elements of H's three diagonals that a step reads: for each k one row of [n], 0 beyond the ends."""
 
     d: Parts
     d_before: Parts
@@ -80,7 +80,7 @@ def schur(h: Parts, low: Array, high: Array) -> Schur:
 
 
 def _places(h: Array) -> tuple[Array, Array]:
-    """Where the numbers of `Near` lie in a flat matrix, int64 [7, n], and which of them lie in it."""
+    """Return where the numbers of `Near` lie in the flat matrix, int64 [7, n], and which of them lie inside it."""
     n, k = scalar(size(h, 0)), counting(h, 0)
     found = []
     for row, column in PLACES:
@@ -143,13 +143,13 @@ def _shift(near: Near, start: Array, end: Array, count: Array) -> Parts:
 
 
 def _scaled_product(last: Near, safe: Array) -> Parts:
-    """What couples the last two rows, over the square of a scale."""
+    """Return the product of the two elements that couple the last two rows, divided by the square of a scale."""
     (a, b), (c, d) = last.above, last.below
     return times((a / safe, b / safe), (c / safe, d / safe))
 
 
 def _root(z: Parts) -> Parts:
-    """The square root with a real part that is not negative."""
+    """Return the square root whose real part is not negative."""
     large = op.Sqrt(0.5 * (_modulus(z) + op.Abs(z.real)))
     small = z.imag / (2.0 * op.Where(op.Equal(large, 0.0), 1.0, large))
     is_left = op.Less(z.real, 0.0)

@@ -28,7 +28,7 @@ from primsplit.tracing.complex_array import ComplexArray, refused
 
 @offers(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Array:
-    """The singular values, descending. Where one is 0 its derivative is that of an eigenvalue."""
+    """Return the singular values, descending. The derivative of one that is 0 is that of an eigenvalue."""
     return _values(parts_of(x)[0])
 
 

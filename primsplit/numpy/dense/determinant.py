@@ -139,7 +139,7 @@ def slope_with(a: Array, unit: Array, worked: Array, order: Array, x: Array) -> 
 
 
 def _limit(dtype: np.dtype[Any]) -> Any:
-    """How small a pivot may be beside the largest: the quotient of `_divided` loses as many digits."""
+    """Return how small a pivot may be relative to the largest: the quotient of `_divided` loses as many digits."""
     return np.sqrt(np.finfo(dtype).eps).astype(dtype)
 
 

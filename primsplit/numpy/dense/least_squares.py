@@ -1,7 +1,7 @@
-"""Solutions of least squares and least norm, for matrices of any rank, and their derivatives where the rank stays.
+"""Least-squares and least-norm solutions for matrices of any rank, with derivatives where the rank does not change.
 
-A QR factorization shows most matrices to have full rank, and gives their pseudo-inverse. The singular values, which
-take ten times as long, are computed in a run that leaves the rank in doubt.
+A QR factorization proves most matrices to have full rank, and gives their pseudo-inverse. Singular values take ten
+times as long, and are computed only in a run where the rank is in doubt.
 """
 
 from collections.abc import Callable

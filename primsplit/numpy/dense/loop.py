@@ -1,4 +1,4 @@
-"""Recording a Loop or a Scan, and the pieces that their bodies are made of."""
+"""Records Loops and Scans, and provides the building blocks of their bodies."""
 
 from collections.abc import Callable, Sequence
 
@@ -191,10 +191,10 @@ def stacked_rows(collected: Array) -> Array:
 
 
 def at_most_a_block(dim: Dim) -> bool:
-    """True where the size is a number that one panel holds, and not 0."""
+    """Return whether the size is a known number, not 0, that fits into one panel."""
     return isinstance(dim, int) and 0 < dim <= BLOCK
 
 
 def block_count(n: Array) -> Array:
-    """How many panels n columns (a vector of one element) make, a scalar."""
+    """Return the number of panels that n columns (a vector of one element) make, a scalar."""
     return scalar(op.Div(op.Add(n, BLOCK - 1), BLOCK))

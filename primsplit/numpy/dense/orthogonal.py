@@ -1,7 +1,8 @@
-"""The orthogonal factor of a matrix. Its derivative needs no singular vectors, which have none where values are equal.
+"""The orthogonal polar factor of a matrix, with a derivative that needs no singular vectors.
 
-N. J. Higham, Functions of Matrices (2008), chapter 8. With A = U diag(s) V^T the factor is W = U V^T, and P = W^T A is
-symmetric. The change of W is W Y, Y being skew with P Y + Y P = W^T dA - dA^T W, and (I - W W^T) dA P^-1.
+Singular vectors have no derivative where singular values are equal; the factor has one. N. J. Higham, Functions of
+Matrices (2008), chapter 8. With A = U diag(s) V^T the factor is W = U V^T, and P = W^T A is symmetric. The change of W
+is W Y, Y being skew with P Y + Y P = W^T dA - dA^T W, and (I - W W^T) dA P^-1.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""Rotations of all pairs of rows of a matrix, n / 2 pairs at once: what both of Jacobi's methods are made of.
+"""Rotates all pairs of rows of a matrix, n / 2 pairs at once: the step that both Jacobi methods share.
 
-The pairs are neighbours, of even and of odd places in turn, and the rows of a pair change places while they are
-turned: after n rounds every row has met every other. (R. P. Brent and F. T. Luk, The solution of singular-value and
-symmetric eigenvalue problems on multiprocessor arrays, SIAM J. Sci. Stat. Comput. 6 (1985) 69-84.)
+The pairs are neighbours, starting at even and at odd places in turn, and the two rows of a pair change places while
+they are rotated. After n rounds every row has met every other. (R. P. Brent and F. T. Luk, The solution of
+singular-value and symmetric eigenvalue problems on multiprocessor arrays, SIAM J. Sci. Stat. Comput. 6 (1985) 69-84.)
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Singular values and vectors by Jacobi's method on one side, which does not square the condition; what needs them."""
+"""Singular values and vectors by the one-sided Jacobi method, which does not square the condition number."""
 
 from collections.abc import Callable
 from typing import Any
@@ -109,12 +109,12 @@ def _inner(x: Array, y: Array) -> Array:
 
 
 def _is_settled(matrix: Array, vectors: Array) -> Array:
-    """Whether no two rows of any matrix are further from orthogonal than 10 units in the last place, or n of them."""
+    """Return whether no two rows of any matrix are further from orthogonal than 10 (or n) units in the last place."""
     return op.Equal(op.ReduceSum(op.Cast(_excess(matrix, 1.0), to=np.int32), keepdims=0), 0)
 
 
 def _excess(matrix: Array, factor: float) -> Array:
-    """Where the cosine of some two rows is above that, times a factor, [..., 1, 1]; False for NaN."""
+    """Return where the cosine between some two rows exceeds that limit times a factor, [..., 1, 1]; False for NaN."""
     limits = float_limits(matrix)
     products = op.MatMul(matrix, swapped(matrix))
     lengths = diagonal(products)
@@ -242,7 +242,7 @@ def _reciprocals(s: Array, cutoff: Array) -> Array:
 
 
 def is_kept(s: Array, cutoff: Array) -> Array:
-    """Which singular values are more than `cutoff` [...] times the largest."""
+    """Return which singular values are more than `cutoff` [...] times the largest."""
     return op.Greater(s, op.Mul(op.ReduceMax(s, [-1], keepdims=1), op.Unsqueeze(cutoff, [-1])))
 
 
@@ -268,7 +268,7 @@ def _pseudo_inverse(a: Array, cutoff: Array) -> tuple[Array, Pullback]:
 
 
 def is_faint(cutoff: Any, like: Array) -> bool:
-    """True for a cutoff that is known to drop only singular values that rounding may have made of 0."""
+    """Return whether a cutoff is known to drop only singular values that rounding may have made of 0."""
     known = as_array(cutoff).known()
     units = max([100, *(d for d in like.shape[-2:] if isinstance(d, int))])
     return known is not None and bool(np.all(known <= units * float(float_limits(like).eps)))

@@ -1,8 +1,7 @@
-"""Systems of one to three equations, without a loop: by the inverse, and once refined.
+"""Solves systems of one to three equations without a loop: by the inverse, with one step of refinement.
 
-A Scan costs as much as thirty operators before its first step, and factoring and substitution are three to five.
-
-A matrix that was factored stays factored: other solutions with it go by `lu.factors_of`.
+A Scan costs as much as thirty operators before its first step, and factoring and substitution are three to five Scans.
+For a matrix that was already factored, other solutions reuse those factors (`lu.factors_of`).
 """
 
 from collections.abc import Callable
@@ -29,7 +28,7 @@ _SWAPS = np.array([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
 
 
 def is_small(size: Dim) -> bool:
-    """True for a size that is known to be 1, 2 or 3."""
+    """Return whether the size is known to be 1, 2 or 3."""
     return isinstance(size, int) and 1 <= size <= LARGEST
 
 

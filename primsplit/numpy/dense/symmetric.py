@@ -75,7 +75,7 @@ def symmetric_eigen(a: Array) -> tuple[Array, Array]:
 
 
 def shared_places(pairs: Pairs, n: Array) -> Array:
-    """Where the element that each row's pair shares lies in the flat matrix: [n, 1]."""
+    """Return where the element that each row's pair shares lies in the flat matrix: [n, 1]."""
     first = op.Less(pairs.numbers, pairs.partner)
     low = op.Where(first, pairs.numbers, pairs.partner)
     high = op.Where(first, pairs.partner, pairs.numbers)
@@ -95,7 +95,7 @@ def off_diagonal(x: Array) -> Array:
 
 
 def excess(line: Array, rest: Array, factor: float) -> Array:
-    """Where the norm of what is off the diagonal is above so many units of the norm, [..., 1, 1]; False for NaN."""
+    """Return where the norm off the diagonal exceeds so many units of the whole norm, [..., 1, 1]; False for NaN."""
     off = _squares(rest)
     bound = op.Mul(op.Add(_squares(line), off), (factor * float(float_limits(rest).eps)) ** 2)
     return op.Greater(off, bound)
@@ -106,7 +106,7 @@ def _squares(x: Array) -> Array:
 
 
 def ordered(line: Array, scale: Array, is_far: Array) -> tuple[Array, Array, Array]:
-    """The diagonal, ascending and to scale, what makes all NaN where it is no diagonal, and the order."""
+    """Return the scaled diagonal in ascending order, a NaN where the iteration did not end (else 0), and the order."""
     count = len(line.shape)
     defect = op.Where(is_far, np.asarray(np.nan, line.dtype), 0.0)
     found = Type(line.dtype, line.shape[:-1])

@@ -1,4 +1,4 @@
-"""Systems with three diagonals: elimination and substitution, one row a step."""
+"""Tridiagonal systems: elimination and substitution, one row per step."""
 
 from collections.abc import Callable
 from typing import Any

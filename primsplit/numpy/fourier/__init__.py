@@ -1,1 +1,1 @@
-"""Fourier transforms of real arrays and of pairs of them, along the last axis, neither scaled nor conjugated."""
+"""Fourier transforms of real arrays and of pairs of real arrays, along the last axis, neither scaled nor conjugated."""

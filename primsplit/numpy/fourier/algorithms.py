@@ -1,7 +1,8 @@
-"""How a transform of n numbers is computed: by onnxruntime's operator, by matrices, or as a convolution.
+"""Chooses how a transform of n numbers is computed: onnxruntime's operator, matrix products, or a convolution.
 
-onnxruntime's DFT is right to the last bits where n is a power of two. For other sizes it rounds the angles of its chirp
-in the array's own precision: the error is 1e-4 for 1,000 numbers of float32. So it only sees powers of two.
+onnxruntime's DFT is accurate to the last bits where n is a power of two. For other sizes it rounds the angles of its
+chirp in the array's own precision: the error is 1e-4 for 1,000 numbers of float32. It is therefore used only for powers
+of two.
 """
 
 import math
@@ -43,7 +44,7 @@ def spectrum(x: Array, y: Array | None) -> Parts:
 
 
 def has_matrix(n: int) -> bool:
-    """True for sizes that are done by one matrix."""
+    """Return whether a transform of n numbers is computed by one matrix product."""
     return n <= (SMALL if _is_power(n) else LARGEST_MATRIX)
 
 
@@ -68,7 +69,7 @@ def _is_power(n: int) -> bool:
 
 
 def _factor(n: int) -> int | None:
-    """The divisor of n that is nearest to its root, from below; None where it, or the other, is too large or 1."""
+    """Return the largest divisor of n up to its square root; None if it is 1, or one of both factors is too large."""
     first = next(d for d in range(math.isqrt(n), 0, -1) if n % d == 0)
     return first if first > 1 and n // first <= LARGEST_FACTOR else None
 

@@ -1,4 +1,4 @@
-"""The transform of any number of elements as a convolution with a chirp, made of transforms of powers of two.
+"""The transform of any number of elements as a convolution with a chirp, by transforms of powers of two.
 
 With w_j = exp(-i pi j**2 / n), since 2 j k = j**2 + k**2 - (k - j)**2,
 
@@ -36,7 +36,7 @@ class _Chirp(NamedTuple):
 
 
 def next_power(number: Array) -> Array:
-    """The least power of two that is not below an int64 scalar."""
+    """Return the least power of two that is at least an int64 scalar."""
     powers = Array(tracing.constant(POWERS))
     smaller = op.Cast(op.Less(powers, number), to=np.int64)
     return op.Gather(powers, op.ReduceSum(smaller, keepdims=0))

@@ -1,6 +1,7 @@
-"""np.fft: transforms of real and complex arrays, of sizes that only the run may know.
+"""np.fft: transforms of real and complex arrays, including sizes known only at run time.
 
-A transform of n numbers is computed as `fourier.algorithms` says, in float32 for float32 and float16, else in float64.
+`fourier.algorithms` chooses how a transform of n numbers is computed: in float32 for float32 and float16, else in
+float64.
 """
 
 from collections.abc import Callable, Sequence
@@ -74,7 +75,7 @@ def _computed(x: Array) -> Array:
 
 
 def _count(n: Any, default: Dim) -> Dim:
-    """How many numbers are transformed. Raises ShapeError for none."""
+    """Return how many numbers are transformed. Raises ShapeError for none."""
     found = default if n is None else as_size(n)
     if isinstance(found, int) and found < 1:
         raise ShapeError(f"Invalid number of FFT data points ({found}) specified.", place=tracing.user_place())
@@ -174,7 +175,7 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Norm = None, out: Any = N
 
 
 def _weights(n: Dim, kept: Dim, dtype: np.dtype[Any]) -> Array:
-    """How many of the n numbers each of the half stands for: 2, the first 1, the middle one of an even n 1."""
+    """How many of the n numbers each of the half stands for: 2, but 1 for the first and the middle of an even n."""
     if isinstance(n, int):
         numbers = np.arange(n // 2 + 1)
         return literal(np.where((numbers == 0) | (2 * numbers == n), 1, 2), dtype)

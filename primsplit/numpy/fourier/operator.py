@@ -1,4 +1,4 @@
-"""onnxruntime's DFT of real arrays: its pairs of numbers lie on an axis of their own, the last."""
+"""onnxruntime's DFT of real arrays, whose complex numbers lie on a last axis of size 2."""
 
 import numpy as np
 import numpy.typing as npt

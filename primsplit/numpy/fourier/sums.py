@@ -1,7 +1,11 @@
-"""The three transforms that NumPy's are made of, each one op of the program whose derivative is one of them.
+"""The three transforms on which np.fft is built; each is one op whose derivative is again one of the three.
 
-A transform is a symmetric matrix C - i S. With the parts swapped before and after it is C + i S, which is n times its
-inverse, and its transpose on pairs of reals.
+    np.fft.rfft(x)
+    becomes
+    real, imag = call::analysis(x, rule=_analysis)
+
+A transform is a symmetric matrix C - i S. With the parts swapped before and after, it becomes C + i S, which is n times
+the inverse, and also the transpose on pairs of reals.
 """
 
 import numpy as np
@@ -46,7 +50,7 @@ def analysis(x: Array) -> Parts:
 
 @rrule(analysis)
 def _analysis(x: Array) -> tuple[Parts, Function]:
-    """What each number of the half tells of each of the n."""
+    """The derivative rule of `analysis`: its pullback is `synthesis`."""
     return analysis(x), lambda dz: synthesis(dz[0], dz[1], x.shape[-1])
 
 
@@ -59,7 +63,7 @@ def synthesis(x: Array, y: Array, n: Dim) -> Array:
 
 @primitive
 def synthesized(x: Array, y: Array, length: int | Array) -> Array:
-    """`synthesis`, whose length is told by an array as long where only the run knows it."""
+    """Return `synthesis`; where only the run knows the length, it is that of the array `length`."""
     n = length if isinstance(length, int) else length.shape[0]
     if isinstance(n, int) and has_matrix(n):
         cos, sin = constants(half_matrix(n).T, x.dtype)

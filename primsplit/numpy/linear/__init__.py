@@ -1,4 +1,4 @@
-"""np.linalg: factors, solutions, eigenvalues of symmetric matrices, singular values."""
+"""np.linalg: factorizations, solutions, eigenvalues of symmetric matrices, singular values."""
 
 from primsplit.numpy.linear.factors import cholesky, det, qr, slogdet
 from primsplit.numpy.linear.least_squares import lstsq

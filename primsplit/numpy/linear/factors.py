@@ -1,4 +1,4 @@
-"""Factors and determinants: cholesky, qr, det, slogdet."""
+"""Matrix factorizations and determinants: cholesky, qr, det, slogdet."""
 
 from typing import Any, NamedTuple
 
@@ -18,14 +18,14 @@ from primsplit.tracing.broadcasting import full
 
 
 class QRResult(NamedTuple):
-    """What np.linalg.qr returns."""
+    """The result of np.linalg.qr."""
 
     Q: Array
     R: Array
 
 
 class SlogdetResult(NamedTuple):
-    """What np.linalg.slogdet returns."""
+    """The result of np.linalg.slogdet."""
 
     sign: Array
     logabsdet: Array

@@ -1,4 +1,4 @@
-"""Systems that are not square: lstsq."""
+"""Least-squares solutions of systems that are not square: lstsq."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def units(a: Array) -> Array:
 
 
 def solved(a: Array, b: Array, cutoff: Array, *, is_rounding: bool) -> tuple[Array, Array, Array, Array]:
-    """What lstsq gives, computed in float64.
+    """Return the results of lstsq, computed in float64.
 
     `is_rounding` says that only what rounding may have made of 0 is below the cutoff.
     """

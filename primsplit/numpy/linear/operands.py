@@ -1,4 +1,4 @@
-"""What functions of matrices take: floats with two axes at least, square ones where they must be."""
+"""Checks and converts operands of matrix functions: floats with at least two axes, square where required."""
 
 from typing import Any
 

@@ -63,7 +63,7 @@ def _solver(a: Array) -> Callable[[Array, Array], Array]:
 
 
 def _triangle(made: Op) -> bool | None:
-    """True for an op that makes lower triangles, False for upper ones, else None."""
+    """Return True for an op that makes lower triangles, False for upper ones, else None."""
     if getattr(made.attributes.get("rule"), "primitive", None) is cholesky_unit.cholesky:
         return True
     if made.kind != "Trilu":

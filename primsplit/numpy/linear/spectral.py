@@ -23,14 +23,14 @@ MISSING = object()
 
 
 class EighResult(NamedTuple):
-    """What np.linalg.eigh returns."""
+    """The result of np.linalg.eigh."""
 
     eigenvalues: Array
     eigenvectors: Array
 
 
 class SVDResult(NamedTuple):
-    """What np.linalg.svd returns."""
+    """The result of np.linalg.svd."""
 
     U: Array
     S: Array
@@ -93,7 +93,7 @@ def _full(u: Array, a: Array) -> Array:
 
 @implements(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Array:
-    """The singular values, descending. Where one is 0, it has the derivative 0, as abs has."""
+    """Return the singular values, descending. The derivative of one that is 0 is 0, as for abs."""
     return singular.singular_values(*matrices(x))
 
 

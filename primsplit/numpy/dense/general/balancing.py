@@ -1,4 +1,4 @@
-"""Balancing: what needs no iteration is moved to the ends of the diagonal, and rows and columns get like norms.
+"""Balances a matrix: rows and columns that need no iteration move to the ends; the others are scaled to similar norms.
 
 B. N. Parlett and C. Reinsch, Balancing a matrix for calculation of eigenvalues and eigenvectors, Numer. Math. 13 (1969)
 293-304, with the norms of R. James, J. Langou and B. R. Lowery, On matrix balancing and eigenvector computation,

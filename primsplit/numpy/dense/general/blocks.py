@@ -1,4 +1,4 @@
-"""The eigenvalues of the blocks of one and of two on the diagonal of a Schur form, as LAPACK's lanv2 computes them."""
+"""The eigenvalues of the 1-by-1 and 2-by-2 diagonal blocks of a Schur form, as LAPACK's lanv2 computes them."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What a matrix that need not be symmetric is made of: its Schur form, and how that lies to the matrix."""
+"""Decomposes a matrix that need not be symmetric: its real Schur form, and the basis that leads back to the matrix."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The QR iteration with two shifts at once, as LAPACK's lahqr takes it: which eigenvalue is found where is the same.
+"""The QR iteration with double shifts, as in LAPACK's lahqr, so that eigenvalues are found in the same order.
 
 J. G. F. Francis, The QR transformation, part 2, Comput. J. 4 (1962) 332-345; when an element below the diagonal is
 small enough: M. Ahues and F. Tisseur, A new deflation criterion for the QR algorithm, LAPACK Working Note 122 (1997).
@@ -23,7 +23,7 @@ PATIENCE = 30
 
 
 class Near(NamedTuple):
-    """What a step reads of the three diagonals of H, for each k a row of [n]: 0 beyond the ends."""
+    """The elements of H's three diagonals that a step reads: for each k one row of [n], 0 beyond the ends."""
 
     d: Array
     d_before: Array
@@ -96,7 +96,10 @@ def _padded(h: Array) -> Array:
 
 
 def _places(h: Array) -> Array:
-    """Where the numbers of `Near` lie in the flat matrix, int64 [9, n]: beyond its ends, in the last corner."""
+    """Return where the numbers of `Near` lie in the flat matrix, int64 [9, n].
+
+    Places beyond its ends are the last corner.
+    """
     n, k = scalar(size(h, 0)), counting(h, 0)
 
     def place(row: int, column: int) -> Array:
@@ -176,7 +179,7 @@ def _shift(near: Near, start: Array, end: Array, count: Array) -> tuple[Array, A
 
 
 def _first_vector(near: Near, shift: tuple[Array, Array], start: Array, end: Array) -> tuple[Array, Array]:
-    """Where the reflections may start, and the first column [3] of (H - s) (H - conj(s)) from there on."""
+    """Return where the reflections may start, and the first column [3] of (H - s) (H - conj(s)) from there on."""
     real, imaginary = shift
     gap = near.d - real
     total = op.Abs(gap) + op.Abs(imaginary) + op.Abs(near.below_after)

@@ -1,4 +1,4 @@
-"""Householder's reflections, of vectors as long or as short as they may be."""
+"""Householder reflections, safe for vectors of very large or very small norm."""
 
 from typing import Any, NamedTuple
 
