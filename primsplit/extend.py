@@ -9,6 +9,7 @@ from primsplit.ir.runtimes import fault
 from primsplit.numpy.implementing import implements
 from primsplit.onnx.definitions.families import defines
 from primsplit.onnx.definitions.operators import operator
+from primsplit.ops import op
 from primsplit.rewrites.decompositions.own import decompose
 from primsplit.rewrites.rewrites.patterns import pattern, rewrite
 from primsplit.rules.table import partials
@@ -26,6 +27,7 @@ __all__ = [
     "fault",
     "frule",
     "implements",
+    "op",
     "operator",
     "partials",
     "pattern",

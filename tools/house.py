@@ -1,9 +1,10 @@
 """Measure the structure of the package: imports between rooms, tables of operators, tests at mirrored paths, lines.
 
-    python -m tools.house [--tables] [--untested]
+    python -m tools.house [--tables] [--untested] [--beyond]
 
 `--tables` lists the tables of operator names outside of `primsplit/ops`, `--untested` the modules without a test of
-their own. `tests/tools/test_house.py` holds the numbers that must not grow.
+their own, `--beyond` what folders import that should need the public names and `primsplit.extend` alone.
+`tests/tools/test_house.py` holds the numbers that must not grow.
 """
 
 import argparse
@@ -13,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import onnx.defs
+
+import primsplit
+from primsplit import extend
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "primsplit"
@@ -78,6 +82,24 @@ def upward_imports(module: Module) -> set[str]:
     own = ROOMS.index(module.room)
     reached = set(imports(ast.walk(module.tree())))
     return {name for name in reached if not room_of(name) or ROOMS.index(room_of(name)) > own}
+
+
+GUESTS = ("frontends/loops", "frontends/scipy", "onnx/sequences")
+"""Folders that should need nothing but the public names and `primsplit.extend`, as a package of a user's would."""
+
+
+def beyond_the_door(folder: str) -> set[str]:
+    """The names of the package that a folder imports from elsewhere, and that users are not given."""
+    own = f"primsplit.{folder.replace('/', '.')}"
+    public = {*primsplit.__all__, *extend.__all__}
+    found = set()
+    for module in modules():
+        if module.name.startswith(own):
+            for node in ast.walk(module.tree()):
+                source = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+                if source.startswith("primsplit") and not source.startswith((own, "primsplit.ir.errors")):
+                    found |= {f"{source}.{a.name}" for a in node.names if a.name not in public}
+    return found
 
 
 def _kinds() -> frozenset[str]:
@@ -163,6 +185,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", action="store_true")
     parser.add_argument("--untested", action="store_true")
+    parser.add_argument("--beyond", action="store_true")
     asked = parser.parse_args()
     every, kinds = modules(), _kinds()
     upward = {m.name: found for m in every if (found := upward_imports(m))}
@@ -180,6 +203,11 @@ def main() -> None:
     print(f"modules with a test at the same path  {share:.0%} of {len(defining)}")
     if asked.untested:
         print(*(f"  {name}" for name in untested), sep="\n")
+    for folder in GUESTS:
+        beyond = beyond_the_door(folder)
+        print(f"{'beyond extend in ' + folder:<38}{len(beyond)}")
+        if asked.beyond:
+            print(*(f"  {name}" for name in sorted(beyond)), sep="\n")
     print(f"bytes of ARCHITECTURE.md              {(ROOT / 'ARCHITECTURE.md').stat().st_size}")
     lines = {room: sum(len(m.path.read_text().splitlines()) for m in every if m.room == room) for room in ("", *ROOMS)}
     print(f"lines of the package                  {sum(lines.values())}")

@@ -3,14 +3,24 @@
 from pathlib import Path
 
 import onnx.defs
+import pytest
 
-from tools.house import Module, code, has_mirrored_test, modules, tables
+from tools.house import Module, beyond_the_door, code, has_mirrored_test, modules, tables
 
 KINDS = frozenset(schema.name for schema in onnx.defs.get_all_schemas())
 TABLES = 45
 """Tables of operator names outside of `ops`: only fewer are right."""
 UNTESTED = 604
 """Modules without a test at the mirrored path: only fewer are right."""
+
+
+BEYOND = {"frontends/loops": 42, "frontends/scipy": 143, "onnx/sequences": 48}
+"""Names that folders import beside the public ones and those of `primsplit.extend`: only fewer are right."""
+
+
+@pytest.mark.parametrize("folder", BEYOND)
+def test_a_folder_that_should_need_the_door_alone_imports_no_more_beside_it(folder: str) -> None:
+    assert len(beyond_the_door(folder)) <= BEYOND[folder]
 
 
 def test_no_room_but_ops_gets_another_table_of_operator_names() -> None:

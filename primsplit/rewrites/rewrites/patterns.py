@@ -353,8 +353,9 @@ def rewrite(wanted: Function, check: Function | None, build: Function, *, exact:
     something else reads stay beside. `exact` is "bit" where the results are the same to the bit for all inputs, NaN,
     infinities and -0.0 among them, and "rounds" where they differ by rounding: `testing.check_rewrite` tries that.
 
-    The rewrite is applied wherever a program is simplified: to functions, derivatives and models that are read. Raises
-    RuleError for an unknown operator, for another number of inputs than it has, and for functions of other arguments.
+    The rewrite is applied where a program is simplified: when a file or a session is made of a function, a derivative
+    or a model. Derivatives are taken before, of the program as it is written. Raises RuleError for an unknown operator,
+    for another number of inputs than it has, and for functions of other arguments.
 
     >>> from primsplit.extend import pattern
     >>> logarithm = extend.rewrite(lambda x: pattern.Log(pattern.Exp(x)), None, lambda x: x, exact="rounds")
