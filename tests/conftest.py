@@ -1,6 +1,7 @@
 """Every test runs with the result of every transform checked, and with threads that wait asleep."""
 
 import gc
+import inspect
 import os
 import sys
 import zlib
@@ -12,12 +13,16 @@ import onnxruntime
 import pytest
 
 from primsplit.ops.verify import checking
+from primsplit.tracing.hooks import HOOKS, Hooks
 from tests.refusals import reason_of
 
 
 def pytest_configure() -> None:
     """Workers, one a core, whose NumPy and SciPy do not wait for threads to solve a small system."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # A module that is imported late would keep the limits of a test that changes them while it is imported.
+    for name in inspect.get_annotations(Hooks):
+        getattr(HOOKS, name)
     gc.disable()
 
 
