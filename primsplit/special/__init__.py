@@ -1,1 +1,1 @@
-"""The special functions of scipy.special that are ufuncs, and what they are computed with."""
+"""Implements the special functions of scipy.special that are ufuncs, for traced arrays, each as an op with a rule."""

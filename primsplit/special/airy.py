@@ -1,4 +1,4 @@
-"""Airy's functions: their power series up to 1, and Bessel functions of thirds beyond.
+"""Airy functions: power series for |x| up to 1, and Bessel functions of thirds beyond.
 
 NIST Digital Library of Mathematical Functions, 9.4.1 to 9.4.4 and 9.6.2 to 9.6.9. The second derivative is x times the
 function (9.2.1).
@@ -25,9 +25,11 @@ LARGEST = 1e8
 
 @primitive
 def airy_part(x: Array, kind: str, order: int) -> Array:
-    """Ai or Bi, or the derivative; below 0 right to a part of what it is between its zeros. NaN at infinity, as SciPy.
+    """Ai or Bi, or the derivative; NaN at infinity, as in SciPy.
 
-    Where Bi is too large for a float it is infinite, where SciPy has NaN.
+    Below 0 it is accurate relative to its size between zeros.
+
+    Where Bi is too large for a float, the result is infinite, and SciPy's is NaN.
     """
     return in_float64(x, lambda wide: _airy(wide, kind, order))
 
@@ -52,7 +54,7 @@ def _airy(x: Array, kind: str, order: int) -> Array:
 
 
 def _near(x: Array, kind: str, order: int) -> Array:
-    """The two solutions' power series, in x**3."""
+    """The power series of both solutions, in x**3."""
     cube = x * x * x
     even, odd = _coefficients((2, 3)), _coefficients((3, 4))
     if order:
@@ -68,7 +70,7 @@ def _near(x: Array, kind: str, order: int) -> Array:
 
 
 def _coefficients(divisors: tuple[int, int]) -> list[float]:
-    """Each coefficient over the product of the divisors, which grow by 3, is the next; the first is 1."""
+    """The coefficients, the first of which is 1; each is the previous one over a product of divisors that grow by 3."""
     found = [1.0]
     for k in range(TERMS):
         found.append(found[-1] / ((divisors[0] + 3 * k) * (divisors[1] + 3 * k)))

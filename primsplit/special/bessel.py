@@ -1,8 +1,8 @@
-"""The Bessel functions J0 and J1, and the modified ones I0 and I1, scaled too.
+"""The Bessel functions J0 and J1, and the modified ones I0 and I1, also scaled.
 
-Everything is written with g_n(x) = I_n(x) / x**n, which is even, smooth at 0, and has the derivative x g_(n+1)(x)
-(NIST Digital Library of Mathematical Functions, 10.29.4), and with J_n(x) / x**n, whose derivative has the other sign
-(10.6.6). So derivatives of any order are exact at 0 too.
+Everything is written with g_n(x) = I_n(x) / x**n, which is even, smooth at 0, and has the derivative x g_(n+1)(x) (NIST
+Digital Library of Mathematical Functions, 10.29.4), and with J_n(x) / x**n, whose derivative has the other sign
+(10.6.6). Derivatives of any order are therefore exact at 0 too.
 """
 
 import math
@@ -37,14 +37,14 @@ LARGEST = 10**300
 OVERFLOWN = 1000.0
 """I0 is infinite from here on, in float64."""
 SMALL = 3.0
-"""Below it, or n, J_n is summed for n > 1, and above it made of J0 and J1."""
+"""Below it, or below n, J_n is summed for n > 1; above, it is computed from J0 and J1."""
 WIDER = 3.0
 """Up to so many times n, where the recurrence upwards would lose digits, I_n is summed."""
 
 
 @primitive
 def bessel_quotient(x: Array, order: int) -> Array:
-    """I_order(x) / x**order. Error of order 0 and 1 below 5 units in the last place."""
+    """I_order(x) / x**order. The error of orders 0 and 1 is below 5 units in the last place."""
     return in_float64(x, lambda wide: _quotient(op.Abs(wide), order))
 
 
@@ -71,9 +71,9 @@ def _series(order: int, count: int, sign: float) -> list[float]:
 
 
 def _far(x: Array, order: int) -> Array:
-    """Fits of orders 0 and 1, and the recurrence (10.29.1) upwards.
+    """Fits for orders 0 and 1, and the recurrence (10.29.1) upwards.
 
-    The exponential is taken in two halves: alone it would overflow before the result does.
+    The exponential is applied in two halves: in one step it would overflow before the result does.
     """
     finite = op.Where(x > OVERFLOWN, OVERFLOWN, x)
     inverse = op.Reciprocal(finite)
@@ -109,7 +109,7 @@ def i0_of(x: Any) -> Array:
 
 @elementwise("i0e", is_total=True)
 def i0e(x: Array) -> Array:
-    """exp(-|x|) I0(x); at 0, where it has a kink, the derivative 0."""
+    """exp(-|x|) I0(x). At 0, where it has a kink, the derivative is 0."""
     return in_float64(x, lambda wide: _scaled(wide, lambda near: bessel_quotient(near, 0), BESSEL_I0_TAIL))
 
 
@@ -125,7 +125,7 @@ def i1e(x: Array) -> Array:
 
 
 def _scaled(x: Array, function: Callable[[Array], Array], tail: Rational) -> Array:
-    """exp(-|x|) times the function near 0, else by the fit, differentiated itself: the derivative cancels nothing."""
+    """exp(-|x|) times the function near 0, else the fit, whose own derivative cancels nothing."""
     size = op.Abs(x)
     is_far = size > NEAR
     inside = op.Where(is_far, 0.0, x)
@@ -135,7 +135,10 @@ def _scaled(x: Array, function: Callable[[Array], Array], tail: Rational) -> Arr
 
 @primitive
 def oscillating_quotient(x: Array, order: int) -> Array:
-    """J_order(x) / x**order. Orders 0 and 1 right to 1e-15, and to a few units in the last place up to |x| = 8."""
+    """J_order(x) / x**order.
+
+    Orders 0 and 1 are accurate to 1e-15, and up to |x| = 8 to a few units in the last place.
+    """
     return in_float64(x, lambda wide: _oscillating(op.Abs(wide), order))
 
 
@@ -146,7 +149,10 @@ def _oscillating_quotient_rule(x: Array, order: int) -> tuple[Array, Function]:
 
 
 def _oscillating(size: Array, order: int) -> Array:
-    """Orders 0 and 1 by fits; the next by the recurrence (10.6.1) upwards, but near 0 by the power series (10.2.2)."""
+    """Fits for orders 0 and 1.
+
+    Higher orders by the recurrence (10.6.1) upwards, and near 0 by the power series (10.2.2).
+    """
     is_far = size > NEAR
     near, far = op.Min(size, NEAR), op.Where(is_far, size, NEAR)
     last, found = (op.Where(is_far, _wave(far, n), _between_zeros(near, n)) for n in (0, 1))
@@ -162,7 +168,7 @@ def _oscillating(size: Array, order: int) -> Array:
 
 
 def _between_zeros(x: Array, order: int) -> Array:
-    """J_order(x) / x**order up to 8, the zeros as factors."""
+    """J_order(x) / x**order for |x| up to 8, with the zeros as factors."""
     found = (BESSEL_J1 if order else BESSEL_J0)(x * x)
     for high, low in BESSEL_J_ZEROS[order]:
         found = found * ((x - high - low) * (x + high))
@@ -170,7 +176,7 @@ def _between_zeros(x: Array, order: int) -> Array:
 
 
 def _wave(x: Array, order: int) -> Array:
-    """The same from 8 on: Hankel's form (10.17.3), the phase taken apart so that it is not rounded."""
+    """The same from 8 on: Hankel's form (10.17.3), with the phase split into two parts so that it is not rounded."""
     inverse = op.Reciprocal(x)
     square = inverse * inverse
     cosine, sine = op.Cos(x), op.Sin(x)

@@ -1,10 +1,10 @@
-"""Numbers that Bessel functions of one order are made of: worked out in NumPy when the order is known.
+"""Coefficients of Bessel functions of one order, computed in NumPy when the order is known.
 
 NIST Digital Library of Mathematical Functions (DLMF), chapter 10; N. M. Temme, On the numerical evaluation of the
 ordinary Bessel function of the second kind, J. Comput. Phys. 21 (1976) 343-350.
 
-Laplace's integral is computed by quadrature, and fitted by Chebyshev's interpolant of `TERMS` terms. Whole and
-fractional orders share this code. In a program an order is two whole numbers: a float would be an array of the order.
+Laplace's integral is computed by quadrature, and fitted by a Chebyshev interpolant of `TERMS` terms. Whole and
+fractional orders share this code. A program stores an order as two whole numbers, because a float would be an array.
 """
 
 import functools
@@ -26,12 +26,12 @@ SECOND_FROM = 1.0
 HANKEL_FROM = 3.0
 """Where the fits for J and Y start."""
 SMALLEST = 1e-20
-"""What is left off the end of a power series, against its first term."""
+"""The smallest term that a power series keeps, relative to its first term."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A polynomial on [0, high], its coefficients those of powers of a number between -1 and 1."""
+    """A polynomial on [0, high], as coefficients of powers of a number between -1 and 1."""
 
     coefficients: tuple[float, ...]
     high: float
@@ -42,9 +42,9 @@ class Fit:
 
 
 def fitted(function: Callable[[Numbers], Numbers], high: float) -> Fit:
-    """The interpolant at Chebyshev's points.
+    """The interpolant at the Chebyshev points.
 
-    It is worked out here: in a second run NumPy's own polynomials stand for traced ones.
+    It is written out here, because in a second run NumPy's own polynomials are replaced by traced ones.
     """
     turns = np.outer(2 * np.arange(TERMS) + 1, np.arange(TERMS)) % (4 * TERMS)  # whole, so that no angle is rounded
     cosines = np.cos(turns * (np.pi / (2 * TERMS)))
@@ -146,14 +146,14 @@ def gamma_halves(order: float) -> tuple[float, float]:
 
 
 Sums = tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]
-"""The coefficients, in powers of x**2 / 4, of what multiplies Temme's first f, p and q."""
+"""Coefficients, in powers of x**2 / 4, of the factors of Temme's first f, p and q."""
 
 
 @functools.cache
 def temme_sums(order: float, end: float, *, oscillating: bool) -> tuple[Sums, Sums]:
     """K of an order in [-1/2, 1/2], and x / 2 times K of the next, for x <= end; for Y, -pi / 2 times these.
 
-    Temme's recurrences for f, p and q are linear in what they start with.
+    Temme's recurrences for f, p and q are linear in their initial values.
     """
     sign = -1.0 if oscillating else 1.0
     extra = 2.0 / order * math.sin(order * math.pi / 2) ** 2 if oscillating and order else 0.0

@@ -1,8 +1,9 @@
-"""Bessel functions of orders that are known when tracing, real ones: J, Y, I and K, and I and K scaled.
+"""Bessel functions J, Y, I and K of real orders that are known when tracing, and I and K scaled.
 
-An order v is m + u with u in [-1/2, 1/2): functions of the orders u and u + 1 are sums near 0 and fits far out
-(`bessel_fits`), and the recurrence upwards (10.6.1, 10.29.1) makes the order v of them, where that is stable; elsewhere
-J and I are sums of their own. Equations are those of the NIST Digital Library of Mathematical Functions, chapter 10.
+An order v is m + u with u in [-1/2, 1/2). Functions of the orders u and u + 1 are sums near 0 and fits far out
+(`bessel_fits`), and the recurrence upwards (10.6.1, 10.29.1) leads from them to the order v where it is stable.
+Elsewhere J and I have sums of their own. Equations are those of the NIST Digital Library of Mathematical Functions,
+chapter 10.
 """
 
 import math
@@ -35,9 +36,9 @@ from primsplit.tracing.calls.primitive import Function, primitive, rrule
 Ordered = Callable[[Array, float], Array]
 Pair = tuple[Array, Array]
 MOST = 30
-"""The largest order."""
+"""The largest order that is supported."""
 FIRST_FROM = 8.0
-"""Where the fits for I start, or at 3/2 of the order."""
+"""Where the fits for I start, unless 3/2 of the order is larger."""
 OVERFLOWN = 1500.0
 """I of all orders is infinite from here on, in float64."""
 DEEPEST = 8.0
@@ -57,7 +58,7 @@ def of_orders(name: str, function: Ordered) -> Callable[[Array, Array], Array]:
 
 
 def _chosen(v: Array, orders: np.ndarray[tuple[int, ...], np.dtype[Any]], x: Array, function: Ordered) -> Array:
-    """Each order's function where it is asked for."""
+    """The function of each order, chosen where `v` has that order."""
     known = sorted({float(order) for order in orders.flat})
     shape = broadcast_shapes(v.shape, x.shape)
     if not known:
@@ -69,7 +70,7 @@ def _chosen(v: Array, orders: np.ndarray[tuple[int, ...], np.dtype[Any]], x: Arr
 
 
 def _split(order: float) -> tuple[int, float]:
-    """m and u."""
+    """m and u of an order."""
     whole = math.floor(order + 0.5)
     return whole, order - whole
 
@@ -83,15 +84,15 @@ def _sin_pi(x: float) -> float:
 
 
 def _mixed(*terms: tuple[float, Callable[[], Array]]) -> Array:
-    """The sum of multiples of functions; one that is taken 0 times is not computed, infinite as it may be."""
+    """The sum of multiples of functions. A function with the factor 0 is not computed, since it may be infinite."""
     first, *rest = (factor * function() for factor, function in terms if factor)
     return sum(rest, first)
 
 
 def upwards(pair: Pair, order: float, count: int, over: Array, sign: float) -> Array:
-    """The function of this order from those of count orders below and one above that: C(n + 1) = 2 n C(n) / x + ...
+    """The function of this order from those `count` orders below and one above that: C(n + 1) = 2 n C(n) / x + ...
 
-    `over` is 2 / x, and `sign` that of C(n - 1).
+    `over` is 2 / x, and `sign` is the sign of C(n - 1).
     """
     last, found = pair
     if count == 0:
@@ -102,14 +103,14 @@ def upwards(pair: Pair, order: float, count: int, over: Array, sign: float) -> A
 
 
 def bessel(x: Array, kind: str, order: float) -> Array:
-    """J, Y, I or K. J and Y are right to a part of what they are between their zeros, or for x below the order."""
+    """J, Y, I or K. J and Y are accurate relative to their size between zeros, or for x below the order."""
     found: Array = of_ratio(x, kind, *order.as_integer_ratio())
     return found
 
 
 @primitive
 def of_ratio(x: Array, kind: str, above: int, below: int) -> Array:
-    """The function of the order above / below, a float: a float itself would be an array of the program."""
+    """The function of the order above / below, two whole numbers, since a float would be an array of the program."""
     return in_float64(x, lambda wide: KINDS[kind][0](wide, above / below))
 
 
@@ -127,7 +128,7 @@ def _of_ratio_rule(x: Array, kind: str, above: int, below: int) -> tuple[Array, 
 
 
 def _valid(x: Array, order: float, function: Ordered) -> Array:
-    """A function of |x|: odd or even for a whole order, else NaN below 0; NaN for what is not finite, as in SciPy."""
+    """A function of |x|: odd or even for a whole order, else NaN below 0; NaN for x that is not finite, as in SciPy."""
     value = function(op.Abs(x), order)
     if order % 1:
         value = op.Where(x < 0.0, math.nan, value)
@@ -148,7 +149,7 @@ def _first(x: Array, order: float) -> Array:
 
 
 def _first_of_positive(x: Array, order: float) -> Array:
-    """A sum up to 3 or the order, and recurrence upwards from there on."""
+    """A sum for x up to 3 or the order, and the recurrence upwards beyond."""
     end = max(HANKEL_FROM, order)
     near = op.Min(x, end)
     count, start = _split(order)
@@ -176,7 +177,7 @@ def first_near(x: Array, order: float, end: float) -> Array:
 
 
 def _wave(x: Array, order: float, quarter: float) -> Array:
-    """J, or with a quarter 1/2 Y, far out: Hankel's form (10.17.3), the phase taken apart so that it is not rounded."""
+    """J, or with a quarter 1/2 Y, far out: Hankel's form (10.17.3), with the phase split so that it is not rounded."""
     inverse = op.Reciprocal(x)
     square = inverse * inverse
     cosine_factor, sine_factor = hankel_tails(order)
@@ -198,7 +199,7 @@ def _second(x: Array, order: float) -> Array:
 
 
 def _second_of_positive(x: Array, order: float) -> Array:
-    """Temme's sums up to 3, Hankel's form from there on, and recurrence upwards; -infinity at 0."""
+    """Temme's sums up to 3, Hankel's form beyond, and the recurrence upwards; -infinity at 0."""
     count, start = _split(order)
     near, far = op.Clip(x, TINY, HANKEL_FROM), op.Max(x, HANKEL_FROM)
     sums = _temme(near, start, HANKEL_FROM, oscillating=True)
@@ -246,7 +247,7 @@ def _modified_first(x: Array, order: float, *, scaled: bool = False) -> Array:
 
 
 def _modified_of_positive(x: Array, order: float, *, scaled: bool) -> Array:
-    """The power series, whose terms are all positive, and the fit, whose exponential is taken in two halves."""
+    """The power series, whose terms are all positive, or the fit, whose exponential is applied in two halves."""
     start = max(FIRST_FROM, 1.5 * order)
     near, far = op.Min(x, start), op.Max(x, start)
     series = horner(power_series(order, start, 1.0), near * near * 0.25)
@@ -280,12 +281,15 @@ KINDS: dict[str, tuple[Ordered, float, float]] = {
     "I": (_modified_first, 1.0, 1.0),
     "K": (_modified_second, -1.0, -1.0),
 }
-"""Each function, and what its neighbours below and above count in twice its derivative."""
+"""Each function, with the factors of its neighbours below and above in twice its derivative."""
 
 
 @primitive
 def scaled_of_ratio(x: Array, kind: str, above: int, below: int) -> Array:
-    """I or K scaled. It has no rule: the derivative of the fits cancels nothing, where that of the product does."""
+    """I or K scaled.
+
+    It has no rule of its own: the derivative of the fits cancels nothing, that of the product would.
+    """
     function = _modified_first if kind == "I" else _modified_second
     return in_float64(x, lambda wide: function(wide, above / below, scaled=True))
 
@@ -296,7 +300,7 @@ def _scaled(x: Array, kind: str, order: float) -> Array:
 
 
 def _scaled_first(x: Array, order: float) -> Array:
-    """exp(-|x|) I; up to 1 as that product, whose derivatives of any order are right at 0 too."""
+    """exp(-|x|) I. Up to 1 it is computed as that product, whose derivatives of any order are accurate at 0 too."""
     size = op.Abs(x)
     is_near = size < 1.0
     near = op.Exp(-size) * bessel(op.Where(is_near, x, 0.0), "I", order)

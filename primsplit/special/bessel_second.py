@@ -1,7 +1,7 @@
-"""The modified Bessel functions K0 and K1, scaled too, by fits. Coefficients: tools/fit_bessel.py.
+"""The modified Bessel functions K0 and K1, also scaled, by fits. Coefficients: tools/fit_bessel.py.
 
-NIST Digital Library of Mathematical Functions, 10.31.1 and 10.31.2 near 0, 10.40.2 far out; the derivatives are
-10.29.3 and 10.29.4.
+NIST Digital Library of Mathematical Functions, 10.31.1 and 10.31.2 near 0, 10.40.2 far out; the derivatives are 10.29.3
+and 10.29.4.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""Spherical Bessel functions of whole orders that are known when tracing: j, y, i and k.
+"""Spherical Bessel functions j, y, i and k of whole orders that are known when tracing.
 
-Those of the orders 0 and 1 are elementary (10.49), and the recurrence upwards (10.51.1, 10.51.4) makes the others of
-them where that is stable. Equations are those of the NIST Digital Library of Mathematical Functions, chapter 10.
+The orders 0 and 1 are elementary (10.49), and the recurrence upwards (10.51.1, 10.51.4) leads to the others where it is
+stable. Equations are those of the NIST Digital Library of Mathematical Functions, chapter 10.
 """
 
 import math
@@ -16,7 +16,7 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 SUMMED = 3.0
-"""Up to it, or the order, j is summed."""
+"""Up to it, or up to the order, j is summed."""
 
 
 @primitive
@@ -27,7 +27,7 @@ def spherical(x: Array, kind: str, order: int) -> Array:
 
 @rrule(spherical)
 def _spherical_rule(x: Array, kind: str, order: int) -> tuple[Array, Function]:
-    """Equations 10.51.2 and 10.51.5, in the form that is right at 0."""
+    """Equations 10.51.2 and 10.51.5, in the form that is accurate at 0."""
     return spherical(x, kind, order), lambda dz: (dz * slope(x, kind, order), None, None)
 
 
@@ -52,7 +52,7 @@ def _power(x: Array, order: int) -> Array:
 
 
 def _first(x: Array, order: int) -> Array:
-    """j, right to a part of what it is between its zeros, or for x below the order."""
+    """j, accurate relative to its size between zeros, or for x below the order."""
     end = max(SUMMED, float(order))
 
     def of_size(size: Array) -> Array:
@@ -68,7 +68,7 @@ def _first(x: Array, order: int) -> Array:
 
 
 def _second(x: Array, order: int) -> Array:
-    """y, right to a part of what it is between its zeros; -infinity at 0."""
+    """y, accurate relative to its size between zeros; -infinity at 0."""
     inverse = op.Reciprocal(x)
     zeroth = -op.Cos(x) * inverse
     value = upwards((zeroth, (zeroth - op.Sin(x)) * inverse), order + 0.5, order, 2.0 * inverse, -1.0)
@@ -104,4 +104,4 @@ KINDS: dict[str, tuple[Callable[[Array, int], Array], float, float]] = {
     "i": (_modified_first, 1.0, 1.0),
     "k": (_modified_second, -1.0, -1.0),
 }
-"""Each function, and the signs of its neighbours below and above in its derivative."""
+"""Each function, with the signs of its neighbours below and above in its derivative."""

@@ -1,4 +1,4 @@
-"""SciPy's beta function and its logarithm, whose slopes are rises of digamma."""
+"""SciPy's beta function and its logarithm, whose derivatives are differences of digamma."""
 
 import math
 from collections.abc import Iterator
@@ -16,11 +16,14 @@ from primsplit.tracing.array import Array
 
 SHIFT = 10
 SERIES = 7
-"""The terms of digamma's asymptotic series, whose next one is below 1e-15 of the logarithm's from SHIFT on."""
+"""Number of terms of digamma's asymptotic series; from SHIFT on, the next is below 1e-15 of the logarithmic term."""
 
 
 def _betaln(a: Array, b: Array) -> Array:
-    """Sums of lgamma; where one argument is over 6, its lgamma less that of the sum by Stirling's series at once."""
+    """Sums of lgamma.
+
+    If one argument is above 6, Stirling's formula gives its lgamma less that of the sum in one step.
+    """
     large, small = op.Max(a, b), op.Min(a, b)
     plain = gamma.lgamma(large) + gamma.lgamma(small) - gamma.lgamma(large + small)
     safe = op.Max(large, 6.0)
@@ -34,7 +37,7 @@ def _betaln(a: Array, b: Array) -> Array:
 
 
 WHOLE = 2.0**31
-"""SciPy takes whole numbers for poles of the gamma function as far as a C int goes."""
+"""SciPy treats whole numbers as poles of the gamma function only within the range of a C int."""
 
 
 def _is_whole(x: Array) -> Array:
@@ -42,20 +45,20 @@ def _is_whole(x: Array) -> Array:
 
 
 def _is_pole(a: Array, b: Array) -> Array:
-    """Where one of the numbers is a pole of the gamma function that the sum does not cancel."""
+    """Return where one of the numbers is a pole of the gamma function that the sum does not cancel."""
     has_pole = op.Or(op.And(a <= 0.0, _is_whole(a)), op.And(b <= 0.0, _is_whole(b)))
     return op.And(has_pole, op.Not(_is_finite_at_poles(a, b)))
 
 
 def _is_finite_at_poles(a: Array, b: Array) -> Array:
-    """Where one number is a pole, the other a whole one from 1 on, and the sum a pole too."""
+    """Return where one number is a pole, the other a positive whole number, and the sum a pole too."""
     low, high = op.Min(a, b), op.Max(a, b)
     whole = op.And(op.And(_is_whole(low), low > -WHOLE), op.And(_is_whole(high), high >= 1.0))
     return op.And(op.And(whole, low < 0.0), low + high < 1.0)
 
 
 def _log_of_choices(a: Array, b: Array) -> Array:
-    """The logarithm of B(1 - a - b, b) for such numbers, b the positive one: B(a, b) but for the sign of (-1)**b."""
+    """The logarithm of B(1 - a - b, b) for such numbers, b the positive one: B(a, b) up to the sign of (-1)**b."""
     held = _is_finite_at_poles(a, b)
     low, high = op.Where(held, op.Min(a, b), -2.0), op.Where(held, op.Max(a, b), 1.0)
     rest = 1.0 - low - high
@@ -94,14 +97,14 @@ def _rises(low: Array, high: Array, order: int) -> Iterator[tuple[float, Array]]
 
 
 trigamma_rise = in_float64(_trigamma_rise)
-"""trigamma(x + by) - trigamma(x) for positive numbers, right to a part of itself."""
+"""trigamma(x + by) - trigamma(x) for positive numbers, accurate relative to its own size."""
 digamma_rise = unit(
     "digamma_rise",
     in_float64(_digamma_rise),
     lambda dz, x, by, z: dz * trigamma_rise(x, by),
     lambda dz, x, by, z: dz * polygamma(x + by, 1),
 )
-"""digamma(x + by) - digamma(x) for positive numbers, right to a part of itself also where `by` is small.
+"""digamma(x + by) - digamma(x) for positive numbers, accurate relative to its own size even if `by` is small.
 
 The recurrence up to x + 10, and the differences of the asymptotic series there. NIST Digital Library of Mathematical
 Functions, 5.5.2, 5.11.2 and 5.15.8.

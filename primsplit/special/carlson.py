@@ -1,4 +1,4 @@
-"""Carlson's symmetric elliptic integrals, by the duplication theorem: steps enough for all of double precision.
+"""Carlson's symmetric elliptic integrals, by the duplication theorem with enough steps for double precision.
 
 B. C. Carlson, Numerical computation of real or complex elliptic integrals, Numer. Algorithms 10 (1995) 13-26; NIST
 Digital Library of Mathematical Functions, chapter 19. The derivatives are those of the steps.
@@ -19,12 +19,12 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.calls.primitive import stop_gradient
 
 STEPS = 16
-"""A step brings the arguments four times closer; of zeros and small numbers some steps first make ordinary ones."""
+"""Each step brings the arguments four times closer; zeros and small numbers need a few steps more."""
 Three = tuple[Array, Array, Array]
 
 
 def _duplicated(roots: Three, squares: Three) -> tuple[Three, Array]:
-    """The arguments of the duplication theorem (19.26.18), from the square roots of these and these; and lambda."""
+    """The arguments after one step of the duplication theorem (19.26.18), from their square roots; and lambda."""
     x, y, z = roots
     total = x * y + x * z + y * z
     first, second, third = ((s + total) * 0.25 for s in squares)
@@ -70,7 +70,7 @@ def rd_of_roots(roots: Three) -> Array:
 
 
 def _where_defined(defined: Array, given: Three, function: Callable[[Three], Array]) -> Array:
-    """The function of the square roots, 0 where a number is infinite; NaN elsewhere."""
+    """The function of the square roots, 0 where a number is infinite; NaN where it is not defined."""
     is_far = op.Equal(op.Max(*given), math.inf)
     inside = op.And(defined, op.Not(is_far))
     x, y, z = (op.Sqrt(op.Where(inside, g, 1.0)) for g in given)
@@ -78,13 +78,13 @@ def _where_defined(defined: Array, given: Three, function: Callable[[Three], Arr
 
 
 def _none_below(*given: Array) -> Array:
-    """Whether no number is negative or NaN, and two of three at most are 0 at once."""
+    """Return whether no number is negative or NaN, and at most two of three are 0."""
     least = op.Min(*given)
     return op.Not(op.Or(least < 0.0, op.IsNaN(least)))
 
 
 def _largest_last(x: Array, y: Array, z: Array) -> Three:
-    """The three, two swapped where they are: of equal ones each keeps its own derivatives, which Max would share."""
+    """The three with the largest last, by swaps: equal numbers keep their own derivatives, which Max would share."""
     swaps = x > z
     x, z = op.Where(swaps, z, x), op.Where(swaps, x, z)
     swaps = y > z
@@ -92,7 +92,7 @@ def _largest_last(x: Array, y: Array, z: Array) -> Three:
 
 
 def _middle_last(x: Array, y: Array, z: Array) -> Three:
-    """The three with the one in the middle last, swapped likewise."""
+    """The three with the middle one last, by the same kind of swaps."""
     x, y, z = _largest_last(x, y, z)
     swaps = x > y
     return op.Where(swaps, y, x), z, op.Where(swaps, x, y)
@@ -124,9 +124,9 @@ def elliprd(x: Array, y: Array, z: Array) -> Array:
 
 @elementwise("elliprc")
 def elliprc(x: Array, y: Array) -> Array:
-    """Carlson's RC, RF of a number and another one twice; of a negative one its principal value (19.2.20).
+    """Carlson's RC(x, y) = RF(x, y, y); for negative y its principal value (19.2.20).
 
-    NaN for y = 0, as SciPy has it.
+    NaN for y = 0, as in SciPy.
     """
 
     def value(x: Array, y: Array) -> Array:
@@ -141,7 +141,7 @@ def elliprc(x: Array, y: Array) -> Array:
 
 @elementwise("elliprg")
 def elliprg(x: Array, y: Array, z: Array) -> Array:
-    """Carlson's RG, with the middle one of the numbers in the place of z, so that nothing cancels (19.21.10)."""
+    """Carlson's RG, with the middle number in the place of z, so that nothing cancels (19.21.10)."""
 
     def value(x: Array, y: Array, z: Array) -> Array:
         allowed = _none_below(x, y, z)
@@ -161,7 +161,7 @@ def elliprg(x: Array, y: Array, z: Array) -> Array:
 
 FOURTH_STEPS = 12
 WIDEST = 4.0
-"""How many times the largest of the others the fourth number may be."""
+"""The largest ratio of the fourth number to the largest of the others."""
 
 
 def _of_one(e: Array, rest: Array) -> Array:
@@ -208,9 +208,9 @@ def _fourth(given: Three, p: Array) -> Array:
 
 
 def _whole_fourth(x: Array, y: Array, z: Array, p: Array) -> Array:
-    """RJ of numbers of which z is the largest and one at most is 0, and p not 0.
+    """RJ of numbers of which z is the largest, at most one is 0, and p is not 0.
 
-    Of p below 0 its principal value by 19.20.14; of large p equation 19.21.12.
+    For p below 0 its principal value by 19.20.14; for large p equation 19.21.12.
     """
     is_below, is_large = p < 0.0, p > WIDEST * z
     q = op.Where(is_below, -p, 1.0)

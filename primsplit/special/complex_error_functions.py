@@ -1,4 +1,4 @@
-"""Error functions of complex numbers, by the Faddeeva function, and near 0 by series; and x log(y).
+"""Error functions of complex numbers, by the Faddeeva function, and by series near 0; and x log(y).
 
 Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.3, 7.1.5 and 7.1.8.
 """
@@ -75,7 +75,7 @@ def erfc(z: Any) -> Any:
 
 
 def _odd(z: Any, is_turned: Function, half: Function, coefficients: list[float], scale: float = 1.0) -> Any:
-    """An odd function of which `half` is the form where z is not turned, near 0 by its series times `scale`."""
+    """An odd function: `half` where z needs no change of sign, and near 0 its series times `scale`."""
     is_near = _is_near(z)
     far = np.where(is_near, 1, z)
     beyond = _turned(half(_turned(far, is_turned(far))), is_turned(far))

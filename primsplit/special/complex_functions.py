@@ -1,4 +1,4 @@
-"""Functions of scipy.special whose results are complex: Faddeeva's, Kelvin's in pairs, Hankel's of real numbers."""
+"""Functions of scipy.special with complex results: Faddeeva's, Kelvin's in pairs, and Hankel's of real arguments."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,10 @@ from primsplit.tracing.complex_array import refused
 
 
 def wofz(z: Pair) -> Pair:
-    """exp(-z**2) erfc(-i z), to 2e-15 of its size; below the real axis 2 exp(-z**2) - w(-z), to that of the larger."""
+    """exp(-z**2) erfc(-i z), accurate to 2e-15 of its size.
+
+    Below the real axis 2 exp(-z**2) - w(-z), to that of the larger.
+    """
     parts = z.whole()
     shape = broadcast_shapes(*(p.shape for p in parts))
     x, y = (expand_to(op.Cast(p, to=np.float64), shape) for p in parts)
@@ -39,7 +42,7 @@ def kelvin(x: Pair) -> tuple[Pair, ...]:
 
 
 def _hankel(name: str, *, sign: float, is_scaled: bool) -> Callable[[Pair, Pair], Pair]:
-    """J + i Y, or J - i Y, of x > 0, times exp(-i x), or exp(i x), where scaled; NaN for other real numbers."""
+    """J + i Y, or J - i Y, of x > 0; if scaled, times exp(-i x), or exp(i x). NaN for other real numbers."""
 
     def hankel(order: Pair, x: Pair) -> Pair:
         if order.imag is not None or x.imag is not None:

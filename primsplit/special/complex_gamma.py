@@ -1,8 +1,8 @@
 """The gamma function of complex numbers, its logarithm, and digamma.
 
-Far from the negative axis Stirling's series; nearer to 0 recurrence goes there, on the left reflection comes first, and
-around 1 and 2, where the logarithm is 0, there are its Taylor series. D. E. G. Hare, Computing the principal branch of
-log-Gamma, J. Algorithms 25 (1997).
+Stirling's series is used far from the negative axis. Nearer to 0 the recurrence leads there, on the left reflection
+comes first, and around 1 and 2, where the logarithm is 0, Taylor series are used. D. E. G. Hare, Computing the
+principal branch of log-Gamma, J. Algorithms 25 (1997).
 """
 
 import math
@@ -14,13 +14,13 @@ from primsplit.numpy.approximations.signs import is_negative
 from primsplit.special.complex_error_functions import in_complex128
 
 REACH = 7
-"""Where Stirling's series is right: to the right of this, or this far above or below the real axis."""
+"""Stirling's series is accurate to the right of this, or this far above or below the real axis."""
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 EULER = 0.57721566490153286061
 
 
 def _zeta(s: float) -> float:
-    """Riemann's zeta function, by the sum of Euler and Maclaurin."""
+    """Riemann's zeta function, by Euler-Maclaurin summation."""
     n, count = 200.0, range(1, 200)
     rest = n ** (1 - s) / (s - 1) + 0.5 * n**-s + s * n ** (-s - 1) / 12 - s * (s + 1) * (s + 2) * n ** (-s - 3) / 720
     return float(math.fsum(float(k) ** -s for k in count) + rest)
@@ -31,7 +31,7 @@ TAYLOR = [0.0, -EULER, *((-1.0) ** k * _zeta(k) / k for k in range(2, 26))]
 
 
 class _Regions:
-    """Where a number is, and the number on the right that its function is computed of."""
+    """The region of each number, and the number on the right from which its function is computed."""
 
     def __init__(self, z: Any) -> None:
         self.is_far = (z.real > REACH) | (np.abs(z.imag) > REACH)
@@ -43,7 +43,7 @@ class _Regions:
 
 
 def _wave(z: Any) -> tuple[Any, Any]:
-    """The sine and cosine of pi z. The cosine of a real half is 0, and not -0, which would be beyond a cut."""
+    """The sine and cosine of pi z. The cosine of a real half is 0, not -0, which would lie beyond a cut."""
     turn = math.pi * (z.real - 2 * np.round(z.real * 0.5))
     away = math.pi * z.imag
     sine, cosine = np.sin(turn), np.sin(0.5 * math.pi - np.abs(turn))
@@ -59,7 +59,10 @@ def _stirling(z: Any) -> Any:
 
 
 def _on_the_right(at: _Regions) -> Any:
-    """The logarithm for numbers that are not on the left. The product of two on the right is not beyond the cut."""
+    """The logarithm for numbers that are not on the left.
+
+    The product of two numbers on the right does not cross the cut.
+    """
     v = at.base
     logs = np.log(v * (v + 1)) + np.log((v + 2) * (v + 3)) + np.log((v + 4) * (v + 5)) + np.log(v + 6)
     found = _stirling(at.shifted) - np.where(at.is_far, 0, logs)

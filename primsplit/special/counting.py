@@ -1,4 +1,4 @@
-"""Numbers of choices, and orthogonal polynomials of known degrees: SciPy's `binom`, `poch`, `rgamma`, `eval_*`."""
+"""Binomial coefficients and orthogonal polynomials of known degrees: SciPy's `binom`, `poch`, `rgamma`, `eval_*`."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from primsplit.tracing.array import Array, unsupported
 
 
 def _of_rgamma(of_right: Callable[[Array], Array], of_left: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """A function from 1/2 on, and one below it, in float64."""
+    """Chooses one function from 1/2 on, and another below, in float64."""
 
     def both(x: Array) -> Array:
         is_small = x < 0.5
@@ -46,7 +46,7 @@ rgamma = elementwise("rgamma")(unit("rgamma", _rgamma, lambda dz, x, z: dz * _rg
 
 @elementwise("poch")
 def poch(z: Array, m: Array) -> Array:
-    """gamma(z + m) / gamma(z): where both have a pole their ratio for this m, without a derivative in m."""
+    """gamma(z + m) / gamma(z). Where both have a pole, their ratio for this m, without a derivative in m."""
     total = z + m
     above, below = _is_pole(total), _is_pole(z)
     both, none = op.And(above, below), op.Not(op.Or(above, below))
@@ -63,7 +63,7 @@ def poch(z: Array, m: Array) -> Array:
 
 
 _step = unit("step", lambda m, at: op.Identity(m), lambda dz, m, at, z: nan_where(at, dz), None)
-"""A number in which a function jumps where `at` says so."""
+"""A number at which a function jumps where `at` is True."""
 
 
 def _is_pole(x: Array) -> Array:
@@ -71,14 +71,14 @@ def _is_pole(x: Array) -> Array:
 
 
 MOST_FACTORS = 30
-"""The most chosen ones for which the number of choices is a product."""
+"""The largest k for which the binomial coefficient is a product."""
 
 
 @elementwise("binom")
 def binom(n: Array, k: Array) -> Array:
-    """The number of ways to choose k of n, real numbers too; NaN for negative integers n.
+    """The number of ways to choose k of n, also for real numbers; NaN for negative integers n.
 
-    Where k is a small known integer, it is a product of fractions.
+    If k is a small known integer, it is a product of fractions.
     """
     is_pole = op.And(n < 0.0, _is_whole(n))
     n = op.Where(is_pole, math.nan, n)
@@ -101,11 +101,11 @@ def _is_whole(x: Array) -> Array:
 
 
 Step = Callable[..., Array]
-"""The polynomial of degree k + 1 by k, the point, those of degrees k and k - 1, and the parameters."""
+"""The polynomial of degree k + 1 from k, the point, those of degrees k and k - 1, and the parameters."""
 
 
 def _polynomials(name: str, first: Step, following: Step) -> None:
-    """Register the polynomials that a recurrence makes, of degrees known when tracing. Raises UnsupportedFunction."""
+    """Register the polynomials of a recurrence, for degrees known when tracing. Raises UnsupportedFunction."""
 
     @elementwise(name)
     def evaluate(degree: Array, *rest: Array) -> Array:
@@ -121,7 +121,7 @@ def _polynomials(name: str, first: Step, following: Step) -> None:
 
 
 def _of_degrees(degrees: Any, x: Array, following: Step, first: Array) -> Array:
-    """The polynomials of an array of degrees, each where it is wanted."""
+    """The polynomials of an array of degrees, each chosen where it is wanted."""
     last, value = x * 0.0 + 1.0, first + x * 0.0
     found = op.Where(degrees == 0, last, op.Where(degrees == 1, value, np.zeros((), x.dtype)))
     for k in range(1, int(degrees.max())):

@@ -1,7 +1,7 @@
-"""SciPy's functions of distributions: chi-square, F, gamma, binomial, Poisson; and inverses of the first.
+"""SciPy's distribution functions (chi-square, F, gamma, binomial, Poisson), and inverses of some of them.
 
-They are the incomplete gamma and beta functions at other arguments, and have derivatives in all of these. That of an
-inverse in a shape is by the implicit function theorem.
+They are incomplete gamma and beta functions of transformed arguments, and have derivatives in all arguments. The
+derivative of an inverse in a shape follows from the implicit function theorem.
 """
 
 import math
@@ -34,9 +34,9 @@ gammainc: Traced = incomplete_gamma.gammainc
 gammaincc: Traced = incomplete_gamma.gammaincc
 
 MOST = 300
-"""The most steps of an inverse, which takes a dozen."""
+"""The most steps of an inverse; about a dozen are usual."""
 ENDS = 740.0
-"""The logarithms of the doubles are smaller."""
+"""The logarithms of all doubles are smaller than this in size."""
 
 
 @elementwise("chdtr")
@@ -47,7 +47,7 @@ def chdtr(v: Array, x: Array) -> Array:
 
 @elementwise("chdtrc")
 def chdtrc(v: Array, x: Array) -> Array:
-    """The probability of a larger number."""
+    """The probability of a larger number than x."""
     return gammaincc(v * 0.5, x * 0.5)
 
 
@@ -80,9 +80,9 @@ def pdtrc(k: Array, m: Array) -> Array:
 
 
 def _nearer(dfn: Array, dfd: Array, x: Array) -> tuple[Array, Parts, Array]:
-    """Whether dfn x / (dfd + dfn x) is above a half, and the shapes of beta functions and the number from its end.
+    """Whether dfn x / (dfd + dfn x) is above a half, with the beta function's shapes and argument from the nearer end.
 
-    So what is left to an end is not rounded beside 1.
+    The distance to that end is then not lost by rounding beside 1.
     """
     is_right = dfn * x > dfd
     shapes = op.Where(is_right, dfd, dfn) * 0.5, op.Where(is_right, dfn, dfd) * 0.5
@@ -91,7 +91,7 @@ def _nearer(dfn: Array, dfd: Array, x: Array) -> tuple[Array, Parts, Array]:
 
 
 def _f_part(dfn: Array, dfd: Array, x: Array, part: int) -> Array:
-    """The probability of a smaller number, or of a larger one."""
+    """The probability of a smaller number than x, or of a larger one."""
     is_right, shapes, place = _nearer(dfn, dfd, x)
     both = betainc(*shapes, place), betaincc(*shapes, place)
     return op.Where(is_right, both[1 - part], both[part])
@@ -113,7 +113,7 @@ def fdtrc(dfn: Array, dfd: Array, x: Array) -> Array:
 
 @elementwise("bdtr", steps=(0, 1))
 def bdtr(k: Array, n: Array, p: Array) -> Array:
-    """The probability of at most k successes in n trials, of which SciPy drops a fraction."""
+    """The probability of at most k successes in n trials; a fraction of k is dropped, as in SciPy."""
     trials = op.Where(n < 0.0, op.Ceil(n), op.Floor(n)) if n.dtype == p.dtype else op.Cast(n, to=p.dtype)
     whole = op.Floor(k)
     (p,) = where_valid(op.And(k >= 0.0, op.And(p >= 0.0, p <= 1.0)), p)
@@ -126,7 +126,7 @@ def bdtr(k: Array, n: Array, p: Array) -> Array:
 
 
 def _inverse(parts: Function, slope: Function, place: Function, wanted: Parts, start: Array) -> Array:
-    """The u where the parts at place(u) are those wanted: Newton's steps on the logarithm of the smaller, or halves.
+    """The u where parts(place(u)) are those wanted: Newton steps on the logarithm of the smaller part, or bisection.
 
     `slope` is the derivative of the lower part in u.
     """
@@ -155,7 +155,7 @@ def _inverse(parts: Function, slope: Function, place: Function, wanted: Parts, s
 
 
 def _logarithm_of_gamma_inverse(a: Array, wanted: Parts) -> Array:
-    """log x where the gamma functions are these."""
+    """log x such that the gamma functions have these values."""
 
     def parts(x: Array) -> tuple[Array, Array]:
         return incomplete_gamma.lower_of_few(a, x), incomplete_gamma.upper_of_few(a, x)
@@ -168,7 +168,7 @@ def _logarithm_of_gamma_inverse(a: Array, wanted: Parts) -> Array:
 
 
 def _bounded(found: Function, shaped: Array, wanted: Parts, top: float) -> Array:
-    """The inverse where both parts are above 0, its ends where one is 0, and NaN beyond."""
+    """The inverse where both parts are above 0, an end where one is 0, and NaN beyond."""
     low, high = wanted
     inside = op.And(shaped, op.And(low > 0.0, high > 0.0))
     value = found(inside, (op.Where(inside, low, 0.5), op.Where(inside, high, 0.5)))
@@ -189,9 +189,9 @@ def _gamma_inverse_of(a: Array, wanted: Parts) -> Array:
 
 
 def log_odds_of_beta_inverse(a: Array, b: Array, wanted: Parts) -> Array:
-    """log(x / (1 - x)) where the beta functions are these, both above 0, for positive shapes.
+    """log(x / (1 - x)) such that the beta functions have these values, both above 0, for positive shapes.
 
-    Where x is above a half, 1 - x is looked for, so that it is not rounded beside 1.
+    Where x is above a half, 1 - x is computed instead, so that it is not lost by rounding beside 1.
     """
     is_right = betainc(a, b, 0.5 * ones_like(a)) < wanted[0]
     first, second = op.Where(is_right, b, a), op.Where(is_right, a, b)
@@ -221,7 +221,7 @@ def _betaincinv(a: Array, b: Array, y: Array) -> Array:
 
 
 def quantile_slope(slope: Array, density: Array) -> Array:
-    """How an inverse moves with a shape; 0 at the end where neither changes."""
+    """The derivative of an inverse in a shape; 0 at an end, where neither changes."""
     none = op.Equal(slope, 0.0)
     return op.Where(none, 0.0, -slope / op.Where(none, 1.0, density))
 
@@ -255,7 +255,7 @@ betaincinv = elementwise("betaincinv")(
 
 @elementwise("chdtri")
 def chdtri(v: Array, p: Array) -> Array:
-    """The number that chi-square is above with probability p."""
+    """The number that a chi-square variable exceeds with probability p."""
     half: Array = gammainccinv(v * 0.5, p)
     return half * 2.0
 
@@ -270,7 +270,7 @@ def _fdtri(dfn: Array, dfd: Array, p: Array) -> Array:
 
 
 def _fdtri_slopes(dfn: Array, dfd: Array, f: Array) -> tuple[Array, Array, Array]:
-    """The derivatives of the logarithm of `f`, by those of the beta functions; 0 in the shapes at an end."""
+    """The derivatives of the logarithm of `f`, from those of the beta functions; 0 in the shapes at an end."""
     is_right, (first, second), place = _nearer(dfn, dfd, f)
     density = beta_density(first, second, place) * (place * (1.0 - place))
     slopes = (beta_shapes_slope(first, second, place, *orders) for orders in ((1, 0), (0, 1)))
@@ -289,4 +289,4 @@ fdtri = elementwise("fdtri")(
         lambda dz, dfn, dfd, p, f: dz * (f * _fdtri_slopes(dfn, dfd, f)[2]),
     )
 )
-"""The number that F is below with probability p."""
+"""The number below which an F variable lies with probability p."""

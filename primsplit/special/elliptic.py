@@ -1,4 +1,4 @@
-"""The complete elliptic integrals K and E, by the arithmetic-geometric mean: steps enough for all of double precision.
+"""The complete elliptic integrals K and E, by the arithmetic-geometric mean with enough steps for double precision.
 
 NIST Digital Library of Mathematical Functions, 19.8.5 and 19.8.6. The derivatives are those of the steps.
 """
@@ -13,11 +13,11 @@ from primsplit.ops import op
 from primsplit.tracing.array import Array
 
 STEPS = 12
-"""From 1 and 1e-150 the means meet in so many steps; each doubles the digits."""
+"""Steps after which the means of 1 and 1e-150 agree; each step doubles the digits."""
 
 
 def _integrals(rest: Array) -> tuple[Array, Array]:
-    """K, and E over K, of m = 1 - rest, for rest > 0."""
+    """K, and E / K, of m = 1 - rest, for rest > 0."""
     a, b = op.Where(rest > 0.0, 1.0, rest), op.Sqrt(rest)
     total, weight = 1.0 - rest, 0.5
     found = total * weight

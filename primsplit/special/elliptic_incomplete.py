@@ -1,4 +1,4 @@
-"""Legendre's incomplete elliptic integrals, Jacobi's functions, and the mean of both means.
+"""Legendre's incomplete elliptic integrals, Jacobi's elliptic functions, and the arithmetic-geometric mean.
 
 NIST Digital Library of Mathematical Functions, chapters 19 and 22. The derivatives are those of the steps.
 """
@@ -17,7 +17,7 @@ from primsplit.tracing.broadcasting import expand_to
 from primsplit.tracing.calls.primitive import stop_gradient
 
 MEANS = 12
-"""From 1 and 1e-150 the arithmetic and the geometric mean meet in so many steps."""
+"""Steps after which the arithmetic and the geometric mean of 1 and 1e-150 agree."""
 
 
 # Legendre's integrals.
@@ -26,8 +26,8 @@ MEANS = 12
 def _reduced(angle: Array) -> tuple[Array, Array, Array]:
     """The half turns of an angle, and the sine and cosine of the rest.
 
-    The cosine is the root of its square that the integrals take, so that they are
-    smooth at a right angle; no double is one, so that it is not 0 where it is rounded to that.
+    The cosine is computed as the root of the square that the integrals take, so that they are smooth at a right angle.
+    No double is exactly a right angle, so it is not 0 where an angle is rounded to one.
     """
     turns = op.Round(angle * (1 / math.pi))
     rest = angle - turns * math.pi - turns * PI_REST
@@ -36,11 +36,11 @@ def _reduced(angle: Array) -> tuple[Array, Array, Array]:
 
 
 PI_REST = 1.2246467991473532e-16
-"""Pi less the double next to it."""
+"""Pi minus the double next to it."""
 
 
 def _incomplete(angle: Array, m: Array, parts: Callable[[Array, Array, Array], tuple[Array, Array]]) -> Array:
-    """An odd function of an angle, its complete integral added for each half turn; NaN for m above 1."""
+    """An odd function of an angle, plus its complete integral for each half turn; NaN for m above 1."""
     inside = m <= 1.0
     safe = op.Where(inside, m, 0.0)
     turns, sine, cosine = _reduced(op.Where(op.Equal(op.Abs(angle), math.inf), 0.0, angle))
@@ -62,7 +62,7 @@ def _legendre_first(sine: Array, cosine: Array, m: Array) -> tuple[Array, Array]
 
 
 def _first(angle: Array, m: Array) -> Array:
-    """Infinite for m = 1 from a right angle on; 0 for m = -inf."""
+    """The integral of the first kind: infinite for m = 1 from a right angle on; 0 for m = -inf."""
     is_end = op.Equal(m, -math.inf)
     is_pole = op.And(op.Equal(m, 1.0), op.Abs(angle) >= math.pi / 2)
     found = _incomplete(op.Where(is_pole, 1.0, angle), op.Where(is_end, 0.0, m), _legendre_first)
@@ -71,7 +71,7 @@ def _first(angle: Array, m: Array) -> Array:
 
 
 def _second(angle: Array, m: Array) -> Array:
-    """Infinite for m = -inf."""
+    """The integral of the second kind: infinite for m = -inf."""
     is_end = op.Equal(m, -math.inf)
     found = _incomplete(angle, op.Where(is_end, 0.0, m), _legendre_second)
     return op.Where(is_end, math.inf, found)
@@ -105,14 +105,14 @@ def ellipeinc(phi: Array, m: Array) -> Array:
 
 
 def _rising(x: Array, other: Array) -> Array:
-    """0 with an infinite slope where x alone is 0, NaN beside an infinite number, else 0."""
+    """Return 0, with an infinite slope where only x is 0; NaN where the other number is infinite."""
     alone = op.And(op.Equal(x, 0.0), op.Not(op.Equal(other, 0.0)))
     return op.Where(op.IsInf(other), math.nan, op.Sqrt(op.Where(alone, x, 0.0)))
 
 
 @elementwise("agm")
 def agm(a: Array, b: Array) -> Array:
-    """The arithmetic-geometric mean, of two negative numbers a negative one; NaN of numbers of different signs."""
+    """The arithmetic-geometric mean; negative for two negative numbers, NaN for numbers of different signs."""
 
     def value(a: Array, b: Array) -> Array:
         product = op.Sign(a) * op.Sign(b)
@@ -128,7 +128,7 @@ def agm(a: Array, b: Array) -> Array:
 
 
 LEAST = 1e-18
-"""What is added to 1 - m, so that the means meet for m = 1, too."""
+"""Added to 1 - m, so that the means also meet for m = 1."""
 
 
 @elementwise("ellipj")

@@ -1,4 +1,4 @@
-"""SciPy's entropies. Where x is 0 a term is 0, and its derivative in x infinite unless y is 0 too."""
+"""SciPy's entropies. Where x is 0, a term is 0, and its derivative in x is infinite unless y is 0 too."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""SciPy's error functions, and the normal distribution's."""
+"""SciPy's error functions, and the distribution function of the normal distribution."""
 
 import math
 
@@ -25,7 +25,7 @@ erfc = elementwise("erfc", is_total=True)(
 )
 
 FAR = 25.0
-"""Beyond it the slope of erfcx is taken from its asymptotic series, which 2 x erfcx(x) - 2 / sqrt(pi) cancels to."""
+"""Beyond it the slope of erfcx comes from its asymptotic series, because 2 x erfcx(x) - 2 / sqrt(pi) cancels."""
 
 
 def _erfcx_slope(x: Array, z: Array) -> Array:

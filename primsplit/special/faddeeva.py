@@ -1,4 +1,4 @@
-"""The Faddeeva function on the upper half plane, that of folded Gaussians and Lorentzians.
+"""The Faddeeva function on the upper half plane, the function of convolved Gaussians and Lorentzians.
 
 J. A. C. Weideman, Computation of the Complex Error Function, SIAM J. Numer. Anal. 31 (1994), with 48 terms: a
 polynomial of a Moebius transform of z, whose coefficients are a Fourier transform. All its steps are differentiated.
@@ -29,9 +29,9 @@ COEFFICIENTS = _coefficients()
 
 
 def faddeeva(x: Array, y: Array) -> tuple[Array, Array]:
-    """The parts of w(x + i y) = exp(-z**2) erfc(-i z) for y >= 0, to 2e-15 of |w|; 0 at infinity.
+    """The parts of w(x + i y) = exp(-z**2) erfc(-i z) for y >= 0, accurate to 2e-15 of |w|; 0 at infinity.
 
-    Of float64 arrays of one shape.
+    x and y are float64 arrays of one shape.
     """
     is_far = op.Equal(op.Max(op.Abs(x), y), math.inf)
     x, y = (op.Where(is_far, 0.0, part) for part in (x, y))

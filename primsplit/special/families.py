@@ -1,4 +1,4 @@
-"""Register every special function of this folder."""
+"""Imports the modules of this folder, which register its special functions."""
 
 from primsplit.ir.families import import_families
 

@@ -1,4 +1,4 @@
-"""SciPy's gamma function and its logarithm's derivatives."""
+"""SciPy's gamma function, its logarithm, and the derivatives of that."""
 
 import math
 
@@ -82,7 +82,7 @@ def digamma(x: Array) -> Array:
 
 
 lgamma = elementwise("_lgamma", is_total=True)(unit("lgamma", gamma.lgamma, lambda dz, x, z: dz * digamma(x)))
-"""The logarithm of the size of gamma, infinite at both infinities: Python's lgamma."""
+"""The logarithm of |gamma|, infinite at both infinities, as Python's lgamma."""
 gammaln = elementwise("gammaln", is_total=True)(
     unit(
         "gammaln",
@@ -90,12 +90,12 @@ gammaln = elementwise("gammaln", is_total=True)(
         lambda dz, x, z: dz * digamma(x),
     )
 )
-"""SciPy's, which is -inf at -inf."""
+"""SciPy's gammaln, which is -inf at -inf."""
 
 
 @elementwise("loggamma")
 def loggamma(x: Array) -> Array:
-    """The principal branch, which is complex below 0: of a real number there SciPy gives NaN."""
+    """The principal branch, which is complex below 0: for a real number there the result is NaN, as in SciPy."""
     value: Array = gammaln(x)
     return op.Where(x < 0.0, np.asarray(np.nan, value.dtype), value)
 

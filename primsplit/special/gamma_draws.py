@@ -1,8 +1,9 @@
-"""Random numbers of gamma and beta distributions, whose derivatives in the shapes are those of their quantiles.
+"""Random numbers of gamma and beta distributions, with derivatives in the shapes from the quantile functions.
 
 G. Marsaglia and W. W. Tsang, A simple method for generating gamma variables, ACM Trans. Math. Softw. 26 (2000) 363-372,
-with as many trials for each element as none needs; M. Figurnov, S. Mohamed and A. Mnih, Implicit reparameterization
-gradients, NeurIPS 2018: a number moves with a shape so that the distribution function stays what it is.
+with so many trials for each element that all of them failing is negligible; M. Figurnov, S. Mohamed and A. Mnih,
+Implicit reparameterization gradients, NeurIPS 2018: a number changes with a shape so that its distribution function
+stays constant.
 """
 
 import math
@@ -20,26 +21,27 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to
 
 WIDE = np.dtype(np.float64)
-"""What is drawn before it is rounded to the dtype asked for.
+"""The dtype of a draw, before it is rounded to the requested dtype.
 
-onnxruntime's generator is linear: of two float32 draws whose seeds are neighbours, as those of unseeded operators are,
-the first numbers agree in four digits. A float64 draw takes two numbers of the generator, which hides that.
+onnxruntime's generator is linear: two float32 draws with neighbouring seeds, as unseeded operators have, start with
+numbers that agree in four digits. A float64 draw uses two numbers of the generator, which hides that.
 """
 LEAST = 2.0**-54
-"""No number between 0 and 1 is taken for smaller."""
+"""Smaller numbers between 0 and 1 are replaced by this."""
 TRIALS = 12
-"""One in twenty fails at most, so that all do with a chance of 2e-16; the number is one near the mean then.
+"""At most one trial in twenty fails, so all fail with a chance of 2e-16; the number is then one near the mean.
 
-They are drawn before a Scan, not in a Loop: onnxruntime starts draws without a seed in the bodies of two loops alike.
+They are drawn before a Scan, not in a Loop: onnxruntime starts unseeded draws in the bodies of two loops alike.
 """
 
 Seeds = Sequence[float | None]
 
 
 def log_gamma_draw(a: Array, seeds: Seeds) -> Array:
-    """The logarithms of gamma numbers, of float64 shapes; NaN for shapes not above 0. It takes three seeds.
+    """The logarithms of gamma variables of float64 shapes; NaN for shapes not above 0. It takes three seeds.
 
-    A shape below 1 is that above it by 1, times a power of a uniform number (section 6 of Marsaglia and Tsang).
+    For a shape below 1, a draw of that shape plus 1 is multiplied by a power of a uniform number (section 6 of
+    Marsaglia and Tsang).
     """
     defined, is_small = op.And(a > 0.0, a < math.inf), a < 1.0
     d = op.Where(defined, op.Where(is_small, a + 1.0, a), 1.0) - 1 / 3
@@ -71,7 +73,7 @@ moved_gamma = unit(
     lambda dz, a, drawn, z: dz * quantile_slope(gamma_shape_slope(a, z), gamma_density(a, z)),
     None,
 )
-"""A gamma number, with its derivative in the shape."""
+"""A gamma variable, with its derivative in the shape."""
 moved_beta = unit(
     "beta_draw",
     lambda a, b, drawn: op.Identity(drawn),
@@ -79,4 +81,4 @@ moved_beta = unit(
     lambda dz, a, b, drawn, z: dz * quantile_slope(beta_shapes_slope(a, b, z, 0, 1), beta_density(a, b, z)),
     None,
 )
-"""A beta number, with its derivatives in the shapes."""
+"""A beta variable, with its derivatives in the shapes."""

@@ -3,7 +3,7 @@
 N. M. Temme, The asymptotic expansion of the incomplete gamma functions, SIAM J. Math. Anal. 10 (1979) 757; NIST Digital
 Library of Mathematical Functions, 8.12. With x = a (1 + m) and eta^2 / 2 = m - log(1 + m), the lower function is
 ndtr(y) - exp(-y^2 / 2) / sqrt(2 pi a) sum_k C_k(eta) / a^k, where y = eta sqrt(a). The formulas are differentiated as
-they stand: nothing in them cancels.
+they are: nothing in them cancels.
 """
 
 import math
@@ -15,9 +15,9 @@ from primsplit.special.error_functions import ndtr, ndtri
 from primsplit.tracing.array import Array
 
 MANY = 1e6
-"""The shape from which on the expansions are right to rounding, with the terms that there are here."""
+"""From this shape on, the expansions with the terms here are accurate to rounding."""
 NEAR = 0.05
-"""How far m goes. Beyond it the functions of such shapes are 0 or 1."""
+"""The largest |m|. Beyond it the functions of such shapes are 0 or 1."""
 ARC = (1 / 3, 1 / 5, 1 / 7, 1 / 9, 1 / 11)
 """(artanh(s) / s - 1) / s^2 in powers of s^2."""
 TEMME = (
@@ -34,7 +34,7 @@ Function = Callable[[Array, Array], Array]
 
 
 def by_size(few: Function, many: Function) -> Function:
-    """A function of a shape and a number, which is `many` where the shape is large and both are finite."""
+    """A function of a shape and a number: `many` where the shape is large and both are finite, else another."""
 
     def both(a: Array, x: Array) -> Array:
         is_many = op.And(op.And(a > MANY, a < math.inf), op.And(x > 0.0, x < math.inf))
@@ -99,7 +99,7 @@ def shape_slope_of_many(a: Array, x: Array) -> Array:
 
 
 def inverse_of_many(a: Array, low: Array, high: Array) -> Array:
-    """The x where the lower and the upper function are these, which sum to 1, by Newton's steps in y."""
+    """The x where the lower and the upper function have these values, which sum to 1, by Newton steps in y."""
     width, is_low = op.Sqrt(a), low <= 0.5
     side = op.Where(is_low, 1.0, -1.0)
     goal = op.Where(is_low, low, high)

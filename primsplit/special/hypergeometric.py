@@ -1,9 +1,9 @@
-"""SciPy's hypergeometric functions of real numbers, by their power series, in a Loop until all have converged.
+"""SciPy's hypergeometric functions of real numbers, by power series in a Loop that ends when all have converged.
 
-NIST Digital Library of Mathematical Functions, chapters 13, 15 and 16. Right to about 1e-12 where the terms of the
-series are of one sign, and NaN where they cancel to fewer than ten digits or have not converged after 20,000: 0F1 of
-arguments below about -60, 2F1 between 0.998 and 1 and below -500, shapes far below 0. In the parameters there is no
-derivative: refused.
+NIST Digital Library of Mathematical Functions, chapters 13, 15 and 16. They are accurate to about 1e-12 where the terms
+of the series have one sign. The result is NaN where terms cancel to fewer than ten digits or have not converged after
+20,000: 0F1 of arguments below about -60, 2F1 between 0.998 and 1 and below -500, shapes far below 0. A derivative in
+the parameters is refused.
 """
 
 import math
@@ -21,17 +21,17 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import ones_like
 
 FAR = 300.0
-"""Below minus this 1F1 is taken from its asymptotic series, in which a smaller exponential is left out."""
+"""Below minus this, 1F1 comes from its asymptotic series, without a smaller exponential."""
 CANCELLED = 1e5
-"""Sums of terms of this size, of a total this much smaller, have fewer than ten digits."""
+"""Sums of terms of this size, with a total this much smaller, have fewer than ten digits."""
 
 Ratio = Callable[[Array], Array]
 
 
 def _series(ratio: Ratio, lowest: Array) -> Array:
-    """1 plus the terms, each the one before times `ratio(n)`, where the last ones are of no account; else NaN.
+    """1 plus the terms, each the previous one times `ratio(n)`, until they are negligible; else NaN.
 
-    Terms may grow as long as n is below `-lowest`. A term of 0 is the last one; after an infinite one the sum is that.
+    Terms may grow while n is below `-lowest`. A term of 0 is the last one; an infinite one makes the sum infinite.
     """
 
     def step(n: Array, term: Array, total: Array, size: Array) -> list[Array]:
@@ -51,26 +51,26 @@ def _series(ratio: Ratio, lowest: Array) -> Array:
 
 
 def _ratio(above: Array, below: Array, other: Array | None = None) -> Array:
-    """above / below; 0 where `above` or another factor is 0, since then the series ends before it comes to a pole."""
+    """above / below; 0 where `above` or another factor is 0, because the series ends there before it reaches a pole."""
     is_end = op.Equal(above, 0.0) if other is None else op.Or(op.Equal(above, 0.0), op.Equal(other, 0.0))
     found: Array = op.Where(is_end, 0.0, above / op.Where(is_end, 1.0, below))
     return found
 
 
 def _is_last(x: Array) -> Array:
-    """Whether a series with this parameter above is a polynomial."""
+    """Return whether a series with this numerator parameter is a polynomial."""
     return op.And(x <= 0.0, op.Equal(op.Floor(x), x))
 
 
 def _zero(b: Array, z: Array) -> Array:
-    """NaN where a term is infinite."""
+    """0F1; NaN where a term is infinite."""
     is_pole = _is_last(b)
     found = _series(lambda n: z / ((op.Where(is_pole, 1.0, b) + n) * (n + 1.0)), b)
     return op.Where(is_pole, math.nan, found)
 
 
 def _kummer(a: Array, b: Array, z: Array) -> Array:
-    """Kummer's transformation makes z positive (13.2.39), but of polynomials; far below 0 equation 13.7.2."""
+    """1F1: Kummer's transformation makes z positive (13.2.39), except for polynomials; far below 0 equation 13.7.2."""
     is_turned = op.And(z < 0.0, op.Not(op.Or(_is_last(a), _is_last(b))))
     is_far = op.And(op.And(is_turned, z < -FAR), op.Not(_is_last(b - a)))
     first, place = op.Where(is_turned, b - a, a), op.Where(is_far, 0.0, op.Where(is_turned, -z, z))
@@ -85,7 +85,7 @@ def _kummer(a: Array, b: Array, z: Array) -> Array:
 
 
 def _gauss(a: Array, b: Array, c: Array, z: Array) -> Array:
-    """Pfaff's transformation takes z below 0 to where terms have one sign (15.8.1), but of polynomials.
+    """2F1: Pfaff's transformation maps z below 0 to where terms have one sign (15.8.1), except for polynomials.
 
     At 1 equation 15.4.20.
     """
@@ -116,12 +116,12 @@ def _gauss(a: Array, b: Array, c: Array, z: Array) -> Array:
 
 
 def _comes_to_pole(below: Array, above: Array) -> Array:
-    """Whether a parameter below is a whole number up to 0, and the one above does not end the series before."""
+    """Whether a denominator parameter is a nonpositive integer that the series reaches before the numerator ends it."""
     return op.And(_is_last(below), op.Not(op.And(_is_last(above), above >= below)))
 
 
 def _at_pole(below: Array, found: Array) -> Array:
-    """Infinite where a parameter below is a whole number up to 0 that the series comes to."""
+    """Return `found`, but +infinity where it is infinite because the denominator parameter is a nonpositive integer."""
     return op.Where(op.And(_is_last(below), op.Equal(op.Abs(found), math.inf)), math.inf, found)
 
 

@@ -1,4 +1,4 @@
-"""What the incomplete gamma and beta functions share: Loops until all elements have converged, logarithms, refusals."""
+"""Helpers of the incomplete gamma and beta functions: convergence of Loops, logarithms, refused derivatives."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,11 +15,11 @@ from primsplit.tracing.broadcasting import expand_to
 from primsplit.tracing.calls.primitive import Primitive, rrule
 
 MOST = 20_000
-"""The most steps: enough for shapes up to 1e7. What has not converged then is NaN."""
+"""The most steps: enough for shapes up to 1e7. Elements that have not converged by then are NaN."""
 EPS = float(np.finfo(np.float64).eps)
 TINY = 1e-300
 STIRLINGS = 10.0
-"""The shape from which on the gamma function is taken by Stirling's formula."""
+"""From this shape on, the gamma function comes from Stirling's formula."""
 
 
 def in_float64(function: Callable[..., Array]) -> Callable[..., Array]:
@@ -39,7 +39,7 @@ def _identity(x: Array) -> Array:
 
 
 def held(name: str, argument: str) -> Primitive:
-    """The identity for an argument in which a function has no derivative here: it raises MissingRule when asked."""
+    """The identity, for an argument in which a function has no derivative: differentiating it raises MissingRule."""
     made = Primitive(_identity, f"{name}.{argument}")
 
     @rrule(made)
@@ -53,19 +53,19 @@ def held(name: str, argument: str) -> Primitive:
 
 
 def converged(worked: Array) -> Array:
-    """Whether no element is above 0, a scalar."""
+    """Return whether no element is above 0, a scalar."""
     return op.Equal(op.ReduceSum(op.Cast(op.Greater(worked, 0.0), to=np.int32), keepdims=0), 0)
 
 
 def nothing(dz: Array) -> Array:
-    """The cotangent of an argument that is held: it says that there is one, and is never used."""
+    """A placeholder cotangent for an argument with `held`; its value is never used."""
     return dz * 0.0
 
 
 def settled_factor(factor: Array) -> tuple[Array, Array]:
-    """A factor of Lentz's method, and how far it is from 1.
+    """A factor of Lentz's method, and its distance from 1.
 
-    One that is 1 but for rounding is 1: elements that have converged do not drift while others go on.
+    A factor that is 1 up to rounding becomes 1, so elements that have converged do not drift while others continue.
     """
     change = op.Abs(factor - 1.0)
     settled = change <= 2 * EPS
@@ -73,7 +73,7 @@ def settled_factor(factor: Array) -> tuple[Array, Array]:
 
 
 def all_settled(*carries: Array) -> Array:
-    """Whether the last carry, the change of Lentz's method, is 0 everywhere."""
+    """Return whether the last carry, the change of Lentz's method, is 0 everywhere."""
     return converged(carries[-1])
 
 
@@ -83,7 +83,7 @@ def number(value: float) -> Array:
 
 
 def stirling_rest(x: Array) -> Array:
-    """What Stirling's formula leaves of the logarithm of gamma."""
+    """The remainder of Stirling's formula for the logarithm of gamma."""
     inverse = op.Reciprocal(x)
     return STIRLING(inverse * inverse) * inverse
 

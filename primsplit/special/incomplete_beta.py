@@ -1,7 +1,7 @@
-"""The incomplete beta functions: a continued fraction, in a Loop that ends where all elements have converged.
+"""The incomplete beta functions: a continued fraction, in a Loop that ends when all elements have converged.
 
-The derivative in the last argument is the density; those in the shapes are carried along in the same Loop, as
-coefficients of Taylor's polynomials.
+The derivative in the last argument is the density. Derivatives in the shapes are carried along in the same Loop, as
+coefficients of Taylor polynomials.
 """
 
 import math
@@ -43,7 +43,7 @@ from primsplit.tracing.broadcasting import ones_like, sum_to
 from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 SMALL = 1e-4
-"""Derivatives in shapes are of shapes raised by 1 where one is smaller, since the parts of the others cancel."""
+"""If a shape is smaller, its derivative is computed for shapes raised by 1, because the direct parts cancel."""
 
 
 def _beta_fraction(a: Jet, b: Jet, x: Array) -> Jet:
@@ -79,7 +79,7 @@ def _nonzero(x: Array) -> Array:
 
 
 def _beta_parts(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
-    """The lower and the upper function: the fraction from the nearer end."""
+    """The lower and the upper function, by the fraction from the nearer end."""
     shaped = op.And(op.And(a > 0.0, a < math.inf), op.And(b > 0.0, b < math.inf))
     inside = op.And(shaped, op.And(x > 0.0, x < 1.0))
     first_is_none = op.Or(op.And(op.Equal(a, 0.0), b > 0.0), op.And(op.Equal(b, math.inf), op.And(a >= 0.0, a < b)))
@@ -107,11 +107,11 @@ def _beta_parts(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
 
 
 TERMS = 18
-"""The terms of a series in x b, which is below 1, and of which the next one is below 1e-17."""
+"""The terms of a series in x b, which is below 1; the first term left out is below 1e-17."""
 
 
 def _rest_of_tiny(inside: Array, a: Array, b: Array, x: Array) -> Array:
-    """1 less the lower function for an `a` and an `x` up to SMALL, and b x below 1: all terms are as small as `a`.
+    """1 minus the lower function for `a` and `x` up to SMALL and b x below 1, where all terms are as small as `a`.
 
     The lower function is exp(g) (1 + a S) with g = log(x**a gamma(a + b) / (gamma(a + 1) gamma(b))). NIST Digital
     Library of Mathematical Functions, 8.17.7.
@@ -134,9 +134,9 @@ def _log_gamma_rise(x: Array, by: Array) -> Array:
 
 
 def _is_from_above(a: Array, b: Array, x: Array) -> Array:
-    """Where the fraction is that of the upper function, which converges sooner; or which a small shape leaves small.
+    """Where to use the upper function's fraction: it converges sooner, or a small shape makes the function small.
 
-    1 less a number near 1 would lose it.
+    Subtracting a number near 1 from 1 would lose it.
     """
     sooner = x > (a + 1.0) / (a + b + 2.0)
     is_small = op.Min(a, b) < SMALL
@@ -216,7 +216,7 @@ def _shapes_growth(first: Array, second: Array, place: Array, most: Orders, shif
 
 
 def _growth(rates: dict[Orders, Array], place: Array, most: Orders) -> Jet:
-    """The same of x**p (1 - x)**q and what has these derivatives of its logarithm."""
+    """The same for x**p (1 - x)**q and a factor whose logarithm has these derivatives."""
     for orders, power in (((1, 0), op.Log(place)), ((0, 1), log1p(-place))):
         if orders in rates:
             rates[orders] = rates[orders] + power
@@ -224,7 +224,7 @@ def _growth(rates: dict[Orders, Array], place: Array, most: Orders) -> Jet:
 
 
 def _shapes_slope(a: Array, b: Array, x: Array, most: Orders) -> Array:
-    """The derivative of the lower function, or of 1 less the upper one; 0 at the ends."""
+    """The derivative of the lower function, or of 1 minus the upper one; 0 at the ends."""
     shaped = op.And(op.And(a >= 0.0, a < math.inf), op.And(b >= 0.0, b < math.inf))
     shaped = op.And(shaped, op.Max(a, b) > 0.0)
     inside = op.And(shaped, op.And(x > 0.0, x < 1.0))
@@ -250,7 +250,7 @@ def _shifted_slope(a: Array, b: Array, x: Array, most: Orders) -> Array:
 
 
 def _raising_slope(a: Array, b: Array, x: Array, most: Orders) -> Array:
-    """That of what the lower function loses where both shapes are raised by 1, x**a (1 - x)**b (b / (a + b) - x) / G.
+    """The derivative of the loss when both shapes of the lower function grow by 1: x**a (1 - x)**b (b / (a + b) - x) / G.
 
     G is (a + b + 1) B(a + 1, b + 1). NIST Digital Library of Mathematical Functions, 8.17.20 and 8.17.21.
     """
@@ -261,7 +261,7 @@ def _raising_slope(a: Array, b: Array, x: Array, most: Orders) -> Array:
 
 
 def _ordered(both: list[Jet], swapped: Array) -> tuple[Jet, Jet]:
-    """The two, the second one first where they are swapped."""
+    """The two, in reverse order where they are swapped."""
     a, b = both
     orders = a.terms.keys() | b.terms.keys()
     none = a.first() * 0.0
@@ -278,7 +278,7 @@ def beta_shapes_slope(a: Array, b: Array, x: Array, in_a: int, in_b: int) -> Arr
 
 @rrule(beta_shapes_slope)
 def _beta_shapes_slope_rule(a: Array, b: Array, x: Array, in_a: int, in_b: int) -> tuple[Array, Function]:
-    """The next derivatives in the shapes; in x that of the density."""
+    """The next derivatives in the shapes; in x the derivative of the density."""
 
     def pullback(dz: Array) -> tuple[Array, Array, Array, None, None]:
         density = beta_density(a, b, x)
@@ -303,6 +303,6 @@ def _beta_unit(name: str, part: int) -> Unit:
 
 
 betainc = elementwise("betainc")(_beta_unit("betainc", 0))
-"""The regularized incomplete beta function. About 2 sqrt(a + b) steps of 30 passes at worst."""
+"""The regularized incomplete beta function. At worst about 2 sqrt(a + b) steps of 30 passes."""
 betaincc = elementwise("betaincc")(_beta_unit("betaincc", 1))
-"""1 less betainc, accurate where that is near 1."""
+"""1 - betainc, accurate where that is near 1."""

@@ -1,7 +1,7 @@
-"""The incomplete gamma functions: a series and a continued fraction, in Loops that end where all have converged.
+"""The incomplete gamma functions: a series and a continued fraction, in Loops that end when all have converged.
 
-The derivative in the last argument is the density; those in the shape are carried along in the same Loops, as
-coefficients of Taylor's polynomials. Each is right to a part of its own size.
+The derivative in the last argument is the density. Derivatives in the shape are carried along in the same Loops, as
+coefficients of Taylor polynomials. Each result is accurate relative to its own size.
 """
 
 import math
@@ -52,7 +52,7 @@ SMALL_TERMS = 24
 
 
 def _power(a: Array, x: Array) -> Array:
-    """x**a exp(-x) / gamma(a + 1), each factor where it loses nothing: at once for small a, else about x = a."""
+    """x**a exp(-x) / gamma(a + 1), each factor where it loses no digits: directly for small a, else about x = a."""
     small = op.Min(a, STIRLINGS)
     bounded = op.Min(x, 1e4)
     plain = op.Exp(-bounded) * op.Pow(bounded, small) / gamma_function(small + 1.0)
@@ -82,7 +82,7 @@ def _gamma_series(a: Jet, x: Array) -> Jet:
 
 
 def _largest(term: Jet, total: Jet, part: float) -> Array:
-    """How far a coefficient of the term is above this part of the total's, at most."""
+    """The largest excess of a coefficient of the term over this fraction of the total's coefficient."""
     over = [op.Abs(t) - op.Abs(total.terms[o]) * part for o, t in term.terms.items()]
     return op.Max(*over) if len(over) > 1 else over[0]
 
@@ -109,7 +109,7 @@ def _gamma_fraction(a: Jet, x: Array) -> Jet:
 
 
 def _small_upper(a: Array, x: Array) -> Array:
-    """The upper function for x up to 1.1 and a small, which 1 less the lower one cancels to (8.7.3)."""
+    """The upper function for x up to 1.1 and small a, where 1 minus the lower one cancels (8.7.3)."""
     logarithm = a * op.Log(x) - a * (a - 1.0) * LGAMMA(a + 1.0)
     total, factor = x * 0.0, ones_like(x)
     for n in range(1, SMALL_TERMS):
@@ -138,7 +138,7 @@ def _gamma_parts(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _at_ends(a: Array, x: Array, inside: Array, at_zero: float, far: float) -> Array:
-    """What SciPy gives for 0 and infinity; NaN for negative numbers, and for two zeros or two infinities."""
+    """The limits at 0 and infinity, as in SciPy; NaN for negative numbers, and for two zeros or two infinities."""
     none, endless = op.Equal(x, 0.0), op.Equal(x, math.inf)
     point, wide = op.Equal(a, 0.0), op.Equal(a, math.inf)
     found = op.Where(op.Or(none, wide), np.asarray(at_zero), op.Where(endless, far, inside))
@@ -174,7 +174,10 @@ def _shape_growth(a: Array, x: Array, order: int) -> Jet:
 
 
 def _shape_slope(a: Array, x: Array, order: int) -> Array:
-    """The derivative of the lower function by the series, or of 1 less the upper one by the fraction; 0 at the ends."""
+    """The derivative of the lower function by the series, or of 1 minus the upper one by the fraction.
+
+    0 at the ends.
+    """
     inside = op.And(op.And(a >= 0.0, a < math.inf), op.And(x > 0.0, x < math.inf))
     by_fraction = op.And(inside, x > op.Max(a + 1.0, SMALL))
     by_series = op.And(inside, op.Not(by_fraction))
@@ -195,7 +198,7 @@ def _slope_of_few(a: Array, x: Array, order: int) -> Array:
 
 @rrule(_slope_of_few)
 def _slope_of_few_rule(a: Array, x: Array, order: int) -> tuple[Array, Function]:
-    """The next derivative in the shape; in x that of the density."""
+    """The next derivative in the shape; in x the derivative of the density."""
 
     def pullback(dz: Array) -> tuple[Array, Array, None]:
         growth = derivative(_shape_growth(a - 1.0, x, order))
@@ -224,7 +227,7 @@ upper_of_few = unit(
 
 
 def _inside(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
-    """The function, NaN in value and derivative where a number is negative."""
+    """The function, with NaN as value and derivative where a number is negative."""
 
     def both(a: Array, x: Array) -> Array:
         return function(*where_valid(op.And(a >= 0.0, x >= 0.0), a, x))

@@ -1,4 +1,4 @@
-"""SciPy's exponential integrals, by fits in pieces; E_n of higher orders by its series and its continued fraction.
+"""SciPy's exponential integrals, by piecewise fits; E_n of higher orders by its series and its continued fraction.
 
 NIST Digital Library of Mathematical Functions, chapters 6 and 8.19; W. J. Cody and H. C. Thacher, Rational Chebyshev
 Approximations for the Exponential Integral Ei(x), Math. Comp. 23 (1969). Coefficients: tools/fit_approximations.py.
@@ -85,7 +85,7 @@ def _expn(n: Array, x: Array) -> Array:
 
 
 def _series(n: Array, x: Array) -> Array:
-    """Equation 8.19.8, n - 1 being the place of the logarithm."""
+    """Equation 8.19.8; n - 1 is the place of the logarithm."""
     is_odd = op.Equal(op.Floor(n * 0.5) * 2.0, n)
     lead: Array = op.Pow(x, n - 1.0) / gamma_function(n)
     total: Array = op.Where(is_odd, -lead, lead) * (digamma(n) - op.Log(x))
@@ -126,13 +126,13 @@ _order: Elementwise = held("expn", "n")
 
 
 def expn_of(n: Array, x: Array) -> Array:
-    """E_n of an order that is a float, -1 at least."""
+    """E_n of an order that is a float, at least -1."""
     return op.Where(n < 0.0, op.Exp(-x) * (x + 1.0) / (x * x), _expn_unit(op.Max(n, 0.0), x))
 
 
 @elementwise("expn")
 def expn(n: Array, x: Array) -> Array:
-    """The generalized exponential integral of an integer order; of another, as SciPy has it, without its fraction."""
+    """The generalized exponential integral of an integer order; a fraction of the order is dropped, as in SciPy."""
     if not n.type.is_float:
         return _expn_unit(op.Cast(n, to=x.dtype), x)
     fraction = n - op.Cast(op.Cast(n, to=np.int64), to=n.dtype)

@@ -1,9 +1,13 @@
 """Truncated Taylor polynomials in some parameters, whose coefficients are arrays of one shape.
 
-An iteration that is written with them carries the derivatives of what it converges to; Taylor's coefficients are the
-derivatives over the factorials of their orders. A. Griewank and A. Walther, Evaluating Derivatives (2008), chapter 13.
+    a, = parameters([value], (1,))      # value + 1 da
+    b = a * a                           # value**2 + 2 value da
+    derivative(b)                       # 2 value
 
-The highest orders are static arguments of the primitives that use them, so that each derivative is a primitive again.
+An iteration written with them carries the derivatives of its limit along. Taylor coefficients are the derivatives over
+the factorials of their orders. A. Griewank and A. Walther, Evaluating Derivatives (2008), chapter 13.
+
+The highest orders are static arguments of the primitives that use them, so each derivative is a primitive again.
 """
 
 import itertools
@@ -16,20 +20,20 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import ones_like
 
 Orders = tuple[int, ...]
-"""How often each parameter is derived by."""
+"""The order of the derivative in each parameter."""
 SLACK = 0.125
-"""Derivatives of a factor are rounded more than it is itself."""
+"""Derivatives of a factor have larger rounding errors than the factor itself."""
 
 
 class Jet:
-    """The coefficients by their orders, none above `most` in any parameter; one that is missing is 0."""
+    """Coefficients by their orders, none above `most` in any parameter; a missing one is 0."""
 
     def __init__(self, terms: dict[Orders, Array], most: Orders) -> None:
         self.terms = terms
         self.most = most
 
     def mapped(self, function: Callable[[Array], Array]) -> "Jet":
-        """What a linear function makes of the coefficients."""
+        """Apply a linear function to each coefficient."""
         return Jet({o: function(t) for o, t in self.terms.items()}, self.most)
 
     def __add__(self, other: "Jet | Array | float") -> "Jet":
@@ -54,7 +58,7 @@ class Jet:
         return Jet(terms, self.most)
 
     def divides(self, numerator: "Jet | Array") -> "Jet":
-        """The numerator over this, coefficient by coefficient, so that the first is a quotient of the first ones."""
+        """Return numerator / self, coefficient by coefficient; the first is the quotient of the first coefficients."""
         start = zero(self.most)
         above = numerator.terms if isinstance(numerator, Jet) else {start: numerator}
         terms: dict[Orders, Array] = {}
@@ -69,26 +73,26 @@ class Jet:
         return Jet(terms, self.most)
 
     def first(self) -> Array:
-        """What it is without the parameters' change."""
+        """The value at unchanged parameters."""
         return self.terms[zero(self.most)]
 
     def with_first(self, value: Array) -> "Jet":
-        """The same derivatives of another value."""
+        """A jet with another value and the same derivatives."""
         return Jet({**self.terms, zero(self.most): value}, self.most)
 
 
 def zero(most: Orders) -> Orders:
-    """No derivative."""
+    """The orders of no derivative."""
     return (0,) * len(most)
 
 
 def every(most: Orders) -> list[Orders]:
-    """All orders up to these, each after those that it is more than."""
+    """All orders up to these, lower orders first."""
     return list(itertools.product(*(range(n + 1) for n in most)))
 
 
 def parameters(values: Sequence[Array], most: Orders) -> list[Jet]:
-    """Each parameter as what its own change adds 1 to."""
+    """Each parameter as a jet: its value, and the coefficient 1 for its own change."""
     found = []
     for place, value in enumerate(values):
         once = tuple(int(i == place) for i in range(len(most)))
@@ -98,12 +102,12 @@ def parameters(values: Sequence[Array], most: Orders) -> list[Jet]:
 
 
 def carries(jet: Jet) -> list[Array]:
-    """All its coefficients, what is missing as zeros."""
+    """All coefficients of a jet, with zeros for missing ones."""
     return [jet.terms.get(o, jet.first() * 0.0) for o in every(jet.most)]
 
 
 def carried(values: Sequence[Array], most: Orders) -> list[Jet]:
-    """The jets whose coefficients follow each other."""
+    """The jets of these coefficients, which `carries` listed one jet after the other."""
     orders = every(most)
     count = len(orders)
     return [Jet(dict(zip(orders, values[i : i + count], strict=True)), most) for i in range(0, len(values), count)]
@@ -121,9 +125,9 @@ def exponential(exponent: Jet) -> Jet:
 
 
 def settled_jet(factor: Jet) -> tuple[Jet, Array]:
-    """A factor of Lentz's method, and how far it is from 1 and its derivatives from 0, at most.
+    """A factor of Lentz's method, and its largest distance from 1 and of its derivatives from 0.
 
-    One that is 1 but for rounding is 1: elements that have converged do not drift while others go on.
+    A factor that is 1 up to rounding becomes 1, so elements that have converged do not drift while others continue.
     """
     none = zero(factor.most)
     parts = [op.Abs(t - 1.0) if o == none else op.Abs(t) * SLACK for o, t in factor.terms.items()]
@@ -134,7 +138,7 @@ def settled_jet(factor: Jet) -> tuple[Jet, Array]:
 
 
 def derivative(jet: Jet) -> Array:
-    """The derivative of the highest orders, 0 where there is none."""
+    """The derivative of the highest orders; 0 if there is none."""
     scale = math.prod(math.factorial(n) for n in jet.most)
     found = jet.terms.get(jet.most)
     return jet.first() * 0.0 if found is None else found * float(scale)

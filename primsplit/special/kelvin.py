@@ -1,7 +1,7 @@
-"""Kelvin's functions, the modified Bessel functions of x exp(i pi / 4): power series near 0, and fits far out.
+"""Kelvin functions, the modified Bessel functions of x exp(i pi / 4): power series near 0, and fits far out.
 
-NIST Digital Library of Mathematical Functions, 10.61 to 10.67. Each is right to a few units in the last place of its
-pair, ber + i bei say. I of order n is kept over z**n, so that derivatives of any order are exact at 0 too.
+NIST Digital Library of Mathematical Functions, 10.61 to 10.67. Each is accurate to a few units in the last place of the
+size of its pair, such as ber + i bei. I of order n is divided by z**n, so derivatives of any order are exact at 0 too.
 """
 
 import math
@@ -19,18 +19,18 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 Pair = tuple[Array, Array]
-"""The parts of complex numbers."""
+"""The real and imaginary parts of complex numbers."""
 FIRST_FROM = 6.0
 """Where the fits for I start, or at 3 n."""
 SECOND_FROM = 1.0
 """Where the fits for K start."""
 LARGEST = 1e9
-"""Long before here ber is infinite and ker 0, in float64."""
+"""Well below this x, ber is already infinite and ker 0, in float64."""
 SMALLEST = 1e-20
 GRAIN = 2.0**16
 """A number below 2**10 that is a multiple of 1 / GRAIN has an exact product with ROOT_HALF."""
 ROOT_HALF = (0.7071067839860916, -2.799544089368687e-09)
-"""The square root of a half, 26 bits of it and the rest."""
+"""The square root of a half: its first 26 bits, and the rest."""
 
 
 @primitive
@@ -69,7 +69,7 @@ def _second_rule(x: Array, order: int, part: int) -> tuple[Array, Function]:
 
 
 def _eighth(function: Callable[[Array, int, int], Array], x: Array, order: int, part: int) -> Array:
-    """A part of a function's product with exp(i pi / 4)."""
+    """One part of a function's product with exp(i pi / 4)."""
     real, imaginary = (function(x, order, p) for p in (0, 1))
     return (real + imaginary if part else real - imaginary) * math.sqrt(0.5)
 
@@ -79,7 +79,7 @@ def _product(a: Pair, b: Pair) -> Pair:
 
 
 def _turned(z: Pair, angle: float, size: Array) -> Pair:
-    """The product with a number of this angle, in parts of pi, and size."""
+    """The product with a complex number of this size and this angle in units of pi."""
     cosine, sine = math.cos(math.pi * angle), math.sin(math.pi * angle)
     return (z[0] * cosine - z[1] * sine) * size, (z[0] * sine + z[1] * cosine) * size
 
@@ -111,7 +111,7 @@ def _first(x: Array, order: int) -> Pair:
 
 
 def _first_far(x: Array, order: int, start: float) -> Pair:
-    """By K of -z and of z (10.34.2), the exponential in two halves: alone it would overflow before the result does."""
+    """By K of -z and of z (10.34.2), the exponential in two halves: in one step it would overflow too early."""
     inverse = op.Reciprocal(x)
     shrinking = inverse
     for _ in range(order - 1):
@@ -164,7 +164,7 @@ def _second_near(x: Array, order: int) -> Pair:
 
 
 def _second_regular(x: Array, order: int = 1) -> Pair:
-    """The same without the pole."""
+    """The same without the pole at 0."""
     t, end = x * x * 0.25, SECOND_FROM**2 / 4
     harmonic = [math.fsum(1.0 / j for j in range(1, k + 1)) for k in range(64)]
     logarithm = op.Log(x * 0.5)
@@ -177,14 +177,14 @@ def _second_regular(x: Array, order: int = 1) -> Pair:
 
 
 def _second_at_ends(x: Array, order: int, part: int) -> Array:
-    """A part of K; at 0 the limit, NaN below and at infinity, as SciPy."""
+    """One part of K; at 0 the limit, NaN below 0 and at infinity, as in SciPy."""
     at_zero = (-math.inf if part else math.inf) if order else (-math.pi / 4 if part else math.inf)
     value = op.Where(op.Equal(x, 0.0), at_zero, _second(x, order)[part])
     return op.Where(op.Or(op.Or(x < 0.0, op.IsNaN(x)), op.Equal(x, math.inf)), math.nan, value)
 
 
 def _kei_slope(x: Array) -> Array:
-    """The derivative of kei, 0 at 0: near 0 the sum of the parts of K1, in which the poles 1 / x cancel."""
+    """The derivative of kei, 0 at 0: near 0 from the sum of both parts of K1, in which the poles 1 / x cancel."""
     real, imaginary = _second_regular(op.Clip(x, TINY, SECOND_FROM))
     near = (real + imaginary) * -math.sqrt(0.5)
     far = -_eighth(second_part, op.Max(x, SECOND_FROM), 1, 1)
@@ -195,7 +195,7 @@ def _kei_slope(x: Array) -> Array:
 _kei_slope_unit = unit(
     "keip", lambda x: in_float64(x, _kei_slope), lambda dz, x, z: dz * (second_part(x, 0, 0) - z / x)
 )
-"""Its own derivative by the equation of Kelvin's functions, x**2 w'' + x w' = i x**2 w (10.61.3)."""
+"""Its derivative follows from the equation of Kelvin functions, x**2 w'' + x w' = i x**2 w (10.61.3)."""
 
 
 PARTS: dict[str, Callable[[Array], Array]] = {

@@ -1,4 +1,4 @@
-"""Associated Legendre functions of known degrees and orders, with the phase of Condon and Shortley.
+"""Associated Legendre functions of known degrees and orders, with the Condon-Shortley phase.
 
 NIST Digital Library of Mathematical Functions, 14.7.10, 14.9.3 and 14.10.3; the normalized ones are those of spherical
 harmonics, 14.30.1.
@@ -32,7 +32,7 @@ def of_degrees(name: str, n: Array, m: Array, function: Callable[[int, int], Arr
 
 @elementwise("lpmv")
 def lpmv(m: Array, v: Array, x: Array) -> Array:
-    """The function of order m and degree v; NaN beyond 1, but for order 0."""
+    """The function of order m and degree v; NaN for |x| > 1 unless the order is 0."""
     return in_float64(x, lambda wide: of_degrees("lpmv", v, m, lambda n, k: _associated(n, k, wide)))
 
 
@@ -54,7 +54,10 @@ def _associated(n: int, m: int, x: Array) -> Array:
 
 
 def normalized(n: int, m: int, theta: Array) -> Array:
-    """A spherical harmonic at longitude 0, by a recurrence in the degree that keeps its size; 0 for orders beyond."""
+    """A spherical harmonic at longitude 0, by a recurrence in the degree that does not overflow.
+
+    0 for orders beyond.
+    """
     k = abs(m)
     if n < k:
         return theta * 0.0

@@ -1,4 +1,4 @@
-"""Owen's T function, by a quadrature whose terms are all positive, so that no tail of it cancels.
+"""Owen's T function, by a quadrature whose terms are all positive, so that its tails do not cancel.
 
 D. B. Owen, Tables for computing bivariate normal probabilities, Ann. Math. Statist. 27 (1956) 1075-1090.
 """
@@ -18,7 +18,7 @@ from primsplit.tracing.array import Array
 
 NODES = 22
 WIDEST = 8.6
-"""In units of 1 / h, how far the integral reaches: what is beyond is below 1e-17 of it."""
+"""The range of the integral in units of 1 / h: the part beyond is below 1e-17 of it."""
 LARGEST = 1e150
 
 
@@ -36,7 +36,7 @@ def _within(h: Array, a: Array) -> Array:
 
 
 def _owens_t(h: Array, a: Array) -> Array:
-    """Equation 2.3 of Owen for |a| > 1: of upper tails, in which it cancels to half at most."""
+    """Equation 2.3 of Owen for |a| > 1, in upper tails, which cancel to half at most."""
     height, size = op.Abs(h), op.Abs(a)
     is_wide = size > 1.0
     slope = op.Where(is_wide, size, 1.0)
@@ -66,4 +66,4 @@ owens_t = elementwise("owens_t")(
         lambda dz, h, a, z: dz * _ratio_slope(h, a),
     )
 )
-"""The probability of X > h and 0 < Y < a X, of two standard normal numbers."""
+"""The probability of X > h and 0 < Y < a X, for two independent standard normal variables."""

@@ -1,4 +1,4 @@
-"""Gauss's quadrature on [0, 1] with powers of the distances from the ends as weights, worked out in NumPy."""
+"""Gauss quadrature on [0, 1] with powers of the distances from both ends as weights, computed in NumPy."""
 
 import functools
 import math

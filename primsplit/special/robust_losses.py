@@ -1,4 +1,4 @@
-"""SciPy's robust losses, Huber's and its smooth kin."""
+"""SciPy's robust losses: Huber's and its smooth variant."""
 
 import math
 

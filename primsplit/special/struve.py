@@ -1,7 +1,7 @@
-"""Struve's functions H and L of orders that are known when tracing, real ones.
+"""Struve functions H and L of real orders that are known when tracing.
 
-NIST Digital Library of Mathematical Functions, chapter 11. Near 0 H is a quadrature of 11.5.1, in which terms do not
-cancel, and L its power series; far out they are Y and I and what is left, a fit of 11.5.2 and the series 11.6.2.
+NIST Digital Library of Mathematical Functions, chapter 11. Near 0, H is a quadrature of 11.5.1, whose terms do not
+cancel, and L is its power series. Far out they are Y and I plus a remainder: a fit of 11.5.2, and the series 11.6.2.
 """
 
 import functools
@@ -22,11 +22,11 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 ORDINARY_FROM = 6.0
-"""Where Y and a fit make H, or from the order on."""
+"""From here, or from the order on, H is Y plus a fit."""
 MODIFIED_FROM = 20.0
-"""Where I and a series make L, or from 3/2 of the order on."""
+"""From here, or from 3/2 of the order on, L is I plus a series."""
 LOW = 2.0
-"""Up to it H of orders below -1/2 is its power series, and beyond made of higher orders."""
+"""Up to it, H of orders below -1/2 is its power series; beyond, it comes from higher orders."""
 FAR_TERMS = 14
 TERMS = 80
 LARGEST = 1e300
@@ -48,7 +48,7 @@ def _struve(x: Array, kind: str, order: float) -> Array:
 
 @primitive
 def struve_of_ratio(x: Array, kind: str, above: int, below: int) -> Array:
-    """H or L of the order above / below, a float: a float itself would be an array of the program."""
+    """H or L of the order above / below, two whole numbers, since a float would be an array of the program."""
     return in_float64(x, lambda wide: _valid(wide, KINDS[kind], above / below))
 
 
@@ -66,7 +66,7 @@ def _struve_rule(x: Array, kind: str, above: int, below: int) -> tuple[Array, Fu
 
 
 def _beside(x: Array, order: float) -> Array:
-    """What recurrences have beside their functions."""
+    """The inhomogeneous term of the recurrences: (x / 2)**order / (sqrt(pi) gamma(order + 3/2))."""
     factor = _over_gamma(order + 1.5) / math.sqrt(math.pi)
     return op.Pow(x * 0.5, order) * factor if order else x * 0.0 + factor
 
@@ -82,7 +82,7 @@ def _valid(x: Array, function: Callable[[Array, float], Array], order: float) ->
 
 
 def _at_zero(order: float) -> float:
-    """The limit, from the first term of the power series that is not 0."""
+    """The limit at 0, from the first nonzero term of the power series."""
     terms = ((order + 1 + 2 * k, _over_gamma(k + order + 1.5) / math.gamma(k + 1.5)) for k in range(TERMS))
     power, factor = next((p, f) for p, f in terms if f)
     return 0.0 if power > 0 else factor if power == 0 else math.copysign(math.inf, factor)
@@ -116,7 +116,7 @@ def _quadrature(x: Array, order: float, end: float) -> Array:
 
 
 def _of_low_order(x: Array, order: float) -> Array:
-    """The power series near 0, and recurrence downwards (11.4.23), which is stable, from two orders above -1/2."""
+    """The power series near 0; else the recurrence downwards (11.4.23), which is stable, from two orders above -1/2."""
     near, far = op.Min(x, LOW), op.Max(x, LOW)
     start = order + math.floor(0.5 - order)
     found, above = (_struve(far, "H", start + k) for k in (0.0, 1.0))

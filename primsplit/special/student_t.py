@@ -1,4 +1,4 @@
-"""Student's t distribution and its inverse, as SciPy has them; for many degrees of freedom by the normal one."""
+"""Student's t distribution and its inverse, as in SciPy; for many degrees of freedom by the normal distribution."""
 
 import math
 from collections.abc import Callable
@@ -18,12 +18,12 @@ from primsplit.tracing.broadcasting import ones_like
 from primsplit.tracing.calls.primitive import Function
 
 MANY = 1e4
-"""The degrees of freedom from which on Hill's expansions about the normal distribution are right."""
+"""From these degrees of freedom on, Hill's expansions about the normal distribution are accurate."""
 NORMAL = 1e18
-"""The degrees of freedom from which on there is no difference."""
+"""From these degrees of freedom on, there is no difference to the normal distribution."""
 FAR = 1e100
 MOST_TAILS = 1.0 - 1e-9
-"""The most that the beta function of the tails is asked for."""
+"""The largest probability of both tails for which the inverse of the beta function of the tails is used."""
 LOGARITHM = tuple((-1.0) ** k / (k + 1) for k in range(7))
 """log1p(s) / s in powers of s."""
 EXPONENTIAL = tuple(1.0 / math.factorial(k + 1) for k in range(7))
@@ -53,14 +53,14 @@ t_density = unit(
 
 
 def _freedom_slope(df: Array, t: Array) -> Array:
-    """The derivative in df: that of the beta function's shape at a fixed t / sqrt(df), and t's part."""
+    """The derivative in df: the beta function's derivative in its shape at fixed t / sqrt(df), plus that through t."""
     shaped = beta_shapes_slope(df * 0.5, ones_like(df) * 0.5, df / (df + t * t), 1, 0)
     slope: Array = -0.25 * op.Sign(t) * shaped - t_density(df, t) * t / (2.0 * df)
     return slope
 
 
 def _freedom_curve(df: Array, t: Array) -> Array:
-    """The second derivative in df; 0 at t = 0, where the parts of the first one are not smooth."""
+    """The second derivative in df; 0 at t = 0, where the parts of the first derivative are not smooth."""
     away = op.Where(op.Equal(t, 0.0), 1.0, t)
     square = away * away
     half, place = ones_like(df) * 0.5, df / (df + square)
@@ -81,7 +81,7 @@ t_freedom_slope = unit(
 
 
 def _stdtr(df: Array, t: Array) -> Array:
-    """Half of what the beta function leaves on both sides, from the middle where it is small there."""
+    """Half of the beta function's value for both tails; computed from the middle where that is small."""
     square = t * t
     is_far = square > 0.5
     half = ones_like(df) * 0.5
@@ -102,7 +102,7 @@ _of_few = unit(
 
 
 def _normal_place(df: Array, t: Array) -> Array:
-    """Where the normal distribution is what Student's is at `t`, for many degrees of freedom.
+    """The point where the normal distribution equals Student's at `t`, for many degrees of freedom.
 
     G. W. Hill, Algorithm 395, Communications of the ACM 13 (1970) 617.
     """
@@ -137,7 +137,7 @@ stdtr = elementwise("stdtr")(in_float64(_by_freedom(_of_few, _of_many)))
 
 
 def _stdtrit(df: Array, p: Array) -> Array:
-    """By the beta function of the tails, or of the middle where most is there."""
+    """By the beta function of the tails, or of the middle if most of the probability is there."""
     outside = op.Min(p, 1.0 - p)
     half, is_inside = ones_like(df) * 0.5, op.And(outside > 0.0, df > 0.0)
     freedom, tails = op.Where(is_inside, df, 1.0), op.Where(is_inside, op.Min(outside * 2.0, MOST_TAILS), 0.5)
@@ -158,7 +158,7 @@ _few_inverted = unit(
 
 
 def _many_inverted(df: Array, p: Array) -> Array:
-    """G. W. Hill, Algorithm 396, Communications of the ACM 13 (1970) 619, without what is too small here."""
+    """G. W. Hill, Algorithm 396, Communications of the ACM 13 (1970) 619, without terms that are negligible here."""
     x = ndtri(p)
     is_end = op.IsInf(x)
     place, freedom = op.Where(is_end, 0.0, x), op.Min(df, NORMAL)
@@ -173,4 +173,4 @@ def _many_inverted(df: Array, p: Array) -> Array:
 
 
 stdtrit = elementwise("stdtrit")(in_float64(_by_freedom(_few_inverted, _many_inverted)))
-"""The number that Student's t is below with probability p."""
+"""The number below which Student's t lies with probability p."""

@@ -1,6 +1,7 @@
-"""The Voigt profile, a Gaussian and a Lorentzian folded, by the Faddeeva function, whose steps are differentiated.
+"""The Voigt profile, the convolution of a Gaussian and a Lorentzian, by the Faddeeva function.
 
-Equations are those of the NIST Digital Library of Mathematical Functions.
+The steps of the Faddeeva function are differentiated. Equations are those of the NIST Digital Library of Mathematical
+Functions.
 """
 
 import math
@@ -31,8 +32,8 @@ def _profile(x: Array, sigma: Array, gamma: Array) -> Array:
 
 @elementwise("voigt_profile")
 def voigt_profile(x: Array, sigma: Array, gamma: Array) -> Array:
-    """The density of a normal and a Cauchy number's sum, to 1e-14 of its peak where sigma is above 0.
+    """The density of the sum of a normal and a Cauchy variable, accurate to 1e-14 of its peak where sigma is above 0.
 
-    Negative widths are no density's; the formula goes on there, as in SciPy.
+    Negative widths define no density; the formula is used for them all the same, as in SciPy.
     """
     return in_float64(_profile)(x, sigma, gamma)

@@ -1,6 +1,6 @@
-"""Dawson's integral and erfi, Fresnel's integrals, sine and cosine integrals, hyperbolic too, and the dilogarithm.
+"""Dawson's, Fresnel's, sine and cosine integrals, the hyperbolic ones, erfi, and the dilogarithm.
 
-Fits near 0, and fits of what multiplies the waves far out. Coefficients: tools/fit_integrals.py. Equations are those of
+Fits near 0, and fits of the factors of the waves far out. Coefficients: tools/fit_integrals.py. Equations are those of
 the NIST Digital Library of Mathematical Functions, chapters 6, 7 and 25.12.
 """
 
@@ -36,11 +36,11 @@ from primsplit.special.wave_coefficients import (
 from primsplit.tracing.array import Array
 
 FINITE = 1e150
-"""Beyond it the squares of numbers are infinite."""
+"""Beyond it the square of a number is infinite."""
 
 
 def _smooth(name: str, body: Callable[[Array], Array], slope: Slope) -> Unit:
-    """One op, computed in float64."""
+    """A function as one op, computed in float64, with this slope."""
     return unit(name, lambda x: in_float64(x, body), slope)
 
 
@@ -48,7 +48,7 @@ def _smooth(name: str, body: Callable[[Array], Array], slope: Slope) -> Unit:
 
 DAWSON_ENDS = (2.0, 5.0)
 FLAT = 12.0
-"""Beyond it the slope of D is taken from its asymptotic series, which 1 - 2 x D cancels to."""
+"""Beyond it the slope of D comes from its asymptotic series, because 1 - 2 x D cancels."""
 
 
 def _dawson(x: Array) -> Array:
@@ -75,7 +75,7 @@ dawsn = elementwise("dawsn", is_total=True)(_smooth("dawsn", _dawson, lambda dz,
 
 
 def _erfi(x: Array) -> Array:
-    """The exponential in two halves, of a square and what it was rounded by: alone it overflows before the result."""
+    """The exponential is applied in two parts, a rounded square and its rest: in one step it would overflow too early."""
     size = op.Min(op.Abs(x), 30.0)
     coarse = op.Round(size * 1048576.0) * (1.0 / 1048576.0)
     half = op.Exp(coarse * coarse * 0.5) * op.Exp((size - coarse) * (size + coarse) * 0.5)
@@ -140,7 +140,7 @@ def divided_by_argument(x: Array, function: Elementwise, sign: float) -> Array:
 
 
 def _auxiliary(size: Array) -> tuple[Array, Array, Array]:
-    """f and g of equations 6.5.5 to 6.5.8 far out, and where they are taken."""
+    """f and g of equations 6.5.5 to 6.5.8 far out, and the points where they are evaluated."""
     far = op.Clip(size, WAVE_FROM, FINITE)
     inverse = op.Reciprocal(far)
     square = inverse * inverse
@@ -230,7 +230,7 @@ def _spence(z: Array) -> Array:
 
 
 def _spence_slope(z: Array) -> Array:
-    """log(z) / (1 - z): below 1/2 as it stands, where z - 1 would round z away."""
+    """log(z) / (1 - z): below 1/2 with z itself, because z - 1 would round z away."""
     is_small = z < 0.5
     near = -logarithmic_quotient(op.Where(is_small, 1.0, z) - 1.0, 0)
     small = op.Where(is_small, z, 0.5)

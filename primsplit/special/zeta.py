@@ -1,4 +1,4 @@
-"""The zeta functions of Riemann and Hurwitz, by the sum of Euler and Maclaurin, and Lambert's W of real numbers.
+"""The zeta functions of Riemann and Hurwitz, by Euler-Maclaurin summation, and Lambert's W of real numbers.
 
 NIST Digital Library of Mathematical Functions, 25.11.5 and 25.4.1; R. M. Corless et al., On the Lambert W function,
 Adv. Comput. Math. 5 (1996).
@@ -19,7 +19,7 @@ from primsplit.special.incomplete import in_float64
 from primsplit.tracing.array import Array
 
 DIRECT = 12
-"""The terms that are summed one by one."""
+"""The number of terms that are summed one by one."""
 FAR = 1e4
 BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
@@ -28,9 +28,9 @@ BERNOULLI = (
 
 
 def _hurwitz(x: Array, q: Array) -> Array:
-    """The sum of (q + k)**-x, for q > 0 and x != 1, also where that is a continuation.
+    """The sum of (q + k)**-x, for q > 0 and x != 1, also where that is an analytic continuation.
 
-    Far out its first term alone; at infinity the limit.
+    For large q its first term alone; at infinity the limit.
     """
     is_end = op.Or(op.Equal(x, math.inf), op.Equal(q, math.inf))
     is_far = op.Or(is_end, x > FAR)
@@ -89,11 +89,14 @@ def riemann_zeta(x: Array) -> Array:
 # Lambert's W.
 
 STEPS = 5
-"""Halley's steps, each of which triples the digits."""
+"""Halley steps; each triples the number of accurate digits."""
 
 
 def _start(x: Array, *, lower: bool) -> Array:
-    """Near the branch point by its series in a root, else by logarithms; of the upper branch near 0 by x."""
+    """A start value: near the branch point a series in a root, else logarithms.
+
+    For the principal branch near 0, x itself.
+    """
     root = op.Sqrt(op.Max(2.0 * (math.e * x + 1.0), 0.0))
     root = -root if lower else root
     branch = -1.0 + root * (1.0 + root * (-1 / 3 + root * (11 / 72)))
