@@ -250,7 +250,7 @@ def _shifted_slope(a: Array, b: Array, x: Array, most: Orders) -> Array:
 
 
 def _raising_slope(a: Array, b: Array, x: Array, most: Orders) -> Array:
-    """The derivative of the loss when both shapes of the lower function grow by 1: x**a (1 - x)**b (b / (a + b) - x) / G.
+    """The derivative of the loss when both shapes of the lower function grow by 1: x**a (1-x)**b (b / (a + b) - x) / G.
 
     G is (a + b + 1) B(a + 1, b + 1). NIST Digital Library of Mathematical Functions, 8.17.20 and 8.17.21.
     """

@@ -75,7 +75,7 @@ dawsn = elementwise("dawsn", is_total=True)(_smooth("dawsn", _dawson, lambda dz,
 
 
 def _erfi(x: Array) -> Array:
-    """The exponential is applied in two parts, a rounded square and its rest: in one step it would overflow too early."""
+    """The exponential is applied in two parts, a rounded square and its rest: in one step it overflows too early."""
     size = op.Min(op.Abs(x), 30.0)
     coarse = op.Round(size * 1048576.0) * (1.0 / 1048576.0)
     half = op.Exp(coarse * coarse * 0.5) * op.Exp((size - coarse) * (size + coarse) * 0.5)
