@@ -58,7 +58,10 @@ MOVING = frozenset(
     {"Concat", "Expand", "Flatten", "Gather", "Identity", "If", "Loop", "Pad", "Reshape", "Scan", "ScatterND"}
     | {"Shape", "Size", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Where"}
 )
-"""Operators that move or count elements without a look at them: they do the same to a carrier."""
+"""Operators that move or count elements without a look at them: they do the same to a carrier.
+
+No trait: those of many such operators that programs may use on these dtypes.
+"""
 
 CHANGING: Mapping[str, frozenset[str]] = {
     "Cast": frozenset({"T1", "T2"}),
@@ -67,7 +70,10 @@ CHANGING: Mapping[str, frozenset[str]] = {
     "DequantizeLinear": frozenset({"T1"}),
     "QuantizeLinear": frozenset({"T2"}),
 }
-"""Operators that convert from or to such a dtype, with the type variables of the written opset that may hold it."""
+"""Operators that convert from or to such a dtype, with the type variables of the written opset that may hold it.
+
+No trait: the type variables are those of one opset, the dtypes those of later ones.
+"""
 
 
 def least_and_greatest(dtype: np.dtype[Any]) -> tuple[float, float]:

@@ -20,62 +20,15 @@ from primsplit.ir.dims import Shape
 from primsplit.onnx.definitions.earlier import EARLIER
 from primsplit.onnx.versions import domain_of
 from primsplit.ops import op
-from primsplit.ops.inference.elementwise import UNARY
-from primsplit.ops.inference.reduction import REDUCTIONS
+from primsplit.ops.traits import traits
 from primsplit.tracing.array import Array
 
 Attributes = Mapping[str, onnx.AttributeProto]
 Shapes = Mapping[str, tuple[int, ...]]
 """The shapes of weights and constants by name."""
 
-KEEPING = frozenset(UNARY) | {
-    *("BatchNormalization", "Cast", "CastLike", "Dropout", "GroupNormalization", "InstanceNormalization"),
-    *("LayerNormalization", "Pad", "RMSNormalization", "Slice", "Tile"),
-}
-"""Operators whose first output has as many axes as their first input."""
-_RECURRENT = (3, 3, 3, 2, 1, 3, 3, 2)
-FIXED: Mapping[str, tuple[int | None, ...]] = {
-    **dict.fromkeys((*REDUCTIONS, "CenterCropPad", "Compress", "Expand", "Reshape", "Split"), (None, 1)),
-    **dict.fromkeys(("Squeeze", "Tile", "TopK", "Unsqueeze"), (None, 1)),
-    **dict.fromkeys(("CumProd", "CumSum"), (None, 0)),
-    "AffineGrid": (3, 1),
-    "BatchNormalization": (None, 1, 1, 1, 1),
-    "CausalConvWithState": (3, 3, 1, 3),
-    "Clip": (None, 0, 0),
-    "Col2Im": (3, 1, 1),
-    "DFT": (None, 0, 0),
-    "DeformConv": (4, 4, 4, 1, 4),
-    "DepthToSpace": (4,),
-    "Dropout": (None, 0, 0),
-    "FlexAttention": (4, 4, 4),
-    "GRU": _RECURRENT[:6],
-    "Gemm": (2, 2),
-    "GroupNormalization": (None, 1, 1),
-    "InstanceNormalization": (None, 1, 1),
-    "LSTM": _RECURRENT,
-    "LinearAttention": (3, 3, 3, 4, 3, 3),
-    "MaxRoiPool": (4, 2),
-    "NegativeLogLikelihoodLoss": (None, None, 1),
-    "OneHot": (None, None, 1),
-    "Pad": (None, 1, 0, 1),
-    "RNN": _RECURRENT[:6],
-    "RoiAlign": (4, 2, 1),
-    "Resize": (None, 1, 1, 1),
-    "STFT": (None, 0, 1, 0),
-    "Slice": (None, 1, 1, 1, 1),
-    "SoftmaxCrossEntropyLoss": (None, None, 1),
-    "SpaceToDepth": (4,),
-    "TensorScatter": (None, None, 1),
-    "Upsample": (None, 1),
-}
-"""The ranks of operators' inputs by position, None where any fits."""
-WINDOWS = frozenset(
-    {"AveragePool", "Conv", "ConvInteger", "ConvTranspose", "DeformConv", "LpPool", "MaxPool", "MaxUnpool"}
-)
 SPATIAL = {"kernel_shape": 1, "strides": 1, "dilations": 1, "output_padding": 1, "pads": 2}
 """Attributes of windows, and how many numbers they have for each axis of the image."""
-VECTORS = {"Pad": (1,), "Resize": (2, 3), "Tile": (1,), "Upsample": (1,)}
-"""Inputs with a number for each axis of the first one; Pad has two."""
 NUMBERS = {"Pad": ("pads", "paddings"), "Upsample": ("scales",)}
 """Attributes of earlier versions that hold the same numbers."""
 
@@ -128,7 +81,7 @@ def _of_inputs(node: onnx.NodeProto, ranks: Mapping[str, int], shapes: Shapes) -
         yield from _of_equation(node.input, attributes["equation"].s.decode())
     elif given is not None and node.op_type == "Concat":
         yield from ((name, given) for name in node.input)
-    elif given is not None and node.op_type in KEEPING and node.input:
+    elif given is not None and traits(node.op_type).keeps_rank and node.input:
         yield node.input[0], given
 
 
@@ -139,22 +92,22 @@ def _by_position(node: onnx.NodeProto, attributes: Attributes, shapes: Shapes) -
         return (len(attributes["perm"].ints),)
     if kind in {"Attention", "RotaryEmbedding"}:
         return _of_heads(node, attributes)
-    if kind in WINDOWS and kind not in FIXED:
+    if traits(kind).windows and not traits(kind).ranks and kind != "QLinearConv":
         rank = _of_window(node, attributes, shapes)
         return (rank, rank, 1 if kind in {"Conv", "ConvTranspose"} else None)
     for name in NUMBERS.get(kind, ()):
         if name in attributes:
             told = attributes[name]
             return (len(told.ints or told.floats) // (2 if kind == "Pad" else 1),)
-    if kind in VECTORS and "axes" not in attributes and (kind != "Pad" or len(node.input) < 4):
-        positions = (1,) if kind == "Resize" and node.domain.startswith(EARLIER) else VECTORS[kind]
+    if traits(kind).per_axis and "axes" not in attributes and (kind != "Pad" or len(node.input) < 4):
+        positions = (1,) if kind == "Resize" and node.domain.startswith(EARLIER) else traits(kind).per_axis
         vectors = [shapes.get(name, ()) for i, name in enumerate(node.input) if i in positions]
         counts = [shape[0] for shape in vectors if len(shape) == 1 and shape[0]]
         rank = counts[0] // (2 if kind == "Pad" else 1) if counts else None
-        return (rank, *FIXED.get(kind, ())[1:])
+        return (rank, *traits(kind).ranks[1:])
     if "spatial" in attributes and not attributes["spatial"].i:
         return ()  # a BatchNormalization with statistics for each element
-    return FIXED.get(kind, ())
+    return traits(kind).ranks
 
 
 def _of_heads(node: onnx.NodeProto, attributes: Attributes) -> Sequence[int | None]:

@@ -20,7 +20,7 @@ from primsplit.tracing import fresh_stack
 from primsplit.tracing.hooks import HOOKS
 
 CONDITIONS: Mapping[str, int] = {"If": 0, "Loop": 1, "Where": 0}
-"""The input of a node that chooses what runs."""
+"""The input of a node that chooses what runs. No trait: the choices that this module freezes."""
 SHAPES = frozenset({"Shape", "Size"})
 RUNS = 16
 """How many conditions of a model are computed by onnxruntime if folding does not know them."""

@@ -23,11 +23,6 @@ from primsplit.ops.schema import schema
 from primsplit.ops.traits import traits
 from primsplit.tracing.array import Array
 
-ALONG = frozenset(
-    {"ArgMax", "ArgMin", "Concat", "Gather", "GatherElements", "LogSoftmax", "Softmax", "Split", "SplitToSequence"}
-)
-"""Operators with an axis that their first input, of Concat all, must have."""
-
 
 @dataclass(frozen=True, slots=True)
 class Wide:
@@ -69,7 +64,7 @@ def _is_needed(kind: str, position: int, attributes: Mapping[str, Any], wide: Wi
     """Whether the operator accepts no value of fewer axes."""
     if kind == "Transpose":
         return len(attributes.get("perm", ())) == wide.rank
-    if kind not in ALONG or (position > 0 and kind != "Concat"):
+    if not traits(kind).along or (position > 0 and kind != "Concat"):
         return False
     axis = int(attributes.get("axis", schema(kind).defaults.get("axis", 0)))
     return axis >= wide.rank - 1 or axis <= -wide.rank if wide.rank > 1 else False

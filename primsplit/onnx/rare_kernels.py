@@ -12,7 +12,10 @@ CHECKED = frozenset(REDUCTIONS) | {
     *("ScatterElements", "ScatterND", "Selu", "Shape", "Slice", "Softmax", "Split", "Squeeze", "Transpose"),
     *("AveragePool", "MaxPool", "Trilu", "Unsqueeze"),
 }
-"""Operators whose attributes inference checks. Most nodes are of these: their files need no onnxruntime."""
+"""Operators whose attributes inference checks. Most nodes are of these: their files need no onnxruntime.
+
+No trait: a fact about our inference.
+"""
 LOCAL = frozenset({"StringNormalizer"})
 """Operators whose kernels depend on the machine, which may lack a locale: a file of them runs elsewhere."""
 

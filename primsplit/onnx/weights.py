@@ -34,12 +34,15 @@ SETTINGS: Mapping[str, Sequence[int]] = {
     "HannWindow": (0,), "MelWeightMatrix": (0, 1, 2, 3, 4), "NonMaxSuppression": (2, 3, 4), "OneHot": (1, 2),
     "Pad": (1, 2, 3), "Range": (0, 1, 2), "Resize": (1, 2, 3), "Upsample": (1,),
 }  # fmt: skip
-"""Inputs that set how an operator works: bounds, sizes, scales of an image. Types may follow from them."""
+"""Inputs that set how an operator works: bounds, sizes, scales of an image. Types may follow from them.
+
+No trait: a judgement on which floats of a file are worth a gradient.
+"""
 FILLS: Mapping[str, Sequence[int]] = {
     "CastLike": (0,), "Equal": (0, 1), "Greater": (0, 1), "GreaterOrEqual": (0, 1), "Less": (0, 1),
     "LessOrEqual": (0, 1), "Where": (1, 2),
 }  # fmt: skip
-"""Inputs that are a number to fill masked places with, or to compare with."""
+"""Inputs that are a number to fill masked places with, or to compare with. No trait: such a judgement too."""
 STATISTICS: Mapping[str, Sequence[int]] = {"BatchNormalization": (3, 4)}
 """Inputs that hold statistics of a model's training data, by which it normalizes its inputs."""
 NUMBERED = re.compile(

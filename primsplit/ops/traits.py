@@ -6,7 +6,8 @@ A room that needs to know which operators have a property asks here and keeps no
     RESHAPES = kinds_where(lambda t: t.keeps == "order")
 
 A fact holds for every choice of the operator's attributes and for all its dtypes, unless the column says otherwise.
-`tests/ops/test_traits.py` runs each operator and finds each column true of exactly the operators that have it.
+`tests/ops/test_traits.py` runs each operator: a column must be true of the operators that have it and, where running
+tells, of no others.
 """
 
 import math
@@ -41,11 +42,22 @@ class Traits:
     """Inputs of which only the shape or the dtype is read."""
     ranks: tuple[int | None, ...] = ()
     """The ranks that inputs must have, None for any; inputs behind the last may have any."""
+    keeps_rank: bool = False
+    """The first result has as many axes as the first input."""
+    per_axis: Positions = ()
+    """Inputs with one number for each axis of the first input, or of those that other inputs or attributes name. Pad
+    has two for each."""
+    along: bool = False
+    """The attribute `axis` names an axis that the first input must have, each input of Concat."""
+    sizes: Positions | Literal["all"] = ()
+    """Inputs whose values decide the sizes of the results; `all` where these depend on no other input's values."""
+    ragged: bool = False
+    """The sizes of the results depend on the values of inputs that are data, as in NonZero."""
     moves: Positions | Literal["all"] = ()
     """Inputs of which the results consist: their elements at other places, bit by bit, whatever they are. Other inputs
     and the attributes tell the places."""
     moves_if: Condition | None = None
-    """What elements are only moved under."""
+    """The attribute values with which elements are only moved."""
     keeps: Literal["order", "each", "all", ""] = ""
     """Of the elements of the inputs that are moved, the first result has: `order`, each one once in the same order;
     `each`, each one once; `all`, each one at least once, if it has elements. Else some may be missing."""
@@ -56,13 +68,15 @@ class Traits:
     the attributes tell: Gemm is a product of the inputs 0 and 1, and a term of input 2. `each` is a term for each
     input, `all` the product of all. True of floats, but for rounding. Dropout has none: it draws."""
     terms_if: Condition | None = None
-    """What the results are such sums under."""
+    """The attribute values with which the results are such sums."""
     at_zero: float | None = None
     """The value at 0 of a function of one number, if it is finite and the same with all attributes."""
+    steep: bool = False
+    """An elementwise function of floats with a slope that is infinite somewhere, or as large as another operand."""
     partial: bool = False
     """A function of one number that is NaN for some finite ones: its slope may be infinite where its domain ends."""
     sign: Literal["", "nonnegative", "positive"] = ""
-    """What results are for all inputs, or NaN; `positive` is rounded to 0 at times."""
+    """All results are at least 0, or NaN; those called positive are 0 only by rounding."""
     keeps_sign: bool = False
     """Results are at least 0, or NaN, if the inputs that are numbers, no axes or places, are."""
     contracts: bool = False
@@ -75,7 +89,11 @@ class Traits:
     same_of_one: bool = False
     """Of a single input, or along axes of size 1, the result is the same elements."""
     compares: Literal["", "order", "equality"] = ""
-    """The results are the truths of a comparison of two inputs."""
+    """The results are bools: two inputs compared by order, or for equality."""
+    gates: int = 0
+    """Of a recurrent layer: how many matrices, each with a row for each number of the state, a weight stacks."""
+    activations: tuple[str, ...] = ()
+    """Of a recurrent layer: the default of the attribute `activations`, of one direction."""
     random: bool = False
     """Two runs on the same inputs may give different results, where no seed is set."""
     bodies: bool = False
@@ -102,13 +120,13 @@ def kinds_where(holds: Callable[[Traits], object], *, in_files: bool = False) ->
 
 
 def moved_inputs(op: Op) -> Positions:
-    """The inputs whose elements an op moves; none with attributes for which that is not true of it."""
+    """Return the inputs whose elements an op moves; none if its attributes make it compute with them."""
     row = traits(op.kind)
     return moved(op.kind, len(op.inputs)) if _holds(row.moves_if, op) else ()
 
 
 def terms_of(op: Op) -> Terms:
-    """The terms whose sum an op's results are; none with attributes for which they are no such sum."""
+    """Return the terms whose sum an op's results are; none if its attributes make them no such sum."""
     row = traits(op.kind)
     return terms(op.kind, len(op.inputs)) if _holds(row.terms_if, op) else ()
 
@@ -119,20 +137,26 @@ def _holds(condition: Condition | None, op: Op) -> bool:
 
 
 def is_linear(op: Op) -> bool:
-    """True where the results are linear in the first input while the others stay. Of casts those between floats are."""
+    """Whether the results are linear in the first input, the others fixed. Of casts those between floats are."""
     first = op.inputs[0] if op.inputs else None
     is_cast = first is not None and first.type.is_float != op.outputs[0].type.is_float
     return terms_of(op) == ((0,),) and not is_cast
 
 
 def moved(kind: str, count: int) -> Positions:
-    """The inputs, of so many, whose elements the operator moves."""
+    """Return the inputs, of so many, whose elements the operator moves."""
     found = traits(kind).moves
     return tuple(range(count)) if found == "all" else found
 
 
+def sized_by(kind: str, count: int) -> Positions:
+    """Return the inputs, of so many, whose values decide the sizes of the results."""
+    found = traits(kind).sizes
+    return tuple(range(count)) if found == "all" else found
+
+
 def terms(kind: str, count: int) -> Terms:
-    """The terms of an operator of so many inputs: the positions of the factors of each."""
+    """Return the terms of an operator of so many inputs: the positions of the factors of each."""
     found = traits(kind).terms
     if found == "each":
         return tuple((i,) for i in range(count))
@@ -140,156 +164,193 @@ def terms(kind: str, count: int) -> Terms:
 
 
 TRAITS: Mapping[str, Traits] = {
-    "Abs": Traits(elementwise=True, at_zero=0.0, sign="nonnegative"),
-    "Acos": Traits(elementwise=True, at_zero=math.pi / 2, sign="nonnegative", partial=True),
-    "Acosh": Traits(elementwise=True, sign="nonnegative", partial=True),
+    "Abs": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, sign="nonnegative"),
+    "Acos": Traits(
+        elementwise=True, keeps_rank=True, at_zero=math.pi / 2, sign="nonnegative", steep=True, partial=True
+    ),
+    "Acosh": Traits(elementwise=True, keeps_rank=True, sign="nonnegative", steep=True, partial=True),
     "Add": Traits(elementwise=True, broadcasts="all", commutative=True, terms="each", keeps_sign=True),
-    "AffineGrid": Traits(terms=((0,),)),
+    "AffineGrid": Traits(ranks=(3, 1), sizes=(1,), terms=((0,),)),
     "And": Traits(elementwise=True, broadcasts="all", commutative=True),
-    "ArgMax": Traits(),
-    "ArgMin": Traits(),
-    "Asin": Traits(elementwise=True, at_zero=0.0, keeps_sign=True, partial=True),
-    "Asinh": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "Atan": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "Atanh": Traits(elementwise=True, at_zero=0.0, keeps_sign=True, partial=True),
-    "AveragePool": Traits(terms=((0,),), keeps_sign=True, windows="pool"),
-    "BatchNormalization": Traits(terms=((0, 1), (3, 1), (2,)), terms_if=("training_mode", (0,))),
-    "Bernoulli": Traits(random=True),
+    "ArgMax": Traits(along=True),
+    "ArgMin": Traits(along=True),
+    "Asin": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True, steep=True, partial=True),
+    "Asinh": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "Atan": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "Atanh": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True, steep=True, partial=True),
+    "AveragePool": Traits(keeps_rank=True, terms=((0,),), keeps_sign=True, windows="pool"),
+    "BatchNormalization": Traits(
+        ranks=(None, 1, 1, 1, 1), keeps_rank=True, terms=((0, 1), (3, 1), (2,)), terms_if=("training_mode", (0,))
+    ),
+    "Bernoulli": Traits(keeps_rank=True, random=True),
     "BitShift": Traits(elementwise=True, broadcasts="all"),
     "BitwiseAnd": Traits(elementwise=True, broadcasts="all", commutative=True),
-    "BitwiseNot": Traits(elementwise=True),
+    "BitwiseNot": Traits(elementwise=True, keeps_rank=True),
     "BitwiseOr": Traits(elementwise=True, broadcasts="all", commutative=True),
     "BitwiseXor": Traits(elementwise=True, broadcasts="all", commutative=True),
-    "BlackmanWindow": Traits(),
-    "Cast": Traits(elementwise=True, terms=((0,),), at_zero=0.0, keeps_sign=True),
-    "CastLike": Traits(elementwise=True, reads_type=(1,), terms=((0,),)),
-    "Ceil": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "Celu": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "CenterCropPad": Traits(moves=(0,), fills=True, terms=((0,),), keeps_sign=True),
-    "Clip": Traits(elementwise=True, ranks=(None, 0, 0), keeps_sign=True),
-    "Col2Im": Traits(terms=((0,),), keeps_sign=True),
-    "Compress": Traits(moves=(0,), terms=((0,),), keeps_sign=True),
-    "Concat": Traits(moves="all", keeps="each", terms="each", keeps_sign=True, same_of_one=True),
+    "BlackmanWindow": Traits(sizes="all"),
+    "Cast": Traits(elementwise=True, keeps_rank=True, terms=((0,),), at_zero=0.0, keeps_sign=True),
+    "CastLike": Traits(elementwise=True, reads_type=(1,), keeps_rank=True, terms=((0,),)),
+    "Ceil": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "Celu": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "CenterCropPad": Traits(
+        ranks=(None, 1), keeps_rank=True, sizes=(1,), moves=(0,), fills=True, terms=((0,),), keeps_sign=True
+    ),
+    "Clip": Traits(elementwise=True, ranks=(None, 0, 0), keeps_rank=True, keeps_sign=True),
+    "Col2Im": Traits(ranks=(3, 1, 1), sizes=(1, 2), terms=((0,),), keeps_sign=True),
+    "Compress": Traits(ranks=(None, 1), sizes=(1,), moves=(0,), terms=((0,),), keeps_sign=True),
+    "Concat": Traits(
+        keeps_rank=True, along=True, moves="all", keeps="each", terms="each", keeps_sign=True, same_of_one=True
+    ),
     "ConcatFromSequence": Traits(),
     "Constant": Traits(),
-    "ConstantOfShape": Traits(),
-    "Conv": Traits(terms=((0, 1), (2,)), keeps_sign=True, contracts=True, windows="filter"),
-    "ConvInteger": Traits(contracts=True, windows="filter"),
-    "ConvTranspose": Traits(terms=((0, 1), (2,)), keeps_sign=True, contracts=True, windows="filter"),
-    "Cos": Traits(elementwise=True, at_zero=1.0),
-    "Cosh": Traits(elementwise=True, at_zero=1.0, sign="positive"),
-    "CumSum": Traits(terms=((0,),), keeps_sign=True),
-    "DFT": Traits(terms=((0,),)),
-    "DeformConv": Traits(terms=((0, 1, 4), (3,)), keeps_sign=True, contracts=True, windows="filter"),
-    "DepthToSpace": Traits(moves=(0,), keeps="each", terms=((0,),), keeps_sign=True),
-    "DequantizeLinear": Traits(terms=((0, 1), (2, 1))),
+    "ConstantOfShape": Traits(sizes="all"),
+    "Conv": Traits(keeps_rank=True, terms=((0, 1), (2,)), keeps_sign=True, contracts=True, windows="filter"),
+    "ConvInteger": Traits(keeps_rank=True, contracts=True, windows="filter"),
+    "ConvTranspose": Traits(keeps_rank=True, terms=((0, 1), (2,)), keeps_sign=True, contracts=True, windows="filter"),
+    "Cos": Traits(elementwise=True, keeps_rank=True, at_zero=1.0),
+    "Cosh": Traits(elementwise=True, keeps_rank=True, at_zero=1.0, sign="positive", steep=True),
+    "CumSum": Traits(ranks=(None, 0), keeps_rank=True, terms=((0,),), keeps_sign=True),
+    "DFT": Traits(ranks=(None, 0, 0), keeps_rank=True, sizes=(1, 2), terms=((0,),)),
+    "DeformConv": Traits(
+        ranks=(4, 4, 4, 1, 4),
+        keeps_rank=True,
+        terms=((0, 1, 4), (3,)),
+        keeps_sign=True,
+        contracts=True,
+        windows="filter",
+    ),
+    "DepthToSpace": Traits(ranks=(4,), keeps_rank=True, moves=(0,), keeps="each", terms=((0,),), keeps_sign=True),
+    "DequantizeLinear": Traits(keeps_rank=True, terms=((0, 1), (2, 1))),
     "Det": Traits(),
-    "Div": Traits(elementwise=True, broadcasts="all", terms=((0,),), keeps_sign=True),
-    "Dropout": Traits(random=True),
-    "DynamicQuantizeLinear": Traits(),
+    "Div": Traits(elementwise=True, broadcasts="all", terms=((0,),), keeps_sign=True, steep=True),
+    "Dropout": Traits(ranks=(None, 0, 0), keeps_rank=True, random=True),
+    "DynamicQuantizeLinear": Traits(keeps_rank=True),
     "Einsum": Traits(terms="all", keeps_sign=True, contracts=True),
-    "Elu": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "Elu": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
     "Equal": Traits(elementwise=True, broadcasts="all", commutative=True, compares="equality"),
-    "Erf": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "Exp": Traits(elementwise=True, at_zero=1.0, sign="positive"),
-    "Expand": Traits(moves=(0,), keeps="all", terms=((0,),), keeps_sign=True),
-    "EyeLike": Traits(reads_type=(0,)),
+    "Erf": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "Exp": Traits(elementwise=True, keeps_rank=True, at_zero=1.0, sign="positive", steep=True),
+    "Expand": Traits(ranks=(None, 1), sizes=(1,), moves=(0,), keeps="all", terms=((0,),), keeps_sign=True),
+    "EyeLike": Traits(reads_type=(0,), keeps_rank=True),
     "Flatten": Traits(moves=(0,), keeps="order", terms=((0,),), keeps_sign=True),
-    "Floor": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "GRU": Traits(),
-    "Gather": Traits(moves=(0,), terms=((0,),), keeps_sign=True),
-    "GatherElements": Traits(moves=(0,), terms=((0,),), keeps_sign=True),
+    "Floor": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "GRU": Traits(ranks=(3, 3, 3, 2, 1, 3), gates=3, activations=("Sigmoid", "Tanh")),
+    "Gather": Traits(along=True, moves=(0,), terms=((0,),), keeps_sign=True),
+    "GatherElements": Traits(keeps_rank=True, along=True, moves=(0,), terms=((0,),), keeps_sign=True),
     "GatherND": Traits(moves=(0,), terms=((0,),), keeps_sign=True),
-    "Gelu": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "Gemm": Traits(terms=((0, 1), (2,)), contracts=True),
-    "GlobalAveragePool": Traits(terms=((0,),), keeps_sign=True),
-    "GlobalLpPool": Traits(sign="nonnegative"),
-    "GlobalMaxPool": Traits(keeps_sign=True),
+    "Gelu": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "Gemm": Traits(ranks=(2, 2), keeps_rank=True, terms=((0, 1), (2,)), contracts=True),
+    "GlobalAveragePool": Traits(keeps_rank=True, terms=((0,),), keeps_sign=True),
+    "GlobalLpPool": Traits(keeps_rank=True, sign="nonnegative"),
+    "GlobalMaxPool": Traits(keeps_rank=True, keeps_sign=True),
     "Greater": Traits(elementwise=True, broadcasts="all", compares="order"),
     "GreaterOrEqual": Traits(elementwise=True, broadcasts="all", compares="order"),
-    "GridSample": Traits(terms=((0,),)),
-    "GroupNormalization": Traits(terms=((1,), (2,))),
-    "HammingWindow": Traits(),
-    "HannWindow": Traits(),
-    "HardSigmoid": Traits(elementwise=True, sign="nonnegative"),
-    "HardSwish": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "Hardmax": Traits(sign="nonnegative"),
-    "Identity": Traits(elementwise=True, moves=(0,), keeps="order", terms=((0,),), at_zero=0.0, keeps_sign=True),
+    "GridSample": Traits(keeps_rank=True, terms=((0,),)),
+    "GroupNormalization": Traits(ranks=(None, 1, 1), keeps_rank=True, terms=((1,), (2,))),
+    "HammingWindow": Traits(sizes="all"),
+    "HannWindow": Traits(sizes="all"),
+    "HardSigmoid": Traits(elementwise=True, keeps_rank=True, sign="nonnegative"),
+    "HardSwish": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "Hardmax": Traits(keeps_rank=True, along=True, sign="nonnegative"),
+    "Identity": Traits(
+        elementwise=True, keeps_rank=True, moves=(0,), keeps="order", terms=((0,),), at_zero=0.0, keeps_sign=True
+    ),
     "If": Traits(bodies=True),
-    "ImageDecoder": Traits(),
-    "InstanceNormalization": Traits(terms=((1,), (2,))),
-    "IsInf": Traits(elementwise=True),
-    "IsNaN": Traits(elementwise=True),
-    "LRN": Traits(),
-    "LSTM": Traits(),
-    "LayerNormalization": Traits(terms=((1,), (2,))),
-    "LeakyRelu": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "ImageDecoder": Traits(ragged=True),
+    "InstanceNormalization": Traits(ranks=(None, 1, 1), keeps_rank=True, terms=((1,), (2,))),
+    "IsInf": Traits(elementwise=True, keeps_rank=True),
+    "IsNaN": Traits(elementwise=True, keeps_rank=True),
+    "LRN": Traits(keeps_rank=True),
+    "LSTM": Traits(ranks=(3, 3, 3, 2, 1, 3, 3, 2), gates=4, activations=("Sigmoid", "Tanh", "Tanh")),
+    "LayerNormalization": Traits(keeps_rank=True, along=True, terms=((1,), (2,))),
+    "LeakyRelu": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
     "Less": Traits(elementwise=True, broadcasts="all", compares="order"),
     "LessOrEqual": Traits(elementwise=True, broadcasts="all", compares="order"),
-    "Log": Traits(elementwise=True, partial=True),
-    "LogSoftmax": Traits(),
+    "Log": Traits(elementwise=True, keeps_rank=True, steep=True, partial=True),
+    "LogSoftmax": Traits(keeps_rank=True, along=True),
     "Loop": Traits(bodies=True),
-    "LpNormalization": Traits(keeps_sign=True),
-    "LpPool": Traits(sign="nonnegative", windows="pool"),
+    "LpNormalization": Traits(keeps_rank=True, along=True, keeps_sign=True),
+    "LpPool": Traits(keeps_rank=True, sign="nonnegative", windows="pool"),
     "MatMul": Traits(terms=((0, 1),), keeps_sign=True, contracts=True),
     "MatMulInteger": Traits(contracts=True),
     "Max": Traits(elementwise=True, broadcasts="all", keeps_sign=True, same_of_one=True),
-    "MaxPool": Traits(keeps_sign=True, windows="pool"),
-    "MaxRoiPool": Traits(keeps_sign=True),
-    "MaxUnpool": Traits(moves=(0,), fills=True, terms=((0,),), keeps_sign=True, windows="unpool"),
+    "MaxPool": Traits(keeps_rank=True, keeps_sign=True, windows="pool"),
+    "MaxRoiPool": Traits(ranks=(4, 2), keeps_rank=True, keeps_sign=True),
+    "MaxUnpool": Traits(
+        keeps_rank=True, sizes=(2,), moves=(0,), fills=True, terms=((0,),), keeps_sign=True, windows="unpool"
+    ),
     "Mean": Traits(elementwise=True, broadcasts="all", terms="each", keeps_sign=True, same_of_one=True),
-    "MeanVarianceNormalization": Traits(),
-    "MelWeightMatrix": Traits(sign="nonnegative"),
+    "MeanVarianceNormalization": Traits(keeps_rank=True),
+    "MelWeightMatrix": Traits(sizes=(0, 1, 2), sign="nonnegative"),
     "Min": Traits(elementwise=True, broadcasts="all", keeps_sign=True, same_of_one=True),
-    "Mish": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "Mod": Traits(elementwise=True, broadcasts="all", keeps_sign=True),
-    "Mul": Traits(elementwise=True, broadcasts="all", commutative=True, terms=((0, 1),), keeps_sign=True),
-    "Multinomial": Traits(random=True),
-    "Neg": Traits(elementwise=True, terms=((0,),), at_zero=0.0),
-    "NegativeLogLikelihoodLoss": Traits(terms=((0,),)),
-    "NonMaxSuppression": Traits(),
-    "NonZero": Traits(),
-    "Not": Traits(elementwise=True),
-    "OneHot": Traits(moves=(2,), terms=((2,),), keeps_sign=True),
+    "Mish": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "Mod": Traits(elementwise=True, broadcasts="all", keeps_sign=True, steep=True),
+    "Mul": Traits(elementwise=True, broadcasts="all", commutative=True, terms=((0, 1),), keeps_sign=True, steep=True),
+    "Multinomial": Traits(keeps_rank=True, random=True),
+    "Neg": Traits(elementwise=True, keeps_rank=True, terms=((0,),), at_zero=0.0),
+    "NegativeLogLikelihoodLoss": Traits(ranks=(None, None, 1), terms=((0,),)),
+    "NonMaxSuppression": Traits(ragged=True),
+    "NonZero": Traits(ragged=True),
+    "Not": Traits(elementwise=True, keeps_rank=True),
+    "OneHot": Traits(ranks=(None, None, 1), sizes=(1,), moves=(2,), terms=((2,),), keeps_sign=True),
     "Optional": Traits(),
     "OptionalGetElement": Traits(),
     "OptionalHasElement": Traits(),
     "Or": Traits(elementwise=True, broadcasts="all", commutative=True),
-    "PRelu": Traits(elementwise=True, broadcasts="to_first", keeps_sign=True),
-    "Pad": Traits(moves=(0, 2), fills=True, terms=((0,), (2,)), keeps_sign=True),
-    "Pow": Traits(elementwise=True, broadcasts="all", keeps_sign=True),
-    "QLinearConv": Traits(contracts=True, windows="filter"),
-    "QLinearMatMul": Traits(contracts=True),
-    "QuantizeLinear": Traits(),
-    "RNN": Traits(),
-    "RandomNormal": Traits(random=True),
-    "RandomNormalLike": Traits(reads_type=(0,), random=True),
-    "RandomUniform": Traits(random=True),
-    "RandomUniformLike": Traits(reads_type=(0,), random=True),
-    "Range": Traits(keeps_sign=True),
-    "Reciprocal": Traits(elementwise=True, keeps_sign=True),
-    "ReduceL1": Traits(sign="nonnegative", reduces=True),
-    "ReduceL2": Traits(sign="nonnegative", reduces=True),
-    "ReduceLogSum": Traits(reduces=True),
-    "ReduceLogSumExp": Traits(reduces=True),
-    "ReduceMax": Traits(reduces=True, same_of_one=True),
-    "ReduceMean": Traits(terms=((0,),), keeps_sign=True, reduces=True, same_of_one=True),
-    "ReduceMin": Traits(keeps_sign=True, reduces=True, same_of_one=True),
-    "ReduceProd": Traits(keeps_sign=True, reduces=True, same_of_one=True),
-    "ReduceSum": Traits(terms=((0,),), keeps_sign=True, reduces=True, same_of_one=True),
-    "ReduceSumSquare": Traits(sign="nonnegative", reduces=True),
-    "RegexFullMatch": Traits(elementwise=True),
-    "Relu": Traits(elementwise=True, at_zero=0.0, sign="nonnegative"),
-    "Reshape": Traits(moves=(0,), keeps="order", terms=((0,),), keeps_sign=True),
-    "Resize": Traits(
-        moves=(0,), moves_if=("mode", ("nearest",)), terms=((0,),), terms_if=("extrapolation_value", (0.0,))
+    "PRelu": Traits(elementwise=True, broadcasts="to_first", keeps_rank=True, keeps_sign=True, steep=True),
+    "Pad": Traits(
+        ranks=(None, 1, 0, 1),
+        keeps_rank=True,
+        per_axis=(1,),
+        sizes=(1, 3),
+        moves=(0, 2),
+        fills=True,
+        terms=((0,), (2,)),
+        keeps_sign=True,
     ),
-    "ReverseSequence": Traits(moves=(0,), keeps="each", terms=((0,),), keeps_sign=True),
-    "RoiAlign": Traits(terms=((0,),), terms_if=("mode", ("avg",)), keeps_sign=True),
-    "Round": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "STFT": Traits(terms=((0, 2),)),
+    "Pow": Traits(elementwise=True, broadcasts="all", keeps_sign=True, steep=True),
+    "QLinearConv": Traits(keeps_rank=True, contracts=True, windows="filter"),
+    "QLinearMatMul": Traits(contracts=True),
+    "QuantizeLinear": Traits(keeps_rank=True),
+    "RNN": Traits(ranks=(3, 3, 3, 2, 1, 3), gates=1, activations=("Tanh",)),
+    "RandomNormal": Traits(random=True),
+    "RandomNormalLike": Traits(reads_type=(0,), keeps_rank=True, random=True),
+    "RandomUniform": Traits(random=True),
+    "RandomUniformLike": Traits(reads_type=(0,), keeps_rank=True, random=True),
+    "Range": Traits(sizes="all", keeps_sign=True),
+    "Reciprocal": Traits(elementwise=True, keeps_rank=True, keeps_sign=True, steep=True),
+    "ReduceL1": Traits(ranks=(None, 1), sizes=(1,), sign="nonnegative", reduces=True),
+    "ReduceL2": Traits(ranks=(None, 1), sizes=(1,), sign="nonnegative", reduces=True),
+    "ReduceLogSum": Traits(ranks=(None, 1), sizes=(1,), reduces=True),
+    "ReduceLogSumExp": Traits(ranks=(None, 1), sizes=(1,), reduces=True),
+    "ReduceMax": Traits(ranks=(None, 1), sizes=(1,), reduces=True, same_of_one=True),
+    "ReduceMean": Traits(ranks=(None, 1), sizes=(1,), terms=((0,),), keeps_sign=True, reduces=True, same_of_one=True),
+    "ReduceMin": Traits(ranks=(None, 1), sizes=(1,), keeps_sign=True, reduces=True, same_of_one=True),
+    "ReduceProd": Traits(ranks=(None, 1), sizes=(1,), keeps_sign=True, reduces=True, same_of_one=True),
+    "ReduceSum": Traits(ranks=(None, 1), sizes=(1,), terms=((0,),), keeps_sign=True, reduces=True, same_of_one=True),
+    "ReduceSumSquare": Traits(ranks=(None, 1), sizes=(1,), sign="nonnegative", reduces=True),
+    "RegexFullMatch": Traits(elementwise=True, keeps_rank=True),
+    "Relu": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, sign="nonnegative"),
+    "Reshape": Traits(ranks=(None, 1), sizes=(1,), moves=(0,), keeps="order", terms=((0,),), keeps_sign=True),
+    "Resize": Traits(
+        ranks=(None, 1, 1, 1),
+        keeps_rank=True,
+        per_axis=(2, 3),
+        sizes=(2, 3),
+        moves=(0,),
+        moves_if=("mode", ("nearest",)),
+        terms=((0,),),
+        terms_if=("extrapolation_value", (0.0,)),
+    ),
+    "ReverseSequence": Traits(keeps_rank=True, moves=(0,), keeps="each", terms=((0,),), keeps_sign=True),
+    "RoiAlign": Traits(ranks=(4, 2, 1), keeps_rank=True, terms=((0,),), terms_if=("mode", ("avg",)), keeps_sign=True),
+    "Round": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "STFT": Traits(ranks=(None, 0, 1, 0), sizes=(1, 3), terms=((0, 2),)),
     "Scan": Traits(bodies=True),
     "ScatterElements": Traits(
+        keeps_rank=True,
+        along=True,
         moves=(0, 2),
         moves_if=("reduction", ("none",)),
         terms=((0,), (2,)),
@@ -297,13 +358,14 @@ TRAITS: Mapping[str, Traits] = {
         keeps_sign=True,
     ),
     "ScatterND": Traits(
+        keeps_rank=True,
         moves=(0, 2),
         moves_if=("reduction", ("none",)),
         terms=((0,), (2,)),
         terms_if=("reduction", ("none", "add")),
         keeps_sign=True,
     ),
-    "Selu": Traits(elementwise=True, at_zero=0.0),
+    "Selu": Traits(elementwise=True, keeps_rank=True, at_zero=0.0),
     "SequenceAt": Traits(),
     "SequenceConstruct": Traits(),
     "SequenceEmpty": Traits(),
@@ -312,49 +374,71 @@ TRAITS: Mapping[str, Traits] = {
     "SequenceLength": Traits(),
     "SequenceMap": Traits(bodies=True),
     "Shape": Traits(reads_type=(0,)),
-    "Shrink": Traits(elementwise=True, at_zero=0.0),
-    "Sigmoid": Traits(elementwise=True, at_zero=0.5, sign="positive"),
-    "Sign": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "Sin": Traits(elementwise=True, at_zero=0.0),
-    "Sinh": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
+    "Shrink": Traits(elementwise=True, keeps_rank=True, at_zero=0.0),
+    "Sigmoid": Traits(elementwise=True, keeps_rank=True, at_zero=0.5, sign="positive"),
+    "Sign": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "Sin": Traits(elementwise=True, keeps_rank=True, at_zero=0.0),
+    "Sinh": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True, steep=True),
     "Size": Traits(reads_type=(0,)),
-    "Slice": Traits(moves=(0,), terms=((0,),), keeps_sign=True),
-    "Softmax": Traits(sign="positive"),
-    "SoftmaxCrossEntropyLoss": Traits(keeps_sign=True),
-    "Softplus": Traits(elementwise=True, at_zero=math.log(2), sign="positive"),
-    "Softsign": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "SpaceToDepth": Traits(moves=(0,), keeps="each", terms=((0,),), keeps_sign=True),
-    "Split": Traits(moves=(0,), terms=((0,),), keeps_sign=True),
-    "SplitToSequence": Traits(),
-    "Sqrt": Traits(elementwise=True, at_zero=0.0, sign="nonnegative", partial=True),
-    "Squeeze": Traits(moves=(0,), keeps="order", terms=((0,),), keeps_sign=True),
+    "Slice": Traits(
+        ranks=(None, 1, 1, 1, 1), keeps_rank=True, sizes=(1, 2, 3, 4), moves=(0,), terms=((0,),), keeps_sign=True
+    ),
+    "Softmax": Traits(keeps_rank=True, along=True, sign="positive"),
+    "SoftmaxCrossEntropyLoss": Traits(ranks=(None, None, 1), keeps_sign=True),
+    "Softplus": Traits(elementwise=True, keeps_rank=True, at_zero=math.log(2), sign="positive"),
+    "Softsign": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "SpaceToDepth": Traits(ranks=(4,), keeps_rank=True, moves=(0,), keeps="each", terms=((0,),), keeps_sign=True),
+    "Split": Traits(
+        ranks=(None, 1), keeps_rank=True, along=True, sizes=(1,), moves=(0,), terms=((0,),), keeps_sign=True
+    ),
+    "SplitToSequence": Traits(along=True),
+    "Sqrt": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, sign="nonnegative", steep=True, partial=True),
+    "Squeeze": Traits(ranks=(None, 1), sizes=(1,), moves=(0,), keeps="order", terms=((0,),), keeps_sign=True),
     "StringConcat": Traits(elementwise=True, broadcasts="all"),
-    "StringNormalizer": Traits(),
-    "StringSplit": Traits(),
+    "StringNormalizer": Traits(keeps_rank=True, ragged=True),
+    "StringSplit": Traits(ragged=True),
     "Sub": Traits(elementwise=True, broadcasts="all", terms="each"),
     "Sum": Traits(elementwise=True, broadcasts="all", terms="each", keeps_sign=True, same_of_one=True),
-    "Tan": Traits(elementwise=True, at_zero=0.0),
-    "Tanh": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "TfIdfVectorizer": Traits(),
-    "ThresholdedRelu": Traits(elementwise=True, at_zero=0.0, keeps_sign=True),
-    "Tile": Traits(moves=(0,), keeps="all", terms=((0,),), keeps_sign=True),
-    "TopK": Traits(keeps_sign=True),
-    "Transpose": Traits(moves=(0,), keeps="each", terms=((0,),), keeps_sign=True),
-    "Trilu": Traits(moves=(0,), fills=True, terms=((0,),), keeps_sign=True),
-    "Unique": Traits(keeps_sign=True),
-    "Unsqueeze": Traits(moves=(0,), keeps="order", terms=((0,),), keeps_sign=True),
+    "Tan": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, steep=True),
+    "Tanh": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "TfIdfVectorizer": Traits(keeps_rank=True),
+    "ThresholdedRelu": Traits(elementwise=True, keeps_rank=True, at_zero=0.0, keeps_sign=True),
+    "Tile": Traits(
+        ranks=(None, 1),
+        keeps_rank=True,
+        per_axis=(1,),
+        sizes=(1,),
+        moves=(0,),
+        keeps="all",
+        terms=((0,),),
+        keeps_sign=True,
+    ),
+    "TopK": Traits(ranks=(None, 1), keeps_rank=True, along=True, sizes=(1,), keeps_sign=True),
+    "Transpose": Traits(keeps_rank=True, moves=(0,), keeps="each", terms=((0,),), keeps_sign=True),
+    "Trilu": Traits(keeps_rank=True, moves=(0,), fills=True, terms=((0,),), keeps_sign=True),
+    "Unique": Traits(ragged=True, keeps_sign=True),
+    "Unsqueeze": Traits(ranks=(None, 1), sizes=(1,), moves=(0,), keeps="order", terms=((0,),), keeps_sign=True),
     "Where": Traits(elementwise=True, broadcasts="all", moves=(1, 2), terms=((1,), (2,)), keeps_sign=True),
     "Xor": Traits(elementwise=True, broadcasts="all", commutative=True),
 }
 """The operators of the opset that primsplit writes."""
 
 IN_FILES: Mapping[str, Traits] = {
-    "BitCast": Traits(elementwise=True),
-    "SwiGLU": Traits(elementwise=True),
-    "Swish": Traits(elementwise=True),
-    "com.microsoft::BiasGelu": Traits(elementwise=True, broadcasts="to_first"),
-    "com.microsoft::FastGelu": Traits(elementwise=True),
-    "com.microsoft::Gelu": Traits(elementwise=True),
-    "com.microsoft::QuickGelu": Traits(elementwise=True),
+    "Attention": Traits(keeps_rank=True),
+    "BitCast": Traits(elementwise=True, keeps_rank=True),
+    "CausalConvWithState": Traits(ranks=(3, 3, 1, 3), keeps_rank=True),
+    "CumProd": Traits(ranks=(None, 0), keeps_rank=True),
+    "FlexAttention": Traits(ranks=(4, 4, 4)),
+    "LinearAttention": Traits(ranks=(3, 3, 3, 4, 3, 3), keeps_rank=True),
+    "RMSNormalization": Traits(keeps_rank=True),
+    "RotaryEmbedding": Traits(keeps_rank=True),
+    "SwiGLU": Traits(elementwise=True, keeps_rank=True),
+    "Swish": Traits(elementwise=True, keeps_rank=True),
+    "TensorScatter": Traits(ranks=(None, None, 1), keeps_rank=True),
+    "Upsample": Traits(ranks=(None, 1), keeps_rank=True, per_axis=(1,)),
+    "com.microsoft::BiasGelu": Traits(elementwise=True, broadcasts="to_first", keeps_rank=True),
+    "com.microsoft::FastGelu": Traits(elementwise=True, keeps_rank=True),
+    "com.microsoft::Gelu": Traits(elementwise=True, keeps_rank=True),
+    "com.microsoft::QuickGelu": Traits(elementwise=True, keeps_rank=True),
 }
 """Operators that files hold beside them: of later opsets and of other domains."""

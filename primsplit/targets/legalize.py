@@ -22,6 +22,7 @@ from primsplit.ops.inference import infer
 from primsplit.ops.kernels import KERNELS
 from primsplit.ops.later_kernels import later_dtypes
 from primsplit.ops.schema import schema
+from primsplit.ops.traits import traits
 from primsplit.rewrites.cse import attribute_key
 from primsplit.rewrites.decompositions.few_bits import through_float16
 from primsplit.rewrites.decompositions.own import DECOMPOSED
@@ -45,11 +46,10 @@ from primsplit.tracing.registering import Epoch
 from primsplit.tracing.trees import as_list
 
 HALVES = frozenset({"float16", "bfloat16"})
-WINDOWED = frozenset({"AveragePool", "Conv", "ConvTranspose", "LpPool"})
 UNTOLD = frozenset({"object", "str"}) | FLOAT8
 """Texts and floats of 8 bits, which the table of kernels does not contain."""
 WITHOUT_FLOAT8 = frozenset({"ConstantOfShape", "Flatten", "Pad", "Squeeze", "Unsqueeze"})
-"""The operators that only move numbers but have no kernel for floats of 8 bits."""
+"""The operators that only move numbers but have no kernel for floats of 8 bits. No trait: a lack of onnxruntime."""
 
 
 def legalize(block: Block, provider: Provider = "cpu", runtime: Runtime = OLDEST) -> Block:
@@ -249,7 +249,7 @@ def _record(op: Op, composition: Composition) -> Block:
     with fresh_stack(), recording(place=NOWHERE) as inner:
         params, inputs = open_inputs(op.inputs, inner, _is_parameter)
         made = as_list(composition(*inputs, **attributes))
-        if op.kind in WINDOWED:
+        if traits(op.kind).windows in {"pool", "filter"}:
             # Kernels refuse windows that do not fit, where a composition of Slices would give what is of another shape.
             read = [None if x is None else x.value for x in inputs]
             ((inferred, _), *_) = infer(op.kind, read, op.attributes, len(op.outputs))

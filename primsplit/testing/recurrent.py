@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from primsplit.ops.traits import traits
+
 AnyArray = npt.NDArray[Any]
 Function = Callable[[AnyArray], AnyArray]
 Step = Callable[[AnyArray, list[AnyArray]], list[AnyArray]]
 
-_DEFAULTS = {"RNN": ["tanh"], "GRU": ["sigmoid", "tanh"], "LSTM": ["sigmoid", "tanh", "tanh"]}
 _ALPHAS = {"leakyrelu": 0.01, "thresholdedrelu": 1.0, "scaledtanh": 1.0, "hardsigmoid": 0.2, "elu": 1.0, "affine": 1.0}
 _BETAS = {"scaledtanh": 1.0, "hardsigmoid": 0.5, "affine": 0.0}
 
@@ -153,12 +154,13 @@ def recurrent(
     b = np.zeros((directions, 2 * w.shape[1]), x.dtype) if b is None else b
     p = np.zeros((directions, 3 * hidden), x.dtype) if optional[2] is None else optional[2]
     lengths = np.full(batch, steps) if lengths is None else lengths
-    names = activations or _DEFAULTS[kind] * directions
+    defaults = traits(kind).activations
+    names = activations or [*defaults] * directions
     functions, plain = (_functions(names, activation_alpha, activation_beta, c) for c in (clip, None))
     options = {"linear": linear_before_reset, "forget": input_forget}
 
     def results() -> Iterator[tuple[AnyArray, ...]]:
-        size = len(_DEFAULTS[kind])
+        size = len(defaults)
         for d, back in enumerate(_BACKWARDS[direction]):
             used = functions[d * size : (d + 1) * size]
             if kind == "LSTM":  # onnxruntime clips what enters the gates, not the cell state on its way out

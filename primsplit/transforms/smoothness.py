@@ -17,6 +17,7 @@ from primsplit.ir import Block, Op, Value, Var, is_call, reads, walk
 from primsplit.ir.analysis.carries import lead_and_carries, settled
 from primsplit.ir.analysis.dependence import SHAPES, needed
 from primsplit.ir.analysis.orders import order_of
+from primsplit.ops.traits import traits
 from primsplit.rules.activity import stops
 
 
@@ -58,7 +59,7 @@ def _is_stopping(op: Op) -> bool:
 def _is_opaque(op: Op) -> bool:
     """Whether the op varies smoothly with all that it reads: an operator, or a call with a rule of the user's."""
     if not is_call(op):
-        return op.kind not in {"If", "Loop", "Scan"}
+        return not traits(op.kind).bodies
     rule = op.attributes.get("rule")
     return rule is not None and not isinstance(getattr(rule, "body", None), Block)
 

@@ -23,6 +23,7 @@ from primsplit.ir.analysis.orders import order_of
 from primsplit.numpy.quotients import exact_kink, exact_quotient, open_length_quotient
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op as operators
+from primsplit.ops.traits import kinds_where, terms_of, traits
 from primsplit.rewrites.rewrites.table import is_zero
 from primsplit.rules.activity import stops
 from primsplit.tracing import current, emit, fresh_stack, recording
@@ -39,15 +40,15 @@ SETTLED: dict[str, Primitive] = {
 EVERYTHING = -1
 """The parameters that a value inside of a loop may vary with, as bits: unknown, so all."""
 
-LINEAR = frozenset({
-    "Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Pad", "ReduceMean", "ReduceSum", "Reshape",
-    "ScatterElements", "ScatterND", "Slice", "Squeeze", "Tile", "Transpose", "Unsqueeze",
-})  # fmt: skip
-"""Sums of elements at other places: they map supports as they map values."""
-AS_THE_FIRST = frozenset({
-    "Cast", "Div", "Identity", "Neg", "call::bounded_quotient", "call::exact_quotient", "call::integer_power",
-    "call::length_quotient", "call::open_length_quotient", "call::root_quotient", "call::signed", "call::square",
-})  # fmt: skip
+SUMS = kinds_where(lambda t: t.keeps_sign and t.terms and not t.elementwise and (t.moves or t.reduces))
+"""Operators that sum or move elements, none with a negative weight: they map supports as they map values.
+
+Running sums and windows are left out: the support of one costs as much as the derivative that it would mend.
+"""
+AS_THE_FIRST = kinds_where(lambda t: t.elementwise and t.terms == ((0,),)) | {
+    *("call::bounded_quotient", "call::exact_quotient", "call::integer_power", "call::length_quotient"),
+    *("call::open_length_quotient", "call::root_quotient", "call::signed", "call::square"),
+}
 DEPTH = 40
 Supports = dict[tuple[Var, int], Value | None]
 
@@ -286,7 +287,7 @@ class Support:
             return self._sum([self.of(v, depth - 1) for v in op.inputs])
         if op.kind == "Where":
             return self._choice(op, depth - 1)
-        return self._moved(op, depth - 1) if op.kind in LINEAR else None
+        return self._moved(op, depth - 1) if op.kind in SUMS and len(op.outputs) == 1 else None
 
     def of_fixed(self, value: Value) -> Array | None:
         """Return, for a value that does not vary, where it is not 0. A sign is 0 where x is, by chance too."""
@@ -313,19 +314,15 @@ class Support:
 
     def _moved(self, op: Op, depth: int) -> Array | None:
         """Return the result of a linear op on the supports of the values that it moves."""
-        moved = [i for i, v in enumerate(op.inputs) if v is not None and v.type.is_float and self._is_moved(op, i)]
-        found = {i: self.of(op.inputs[i], depth) for i in moved}
-        if op.kind not in {"Pad", "Concat", "ScatterND", "ScatterElements"} and found[0] is None:
+        terms = [i for (i,) in terms_of(op) if i < len(op.inputs) and op.inputs[i] is not None]
+        found = {i: self.of(op.inputs[i], depth) for i in terms}
+        if not traits(op.kind).fills and all(support is None for support in found.values()):
             return None
         inputs = list(op.inputs)
         for i, support in found.items():
             inputs[i] = self._whole(support, op.inputs[i]).value
         (made,) = emit(op.kind, inputs, op.attributes, types=[op.outputs[0].type])
         return Array(made)
-
-    def _is_moved(self, op: Op, position: int) -> bool:
-        """Whether elements of the input are in the result: it is no size, place or fill value."""
-        return op.kind == "Concat" or position == 0 or (op.kind.startswith("Scatter") and position == 2)
 
     def _whole(self, support: Array | None, value: Value | None) -> Array:
         assert value is not None

@@ -101,6 +101,7 @@ def _own() -> list[Example]:
     draw = np.random.default_rng(7)
     x = draw.normal(size=(3, 4)).astype(np.float32)
     picture = draw.normal(size=(1, 2, 5, 6)).astype(np.float32)
+    small, one, zero = np.array([[1, 2], [3, 4]], np.uint8), np.float32(1), np.uint8(0)
     boxes = np.array([[0, 0, 0, 2, 2], [0, 1, 1, 4, 4]], np.float32)
     return [
         one_node("RandomNormal", [], shape=[3, 4]),
@@ -124,6 +125,10 @@ def _own() -> list[Example]:
         one_node("Gemm", [x, x.T], alpha=-1.0),
         one_node("LRN", [picture], size=1, alpha=0.0, beta=1.0, bias=-1.0),
         one_node("Range", [np.float32(-2), np.float32(2), np.float32(1)]),
+        one_node("MatMulInteger", [small, small[0]], np.int32),
+        one_node("NonZero", [np.ones((2, 2, 2), np.float32)], np.int64),
+        one_node("QLinearMatMul", [small, one, zero, small[0], one, zero, one, zero], np.uint8),
+        one_node("Unique", [x]),
         one_node("MatMul", [x[:, :3], x[:, 1:]]),
         one_node("Mish", [x]),
         one_node("MelWeightMatrix", [*map(np.int64, (8, 64, 8192)), np.float32(200), np.float32(4000)]),

@@ -13,7 +13,7 @@ import onnx.defs
 import pytest
 
 from primsplit.ops.schema import OPSET, kinds, schema
-from primsplit.ops.traits import IN_FILES, TRAITS, Condition, Traits, kinds_where, moved, terms, traits
+from primsplit.ops.traits import IN_FILES, TRAITS, Condition, Traits, kinds_where, moved, sized_by, terms, traits
 from tests.ops.operators import Example, examples, one_node, same
 
 Property = Callable[[Example], bool | None]
@@ -138,6 +138,7 @@ def test_commutative_operators_are_those_of_two_inputs_that_may_be_exchanged() -
 def changes(x: Any) -> Iterator[Any]:
     """Other values of an input of the same type."""
     yield x.reshape(-1)[::-1].reshape(x.shape)
+    yield np.broadcast_to(x.reshape(-1)[:1], (x.size,)).reshape(x.shape).copy()
     if x.dtype.kind == "b":
         yield ~x
     elif x.dtype.kind in "OSU":
@@ -414,6 +415,74 @@ def attribute_names(kind: str) -> frozenset[str]:
     return frozenset(onnx.defs.get_schema(kind, OPSET).attributes)
 
 
+def test_inputs_have_the_ranks_that_they_must_have() -> None:
+    """An input that has several ranks in examples, or another one, is no input of one rank."""
+    for kind, of_kind in examples().items():
+        for example in of_kind:
+            for x, rank in zip(example.inputs, traits(kind).ranks, strict=False):
+                assert x is None or rank is None or x.ndim == rank, example.name
+
+
+@pytest.mark.parametrize("kind", sorted(kinds_where(lambda t: t.gates)))
+def test_a_weight_of_a_recurrent_layer_has_rows_for_each_gate_and_the_default_activations_are_these(kind: str) -> None:
+    draw = np.random.default_rng(2)
+    rows, row = 2 * traits(kind).gates, traits(kind)
+    inputs = [draw.normal(size=s).astype(np.float32) for s in ((3, 1, 4), (1, rows, 4), (1, rows, 2))]
+    plain = one_node(kind, inputs, hidden_size=2).outputs
+    told = one_node(kind, inputs, hidden_size=2, activations=list(row.activations)).outputs
+    assert plain is not None
+    assert told is not None
+    assert same(plain[0], told[0])
+
+
+def test_recurrent_layers_are_those_with_a_hidden_size() -> None:
+    assert {k for k in TRAITS if "hidden_size" in attribute_names(k)} == kinds_where(lambda t: t.gates)
+    assert kinds_where(lambda t: t.activations) == kinds_where(lambda t: t.gates)
+
+
+NEAR = (1e-10, 1e-6, 1e-3, 0.01, 0.3, 1.0 - 1e-8, 1.0 + 1e-8, 1.5, np.pi / 2 - 1e-5, 3.3, 12.0, 20.0)
+STEP = 1e-9
+"""Where slopes are looked for, to both sides of 0, and how far apart the two points are."""
+
+
+def largest_slope(kind: str, count: int, position: int, other: float) -> float:
+    """The largest difference quotient by one input of float64, jumps left out."""
+    x = np.array([s * n for s in (1, -1) for n in NEAR])
+    inputs = [x if i == position else np.full_like(x, other) for i in range(count)]
+    after = [x + STEP * np.abs(x) if i == position else v for i, v in enumerate(inputs)]
+    one, two = (one_node(kind, v, np.float64).outputs for v in (inputs, after))
+    if one is None or two is None or one[0].dtype != np.float64:
+        return np.nan
+    change = np.abs(two[0] - one[0])
+    slopes = change[np.isfinite(change) & (change < 0.1)] / (STEP * np.abs(x))[np.isfinite(change) & (change < 0.1)]
+    return float(np.max(slopes, initial=0.0))
+
+
+def is_steep(kind: str) -> bool | None:
+    """A slope by an input is large for some operands; None for operators of other dtypes."""
+    formal = schema(kind)
+    count = max(formal.least_inputs, 2 if formal.variadic else 1)
+    found = [largest_slope(kind, count, i, other) for i in range(count) for other in (1e-3, 2.0, 1e4)]
+    return None if np.isnan(found).all() else bool(np.nanmax(found) > 100)
+
+
+ELEMENTWISE = sorted(kinds_where(lambda t: t.elementwise) - {"Where"})
+
+
+@pytest.mark.parametrize("kind", ELEMENTWISE)
+def test_elementwise_operators_of_unbounded_slope_are_steep(kind: str) -> None:
+    assert is_steep(kind) in {None, traits(kind).steep}
+
+
+def test_functions_that_end_are_nan_beyond() -> None:
+    x = np.array([-30.0, -2.0, -0.5, 0.5, 2.0, 30.0])
+    of_one = [
+        k for k in ELEMENTWISE if schema(k).least_inputs == 1 and not schema(k).variadic and is_steep(k) is not None
+    ]
+    made = {k: one_node(k, [x], np.float64).outputs for k in of_one}
+    assert {k for k, y in made.items() if y is not None and np.isnan(y[0]).any()} == kinds_where(lambda t: t.partial)
+
+
 def test_operators_with_windows_are_those_with_strides() -> None:
     """Col2Im has strides of windows that lie side by side already."""
     assert {k for k in TRAITS if "strides" in attribute_names(k)} - {"Col2Im"} == kinds_where(lambda t: t.windows)
@@ -556,3 +625,66 @@ def keeps_sign(example: Example) -> bool | None:
 
 def test_operators_that_keep_signs_give_no_negative_number_of_positive_ones() -> None:
     check(keeps_sign, lambda t: t.keeps_sign and not t.sign)
+
+
+def same_rank(example: Example) -> bool | None:
+    """The first result has as many axes as the first input."""
+    if example.outputs is None or not example.inputs or example.inputs[0] is None or has_body(example):
+        return None
+    return traits(example.kind).broadcasts != "all" and example.outputs[0].ndim == example.inputs[0].ndim
+
+
+def test_operators_keep_the_rank_whatever_it_is() -> None:
+    """Operators that broadcast do where the first operand has as many axes as the others: not always."""
+    found = having(same_rank)
+    told = kinds_where(lambda t: t.keeps_rank)
+    assert {k for k, does in found.items() if does and k in TRAITS} == told
+
+
+def test_inputs_with_a_number_for_each_axis_are_that_long() -> None:
+    for kind in sorted(kinds_where(lambda t: t.per_axis)):
+        for example in examples()[kind]:
+            for i in traits(kind).per_axis:
+                x = example.inputs[i] if i < len(example.inputs) else None
+                if x is not None and x.size and "axes" not in example.attributes and len(example.inputs) < 4 + (i > 1):
+                    assert x.size == example.inputs[0].ndim * (2 if kind == "Pad" else 1), example.name
+
+
+NOT_ALONG = frozenset(
+    {"Compress", "ConcatFromSequence", "DequantizeLinear", "Flatten", "OneHot", "QuantizeLinear", "Unique"}
+)
+"""Operators with an attribute `axis` that may be left out, that is one of the result, or that is not always read."""
+
+
+def test_operators_along_an_axis_are_those_with_the_attribute_but_for_some() -> None:
+    assert {k for k in TRAITS if "axis" in attribute_names(k)} == kinds_where(lambda t: t.along) | NOT_ALONG
+
+
+def sizes_change(example: Example, position: int) -> bool:
+    """Other values of an input give results of other sizes."""
+    for x in changes(example.inputs[position]):
+        found = example.run([x if i == position else v for i, v in enumerate(example.inputs)])
+        if found is not None and [a.shape for a in found] != [a.shape for a in example.outputs or []]:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("kind", sorted(TRAITS.keys() & examples().keys() - {"Scan", "Loop", "If"}))
+def test_sizes_depend_on_no_other_inputs(kind: str) -> None:
+    decided = [e for e in examples()[kind] if e.outputs is not None]
+    found = {i for e in decided for i, x in enumerate(e.inputs) if x is not None and x.size and sizes_change(e, i)}
+    most = max((len(e.inputs) for e in decided), default=0)
+    assert found <= set(sized_by(kind, most)) or traits(kind).ragged
+
+
+def test_results_that_differ_in_size_by_data_do_in_an_example() -> None:
+    """Only files of pictures are left out."""
+    for kind in kinds_where(lambda t: t.ragged) - {"ImageDecoder"}:
+        assert any(sizes_change(e, i) for e in examples()[kind] for i, x in enumerate(e.inputs) if x is not None), kind
+
+
+@pytest.mark.parametrize("kind", sorted(kinds_where(lambda t: t.sizes)))
+def test_inputs_that_decide_sizes_do_or_are_refused_in_an_example(kind: str) -> None:
+    for i in sized_by(kind, len(schema(kind).inputs)):
+        there = [e for e in examples()[kind] if i < len(e.inputs) and e.inputs[i] is not None]
+        assert not there or any(sizes_change(e, i) or reads(e, i) for e in there), i

@@ -154,7 +154,6 @@ REGISTER = {
     "batching": lambda kind: batching.batching(kind)(lambda site: site.inputs),
     "floor": lambda kind: batching.floor("it is none", kind),
     "refused": lambda kind: batching.refused("it is none", kind),
-    "sizing": lambda kind: batching.sizing({kind: (0,)}),
     "ps.rrule": lambda kind: ps.rrule(kind)(lambda x: (x, lambda dz: (dz,))),
     "ps.frule": lambda kind: ps.frule(kind)(lambda x: (x, lambda tx: tx)),
 }

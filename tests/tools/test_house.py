@@ -8,7 +8,7 @@ import pytest
 from tools.house import Module, beyond_the_door, code, has_mirrored_test, modules, tables
 
 KINDS = frozenset(schema.name for schema in onnx.defs.get_all_schemas())
-TABLES = 45
+TABLES = 0
 """Tables of operator names outside of `ops`: only fewer are right."""
 UNTESTED = 604
 """Modules without a test at the mirrored path: only fewer are right."""

@@ -33,6 +33,7 @@ _KINDS: tuple[tuple[float, str], ...] = (
     (80.0, "Tanh"),
     (200.0, "Pow"),
 )
+"""No trait: times of kernels on processors, which the standard does not tell."""
 
 COSTS: Mapping[str, float] = {kind: number for number, kinds in _KINDS for kind in kinds.split()}
 """The cost of one element of an operator's result, by the operator's kind."""

@@ -22,7 +22,10 @@ RANKS: Mapping[str, tuple[Sequence[int], Sequence[int]]] = {
     "GridSample": ((4, 5), (0, 1)),
     "RotaryEmbedding": ((3, 4), (0,)),
 }
-"""The ranks that an operator is written for, and the positions of the inputs that have that rank, like the result."""
+"""The ranks that an operator is written for, and the positions of the inputs that have that rank, like the result.
+
+No trait: the standard admits higher ranks, which no kernel has.
+"""
 
 
 def by_rank(node: Node) -> list[Aligned] | None:

@@ -19,12 +19,18 @@ LIKE_FIRST = {
     **dict.fromkeys(("ReverseSequence", "Split"), 0),
     **dict.fromkeys((f"{EARLIER}::Hardmax", f"{EARLIER}::LogSoftmax", f"{EARLIER}::Softmax"), 1),
 }
-"""Operators whose results have as many axes as the first input; the default of an attribute `axis`."""
+"""Operators whose results have as many axes as the first input; the default of an attribute `axis`.
+
+No trait: a form of this module, also for operators of earlier opsets.
+"""
 FROM_FRONT = frozenset(
     {"BatchNormalization", "GroupNormalization", "InstanceNormalization", "MeanVarianceNormalization"}
     | {f"{EARLIER}::BatchNormalization"}
 )
-"""Operators that count the first input's axes from the front; outputs beside the first are vectors."""
+"""Operators that count the first input's axes from the front; outputs beside the first are vectors.
+
+No trait: a form of this module, also for an operator of earlier opsets.
+"""
 
 
 def _pointwise(node: Node) -> list[Aligned]:

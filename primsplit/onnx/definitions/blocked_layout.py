@@ -11,6 +11,7 @@ KINDS = (
     *("Conv", "MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool"),
     *("ReorderInput", "ReorderOutput", "Upsample"),
 )
+"""No trait: operators of another domain, some with the names of the standard's."""
 
 
 def _refused(kind: str) -> None:

@@ -19,6 +19,7 @@ from primsplit.ir.errors import ShapeError, UnsupportedFunction
 from primsplit.onnx.definitions.table import defines
 from primsplit.ops import op
 from primsplit.ops.inference.table import axis_of
+from primsplit.ops.traits import kinds_where
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to, ones_like, reshape_to, zeros_like
 from primsplit.tracing.operators import cast_to
@@ -29,7 +30,8 @@ MOST = float(np.finfo(np.float32).max)
 """The default bound of a Clip."""
 
 PAIRS = ("Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor")
-CELLS = ("GRU", "LSTM", "RNN")
+"""Operators that had attributes for broadcasting. No trait: these are facts of earlier opsets."""
+CELLS = sorted(kinds_where(lambda t: t.gates))
 
 CHANGED = {
     **dict.fromkeys((*PAIRS, *CELLS, "Gemm", "PRelu"), 7),
@@ -44,7 +46,10 @@ CHANGED = {
     "Scan": 9,
     "Upsample": 10,
 }
-"""The version from which on an operator has its meaning of today, or no longer exists."""
+"""The version from which on an operator has its meaning of today, or no longer exists.
+
+No trait: these are facts of earlier opsets, whose meanings this module defines.
+"""
 
 
 def _define_pair(kind: str) -> None:

@@ -23,7 +23,10 @@ _PARAMETERS: dict[str, tuple[str, ...]] = {
     "Tanh": (),
     "ThresholdedRelu": ("alpha",),
 }
-"""The parameters of each activation, in their order in a list."""
+"""The parameters of each activation, in their order in a list.
+
+No trait: the order is that of onnxruntime's fused operators.
+"""
 
 
 def activated(x: Array, name: str, given: Sequence[float | None]) -> Any:

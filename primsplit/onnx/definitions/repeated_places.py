@@ -33,7 +33,10 @@ KIND = "primsplit::Overwrite"
 UNPOOL = "primsplit::MaxUnpool"
 SCATTERS = frozenset({"ScatterND", "ScatterElements"})
 MOVES = frozenset({"Cast", "Identity", "Transpose", "Unsqueeze", "Squeeze"})
-"""Operators through which indices pass, each once."""
+"""Operators through which indices pass, each once, and the axis of NonZero's result stays one.
+
+No trait: Reshape keeps each element too, but may mix that axis with others.
+"""
 
 
 def overwrite(data: Array, indices: Array, updates: Array, *, outputs: int = 1, along: int | None = None) -> Array:

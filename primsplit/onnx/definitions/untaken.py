@@ -20,21 +20,11 @@ from primsplit.ir.errors import RuleError
 from primsplit.onnx.definitions.calling import record_call
 from primsplit.onnx.definitions.table import defines
 from primsplit.ops import op
+from primsplit.ops.traits import traits
 from primsplit.rules.table import RULES, with_defaults
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import ones_like, sum_to
 from primsplit.tracing.trees import as_list
-
-SINGULAR = frozenset(
-    {"Acos", "Acosh", "Asin", "Atanh", "Cosh", "Div", "Exp", "Log", "Mul", "Pow", "Reciprocal", "Sinh", "Sqrt", "Tan"}
-)
-"""Operators whose derivative is infinite or NaN at some point, or for some other operand."""
-
-KEEPING = frozenset(
-    {"Abs", "Add", "Cast", "Clip", "Concat", "Expand", "Gather", "Identity", "Max", "Min", "Neg", "Relu", "Reshape"}
-    | {"Sigmoid", "Slice", "Softplus", "Squeeze", "Sub", "Sum", "Tanh", "Transpose", "Unsqueeze", "Where"}
-)
-"""Operators whose derivative is finite wherever they are defined: the search for a Where goes through them."""
 
 IMPUTER = "call::ai.onnx.ml::Imputer"
 
@@ -114,9 +104,9 @@ def _look_back(block: Block, leads: set[Any], chosen: set[Var], *, everywhere: b
         is_before = any(v in leads for v in step.outputs)
         if step.kind == "Where" and (everywhere or role_of(step.remark) == "of an Imputer" or is_before):
             leads.update(step.inputs[1:])
-        elif is_before and step.kind in SINGULAR | KEEPING and not is_call(step):
+        elif is_before and (traits(step.kind).elementwise or traits(step.kind).moves):
             leads.update(step.inputs)
-            if step.kind in SINGULAR and step.outputs[0].type.is_float:
+            if traits(step.kind).steep and step.outputs[0].type.is_float:
                 chosen.add(step.outputs[0])
         for _, body in _bodies(step):
             links = _links(step, body)

@@ -16,15 +16,17 @@ from primsplit.ir.errors import ShapeError
 from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.ops.schema import text
+from primsplit.ops.traits import traits
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import full
 
 NAMES = ("Affine", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "ScaledTanh", "Sigmoid", "Softplus", "Softsign", "Tanh",
          "ThresholdedRelu")  # fmt: skip
+"""No trait: values of an attribute, most of which are names of operators too."""
 SPELLING = {name.lower(): name for name in NAMES}
 ALPHAS = {"LeakyRelu": 0.01, "ThresholdedRelu": 1.0, "ScaledTanh": 1.0, "HardSigmoid": 0.2, "Elu": 1.0, "Affine": 1.0}
+"""The default of each activation's alpha. No trait: it is that of the recurrent operators."""
 BETAS = {"ScaledTanh": 1.0, "HardSigmoid": 0.5, "Affine": 0.0}
-DEFAULTS = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
 
@@ -141,8 +143,8 @@ def read_layer(kind: str, attributes: Mapping[str, Any]) -> Layer:
     if direction not in DIRECTIONS:
         raise ShapeError(f"{kind}: {shorten(direction, 40)!r} is no direction")
     backwards = DIRECTIONS[direction]
-    size = len(DEFAULTS[kind])
-    given = attributes.get("activations") or DEFAULTS[kind] * len(backwards)
+    size = len(traits(kind).activations)
+    given = attributes.get("activations") or traits(kind).activations * len(backwards)
     names = [SPELLING.get(text(name).lower(), "") for name in given][: size * len(backwards)]
     if len(names) < size * len(backwards) or "" in names:
         raise ShapeError(f"{kind} in {len(backwards)} directions cannot have the activations {list(map(text, given))}")
@@ -170,7 +172,7 @@ def _activations(
 
 def is_odd(kind: str, attributes: Mapping[str, Any]) -> bool:
     """Whether onnxruntime refuses a recurrent layer or reads it otherwise than the standard."""
-    return kind in DEFAULTS and read_layer(kind, attributes).is_odd
+    return bool(traits(kind).gates) and read_layer(kind, attributes).is_odd
 
 
 def turned(x: Array) -> Array:

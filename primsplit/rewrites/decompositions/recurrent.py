@@ -14,13 +14,13 @@ from primsplit.ir.errors import DtypeError
 from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.ops.inference import fresh
+from primsplit.ops.traits import traits
 from primsplit.rewrites.decompositions.gates import Activation, Layer, parts, read_layer, spelt, turned
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to, zeros
 
 State = Sequence[Array]
 Cell = Callable[[Array, State], State]
-GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 
 @fault(
@@ -72,7 +72,7 @@ def measured(how: Layer, hidden: int, batch: Dim, inputs: Sequence[Array | None]
     """
     given: list[Array | None] = [*inputs, *[None] * (8 - len(inputs))]
     w, r, b, lengths = given[1:5]
-    count, rows = len(how.backwards), GATES[how.kind] * hidden
+    count, rows = len(how.backwards), traits(how.kind).gates * hidden
     state: Shape = (batch, hidden)
     shapes: list[Shape] = [state] * how.states + [(3 * hidden,)] * (how.kind == "LSTM")
     features = () if w is None else w.shape[2:]

@@ -19,12 +19,10 @@ from primsplit.rewrites.decompositions.windows import Windows, padded, windows_o
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import size_scalar
 
-KINDS = frozenset({"AveragePool", "Conv", "LpPool", "MaxPool"})
-
 
 def is_spread(step: Op) -> bool:
     """Whether windows are dilated and have SAME padding, over known axes; a pool's windows may have one tap."""
-    if step.kind not in KINDS or not text(step.attributes.get("auto_pad", "NOTSET")).startswith("SAME"):
+    if step.kind not in SPREAD or not text(step.attributes.get("auto_pad", "NOTSET")).startswith("SAME"):
         return False
     source, weights = (*step.inputs, None)[:2]
     if source is None or source.type.shape is None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from primsplit.ir import Block, Op, Value, Var, reads, walk
 from primsplit.ir.analysis.dependence import needed
 from primsplit.ir.analysis.orders import ops_of_values, role_of
+from primsplit.ops.traits import traits
 from primsplit.rewrites.rewriting import Rewriter
 
 
@@ -25,7 +26,7 @@ class OfDerivatives(Rewriter):
         """Return the op with its blocks rewritten, if they compute derivatives and do not recompute values."""
         if role_of(op.remark) == "computed again":
             self.early.update(v for block in op.blocks() for inner in walk(block) for v in inner.outputs)
-        is_open = op.kind in {"If", "Loop", "Scan"} and not all(v in self.early for v in op.outputs)
+        is_open = traits(op.kind).bodies and not all(v in self.early for v in op.outputs)
         # A function may compute with derivatives of its own: what makes these may be rewritten.
         is_of_rewritten = not self.replaced.keys().isdisjoint(reads(op))
         return super().read(op) if is_open or is_of_rewritten or self.early.isdisjoint(op.outputs) else op

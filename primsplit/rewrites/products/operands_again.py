@@ -14,10 +14,10 @@ from dataclasses import replace
 
 from primsplit.ir import Block, Const, Op, Value, Var, reads, renamed
 from primsplit.ir.analysis.orders import ops_of_values
-from primsplit.ops.traits import traits
+from primsplit.ops.traits import kinds_where, traits
 from primsplit.rewrites.recompute import VIEWS
 
-CHEAP = frozenset({"Add", "Mul", "Max", "Min"})
+CHEAP = kinds_where(lambda t: t.commutative and t.terms) | {"Max", "Min"}
 """Operators whose operands may be swapped: so written, onnxruntime does not recognize the earlier value."""
 SMALL = 2**16
 """Up to so many bytes a value is kept."""

@@ -45,7 +45,7 @@ STAGES = {
     "ReduceSumSquare": ("ReduceSumSquare", "ReduceSum"),
     "ReduceLogSumExp": ("ReduceLogSumExp", "ReduceLogSumExp"),
 }
-"""The two reductions that together are one of all."""
+"""The two reductions that together are one of all. No trait: the plan of this rewrite."""
 NARROW = 8
 """Rows of at most so many adjacent numbers are added faster as long rows than as columns."""
 Groups = list[tuple[Dim, bool]]

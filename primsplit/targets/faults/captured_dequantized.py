@@ -16,7 +16,7 @@ from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewriting import Rewriter
 
 MOVES = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Slice", "MaxPool"})
-"""Operators past which onnxruntime moves a DequantizeLinear."""
+"""Operators past which onnxruntime moves a DequantizeLinear. No trait: a choice of onnxruntime."""
 
 
 @fault(

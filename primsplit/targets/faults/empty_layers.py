@@ -33,6 +33,7 @@ FAULTS = {
     "ReduceSum": ("sum_of_nothing_along_no_axes",),
     "RNN": ("rnn_of_no_steps",),
 }
+"""The faults of each operator. No trait: facts about kernels of onnxruntime."""
 
 
 @fault(

@@ -26,6 +26,7 @@ FAULTS = {
     "OneHot": "one_hot_of_no_rows",
     "LpNormalization": "lp_normalization_along_nothing",
 }
+"""The faults of each operator. No trait: facts about kernels of onnxruntime."""
 
 
 @fault(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Set
 from primsplit.ir import Op, Value
 
 BARRIERS = frozenset({"Reshape", "Flatten", "MatMul", "Gemm", "Gather", "GatherND", "If", "Loop", "Scan"})
-"""Operators, among others, past which no Transpose is moved."""
+"""Operators, among others, past which no Transpose is moved. No trait: what onnxruntime does with them."""
 
 
 class Reached:

@@ -25,6 +25,7 @@ from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.rewrites.rewriting import Rewriter
 
 NEUTRAL = {"Add": 0.0, "Sub": 0.0, "Mul": 1.0, "Div": 1.0}
+"""The number beside which onnxruntime drops an operator. No trait: it keeps others that have one."""
 
 
 @fault(

@@ -27,7 +27,7 @@ from primsplit.targets.faults.moved_transposes import Reached
 SCALINGS = frozenset({"Mul", "Div"})
 TERMS = frozenset({"Add", "Sub"})
 STOPS = frozenset({"Einsum", "Gemm", "If", "Loop", "MatMul", "NonZero", "Range", "Scan", "Shape", "Size"})
-"""Operators past which no Transpose is moved."""
+"""Operators past which no Transpose is moved. No trait: what onnxruntime does with them."""
 
 
 @fault(

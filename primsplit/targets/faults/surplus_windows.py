@@ -21,11 +21,12 @@ from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
 from primsplit.ops.inference import infer
 from primsplit.ops.schema import text
+from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.decompositions.windows import windows_over
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside
 from primsplit.tracing.array import Array
 
-POOLS = frozenset({"MaxPool", "AveragePool", "LpPool"})
+POOLS = kinds_where(lambda t: t.windows == "pool")
 
 
 @fault(

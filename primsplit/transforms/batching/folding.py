@@ -11,11 +11,7 @@ from primsplit.ir.dims import Dim, product, same, symbols
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import count_up, reshape_to
-from primsplit.transforms.batching.table import Outputs, Site, batching, sizing
-
-sizing({
-    "AffineGrid": (1,), "Col2Im": (1, 2), "MaxUnpool": (2,), "Resize": (2, 3), "STFT": (1, 3),
-})  # fmt: skip
+from primsplit.transforms.batching.table import Outputs, Site, batching
 
 
 def folded(x: Array) -> Array:

@@ -12,9 +12,7 @@ from primsplit.ir.dims import product
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import axis_first, count_up, expand_to, reshape_to
-from primsplit.transforms.batching.table import Outputs, Site, batching, behind, sizing, with_rank
-
-sizing({"OneHot": (1,)})
+from primsplit.transforms.batching.table import Outputs, Site, batching, behind, with_rank
 
 
 @batching("Gather")

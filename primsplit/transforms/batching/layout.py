@@ -13,12 +13,7 @@ from primsplit.ir.dims import is_one
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
-from primsplit.transforms.batching.table import Outputs, Shared, Site, batching, behind, behind_all, sizing, with_rank
-
-sizing({
-    "CenterCropPad": (1,), "ConstantOfShape": (0,), "Expand": (1,), "Pad": (1, 3), "Range": (0, 1, 2), "Reshape": (1,),
-    "Slice": (1, 2, 3, 4), "Squeeze": (1,), "Tile": (1,), "Unsqueeze": (1,),
-})  # fmt: skip
+from primsplit.transforms.batching.table import Outputs, Shared, Site, batching, behind, behind_all, with_rank
 
 
 @batching("Shape")

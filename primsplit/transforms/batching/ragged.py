@@ -20,10 +20,10 @@ from primsplit.ir.dims import Dim, Size, symbols
 from primsplit.ir.errors import ShapeError
 from primsplit.ir.parts import Split
 from primsplit.ops import op as operators
+from primsplit.ops.traits import traits
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import zeros_like
 from primsplit.transforms.batching.each import each
-from primsplit.transforms.batching.table import SIZING
 from primsplit.transforms.split import split_block
 
 KIND = "call::ragged"
@@ -147,7 +147,7 @@ def _check(exits: Sequence[Var], common: Set[str], first: Op) -> None:
                 place=first.place,
                 because=(f"the result is {var.type} for one example",),
                 cure="Let all examples share what tells it, by in_axes=None, or reduce the result."
-                if first.kind in SIZING
+                if traits(first.kind).sizes
                 else "Choose by np.where, which keeps the size, or reduce what was picked.",
             )
 

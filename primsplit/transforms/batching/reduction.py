@@ -13,11 +13,9 @@ from primsplit.ops import op
 from primsplit.ops.traits import kinds_where
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
-from primsplit.transforms.batching.table import Outputs, Site, batching, behind, behind_all, sizing
+from primsplit.transforms.batching.table import Outputs, Site, batching, behind, behind_all
 
 REDUCTIONS = kinds_where(lambda t: t.reduces)
-sizing(dict.fromkeys(REDUCTIONS, (1,)))
-sizing({"TopK": (1,), "Compress": (1,), "Split": (1,)})
 
 
 @batching(*REDUCTIONS)
@@ -81,6 +79,3 @@ def fourier(site: Site) -> Outputs:
     if not site.has(2):
         return site.emit(*site.inputs)
     return site.emit(site.input(0), site.inputs[1], behind_all(site.input(2)))
-
-
-sizing({"DFT": (1, 2)})

@@ -1,6 +1,6 @@
 """Register operators that are computed example by example, those without a batch, and those with nothing to batch."""
 
-from primsplit.transforms.batching.table import floor, refused, sizing
+from primsplit.transforms.batching.table import floor, refused
 
 floor("its zero points and scales may differ in rank and place", "ConvInteger", "MatMulInteger", "QLinearConv",
       "QLinearMatMul")  # fmt: skip
@@ -14,5 +14,3 @@ refused(
     "ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct",
     "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence",
 )  # fmt: skip
-
-sizing({"BlackmanWindow": (0,), "HammingWindow": (0,), "HannWindow": (0,), "MelWeightMatrix": (0, 1, 2)})

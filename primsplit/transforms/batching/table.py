@@ -11,7 +11,7 @@ def trilu(site):
 ```
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -23,6 +23,7 @@ from primsplit.ir.carriers import FLOAT8
 from primsplit.ir.dims import Dim, Shape
 from primsplit.ir.errors import ShapeError
 from primsplit.ops import op as operators
+from primsplit.ops.traits import kinds_where
 from primsplit.rules.table import with_defaults
 from primsplit.tracing.array import Array
 from primsplit.tracing.handles.described import RANK_CURE
@@ -137,18 +138,12 @@ Form = Literal["rule", "floor", "shared", "ragged", "refused"]
 
 BATCHING: dict[str, Rule] = {}
 FLOOR: dict[str, str] = {}
-SHARED: frozenset[str] = frozenset(
-    {"BlackmanWindow", "Constant", "ConstantOfShape", "HammingWindow", "HannWindow", "Range"}
-)
+SHARED: frozenset[str] = kinds_where(lambda t: t.sizes == "all") | {"Constant"}
 """Operators whose inputs, if any, all decide sizes: their results are the same for every example."""
 
-RAGGED: frozenset[str] = frozenset(
-    {"ImageDecoder", "NonMaxSuppression", "NonZero", "StringNormalizer", "StringSplit", "Unique"}
-)
+RAGGED: frozenset[str] = kinds_where(lambda t: t.ragged)
 """Operators whose results differ in size between examples: see ragged.py."""
 REFUSED: dict[str, str] = {}
-SIZING: dict[str, tuple[int, ...]] = {}
-"""The inputs that decide the sizes of an operator's outputs: if they differ between examples, so do the sizes."""
 
 
 def batching(*kinds: str, replace: bool = False) -> Callable[[Rule], Rule]:
@@ -190,12 +185,6 @@ def refused(because: str, *kinds: str) -> None:
     check_kinds(*kinds)
     for kind in kinds:
         REFUSED[kind] = because
-
-
-def sizing(kinds: Mapping[str, Sequence[int]]) -> None:
-    """Register the inputs that decide sizes."""
-    check_kinds(*kinds)
-    SIZING.update({kind: tuple(positions) for kind, positions in kinds.items()})
 
 
 def forms(kind: str) -> tuple[Form, ...]:

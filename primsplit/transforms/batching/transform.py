@@ -18,6 +18,7 @@ from primsplit.ir import Block, Op, Renaming, Type, Value, Var, free, has_blocks
 from primsplit.ir.collector import paused
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import PrimsplitError, ShapeError
+from primsplit.ops.traits import sized_by
 from primsplit.ops.verify import verified
 from primsplit.rewrites.rematerialize import LATER, later
 from primsplit.tracing import Recording
@@ -33,7 +34,6 @@ from primsplit.transforms.batching.table import (
     BATCHING,
     RAGGED,
     REFUSED,
-    SIZING,
     Outputs,
     Shared,
     Site,
@@ -145,7 +145,7 @@ class _Batching:
         if op.kind == "Loop":
             is_reached = any(v in self.batched for v in reads(op))
             return is_reached and self._makes_sizes(op) and collects_steps_of_each(self._site(op))
-        deciding = range(len(op.inputs)) if op.kind in RAGGED else SIZING.get(op.kind, ())
+        deciding = range(len(op.inputs)) if op.kind in RAGGED else sized_by(op.kind, len(op.inputs))
         return any(self.has(v) for i, v in enumerate(op.inputs) if i in deciding) and self._makes_sizes(op)
 
     def _makes_sizes(self, op: Op) -> bool:
@@ -208,7 +208,7 @@ class _Batching:
     def _standard(self, op: Op) -> Array | Shared | Sequence[Array | Shared]:
         if op.kind in REFUSED:
             raise _refused(op, REFUSED[op.kind])
-        if any(self.has(op.inputs[i]) for i in SIZING.get(op.kind, ()) if i < len(op.inputs)):
+        if any(self.has(op.inputs[i]) for i in sized_by(op.kind, len(op.inputs)) if i < len(op.inputs)):
             return self._each(op)
         rule: Callable[[Site], Outputs] | None = BATCHING.get(op.kind)
         result = None if rule is None else rule(self._site(op))

@@ -275,7 +275,10 @@ OF_SLOPES: Mapping[Form, Origin] = {
     form: Origin(f"pullback of {kind}", "pullback", kind, 1)
     for form, kind in ((_length_quotient, "ReduceL2"), (_root_quotient, "Sqrt"), (_sign, "Abs"), (_signed, "Abs"))
 }
-"""Forms that occur only in derivatives, with the remark of those, for files that do not record it."""
+"""Forms that occur only in derivatives, with the remark of those, for files that do not record it.
+
+No trait: it maps functions to operators.
+"""
 FORMS: Mapping[str, tuple[Form, ...]] = {
     "Where": (_length_quotient, _safe_root, _cube_root, _hypotenuse, _power_norm),
     "Div": (_root_quotient,),

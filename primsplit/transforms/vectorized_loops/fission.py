@@ -24,7 +24,7 @@ from primsplit.ir.analysis.carries import lead_and_carries
 from primsplit.ir.analysis.dependence import dependent
 from primsplit.ir.dims import Dim, product
 from primsplit.ops import op as operators
-from primsplit.ops.traits import traits
+from primsplit.ops.traits import sized_by, traits
 from primsplit.rewrites.cse import is_deterministic
 from primsplit.rewrites.loops.step_sums import Sum, Term, summing_ops, sums_of
 from primsplit.rewrites.products.addends import PRODUCTS
@@ -32,7 +32,7 @@ from primsplit.rewrites.rewriting import Rewriter, recorded_beside
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
 from primsplit.tracing.regions import DIRECTIONS, ScanForm, Walk, emit_scan, visible
-from primsplit.transforms.batching.table import SIZING, forms
+from primsplit.transforms.batching.table import forms
 from primsplit.transforms.batching.transform import batch_block
 
 
@@ -134,7 +134,7 @@ def _batched(body: Block, known: frozenset[str]) -> set[int]:
     moving = dependent(body.ops, body.params)
 
     def is_sized_alike(op: Op) -> bool:
-        deciding = SIZING.get(op.kind, ())
+        deciding = sized_by(op.kind, len(op.inputs))
         return moving.isdisjoint(v for i, v in enumerate(op.inputs) if i in deciding and isinstance(v, Var))
 
     return {id(op) for op in body.ops if _is_batched(op, known) and is_sized_alike(op)}

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 import primsplit as ps
+from primsplit.ops.traits import sized_by
 from primsplit.tracing.specs import spec
-from primsplit.transforms.batching.table import SIZING
 from tests.rules.row import Row, subject_of
 
 COUNT = 3
@@ -26,7 +26,7 @@ def batch_of(row: Row) -> list[np.ndarray]:
 def subsets(row: Row) -> Iterator[tuple[int, ...]]:
     """The arrays that differ between examples: each alone, then all, but those that decide sizes."""
     positions = subject_of(row).positions
-    free = [k for k, i in enumerate(positions) if i not in SIZING.get(row.kind, ())]
+    free = [k for k, i in enumerate(positions) if i not in sized_by(row.kind, 1 + max(positions, default=0))]
     yield from ((k,) for k in free)
     if len(free) > 1:
         yield tuple(free)

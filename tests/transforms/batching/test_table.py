@@ -3,7 +3,8 @@
 import pytest
 
 from primsplit.ops.schema import kinds, schema
-from primsplit.transforms.batching.table import BATCHING, FLOOR, REFUSED, SHARED, SIZING, forms
+from primsplit.ops.traits import kinds_where
+from primsplit.transforms.batching.table import BATCHING, FLOOR, REFUSED, SHARED, forms
 from tests.transforms.batching.rows import ROWS
 
 RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
@@ -21,7 +22,7 @@ def test_an_operator_is_batched_in_exactly_one_way(kind: str) -> None:
 
 
 def test_the_tables_name_operators_of_the_standard_only() -> None:
-    assert sorted({*BATCHING, *FLOOR, *REFUSED, *SHARED, *SIZING} - set(kinds())) == []
+    assert sorted({*BATCHING, *FLOOR, *REFUSED, *SHARED} - set(kinds())) == []
 
 
 def test_every_operator_that_has_a_batch_is_tried_in_one() -> None:
@@ -29,5 +30,4 @@ def test_every_operator_that_has_a_batch_is_tried_in_one() -> None:
 
 
 def test_an_operator_that_all_examples_share_has_no_other_inputs_than_those_of_sizes() -> None:
-    found = {kind: len(schema(kind).inputs) for kind in SHARED}
-    assert found == {kind: len(SIZING.get(kind, ())) for kind in SHARED}
+    assert {kind for kind in SHARED if schema(kind).inputs} == kinds_where(lambda t: t.sizes == "all")
