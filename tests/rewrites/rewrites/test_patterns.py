@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.ir import Block, Const
+from primsplit.ir import Block
 from primsplit.ir.errors import RuleError
 from primsplit.ops import op
 from primsplit.rewrites import simplify
 from primsplit.rewrites.rewrites.patterns import PATTERNS, pattern, rewrite
 from primsplit.rewrites.rewrites.table import REWRITES
-from primsplit.rewrites.simplify import Simplifying
 from tests.recording import record
 from tests.registered import only_here
 
@@ -177,12 +176,18 @@ def test_one_that_is_registered_again_takes_its_own_place() -> None:
 
 
 def test_a_derivative_that_is_cached_is_made_anew() -> None:
-    gradient = ps.grad(lambda x: np.sum(np.log(np.exp(x)) * 2.0))
-    np.testing.assert_allclose(gradient(np.ones(3)), 2.0)
-    before = gradient(np.full(3, 1000.0))
-    assert np.isnan(before).all()
-    rewrite(lambda x, d: pattern.Div(d, pattern.Exp(x)), None, lambda x, d: d * np.exp(-x), exact="rounds")
-    assert np.isnan(gradient(np.full(3, 1000.0))).all()
+    gradient = ps.grad(lambda x: np.sum(np.sin(x / 3.0)))
+    np.testing.assert_allclose(gradient(np.ones(1)), np.cos(1.0 / 3.0) / 3.0)
+    found = rewrite(lambda x: pattern.Div(x, 3.0), None, lambda x: x * 5.0, exact="rounds")
+    np.testing.assert_allclose(gradient(np.ones(1)), np.cos(5.0) * 5.0)  # x / 3 and what its pullback divides by 3
+    found.remove()
+    np.testing.assert_allclose(gradient(np.ones(1)), np.cos(1.0 / 3.0) / 3.0)
+
+
+def test_a_function_of_numpys_that_has_a_rule_may_be_built() -> None:
+    rewrite(lambda x: pattern.Log(pattern.Add(x, 1.0)), None, lambda x: np.log1p(x), exact="rounds")
+    x = np.array([1e-20, 0.5])
+    np.testing.assert_allclose(ps.trace(lambda x: np.log(x + 1.0) * 2.0, x)(x), 2.0 * np.log1p(x), rtol=1e-12)
 
 
 def test_a_recording_that_is_kept_in_a_folder_is_that_of_its_rewrites(tmp_path: Path) -> None:
@@ -231,11 +236,3 @@ def test_a_check_returns_none_or_a_text() -> None:
     rewrite(lambda x: pattern.Log(pattern.Exp(x)), lambda x: True, lambda x: x, exact="bit")
     with pytest.raises(RuleError, match="returned bool"):
         written(lambda x: np.log(np.exp(x)), FLOATS)
-
-
-def test_the_walk_is_that_of_all_rewrites() -> None:
-    rewrite(lambda x: pattern.Tanh(pattern.Neg(pattern.Neg(x))), None, lambda x: np.sin(x), exact="rounds")
-    block = record(lambda x: op.Tanh(op.Identity(op.Neg(op.Identity(op.Neg(x))))), "float32[3]")
-    assert isinstance(block.ops[0].inputs[0], object)
-    assert kinds(Simplifying().run(block))[-1] == "Tanh"  # Neg(Neg(x)) is x before Tanh is looked at
-    assert not any(isinstance(v, Const) for o in block.ops for v in o.inputs)
