@@ -69,8 +69,8 @@ def _show_pipeline(*, alone: bool, json: bool) -> None:
     if json:
         print_json({"stages": found})
         return
-    cells = [[r["stage"], r["for"], "rounds" if r["rounds"] else "", r["only"], r["why"]] for r in found]
-    console().print(table(("stage", "for", "last digits", "only", ""), cells))
+    cells = [[r["stage"], r["for"], "rounds" if r["rounds"] else "", r["only"], r["bench"], r["why"]] for r in found]
+    console().print(table(("stage", "for", "last digits", "only", "bench", ""), cells))
 
 
 def _show(title: str, rows: list[dict[str, Any]]) -> None:

@@ -6,7 +6,8 @@ from primsplit.ir import Block
 from primsplit.ir.providers import Provider
 from primsplit.ir.runtimes import OLDEST, Runtime
 from primsplit.ops.verify import verified
-from primsplit.targets.pipeline import STAGES, Target, in_turn
+from primsplit.targets.pipeline import STAGES
+from primsplit.targets.stages import Target, in_turn
 
 
 def finish(

@@ -11,7 +11,8 @@ from primsplit.ir import Block
 from primsplit.ir.runtimes import read_target
 from primsplit.ops import op
 from primsplit.targets.finish import finish
-from primsplit.targets.pipeline import GUARDS, LEGAL, STAGES, Stage, Target
+from primsplit.targets.pipeline import GUARDS, LEGAL, STAGES
+from primsplit.targets.stages import Stage, Target
 from primsplit.testing.reference import evaluate
 
 rng = np.random.default_rng(0)
@@ -103,21 +104,6 @@ def test_what_a_stage_is_for_alone_is_all_that_it_changes() -> None:
                 assert stage.apply(before, OTHERS[need]) is before
 
 
-def test_what_follows_a_stage_is_done_where_it_changed_something() -> None:
-    block = ps.trace(network, X).block
-    other = Block("other", block.params, block.ops, block.results)
-    done: list[Block] = []
-
-    def note(block: Block, _: Target) -> Block:
-        done.append(block)
-        return block
-
-    assert Stage("kept", lambda b, _: b, "Keep.", "speed", then=note).apply(block, Target()) is block
-    assert done == []
-    assert Stage("changed", lambda b, _: other, "Change.", "speed", then=note).apply(block, Target()) is other
-    assert done[0] is other
-
-
 TARGETS = ("onnxruntime>=1.28", "onnxruntime>=1.29")
 
 
@@ -129,17 +115,6 @@ def test_a_stage_around_faults_says_which_and_is_left_out_where_all_are_mended()
     assert [f.before for f in stage.faults] == ["1.29"]
     kinds = {t: {op.kind for op in stage.apply(block, Target(runtime=read_target(t))).ops} for t in TARGETS}
     assert kinds == {"onnxruntime>=1.28": {"Sub", "Mul", "Sin"}, "onnxruntime>=1.29": {"Cos"}}
-
-
-def test_a_block_without_the_kinds_of_a_stage_is_not_walked() -> None:
-    block = ps.trace(network, X).block
-
-    def run(block: Block, _: Target) -> Block:
-        raise AssertionError("walked")
-
-    assert Stage("scans", run, "Rewrite Scans.", "speed", kinds=frozenset({"Scan"})).apply(block, Target()) is block
-    with pytest.raises(AssertionError, match="walked"):
-        Stage("sums", run, "Rewrite sums.", "speed", kinds=frozenset({"ReduceSum", "Log"})).apply(block, Target())
 
 
 GUARDED: dict[str, tuple[str, str, Callable[[], Any]]] = {
