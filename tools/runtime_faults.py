@@ -23,7 +23,7 @@ from pathlib import Path
 
 RESULTS = Path(__file__).with_suffix(".json")
 ROOT = Path(__file__).parent.parent
-LONGEST = 20.0
+LONGEST = 60.0
 """Seconds after which a model hangs."""
 MEMORY = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 """What makes the C library fill memory when it is taken and when it is freed, also that which it keeps at hand."""

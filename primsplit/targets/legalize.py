@@ -17,7 +17,7 @@ from primsplit.ir.caching.limited import Limited
 from primsplit.ir.carriers import FLOAT8
 from primsplit.ir.errors import DtypeError, PrimsplitError, RuleError, UnsupportedFunction
 from primsplit.ir.providers import Provider
-from primsplit.ir.runtimes import OLDEST, Runtime, cured_by
+from primsplit.ir.runtimes import OLDEST, Runtime, cured_by, fault
 from primsplit.ops.inference import infer
 from primsplit.ops.kernels import KERNELS
 from primsplit.ops.later_kernels import later_dtypes
@@ -143,6 +143,12 @@ def _first_dtype(op: Op) -> str:
     return next((v.type.key[0] for v in op.inputs if v is not None), "")
 
 
+def _lacks_float64(kind: str) -> bool:
+    """True for an operator of floats without a kernel for float64."""
+    rows = KERNELS.get(kind, ())
+    return bool(rows) and all("float64" not in dtypes for row in rows for dtypes in row.values())
+
+
 def _registered(op: Op, runtime: Runtime, *, runs: bool) -> Composition | None:
     """Return the composition that a user has registered for the dtype, or for ops without a kernel; None for none.
 
@@ -155,6 +161,13 @@ def _registered(op: Op, runtime: Runtime, *, runs: bool) -> Composition | None:
     return None if faults and not any(runtime.has(fault.name) for fault in faults) else found
 
 
+@fault(
+    "no_float64_kernel",
+    kind="refuses",
+    operators=tuple(sorted(filter(_lacks_float64, COMPOSITIONS))),
+    says="There is no float64 kernel. Compositions of other operators stand for it, accurate to a few units in the "
+    "last place.",
+)
 def find_composition(op: Op, runtime: Runtime = OLDEST) -> Composition | None:
     """Return the decomposition of an op that onnxruntime cannot run, or runs wrongly; None if it runs.
 

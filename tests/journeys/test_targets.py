@@ -84,11 +84,3 @@ def test_what_is_no_target_is_refused_at_each_door(name: str, tmp_path: Path) ->
     with pytest.raises(SpecError, match=r"target='ort' names no runtime"):
         DOORS[name](tmp_path / "f.onnx", target="ort")
     assert not list(tmp_path.glob("*.onnx"))
-
-
-@pytest.mark.parametrize("dtype", ["int8", "uint16", "uint64"])
-def test_kernels_that_came_later_are_taken(dtype: str) -> None:
-    program = ps.trace(lambda a, b: a * b + a, np.ones(3, dtype), np.ones(3, dtype))
-    kinds = {more: {n.op_type for n in program.to_onnx(target=more).graph.node} for more in (None, "onnxruntime>=1.21")}
-    assert "Cast" in kinds[None]
-    assert kinds["onnxruntime>=1.21"] == {"Mul", "Add"}

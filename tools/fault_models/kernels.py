@@ -22,6 +22,7 @@ def _recurrent(kind: str, gates: int) -> FaultModel:
 
 
 MODELS: dict[str, FaultModel] = {
+    "no_float64_kernel": FaultModel(_unary("y = Tan(x)", "double"), {"x": floats(3, dtype=D)}, (None,)),
     "no_float64_cosine": FaultModel(
         _unary("y = Cos(x)", "double"), {"x": floats(3, dtype=D)}, (np.cos(floats(3, dtype=D)),), rtol=1e-12,
     ),

@@ -15,7 +15,7 @@ from primsplit.tracing.broadcasting import reshape_to
     kind="wrong",
     operators=("AffineGrid",),
     says="AffineGrid of float64 is computed in float32.",
-    before="1.26",
+    before="1.25",
 )
 def affine_grid(theta: Array, size: Array, *, align_corners: int = 0) -> Array:
     """Multiply theta [n, r, r + 1] by each position of an image of the size [n, channels, ...]: [n, ..., r].

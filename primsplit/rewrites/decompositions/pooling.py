@@ -87,6 +87,7 @@ def counts_pads(attributes: Mapping[str, Any], runtime: Runtime = OLDEST) -> boo
     kind="wrong",
     operators=("AveragePool",),
     says="AveragePool with count_include_pad divides by a wrong number of elements.",
+    since="1.21",
     before="1.25",
 )
 def padded_average_pool(

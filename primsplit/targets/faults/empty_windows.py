@@ -29,6 +29,7 @@ FAULTS = {
     "Conv": "convolution_of_no_channels",
     "ConvTranspose": "transposed_convolution_of_no_windows",
 }
+"""No trait: the fault of each operator."""
 
 
 @fault(

@@ -58,3 +58,30 @@ known_fault(
     says="With the session option enable_mem_pattern, which is on by default, a session takes twice the memory from "
     "its second run on. Programs that are called here turn it off.",
 )
+known_fault(
+    "memory_kept_for_the_same_shape",
+    kind="slow",
+    operators=(),
+    says="The memory of a value that is no longer needed is kept for the next value of the same shape, however late it "
+    "comes. `tools/bench/lifetimes.py` counts it.",
+)
+known_fault(
+    "transpose_of_an_axis_of_size_1",
+    kind="slow",
+    operators=("Transpose",),
+    says="A Transpose that moves an axis of size 1 takes ten times as long as a Reshape.",
+)
+known_fault(
+    "scalar_split_of_1_drops_the_axis",
+    kind="wrong",
+    operators=("SplitToSequence",),
+    says="SplitToSequence with a scalar split of 1 and keepdims=0 drops the axis, where the standard ignores keepdims. "
+    "A loaded model does as onnxruntime does.",
+)
+known_fault(
+    "gather_elements_along_a_negative_axis",
+    runtime="onnx.reference",
+    kind="wrong",
+    operators=("GatherElements",),
+    says="GatherElements along a negative axis is wrong. Checks of rules go around it (`testing/operators.py`).",
+)
