@@ -166,6 +166,42 @@ def test_hard_matrices_have_numpys_eigenvalues(name: str) -> None:
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max(initial=1e-300))
 
 
+def no_basis(n: int) -> Array:
+    return 2 * np.eye(n) + np.eye(n, k=1)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [no_basis(2), no_basis(2).T, no_basis(3), -3 * no_basis(4), np.kron(np.eye(2), no_basis(2)),
+     np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[5.0, 0, 0], [0, 1, 1], [0, 0, 1]])],
+    ids=str,
+)  # fmt: skip
+def test_eigenvalues_without_a_basis_of_vectors_have_nan_for_slopes(matrix: Array) -> None:
+    """The trace of a square is smooth there, but its slope does not follow from values and vectors."""
+    slopes = ps.grad(lambda m: np.sum((np.linalg.eigvals(m) ** 2).real))(matrix)
+    assert np.isnan(slopes).all()
+
+
+@pytest.mark.parametrize("name", ["zero", "the unit matrix", "a cycle", "symmetric", "equal", "near to a block"])
+def test_symmetric_functions_of_equal_eigenvalues_with_a_basis_have_their_slopes(name: str) -> None:
+    matrices = {
+        **HARD,
+        "symmetric": np.ones((3, 3)),
+        "equal": np.diag([2.0, 2.0, 3.0]) + np.array([[0, 0, 1.0], [0, 0, 0], [0, 0, 0]]),
+        "near to a block": no_basis(2) + np.array([[0, 0], [1e-4, 0]]),
+    }
+    m = matrices[name]
+    slopes = ps.grad(lambda m: np.sum((np.linalg.eigvals(m) ** 2).real))(m)
+    np.testing.assert_allclose(slopes, 2 * m.T, atol=1e-9)  # of the trace of m @ m
+
+
+def test_in_a_stack_only_the_matrix_without_a_basis_has_nan() -> None:
+    stack = np.stack([no_basis(2), np.array([[1.0, 2.0], [3.0, 4.0]])])
+    slopes = ps.grad(lambda m: np.sum((np.linalg.eigvals(m) ** 2).real))(stack)
+    assert np.isnan(slopes[0]).all()
+    np.testing.assert_allclose(slopes[1], 2 * stack[1].T, rtol=1e-12)
+
+
 def test_float32_stays_float32_and_is_right_to_its_digits() -> None:
     a = normal(6, 6).astype(np.float32)
     (found,) = session(lambda a: parts(np.linalg.eigvals(a)), ["N", "N"], dtype="float32")(a)

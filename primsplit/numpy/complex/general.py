@@ -12,14 +12,15 @@ from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.hermitian import in_phase
 from primsplit.numpy.complex.matrices import Parts, product, square_parts, times, turned, whole
 from primsplit.numpy.complex.operands import holds_complex
-from primsplit.numpy.complex.systems import solved
+from primsplit.numpy.complex.systems import inverse, solved
 from primsplit.numpy.complex.triangles import Triangular, eigenvectors, lengths, of_complex, of_real
 from primsplit.numpy.dense.loop import loop, on_diagonal, scalar, size, sizes
 from primsplit.numpy.dense.symmetric import loud_pairs
 from primsplit.numpy.linear.operands import square
+from primsplit.numpy.units import nan_where
 from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array, implements
-from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.broadcasting import expand_to, zeros_like
 from primsplit.tracing.calls.primitive import primitive, rrule
 
 Eigen = tuple[Array, Array, Array, Array]
@@ -103,15 +104,26 @@ def values_with(x: Array, y: Array, real: Array, imag: Array, u: Array, v: Array
 def _values_with(
     x: Array, y: Array, real: Array, imag: Array, u: Array, v: Array
 ) -> tuple[tuple[Array, Array], Pullback]:
-    """dA = V^-H diag(dw) V^H (Giles 2008, 3.1). Infinite or NaN where there is no basis of eigenvectors."""
+    """dA = V^-H diag(dw) V^H (Giles 2008, 3.1). NaN where there is no basis of eigenvectors.
+
+    The values of such a matrix, [[1, 1], [0, 1]] say, have infinite slopes. In the derivative of their symmetric
+    functions these cancel, and leave a part that neither the values nor the vectors know.
+    """
     found = values_with(x, y, real, imag, u, v)
     vectors = Parts(*vectors_with(x, y, real, imag, u, v))
 
     def pullback(cotangents: tuple[Array, Array]) -> tuple[Array | None, ...]:
-        a, b = (op.Unsqueeze(c, [-1]) for c in cotangents)
+        undefined = expand_to(_are_dependent(vectors), cotangents[0].shape)
+        a, b = (op.Unsqueeze(nan_where(undefined, c), [-1]) for c in cotangents)
         return (*solved(turned(vectors), times((a, b), turned(vectors))), None, None, None, None)
 
     return found, pullback
+
+
+def _are_dependent(vectors: Parts) -> Array:
+    """Return [..., 1]: whether columns of length 1 have no full rank, but for rounding."""
+    total = op.ReduceSum(op.Add(*map(op.Abs, inverse(vectors))), [-2, -1], keepdims=0)
+    return op.Unsqueeze(op.Not(op.Less(op.Mul(total, 64 * float(float_limits(total).eps)), 1.0)), [-1])
 
 
 @primitive
