@@ -39,7 +39,22 @@ def test_an_example_gives_what_it_says(name: str) -> None:
 
 
 IN_PLAIN_WORDS = frozenset(
-    {"ir", "numpy", "onnx", "ops", "programs", "rewrites", "rules", "special", "targets", "tracing", "transforms"}
+    {
+        "audit",
+        "cli",
+        "ir",
+        "numpy",
+        "onnx",
+        "ops",
+        "programs",
+        "rewrites",
+        "rules",
+        "special",
+        "targets",
+        "testing",
+        "tracing",
+        "transforms",
+    }
 )
 """The rooms whose docstrings are written in plain words."""
 

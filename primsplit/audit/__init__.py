@@ -1,1 +1,1 @@
-"""Listings to be read: text, runnable Python and HTML; captures; frozen values."""
+"""Makes programs readable: listings as text, Python and HTML, captures, and frozen values."""

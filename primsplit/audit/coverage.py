@@ -1,7 +1,9 @@
-"""What is covered: the derivative of each operator of the standard, and each function of NumPy and SciPy.
+"""Lists what is covered: how each ONNX operator is differentiated, and each function of NumPy and SciPy.
 
-`tested.json` beside the rules names a test for each of them; `tools/coverage_table.py` makes it from a run of the
-tests, in which it watches what was differentiated and compared with central differences.
+    Tanh  partials  tests/rules/test_sweep.py::test_a_rule_gives_the_derivative_in_its_promised_form
+
+`tested.json` beside the rules names a test for each of them. `tools/coverage_table.py` writes it in a run of the tests,
+and watches what was differentiated and compared with central differences.
 """
 
 import json
@@ -34,7 +36,7 @@ Status = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One operator or function; `tested` is the test that it passed, or ""."""
+    """One operator or function; `tested` is the name of a test that it passed, or ""."""
 
     name: str
     status: Status
@@ -42,15 +44,15 @@ class Row:
     note: str = ""
 
     def as_dict(self) -> dict[str, str]:
-        """For JSON."""
+        """The row as a dict for JSON."""
         return asdict(self)
 
 
 def status(kind: str) -> tuple[Status, str]:
-    """How an operator is differentiated, and why it is not.
+    """How an operator is differentiated, or why it is not.
 
-    One of a newer opset, or of another domain, is differentiated through its definition. Those of sequences and
-    optional values are read away where a model is loaded.
+    One of a newer opset or another domain is differentiated through its definition. Operators of sequences and optional
+    values are removed when a model is loaded.
     """
     known = table.status(kind)
     if known == "unsupported":
@@ -85,9 +87,9 @@ def name_rows() -> list[Row]:
 
 
 def traced_names() -> dict[str, bool]:
-    """The names of what a traced array may be given to; True for a function that only says why it is refused.
+    """The names of functions that accept traced arrays; True for one that is only registered as refused.
 
-    Such a function of NumPy's has the name `refused`.
+    Such a function of NumPy has the name `refused`.
     """
     found = {name_of(key): function for key, function in FUNCTIONS.items()}
     found.update((ufunc_name(key), function) for key, function in (*ELEMENTWISE.items(), *ALWAYS_COMPLEX.items()))
@@ -99,7 +101,7 @@ def traced_names() -> dict[str, bool]:
 
 
 def name_of(key: Any) -> str:
-    """How a person writes a key of FUNCTIONS."""
+    """The name that users write for a key of FUNCTIONS."""
     if isinstance(key, str):
         return {"getitem": "x[i]", "setitem": "x[i] = y"}.get(key, f"x.{key}")
     module = getattr(key, "__module__", "numpy") or "numpy"
@@ -108,11 +110,11 @@ def name_of(key: Any) -> str:
 
 
 INSIDE = {"_lgamma": "gammaln", "_zeta": "zeta", "_riemann_zeta": "zeta"}
-"""SciPy's ufuncs that no one names, by the functions that call them."""
+"""SciPy's private ufuncs, by the public functions that call them."""
 
 
 def ufunc_name(name: str) -> str:
-    """How a person writes a ufunc: NumPy's, else SciPy's."""
+    """The name that users write for a ufunc: NumPy's, else SciPy's."""
     return f"np.{name}" if hasattr(np, name) else f"scipy.special.{INSIDE.get(name, name)}"
 
 
@@ -140,7 +142,7 @@ def tested() -> dict[str, dict[str, str]]:
 def missing_in_file(path: str) -> list[dict[str, Any]]:
     """The operators of an ONNX file that cannot be differentiated, and how many nodes each has. Raises FileError.
 
-    Those of sequences and optional values are not among them: the loader reads them away, or refuses the file.
+    Operators of sequences and optional values are not among them: the loader removes them, or refuses the file.
     """
     rows = []
     for kind, count in sorted(Counter(kinds_in_file(path)).items()):

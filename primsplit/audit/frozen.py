@@ -1,6 +1,6 @@
-"""The values that a trace froze: what the traced functions read from elsewhere than their arguments.
+"""Lists the values frozen into a trace: what the traced functions read from elsewhere than their arguments.
 
-A later change of them does not change the exported file; that is why they are listed.
+A later change of such a value does not change the exported file; therefore they are listed.
 """
 
 import ast
@@ -27,7 +27,7 @@ AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """One frozen value: how the program calls it ("" where it has no name there), and a line that reads it."""
+    """One frozen value: its name in the program ("" without one), and a line that reads it."""
 
     name: str
     type: str
@@ -36,7 +36,7 @@ class Frozen:
     value: str
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The value as a dict for JSON."""
         place = self.place
         where = {} if place is None else {"file": place.filename, "line": place.line, "source": place.source}
         return {"name": self.name, "type": self.type, "bytes": self.size, "value": self.value, **where}
@@ -45,10 +45,10 @@ class Frozen:
 def frozen_values(made: SplitProgram, function: Callable[..., Any]) -> list[Frozen]:
     """The frozen values of a traced function, the largest first.
 
-    Those are the globals, closed-over variables and attributes that its functions read, as far as they are numbers,
-    texts or arrays; arrays that became part of the program on a line that reads none of those; and arguments that are
-    no arrays; and calls of random generators, which drew while the function was traced. Functions that recorded nothing
-    are not looked at.
+    Those are: the globals, closed-over variables and attributes that its functions read, if they are numbers, texts or
+    arrays; arrays that became part of the program on a line that reads none of those; arguments that are not arrays;
+    and calls of random generators, which drew while the function was traced. Functions that recorded nothing are not
+    examined.
     """
     block = made.program.block
     named = {f.name: f for f in _named(block, function)}
@@ -63,7 +63,7 @@ def frozen_values(made: SplitProgram, function: Callable[..., Any]) -> list[Froz
 
 
 def _arrays(block: Block) -> Iterator[Const]:
-    """The arrays that the user's code brought in; short vectors of integers, which indexing makes, are left out."""
+    """The arrays that the user's code brought in, without the short integer vectors that indexing makes."""
     used = [*(v for op in walk(block) for v in op.inputs), *block.results]
     for const in used:
         if isinstance(const, Const) and const.place is not None and const.type.rank and not _is_index(const):
@@ -83,7 +83,7 @@ def _frozen(name: str, value: Any, place: Place | None) -> Frozen:
 
 
 def value_text(array: npt.NDArray[Any]) -> str:
-    """The elements of a short array, and what those of a longer one are between."""
+    """The elements of a short array, or the range of a longer one."""
     if array.size <= 4:
         return str(array.tolist())
     if array.dtype.kind not in "iuf":
@@ -107,7 +107,7 @@ def _static_arguments(made: SplitProgram, function: Callable[..., Any]) -> Itera
 
 
 def _named(block: Block, function: Callable[..., Any]) -> Iterator[Frozen]:
-    """The outside values that the functions with recorded ops read, each at the first line that does."""
+    """The outside values that the functions with recorded ops read, each with the first line that reads it."""
     for filename, scope, node in _traced_functions(block, function):
         for expression in _outside(node, scope):
             value = _look_up(expression, scope)
@@ -132,9 +132,9 @@ def _place(filename: str, expression: ast.expr, node: AnyFunction) -> Place:
 
 
 def draws(block: Block, function: Callable[..., Any]) -> Iterator[Frozen]:
-    """The calls of NumPy's and Python's random generators in the functions that a program was recorded of.
+    """The calls of NumPy's and Python's random generators in the functions that a program was recorded from.
 
-    Not those of a generator that is a variable of the function, which draws the same numbers in each call.
+    Calls of a generator that is a local variable of the function are left out: they draw the same numbers in each call.
     """
     generators = (np.random.Generator, np.random.RandomState, random.Random)
     for filename, scope, node in _traced_functions(block, function):
@@ -149,7 +149,7 @@ def draws(block: Block, function: Callable[..., Any]) -> Iterator[Frozen]:
 
 
 def _reach(node: ast.expr, scope: Scope, generators: tuple[type, ...]) -> Any:
-    """What a path leads to, through modules and to a random generator; None where it leads nowhere."""
+    """Return the object at a path through modules and random generators; None if there is none."""
     if isinstance(node, ast.Name):
         return scope.get(node.id)
     if not isinstance(node, ast.Attribute):
@@ -192,7 +192,7 @@ def _functions(filename: str, lines: set[int]) -> list[AnyFunction]:
 
 
 def _scope(filename: str, function: Callable[..., Any]) -> Scope:
-    """The globals of a file's module; what the function closes over, and its object, where it is of that file."""
+    """The globals of a file's module, the function's closed-over variables, and its object if that is of this file."""
     module = next((m for m in list(sys.modules.values()) if getattr(m, "__file__", None) == filename), None)
     scope = dict(vars(module)) if module is not None else {}
     inner = inspect.unwrap(function)
@@ -210,7 +210,7 @@ def _scope(filename: str, function: Callable[..., Any]) -> Scope:
 
 
 def _outside(node: AnyFunction, scope: Scope) -> Iterator[ast.expr]:
-    """The longest names and paths that a function reads and that do not begin at a variable of its own."""
+    """The longest names and paths that a function reads and that do not start at a local variable."""
     own = _own_names(node, scope)
     covered: set[ast.AST] = set()
     for n in _inside(node):
@@ -240,9 +240,9 @@ def _root(node: ast.expr) -> str:
 
 
 def _look_up(node: ast.expr, scope: Scope) -> Any:
-    """What a name or path leads to, without running anything of the user's; None where it leads nowhere.
+    """Return the object with this name or path, without running user code; None if there is none.
 
-    A path goes through objects and dicts of constant keys; not through modules, whose values are no state.
+    A path goes through objects and dicts with constant keys, but not through modules, whose values are not state.
     """
     if isinstance(node, ast.Name):
         return scope.get(node.id)

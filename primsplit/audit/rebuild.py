@@ -1,4 +1,4 @@
-"""A program built again from its Python listing."""
+"""Rebuilds a program from its Python listing."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from primsplit.tracing.specs import specs_from_annotations
 
 
 def run_source(source: str, constants: Mapping[str, Any] | None = None) -> Block:
-    """The block that a source written by `to_python` stands for. It is executed: it must be trusted."""
+    """The block described by a source that `to_python` wrote. The source is executed, so it must be trusted."""
     namespace: dict[str, Any] = {"constants": dict(constants or {})}
     exec(compile(source, "<listing>", "exec"), namespace)  # noqa: S102  # that is what it is for
     function = next(v for v in reversed(namespace.values()) if callable(v))

@@ -1,4 +1,4 @@
-"""The report on a split: what goes in and out, the listing, the work of each line, captures, frozen values."""
+"""Reports on a split: inputs and outputs, the listing, the work of each line, captures, frozen values."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,12 +14,12 @@ from primsplit.programs.carried import Carried
 
 
 def report(made: SplitProgram, function: Callable[..., Any]) -> dict[str, Any]:
-    """The facts, as texts and numbers for JSON.
+    """The report as texts and numbers, for JSON.
 
-    `inputs` and `outputs` of the joint file; `listing`; `lines`: how many operators each of the user's lines has in
-    the primal and in the pullback; `states`: what calls hand on, None the output of one that is only read; `captures`:
-    what the pullback reads, of which kind, and the bytes stored for it; `stored`: their sum; `recomputed`: what it
-    computes again under a policy; `frozen`: see `frozen_values`.
+    `inputs` and `outputs` are those of the joint file. `lines`: how many operators each of the user's lines has in the
+    primal and in the pullback. `states`: the state that calls hand on; None is the output of one that is only read.
+    `captures`: the values that the pullback reads, with their kinds, and the bytes stored for them; `stored`: the sum.
+    `recomputed`: the values that it computes again under a policy. `frozen`: see `frozen_values`.
     """
     joint = made.joint()
     return {
@@ -53,7 +53,7 @@ def _state(carried: Carried) -> dict[str, Any]:
 
 
 def _lines(primal: Block, pullback: Block) -> list[dict[str, Any]]:
-    """One row for each of the user's lines, in the order in which they are first run."""
+    """One row for each of the user's lines, in the order in which they first run."""
     forward = Counter(map(_place, operators(primal)))
     backward = Counter(map(_place, operators(pullback)))
     rows = []
@@ -65,7 +65,7 @@ def _lines(primal: Block, pullback: Block) -> list[dict[str, Any]]:
 
 
 def operators(block: Block) -> Iterator[Op]:
-    """The ops of a block, with those of its branches and loops; a call is one, whatever is in it."""
+    """The ops of a block, with those of its branches and loops; a call counts as one op."""
     for op in block.ops:
         yield op
         for inner in () if is_call(op) else op.blocks():

@@ -1,4 +1,4 @@
-"""The command line: one command a file. `main` is what `primsplit` and `python -m primsplit` run."""
+"""The command line: one module per command. `primsplit` and `python -m primsplit` run `main`."""
 
 import io
 import sys
@@ -9,7 +9,7 @@ from primsplit.cli.app import app
 def main() -> None:
     """Run the command line on the arguments of the process.
 
-    What the terminal's or file's encoding has no character for is written as Python escapes it.
+    Characters that the encoding of the terminal or file lacks are written as Python escapes.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

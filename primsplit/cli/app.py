@@ -1,4 +1,4 @@
-"""The commands, assembled."""
+"""Assembles the commands into one app."""
 
 import inspect
 import os
@@ -50,7 +50,7 @@ def settings(
 
 
 def _help(command: Callable[..., None]) -> str:
-    """What a command's docstring tells, each paragraph in one line for the terminal to break."""
+    """Return a command's docstring with each paragraph on one line, which the terminal then wraps."""
     return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(command.__doc__ or "").split("\n\n"))
 
 

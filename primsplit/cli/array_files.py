@@ -1,7 +1,7 @@
-"""Read NumPy's .npz and .npy files, after a check that each header fits the bytes behind it.
+"""Reads NumPy's .npz and .npy files, after a check that each header fits the bytes behind it.
 
-Such a file may come from anywhere. Nothing in it is unpickled, no array is made before its size is known to be in the
-file, and whatever goes wrong is a FileError that names the file and the array.
+Such a file may come from anywhere. Nothing in it is unpickled, no array is allocated before its size is known to be in
+the file, and every failure is a FileError that names the file and the array.
 """
 
 import math
@@ -22,13 +22,13 @@ Array = npt.NDArray[Any]
 
 NPY, ZIP = b"\x93NUMPY", b"PK"
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""The compressions that NumPy writes. Others unpack a few bytes to gigabytes."""
+"""The compressions that NumPy writes. Others could unpack a few bytes to gigabytes."""
 MOST_TIMES = 1032
-"""The largest ratio of unpacked bytes to those in the file: deflate reaches no higher."""
+"""The largest ratio of unpacked to packed bytes: deflate reaches no higher."""
 
 
 def read_array_file(path: str) -> Array | dict[str, Array]:
-    """The arrays of an .npz by name, or that of an .npy. Raises FileError."""
+    """The arrays of an .npz by name, or the array of an .npy. Raises FileError."""
     with _told(f"{path} is no .npz or .npy file of arrays, or is not whole"):
         _check_plain(path)
         with open(path, "rb") as file:
@@ -44,7 +44,7 @@ def read_array_file(path: str) -> Array | dict[str, Array]:
 
 
 def write_npz(file: BinaryIO, arrays: Mapping[str, Array]) -> None:
-    """Write arrays as NumPy does, under any names: `np.savez` takes none that is called `file`."""
+    """Write arrays as NumPy does, under any names: `np.savez` does not accept one called `file`."""
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -52,7 +52,7 @@ def write_npz(file: BinaryIO, arrays: Mapping[str, Array]) -> None:
 
 
 def _check_plain(path: str) -> None:
-    """Raise FileError for a path that is no regular file: opening a pipe would wait for its other end."""
+    """Raise FileError for a path that is not a regular file: opening a pipe would wait for its other end."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         raise FileError(f"cannot read {path}: it is {'a folder' if stat.S_ISDIR(mode) else 'a device or pipe'}")
@@ -60,7 +60,7 @@ def _check_plain(path: str) -> None:
 
 @contextmanager
 def _told(otherwise: str) -> Iterator[None]:
-    """Turn any error of reading into a FileError, with these words where the system gives none."""
+    """Turn any error of reading into a FileError, with these words if the system gives none."""
     try:
         yield
     except FileError:
@@ -95,7 +95,10 @@ def _members(archive: zipfile.ZipFile, path: str) -> Iterator[tuple[str, Array]]
 
 
 def _read_array(file: Any, size: int, what: str) -> Array:
-    """The array in a file of `size` bytes. Raises FileError where its header tells another size, or no numbers."""
+    """The array in a file of `size` bytes.
+
+    Raises FileError if its header states another size, or it does not hold numbers.
+    """
     try:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0

@@ -1,4 +1,4 @@
-"""Arrays for inputs, read from the files that NumPy writes."""
+"""Reads arrays for a program's inputs from the files that NumPy writes."""
 
 import os
 from typing import Any
@@ -18,7 +18,7 @@ FLOAT8 = "float8"
 def read_arrays(path: str, names: list[str]) -> Arrays:
     """The arrays of an .npz by name, or of an .npy under the only input's name. Raises FileError, SpecError.
 
-    An array `z` is both inputs `z.real` and `z.imag` where there are those, and no input is called so.
+    An array `z` becomes both inputs `z.real` and `z.imag` if they exist and no input is called `z`.
     """
     arrays: Arrays = {}
     for own, whole in _read(path, names).items():
@@ -37,7 +37,10 @@ def _of_inputs(name: str, array: npt.NDArray[Any], names: list[str]) -> Arrays:
 
 
 def _read(path: str, names: list[str]) -> Arrays:
-    """The arrays of a file, by the names in it; that of an .npy by the name of the only input, complex or real."""
+    """The arrays of a file, by their names in it.
+
+    The array of an .npy by the name of the only input, complex or real.
+    """
     found = read_array_file(path)
     if isinstance(found, dict):
         return {name: _native(array) for name, array in found.items()}
@@ -52,12 +55,12 @@ def _read(path: str, names: list[str]) -> Arrays:
 
 
 def _native(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array in this machine's order of bytes."""
+    """The array in this machine's byte order."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def as_declared(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """An array of a file; numbers of a dtype that NumPy does not know are bytes there, those of a float8 uint8."""
+    """View a file's array in this dtype if the file holds it as bytes (a dtype that NumPy lacks) or uint8 (float8)."""
     if dtype.isbuiltin == 1:
         return array
     is_bytes = array.dtype == np.uint8 and dtype.name.startswith(FLOAT8)
@@ -65,5 +68,5 @@ def as_declared(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[An
 
 
 def as_stored(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array as a file can hold it: NumPy writes a float8, and cannot read it."""
+    """The array as a file can hold it: NumPy writes a float8 but cannot read it."""
     return array.view(np.uint8) if array.dtype.name.startswith(FLOAT8) else array

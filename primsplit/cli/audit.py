@@ -1,4 +1,4 @@
-"""`primsplit audit`: what is in the gradient of a function, for a person to check."""
+"""`primsplit audit`: lists the gradient of a function, for a person to check."""
 
 import os
 from enum import StrEnum
@@ -48,10 +48,10 @@ def audit(
     constant: options.Constant = None,
     json: options.Json = False,
 ) -> None:
-    """List the forward and backward pass of a function or model with the lines or nodes that they come from.
+    """List the forward and backward pass of a function or model, with the lines or nodes that they come from.
 
-    Then the states that calls hand on, what the backward pass reads of the forward pass, and the values from outside
-    that are frozen into it.
+    Below them it lists the states that calls hand on, the values that the backward pass reads from the forward pass,
+    and the values from outside that are frozen into the program.
     """
     if frozen and style is not None:
         raise SpecError("--frozen asks for the frozen values alone, and --style for the listing alone")
@@ -158,7 +158,7 @@ def _show_branches(branches: list[dict[str, Any]]) -> None:
 
 
 def _where(value: dict[str, Any]) -> tuple[str, str]:
-    """The file and line, and its text."""
+    """The file and line, and the text of the line."""
     if "line" not in value:
         return "", ""
     return f"{os.path.basename(value['file'])}:{value['line']}", value["source"]

@@ -1,4 +1,4 @@
-"""`primsplit bench`: the time of the gradient in onnxruntime beside that of the function alone."""
+"""`primsplit bench`: compares the time of the gradient in onnxruntime with that of the function alone."""
 
 import os
 import statistics
@@ -25,9 +25,9 @@ from primsplit.programs.program import Program
 
 Arrays = dict[str, npt.NDArray[Any]]
 BOUND = "gradient, bound"
-"""The gradient in buffers that are made and bound once."""
+"""The gradient with buffers that are allocated and bound once."""
 WARM = 3
-"""Runs before the first that counts: onnxruntime gets its memory in them."""
+"""Runs before the first timed one, in which onnxruntime allocates its memory."""
 
 
 @command
@@ -50,13 +50,13 @@ def bench(
     ranges: options.Range = None,
     json: options.Json = False,
 ) -> None:
-    """Time the gradient file in onnxruntime, and the function alone, and tell the ratio.
+    """Time the gradient file in onnxruntime, and the function alone, and print the ratio.
 
-    They take turns. Of each the least time and the median are told; the least says most on a machine that does other
-    work too. Give sizes with --spec: what is small is all overhead.
+    They take turns. The least time and the median of each are printed; the least says most on a machine that does other
+    work too. Give sizes with --spec: for small arrays all time is overhead.
 
-    The first call is told beside the later ones, with the buffers and bytes that each makes for inputs and results:
-    none where these are bound once, as ps.trace(f, ...).prepare(...) does.
+    The first call is printed beside the later ones, with the buffers and bytes that each allocates for inputs and
+    results: none if these are bound once, as ps.trace(f, ...).prepare(...) does.
     """
     made = read_subject(
         target,
@@ -82,7 +82,7 @@ def bench(
 
 
 class Timed:
-    """A call that was run once, what that gave, its time and its buffers, and those of the later runs."""
+    """A call, its results, time and buffers in a first run, and those of the later runs."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self.call = call
@@ -92,12 +92,12 @@ class Timed:
         self.later = Buffers(0, 0)
 
     def warm_up(self) -> None:
-        """Run until onnxruntime has its memory."""
+        """Run until onnxruntime has allocated its memory."""
         for _ in range(WARM):
             self.call()
 
     def take(self) -> None:
-        """Run once for the record."""
+        """Run once and record the time."""
         seconds, self.later = self._measured()
         self.samples.append(seconds)
 
@@ -108,7 +108,7 @@ class Timed:
         return time.perf_counter() - started, buffers().since(before)
 
     def told(self) -> dict[str, Any]:
-        """The least time and the median of the later runs, and what one made; the same of the first."""
+        """The least time and the median of the later runs, and their buffers; the same of the first run."""
         return {
             "min": min(self.samples),
             "median": statistics.median(self.samples),
@@ -118,7 +118,7 @@ class Timed:
 
 
 def _calls(made: Subject, path: str | None, threads: int) -> dict[str, Timed]:
-    """One run of the function alone, one of the gradient, and one of it in buffers bound once, on the same inputs."""
+    """The timed calls on the same inputs: the function alone, the gradient, and the gradient in buffers bound once."""
     program = made.split.program
     forward = made.model if isinstance(made, LoadedModel) else program
     point = arrays_of(program, made.arguments.values)
@@ -143,7 +143,7 @@ def _calls(made: Subject, path: str | None, threads: int) -> dict[str, Timed]:
 
 
 def _bound(session: Any, feeds: Arrays, results: Sequence[npt.NDArray[Any]]) -> Callable[[], Any]:
-    """A run into buffers for these results, which the first makes and binds."""
+    """A run into buffers for these results, which the first run allocates and binds."""
     made: list[Callable[[], None]] = []
 
     def call() -> None:

@@ -1,4 +1,4 @@
-"""`primsplit check`: a function's exported file against plain NumPy and central differences."""
+"""`primsplit check`: compares a function's exported file with plain NumPy and central differences."""
 
 import os
 import tempfile
@@ -46,9 +46,9 @@ def check(
 ) -> None:
     """Compare the exported file with the function itself, run by onnxruntime and by plain NumPy.
 
-    Values are compared with the function's own, derivatives with central differences of it in float64; the Hessian and
-    products with it, with those of the gradient that is beside them. An ONNX model is run by the standard's reference,
-    at random inputs where --inputs gives none. The exit status is 1 unless every row is ok.
+    Values are compared with the function's own, derivatives with its central differences in float64; the Hessian and
+    products with it, with those of the gradient beside them. An ONNX model is compared with the standard's reference,
+    at random inputs unless --inputs gives some. The exit status is 1 unless every row is ok.
     """
     told = options.Told(length, absent, inputs, ranges, safe_where=safe_where, constant=constant)
     made = read_subject(target, spec, wrt, dtype, quiet=json, told=told, mode=mode)

@@ -1,4 +1,8 @@
-"""Between what a program's integer inputs lie: the rows of a table that they pick, lengths, numbers of elements."""
+"""Finds the ranges of a program's integer inputs, such as row numbers of a table, lengths and counts.
+
+Gather(table, i)      # table [10, N]
+gives i the bounds of a row number of the table
+"""
 
 from collections.abc import Callable, Mapping
 
@@ -11,11 +15,11 @@ Bounds = tuple[int, int]
 """The least and the greatest number."""
 
 KEEPING = kinds_where(lambda t: t.moves == (0,) and not t.fills) | {"Cast"}
-"""Operators whose results have some of the numbers of the first input, and no others."""
+"""Operators whose results contain only numbers of the first input."""
 
 
 def integer_bounds(block: Block) -> list[Bounds | None]:
-    """For each parameter the bounds of its integers; None where the program's operators do not tell."""
+    """For each parameter the bounds of its integers; None if the program's operators do not imply any."""
     origins: dict[Var, Var] = {p: p for p in block.params if p.type.dtype.kind in "iu"}
     found: dict[Var, Bounds] = {}
     for op in inline_calls(block).ops:
@@ -32,13 +36,13 @@ def integer_bounds(block: Block) -> list[Bounds | None]:
 
 
 def _told_by(op: Op) -> Mapping[int, Bounds | None]:
-    """The bounds that an operator sets to its inputs, by position."""
+    """The bounds that an operator implies for its inputs, by position."""
     reader = _READERS.get(op.kind)
     return {} if reader is None else reader(op)
 
 
 def _below(op: Op, axis: int) -> Bounds | None:
-    """Positions along an axis of the first input."""
+    """The bounds of positions along an axis of the first input."""
     value: Value | None = op.inputs[0]
     shape = None if value is None else value.type.shape
     size: Dim | None = None if not shape or not -len(shape) <= axis < len(shape) else shape[axis]

@@ -1,4 +1,4 @@
-"""`primsplit export`: a function of a Python file, or an ONNX model, as ONNX, forward and backward pass."""
+"""`primsplit export`: writes a function of a Python file, or an ONNX model, as ONNX with forward and backward pass."""
 
 import os
 import time
@@ -47,9 +47,9 @@ def export(
 
     Types of inputs come from the file's example_inputs(), from --spec, or from jaxtyping annotations.
 
-    A file may also say its function (main), what to differentiate (wrt), and types (specs, a dict).
+    A file may also define its function (main), the inputs to differentiate (wrt), and types (specs, a dict).
 
-    Of an ONNX model it writes what `primsplit grad` does, which has more options for models.
+    For an ONNX model it writes what `primsplit grad` writes, which has more options for models.
     """
     if target.endswith(".onnx"):
         if dtype is not None or branches is not options.BranchesName.EXPLORE:

@@ -1,6 +1,6 @@
-"""How a command fails: a few lines in red on stderr, at the user's line, and exit status 1; with --json, JSON too.
+"""Reports a command's failure: a few red lines on stderr with the user's line, exit status 1, and JSON with --json.
 
-What the command line itself is wrong about, an option or a missing argument, has exit status 2.
+Errors in the command line itself, such as an unknown option or a missing argument, have exit status 2.
 """
 
 import errno
@@ -24,16 +24,16 @@ from primsplit.tracing import is_library
 TRACEBACK = "PRIMSPLIT_TRACEBACK"
 MOST_LINES = 9
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""What writing to the output fails with."""
+"""The errors of writing to a full or failing device."""
 _PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
 class NotRightError(Exception):
-    """A command whose work was done and whose answer is no: exit status 1, all said already."""
+    """Ends a command that did its work and whose answer is no: exit status 1, everything is printed already."""
 
 
 class Group(TyperGroup):
-    """The commands. With --json, what the parser of the command line refuses is told in JSON on the output too."""
+    """The commands. With --json, errors of the command line's parser are printed as JSON too."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Read the options before the command. Refuses a NUL character: Python's calls raise ValueError for one."""
@@ -49,7 +49,7 @@ class Group(TyperGroup):
             return super().invoke(context)
 
     def main(self, *args: Any, **named: Any) -> Any:
-        """Read the command line and run what it says."""
+        """Read the command line and run its command."""
         try:
             return super().main(*args, **named)
         except SystemExit as end:
@@ -67,7 +67,7 @@ class Group(TyperGroup):
 
 @contextmanager
 def _safe_to_print() -> Iterator[None]:
-    """Escape what the parser of the command line quotes: a name of a file, which a shell's pattern may have given."""
+    """Escape what the parser quotes from the command line: it may be a file name that a shell's pattern matched."""
     try:
         yield
     except Exception as error:
@@ -82,7 +82,7 @@ def _print_error(kind: str, text: str) -> None:
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Make errors of a command a short text on stderr and exit status 1; Python's traceback if asked for."""
+    """Turn errors of a command into a short text on stderr and exit status 1; with Python's traceback if requested."""
 
     @functools.wraps(function)
     def told(*args: Any, **named: Any) -> None:
@@ -111,7 +111,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 def describe(error: BaseException, above: frozenset[str] = frozenset()) -> str:
     """The error in under ten lines, with the user's line.
 
-    `above` are the files of the callers of the command: a line in one of them is none of the user's.
+    `above` are the files of the command's callers: lines in them are not the user's.
     """
     if isinstance(error, PrimsplitError):
         if error.place is not None and error.place.filename in {"", *above}:
@@ -139,7 +139,7 @@ def _first_lines(text: str, most: int = MOST_LINES) -> str:
 
 
 def _user_line(found: TracebackType | None, above: frozenset[str]) -> Place | None:
-    """The innermost line of a traceback that is in a user's file: no library's, and none of the front end's."""
+    """The innermost line of a traceback that is in a user's file: neither a library's nor the front end's."""
     place = None
     for frame, line in traceback.walk_tb(found):
         code = frame.f_code
@@ -149,12 +149,12 @@ def _user_line(found: TracebackType | None, above: frozenset[str]) -> Place | No
 
 
 def _is_installed(filename: str) -> bool:
-    """True for Python's own files and installed packages, and for code that is in no file."""
+    """Return whether this is a file of Python or an installed package, or code without a file."""
     return filename.startswith(_PYTHON) or "site-packages" in filename or not os.path.exists(filename)
 
 
 def _files_above() -> frozenset[str]:
-    """The files of everything that is being called now: the front end, not the user's functions."""
+    """The files of everything on the call stack now: the front end, not the user's functions."""
     files = set()
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -165,6 +165,6 @@ def _files_above() -> frozenset[str]:
 
 @contextmanager
 def user_output_to_stderr() -> Iterator[None]:
-    """Keep what a user's file prints out of a command's own output."""
+    """Send what a user's file prints to stderr, not into a command's own output."""
     with redirect_stdout(sys.stderr):
         yield

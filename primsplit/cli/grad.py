@@ -1,4 +1,4 @@
-"""`primsplit grad`: an ONNX model and its gradient as ONNX."""
+"""`primsplit grad`: writes an ONNX model together with its gradient."""
 
 import os
 import time
@@ -50,8 +50,8 @@ def grad(
 ) -> None:
     """Write an ONNX model with its gradient, or another derivative, in standard operators.
 
-    Weights that are differentiated become inputs; with --weights defaults they keep their numbers, for runs that give
-    none. A scalar that is the only output is seeded with 1; of other outputs y the cotangent is an input d_y.
+    Weights that are differentiated become inputs; with --weights defaults they keep their numbers, for runs that pass
+    none. A scalar that is the only output is seeded with 1; for other outputs y the cotangent is an input d_y.
     """
     if model.endswith(".py"):
         raise SpecError(f"{model} is no ONNX model", cure=f"For Python files there is primsplit export {model}.")

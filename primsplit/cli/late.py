@@ -1,46 +1,46 @@
-"""What the command line imports on first use, so that `primsplit --help` is quick."""
+"""Delays the imports of the command line to first use, so that `primsplit --help` is quick."""
 
 from collections.abc import Iterable
 from typing import Any
 
 
 def open_file(path: str) -> Any:
-    """An ONNX file to be run by names. Raises FileError, RunError."""
+    """An ONNX file to run by names. Raises FileError, RunError."""
     from primsplit.programs.opened import OpenedFile
 
     return OpenedFile(path)
 
 
 def open_pair(forward: str, backward: str) -> Any:
-    """The two files of a split, to be run like the one of the joint form."""
+    """The two files of a split, to run like one joint file."""
     from primsplit.programs.opened import OpenedPair
 
     return OpenedPair(forward, backward)
 
 
 def keep_model(written: Iterable[str], path: str) -> None:
-    """Raise FileError where a file would be written over an ONNX model or its weights: see `onnx.sources`."""
+    """Raise FileError if a file would overwrite an ONNX model or its weights: see `onnx.sources`."""
     from primsplit.onnx.sources import check_apart, files_of_model
 
     check_apart(written, lambda: files_of_model(path))
 
 
 def keep_program(written: Iterable[str], path: str, block: Any) -> None:
-    """Raise FileError where a file would be written over what the block of a Python file was made of."""
+    """Raise FileError if a file would overwrite a Python file, or a file that its block was made from."""
     from primsplit.onnx.sources import check_apart, files_of
 
     check_apart(written, lambda: {path, *files_of([block])})
 
 
 def stage_rows() -> list[dict[str, Any]]:
-    """The stages that a program goes through before it is a file."""
+    """The stages from a program to a file."""
     from primsplit.targets.pipeline import rows
 
     return rows()
 
 
 def check_file(*args: Any, **named: Any) -> Any:
-    """The comparisons of a file with the function that it was made from: see `testing.verdicts.FileCheck`."""
+    """The comparisons of a file with the function it was made from: see `testing.verdicts.FileCheck`."""
     from primsplit.testing.verdicts import FileCheck
 
     return FileCheck(*args, **named)
@@ -54,7 +54,7 @@ def check_derived(*args: Any, **named: Any) -> Any:
 
 
 def reference_function(block: Any) -> Any:
-    """A block as a function of arrays, run by the standard's reference: in float64 on arrays of other dtypes."""
+    """A block as a function of arrays, run by the standard's reference: in float64 for arrays of other dtypes."""
     from primsplit.testing.reference import Reference
 
     own, wide = Reference(block, None), Reference(block)
@@ -74,7 +74,7 @@ def make_session(*args: Any, **named: Any) -> Any:
 
 
 def open_nest(target: str) -> Any:
-    """The loop nest of a file's function, or of index notation, which has an `=`. Raises what reading it raises."""
+    """The loop nest of a file's function, or of index notation, which contains an `=`. Raises the reader's errors."""
     from primsplit.frontends.loops.nest import Nest, loops
     from primsplit.programs import userfile
 
@@ -85,7 +85,7 @@ def open_nest(target: str) -> Any:
 
 
 def nest_texts() -> Any:
-    """The module that lists nests."""
+    """The module that prints nests."""
     from primsplit.frontends.loops import listing
 
     return listing

@@ -1,4 +1,4 @@
-"""An ONNX model as the subject of a command, where that also takes a Python file."""
+"""Makes an ONNX model the subject of a command that also accepts a Python file."""
 
 import os
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ from primsplit.tracing.specs import check_array, check_expressions
 
 
 class LoadedModel:
-    """A model, its derivative, and inputs to run them on: drawn ones, and its own numbers for differentiated weights.
+    """A model, its derivative, and inputs to run them: random ones, but the model's own differentiated weights.
 
-    `model` is the program as the file has it; `derived` and `split` have differentiated weights as inputs.
+    `model` is the program in the file; `derived` and `split` have differentiated weights as inputs.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class LoadedModel:
 
     @cached_property
     def split(self) -> SplitProgram:
-        """The gradient, whatever was derived."""
+        """The gradient, whatever derivative was requested."""
         return gradient_beside(self.derived, self.model, mode=self.mode, wrt=self._wrt)
 
     @property
     def arguments(self) -> Arguments:
-        """A call of the program that was differentiated, and what is right for it: the standard's own reference."""
+        """A call of the differentiated program, and the standard's own reference for its results."""
         program = self.split.program
         types = dict(zip(program.inputs, program.types, strict=True))
         told = self._given(types)
@@ -88,7 +88,7 @@ class LoadedModel:
         return Arguments(call, call, function, drawn=bool(drawn))
 
     def _given(self, types: Mapping[str, Type]) -> Arrays:
-        """The arrays of `--inputs`. Raises SpecError for a name that is no input, or an array that does not fit."""
+        """The arrays of `--inputs`. Raises SpecError for a name that is not an input, or an array that does not fit."""
         if self._told.inputs is None:
             return {}
         found = read_arrays(self._told.inputs, list(types))
@@ -103,7 +103,7 @@ class LoadedModel:
         return arrays
 
     def frozen(self) -> list[dict[str, Any]]:
-        """The initializers that are no inputs, the largest first, as `audit` lists frozen values."""
+        """The initializers that are not inputs, the largest first, as `audit` lists frozen values."""
         rows = []
         for name, value in self.split.program.initializers.items():
             size = value.type.nbytes()
@@ -115,13 +115,13 @@ class LoadedModel:
 
 
 def _to_tell(name: str, *_: str) -> str:
-    """What to do where a model does not run at inputs that were drawn, of which this is one."""
+    """The advice for a model that does not run at random inputs, of which this is one."""
     told = "The inputs were drawn. Those that the model is made for are told by --inputs PATH.npz, or their sizes by"
     return f"{told}\n  --spec {name}:[2,128]."
 
 
 def _with_ranks(path: str, texts: Mapping[str, str], told: Told) -> Program:
-    """The model, its inputs of unknown rank of the types that are said of them, all inputs where it needs that."""
+    """The model, with types from `texts` for inputs of unknown rank; for all inputs if it cannot be read otherwise."""
     try:
         model = told.load(path)
     except ParseError:
@@ -147,7 +147,7 @@ def read_subject(
     mode: ModeName | None = ModeName.GRADIENT,
     policy: list[str] | None = None,
 ) -> Subject:
-    """What a command is about: a model for a path that ends in .onnx, else a function of a Python file."""
+    """The subject of a command: a model if the path ends in .onnx, else a function of a Python file."""
     if target.endswith(".onnx"):
         return LoadedModel(target, spec, wrt, dtype, quiet=quiet, told=told, mode=mode, policy=policy)
     told.refuse()
@@ -155,5 +155,5 @@ def read_subject(
 
 
 def name_of(subject: Subject) -> str:
-    """How answers call it."""
+    """The subject's name in answers."""
     return subject.name if isinstance(subject, LoadedModel) else subject.file.name

@@ -1,4 +1,4 @@
-"""`primsplit loops show`: a loop nest, what it is read as, and its derivative."""
+"""`primsplit loops show`: prints a loop nest, how it is read, and its derivative."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,7 +33,7 @@ def show(
     *,
     json: options.Json = False,
 ) -> None:
-    """A nest of a file's function or of a text like "C[m,n] := A[m,k] * B[k,n]"."""
+    """Print a nest of a file's function, or of a text like "C[m,n] := A[m,k] * B[k,n]", and its derivative."""
     nest = open_nest(target)
     derivation = None if tracked is None else nest.derive(_names(tracked))
     formulas = None if gradient is None else nest.gradient_listing(_names(gradient))

@@ -1,4 +1,4 @@
-"""The options that several commands share, and what they say: which function, with which inputs."""
+"""The options that several commands share, with their help texts: which function, with which inputs."""
 
 import math
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class FormName(StrEnum):
 
 
 class ModeName(StrEnum):
-    """What is exported beside the function."""
+    """The derivative that is exported with the function."""
 
     GRADIENT = "gradient"
     JVP = "jvp"
@@ -49,7 +49,7 @@ class ModeName(StrEnum):
 
 
 class BranchesName(StrEnum):
-    """What becomes of Python branches on values that only the run knows."""
+    """How Python branches on values known only at run time are treated."""
 
     EXPLORE = "explore"
     ERROR = "error"
@@ -58,14 +58,14 @@ class BranchesName(StrEnum):
 
 
 class ProviderName(StrEnum):
-    """Where files run: one of `providers.Provider`."""
+    """Where files run: a name of `providers.Provider`."""
 
     CPU = "cpu"
     CUDA = "cuda"
 
 
 class WeightsName(StrEnum):
-    """How files take weights: one of `providers.GivenAs`."""
+    """How files receive weights: a name of `providers.GivenAs`."""
 
     INPUTS = "inputs"
     DEFAULTS = "defaults"
@@ -81,7 +81,7 @@ class DtypeName(StrEnum):
 
 
 def one_of(names: type[StrEnum], short: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What typer is told of an option that is one of these names, or one of `short`; a typo is told the nearest."""
+    """Keywords for a typer option that is one of these names, or one of `short`; an error suggests the nearest name."""
 
     def read(text: str) -> StrEnum:
         name = (short or {}).get(text, text)
@@ -221,7 +221,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
 
 def read_specs(texts: list[str] | None) -> dict[str, str]:
-    """The texts of `--spec` by name. Raises SpecError for one without a colon, or a name given twice."""
+    """The texts of `--spec` by name. Raises SpecError for one without a colon, or a repeated name."""
     found: dict[str, str] = {}
     for text in texts or []:
         name, colon, said = text.rpartition(":")
@@ -260,7 +260,7 @@ def read_ranges(texts: list[str] | None) -> dict[str, tuple[float, float]]:
 
 
 def read_policy(texts: list[str] | None) -> str | list[str]:
-    """The policy of `--policy`. Raises SpecError where one is told with something else."""
+    """The policy of `--policy`, or names of values to keep. Raises SpecError if a policy is given with other texts."""
     found = texts or ["default"]
     policies = [text for text in found if text in POLICIES]
     if policies and len(found) > 1:
@@ -270,7 +270,7 @@ def read_policy(texts: list[str] | None) -> str | list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the caller tells of an ONNX model's inputs: see the options of these names."""
+    """The options about an ONNX model's inputs: see the options of these names."""
 
     length: list[str] | None = None
     absent: list[str] | None = None
@@ -280,14 +280,14 @@ class Told:
     constant: list[str] | None = None
 
     def load(self, path: str, specs: Mapping[str, str] | None = None) -> Program:
-        """The model, its sequences of these lengths, its optional inputs given but for those that are absent."""
+        """The model, with sequences of these lengths, and with all optional inputs but those declared absent."""
         given = dict.fromkeys(self.absent or [], False)
         lengths = read_lengths(self.length)
         constant = self.constant or ()
         return load_silently(path, lengths, given, specs, safe_where=self.safe_where, constant=constant)
 
     def refuse(self) -> None:
-        """Raise SpecError where something is told of a Python file's inputs."""
+        """Raise SpecError if one of these options is given for a Python file."""
         said = {"length": self.length, "absent": self.absent, "inputs": self.inputs, "range": self.ranges}
         for name, value in said.items():
             if value:
@@ -299,7 +299,7 @@ class Told:
 
 
 class Exported:
-    """A file's function with its arguments, traced, and with what is derived of it."""
+    """A file's function with its arguments, traced, and its derivative."""
 
     def __init__(
         self,
@@ -328,7 +328,7 @@ class Exported:
 
     @cached_property
     def split(self) -> SplitProgram:
-        """The gradient, whatever was derived."""
+        """The gradient, whatever derivative was requested."""
         return self._gradient()
 
     def drawn(self) -> list[Frozen]:
@@ -338,9 +338,9 @@ class Exported:
 
 
 def _recorded(file: UserFile, arguments: Arguments, branches: BranchesName) -> tuple[Any, Call]:
-    """What is to be traced, and on which arguments.
+    """The function to trace, and the arguments to trace it on.
 
-    Where the file's examples tell the way of branches, and specs its sizes, it is the program of that way.
+    If the file's examples decide the branches and specs the sizes, it is the program of those branches.
     """
     args, named = arguments.specs
     is_sized = not arguments.drawn and any(isinstance(x, Type) for x in trees.flatten(arguments.specs)[0])
@@ -351,5 +351,5 @@ def _recorded(file: UserFile, arguments: Arguments, branches: BranchesName) -> t
 
 
 def progress(text: str, *, quiet: bool = False) -> Any:
-    """A spinner with a text on stderr while something is done; `quiet`, or no terminal, shows none."""
+    """A spinner with a text on stderr while a command works; none if `quiet` or without a terminal."""
     return progress_console(quiet=quiet).status(plain(text))

@@ -1,4 +1,4 @@
-"""What a command reads, it does not write over."""
+"""Refuses to write over a file that the command reads."""
 
 import os
 
@@ -6,7 +6,7 @@ from primsplit.ir.errors import SpecError
 
 
 def keep_apart(option: str, written: str | None, *read: str | None, form: str = "joint") -> None:
-    """Raise SpecError where the file that an option names, or one of the pair, is one that the command reads."""
+    """Raise SpecError if the file that an option names, or one of the pair, is one that the command reads."""
     for path in read:
         if written is not None and path is not None and any(_is_one(w, path) for w in _files(written, form)):
             raise SpecError(
@@ -20,7 +20,7 @@ def _files(path: str, form: str) -> list[str]:
 
 
 def _is_one(a: str, b: str) -> bool:
-    """True for one file under two names, also where it is not there yet."""
+    """Return whether two names mean one file, even if it does not exist yet."""
     if os.path.exists(a) and os.path.exists(b):
         return os.path.samefile(a, b)
     return os.path.realpath(a) == os.path.realpath(b)

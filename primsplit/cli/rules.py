@@ -1,4 +1,4 @@
-"""`primsplit rules`: which operators and functions are covered, how, and by which test; the stages to a file."""
+"""`primsplit rules`: lists which operators and functions are covered, how, and by which test; and the stages."""
 
 from collections import Counter
 from typing import Annotated, Any
@@ -33,10 +33,10 @@ def rules(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """The coverage table: each operator of ONNX with its kind of rule, each function of NumPy, SciPy and math.
+    """Print the coverage table: each operator of ONNX with its kind of rule, each function of NumPy, SciPy and math.
 
-    A row is green only if a test of it ran and passed when the table of tests was made: of a function with a gradient,
-    one that compared its second derivatives with central differences. --json has the test's name.
+    A row is green only if a test of it passed when the table of tests was made; for a function with a gradient, a test
+    that compared its second derivative with central differences. --json includes the test's name.
     """
     if missing_for is not None and (names or operators or name):
         raise SpecError("--missing-for tells of a file's operators alone: a NAME, --numpy and --onnx say nothing more")

@@ -1,4 +1,4 @@
-"""`primsplit run`: an ONNX file, or what a Python file exports, on arrays from a file."""
+"""`primsplit run`: runs an ONNX file, or the export of a Python file, on arrays from a file."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ from primsplit.programs.wholes import joined
 from primsplit.tracing.specs import check_array, check_expressions, check_names
 
 Ran = tuple[Arrays, Callable[[], None]]
-"""The outputs of a run, and what writes its states for the next one."""
+"""The outputs of a run, and a function that writes its states for the next run."""
 
 
 @command
@@ -59,12 +59,13 @@ def run(
 ) -> None:
     """Run a file with onnxruntime.
 
-    A Python file is exported in memory first, and its example_inputs() stand for inputs that are not given, ones for
+    A Python file is exported in memory first. Its example_inputs() are used for inputs that are not given, and ones for
     cotangents and tangents.
 
-    A complex array is two inputs or outputs, z.real and z.imag: as z in an .npz it is both.
+    A complex array is two inputs or outputs, z.real and z.imag: in an .npz, z stands for both.
 
-    What a program keeps from run to run starts at its first values, or with --state where the last run left it.
+    States that a program keeps from run to run start at their first values, or with --state where the last run left
+    them.
     """
     keep_apart("--out", out, read_target(target)[0], inputs, state)
     keep_apart("--state", state, read_target(target)[0], inputs)
@@ -119,7 +120,7 @@ def _run_with(
     inputs: str | None,
     state: str | None,
 ) -> Ran:
-    """The outputs for examples, states, and the arrays of a file, which go before them; and what keeps the states."""
+    """The outputs for examples, states, and the arrays of a file, which take precedence; and the writer of states."""
     held = {pair.input for pair in states}
     given = {} if inputs is None else read_arrays(inputs, [n for n in types if n not in held])
     told = {n: as_declared(a, types[n].dtype) if n in types else a for n, a in given.items()}

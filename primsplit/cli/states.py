@@ -1,4 +1,4 @@
-"""What a run of a file hands on to the next run: the states of `--state`, an .npz."""
+"""Keeps the state of a program from one run to the next in the .npz file of `--state`."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,10 @@ from primsplit.tracing.specs import check_array
 
 
 def read_states(pairs: Sequence[StatePair], path: str | None) -> Arrays:
-    """The states by the names of their inputs: those of the file where there is one yet, else their first values.
+    """The states by the names of their inputs: those of the file if it exists, else their first values.
 
-    Raises SpecError for a program without states and for a name that is none, DtypeError or ShapeError for an array
-    that does not fit, FileError for a file that cannot be read.
+    Raises SpecError for a program without states and for an unknown name, DtypeError or ShapeError for an array that
+    does not fit, FileError for a file that cannot be read.
     """
     if path is not None and not pairs:
         raise SpecError("--state is for a program that keeps states, and this one keeps none")
@@ -36,7 +36,7 @@ def read_states(pairs: Sequence[StatePair], path: str | None) -> Arrays:
 
 
 def write_states(pairs: Sequence[StatePair], path: str, before: Arrays, outputs: Arrays) -> None:
-    """Keep what the states are after a run, whole or not at all. Raises FileError."""
+    """Write the states after a run, completely or not at all. Raises FileError."""
     after: Mapping[str, StatePair] = {pair.name: pair for pair in pairs}
     arrays = {n: as_stored(before[p.input] if p.output is None else outputs[p.output]) for n, p in after.items()}
     write_whole(path, lambda file: write_npz(file, arrays))

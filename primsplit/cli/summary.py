@@ -1,4 +1,4 @@
-"""What `export` and `grad` tell of the files that they wrote."""
+"""Prints a summary of the files that `export` and `grad` wrote."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram
 
 SHOWN = 4
-"""How many operators without a tangent are named for a gradient that is 0."""
+"""How many operators without a tangent are named if a gradient is 0."""
 
 
 def tell(
@@ -29,7 +29,7 @@ def tell(
     branches: Sequence[FrozenBranch] = (),
     json: bool,
 ) -> None:
-    """Print the files, their inputs and outputs, and the number of operators; as JSON where asked.
+    """Print the files, their inputs and outputs, and the number of operators; as JSON if requested.
 
     `drawn` are the calls of random generators whose numbers the files hold, `left_out` the constants of a model that
     are not among its weights, with the reason, `branches` a model's choices by constants alone.
@@ -61,7 +61,7 @@ def _answer(name: str, made: Derived, paths: Sequence[str], form: str, seconds: 
 
 
 def _without_rank(joint: Program) -> list[str]:
-    """What onnx.checker misses a shape of: inputs, or else results; what follows from those is left out."""
+    """The inputs of unknown rank, or if there are none the outputs, without those that follow from them."""
     inputs = [n for n, t in zip(joint.inputs, joint.types, strict=True) if t.rank is None]
     outputs = [n for n, r in zip(joint.outputs, joint.block.results, strict=True) if r.type.rank is None]
     told = {f"d_{name}" for name in (*joint.inputs, *joint.outputs)}

@@ -1,4 +1,4 @@
-"""Whether a Split is what it says: two op lists, what passes between them, and nothing of Python's."""
+"""Checks that a Split is closed: two op lists and the values passed between them, without Python objects."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,9 +17,9 @@ PLAIN = (bool, int, float, str, bytes)
 
 
 def assert_closed(split: Split, expected_listing: str | None = None) -> None:
-    """Raise CheckFailed where a Split holds a Python object, reads what it does not own, or cannot be listed.
+    """Raise CheckFailed if a Split holds a Python object, reads a value it does not own, or cannot be listed.
 
-    `expected_listing` is compared with the split's listing, comments and blank lines aside.
+    `expected_listing` is compared with the split's listing, apart from comments and blank lines.
     """
     for block in (split.primal, split.pullback):
         _check_values(inline_calls(block))
@@ -86,7 +86,7 @@ def _is_result(capture: Var, block: Block) -> bool:
 
 
 def _check_round_trip(block: Block) -> None:
-    """The listing says everything: parsing it gives the block back."""
+    """Check that parsing the listing gives the same block."""
     flat = inline_calls(block)
     if parse(listing(flat), constants(flat)) != flat:
         raise CheckFailed("closed", f"parsing its listing does not give the block back:\n{listing(flat)}")

@@ -1,7 +1,8 @@
-"""The file of another derivative than the gradient against the function it was made from.
+"""Checks the file of a derivative other than the gradient against the function it was made from.
 
-Tangents and Jacobians are compared with central differences of the function, products and Hessians with those of its
-gradient's program in float64; that gradient, which is in the same file, with differences of the function itself.
+Tangents and Jacobians are compared with central differences of the function; products and Hessians with those of its
+gradient's program in float64. That gradient, which is in the same file, is compared with differences of the function
+itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,9 +20,11 @@ from primsplit.testing.verdicts import FileCheck, Row, difference_row, epsilon, 
 
 
 class DerivedCheck(FileCheck):
-    """The comparisons of one file that gives values with tangents or a Jacobian; `second`: those of the gradient.
+    """The comparisons of one file that returns values with tangents or a Jacobian.
 
-    `derived` is what the file was made of, `made` the gradient of the same function; the rest is as for FileCheck.
+    With `second`, derivatives of the gradient.
+
+    `derived` is the derivative program, `made` the gradient of the same function; the rest is as for FileCheck.
     """
 
     def __init__(
@@ -35,7 +38,7 @@ class DerivedCheck(FileCheck):
         self.tangents: dict[int, Array] = {}
 
     def rows(self) -> Iterator[Row]:
-        """The comparisons, one after the other: they take a while."""
+        """The comparisons, one by one: each takes a while."""
         expected, own = self.widely(self.wide), self._promised()
         given = {}
         if isinstance(self.derived, PushedProgram):
@@ -52,7 +55,7 @@ class DerivedCheck(FileCheck):
         return np.asarray(self.random.standard_normal(x.shape)).astype(x.dtype)
 
     def _derivatives(self) -> list[tuple[str, int, int | None]]:
-        """Each derivative of a result of `base` with respect to an input; None where it is along the tangents."""
+        """Each derivative of a result of `base` with respect to an input; None if it is along the tangents."""
         if isinstance(self.derived, PushedProgram):
             pairs = zip(self.derived.result_names, self.derived.pushed.of, strict=True)
             return [(name, of, None) for name, of in pairs]
@@ -75,7 +78,7 @@ class DerivedCheck(FileCheck):
         return difference_row(name, found, lines)
 
     def _along(self, name: str, found: Array, of: int, along: Mapping[int, Array], direction: Array | None) -> Line:
-        """The comparison along one direction, by which a block of a Jacobian is multiplied."""
+        """The comparison along one direction, which a block of a Jacobian is multiplied by."""
 
         def function(moved: list[Array]) -> Array:
             arrays = list(self.wide)
@@ -96,13 +99,13 @@ class DerivedCheck(FileCheck):
         return compared(_times(found, direction), function, point, list(along.values()), errors)
 
     def _results(self, arrays: Sequence[Array]) -> list[Array]:
-        """The results of `base` in float64: by plain NumPy, where it is the function and takes such."""
+        """The results of `base` in float64: by plain NumPy if it is the function and accepts float64."""
         found = self.gradient(*arrays) if self.second else self.widely(arrays)
         return [in_float64(np.asarray(result)) for result in found]
 
     @cached_property
     def values(self) -> list[Array]:
-        """The results of `base` where it is checked."""
+        """The results of `base` at the point of the check."""
         return self._results(self.wide)
 
     @cached_property
@@ -116,5 +119,5 @@ class DerivedCheck(FileCheck):
 
 
 def _times(array: Array, direction: Array | None) -> Array:
-    """The derivative along a direction of the last axes; None where it is along one already."""
+    """The derivative along a direction of the last axes; with None, it already is along one."""
     return array if direction is None else np.tensordot(array, direction, direction.ndim)

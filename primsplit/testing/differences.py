@@ -37,7 +37,7 @@ def derivatives(
 
 
 def directions(point: Arrays, random: np.random.Generator, most: int = 24) -> list[list[AnyArray]]:
-    """Every coordinate direction where there are few, else random ones; scaled to the point's entries."""
+    """All coordinate directions if there are few, else random ones; scaled to the point's entries."""
     total = sum(p.size for p in point)
     scale = [np.maximum(np.abs(p), 1.0) * 0.1 for p in point]
     if total > most:
@@ -70,7 +70,7 @@ def agreement(
     tolerance: float,
     largest: float,
 ) -> str:
-    """What central differences give instead of `found`; "" where those at two neighbouring steps both agree.
+    """Return "" if central differences at two neighbouring steps both agree with `found`, else a text with their value.
 
     `found` is <cotangents, J direction>; an error of `tolerance * max(|wanted|, scale)` is allowed.
     """

@@ -1,8 +1,8 @@
-"""What the checks of `primsplit.testing` raise."""
+"""The errors that the checks of `primsplit.testing` raise."""
 
 
 class CheckFailed(AssertionError):
-    """A rule or program is not what it promises to be. `check` is the name of the check that found it."""
+    """A rule or program fails a check. `check` is the name of the check."""
 
     def __init__(self, check: str, what: str) -> None:
         self.check = check
@@ -10,4 +10,4 @@ class CheckFailed(AssertionError):
 
 
 class GradientMismatch(AssertionError):
-    """A gradient, or an exported value, is not what plain NumPy says."""
+    """A gradient, or an exported value, differs from plain NumPy."""

@@ -1,4 +1,4 @@
-"""Whether the files of a split are right ONNX, and fit each other."""
+"""Checks that the files of a split are valid ONNX and fit each other."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ AnyArray = npt.NDArray[Any]
 
 
 def check_model(model: onnx.ModelProto, what: str = "the model") -> None:
-    """Raise CheckFailed where a model is not valid, not of the pinned versions, or not in the standard's operators."""
+    """Raise CheckFailed if a model is invalid, not of the pinned versions, or uses operators outside the standard."""
     try:
         onnx.checker.check_model(model, full_check=True)
         onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
@@ -30,7 +30,7 @@ def check_model(model: onnx.ModelProto, what: str = "the model") -> None:
 
 
 def run_files(made: SplitProgram, point: Sequence[AnyArray], seeds: Sequence[AnyArray]) -> list[AnyArray]:
-    """The cotangents that the forward file and then the backward file give. Raises CheckFailed."""
+    """Return the cotangents from running the forward and then the backward file. Raises CheckFailed."""
     models = {"joint": made.joint(), "forward": made.forward, "backward": made.backward}
     protos = {name: program.to_onnx() for name, program in models.items()}
     for name, proto in protos.items():

@@ -1,4 +1,4 @@
-"""The check of `check_rrule` on forward mode: tangents against central differences and against the pullback."""
+"""Checks forward mode for `check_rrule`: tangents against central differences and against the pullback."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ DIRECTIONS = 2
 
 
 def check_forward(job: Job) -> None:
-    """The Jacobian-vector product is that of the differences, and pairs with the pullback: at kinks and sizes too."""
+    """Check the Jacobian-vector product against differences and the pullback, also at kinks and other sizes."""
     pushed = _pushed(job, job.made)
     if told := explain_nonlinearity(inline_calls(pushed.tangent), pushed.pushed.tangents):
         raise CheckFailed("forward", told)
@@ -90,7 +90,7 @@ def _against_differences(job: Job, pushed: PushedProgram, session: Any) -> None:
 def _check_pairing(
     job: Job, made: SplitProgram, pushed: PushedProgram, sessions: tuple[Any, Any], point: Sequence[AnyArray]
 ) -> None:
-    """<dz, jvp(v)> = <vjp(dz), v>, by a session for each."""
+    """Check <dz, jvp(v)> = <vjp(dz), v>, with one session for each."""
     tangents = _tangents(job, point)
     values = Reference(made.program.block, None)(*point)
     seeds = [job.random.standard_normal(values[i].shape).astype(values[i].dtype) for i in made.split.of]

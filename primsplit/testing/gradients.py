@@ -1,4 +1,4 @@
-"""check_grads: a function's exported value and gradients against plain NumPy and central differences."""
+"""Checks a function's exported value and gradients against plain NumPy and central differences: check_grads."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -23,14 +23,14 @@ Function = Callable[..., Any]
 AnyArray = npt.NDArray[Any]
 
 SHORTER = (1.0, 0.1, 0.01)
-"""The steps that are tried, in units of the longest: a parameter of 0.01 bends a function within one of 0.001."""
+"""The steps that are tried, relative to the longest: a function with a parameter of 0.01 may need one of 0.001."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The errors allowed, relative to the size of what is compared, and the step of the differences.
+    """The errors allowed, relative to the size of the compared values, and the step of the differences.
 
-    Where there are more than `most` coordinates, the differences are taken along random directions.
+    With more than `most` coordinates, the differences are taken along random directions.
     """
 
     gradient: float
@@ -54,15 +54,15 @@ def check_grads(
     step: float = 1e-2,
     seed: int = 0,
 ) -> None:
-    """Check a function of float64 or complex128 arrays as a user would meet it: exported, and run by onnxruntime.
+    """Check a function of float64 or complex128 arrays as a user would run it: exported, and run by onnxruntime.
 
-    The value must be plain NumPy's, in dtype and shape exactly; gradients up to `order` (1 or 2) must agree with
+    The value must be plain NumPy's, in dtype and shape exactly. Gradients up to `order` (1 or 2) must agree with
     five-point central differences to `tolerance`, relative to the gradient's size. With `symbolic`, the function is
-    traced again with each distinct size above 1 as a symbol, and run at the sizes in `resize` too, where plain NumPy
-    accepts that, and its gradients compared along a few directions. With "forward" in `modes`, the tangents along a
+    traced again with each distinct size above 1 as a symbol, and also run at the sizes in `resize` where plain NumPy
+    accepts them; its gradients are compared along a few directions. With "forward" in `modes`, the tangents along a
     random direction must fit the gradients, everywhere. The same programs are checked at the arguments in `also_at`,
-    which have the same sizes. `wrt` as in `ps.split`, for both orders. `step` scales the differences; where they do not
-    agree, shorter ones are tried. Raises GradientMismatch.
+    which have the same sizes. `wrt` is as in `ps.split`, for both orders. `step` scales the differences; where they do
+    not agree, shorter ones are tried. Raises GradientMismatch.
     """
     random = np.random.default_rng(seed)
     allowed = Allowed(tolerance, value_tolerance, step, is_forward="forward" in modes)
@@ -85,7 +85,7 @@ def check_grads(
 
 
 def _split_of_any_size(function: Function, specs: Sequence[Any], wrt: Any) -> SplitProgram:
-    """The split for sizes that only the run knows. An error of it tells how to do without."""
+    """The split for sizes that only the run knows. An error in it says how to switch this check off."""
     try:
         return split(function, *specs, wrt=wrt)
     except PrimsplitError as error:
@@ -94,7 +94,7 @@ def _split_of_any_size(function: Function, specs: Sequence[Any], wrt: Any) -> Sp
 
 
 class _Exported:
-    """A split with the programs that are made of it, each of them once."""
+    """A split with the programs made from it, each made once."""
 
     def __init__(self, made: SplitProgram) -> None:
         self.made = made
@@ -102,7 +102,7 @@ class _Exported:
 
     @cached_property
     def pushed(self) -> tuple[PushedProgram, Program]:
-        """Forward mode, and its joint program."""
+        """The forward mode, and its joint program."""
         pushed = push_program(self.made.program, self.made.split.wrt, self.made.split.of)
         return pushed, pushed.joint()
 
@@ -113,7 +113,7 @@ def _check_second_order(
     allowed: Allowed,
     random: np.random.Generator,
 ) -> None:
-    """The gradients of the gradients, by the same inputs and the cotangents; the first were checked before.
+    """Check the gradients of the gradients, in the same inputs and the cotangents; the first ones were checked before.
 
     `points` are arguments with the function's results there.
     """
@@ -135,7 +135,7 @@ def _check_file(
     allowed: Allowed,
     random: np.random.Generator,
 ) -> list[AnyArray]:
-    """Check the values and gradients of the joint program. The values in plain NumPy."""
+    """Check the values and gradients of the joint program, and return the values in plain NumPy."""
     made = exported.made
     leaves, structure = trees.in_parts(tuple(args))
     positions = [i for i, x in enumerate(leaves) if leaf_type(x) is not None]
@@ -182,7 +182,7 @@ def _check_tangents(
     seeds: Sequence[AnyArray],
     gradients: Sequence[AnyArray],
 ) -> None:
-    """<seeds, J v> = <gradients, v> along a random direction v."""
+    """Check <seeds, J v> = <gradients, v> along a random direction v."""
     random = np.random.default_rng(1)
     pushed, program = exported.pushed
     tangents = [np.asarray(random.standard_normal(point[i].shape), point[i].dtype) for i in pushed.pushed.wrt]
@@ -239,7 +239,7 @@ def _check_gradient(
 
 
 def symbolic_specs(args: Sequence[Any]) -> tuple[list[Any], dict[int, str]]:
-    """The arguments with every size above 1 replaced by a symbol, one symbol a size."""
+    """The arguments as types, with every size above 1 replaced by a symbol, one symbol per size."""
     leaves, structure = trees.flatten(tuple(args))
     sizes: dict[int, str] = {}
     specs = [_symbolic(x, sizes) for x in leaves]
@@ -264,7 +264,7 @@ def _resized(args: Sequence[Any], size: int) -> list[Any]:
 
 
 def _works(made: SplitProgram, function: Function, args: Sequence[Any]) -> bool:
-    """True where plain NumPy takes these arguments and gives finite numbers."""
+    """Return whether plain NumPy accepts these arguments and returns finite numbers."""
     given = [np.asarray(x) for x in trees.in_parts(tuple(args))[0] if leaf_type(x) is not None]
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():

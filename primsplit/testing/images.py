@@ -1,4 +1,4 @@
-"""Operators on images in plain NumPy, in the precision of their inputs."""
+"""ONNX's image operators in plain NumPy, in the precision of their inputs."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ AnyArray = npt.NDArray[Any]
 def grid_sample(
     x: AnyArray, grid: AnyArray, *, mode: str = "linear", padding_mode: str = "zeros", align_corners: int = 0
 ) -> AnyArray:
-    """Each sample as the sum over its neighbours; padding applies to each neighbour, as in PyTorch."""
+    """Each sample as a sum over its neighbours; padding applies to each neighbour, as in PyTorch."""
     sizes = x.shape[2:]
     read = [
         _axis(grid[..., len(sizes) - 1 - i], size, mode, padding_mode, bool(align_corners))
@@ -82,7 +82,7 @@ def deform_conv(
     dilations: Sequence[int] = (1, 1),
     pads: Sequence[int] = (0, 0, 0, 0),
 ) -> AnyArray:
-    """Each tap of each window read where its offsets say, times its mask; then the product with the weights."""
+    """The taps of each window, read at their offsets and multiplied by the mask; then the product with the weights."""
     kernel, (n, channels), places = w.shape[2:], x.shape[:2], offset.shape[2:]
     moves = offset.reshape(n, offset_group, *kernel, 2, *places)
     factor = np.ones((n, offset_group, *kernel, *places)) if mask is None else mask.reshape(moves.shape[:4] + places)
@@ -105,7 +105,7 @@ def deform_conv(
 
 
 def _pixel(image: AnyArray, spot: Sequence[float]) -> AnyArray:
-    """An image [C, H, W] at one place, by its four neighbours; those outside of it are zero."""
+    """An image [C, H, W] at one place, from its four neighbours; those outside are zero."""
     found = np.zeros(image.shape[0], image.dtype)
     first = [math.floor(s) for s in spot]
     for corner in itertools.product((0, 1), repeat=2):

@@ -1,4 +1,9 @@
-"""A target of complex arrays as one of real arrays, which is what its rule is checked as."""
+"""Turns a target of complex arrays into one of real arrays, for the check of its rule.
+
+f(z)             of a complex z
+becomes
+g(x, y)          of its two parts, which returns the parts of f(x + i y)
+"""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -11,9 +16,9 @@ Function = Callable[..., Any]
 
 
 class InParts:
-    """A function of the parts of complex inputs, which gives those of complex results. Other inputs are as they were.
+    """A function of the parts of complex inputs that returns the parts of complex results. Real inputs stay.
 
-    `inputs` are the arrays that it takes.
+    `inputs` are the arrays it takes.
     """
 
     def __init__(self, function: Function, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> None:
@@ -32,7 +37,7 @@ class InParts:
         return [p for x in parts for p in ((x.real, x.imag) if isinstance(x, trees.Parts) else (x,))]
 
     def places(self, positions: Sequence[int]) -> list[int]:
-        """Where these inputs of the function are among `inputs`: both parts of complex ones."""
+        """The positions of these inputs in `inputs`: both parts of complex ones."""
         starts = [sum(1 + c for c in self.is_complex[:i]) for i in range(len(self.is_complex))]
         return [starts[i] + k for i in positions for k in range(1 + self.is_complex[i])]
 

@@ -1,4 +1,4 @@
-"""What the checks of `check_rrule` share: the subject, its split, and how arrays are compared."""
+"""Shared state of the checks of `check_rrule`: the subject, its split, and comparisons of arrays."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class Settings:
 
 @dataclass
 class Report:
-    """What was found and run: the ops of the pullback, the captures with their kinds, sizes and dtypes."""
+    """The result of a check: the ops of the pullback, and the captures with their kinds, sizes and dtypes."""
 
     name: str
     nodes: list[str] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A split at a point of its own or with sizes that are symbols, and the session of its joint program."""
+    """A split at a point of its own or with symbols for sizes, and the session of its joint program."""
 
     made: SplitProgram
     session: Any
@@ -63,7 +63,7 @@ class Compiled:
 
 
 class Job:
-    """What the checks share; what more than one of them compiles is compiled once."""
+    """The objects that the checks share; what several of them need is compiled once."""
 
     def __init__(self, subject: Subject, wrt: Sequence[int], settings: Settings, random: np.random.Generator) -> None:
         self.subject = subject
@@ -90,7 +90,7 @@ class Job:
         self._symbolic: dict[bool, Compiled] = {}
 
     def symbolic(self, *, separate: bool) -> Compiled:
-        """The split with symbols for sizes: one a size, or with `separate` one an axis. Raises CheckFailed."""
+        """The split with symbols for sizes: one per size, or with `separate` one per axis. Raises CheckFailed."""
         if separate not in self._symbolic:
             point = self.subject.point
             try:
@@ -116,7 +116,7 @@ class Job:
         return [self.random.standard_normal(given[i].shape).astype(given[i].dtype) for i in self.made.split.of]
 
     def gradients(self, seeds: Sequence[AnyArray]) -> list[AnyArray]:
-        """The cotangents of the arrays in `wrt`, run by onnxruntime."""
+        """The cotangents of the arrays in `wrt`, computed by onnxruntime."""
         found: list[AnyArray] = self.joint.session()(*self.subject.point, *seeds)[len(self.values) :]
         return found
 
@@ -142,7 +142,7 @@ class Job:
 
 
 def compare(what: str, value: Any, wanted: AnyArray, tolerance: float, check: str) -> None:
-    """Dtype and shape exactly, values relative to the largest."""
+    """Check dtype and shape exactly, and values relative to the largest."""
     array = np.asarray(value)
     if array.dtype != wanted.dtype or array.shape != wanted.shape:
         raise CheckFailed(check, f"{what} is {array.dtype}{list(array.shape)}, not {wanted.dtype}{list(wanted.shape)}")
@@ -154,7 +154,7 @@ def compare(what: str, value: Any, wanted: AnyArray, tolerance: float, check: st
 
 
 def close(what: str, array: AnyArray, wanted: AnyArray, tolerance: float, check: str) -> None:
-    """Values relative to the largest, whatever the dtypes."""
+    """Check values relative to the largest, whatever their dtypes."""
     wide, right = array.astype(np.float64), wanted.astype(np.float64)
     scale = max(1.0, float(np.max(np.abs(right[np.isfinite(right)]), initial=0)))
     if not np.allclose(wide, right, rtol=tolerance, atol=tolerance * scale, equal_nan=True):

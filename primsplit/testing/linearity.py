@@ -1,7 +1,10 @@
-"""Check that a pullback is linear in its cotangents, by reading its ops.
+"""Checks that a pullback is linear in its cotangents, by reading its ops.
 
-Every value is zero or NaN, linear in the cotangents, independent of them, or a test of whether something linear is 0.
-A test may only choose between values that are zero or linear. The first op that makes anything else of a linear value
+    Mul(dy, x)       linear in the cotangent dy
+    Mul(dy, dy)      not linear: named in the error
+
+Every value is zero or NaN, linear in the cotangents, independent of them, or a test of whether something linear is 0. A
+test may only choose between values that are zero or linear. The first op that makes anything else from a linear value
 is named.
 """
 
@@ -12,7 +15,7 @@ from primsplit.ir import Block, Op, Var
 from primsplit.tracing.calls.homogeneity import TEST, Power, powers
 
 _NAMES: Mapping[Power, str] = {0.0: "free", 1.0: "linear", math.inf: "zero", TEST: "test"}
-"""What a value is to the cotangents, by how it scales with them."""
+"""How a value depends on the cotangents, by how it scales with them."""
 
 
 class NotLinear(Exception):
@@ -20,7 +23,7 @@ class NotLinear(Exception):
 
 
 def explain_nonlinearity(block: Block, cotangents: Sequence[Var]) -> str:
-    """Return the first op of a pullback that is not linear in the cotangents, or not known to be; "" if all are."""
+    """Return a text on the first op of a pullback that is not known to be linear in the cotangents; "" if all are."""
     try:
         found = powers(block.ops, cotangents, block.results, check=_check)
     except NotLinear as error:
@@ -32,7 +35,7 @@ def explain_nonlinearity(block: Block, cotangents: Sequence[Var]) -> str:
 
 
 def _check(op: Op, inputs: Sequence[Power], outputs: Sequence[Power]) -> None:
-    """Raise NotLinear for an op whose results are none of the four."""
+    """Raise NotLinear for an op whose results are none of the four kinds."""
     if not _NAMES.keys() >= {*outputs}:
         known = ", ".join(_NAMES[p] for p in inputs)
         raise NotLinear(f"{op.kind} is not linear in the cotangent, or not known to be: inputs are {known}")

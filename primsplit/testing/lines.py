@@ -1,9 +1,9 @@
-"""A derivative along one direction, compared with central differences in float64.
+"""Compares a derivative along one direction with central differences in float64.
 
-Differences are taken with steps made smaller until two of them agree. A derivative that misses them is right where its
-program, evaluated in float64, meets them, and it is no further from that than NumPy is in the program's own dtypes: in
-float32, 1 - p of a p near 1 has few digits left, and so has the slope of a saturated sigmoid. At a kink any slope
-between those of the two sides is right.
+Steps of the differences are made smaller until two of them agree. A derivative that misses them is right if its
+program, evaluated in float64, agrees with them, and it is no further from that value than NumPy is in the program's own
+dtypes: in float32, 1 - p of a p near 1 has few digits left, and so has the slope of a saturated sigmoid. At a kink any
+slope between those of the two sides is right.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ ROUNDS = "within rounding"
 
 STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
 FINE_STEPS = (3e-6, 1e-6, 3e-7, 1e-7)
-"""Steps that only tell of a derivative that meets them: rounding leaves them few digits."""
+"""Steps that can only confirm a derivative: rounding leaves their differences few digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """What may be off: `tolerance` relative to `size`, or to the derivative where that is larger.
+    """The errors allowed: `tolerance` relative to `size`, or to the derivative if that is larger.
 
-    A tolerance below the rounding of the differences themselves leaves open what does not meet it.
-    `height` is how large the numbers are that differences are taken of. `rounded()` gives the derivative by its program
-    in float64, and how far that may be off in its own dtypes.
+    A tolerance below the rounding of the differences themselves leaves a mismatch unclear. `height` is the size of the
+    numbers whose differences are taken. `rounded()` returns the derivative by its program in float64, and how far its
+    own dtypes may be off.
     """
 
     tolerance: float
@@ -53,7 +53,7 @@ class Errors:
 
 
 def compared(found: Array, function: Function, point: list[Array], along: list[Array], errors: Errors) -> Line:
-    """`found`, told to be the derivative of the function at the point along a direction, against differences."""
+    """Compare `found`, the claimed derivative of the function at the point along a direction, with differences."""
     if not np.all(np.isfinite(found)):
         return Line(np.inf, "wrong", "not finite")
     tolerance = errors.tolerance
@@ -102,7 +102,7 @@ def _settled(
 
 
 def _met_by(function: Function, point: list[Array], along: list[Array], found: Array, errors: Errors) -> Line | None:
-    """The result where fine differences meet a derivative that is not 0: longer ones reach beyond a jump nearby."""
+    """Give an "ok" if fine differences confirm a derivative that is not 0, else None: longer steps may cross a jump."""
     size = max(errors.size, _largest(found))
     for step in FINE_STEPS if _largest(found) else ():
         noise = 50 * np.finfo(np.float64).eps * errors.height / step
@@ -116,7 +116,7 @@ def _met_by(function: Function, point: list[Array], along: list[Array], found: A
 def _is_subgradient(
     function: Function, point: list[Array], along: list[Array], found: Array, best: Array, margin: float
 ) -> bool:
-    """True where each element that misses the differences lies between one-sided slopes that differ, ends included."""
+    """Return whether elements that miss the differences lie between one-sided slopes that differ, ends included."""
     step = 1e-5
     here = np.asarray(function(point))
     right, left = (np.asarray(function([p + s * step * d for p, d in zip(point, along, strict=True)])) for s in (1, -1))

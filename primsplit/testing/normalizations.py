@@ -1,4 +1,4 @@
-"""The normalizations of ONNX as NumPy functions: onnx.reference has some of them wrong, or in float32 only."""
+"""ONNX's normalizations as NumPy functions, because onnx.reference has some of them wrong, or in float32 only."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The checks of `check_rrule` that compare numbers: with other evaluators, with central differences, across dtypes."""
+"""The checks of `check_rrule` that compare numbers: with other evaluators, central differences, and across dtypes."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ NUMPY_ERRORS = (ValueError, IndexError, RuntimeError, ZeroDivisionError, TypeErr
 
 
 def check_primal(job: Job) -> None:
-    """The value by onnxruntime, by onnx.reference, by the rule, and by NumPy where there is a function."""
+    """Check the value by onnxruntime, by onnx.reference, by the rule, and by NumPy if there is a function."""
     subject, program = job.subject, job.made.program
     found = {
         "onnxruntime": program.session()(*subject.point),
@@ -48,7 +48,7 @@ def _copy(value: Any) -> Any:
 
 
 def check_differences(job: Job) -> None:
-    """Cotangents against central differences."""
+    """Check cotangents against central differences."""
     function = job.smooth(job.made.program.block, job.made.split.of)
     for most in (12, 4):
         seeds = job.seeds()
@@ -75,7 +75,7 @@ def _against_differences(
     check: str,
     most: int = 24,
 ) -> None:
-    """The gradients of <seeds, function(point)> with respect to the arrays in `wrt` are those of the differences."""
+    """Check the gradients of <seeds, function(point)> in the arrays `wrt` against differences."""
 
     def moved(arrays: Sequence[AnyArray]) -> list[AnyArray]:
         whole = list(point)
@@ -107,7 +107,7 @@ def _against_differences(
 
 
 def check_sizes(job: Job) -> None:
-    """The program of symbolic sizes at several sizes."""
+    """Check the program of symbolic sizes at several sizes."""
     for separate in (False, True) if job.settings.separate else (False,):
         compiled = job.symbolic(separate=separate)
         for point in points_of(job, separate=separate):
@@ -116,7 +116,7 @@ def check_sizes(job: Job) -> None:
 
 
 def points_of(job: Job, *, separate: bool) -> list[list[AnyArray]]:
-    """The point, and cut to the sizes asked for, where the target takes that."""
+    """The point, and the point cut to the requested sizes if the target accepts them."""
     if separate not in job.points:
         job.points[separate] = list(_points(job, separate=separate))
     return job.points[separate]
@@ -131,12 +131,12 @@ def _points(job: Job, *, separate: bool) -> Iterator[list[AnyArray]]:
 
 
 def shapes(point: Sequence[AnyArray]) -> str:
-    """The shapes of arrays, as a text."""
+    """The shapes of arrays as text."""
     return ", ".join(str(list(a.shape)) for a in point)
 
 
 def _literal(subject: Subject, point: Sequence[AnyArray]) -> bool:
-    """True where the target takes arrays of these sizes and gives finite numbers."""
+    """Return whether the target accepts arrays of these sizes and returns finite numbers."""
     try:
         values = Reference(subject.at(point).program().block, None)(*point)
     except NUMPY_ERRORS:
@@ -158,7 +158,7 @@ def _check_size(job: Job, made: SplitProgram, joint: Any, point: Sequence[AnyArr
 
 
 def check_dtypes(job: Job) -> None:
-    """Gradients in fewer bits, against those of the float64 program at the rounded inputs."""
+    """Check gradients in fewer bits against those of the float64 program at the rounded inputs."""
     for dtype in job.settings.dtypes:
         narrow = job.subject.cast(dtype)
         try:
@@ -180,7 +180,7 @@ def check_dtypes(job: Job) -> None:
 
 
 def check_second_order(job: Job) -> None:
-    """The gradient of the gradient, with respect to the inputs and the cotangents."""
+    """Check the gradient of the gradient, in the inputs and the cotangents."""
     block = job.made.split.joint()
     first = len(job.values)
     count = len(job.subject.point)
@@ -211,7 +211,7 @@ def check_second_order(job: Job) -> None:
 
 
 def check_kinks(job: Job) -> None:
-    """The stated convention at the points where there is no derivative."""
+    """Check the stated convention at points where there is no derivative."""
     for kink, (inputs, expected) in zip(job.kinks, job.settings.kinks, strict=True):
         values = Reference(kink.made.program.block, None)(*kink.point)
         seeds = [np.ones_like(values[i]) for i in kink.made.split.of]

@@ -1,4 +1,4 @@
-"""The operators of ONNX that NumPy has by itself, as NumPy functions of their inputs and attributes."""
+"""ONNX's operators as NumPy functions of their inputs and attributes, where NumPy has them directly."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -100,7 +100,7 @@ def _gather_elements(x: AnyArray, indices: AnyArray, *, axis: int = 0) -> AnyArr
 
 
 def _one_hot(indices: AnyArray, depth: AnyArray, values: AnyArray, *, axis: int = -1) -> AnyArray:
-    """Nothing where an index is out of range; onnx before 1.23 takes it modulo the depth."""
+    """All off where an index is out of range; onnx before 1.23 takes it modulo the depth."""
     size = int(depth.reshape(()))
     places = np.where(indices < 0, indices + size, indices)
     hits = np.moveaxis(places[..., np.newaxis] == np.arange(size), -1, axis)
@@ -110,7 +110,7 @@ def _one_hot(indices: AnyArray, depth: AnyArray, values: AnyArray, *, axis: int 
 def _slice(
     x: AnyArray, starts: AnyArray, ends: AnyArray, axes: AnyArray | None = None, steps: AnyArray | None = None
 ) -> AnyArray:
-    """Starts and ends are clamped as the standard says: with a negative step, from -1 to the last element."""
+    """Starts and ends are clamped as the standard requires: with a negative step, from -1 to the last element."""
     begin, end = _sizes(starts), _sizes(ends)
     chosen = range(len(begin)) if axes is None else _sizes(axes)
     strides = (1,) * len(begin) if steps is None else _sizes(steps)
@@ -154,7 +154,7 @@ _erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def _error_function(x: AnyArray) -> AnyArray:
-    """In double precision, which onnx.reference has not."""
+    """The error function in double precision, which onnx.reference lacks."""
     return np.asarray(_erf(x), x.dtype)
 
 
@@ -174,7 +174,7 @@ def _hard_swish(x: AnyArray) -> AnyArray:
 def _pad(
     x: AnyArray, pads: AnyArray, fill: AnyArray | None = None, axes: AnyArray | None = None, *, mode: str = "constant"
 ) -> AnyArray:
-    """Negative pads cut, before anything is added."""
+    """Negative pads cut before anything is added."""
     chosen = range(x.ndim) if axes is None else [a % x.ndim for a in _sizes(axes)]
     before, after = np.split(np.asarray(pads), 2)
     widths = [(0, 0)] * x.ndim
@@ -215,4 +215,4 @@ NUMPY: dict[str, Callable[..., Any]] = {
     **NORMALIZATIONS,
     **SEQUENCES,
 }  # fmt: skip
-"""One function an operator, of its inputs in order (None for an absent one) and its attributes by keyword."""
+"""One function per operator, of its inputs in order (None for an absent one) and its attributes by keyword."""

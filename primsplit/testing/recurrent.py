@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM of ONNX as NumPy functions, step by step: onnx.reference has the plain forms alone."""
+"""ONNX's RNN, GRU and LSTM as NumPy functions, step by step, because onnx.reference has only the plain forms."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -44,7 +44,7 @@ def _function(name: str, a: float, b: float) -> Function:
 def _functions(
     names: Sequence[str], alphas: Sequence[float] | None, betas: Sequence[float] | None, clip: float | None
 ) -> list[Function]:
-    """The activations; alphas and betas belong, in order, to those that take one. Arguments are clipped first."""
+    """The activations; alphas and betas go, in order, to those that take one. Arguments are clipped first."""
     given_alphas, given_betas = iter(alphas or ()), iter(betas or ())
     found: list[Function] = []
     for name in map(str.lower, names):

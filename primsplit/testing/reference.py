@@ -1,7 +1,7 @@
-"""A Block evaluated op by op with NumPy and onnx.reference, in float64 where asked: independent of onnxruntime.
+"""Evaluates a Block op by op with NumPy and onnx.reference, independently of onnxruntime, in float64 if asked.
 
-Operators that NumPy has by itself are NumPy's; the others are onnx.reference's, one node at a time. Sub-blocks (If,
-Loop, Scan) and calls of traced functions are walked here.
+Operators that NumPy has directly are NumPy's; for the others onnx.reference evaluates one node at a time. Sub-blocks
+(If, Loop, Scan) and calls of traced functions are evaluated here.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ NUMBERS: Mapping[str, Mapping[int, tuple[int, ...]]] = {
 
 
 def evaluate(block: Block, arrays: Sequence[npt.ArrayLike], dtype: npt.DTypeLike | None = np.float64) -> list[AnyArray]:
-    """The results of a block that has no captures, for one array a parameter.
+    """The results of a block without captures, for one array per parameter.
 
     Every floating-point value is computed in `dtype`; None keeps the program's own dtypes.
     """
@@ -42,7 +42,7 @@ def evaluate(block: Block, arrays: Sequence[npt.ArrayLike], dtype: npt.DTypeLike
 
 
 def play(block: Block, arrays: Sequence[npt.ArrayLike], dtype: npt.DTypeLike | None = None) -> Iterator[Step]:
-    """Each op as it is run, with the values of its outputs; ops of a sub-block come before the op that holds it."""
+    """Yield each op as it runs, with its output values; ops of a sub-block come before the op that holds it."""
     yield from Reference(block, dtype).steps(arrays)
 
 
@@ -72,13 +72,16 @@ class Reference:
             return (yield from self.run(self.block, known))
 
     def wide(self, array: AnyArray) -> AnyArray:
-        """The array, in `dtype` where it is floating point."""
+        """The array, converted to `dtype` if it is floating point."""
         if self.dtype is None or array.dtype.name not in FLOATS:
             return array
         return array.astype(self.dtype)
 
     def run(self, block: Block, known: Environment) -> Running:
-        """The results of a block whose parameters and captures are in `known`, which gets all that it defines."""
+        """The results of a block whose parameters and captures are in `known`.
+
+        Its other values are added to `known`.
+        """
         for op in block.ops:
             inputs = [None if v is None else self.read(v, known) for v in op.inputs]
             outputs = yield from self.outputs(op, inputs, known)
@@ -96,7 +99,7 @@ class Reference:
         return self.constants[id(value)][1]
 
     def outputs(self, op: Op, inputs: list[AnyArray | None], known: Environment) -> Running:
-        """What the op gives for these inputs."""
+        """The op's results for these inputs."""
         if is_call(op):
             body: Block = op.attributes["body"]
             given = [a for a in inputs if a is not None]
@@ -111,7 +114,7 @@ class Reference:
         return self.plain(op, inputs)
 
     def plain(self, op: Op, inputs: list[AnyArray | None]) -> list[AnyArray]:
-        """An op without sub-blocks."""
+        """The results of an op without sub-blocks."""
         runner = self.runners.get(op)
         if runner is None:
             attributes = {name: self.attribute(name, value) for name, value in op.attributes.items()}
@@ -126,7 +129,7 @@ class Reference:
         return [self.wide(np.asarray(a)) for a in found]
 
     def attribute(self, name: str, value: Any) -> Any:
-        """An attribute, floating-point dtypes in it replaced."""
+        """An attribute, with floating-point dtypes replaced."""
         if isinstance(value, bytes):
             return value.decode()
         if self.dtype is None:
@@ -183,7 +186,7 @@ class Reference:
         ]
 
     def stack(self, rows: Sequence[AnyArray], type: Type, axis: int, known: Environment) -> AnyArray:
-        """The rows along a new axis; without any, an empty array whose other sizes are the row type's."""
+        """The rows along a new axis; without rows, an empty array whose other sizes are the row type's."""
         if rows:
             return np.stack(rows, axis)
         sizes = read_sizes(known)
@@ -193,7 +196,7 @@ class Reference:
 
 
 def read_sizes(known: Mapping[Var, AnyArray]) -> dict[str, int]:
-    """The number of each symbolic size that an array here has."""
+    """The value of each symbolic size that these arrays determine."""
     found: dict[str, int] = {}
     for var, array in known.items():
         for dim, size in zip(var.type.shape or (), array.shape, strict=False):

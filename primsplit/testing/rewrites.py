@@ -1,4 +1,4 @@
-"""check_rewrite: a local rewrite is used where it should be, and changes no result."""
+"""Checks a local rewrite: it is applied where it should be, and changes no result."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,19 +19,19 @@ from primsplit.testing.reference import evaluate
 Arrays = Sequence[npt.NDArray[Any]]
 RTOL = {"float16": 1e-2, "float32": 1e-5, "float64": 1e-12}
 ODD = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 6e-8, -6e-8, 65504.0)
-"""Numbers that a rewrite may treat otherwise; all of them are of every dtype of floats."""
+"""Numbers that a rewrite may treat differently; every float dtype has them."""
 
 
 def check_rewrite(
     rewrite: Rewrite, function: Callable[..., Any], *inputs: npt.ArrayLike, rtol: float | None = None
 ) -> int:
-    """Check a rewrite on a function of arrays that it changes, and return how often it is used.
+    """Check a rewrite on a function of arrays that it changes, and return how often it is applied.
 
-    The function's program is run with and without it, by onnx's reference: on these arrays, and, where the rewrite is
+    The function's program is run with and without it, by onnx's reference: on these arrays, and, if the rewrite is
     `exact="bit"`, on arrays of the same shapes that hold infinities, NaN, zeros of both signs and denormal numbers. The
-    results are the same to the bit then, up to the payload of NaN; else they agree to `rtol`, which by default is some
-    roundings of their dtype. Raises CheckFailed where it is not used ("used"), which tells why its `check` refused, and
-    where results differ ("same").
+    results must then be equal to the bit, up to the payload of NaN; otherwise they must agree to `rtol`, by default a
+    few roundings of their dtype. Raises CheckFailed if the rewrite is not applied ("used"), with the reason for which
+    its `check` refused, or if results differ ("same").
 
     >>> from primsplit import extend
     >>> halves = extend.rewrite(lambda x: extend.pattern.Div(x, 2.0), None, lambda x: x * 0.5, exact="bit")
@@ -58,7 +58,7 @@ def check_rewrite(
 
 
 class _Using(Simplifying):
-    """The walk of `simplify` with one rewrite alone. `refused` is why its `check` left ops, and where."""
+    """The walk of `simplify` with one rewrite alone. `refused` says why its `check` left ops, and where."""
 
     def __init__(self, rewrite: Rewrite) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class _Using(Simplifying):
         self.refused: list[tuple[Place | None, str]] = []
 
     def rewritten(self, op: Op) -> Rewritten:
-        """Return what the rewrite makes of the op."""
+        """Return the replacement that the rewrite makes for the op."""
         if op.kind != self.rewrite.root.kind:
             return None
         for match in self.rewrite.matches(op, self.made_by):
@@ -81,7 +81,7 @@ class _Using(Simplifying):
 
 
 def _odd(arrays: Arrays, shift: int) -> list[npt.NDArray[Any]]:
-    """The arrays with odd numbers in the place of floats, each begun elsewhere."""
+    """The arrays with odd numbers in the place of floats, starting with a different one in each."""
     found = []
     for position, x in enumerate(arrays):
         numbers = np.roll(np.asarray(ODD), shift * (position + 1) + position)

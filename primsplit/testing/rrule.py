@@ -1,4 +1,4 @@
-"""check_rrule: one call that asks everything of a derivative rule that can be asked."""
+"""check_rrule: one call that runs every check of a derivative rule."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The checks of `check_rrule` on the form of a rule and its split, and on what is done once."""
+"""The checks of `check_rrule` on the form of a rule and its split, and on what is computed only once."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from primsplit.transforms.split import split_op, split_whole
 
 
 def check_closed(job: Job) -> None:
-    """Only ops, with the listing, operators and captures that were expected."""
+    """Check that there are only ops, with the expected listing, operators and captures."""
     assert_closed(job.made.split, job.settings.listing)
     nodes, captures = job.settings.expected_nodes, job.settings.expected_captures
     if nodes is not None and list(nodes) != job.report.nodes:
@@ -36,7 +36,7 @@ def check_closed(job: Job) -> None:
 
 
 def check_linear(job: Job) -> None:
-    """The pullback of a sum of cotangents is the sum of the pullbacks, and so say its ops."""
+    """Check that the pullback of a sum of cotangents is the sum of the pullbacks, in numbers and by its ops."""
     split = job.made.split
     if told := explain_nonlinearity(split.pullback, split.cotangents):
         raise CheckFailed("linear", told)
@@ -54,7 +54,7 @@ def check_linear(job: Job) -> None:
 
 
 def check_repeat(job: Job) -> None:
-    """Running the pullback, and recording the rule, a second time gives the same."""
+    """Check that running the pullback, and recording the rule, a second time gives the same."""
     seeds = job.seeds()
     kept = [a.copy() for a in (*job.subject.point, *seeds)]
     first, second = job.gradients(seeds), job.gradients(seeds)
@@ -80,7 +80,7 @@ def _active(op: Op) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def check_form(job: Job) -> None:
-    """One cotangent an input, of its type; zero for zero; the cotangent of one result counts alone."""
+    """Check for one cotangent per input, of its type; zero for zero; a cotangent of one result must count alone."""
     settings, subject = job.settings, job.subject
     for op, rule, attributes in rules_of(job.made.program.block.ops):
         _check_cotangents(op, rule, attributes, settings.no_tangent if op.kind == subject.target else ())
@@ -94,7 +94,7 @@ def check_form(job: Job) -> None:
 
 
 def _check_cotangents(op: Op, rule: Rule, attributes: Mapping[str, Any], no_tangent: Sequence[int]) -> None:
-    """What the pullback returns: one cotangent an input, None exactly where there is no tangent."""
+    """Check that the pullback returns one cotangent per input, None exactly where there is no tangent."""
     with fresh_stack(), recording() as recorded:
         inputs = [_fresh(v, recorded) for v in op.inputs]
         outputs, pullback = rule(*inputs, **attributes)
@@ -124,7 +124,7 @@ def _fresh(value: Value | None, recorded: Recording) -> Array | None:
 
 
 def _check_partial(job: Job, of: Sequence[int]) -> None:
-    """The split for the cotangent of one result alone is the whole split with the other cotangents zero."""
+    """Check that the split for one result's cotangent alone is the whole split with the other cotangents zero."""
     block = job.made.program.block
     for position, result in enumerate(of):
         seeds = [s if i == position else np.zeros_like(s) for i, s in enumerate(job.seeds())]
@@ -137,7 +137,7 @@ def _check_partial(job: Job, of: Sequence[int]) -> None:
 
 
 def check_subset(job: Job) -> None:
-    """Every non-empty subset of `wrt`: for more than three, each one alone."""
+    """Check every non-empty subset of `wrt`; for more than three inputs, each one alone."""
     if len(job.wrt) < 2:
         return
     seeds = job.seeds()
@@ -160,7 +160,7 @@ def _stored(split: Any) -> int:
 
 
 def check_files(job: Job) -> None:
-    """The files are valid, fit each other, and give the same cotangents as the joint one."""
+    """Check that the files are valid, fit each other, and give the same cotangents as the joint one."""
     seeds = job.seeds()
     found = run_files(job.made, job.subject.point, seeds)
     for position, (gradient, wanted) in enumerate(zip(found, job.gradients(seeds), strict=True)):
@@ -168,7 +168,7 @@ def check_files(job: Job) -> None:
 
 
 def check_counters(job: Job) -> None:
-    """Nothing is traced, built or loaded by a second call."""
+    """Check that a second call traces, builds and loads nothing."""
     seeds = job.seeds()
     job.joint(*job.subject.point, *seeds)
     before = counts()

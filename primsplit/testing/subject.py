@@ -1,4 +1,4 @@
-"""What `check_rrule` checks: an operator, primitive or function, at a point, as a program and its split."""
+"""The subject of `check_rrule`: an operator, primitive or function at a point, as a program and its split."""
 
 import dataclasses
 import inspect
@@ -29,7 +29,7 @@ Domain = tuple[float, float] | Callable[[np.random.Generator, tuple[int, ...]], 
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """A target with its inputs: those that are arrays are the program's inputs, all others are part of it."""
+    """A target with its inputs: arrays are the program's inputs, all others are part of it."""
 
     target: Target
     inputs: tuple[Any, ...]
@@ -52,7 +52,7 @@ class Subject:
         return [self.inputs[i] for i in self.positions]
 
     def at(self, point: Sequence[AnyArray]) -> "Subject":
-        """The subject with other arrays."""
+        """The subject at other arrays."""
         inputs = list(self.inputs)
         for position, array in zip(self.positions, point, strict=True):
             inputs[position] = array
@@ -63,7 +63,7 @@ class Subject:
         return dataclasses.replace(self, inputs=tuple(_cast(x, np.dtype(dtype)) for x in self.inputs))
 
     def __call__(self, *arrays: Any) -> Any:
-        """The target called on arrays, traced or not, in the place of those of the point."""
+        """Call the target on arrays, traced or not, in place of those of the point."""
         inputs = list(self.inputs)
         for position, array in zip(self.positions, arrays, strict=True):
             inputs[position] = array
@@ -73,11 +73,11 @@ class Subject:
         return getattr(op, self.target)(*inputs, **self.attributes, **more)
 
     def numpy(self) -> list[AnyArray]:
-        """What the target gives for the arrays outside of a trace. Not for operators."""
+        """Call the target on arrays outside of a trace. Not for operators."""
         return [np.asarray(x) for x in trees.flatten(self(*(a.copy() for a in self.point)))[0]]
 
     def program(self, specs: Sequence[Any] | None = None) -> Program:
-        """The target traced, by default for literal sizes."""
+        """The traced target, by default for literal sizes."""
         names = list(self.names())
 
         def called(*arrays: Array) -> Any:
@@ -114,7 +114,7 @@ def make_subject(
     domain: Domain | Sequence[Domain],
     random: np.random.Generator,
 ) -> Subject:
-    """The subject; an input given as a Type is sampled from `domain` (one for all, or a list of one an input)."""
+    """Make a subject; an input given as a Type is sampled from `domain` (one for all, or a list of one per input)."""
     domains = list(domain) if isinstance(domain, list) else [domain] * len(inputs)
     made = [_sample(x, d, random) for x, d in zip(inputs, domains, strict=True)]
     return Subject(target, tuple(made), dict(attributes), outputs)
@@ -151,7 +151,7 @@ def _plain(value: Any) -> Any:
 
 
 def rules_of(block_ops: Sequence[Op]) -> Iterator[tuple[Op, Rule, dict[str, Any]]]:
-    """Each op that has a rule of its own, with the rule and the attributes that it gets."""
+    """Each op that has a rule of its own, with the rule and the attributes passed to it."""
     for found in block_ops:
         if is_call(found):
             rule = found.attributes.get("rule")
@@ -164,7 +164,7 @@ def rules_of(block_ops: Sequence[Op]) -> Iterator[tuple[Op, Rule, dict[str, Any]
 
 
 def symbolic(arrays: Sequence[AnyArray], *, separate: bool) -> list[Type]:
-    """The arrays' types with a symbol for each size above 1: one a size, or with `separate` one an axis."""
+    """The arrays' types with a symbol for each size above 1: one per size, or with `separate` one per axis."""
     made = []
     for position, array in enumerate(arrays):
         sizes: list[int | str] = []

@@ -1,9 +1,9 @@
-"""An exported file against the function it was made from: values against plain NumPy, gradients against differences.
+"""Compares an exported file with the function it was made from: values with plain NumPy, gradients with differences.
 
-Derivatives are five-point central differences of the function itself in float64, along single elements of small
-inputs and along random directions of large ones: see `lines`.
+Derivatives are five-point central differences of the function itself in float64, along single elements of small inputs
+and along random directions of large ones: see `lines`.
 
-A gradient that misses the differences is right only where the same program in float64 meets them, and the file is no
+A gradient that misses the differences is right only if the same program in float64 agrees with them, and the file is no
 further from that program than NumPy is in the program's own dtypes.
 """
 
@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 Outputs = Mapping[str, Array]
 
 TOLERANCES = {"float64": (1e-10, 1e-6), "float32": (1e-4, 1e-3), "float16": (2e-2, 5e-2), "bfloat16": (1e-1, 2e-1)}
-"""The relative errors admitted of values and of gradients, by the dtype that they are computed in."""
+"""The relative errors allowed in values and in gradients, by the dtype in which they are computed."""
 
 SEARCHES = frozenset(f"call::{name}" for name in ("fixed_point", "least_squares", "minimize", "newton", "root"))
 """What SciPy searches to a tolerance of its own, and a file to rounding."""
@@ -62,7 +62,7 @@ class Row:
 
 
 def difference_row(name: str, derivative: Array, lines: Sequence[Line]) -> Row:
-    """The row of a derivative that was compared along these lines: it is as right as the worst of them."""
+    """The row of a derivative that was compared along these lines; the worst of them decides."""
     worst = max(lines, key=lambda line: ("ok", "unclear", "wrong").index(line.verdict), default=_NOTHING)
     error = max((line.error for line in lines if line.verdict == worst.verdict), default=0.0)
     note = worst.note or next((line.note for line in lines if line.note), "")
@@ -72,8 +72,8 @@ def difference_row(name: str, derivative: Array, lines: Sequence[Line]) -> Row:
 class FileCheck:
     """The comparisons of one file. `values` is a call of the function (positional and keyword arguments).
 
-    `file` maps inputs and cotangents by name to outputs and gradients by name. `tolerance` replaces the gradients'.
-    `against` is what rows call the function.
+    `file` maps inputs and cotangents by name to outputs and gradients by name. `tolerance` replaces the gradients'
+    tolerance. `against` is the name of the function in rows.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class FileCheck:
         self.height = 0.0
 
     def plain(self, arrays: Sequence[Array]) -> list[Array]:
-        """The results in plain NumPy, for one array an input."""
+        """The results in plain NumPy, for one array per input."""
         moved = list(self.leaves)
         given = [arrays[i] for i in self.made.program.given]
         for position, array in zip(self.positions, given, strict=True):
@@ -108,7 +108,7 @@ class FileCheck:
 
     @cached_property
     def takes_float64(self) -> bool:
-        """False for a function that only takes its own dtypes, as one does that calls a loaded model of float32."""
+        """False for a function that accepts only its own dtypes, such as one that calls a loaded float32 model."""
         if all(a.dtype == b.dtype for a, b in zip(self.wide, self.point, strict=True)):
             return True
         try:
@@ -120,9 +120,9 @@ class FileCheck:
 
     @cached_property
     def repeats(self) -> bool:
-        """True where the function gives the same in each call, as one does that draws no random numbers.
+        """True if the function returns the same in each call, which is false for one that draws random numbers.
 
-        A mask that is drawn may be the same in two calls.
+        A drawn mask may happen to be the same in two calls.
         """
         once, *more = (self.plain(self.point) for _ in range(CALLS))
         return all(_is_same(a, b) for again in more for a, b in zip(once, again, strict=True))
@@ -133,11 +133,11 @@ class FileCheck:
         return Reference(self.made.program.block)
 
     def widely(self, arrays: Sequence[Array]) -> list[Array]:
-        """The results for arrays of float64: in plain NumPy, or the program's where the function refuses such."""
+        """The results for float64 arrays: in plain NumPy, or by the program if the function refuses float64."""
         return self.plain(arrays) if self.takes_float64 else self.reference(*arrays)
 
     def rows(self) -> Iterator[Row]:
-        """The comparisons, one after the other: they take a while."""
+        """The comparisons, one by one: each takes a while."""
         made = self.made
         expected, own = self.widely(self.wide), self._promised()
         cotangents = self._cotangents(expected, own)
@@ -147,7 +147,7 @@ class FileCheck:
         yield from self._gradient_rows(found, expected, cotangents)
 
     def _found(self, more: Outputs, names: Sequence[str]) -> Outputs:
-        """What the file gives for the inputs and what else it is given. Raises SpecError where it lacks a name."""
+        """The file's outputs for the inputs and for `more`. Raises SpecError if it lacks a name."""
         found = self.file({**dict(zip(self.made.program.inputs, self.point, strict=True)), **more})
         if missing := [n for n in names if n not in found]:
             raise SpecError(f"the file does not give {', '.join(missing)}", because=(f"it gives {', '.join(found)}",))
@@ -167,16 +167,16 @@ class FileCheck:
             yield self.told(self._gradient_row(position, name, found[name], wides))
 
     def told(self, row: Row) -> Row:
-        """The row, which tells what the differences are of where that is not the function, or not one function."""
+        """The row, with a note if the differences are not of the function itself, or calls of the function differ."""
         if not self.repeats:
             return replace(row, verdict="unclear", note=UNSTEADY)
         return row if self.takes_float64 or row.note else replace(row, note=OWN_ONLY)
 
     def _promised(self) -> list[Array]:
-        """The results in plain NumPy, in the dtypes that the file must give.
+        """The results in plain NumPy, in the dtypes that the file must have.
 
-        Those are NumPy's own, but with bfloat16 inputs: NumPy does not know how bfloat16 is promoted, so there it is as
-        the function was traced.
+        Those are NumPy's own, except with bfloat16 inputs: NumPy does not know how bfloat16 is promoted, so the dtypes
+        are those of the trace.
         """
         own = self.plain(self.point)
         if all(x.dtype != BFLOAT16 for x in self.point):
@@ -220,7 +220,7 @@ class FileCheck:
         return Row(name, told, self.against, error, "wrong")
 
     def _tolerances(self, array: Array) -> tuple[float, float]:
-        """Those of the least precise dtype at work: a float64 result of float32 inputs has their digits."""
+        """The tolerances of the least precise dtype involved: a float64 result of float32 inputs is no more precise."""
         dtypes = {a.dtype.name for a in (array, *self.point)} & set(TOLERANCES)
         return max(TOLERANCES[name] for name in dtypes)
 
@@ -238,7 +238,7 @@ class FileCheck:
         return difference_row(name, gradient, lines)
 
     def _not_finite(self, cotangents: Sequence[Array]) -> str:
-        """A note with the first line whose pullback gives an infinity or NaN."""
+        """A note with the first line whose pullback returns an infinity or NaN."""
         made = self.made
         given = [*self.wide, *([] if made.seeded else [cotangents[i] for i in made.split.of])]
         for op, values in play(made.joint().block, given, np.float64):
@@ -248,7 +248,7 @@ class FileCheck:
         return "not finite"
 
     def _directions(self, position: int, gradient: Array) -> list[Array]:
-        """Single elements where there are few; else random directions, and the elements with the largest slopes."""
+        """Single elements if there are few; else random directions, and the elements with the largest slopes."""
         x = self.wide[position]
         level = float(np.sqrt(np.mean(x**2))) if x.size else 0.0
         scale = np.maximum(np.abs(x), 0.1 * level) if level else np.ones_like(x)
@@ -302,7 +302,7 @@ class FileCheck:
 
 
 def _is_same(a: Array, b: Array) -> bool:
-    """True for results of two calls that differ by rounding at most."""
+    """Return whether the results of two calls differ at most by rounding."""
     if a.dtype.name not in TOLERANCES:
         return np.array_equal(a, b)
     wide = in_float64(a), in_float64(b)
@@ -311,15 +311,15 @@ def _is_same(a: Array, b: Array) -> bool:
 
 
 def epsilon(array: Array) -> float:
-    """What an array of this dtype rounds at 1."""
+    """The distance from 1 to the next larger number of the array's dtype."""
     return float(ml_dtypes.finfo(array.dtype).eps)  # type: ignore[no-untyped-call]
 
 
 def in_float64(array: Array) -> Array:
-    """A floating-point array in float64; others as they are."""
+    """A floating-point array in float64; others unchanged."""
     return array.astype(np.float64) if array.dtype.name in TOLERANCES else array
 
 
 def told_type(array: Array) -> str:
-    """The array's dtype and shape, as rows tell them."""
+    """The array's dtype and shape, as in rows."""
     return str(Type(array.dtype, array.shape))

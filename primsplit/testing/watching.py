@@ -1,7 +1,7 @@
-"""Watch tests: which operators they differentiate, and which NumPy and SciPy functions they trace.
+"""Watches tests: which operators they differentiate, and which NumPy and SciPy functions they trace.
 
 This is a module of the package so that its frames, which come between a user's line and the function that the line
-calls, are none of the user's.
+calls, do not count as the user's.
 """
 
 import functools
@@ -38,15 +38,14 @@ Names = dict[str, set[str]]
 
 
 class Watcher:
-    """What was seen since `clear`, by these keys.
+    """The operators and functions seen since `clear`, by these keys.
 
     `differentiated`: operators that a gradient went through in a check that passed, and operators without a gradient
-    that were in a program of one. `written`: operators that were part of a program made for onnxruntime. `recorded`:
-    operators that were recorded by their definition. `loaded`: those of sequences and optional values in models that
-    were loaded before a gradient was made. `traced`: functions of NumPy and SciPy that were traced; `checked`: those
-    that second derivatives went through in a check that passed; `sized`: those of them that were traced with symbolic
-    sizes there.
-    `smooth` is kept: the functions that a gradient ever went through.
+    that were in a program of one. `written`: operators in a program made for onnxruntime. `recorded`: operators that
+    were recorded by their definition. `loaded`: operators of sequences and optional values in models that were loaded
+    before a gradient was made. `traced`: functions of NumPy and SciPy that were traced; `checked`: those that second
+    derivatives went through in a check that passed; `sized`: those of them that were traced with symbolic sizes there.
+    `smooth` is never cleared: the functions that a gradient ever went through.
     """
 
     def __init__(self) -> None:
@@ -73,7 +72,7 @@ class Watcher:
             self.names.pop(id(None), None)
 
     def install(self) -> None:
-        """Watch from now on. To be called before test modules import the checks; it cannot be undone."""
+        """Start to watch. Call this before test modules import the checks; it cannot be undone."""
         for name in CHECKS:
             setattr(testing, name, self._check(getattr(testing, name)))
         composition: Any = importlib.import_module("primsplit.transforms.split")._Composition
@@ -153,7 +152,7 @@ class Watcher:
             table[key] = self._function(function, name(key))
 
     def _substitutes(self) -> None:
-        """Watch what is served only where a function is run again, SciPy's by what registers it."""
+        """Watch functions that are replaced only where a function is run again; SciPy's by what registers them."""
 
         def call(substitute: Substitute, *args: Any, **named: Any) -> Any:
             return self._served(substitute.original, functools.partial(given, substitute))(*args, **named)
@@ -189,13 +188,13 @@ class Watcher:
         module.register_method = watched
 
     def _served(self, original: Any, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The call, noted where `original` is served only in a function that is run again."""
+        """The call; it is noted if `original` is replaced only in a function that is run again."""
         owners = self.names.get(id(getattr(original, "__self__", None)), [])
         names = [f"{owner}.{original.__name__}" for owner in owners] or self.names.get(id(original), [])
         return self._function(call, *names) if names else call
 
     def _function(self, function: Callable[..., Any], *names: str) -> Callable[..., Any]:
-        """The function, noted where the user's program calls it: not in a rule, nor inside of another one."""
+        """The function; a call is noted if the user's program makes it, not a rule or another function."""
 
         @functools.wraps(function)
         def watched(*args: Any, **named: Any) -> Any:
@@ -230,7 +229,7 @@ class Watcher:
 
 
 def _varying(ops: Iterable[Op], wanted: list[Var]) -> set[Var]:
-    """Those of the Vars that depend on what the recording was given."""
+    """The Vars among these that depend on the inputs of the recording."""
     ops = list(ops)
     made = {v for op in ops for v in op.outputs}
     given = {v for op in ops for v in reads(op) if v not in made} | {v for v in wanted if v not in made}
@@ -238,7 +237,7 @@ def _varying(ops: Iterable[Op], wanted: list[Var]) -> set[Var]:
 
 
 def _in_ours() -> bool:
-    """True below one of our forms of SciPy's functions, which the user's line called."""
+    """Return whether we are inside one of our forms of SciPy's functions, which the user's line called."""
     frame = sys._getframe(2)
     while (found := frame.f_back) is not None and is_library(module := frame.f_globals.get("__name__", "")):
         if module.startswith("primsplit.frontends.scipy."):
@@ -248,7 +247,7 @@ def _in_ours() -> bool:
 
 
 def _loaded(name: str) -> Any:
-    """What a name of a library stands for; None where that is not loaded."""
+    """Return the object with this dotted name; None if it is not loaded."""
     first, *rest = name.split(".")
     found: Any = sys.modules.get({"np": "numpy"}.get(first, first))
     for part in rest:
@@ -257,9 +256,9 @@ def _loaded(name: str) -> Any:
 
 
 def _variables(tree: Any) -> list[Var]:
-    """The Vars that the traced arrays in nested arguments stand for, a complex one for those of its parts.
+    """The Vars of the traced arrays in nested arguments; both parts of a complex array.
 
-    What stands in for an object of SciPy's has those of its attributes.
+    A stand-in for an object of SciPy's contributes those of its attributes.
     """
     leaves = trees.flatten(tree)[0]
     held = [list(vars(x).values()) for x in leaves if isinstance(x, Held) and not isinstance(x, Array)]

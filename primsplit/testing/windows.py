@@ -1,4 +1,4 @@
-"""Convolutions and poolings of ONNX as NumPy functions, window by window: onnx.reference has not all of them right."""
+"""ONNX's convolutions and poolings as NumPy functions, window by window, because onnx.reference has some wrong."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ def _at(place: Sequence[int | slice]) -> tuple[Any, ...]:
 
 
 class _Grid:
-    """Where the windows are: strides, dilations, pads and counts of each axis."""
+    """The layout of windows: strides, dilations, pads and counts of each axis."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class _Grid:
             self.counts.append(len(starts))
 
     def windows(self) -> Iterator[tuple[Place, list[Place]]]:
-        """Each window's position, and the places that its taps read, which may be outside of the array."""
+        """Each window's position, and the places that its taps read, which may lie outside of the array."""
         taps = list(itertools.product(*map(range, self.kernel)))
         axes = range(len(self.kernel))
         for window in itertools.product(*map(range, self.counts)):
@@ -59,16 +59,16 @@ class _Grid:
             yield window, [tuple(start[a] + tap[a] * self.dilations[a] for a in axes) for tap in taps]
 
     def holds(self, place: Place) -> bool:
-        """True for a place in the array."""
+        """Return whether a place is in the array."""
         return all(0 <= p < n for p, n in zip(place, self.sizes, strict=True))
 
     def counted(self, place: Place) -> bool:
-        """True for a place in the array or its padding."""
+        """Return whether a place is in the array or its padding."""
         return all(-low <= p < n + high for p, n, (low, high) in zip(place, self.sizes, self.pads, strict=True))
 
 
 def _pooled(x: AnyArray, grid: _Grid, reduce: Callable[[AnyArray, int], AnyArray], *, include: int = 0) -> AnyArray:
-    """`reduce` of the elements of each window in the array, and how many places of it count."""
+    """`reduce` of each window's elements in the array, and how many places of the window count."""
     result = np.zeros((*x.shape[:2], *grid.counts), x.dtype)
     for window, places in grid.windows():
         inside = [p for p in places if grid.holds(p)]
@@ -85,7 +85,7 @@ def max_pool(x: AnyArray, *, kernel_shape: Sequence[int], storage_order: int = 0
 def max_pool_with_places(
     x: AnyArray, *, kernel_shape: Sequence[int], storage_order: int = 0, **options: Any
 ) -> tuple[AnyArray, AnyArray]:
-    """The maximum of each window, and where the first of them lies: row-major, or with the axes reversed."""
+    """The maximum of each window, and the place of the first one: row-major, or with the axes reversed."""
     grid = _Grid(x.shape[2:], kernel_shape, **options)
     steps = np.ones(len(grid.sizes), np.int64)
     if storage_order:
@@ -123,14 +123,14 @@ def global_lp_pool(x: AnyArray, *, p: int = 2) -> AnyArray:
 
 
 def _taps(w: AnyArray) -> AnyArray:
-    """[A, B, taps]."""
+    """The weights with all taps on one axis: [A, B, taps]."""
     return w.reshape(*w.shape[:2], -1)
 
 
 def conv(
     x: AnyArray, w: AnyArray, b: AnyArray | None = None, *, group: int = 1, kernel_shape: Any = None, **options: Any
 ) -> AnyArray:
-    """Each window's product with the weights of its group."""
+    """The product of each window with the weights of its group."""
     grid = _Grid(x.shape[2:], w.shape[2:], **options)
     result = np.zeros((x.shape[0], w.shape[0], *grid.counts), x.dtype)
     split = x.reshape(x.shape[0], group, w.shape[1], *x.shape[2:])
@@ -157,7 +157,7 @@ def conv_transpose(
     auto_pad: str = "NOTSET",
     kernel_shape: Any = None,
 ) -> AnyArray:
-    """Each element times the weights, added where they lie; then cut to the size asked for."""
+    """Each element times the weights, added at its place; then cut to the requested size."""
     rank = x.ndim - 2
     steps, spread, extra = strides or [1] * rank, dilations or [1] * rank, output_padding or [0] * rank
     given = pads or [0] * (2 * rank)
@@ -192,4 +192,4 @@ WINDOWED: dict[str, Callable[..., Any]] = {
 """Operators with one result, by name."""
 
 SEVERAL: dict[str, Callable[..., Any]] = {"MaxPool": max_pool_with_places}
-"""Operators of which more than the first result is asked."""
+"""Operators with more than one result."""

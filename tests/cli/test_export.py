@@ -359,7 +359,7 @@ def test_a_branch_that_no_example_tells_is_refused(primsplit, model, tmp_path) -
     refused = primsplit(
         "export", model(text), "--onnx", tmp_path / "no.onnx", "--spec", "x:f64[N]", "--branches", "static"
     )
-    assert (refused.status, "told by arrays" in refused.error, "example_inputs" in refused.error) == (1, True, True)
+    assert (refused.status, "arrays, not specs" in refused.error, "example_inputs" in refused.error) == (1, True, True)
 
 
 GUARDED = """
