@@ -96,10 +96,14 @@ def beyond_the_door(folder: str) -> set[str]:
     for module in modules():
         if module.name.startswith(own):
             for node in ast.walk(module.tree()):
-                source = node.module or "" if isinstance(node, ast.ImportFrom) else ""
-                if source.startswith("primsplit") and not source.startswith((own, "primsplit.ir.errors")):
-                    found |= {f"{source}.{a.name}" for a in node.names if a.name not in public}
+                if isinstance(node, ast.ImportFrom) and _is_elsewhere(node.module or "", own):
+                    found |= {f"{node.module}.{a.name}" for a in node.names if a.name not in public}
     return found
+
+
+def _is_elsewhere(module: str, own: str) -> bool:
+    """Whether it is a module of the package outside of this folder; the errors are public under another name."""
+    return module.startswith("primsplit") and not module.startswith((own, "primsplit.ir.errors"))
 
 
 def _kinds() -> frozenset[str]:

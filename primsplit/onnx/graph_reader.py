@@ -26,7 +26,7 @@ from primsplit.onnx.batch_scan import BATCH_SCAN
 from primsplit.onnx.constants import Constants, stopped
 from primsplit.onnx.declared import named_size, numpy_dtype
 from primsplit.onnx.definitions.earlier import EARLIER
-from primsplit.onnx.definitions.families import DEFINITIONS, definition_of, record_call
+from primsplit.onnx.definitions.families import defined_names, definition_of, record_call
 from primsplit.onnx.demands import demanded, of_rank
 from primsplit.onnx.foreign import CURE, reason_of
 from primsplit.onnx.frozen_choices import FrozenChoices
@@ -277,7 +277,7 @@ class GraphReader:
             raise UnsupportedFunction(
                 f"{where}, which is no operator of ONNX opset {OPSET}",
                 cure=(
-                    *filter(None, [near_names(kind, {known.partition("@")[0] for known in DEFINITIONS})]),
+                    *filter(None, [near_names(kind, defined_names())]),
                     f"Define it, extend.defines({domain!r}, {node.op_type!r}), as docs/extending.md shows,",
                     "or export the model without it, or add a function of that name to it (ModelProto.functions).",
                 ),

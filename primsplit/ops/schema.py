@@ -64,13 +64,22 @@ def check_kinds(*kinds: str, beside: Collection[str] = ()) -> None:
 
 
 def near_names(kind: str, beside: Collection[str] = ()) -> str:
-    """Suggest the names of the domain, and of `beside`, that are near a name that is no operator's."""
-    domain = kind.rpartition("::")[0]
-    own = (each.name for each in onnx.defs.get_all_schemas() if each.domain == domain)
-    every = [*(f"{domain}::{each}" if domain else each for each in own), *beside]
-    known = {each.lower(): each for each in every if each in beside or exists(each)}
-    near = difflib.get_close_matches(kind.lower(), known, n=3)
-    return f"Did you mean {' or '.join(known[each] for each in near)}?" if near else ""
+    """Suggest the names of the domain, and of `beside`, that are near a name that is no operator's.
+
+    A name of `beside` is near also without its domain: `acme::Swoosh` is near Swooosh.
+    """
+    domain, _, name = kind.rpartition("::")
+    own = (
+        f"{domain}::{each.name}" if domain else each.name
+        for each in onnx.defs.get_all_schemas()
+        if each.domain == domain
+    )
+    known = {each.lower(): each for each in own if exists(each)}
+    known |= {each.lower(): each for each in beside}
+    bare = {each.rpartition("::")[2].lower(): each for each in beside}
+    near = [known[each] for each in difflib.get_close_matches(kind.lower(), known, n=3)]
+    near += [bare[each] for each in difflib.get_close_matches(name.lower(), bare, n=3, cutoff=0.75)]
+    return f"Did you mean {' or '.join(list(dict.fromkeys(near))[:3])}?" if near else ""
 
 
 @functools.cache

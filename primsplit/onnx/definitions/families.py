@@ -2,7 +2,7 @@
 
 from primsplit.ir.families import import_families
 from primsplit.onnx.definitions.calling import record_call
-from primsplit.onnx.definitions.table import DEFINITIONS, Definition, defines, definition_of
+from primsplit.onnx.definitions.table import DEFINITIONS, Definition, defined_names, defines, definition_of
 
 families = import_families(
     "primsplit.onnx.definitions",
@@ -16,4 +16,4 @@ families = import_families(
     "quantized.blocks", "quantized.operators", "quantized.experts", "quantized.recurrent",
 )  # fmt: skip
 
-__all__ = ["DEFINITIONS", "Definition", "defines", "definition_of", "families", "record_call"]
+__all__ = ["DEFINITIONS", "Definition", "defined_names", "defines", "definition_of", "families", "record_call"]

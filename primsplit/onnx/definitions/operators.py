@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from primsplit.ir.errors import RuleError
-from primsplit.onnx.definitions.families import DEFINITIONS, definition_of, record_call
+from primsplit.onnx.definitions.families import defined_names, definition_of, record_call
 from primsplit.ops import op
 from primsplit.ops.schema import exists, near_names
 from primsplit.tracing.array import Array
@@ -28,11 +28,10 @@ def operator(*name: str) -> Callable[..., Any]:
         standard: Callable[..., Any] = getattr(op, kind)
         return standard
     if definition_of(kind) is None:
-        beside = {known.partition("@")[0] for known in DEFINITIONS}
         raise RuleError(
             f"{kind} is an operator neither of the standard nor of a definition",
             place=user_place(),
-            cure=near_names(kind, beside) or "Define it: extend.defines(domain, name).",
+            cure=near_names(kind, defined_names()) or "Define it: extend.defines(domain, name).",
         )
 
     def record(*inputs: Any, outputs: int = 1, **attributes: Any) -> Any:

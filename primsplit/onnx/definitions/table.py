@@ -143,3 +143,9 @@ def definition_of(kind: str, version: int | None = None) -> Definition | None:
     """Return the definition of an operator in a model with this version of its domain, by default the newest."""
     found = [d for d in _VERSIONS.get(kind, ()) if version is None or d.since <= version]
     return found[-1] if found else None
+
+
+def defined_names() -> set[str]:
+    """Return the operators that files may hold and that are defined; the package's own spellings are none."""
+    every = {key.partition("@")[0] for key in DEFINITIONS}
+    return {name for name in every if not name.startswith(("primsplit::", "primsplit."))}
