@@ -10,6 +10,7 @@ import onnx
 
 from primsplit import tracing
 from primsplit.ir import Block, Const, Value, Var, free, live_backwards, walk
+from primsplit.ir.analysis.dependence import SHAPES
 from primsplit.ir.errors import Place, PrimsplitError
 from primsplit.ir.frozen_branches import FrozenBranch
 from primsplit.ir.names import NamedBlock
@@ -21,7 +22,6 @@ from primsplit.tracing.hooks import HOOKS
 
 CONDITIONS: Mapping[str, int] = {"If": 0, "Loop": 1, "Where": 0}
 """The input of a node that chooses what runs. No trait: the choices that this module freezes."""
-SHAPES = frozenset({"Shape", "Size"})
 RUNS = 16
 """How many conditions of a model are computed by onnxruntime if folding does not know them."""
 LARGEST = 65536

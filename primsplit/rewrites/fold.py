@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Type, Value, Var, same_types
+from primsplit.ir.analysis.dependence import SHAPES
 from primsplit.rewrites.cse import is_deterministic
 from primsplit.rewrites.evaluation import EVALUATORS, evaluate
 from primsplit.rewrites.rewriting import Rewriter, literal_shape
@@ -93,7 +94,7 @@ def _nothing(op: Op) -> Value | None:
 
 def folded(op: Op) -> Const | None:
     """Return the value of an op of small constants, or the shape of a value of known sizes; None for another op."""
-    if op.kind in {"Shape", "Size"}:
+    if op.kind in SHAPES:
         return _shape(op)
     constants: list[Const] = []
     for given in op.inputs:

@@ -15,6 +15,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var, dims, rename
+from primsplit.ir.analysis.dependence import SHAPES
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import ShapeError
 from primsplit.ir.parts import Split
@@ -233,7 +234,7 @@ def _move_out(turns: Turns, split: Split, around: Renaming, varying: frozenset[V
 
 def _shape_of_start(step: Op, starts: dict[Var, Value]) -> Op:
     """Return the op, with the shape of a carry that never changes read from its start."""
-    source = step.inputs[0] if step.kind in {"Shape", "Size"} else None
+    source = step.inputs[0] if step.kind in SHAPES else None
     if not isinstance(source, Var) or source not in starts:
         return step
     return Op(step.kind, (starts[source],), step.outputs, step.attributes, step.place, step.remark)

@@ -12,6 +12,7 @@ from primsplit.ir.errors import ParseError, ShapeError
 from primsplit.ops.inference.standard import check_by_standard
 from primsplit.ops.inference.table import RULES, Site
 from primsplit.ops.schema import text
+from primsplit.ops.traits import traits
 
 FLAGS = frozenset(
     {
@@ -97,7 +98,6 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
 }
 
 DRAWS = frozenset({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
-POOLS = frozenset({"AveragePool", "LpPool", "MaxPool"})
 LENIENT = frozenset({"Range"})
 """Operators that onnxruntime runs although onnx's inference refuses them: vectors of one number in place of scalars."""
 
@@ -109,13 +109,13 @@ def check_node(site: Site) -> None:
     if site.kind == "SoftmaxCrossEntropyLoss":
         # onnxruntime reads it as the function that it is: a loss of the logarithms.
         check_by_standard(Site("NegativeLogLikelihoodLoss", site.inputs, site.attributes, 1))
-    if site.kind in POOLS:
+    if traits(site.kind).windows == "pool":
         _check_pads(site)
     if site.kind in DRAWS:
         _check_draw(site)
     if site.kind in {"ConstantOfShape", "Div", "Mod"}:
         _check_numbers(site)
-    if site.kind in {"GRU", "LSTM", "RNN"} and not 0 <= (site.attribute("hidden_size") or 0) < 2**31:
+    if traits(site.kind).gates and not 0 <= (site.attribute("hidden_size") or 0) < 2**31:
         raise ShapeError(f"{site.kind} cannot have a hidden size of {site.attribute('hidden_size')}")
 
 

@@ -9,6 +9,7 @@ import onnx.helper
 from primsplit.ir import Type
 from primsplit.ops.inference.broadcast import broadcast_shapes
 from primsplit.ops.inference.table import Site, rule
+from primsplit.ops.traits import kinds_where
 
 UNARY = [
     "Abs",
@@ -78,7 +79,7 @@ BINARY = [
     "Or",
     "Xor",
 ]
-COMPARISONS = ["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"]
+COMPARISONS = sorted(kinds_where(lambda t: t.compares))
 BY_TYPES = frozenset({*UNARY, *BINARY, *COMPARISONS, "IsNaN", "IsInf", "Sum", "Max", "Min", "Mean", "Where"})
 """Operators whose result types follow from the types of their inputs alone, if they have no attributes."""
 

@@ -7,19 +7,9 @@ import numpy as np
 from primsplit.ir import Type
 from primsplit.ir.dims import Dim, Size
 from primsplit.ops.inference.table import Site, axis_of, fresh, rule, typed
+from primsplit.ops.traits import kinds_where
 
-REDUCTIONS = [
-    "ReduceSum",
-    "ReduceMean",
-    "ReduceProd",
-    "ReduceMax",
-    "ReduceMin",
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-    "ReduceSumSquare",
-]
+REDUCTIONS = sorted(kinds_where(lambda t: t.reduces))
 
 
 @rule(*REDUCTIONS)

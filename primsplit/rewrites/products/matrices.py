@@ -15,10 +15,12 @@ from dataclasses import replace
 from primsplit.ir import Block, Const, Op, Type, Value, Var, dims
 from primsplit.ir.analysis.orders import ops_of_values
 from primsplit.ir.dims import Shape
-from primsplit.ops.traits import traits
+from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.products.stacks import sizes_of
 
+ELEMENTWISE = kinds_where(lambda t: t.elementwise) - {"Sum"}
+"""Operators that are written on matrices. A Sum adds what Pads make of windows, which keep all their axes."""
 SMALL = 2**16
 """Up to so many bytes a value stays as it is."""
 
@@ -63,7 +65,7 @@ class _Walk:
 
     def as_matrices(self, op: Op) -> bool:
         """Write the op on matrices if all of its operands are arrays of its shape, rows, columns or scalars."""
-        if not traits(op.kind).elementwise or len(op.outputs) != 1:
+        if op.kind not in ELEMENTWISE or len(op.outputs) != 1:
             return False
         made, shape = op.outputs[0], op.outputs[0].type.shape
         if shape is None or len(shape) < 3 or sizes_of(shape) is None:
@@ -100,7 +102,7 @@ class _Walk:
 
 
 def _has_axes(op: Op) -> bool:
-    return traits(op.kind).elementwise and (op.outputs[0].type.rank or 0) > 2
+    return op.kind in ELEMENTWISE and (op.outputs[0].type.rank or 0) > 2
 
 
 def _matrix(shape: Shape) -> Shape:

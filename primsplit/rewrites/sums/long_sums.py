@@ -20,6 +20,7 @@ from primsplit.ir.dims import Dim, Size
 from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.rewrites.products.addends import PRODUCTS
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside, reduced_axes
 from primsplit.rewrites.sums.products import vector_product
 from primsplit.rewrites.sums.stages import MANY, MANY_ROWS, STAGES, is_long, ones_of, reduced_in_stages, summed_rows
@@ -35,7 +36,6 @@ SHORT = (np.dtype(np.float32), *HALVES)
 FROM = 2**14
 """Numbers from which on an If takes two stages: it may have to copy them."""
 REDUCTIONS = frozenset({*STAGES, "ReduceMean", "ReduceLogSum"})
-PRODUCTS = frozenset({"MatMul", "Gemm"})
 
 
 @fault(

@@ -40,6 +40,18 @@ def test_what_only_gradients_need_is_computed_on_matrices(sizes: str, wanted: st
     }
 
 
+def test_any_elementwise_operator_is_and_a_sum_of_windows_is_not() -> None:
+    """Pads make what a Sum adds: it keeps the axes that they have."""
+
+    def late(x: Any, row: Any, column: Any) -> Any:
+        y = op.Exp(x)
+        return op.ReduceSum(y, keepdims=0), op.Sinh(y), op.Sum(y, y)
+
+    after = pulled_as_matrices(block_of(late), [1, 2])
+    shapes = {o.kind: str(o.outputs[0].type) for o in after.ops if o.kind in {"Sinh", "Sum"}}
+    assert shapes == {"Sinh": "float32[2*N,64]", "Sum": "float32[N,2,64]"}
+
+
 def test_a_column_is_read_as_one() -> None:
     after = pulled_as_matrices(block_of(), [1, 2])
     doubled = [o for o in after.ops if o.kind == "Mul" and str(o.outputs[0].type) == "float32[2*N,1]"]
