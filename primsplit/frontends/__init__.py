@@ -1,1 +1,1 @@
-"""What users write in: Python itself, SciPy, index notation, and draws of random numbers."""
+"""The languages that users write programs in: Python, SciPy, index notation, and draws of random numbers."""

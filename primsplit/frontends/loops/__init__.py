@@ -1,1 +1,1 @@
-"""Loop nests in index notation: their derivation and what they become in ONNX."""
+"""Loop nests in index notation: how they are read, derived and lowered to ONNX operators."""

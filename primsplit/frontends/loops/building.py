@@ -1,4 +1,4 @@
-"""A nest under construction: what the notation, a Python function and the builder write their lines with."""
+"""Collects the lines of a nest under construction, for the notation, Python functions and the builder."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

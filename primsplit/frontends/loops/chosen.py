@@ -1,7 +1,8 @@
-"""Cotangents of which a choice leaves turns out.
+"""Keeps NaN and infinity out of the cotangents of turns that a choice leaves out.
 
-What a choice (`where`) leaves out has a cotangent of 0, and so has all that it was computed from, whatever the
-derivatives are there. So a cotangent is carried on inside of the choice, which is made behind what is computed of it.
+What a choice (`where`) leaves out has a cotangent of 0, and so has everything it was computed from, whatever the
+derivatives are there. The cotangent is therefore carried on inside of the choice, and the choice is made again behind
+what is computed from it.
 """
 
 import functools

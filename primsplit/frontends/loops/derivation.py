@@ -1,12 +1,12 @@
-"""The derivative of a nest is a nest: from a list of lines, the list that carries cotangents back through it.
+"""Derives a nest: from its list of lines, makes the list of lines that carries cotangents back through it.
 
-Lines are visited children first. A store becomes a load of its array's cotangent; a load becomes a store that adds to
-the cotangent of its array; a scalar function the row of `partials.py`; a reduction those of `reductions.py`. A value
-that does not depend on a loop of the line that reads it is read in every turn of that loop, so that its cotangent is
-the sum over the loop: what was a broadcast is a sum, and what was a sum a broadcast, told by the loops of two lines.
+Lines are visited children first. A store becomes a load of its array's cotangent. A load becomes a store that adds to
+the cotangent of its array. A scalar function becomes its row of `partials.py`, a reduction that of `reductions.py`. A
+value that does not depend on a loop of the line that reads it is read in every turn of that loop, so its cotangent is
+the sum over the loop: a broadcast becomes a sum and a sum becomes a broadcast, as the loops of the two lines show.
 
-What the reverse nest reads of the forward nest is in an argument or a result, or computed again where that is cheap, or
-kept in an array of its own: see `keeping.py`.
+A value of the forward nest that the reverse nest reads is an argument or a result, or is computed again if that is
+cheap, or is kept in an array of its own: see `keeping.py`.
 """
 
 from collections import Counter

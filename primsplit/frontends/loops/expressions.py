@@ -1,4 +1,4 @@
-"""Expressions of nests: Python's syntax, by `ast`, to lines; what the notation and Python functions have in common."""
+"""Reads expressions of nests in Python's syntax, with `ast`, into lines; the notation and Python functions share it."""
 
 import ast
 import math

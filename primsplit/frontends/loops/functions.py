@@ -1,4 +1,4 @@
-"""The scalar functions of nests: their names, how many numbers they take, and what an element of theirs costs."""
+"""The table of scalar functions of nests: their names, numbers of arguments, and costs per element."""
 
 import difflib
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""A nest run in plain Python and NumPy, one element after the other: what a nest means, and what runs without a file.
+"""Runs a nest in plain Python and NumPy, one element after the other: the reference for the meaning of a nest.
 
-Loads and stores are loops over every turn; reductions and scalar functions are NumPy's, on arrays with an axis for each
+Loads and stores are loops over every turn; reductions and scalar functions are NumPy's, on arrays with one axis per
 loop.
 """
 

@@ -1,8 +1,8 @@
-"""What a reverse nest reads of its forward nest: computed again where that is cheap, read where it is, or kept.
+"""Decides for each value that a reverse nest reads whether it is read as it is, computed again, or kept.
 
-The rule is the one of loop vectorizers: a value is computed again if that costs less than three times a store and a
-load (`costs.THRESHOLD`), counted from what the reverse nest has anyway: arguments, results, and what is kept already.
-Reading an array costs nothing here: a kept value would have to be read too.
+The rule is that of loop vectorizers: a value is computed again if that costs less than three times a store and a load
+(`costs.THRESHOLD`), counted from what the reverse nest has anyway: arguments, results, and values that are already
+kept. Reading an array costs nothing here, because a kept value would have to be read too.
 """
 
 import math

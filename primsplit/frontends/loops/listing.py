@@ -1,4 +1,4 @@
-"""The printed form of nests and their derivatives: one operation a line, behind each name the loops that it depends on.
+"""Prints nests and their derivatives: one operation per line, with the loops that each value depends on.
 
     amulb(C[:, :], A[:, :], B[:, :]):
       for m in range(A.shape[0]), n in range(B.shape[1]), k in range(A.shape[1])
@@ -9,8 +9,8 @@
       C.1[m, n] = d  # else C
       return C.1
 
-Numbers, the turns of loops and lengths are written where they are read. A store that leaves elements as they were tells
-whose, and the loops that it runs over where its indices do not have them.
+Numbers, loop turns and lengths are written where they are read. A store that leaves some elements unchanged names the
+array they come from, and the loops that it runs over if its indices do not name them.
 """
 
 import math

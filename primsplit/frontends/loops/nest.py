@@ -1,4 +1,4 @@
-"""`loops`: a nest as a function of arrays, run by onnxruntime, and in a trace one op that has the nest's own rule."""
+"""Makes a nest a function of arrays: `loops`. onnxruntime runs it; in a trace it is one op with the nest's own rule."""
 
 import functools
 import inspect

@@ -1,9 +1,9 @@
-"""The derivatives of scalar functions: what a cotangent of the value is for each argument.
+"""The derivatives of scalar functions: for each argument, its cotangent from that of the value.
 
-A row has a formula for each argument, of the cotangent `dz`, the value `z` and the arguments. What a formula reads of
-the forward nest it should read of `z` where it can: that is often kept already. Conventions are the package's: the
-derivative of abs at 0 is 0, equal arguments of maximum and minimum have half each, clip has 1 at its bounds, sqrt at 0
-has infinity, but 0 for a cotangent of 0.
+A row has a formula for each argument, of the cotangent `dz`, the value `z` and the arguments. A formula reads `z`
+instead of the arguments where it can, because `z` is often kept already. Conventions are the package's: the derivative
+of abs at 0 is 0, equal arguments of maximum and minimum get half each, clip has derivative 1 at its bounds, sqrt at 0
+infinity, but 0 for a cotangent of 0.
 """
 
 import math

@@ -1,9 +1,9 @@
-"""The ranges of loops, read from the axes that they index: as long as every index stays inside of its axis.
+"""Infers the ranges of loops from the axes that they index, so that every index stays inside its axis.
 
-A loop that indexes an axis alone runs over it: `A[m, k]` gives `k` the length of A's axis 1, and B's axis 0 must have
-the same. Shifted and stretched indices bound it: `x[i - 1] + x[i + 1]` gives 1 to len(x) - 1. What several loops index
-together bounds the one whose range is not known otherwise: `x[i + a] * k[a]` gives `i` len(x) - len(k) + 1 turns.
-An index that is bent into its axis bounds nothing; a loop with no other index runs over the axis.
+A loop that alone indexes an axis runs over it: `A[m, k]` gives `k` the length of A's axis 1, and B's axis 0 must have
+the same. Shifted and stretched indices bound it: `x[i - 1] + x[i + 1]` gives 1 to len(x) - 1. An index of several loops
+bounds the one whose range is not known otherwise: `x[i + a] * k[a]` gives `i` len(x) - len(k) + 1 turns. An index that
+is bent into its axis bounds nothing; a loop with no other index runs over the axis.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

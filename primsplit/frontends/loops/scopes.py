@@ -1,7 +1,7 @@
-"""What names and elements hold while a Python nest is read: what a body says of one turn is a line for all turns.
+"""Tracks names and elements while a Python nest is read: a statement of one turn becomes a line for all turns.
 
-That needs turns that do not depend on each other. A name or an element that a loop adds to is not known before the loop
-ends; one that a turn leaves for the next, or that two turns may both touch, is refused.
+That requires turns that do not depend on each other. A name or an element that a loop adds to is not known before the
+loop ends; one that a turn leaves for the next, or that two turns may both touch, is refused.
 
 What is not refused here must mean what Python means: random nests are compared with Python's own loops.
 """

@@ -1,7 +1,7 @@
-"""The sizes of a nest at a call: how far its loops run, and how long the arrays are that it makes.
+"""The sizes of a nest at a call: how far its loops run, and the lengths of the arrays that it makes.
 
-A size may be a symbol of the program that is being recorded. Two symbols are equal only where that is proven; what
-cannot be proven is refused, with a way out.
+A size may be a symbol of the program that is being recorded. Two symbols are equal only where that is proven; where it
+cannot be proven, the nest is refused, with a way out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What the syntax of a function tells of it before it is read as a nest."""
+"""Collects facts from the syntax of a function before it is read as a nest."""
 
 import ast
 from collections.abc import Iterable, Iterator

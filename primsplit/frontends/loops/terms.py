@@ -1,4 +1,4 @@
-"""Lines written as arithmetic: `0.5 * dz / z` is two lines and a constant."""
+"""Writes lines as arithmetic: `0.5 * dz / z` is two lines and a constant."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""Python as it is traced: control flow, containers, and the functions of modules that do not dispatch."""
+"""Traces Python itself: control flow, containers, and functions of modules that do not dispatch."""

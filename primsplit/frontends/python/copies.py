@@ -1,4 +1,4 @@
-"""Copy a function, and those that it reads by name, so that one run of it means other things by its names.
+"""Copies a function, and those that it reads by name, so that names mean other things in one run of the copy.
 
 A copy has the function's own code, or another that is given for it, and reads its module through a view, in which
 names of functions mean their copies, and other names what `Meanings` say. The functions and the modules themselves stay

@@ -1,8 +1,8 @@
-"""scipy.linalg.blas for traced arrays: products of matrices and vectors that are added to another.
+"""scipy.linalg.blas for traced arrays: products of matrices and vectors, added to another array.
 
-BLAS knows no derivative; these are written in operators that have one, so alpha, beta, the factors and what is added to
-all have gradients: of C = alpha op(A) op(B) + beta C, dalpha is the sum of op(A) op(B) dC, dbeta that of C dC, dC_in is
-beta dC, and op(A) and op(B) have alpha dC op(B)^T and alpha op(A)^T dC.
+BLAS has no derivatives; these functions are written in operators that have them, so alpha, beta, the factors and the
+added array all have gradients. Of C = alpha op(A) op(B) + beta C, dalpha is the sum of op(A) op(B) dC, dbeta that of C
+dC, dC_in is beta dC, and op(A) and op(B) have alpha dC op(B)^T and alpha op(A)^T dC.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""scipy.ndimage's functions that are linear in the image, of complex ones: what they give of both parts."""
+"""scipy.ndimage's functions that are linear in the image, for complex images: applied to both parts."""
 
 import functools
 import inspect

@@ -1,7 +1,7 @@
-"""Discrete cosine and sine transforms of SciPy's four types, by Fourier transforms of the numbers continued.
+"""SciPy's four types of discrete cosine and sine transforms, by Fourier transforms of extended input.
 
-The sums are those that `scipy.fft.dct` and `scipy.fft.dst` document; sines of types 2 to 4 are cosines of the numbers
-turned round, or of alternating sign.
+The sums are those that `scipy.fft.dct` and `scipy.fft.dst` document. Sine transforms of types 2 to 4 are cosine
+transforms of the reversed numbers, or of numbers with alternating signs.
 """
 
 import math

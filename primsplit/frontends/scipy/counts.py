@@ -1,4 +1,4 @@
-"""Functions of scipy.special that are no ufuncs: numbers of choices, derivatives of digamma, Lambert's W."""
+"""Functions of scipy.special that are not ufuncs: combinatorial counts, derivatives of digamma, Lambert's W."""
 
 from typing import Any
 

@@ -1,6 +1,7 @@
-"""scipy.signal's recursive filters of traced edges: known analog prototypes, moved to the edges and made digital.
+"""scipy.signal's recursive filter designs with traced band edges, from known analog prototypes.
 
-Orders, ripples and attenuations are known numbers. That the edges are in range, for which SciPy raises, is not checked.
+The prototypes are moved to the edges and made digital. Orders, ripples and attenuations are known numbers. Whether the
+edges are in range, for which SciPy raises, is not checked.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""scipy.spatial.distance for traced arrays and NumPy arrays: distances of vectors, of all pairs of rows, their matrix.
+"""scipy.spatial.distance for traced arrays and NumPy arrays: distances of vectors, and of all pairs of rows.
 
 The distance of equal vectors has the gradient 0, as the norm of the zero vector has.
 """

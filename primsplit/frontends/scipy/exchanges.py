@@ -1,4 +1,4 @@
-"""Permutations of rows as LAPACK has them: for each row in turn, the row that it changes places with."""
+"""Permutations in LAPACK's form: for each row in turn, the row that it is exchanged with."""
 
 import numpy as np
 

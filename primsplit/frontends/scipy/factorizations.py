@@ -1,4 +1,4 @@
-"""Factors of matrices in SciPy's forms: LU, QR, polar; and problems that they solve, traced alone."""
+"""Matrix factorizations in SciPy's forms: LU, QR, polar; and the problems that they solve. Only for traced arrays."""
 
 from collections.abc import Callable
 from typing import Any

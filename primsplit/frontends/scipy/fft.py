@@ -1,4 +1,4 @@
-"""scipy.fft for traced arrays: the Fourier transforms that np.fft has, cosine and sine transforms."""
+"""scipy.fft for traced arrays: the Fourier transforms of np.fft, and cosine and sine transforms."""
 
 from collections.abc import Callable
 from typing import Any

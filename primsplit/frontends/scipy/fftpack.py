@@ -1,4 +1,4 @@
-"""scipy.fftpack for traced arrays: the older scipy.fft, whose inverse cosine and sine transforms are not scaled."""
+"""scipy.fftpack for traced arrays: the predecessor of scipy.fft, with unscaled inverse cosine and sine transforms."""
 
 from collections.abc import Callable
 from typing import Any

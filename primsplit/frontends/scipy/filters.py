@@ -1,4 +1,4 @@
-"""scipy.signal's filters made of `lfilter`: in sections of second order, forward and backward, and undone."""
+"""scipy.signal's filters built on `lfilter`: second-order sections, forward and backward filters, and deconvolution."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""scipy.ndimage's filters of spectra: each frequency times a number, traced."""
+"""scipy.ndimage's Fourier filters of traced spectra: each frequency is multiplied by a number."""
 
 import math
 from collections.abc import Callable

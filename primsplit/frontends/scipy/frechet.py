@@ -1,8 +1,8 @@
-"""The derivative of a function of matrices along a direction, and the rules of both.
+"""The Frechet derivative of a function of matrices along a direction, and the rules of both.
 
 N. J. Higham, Functions of Matrices (2008). The derivative L(A, E) of f at A along E is the upper right block of f at
 [[A, E], [0, A]] (equation 3.16), and its transpose is the derivative at the transpose of A. `along` is a primitive, so
-that it can be seen to be linear in the direction: forward mode transposes it.
+that its linearity in the direction is known: forward mode transposes it.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""scipy.interpolate's cubic polynomials of values and slopes, both of which may be traced, and the sites, too."""
+"""scipy.interpolate's cubic polynomials from values and slopes, which may both be traced, as may the sites."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""scipy.integrate for traced arrays and NumPy arrays: the rules of sums over samples."""
+"""scipy.integrate for traced arrays and NumPy arrays: the rules for integrals of samples."""
 
 from typing import Any
 

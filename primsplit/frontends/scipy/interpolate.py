@@ -1,4 +1,4 @@
-"""scipy.interpolate's piecewise polynomials at traced points, and of traced values at fixed sites."""
+"""scipy.interpolate's piecewise polynomials, at traced points or of traced values at fixed sites."""
 
 import itertools
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Sparse matrices made of others, some of traced elements: SciPy's names, and arrays with all their zeros."""
+"""Sparse matrices joined from others, some with traced elements: SciPy's names, with dense results."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""scipy.interpolate's B-splines between traced knots, whose number only the run may know."""
+"""scipy.interpolate's B-splines between traced knots, whose number may be known only at run time."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""scipy.ndimage's summaries of the pixels that have a label, sums in float64; labels may be traced integers too."""
+"""scipy.ndimage's statistics of labelled pixels, with sums in float64; labels may be traced integers too."""
 
 from collections.abc import Callable
 from typing import Any

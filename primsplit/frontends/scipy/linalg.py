@@ -1,4 +1,4 @@
-"""scipy.linalg for traced arrays and NumPy arrays: what np.linalg has, triangular solutions, the exponential."""
+"""scipy.linalg for traced arrays and NumPy arrays: the functions of np.linalg, triangular solves, the exponential."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Linear equations of matrices, Sylvester's and Lyapunov's, as systems of all their elements; traced alone."""
+"""Linear matrix equations, Sylvester's and Lyapunov's, solved as systems of all their elements. Only traced."""
 
 from typing import Any
 

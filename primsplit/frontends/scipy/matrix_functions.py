@@ -1,6 +1,6 @@
-"""Functions of square matrices: roots, logarithms, powers, sines; traced and NumPy's. See `frechet` for derivatives.
+"""Functions of square matrices, for traced and NumPy arrays: roots, logarithms, powers, sines.
 
-N. J. Higham, Functions of Matrices (2008).
+N. J. Higham, Functions of Matrices (2008). See `frechet` for derivatives.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""scipy.ndimage's grey morphology of traced images: extremes of windows, with heights, and what is made so."""
+"""scipy.ndimage's grey morphology of traced images: extremes of windows with heights, and operations built on them."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""scipy.ndimage for traced arrays: filters by windows."""
+"""scipy.ndimage's window filters for traced arrays."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""scipy.spatial's search for neighbours among traced points, or of them: every distance is computed and compared."""
+"""scipy.spatial's neighbour search with traced points: every distance is computed and compared."""
 
 import operator
 from typing import Any

@@ -1,4 +1,4 @@
-"""scipy.signal's filters against noise: medians and other ranks of windows, and Wiener's."""
+"""scipy.signal's noise filters: medians and other ranks of windows, and Wiener's filter."""
 
 import math
 from typing import Any

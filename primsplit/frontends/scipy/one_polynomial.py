@@ -1,4 +1,4 @@
-"""scipy.interpolate's one polynomial through all sites, BarycentricInterpolator and KroghInterpolator, traced."""
+"""scipy.interpolate's single polynomial through all sites: BarycentricInterpolator and KroghInterpolator, traced."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What SciPy's functions make of their arguments first: arrays of floats, traced or NumPy's; functions with `args`."""
+"""Converts arguments of SciPy's functions: to float arrays, traced or NumPy's, and functions with `args`."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

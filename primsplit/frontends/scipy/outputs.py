@@ -1,4 +1,4 @@
-"""The `output=` of scipy.ndimage's functions: a dtype of the result, or an array that is written."""
+"""Implements the `output=` of scipy.ndimage's functions: a dtype of the result, or an array to write."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""scipy.signal's search for extremes in traced signals: the places, of which only the run knows how many there are."""
+"""scipy.signal's search for extremes in traced signals; only the run knows how many there are."""
 
 from collections.abc import Callable
 from typing import Any

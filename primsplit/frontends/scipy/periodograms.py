@@ -1,4 +1,4 @@
-"""scipy.signal's spectrum of unevenly spaced samples, traced alone."""
+"""scipy.signal's spectrum of unevenly spaced samples. Only for traced arrays."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""scipy.interpolate.RBFInterpolator: radial basis functions and a polynomial, through traced points and values.
+"""scipy.interpolate.RBFInterpolator: radial basis functions plus a polynomial, through traced points and values.
 
 G. E. Fasshauer, Meshfree Approximation Methods with Matlab (2007), chapters 6 and 19. The functions are written in the
-squares of the distances, which are smooth where points coincide.
+squared distances, which are smooth where points coincide.
 """
 
 import itertools

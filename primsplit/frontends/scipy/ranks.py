@@ -1,4 +1,4 @@
-"""scipy.ndimage's filters by rank: the smallest number of each window, the largest, the middle one, or another."""
+"""scipy.ndimage's rank filters: the minimum, maximum, median or another rank of each window."""
 
 import itertools
 from typing import Any

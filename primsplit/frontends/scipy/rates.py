@@ -1,4 +1,4 @@
-"""scipy.signal's changes of the number of samples of a traced signal: by Fourier, and by filters between samples."""
+"""scipy.signal's resampling of traced signals: by Fourier transforms, and by filters between samples."""
 
 import math
 import sys

@@ -1,7 +1,8 @@
-"""scipy.ndimage for traced arrays: images at points between pixels, by splines of orders 0 to 5, and what is made so.
+"""scipy.ndimage's interpolation of traced images at points between pixels, by splines of orders 0 to 5.
 
-M. Unser, Splines: a perfect fit for signal and image processing, IEEE Signal Process. Mag. 16 (1999) 22-38. At a knot
-of an order of 0 or 1 the derivative in a coordinate is that to its right.
+Zoom, shift, rotation and other mappings are built on it. M. Unser, Splines: a perfect fit for signal and image
+processing, IEEE Signal Process. Mag. 16 (1999) 22-38. At a knot of order 0 or 1 the derivative in a coordinate is the
+one to its right.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""scipy.signal's frequency responses of filters with traced coefficients, complex arrays."""
+"""scipy.signal's frequency responses of filters with traced coefficients, as complex arrays."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""scipy.optimize's test function, Rosenbrock's, and its derivatives, of traced numbers."""
+"""scipy.optimize's Rosenbrock test function and its derivatives, for traced numbers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Functions that are called as SciPy's of the same name are: by SciPy's own signature, with SciPy's defaults."""
+"""Makes functions callable as SciPy's functions of the same name: with SciPy's own signatures and defaults."""
 
 import functools
 import inspect

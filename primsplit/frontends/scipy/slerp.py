@@ -1,4 +1,4 @@
-"""scipy.spatial.transform.Slerp: the rotations between rotations, at a constant rate from each to the next."""
+"""scipy.spatial.transform.Slerp: interpolation between rotations, at a constant rate from each to the next."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""scipy.sparse.linalg's factors and functions of sparse matrices, by the whole matrix, zeros included."""
+"""scipy.sparse.linalg's factorizations and functions of sparse matrices, computed with dense matrices."""
 
 from collections.abc import Callable
 from typing import Any

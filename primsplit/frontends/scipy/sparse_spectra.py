@@ -1,4 +1,4 @@
-"""scipy.sparse.linalg's few eigenvalues and singular values, of the whole matrix, zeros included; traced alone."""
+"""scipy.sparse.linalg's few eigenvalues and singular values, computed with dense matrices. Only traced."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""scipy.sparse.linalg's solutions of linear systems with a traced matrix or traced right sides."""
+"""scipy.sparse.linalg's solutions of linear systems with a traced matrix or traced right-hand sides."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""scipy.spatial's distances of traced points, and the likeness of two shapes."""
+"""scipy.spatial's distances of traced points, and the comparison of two shapes (procrustes)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""scipy.special's functions that are no ufuncs, for traced arrays; logsumexp and softmax for NumPy arrays, too."""
+"""scipy.special's functions that are not ufuncs, for traced arrays; logsumexp and softmax also for NumPy arrays."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""scipy.interpolate.interp1d of traced sites or values: lines between them, or steps."""
+"""scipy.interpolate.interp1d for traced sites or values: linear, or in steps."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""scipy.interpolate's interpolants between scattered points: by triangles of known ones, or the nearest point."""
+"""scipy.interpolate's interpolation between scattered points: by triangles of known points, or the nearest point."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""scipy.signal's waveforms at traced times, and of traced frequencies."""
+"""scipy.signal's waveforms at traced times and with traced frequencies."""
 
 import math
 from typing import Any

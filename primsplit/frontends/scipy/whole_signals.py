@@ -1,4 +1,4 @@
-"""scipy.signal's functions of a whole signal: its trend, the analytic signal, smoothing by polynomials."""
+"""scipy.signal's functions of a whole signal: detrending, the analytic signal, smoothing by polynomials."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""scipy.signal's windows of lengths that only the run knows, as get_window gives them for spectra."""
+"""scipy.signal's windows of lengths known only at run time, as get_window returns them for spectra."""
 
 import math
 from typing import Any

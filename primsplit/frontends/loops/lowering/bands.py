@@ -1,9 +1,9 @@
-"""Windows of few taps as products with a band matrix: `y[i] = x[i + a] * k[a]` in float64, which has no kernel of Conv.
+"""Windows of few taps as products with a band matrix, for float64, which has no Conv kernel: `y[i] = x[i + a] * k[a]`.
 
-Numbers are cut into rows of `BLOCK` with those that follow them, so that rows overlap; column c of the matrix has the
-taps from row c on, and zeros elsewhere. That is a product of matrices with a few times as many multiplications as are
-asked for, and without a copy for each tap. The zeros stand before numbers that no window has: where these are not
-finite, the windows are made. The three sums are each other's derivatives.
+Numbers are cut into rows of `BLOCK`, each with the numbers that follow, so that rows overlap. Column c of the matrix
+has the taps from row c on, and zeros elsewhere. This is a matrix product with a few times as many multiplications as
+needed, but without a copy for each tap. The zeros multiply numbers outside of the window: where these are not finite,
+the windows are built instead. The three sums are each other's derivatives.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""Sums of products that leave turns out: a turn that is left out adds 0, whatever its factors are.
+"""Sums of products with a mask: a turn that is left out adds 0, whatever its factors are.
 
-Of `if j <= i: y[i, d] += P[i, j] * V[j, d]` the choice is made in P, and the product contracted as any other. Where V
-is infinite or NaN, 0 times that is NaN in turns that nobody asked for: the run looks whether all of V is finite, and
-takes the sum turn by turn where it is not. The derivatives of such a sum are such sums.
+For `if j <= i: y[i, d] += P[i, j] * V[j, d]` the mask is applied to P, and the product is contracted as any other.
+Where V is infinite or NaN, 0 times it would be NaN in turns that are left out. The run therefore tests whether all of V
+is finite, and computes the sum turn by turn if not. The derivatives of such a sum are such sums.
 """
 
 from collections.abc import Callable, Mapping, Sequence

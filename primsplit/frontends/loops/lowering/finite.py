@@ -1,4 +1,4 @@
-"""Quick forms that are right for finite numbers: they multiply what is left out by 0, which for infinity is NaN."""
+"""Quick forms for finite numbers, which multiply what is left out by 0; the run uses exact forms for the others."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""Scalar functions of a nest on whole arrays, with the dtypes that NumPy gives numbers."""
+"""Applies scalar functions of a nest to whole arrays, with the dtypes that NumPy gives numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

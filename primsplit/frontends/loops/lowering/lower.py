@@ -1,7 +1,11 @@
-"""A nest as recorded operators: its operations one after the other, each where it is first needed.
+"""Records a nest as operators: its operations one after the other, each where it is first needed.
 
-Sums are put off until it is known what is summed: a product of several values is contracted by MatMul and never made,
-and a product with a window of an array is a Conv (`sums.py`). Everything else is an array over the operation's loops.
+    y[i] := x[i + a] * k[a]
+    becomes
+    Conv(x, k)                # after adding axes for batch and channel
+
+Sums wait until their terms are known: a product of several values is contracted by MatMul and never built, and a
+product with a window of an array is a Conv (`sums.py`). Every other value is an array over the operation's loops.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Sums of factors of which some are under a mask, by the loops of a nest: see `chosen_sums.py`."""
+"""Finds sums of factors some of which are masked, by the loops of a nest: see `chosen_sums.py`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

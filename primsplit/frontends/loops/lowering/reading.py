@@ -1,4 +1,4 @@
-"""What a nest loads, as an array over its loops: a Slice, a diagonal, windows, or a Gather."""
+"""Lowers loads to arrays over their loops: a Slice, a diagonal, windows, or a Gather."""
 
 from collections.abc import Mapping, Sequence
 

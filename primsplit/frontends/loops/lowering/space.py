@@ -1,4 +1,4 @@
-"""The loops and arrays of a nest that is being lowered: how long they are, and what an index runs over."""
+"""The loops and arrays of a nest during lowering: their lengths, and the ranges of indices."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

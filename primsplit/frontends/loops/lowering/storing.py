@@ -1,7 +1,7 @@
-"""What a nest stores: the array that it makes of a value over loops.
+"""Lowers stores: makes the stored array from a value over loops.
 
-Where each loop of the indices goes along an axis of its own, what is stored is a block, which is padded to the array's
-length; windows are added up first, see `windowed_sums.spread`. Everything else is a ScatterND.
+If each loop of the indices runs along an axis of its own, the stored value is a block, which is padded to the array's
+length; windows are added up first, see `windowed_sums.spread`. All other stores are a ScatterND.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Sums of products: by MatMul where values are contracted, by Conv where one of them is a window of an array."""
+"""Lowers sums of products: to MatMul where values are contracted, to Conv where one of them is a window of an array."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Which sums over windows are convolutions: read from the factors of a sum, or from what a store adds up."""
+"""Recognizes sums over windows that are convolutions, from the factors of a sum or from what a store adds up."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,8 +1,8 @@
-"""Windows of an axis as an array, and their sum back into the axis, without a list of indices.
+"""Builds the windows of an axis as an array, and sums them back into the axis, without a list of indices.
 
-With an axis of length L repeated A times and the run of all repetitions cut into rows of L + d instead, row `a` begins
-`a * d` further to the right: `x[s * i + d * a]` is a cut of these rows, and its transpose is the same way back. It
-costs a few passes over A L elements, where a Gather does arithmetic for each.
+The axis of length L is repeated A times, and the result is cut into rows of L + d instead of L. Row `a` then begins `a
+* d` further to the right: `x[s * i + d * a]` is a cut of these rows, and the transpose goes the same way back. It costs
+a few passes over A L elements, where a Gather does arithmetic for each.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Branches that are recorded as one If each, where they are too many for each of their paths to be recorded.
+"""Records branches as one If each, where there are too many for each of their paths to be recorded.
 
 The user's file is compiled anew, with both sides of such an `if` as functions. Copies of the user's functions have that
 code (`copies`), or the functions themselves for one run where a method or a container leads to one (`installing`). Both

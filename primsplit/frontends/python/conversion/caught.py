@@ -1,4 +1,4 @@
-"""An error that a `try` raises and catches itself, written as a name that tells of it: nothing is raised.
+"""Rewrites an error that a `try` raises and catches itself as a boolean name, so that nothing is raised.
 
     try:                                caught = False
         a                               try:

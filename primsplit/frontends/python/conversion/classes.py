@@ -1,4 +1,4 @@
-"""What asks for the class of something: of what a joined statement gave, the answer that both sides have in common."""
+"""Answers `isinstance` and the like for a value from a joined branch, with the answer that both sides share."""
 
 import sys
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Loops that end where the numbers say so, written as parts that are done while the loop has not ended.
+"""Rewrites loops that end by a traced condition into parts that run while the loop has not ended.
 
     for k in range(100):            ended = False
         a                           for k in range(100):

@@ -1,4 +1,4 @@
-"""A list of numbers that branches let grow on one side only: its elements are stacked, and the run knows how many.
+"""Lists of numbers that grow on one side of a branch only: elements are stacked, and the run knows how many there are.
 
 A name holds it that nothing else shows, so that `a.append(b)` gives the name another one: see `lists`.
 """

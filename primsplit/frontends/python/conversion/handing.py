@@ -1,4 +1,4 @@
-"""What functions return that is one of several things: handed on to callers that ask which."""
+"""Returns one of several things from a function to callers that ask which one it is."""
 
 import sys
 import types

@@ -1,4 +1,4 @@
-"""What changes nothing where it is called or read: functions that compute, and objects whose parts only do that."""
+"""Finds functions and objects without side effects: calling or reading them changes nothing."""
 
 import ast
 import builtins

@@ -1,4 +1,4 @@
-"""What holds what: the lists, arrays and objects that statements may come to from the names that they read."""
+"""Finds the lists, arrays and objects that statements can reach from the names they read."""
 
 import functools
 import itertools

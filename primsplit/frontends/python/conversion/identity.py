@@ -1,4 +1,4 @@
-"""Of which class something is that a joined statement gave, and which object it is: Python sees one of each side."""
+"""Answers questions of class and identity for values from joined statements, of which Python sees one per side."""
 
 import operator
 import threading

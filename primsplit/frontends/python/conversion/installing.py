@@ -1,4 +1,4 @@
-"""Give the functions of a file code in which their statements are joined, for one run; afterwards their own.
+"""Installs joined code in the functions of a file for one run, and their own code afterwards.
 
 The new code calls the helper that its constants hold, so that nothing is written to the module. Another thread that
 runs it meanwhile computes what the function computes: on plain values a join does what the statement does.

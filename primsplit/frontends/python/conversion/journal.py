@@ -1,4 +1,4 @@
-"""What a side of a joined statement changes in lists, dictionaries, objects and arrays: noted, and undone after it."""
+"""Records the changes of one side to lists, dictionaries, objects and arrays, and undoes them after the side."""
 
 import inspect
 import sys

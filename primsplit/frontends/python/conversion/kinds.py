@@ -1,4 +1,4 @@
-"""What the names of a joined statement are after it, where its sides give them things of several kinds."""
+"""Determines what a name is after a joined statement whose sides assign it things of several kinds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What `all` and `any` may go through to its end, where Python stops before: nothing misses or notices that."""
+"""Finds `all` and `any` calls that may evaluate every element, because stopping early would make no difference."""
 
 import ast
 import functools

@@ -1,4 +1,4 @@
-"""Lists that grow on one side of a branch, where a name alone shows them: each use is written as a call.
+"""Rewrites uses of lists that grow on one side of a branch, and that only one name holds, as calls.
 
 seen = []                       seen = joins.grown([])
 seen.append(a)                  seen = joins.appended(seen, a)

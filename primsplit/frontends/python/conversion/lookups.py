@@ -1,4 +1,4 @@
-"""What is looked up by what only the run knows: lists and tuples of numbers by places, dictionaries by texts."""
+"""Looks up lists and tuples by a traced index, and dictionaries by a traced key."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What patterns of `match` statements ask that no expression says."""
+"""Tests of `match` patterns that no Python expression states."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a name holds that has no value."""
+"""Stands for the value of a name that has none."""
 
 from typing import Any
 

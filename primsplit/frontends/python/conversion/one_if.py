@@ -1,4 +1,4 @@
-"""A statement whose two sides are recorded, as one If that gives the names their values."""
+"""Records both sides of a statement as one If that assigns the names their values."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Python's functions that compare what they are given: of numbers that only the run knows they do without branches."""
+"""Replaces Python's functions that compare arguments, such as min and sorted, by forms without branches."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`match` statements as branches: each `case` is an `elif` that asks what its pattern asks, as far as that is plain.
+"""Rewrites `match` statements as branches: each `case` becomes an `elif` with its pattern's test, if that is plain.
 
 match a:                        if a == 1:
     case 1:                         b

@@ -1,4 +1,4 @@
-"""What the sides of a joined statement change in lists, dictionaries, objects and arrays, and these after the If."""
+"""Tracks what the sides of a joined statement change in containers and arrays, and updates these after the If."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Statements with less ways through them: what follows an `if` that ends in `return` or `continue` is in its `else`.
+"""Simplifies control flow: what follows an `if` that ends in `return` or `continue` moves into its `else`.
 
 What is written so does the same, statement by statement, and its branches may be joined.
 """

@@ -1,4 +1,4 @@
-"""Which arrays from before a statement the values are that its sides give: numbers, which an If gives with the values.
+"""Tracks which earlier array each side's value is: a number that the If returns beside the value.
 
 After `if c: a, b = b, a` each name is one of the two arrays that there were. A write to it is one to that array, which
 other names may show too: see `views.Choice`.

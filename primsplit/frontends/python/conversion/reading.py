@@ -1,4 +1,4 @@
-"""How a rewritten file reads the names that joins give values: some may have none, or be one of several things."""
+"""Reads names that joins assign in a rewritten file: some may have no value, or be one of several things."""
 
 import ast
 import builtins

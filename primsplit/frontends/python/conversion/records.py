@@ -1,4 +1,4 @@
-"""Frozen dataclasses, which are values like tuples: an If gives their fields."""
+"""Joins frozen dataclasses, which are values like tuples, by their fields."""
 
 import dataclasses
 import types

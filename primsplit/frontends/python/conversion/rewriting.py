@@ -1,4 +1,4 @@
-"""A user's file with the statements that may be joined written so that both of their sides are run.
+"""Rewrites a user's file so that both sides of each statement that may be joined are functions.
 
     if test:                    def true(v):
         v = a                       v = a

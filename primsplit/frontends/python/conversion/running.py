@@ -1,4 +1,4 @@
-"""What the functions of a file call whose statements are joined: conditions, branches and loops."""
+"""The runtime helpers that functions with joined statements call: conditions, branches and loops."""
 
 import sys
 import types

@@ -1,4 +1,4 @@
-"""Which `if` statements may be joined: those whose sides do nothing but give values to names and elements.
+"""Finds the `if` statements that may be joined: their sides only assign to names and elements.
 
 Both sides of such a statement can be run one after the other, and what they give is chosen from afterwards.
 """

@@ -1,4 +1,4 @@
-"""What a joined loop does: each of its parts is recorded as one If, which keeps the values where the loop has ended."""
+"""Records each part of a joined loop as one If, which keeps the values where the loop has ended."""
 
 import itertools
 import sys

@@ -1,4 +1,4 @@
-"""What is stored at a place that only the run knows: each element is what it was, or where it is the one the new one.
+"""Stores at an index that only the run knows: each element becomes the new value or stays as it was.
 
 held[k] = a                     joins.put(a, held, k)
 held[k] += a                    joins.changed(held, k, "iadd", lambda: a)

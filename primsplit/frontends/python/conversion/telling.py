@@ -1,4 +1,4 @@
-"""Functions that tell Python's own values from traced ones: joined branches need them written anew, in any file."""
+"""Finds functions that distinguish Python's own values from traced ones; joined branches rewrite them in any file."""
 
 import builtins
 import dis

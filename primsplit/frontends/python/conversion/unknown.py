@@ -1,4 +1,4 @@
-"""Whether a condition is one that only the run knows, in a function that is run with joins."""
+"""Tests whether a condition is known only at run time, in a function that is run with joins."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Branches whose sides all end by giving a value to what goes through a generator: it is given behind them.
+"""Rewrites branches that all end in a `yield` of a generator into one `yield` behind them.
 
 What the user wrote, and what becomes of it:
 

@@ -1,4 +1,4 @@
-"""Functions of NumPy, SciPy and `math` that ask a traced value for a number, served all the same.
+"""Serves functions of NumPy, SciPy and `math` that ask a traced value for a number.
 
 NumPy asks an array for its own form of `np.sum(x)`, but not where the array is inside of a list (`np.array([a, b])`,
 `np.mean([a, b])`), an index of a NumPy array (`table[i]`), a size (`np.zeros(n)`), or is written into a NumPy array.

@@ -1,4 +1,4 @@
-"""Substitutes for functions of NumPy that do not dispatch on all that may be traced."""
+"""Substitutes for functions of NumPy that do not dispatch on all arguments that may be traced."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""Substitutes for functions of Python's own that compare traced numbers, or ask for a size that only the run knows.
+"""Substitutes for Python's own functions that compare traced numbers, or need a size known only at run time.
 
 `min`, `max` and `sorted` compare, and every comparison would be a branch. A choice between two values that are there
 already has the same value and the same gradient, and needs no branch. `all` and `any` are one condition of several.

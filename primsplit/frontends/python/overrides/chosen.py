@@ -1,4 +1,4 @@
-"""One of several arrays, numbers or tuples of them, of which only the run knows which it is."""
+"""One of several arrays, numbers or tuples of them; only the run knows which."""
 
 from collections.abc import Sequence
 from typing import Any

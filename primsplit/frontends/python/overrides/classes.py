@@ -1,4 +1,4 @@
-"""Substitutes for Python's classes of numbers, which are called to convert: `float(x)`, `int(x)`, `complex(x)`.
+"""Substitutes for Python's number classes where they are called to convert: `float(x)`, `int(x)`, `complex(x)`.
 
 Python lets no object say what `float(x)` is. So while a function is run again, these names mean classes in the modules
 of installed packages that give traced numbers for traced ones. The user's own code is told what to write instead, but

@@ -1,4 +1,4 @@
-"""Substitutes for functions of `cmath`, which take and give Python numbers."""
+"""Substitutes for functions of `cmath`, which take and return Python numbers."""
 
 import cmath
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which copies of the user's functions read substitutes, and the dispatchers that lead to copies of methods.
+"""Decides which copies of the user's functions read substitutes, and dispatches methods to their copies.
 
 Copies read names through views (`frontends.python.copies`), so that no name changes that another thread reads. A class
 holds a method itself: a dispatcher stands there while the run lasts. Functions of the user's in containers stay what

@@ -1,4 +1,4 @@
-"""What modules, containers, objects and classes of the user's hold that something stands in for."""
+"""Finds things with substitutes that modules, containers, objects and classes of the user's hold."""
 
 import sys
 import types

@@ -1,4 +1,4 @@
-"""What stands in for parts of NumPy, SciPy and Python themselves: in their modules, classes and import statements."""
+"""Substitutes for parts of NumPy, SciPy and Python themselves: in their modules, classes and import statements."""
 
 import builtins
 import sys

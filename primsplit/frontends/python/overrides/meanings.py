@@ -1,4 +1,4 @@
-"""What values mean in a function that is run again: substitutes of libraries' functions, and tables of arrays."""
+"""Maps values to their meanings in a function that is run again: substitutes of libraries' functions, and tables."""
 
 import functools
 import types

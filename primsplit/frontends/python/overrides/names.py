@@ -1,4 +1,4 @@
-"""Let the names that a function reads hold substitutes themselves, where copies of it do not reach them.
+"""Writes substitutes into the names that a function reads, where copies of it do not reach them.
 
 Other threads that read these names meanwhile get substitutes and tables too, which compute there what the originals do.
 """

@@ -1,4 +1,4 @@
-"""Where functions of `math` raise for their numbers: a branch, where the user's code has an answer to it.
+"""Turns errors of `math` functions for some numbers into branches, if the user's code handles the error.
 
 Elsewhere what they raise for is NaN or infinite, as in NumPy, so that the choice costs nothing where nobody makes it.
 The conditions are those of CPython's mathmodule.c. They ask the arguments and not the result, which has no finite

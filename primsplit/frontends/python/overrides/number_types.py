@@ -1,4 +1,4 @@
-"""Substitutes for NumPy's classes of numbers where they are called to convert: `np.float32(x)`.
+"""Substitutes for NumPy's number classes where they are called to convert: `np.float32(x)`.
 
 They are stood in for there alone: elsewhere a class is a dtype, or is compared with `is`.
 """

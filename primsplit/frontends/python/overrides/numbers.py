@@ -1,4 +1,4 @@
-"""Substitutes for functions of `math`, which take and give Python numbers."""
+"""Substitutes for functions of `math`, which take and return Python numbers."""
 
 import functools
 import math

@@ -1,4 +1,4 @@
-"""NumPy's arrays in a function that is run again: tables, which traced numbers index, and what may be written to."""
+"""NumPy arrays in a function that is run again: tables with traced indices, and arrays that may be written to."""
 
 import functools
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""NumPy's polynomials are written in Python: their modules are run with other names as the user's are.
+"""Runs NumPy's polynomial modules, which are written in Python, with replaced names, as user code.
 
 Sizes never depend on coefficients: leading coefficients that are 0, which NumPy drops, stay where they are traced.
 """

@@ -1,4 +1,4 @@
-"""The names by which a function may come to a part of a library: those that it reads, and of what it meets."""
+"""Finds the names through which a function may reach a part of a library."""
 
 import types
 from collections.abc import Callable, Iterator

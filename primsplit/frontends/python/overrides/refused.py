@@ -1,4 +1,4 @@
-"""Functions of SciPy whose steps depend on values, and what to write instead of them."""
+"""Refuses functions of SciPy whose steps depend on values, and suggests what to write instead."""
 
 import sys
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Run a function again so that substitutes serve what asks a traced value for a number."""
+"""Runs a function again with substitutes for functions that ask a traced value for a number."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

@@ -1,4 +1,4 @@
-"""What is served only where a function is run again, by the names that people write."""
+"""Lists the functions that are served only where a function is run again, by the names that users write."""
 
 import cmath
 import math

@@ -1,4 +1,4 @@
-"""`stands_in_for`: a function of one's own in the place of a library's, where an argument is traced."""
+"""Registers a user's own function in place of a library's, for traced arguments: `stands_in_for`."""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Substitutes for functions of libraries, and the table of it."""
+"""The table of substitutes for functions of libraries."""
 
 import functools
 import sys

@@ -1,4 +1,4 @@
-"""np.vectorize and np.frompyfunc: the function is recorded once, for one element, and mapped over all of them."""
+"""np.vectorize and np.frompyfunc: records the function once, for one element, and maps it over all elements."""
 
 import re
 from collections.abc import Callable, Sequence

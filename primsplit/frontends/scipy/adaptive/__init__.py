@@ -1,7 +1,7 @@
-"""scipy.integrate of functions of traced values: integrals and differential equations, in steps that errors tell.
+"""scipy.integrate for functions of traced values: integrals and differential equations, with adaptive steps.
 
-The steps of an equation and the intervals of an integral are found first, in a loop without a gradient, and are then
-taken again in a Scan, which has one.
+The steps of an equation and the intervals of an integral are found first, in a loop without a gradient. They are then
+taken again in a Scan, which has a gradient.
 """
 
 from primsplit.frontends.scipy.adaptive import equations, quadrature

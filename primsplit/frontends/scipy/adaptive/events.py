@@ -1,7 +1,7 @@
 """Events of scipy.integrate.solve_ivp: where a function of t and y crosses 0, and where that ends the solution.
 
-Whether one is crossed is seen at the ends of steps, in the loop that finds them. When it is crossed is a root of the
-event along the step's polynomial, whose derivative is that of this equation.
+A crossing is detected at the ends of steps, in the loop that finds the steps. The time of the crossing is a root of the
+event along the step's polynomial, with the derivative from this equation.
 """
 
 from collections.abc import Callable, Sequence

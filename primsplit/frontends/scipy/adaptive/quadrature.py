@@ -1,8 +1,8 @@
-"""scipy.integrate.quad of functions of traced values: the rule of Gauss and Kronrod on intervals that are halved.
+"""scipy.integrate.quad for functions of traced values: the Gauss-Kronrod rule on intervals that are halved.
 
-The intervals are found in a Loop without a gradient: that with the largest error is halved until the sum of the errors
-is small. The integral is then the rule's sum over the intervals, and its derivatives, in the ends too, are that sum's.
-R. Piessens, E. de Doncker-Kapenga, C. W. Ueberhuber, D. K. Kahaner, QUADPACK (1983).
+The intervals are found in a Loop without a gradient: the one with the largest error is halved until the sum of the
+errors is small. The integral is then the rule's sum over the intervals, and its derivatives, also in the ends, are
+those of the sum. R. Piessens, E. de Doncker-Kapenga, C. W. Ueberhuber, D. K. Kahaner, QUADPACK (1983).
 """
 
 import math

@@ -1,4 +1,4 @@
-"""RODAS, a Rosenbrock method for stiff equations, which solves linear systems with the Jacobian and no others.
+"""RODAS, a Rosenbrock method for stiff equations, which solves only linear systems with the Jacobian.
 
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd edition, IV.7 and IV.10: L-stable, of order 4, its
 error that of order 3. A step's unknowns are k with (I / (0.25 h) - J) k_i = f(t + c_i h, y + sum a_ij k_j) + sum c_ij

@@ -1,7 +1,7 @@
-"""Steps whose size follows the error, as scipy.integrate takes them, and its explicit Runge-Kutta methods.
+"""Adaptive steps as scipy.integrate takes them, and its explicit Runge-Kutta methods.
 
-Which steps are taken is found first, in a Loop without a gradient; the steps that were accepted are then taken again,
-in a Scan, which has one. So a step that failed has no part in the gradient, whatever it computed.
+The steps are found first, in a Loop without a gradient. The accepted ones are then taken again, in a Scan, which has a
+gradient. A rejected step therefore has no part in the gradient, whatever it computed.
 """
 
 from collections.abc import Callable

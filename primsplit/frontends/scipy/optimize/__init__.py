@@ -1,4 +1,4 @@
-"""scipy.optimize for functions of traced values: roots and minima, differentiated as the equations that they solve."""
+"""scipy.optimize for functions of traced values: roots and minima, with derivatives from the equations they solve."""
 
 from primsplit.frontends.scipy.optimize import intervals, minima, older, riccati, scalars, squares, vectors
 from primsplit.frontends.scipy.overrides.solving import let_solve

@@ -1,7 +1,8 @@
-"""Least values under constraints: multipliers by the augmented Lagrangian, then Newton's steps on all that holds there.
+"""Minima under constraints: multipliers by the augmented Lagrangian, then Newton steps on the active equations.
 
-J. Nocedal and S. J. Wright, Numerical Optimization, 2nd ed. (2006): 17.3 for the multipliers, 12.3 for what holds. What
-holds is an equation, in which a constraint that may be slack is mu = max(0, mu - g); it is what is differentiated.
+J. Nocedal and S. J. Wright, Numerical Optimization, 2nd ed. (2006): 17.3 for the multipliers, 12.3 for the optimality
+conditions. The conditions are an equation, in which a constraint that may be slack is mu = max(0, mu - g); this
+equation is differentiated.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Newton's steps downhill, damped until the function falls."""
+"""Newton steps downhill, damped until the function decreases."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,8 +1,8 @@
-"""What is defined by an equation, and its derivative by the implicit function theorem.
+"""Values defined by an equation, and their derivatives by the implicit function theorem.
 
-A root x of f(x, t) = 0 moves with t so that f stays 0: df/dx dx + df/dt dt = 0. So the cotangent of t is the pullback
-of f for -(df/dx)^-T dx, whichever way the root was found. The rule reads the root as a result of the same call, so that
-its own derivative is right too.
+A root x of f(x, t) = 0 moves with t so that f stays 0: df/dx dx + df/dt dt = 0. The cotangent of t is therefore the
+pullback of f for -(df/dx)^-T dx, no matter how the root was found. The rule reads the root as a result of the same
+call, so that its own derivative is right too.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,6 +1,6 @@
-"""scipy.optimize.minimize_scalar: the least value in an interval, or in one that is found from two points on.
+"""scipy.optimize.minimize_scalar: the minimum in an interval, given or found from two points.
 
-The interval is cut by the golden section; from its middle on `minima` goes to rounding.
+The interval is cut by the golden section; from its middle, `minima` continues to rounding.
 """
 
 import math

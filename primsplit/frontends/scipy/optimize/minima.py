@@ -1,6 +1,6 @@
-"""scipy.optimize's least values near a start, differentiated as the equation that the gradient is 0 there.
+"""scipy.optimize's minima near a start, differentiated through the equation that the gradient is 0 there.
 
-Whichever method is named, the steps are Newton's, damped until the function falls, and end at rounding.
+Whichever method is named, the steps are Newton's, damped until the function decreases, and end at rounding.
 """
 
 import math

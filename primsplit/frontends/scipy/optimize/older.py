@@ -1,4 +1,4 @@
-"""scipy.optimize's older functions for least values: `minimize` and `minimize_scalar`, whichever steps are named."""
+"""scipy.optimize's older minimizers, by `minimize` and `minimize_scalar`, whichever method they name."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Riccati's equations of optimal control: found by iteration, differentiated as the equations that they are."""
+"""Riccati equations of optimal control: solved by iteration, differentiated as equations."""
 
 from typing import Any
 

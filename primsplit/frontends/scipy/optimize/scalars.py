@@ -1,4 +1,4 @@
-"""scipy.optimize's root finders of one unknown, by their names and arguments, of functions of traced values."""
+"""scipy.optimize's scalar root finders, with its names and arguments, for functions of traced values."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""scipy.optimize's least squares: Levenberg and Marquardt's steps, differentiated where the gradient is 0."""
+"""scipy.optimize's least squares: Levenberg-Marquardt steps, differentiated through the equation of a zero gradient."""
 
 import inspect
 from collections.abc import Callable

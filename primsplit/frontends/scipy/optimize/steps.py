@@ -1,6 +1,6 @@
-"""Roots from a point on: Newton's, Halley's and the secant's steps, and fixed points, in Loops.
+"""Roots from a start value: Newton's, Halley's and secant steps, and fixed points, in Loops.
 
-All elements of an array go on until the last has settled, as SciPy's do. NaN where they do not end.
+All elements of an array continue until the last has settled, as in SciPy. The result is NaN where they do not end.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Roots of systems: Newton's steps with the Jacobian, shortened until the function falls, in a Loop."""
+"""Roots of systems: Newton steps with the Jacobian, shortened until the function decreases, in a Loop."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""scipy.optimize's root finders of several unknowns, by their names and arguments, of functions of traced values."""
+"""scipy.optimize's root finders of several unknowns, with its names and arguments, for functions of traced values."""
 
 from typing import Any, NamedTuple
 

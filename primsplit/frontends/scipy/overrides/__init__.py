@@ -1,1 +1,1 @@
-"""What stands in for functions and classes of SciPy that do not dispatch."""
+"""Substitutes for functions and classes of SciPy that do not dispatch."""

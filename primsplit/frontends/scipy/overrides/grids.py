@@ -1,4 +1,4 @@
-"""Substitutes for NumPy's grids, whose sizes and ends only the run may know: mgrid, ogrid, indices, fromfunction."""
+"""Substitutes for NumPy's grids with sizes and ends known only at run time: mgrid, ogrid, indices, fromfunction."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

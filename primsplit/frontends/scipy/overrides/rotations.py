@@ -1,4 +1,4 @@
-"""Substitutes for scipy.spatial.transform: rotations of traced numbers, and traced vectors that rotations turn."""
+"""Substitutes for scipy.spatial.transform: rotations of traced numbers, and rotations applied to traced vectors."""
 
 from collections.abc import Callable
 from types import ModuleType

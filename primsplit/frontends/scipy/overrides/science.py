@@ -1,4 +1,4 @@
-"""Substitutes for functions of SciPy, where it is loaded: SciPy is never imported here."""
+"""Substitutes for functions of SciPy, if SciPy is loaded: it is never imported here."""
 
 import functools
 import sys

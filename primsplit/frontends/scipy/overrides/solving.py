@@ -1,7 +1,8 @@
-"""Functions of SciPy that call a function of the user's: what stands in for them where it gives traced values.
+"""Substitutes for functions of SciPy that call a user's function, if that returns traced values.
 
-The function given to a root finder is often a lambda that reads traced values around it, which no argument shows. So
-SciPy's own is called first, without branches, and only where it asks a traced value for a number the other one is.
+The function passed to a root finder is often a lambda that reads traced values around it, which no argument shows.
+SciPy's own function is therefore called first, without branches. Only where it asks a traced value for a number is the
+substitute called.
 """
 
 from collections.abc import Callable

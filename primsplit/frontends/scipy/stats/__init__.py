@@ -1,4 +1,4 @@
-"""scipy.stats for traced arrays: densities and tails of distributions, in SciPy's names and arguments."""
+"""scipy.stats for traced arrays: densities and tails of distributions, with SciPy's names and arguments."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

@@ -1,4 +1,4 @@
-"""scipy.stats' summaries of angles and directions, traced."""
+"""scipy.stats' summaries of traced angles and directions."""
 
 import math
 from typing import Any, NamedTuple

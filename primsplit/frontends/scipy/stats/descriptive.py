@@ -1,6 +1,7 @@
-"""scipy.stats' summaries of samples, traced: means, moments, correlations, entropies.
+"""scipy.stats' summaries of traced samples: means, moments, correlations, entropies.
 
-Their signatures are SciPy's own. What is not taken here, as `nan_policy`, has SciPy's default, or is refused.
+Their signatures are SciPy's own. Options that are not supported, such as `nan_policy`, must have SciPy's default, or
+are refused.
 """
 
 from dataclasses import replace

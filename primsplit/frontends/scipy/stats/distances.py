@@ -1,4 +1,4 @@
-"""scipy.stats' distances between two samples, and the entropy of a density by the gaps of a sample, traced."""
+"""scipy.stats' distances between two traced samples, and the entropy of a density from the gaps of a sample."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""Families of distributions by the logarithms of their standard densities, and some by those of their tails."""
+"""Families of distributions, defined by the logarithms of their standard densities, some by those of their tails."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""More families of distributions, of extremes, waiting times, angles and strengths, by their log densities."""
+"""More families of distributions (extremes, waiting times, angles, strengths), defined by their log densities."""
 
 import math
 from collections.abc import Callable

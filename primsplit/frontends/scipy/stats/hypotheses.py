@@ -1,4 +1,4 @@
-"""scipy.stats' tests of hypotheses, traced: of means, variances, counts and normality, with p-values."""
+"""scipy.stats' hypothesis tests of traced samples: of means, variances, counts and normality, with p-values."""
 
 from typing import Any, NamedTuple
 

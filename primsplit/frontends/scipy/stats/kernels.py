@@ -1,4 +1,4 @@
-"""scipy.stats.gaussian_kde of traced points, or of traced data, weights and widths."""
+"""scipy.stats.gaussian_kde at traced points, or of traced data, weights and bandwidths."""
 
 import math
 from typing import Any

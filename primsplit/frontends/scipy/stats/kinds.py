@@ -1,4 +1,4 @@
-"""What a family of distributions has, made of the logarithm of its standard density and what else is known of it."""
+"""Builds a distribution's methods from the logarithm of its standard density and other known functions."""
 
 import copy
 import functools

@@ -1,4 +1,4 @@
-"""Distributions of matrices, and Student's t of vectors, by the logarithms of their densities."""
+"""Distributions of matrices, and Student's t of vectors, by their log densities."""
 
 import math
 from abc import ABC, abstractmethod

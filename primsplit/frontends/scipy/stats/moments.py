@@ -1,4 +1,4 @@
-"""Means, variances and entropies of standard distributions, by SciPy's names of these and their shapes.
+"""Means, variances and entropies of standard distributions, by SciPy's names of the distributions and their shapes.
 
 N. L. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distributions (1994, 1995).
 """

@@ -1,4 +1,4 @@
-"""scipy.stats by ranks: places in order, which have no tangent, and the correlations of places."""
+"""scipy.stats' ranks, which have no tangent, and rank correlations."""
 
 from typing import Any, NamedTuple
 

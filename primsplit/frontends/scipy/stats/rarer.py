@@ -1,4 +1,4 @@
-"""Rarer families of distributions of scipy.stats, by their log densities, probabilities and quantiles."""
+"""Rarer families of distributions of scipy.stats, defined by log densities, probabilities and quantiles."""
 
 import math
 from typing import Any

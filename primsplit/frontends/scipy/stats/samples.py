@@ -1,4 +1,4 @@
-"""What the functions of scipy.stats make of a sample first: floats, an axis, which numbers there are and how many."""
+"""Prepares samples for the functions of scipy.stats: float arrays, an axis, and counts of the numbers present."""
 
 import functools
 import inspect

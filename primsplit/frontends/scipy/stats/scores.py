@@ -1,4 +1,4 @@
-"""scipy.stats' scores and transformed samples, traced: standard scores, powers after Box and Cox, Yeo and Johnson."""
+"""scipy.stats' scores and transformed samples, traced: standard scores, Box-Cox and Yeo-Johnson powers."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Distributions of shares and counts: Dirichlet's and the multinomial."""
+"""Distributions of shares and counts: Dirichlet and multinomial."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Probabilities and quantiles of distributions of scipy.stats whose densities are in `further` and `families`."""
+"""Probabilities and quantiles of the distributions of scipy.stats whose densities are in `further` and `families`."""
 
 import math
 from collections.abc import Callable

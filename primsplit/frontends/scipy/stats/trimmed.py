@@ -1,4 +1,4 @@
-"""scipy.stats' summaries of a part of a sample: what lies between limits, or what is left without the outermost."""
+"""scipy.stats' summaries of a part of a sample: within limits, or without its outermost numbers."""
 
 from typing import Any
 
