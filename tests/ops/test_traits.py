@@ -4,6 +4,7 @@ An operator that no example decides is compared with nothing: that of one elemen
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from itertools import starmap
 from typing import Any
 
@@ -12,9 +13,26 @@ import onnx
 import onnx.defs
 import pytest
 
+from primsplit.ir import Op
+from primsplit.ops import op
 from primsplit.ops.schema import OPSET, kinds, schema
-from primsplit.ops.traits import IN_FILES, TRAITS, Condition, Traits, kinds_where, moved, sized_by, terms, traits
+from primsplit.ops.traits import (
+    IN_FILES,
+    TRAITS,
+    Condition,
+    Traits,
+    is_linear,
+    kinds_where,
+    moved,
+    moved_inputs,
+    sized_by,
+    terms,
+    terms_of,
+    traits,
+)
 from tests.ops.operators import Example, examples, one_node, same
+from tests.recording import record
+from tools.house import modules
 
 Property = Callable[[Example], bool | None]
 """Whether an example has a property; None where it decides nothing."""
@@ -79,6 +97,39 @@ def test_every_operator_of_the_opset_has_a_row_and_no_other_name_has() -> None:
 
 def test_what_is_no_operator_has_no_trait() -> None:
     assert traits("call::square") == Traits()
+
+
+def test_every_column_is_asked_by_a_room() -> None:
+    text = "".join(m.path.read_text() for m in modules() if m.name != "primsplit.ops.traits")
+    asked = {f.name for f in fields(Traits) if f".{f.name}" in text}
+    through = {"moves_if", "terms_if"}  # asked of an op, by moved_inputs and terms_of
+    assert {f.name for f in fields(Traits)} - asked == through
+
+
+def first_op(function: Callable[..., Any], *types: str) -> Op:
+    """The op that a function records."""
+    return record(function, *types).ops[-1]
+
+
+PLACES = np.array([[0], [2]])
+
+
+def test_a_scatter_that_adds_moves_nothing_and_is_a_sum_and_one_that_multiplies_is_neither() -> None:
+    def scatter(how: str) -> Op:
+        return first_op(lambda x, y: op.ScatterND(x, PLACES, y, reduction=how), "float32[4]", "float32[2]")
+
+    ops = {how: scatter(how) for how in ("none", "add", "mul")}
+    assert {how: moved_inputs(found) for how, found in ops.items()} == {"none": (0, 2), "add": (), "mul": ()}
+    assert {how: terms_of(found) for how, found in ops.items()} == {
+        "none": ((0,), (2,)), "add": ((0,), (2,)), "mul": (),
+    }  # fmt: skip
+
+
+def test_a_cast_is_linear_between_floats_alone() -> None:
+    assert is_linear(first_op(lambda x: op.Cast(x, to=np.float64), "float32[4]"))
+    assert not is_linear(first_op(lambda x: op.Cast(x, to=np.int64), "float32[4]"))
+    assert not is_linear(first_op(lambda x: op.Mul(x, x), "float32[4]"))
+    assert is_linear(first_op(lambda x: op.Div(x, np.float32(3)), "float32[4]"))
 
 
 def test_elementwise_operators_are_those_that_commute_with_a_shuffle() -> None:
