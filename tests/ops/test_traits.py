@@ -504,7 +504,8 @@ def largest_slope(kind: str, count: int, position: int, other: float) -> float:
     one, two = (one_node(kind, v, np.float64).outputs for v in (inputs, after))
     if one is None or two is None or one[0].dtype != np.float64:
         return np.nan
-    change = np.abs(two[0] - one[0])
+    with np.errstate(invalid="ignore"):
+        change = np.abs(two[0] - one[0])
     slopes = change[np.isfinite(change) & (change < 0.1)] / (STEP * np.abs(x))[np.isfinite(change) & (change < 0.1)]
     return float(np.max(slopes, initial=0.0))
 
