@@ -287,6 +287,6 @@ def _attributes(seed: int | None) -> list[float | None]:
 
 
 def _plain(draw: Callable[[Any], Any], dtype: npt.DTypeLike | None, seed: int | None) -> Any:
-    """What NumPy's generator draws, as an array of the dtype."""
+    """Draw from NumPy's generator, as an array of the dtype."""
     found = np.asarray(draw(np.random.default_rng(_whole(seed))))
     return found if dtype is None else found.astype(dtype)

@@ -84,7 +84,7 @@ def derive(
 
 
 def _arguments(forward: LoopSet, reverse: LoopSet, cotangents: Mapping[str, str]) -> tuple[tuple[str, int], ...]:
-    """What a reverse nest reads and does not make: cotangents, then arrays of the forward nest, then whole numbers.
+    """The arguments of a reverse nest: cotangents, then arrays of the forward nest, then whole numbers.
 
     `cotangents` are those that are given, by the version of the array that each is of.
     """
@@ -98,7 +98,7 @@ def _arguments(forward: LoopSet, reverse: LoopSet, cotangents: Mapping[str, str]
 
 
 def _stores(nest: LoopSet) -> Iterator[tuple[str, Reference]]:
-    """What each store makes, and where it writes."""
+    """The array that each store makes, and the place it writes."""
     for operation in nest.operations:
         if operation.kind == "store" and operation.reference is not None:
             yield operation.makes, operation.reference
@@ -239,7 +239,7 @@ def _origins(nest: LoopSet) -> dict[str, str]:
 
 
 def _names(origins: Mapping[str, str]) -> dict[str, str]:
-    """What the cotangent of each array is called: `d_A`, or with another d where the nest has an array of that name."""
+    """The name of each array's cotangent: `d_A`, or with another d if the nest has an array of that name."""
     taken = set(origins)
     names = {}
     for array in dict.fromkeys(origins.values()):

@@ -155,7 +155,7 @@ class Expressions:
         return lines.compute(name, *values)
 
     def apply(self, node: ast.expr, value: int) -> int:
-        """What `|> node` makes of a value: a function's name, or an expression with `_`."""
+        """Apply the node of `|> node` to a value: a function's name, or an expression with `_`."""
         if isinstance(node, ast.Name | ast.Attribute) and not (isinstance(node, ast.Name) and node.id == "_"):
             underscore = ast.copy_location(ast.Name("_"), node)
             node = ast.copy_location(ast.Call(node, [underscore], []), node)
@@ -219,7 +219,7 @@ class Expressions:
             self.building.argument(array, rank)
 
     def index(self, node: ast.expr, axis: Axis) -> Index:
-        """What an axis is indexed by."""
+        """Read the index of an axis."""
         if isinstance(node, ast.Slice):
             self.refuse(node, "a nest has no slices", "Write a letter for the axis: A[i, j].")
         if isinstance(node, ast.Subscript) and not isinstance(node.value, ast.Attribute):

@@ -76,7 +76,7 @@ REDUCTIONS: Mapping[str, str] = {"+": "add", "*": "multiply", "max": "maximum", 
 
 
 def cost(function: str) -> float:
-    """What computing one element costs; infinite for functions that are not in the table."""
+    """The cost of computing one element; infinite for functions that are not in the table."""
     known = FUNCTIONS.get(function)
     return costs.cost(known.kind) if known is not None else costs.cost(function)
 

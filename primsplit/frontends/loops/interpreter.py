@@ -59,7 +59,7 @@ def interpret(
 
 
 class Numbers:
-    """What an operation makes: an array over its loops. A `weak` one takes the dtype of what it meets."""
+    """The result of an operation: an array over its loops. A `weak` one takes the dtype of the other operand."""
 
     def __init__(self, loops: tuple[str, ...], array: AnyArray, *, weak: bool = False) -> None:
         self.loops = loops
@@ -193,7 +193,7 @@ def met(values: Sequence[Numbers]) -> list[Numbers]:
 
 
 def identity(function: str, dtype: np.dtype[Any]) -> Any:
-    """What a reduction over nothing is, a number of the dtype."""
+    """The result of a reduction over nothing, a number of the dtype."""
     if function in {"add", "multiply"}:
         return dtype.type(function == "multiply")
     if dtype.kind in "iu":

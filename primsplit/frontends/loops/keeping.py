@@ -33,7 +33,7 @@ class Temporary:
         return tuple(sizes.length(loop) for loop in self.loops)
 
     def nbytes(self, sizes: Sizes, itemsize: int) -> Dim:
-        """What it takes with elements of `itemsize` bytes."""
+        """Its size in bytes, with elements of `itemsize` bytes."""
         return product(self.shape(sizes)) * itemsize
 
 

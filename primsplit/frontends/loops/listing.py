@@ -96,7 +96,7 @@ def _cost(choice: Choice) -> str:
 
 
 def list_gradient(nest: LoopSet, tracked: Collection[str]) -> str:
-    """What each tracked array gets of the results' cotangents, in one expression where it can be.
+    """The cotangent of each tracked array from the results' cotangents, in one expression where possible.
 
     What is read more than once has a name. What is computed of no element alone, such as a sum, stands in front.
     """
@@ -141,7 +141,7 @@ class _Texts:
         return self.lines
 
     def value(self, at: int) -> str:
-        """What stands for the value of a line where it is read."""
+        """The text for the value of a line where it is read."""
         return self.texts[at][0]
 
     def _one(self, at: int, operation: Operation) -> None:

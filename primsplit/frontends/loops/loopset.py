@@ -87,7 +87,7 @@ class Linear:
         return self * factor
 
     def factor(self, symbol: Symbol) -> int:
-        """What the symbol is multiplied with: 0 where it does not occur."""
+        """The factor of the symbol; 0 if it does not occur."""
         return dict(self.terms).get(symbol, 0)
 
     def symbols(self) -> frozenset[Symbol]:

@@ -129,7 +129,7 @@ class Nest(Primitive):
         )
 
     def gradient_listing(self, tracked: Collection[str] | str | None = None) -> str:
-        """What each of these arguments gets of the results' cotangents, `d_y` of `y`, in one expression where it can.
+        """List each argument's cotangent from the results' cotangents, `d_y` of `y`, in one expression if possible.
 
         That is the reverse nest for reading: it computes all again that `derive` may keep.
         """
@@ -143,7 +143,7 @@ class _Runs(Compiled):
 
 
 def _result(results: Mapping[str, Any]) -> Any:
-    """What a nest returns: its array, or a tuple of them."""
+    """The result of a nest: its array, or a tuple of them."""
     found = tuple(results.values())
     return found[0] if len(found) == 1 else found
 

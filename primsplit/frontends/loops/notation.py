@@ -272,7 +272,7 @@ class _Statement:
         return Bounds(*linear) if len(linear) == 2 else Bounds(Linear(), linear[0])
 
     def _finalised(self, node: ast.expr, value: int, kept: tuple[str, ...]) -> int:
-        """What a finaliser makes of what was combined."""
+        """Apply a finaliser to the combined value."""
         if self.operator in {"+=", "-="}:
             cure = "Make it with := first, and add it in a statement of its own."
             raise self.line.error(node, f"a sum that {self.operator} adds has no finaliser", cure)

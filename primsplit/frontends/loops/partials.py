@@ -35,7 +35,7 @@ def partial(function: str, argument: int, dz: Term, z: Term, arguments: Sequence
 
 
 def derivative_name(function: str, argument: int) -> str:
-    """What the derivative of a user's function is called: `softplus'0`; again, `softplus'0'0`."""
+    """The name of a derivative of a user's function: `softplus'0`; of the second one, `softplus'0'0`."""
     return f"{function}'{argument}"
 
 

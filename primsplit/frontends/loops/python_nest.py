@@ -43,7 +43,7 @@ def parse_function(function: Callable[..., Any], *, functions: Iterable[str] = (
 
 
 def outside(function: Callable[..., Any]) -> dict[str, Any]:
-    """What the names of a function mean that it takes from outside."""
+    """The values of the names that a function takes from outside."""
     found = inspect.getclosurevars(function)
     return {**found.globals, **found.nonlocals}
 

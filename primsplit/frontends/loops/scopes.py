@@ -174,7 +174,7 @@ class Scopes:
             self._arrive_element(frame, key, function, line)
 
     def _combined(self, function: str, start: int, line: int) -> int:
-        """What a name becomes; what changes nothing is left out."""
+        """The new value of a name; a start value that changes nothing is left out."""
         if self.lines.operations[start].value == IDENTITIES[function] and not self.lines.operations[start].loops:
             return line
         inner = self.lines.operations[line]
@@ -221,7 +221,7 @@ class Scopes:
             frame.cells[element] = Cell("=", self.lines.compute(function, self.read_element(*element), line))
 
     def _loaded(self, array: str, indices: tuple[Index, ...]) -> int:
-        """What the array had before: 0 where no store has made it yet."""
+        """The previous value of the array: 0 if no store has made it yet."""
         if not self.building.exists(array):
             return self.lines.constant(0.0)
         return self.lines.load(self.building.reference(array, indices))

@@ -38,7 +38,7 @@ class Sizes:
         return stop - start
 
     def of(self, linear: Linear) -> Dim:
-        """What a linear expression comes to that has no loop in it."""
+        """The value of a linear expression without loops."""
         total: Dim = linear.offset
         for symbol, factor in linear.terms:
             total = total + self._of_symbol(symbol) * factor

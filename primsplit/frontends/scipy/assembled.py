@@ -155,7 +155,7 @@ def dense(value: Any) -> Any:
 
 
 def assembled(form: str, given: Any, shape: Any = None, dtype: Any = None, copy: bool = False) -> Assembled:
-    """What SciPy's class of this name, `csr_matrix` say, makes of traced elements. Raises UnsupportedFunction.
+    """Build SciPy's class of this name, such as `csr_matrix`, from traced elements. Raises UnsupportedFunction.
 
     Elements are told by their rows and columns, where those of one place are added, or by a matrix.
     """

@@ -38,7 +38,7 @@ class _Filter(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What all designs are told."""
+    """The arguments that all designs share."""
 
     Wn: Any
     btype: str

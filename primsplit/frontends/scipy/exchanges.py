@@ -14,7 +14,7 @@ def _at(x: Array, i: Array) -> Array:
 
 
 def _vectors(collected: Array, like: Array) -> Array:
-    """What a loop collected [n, ..., 1] as vectors [..., n]."""
+    """The columns that a loop collected [n, ..., 1] as vectors [..., n]."""
     found = op.Squeeze(stacked_columns(op.Unsqueeze(collected, [-2])), [-2])
     return op.Identity(found, types=[like.type])
 

@@ -149,7 +149,7 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
 
 
 def _left_over(weights: Any, past: Any, size: Dim) -> Any:
-    """What of past samples, the last first, is still to come of a filter of this size: a sum of products for each."""
+    """The later output of past samples, last first, from a filter of this size: one sum of products for each."""
     place: Any = count_up(size - 1)[:, None] + count_up(past.shape[0]) + 1
     reach = size_as(weights.shape[0], np.int64)
     factors = np.take(np.append(weights, 0.0).astype(weights.dtype), np.minimum(place, reach))

@@ -17,7 +17,7 @@ __all__ = [
 
 
 class Window(NamedTuple):
-    """What tells the windows: their size, which elements of them count, how high these are, and what is outside."""
+    """The windows: their size, which of their elements count, the heights of these, and the values outside."""
 
     size: Any = None
     footprint: Any = None

@@ -12,7 +12,7 @@ from primsplit.tracing.asarray import array_like
 
 
 class Neighbours:
-    """What KDTree is for points [count, axes]; `boxsize` makes them periodic.
+    """The KDTree for points [count, axes]; `boxsize` makes them periodic.
 
     Of points that are as far the earlier comes first. Distances have a gradient, which is 0 where they are 0; which
     points are meant has none.

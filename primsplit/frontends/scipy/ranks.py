@@ -77,7 +77,7 @@ def _filtered(
     *,
     axes: Any = None,
 ) -> Any:
-    """What is of a rank in each window; a float rank is a part of the window's size, None its half."""
+    """The element of a rank in each window; a float rank is a fraction of the window's size, None is half."""
     check_output(output)
     image: Any = array_like(floating(input))
     chosen = chosen_axes(axes, image.ndim)

@@ -119,7 +119,7 @@ def _spline(
 
 
 def _taps(spline: _Spline, axis: int, points: Any) -> _Taps:
-    """What counts at points of any shape along an axis."""
+    """The taps along an axis for points of any shape."""
     size = array_like(spline.coefficients.shape[axis])
     points, inside = _inward(points + float(spline.margin), size, spline.mode)
     moved = points + (0.5 if spline.order % 2 == 0 else 0.0)

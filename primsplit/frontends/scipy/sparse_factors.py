@@ -42,7 +42,7 @@ class Factors:
 
 @as_scipys("scipy.sparse.linalg")
 def splu(A: Any, permc_spec: Any, diag_pivot_thresh: Any, relax: Any, panel_size: Any, options: Any) -> Factors:
-    """What solves systems with the matrix, whichever permutations are asked for."""
+    """An object that solves systems with the matrix, whichever permutations are asked for."""
     return Factors(A)
 
 

@@ -30,7 +30,7 @@ EDGES = {"even": "reflect", "constant": "edge", "zeros": "constant"}
 
 
 class Segments(NamedTuple):
-    """What SciPy's functions are told of segments of a signal."""
+    """The arguments of SciPy's functions about segments of a signal."""
 
     window: Any
     nperseg: int | None = None
@@ -65,7 +65,7 @@ class _Cut(NamedTuple):
         return fs * (rfftfreq if self.is_onesided else fftfreq)(self.points)
 
     def scale(self, fs: Any, scaling: str) -> Any:
-        """What squares are multiplied by. Raises ValueError as SciPy does."""
+        """The factor of the squares. Raises ValueError as SciPy does."""
         if scaling == "density":
             return 1.0 / (fs * np.sum(self.window**2))
         if scaling == "spectrum":
@@ -198,7 +198,7 @@ def _averaged(x: Any, average: str) -> Any:
 
 @as_scipys("scipy.signal", Segments)
 def csd(x: Any, y: Any, fs: Any, segments: Segments, scaling: str, axis: int, average: str) -> Any:
-    """What two signals, the shorter continued by zeros, have in common at each frequency, complex numbers."""
+    """The cross spectral density of two signals, the shorter one padded with zeros: complex numbers."""
     return _common_power(x, y, fs, segments, scaling, axis, average)
 
 

@@ -16,7 +16,7 @@ LINES, STEPS = ("linear", "slinear"), ("nearest", "nearest-up", "previous", "nex
 
 
 class Stepped:
-    """What `interp1d` gives: values at `x`, of an axis of `y`; beyond the sites a fill value, or its outer pieces.
+    """The result of `interp1d`: values at `x` along an axis of `y`; beyond the sites a fill value, or the outer pieces.
 
     `fill` is a number, one below and one above, or "extrapolate": steps go on to the side that they come from. The
     sites ascend; a place halfway between two has the value of the lower one for "nearest".

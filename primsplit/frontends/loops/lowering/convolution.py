@@ -41,7 +41,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What the loops of an image and a kernel are beside the windows."""
+    """The roles of the loops of an image and a kernel, apart from the windows."""
 
     batch: tuple[Label, ...]
     group: tuple[Label, ...]
@@ -174,7 +174,7 @@ class Convolution:
         return Term(reshape_to(cut(found, 1, 0, counts[-1]), counts), (*batch, target))
 
     def transposed(self, lengths: Sequence[Dim]) -> Term:
-        """What each element of the windows' axes, which have these lengths, gets; over these and the kept loops."""
+        """Return the sum at each element of the windows' axes, of these lengths, over these axes and the kept loops."""
         if self._is_band(self.windows[0].inner):
             return self._by_band(added_back, self.windows[0].outer, self.windows[0].axis)
         roles, windows = self.roles, self.windows
@@ -220,7 +220,7 @@ class Convolution:
 
 
 def _guarded(make: Callable[[], Array], operands: Sequence[Array], declared: Type) -> Array:
-    """What `make` records; zeros where an operand or the result has no elements, which onnxruntime refuses."""
+    """Record `make`, or zeros if an operand or the result has no elements, which onnxruntime refuses."""
     sizes = [size for array in operands for size in array.shape] + list(declared.shape or ())
     unsure = [size for size in sizes if not dims.at_least(size, 1)]
 

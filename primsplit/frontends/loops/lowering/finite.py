@@ -10,7 +10,7 @@ from primsplit.tracing.regions import emit_if, record
 
 
 def where_finite(arrays: Sequence[Array], quick: Callable[[], Array], exact: Callable[[], Array]) -> Array:
-    """What `quick` makes where all elements of the arrays are finite, else what `exact` makes: the run looks.
+    """Return `quick()` if all elements of the arrays are finite, else `exact()`; the run decides.
 
     It also takes `exact` where the sum of the elements is infinite. A derivative is not to look at cotangents: whoever
     calls this is a primitive with a rule of its own.

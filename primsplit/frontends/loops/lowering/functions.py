@@ -56,7 +56,7 @@ def computed(
 
 
 def _function(name: str, functions: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
-    """What a name means on arrays: the user's own, one of the table here, or NumPy's."""
+    """The function of arrays with this name: the user's own, one of the table here, or NumPy's."""
     found = functions.get(name) or OWN.get(name) or getattr(np, name, None)
     if found is None:
         raise UnsupportedFunction(

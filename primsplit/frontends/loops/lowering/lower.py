@@ -118,7 +118,7 @@ class _Lowering:
         return (self._choice(operation) if operation.function == "where" else None) or (whole,)
 
     def _window(self, operation: Operation) -> Reference | None:
-        """What a load reads by a sum of loops."""
+        """The reference of a load with an index that is a sum of loops, else None."""
         reference = operation.reference
         is_load = operation.kind == "load" and reference is not None
         return reference if is_load and reference is not None and is_window(self.space, reference) else None
@@ -150,7 +150,7 @@ class _Lowering:
         return tuple(replace(factor, masks=(*factor.masks, mask)) for factor in factors)
 
     def _reduced(self, operation: Operation, order: tuple[str, ...]) -> Term:
-        """What a reduction comes to; `order` is how its loops had best lie."""
+        """The result of a reduction; `order` is the preferred order of its loops."""
         *start, body = operation.parents
         if operation.function == "add":
             found = self._summed(body, order, operation.reduced)
@@ -175,7 +175,7 @@ class _Lowering:
         return masked_sum(self.space, self.factors(at), kept, reduced, total)
 
     def _unsummed(self, at: int, reduced: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-        """What is summed in all, and over which loops, where what is summed over loops is a sum itself."""
+        """The summand and all loops of its sum, if the value to sum is itself a sum."""
         operation = self.nest.operations[at]
         while operation.kind == "reduce" and operation.function == "add" and len(operation.parents) == 1:
             if at in self.values:

@@ -52,6 +52,6 @@ def _chosen(space: Space, factors: Factors, kept: Sequence[str], reduced: Sequen
 
 
 def _condition(mask: Mask) -> Term:
-    """What is true where the mask chooses."""
+    """A condition that is true where the mask chooses the value."""
     term = mask.made()
     return term if mask.chooses else Term(op.Not(term.array), term.labels)

@@ -45,7 +45,7 @@ class Run:
 
 
 class Space:
-    """What the loops of a nest run over, and the arrays that it has. A store adds loops: axes that it sums into."""
+    """The ranges of a nest's loops, and its arrays. A store adds loops: axes that it sums into."""
 
     def __init__(self, sizes: Sizes, runs: Mapping[str, Run], arrays: Mapping[str, Array]) -> None:
         self.sizes = sizes

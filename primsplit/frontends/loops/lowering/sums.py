@@ -18,7 +18,7 @@ from primsplit.tracing.broadcasting import size_scalar
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """What a choice between a value and 0 is made by: a line, and whether the value is chosen where that is true."""
+    """A choice between a value and 0: the line of the condition, and whether the value is chosen where it is true."""
 
     line: int
     chooses: bool

@@ -28,7 +28,7 @@ METHODS = {"RK45": "RK45", "RK23": "RK23", "DOP853": "RK45", "LSODA": "RK45", "B
 
 
 class Solution(NamedTuple):
-    """What `solve_ivp` returns, but for counts and words."""
+    """The result of `solve_ivp`, without counts and messages."""
 
     t: Any
     y: Any
@@ -122,7 +122,7 @@ def _joined(value: Any) -> Any:
 
 
 def _solution(steps: Steps, span: Any, y0: Any, watching: Watch | None, t_eval: Any, sol: Any) -> Solution:
-    """What the steps give, at their ends or at the times that are asked for."""
+    """The solution from the steps, at their ends or at the requested times."""
     reached: Any = np.concatenate([np.reshape(span[0], (1,)), steps.ends])
     y: Any = np.concatenate([y0[None], steps.y])
     is_done = reached[-1] == span[1]

@@ -35,15 +35,15 @@ class Watch(NamedTuple):
         return min(self.most, default=np.inf) < np.inf
 
     def values(self, t: Any, y: Any) -> Any:
-        """What the events are at a time, [events]."""
+        """The values of the events at a time, [events]."""
         return np.stack([_number(event(t, y)) for event in self.events])
 
     def start(self, t: Any, y: Any) -> Any:
-        """What steps carry along: what the events were at the last end, and how many of each there were."""
+        """The initial carry of the steps: the events' values at the last end, and how many of each occurred."""
         return self.values(t, y), op.Identity(np.zeros(len(self.events)))
 
     def seen(self, carry: Any, t: Any, y: Any, is_good: Any) -> tuple[Any, Any]:
-        """What is carried on from a step that ends at t, and which events are in it."""
+        """The carry after a step that ends at t, and which events are in it."""
         before, counts = carry
         now = self.values(t, y)
         up, down = (before <= 0) & (now >= 0), (before >= 0) & (now <= 0)

@@ -65,7 +65,7 @@ class Method(Protocol):
 
 
 class Control(NamedTuple):
-    """What the steps are held to."""
+    """The settings that control the steps."""
 
     rtol: Any
     atol: Any
@@ -86,13 +86,13 @@ class Steps(NamedTuple):
 
 
 class Watching(Protocol):
-    """What looks at each step that is accepted, and may end them."""
+    """An observer of each accepted step, which may end the steps."""
 
     def start(self, t: Any, y: Any) -> Any:
-        """What steps carry along."""
+        """The initial carry of the steps."""
 
     def seen(self, carry: Any, t: Any, y: Any, is_good: Any) -> tuple[Any, Any]:
-        """What is carried on from a step that ends at t, and what was seen in it."""
+        """The carry after a step that ends at t, and what was observed in it."""
 
     def goes_on(self, carry: Any) -> Any:
         """Whether there are more steps."""
@@ -135,13 +135,13 @@ def integrate(
 
 
 def on_polynomial(start: Any, end: Any, y: Any, polynomial: Any, t: Any) -> Any:
-    """What y [n] is at a time within a step, by its polynomial [n, degree]."""
+    """y [n] at a time within a step, by its polynomial [n, degree]."""
     share = (t - start) / (end - start)
     return y + (end - start) * (polynomial @ share ** np.arange(1, polynomial.shape[-1] + 1))
 
 
 def between(steps: Steps, span: tuple[Any, Any], y0: Any, times: Any, *, is_bounded: bool = True) -> Any:
-    """What y is at some times [m], ascending or not: [m, n].
+    """y at some times [m], in any order: [m, n].
 
     Where the steps do not reach it is NaN, or that of the last one's polynomial unless it `is_bounded`.
     """
@@ -216,7 +216,7 @@ def _fractions(
 
 
 def _stacked(condition: Callable[[Any], Any], body: Callable[..., Any], init: Any) -> Any:
-    """What the steps of a loop stack, which goes on while the condition on its carry holds. It has no gradient."""
+    """The stacked outputs of a loop that runs while the condition on its carry holds. It has no gradient."""
     starts, spec = arrays_of(init)
     made, block = record_body("steps", starts, spec, [], body, condition)
     loop = as_loop(block, len(made.starts), made.again)

@@ -40,7 +40,7 @@ STEEPEST = 1e9
 
 
 class Limits(NamedTuple):
-    """What is 0 and what is not below 0, functions of x whose results are vectors; empty for none."""
+    """Constraints as functions of x with vector results: `equal` must be 0, `above` not below 0; empty for none."""
 
     equal: tuple[Function, ...]
     above: tuple[Function, ...]

@@ -34,7 +34,7 @@ MOST = 200
 
 
 class Minimum(NamedTuple):
-    """What `minimize_scalar` returns."""
+    """The result of `minimize_scalar`."""
 
     x: Any
     fun: Any

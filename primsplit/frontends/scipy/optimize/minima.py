@@ -32,7 +32,7 @@ Function = Callable[[Any], Any]
 
 
 class Minimum(NamedTuple):
-    """What `minimize` returns; `jac` is the gradient there."""
+    """The result of `minimize`; `jac` is the gradient there."""
 
     x: Any
     fun: Any
@@ -93,7 +93,7 @@ def nnls(A: Any, b: Any, maxiter: Any = None, *, atol: Any = None) -> tuple[Any,
 
 
 class Squares(NamedTuple):
-    """What `lsq_linear` returns; `cost` is half the sum of squares, and `fun` what is left of each equation."""
+    """The result of `lsq_linear`; `cost` is half the sum of squares, and `fun` the residual of each equation."""
 
     x: Any
     cost: Any

@@ -91,7 +91,7 @@ def _sign(h: Array) -> Array:
 
 
 def _as_root(name: str, residual: Any, found: Any) -> Array:
-    """What was found, as a root of the equation: no more than one of its own steps away from it."""
+    """The found solution as a root of the equation: at most one of its own steps away from it."""
     start: Array = stop_gradient((found + found.T) * 0.5)
     made = recorded(residual, StandIn(start.type))
     return root_of(name, [made], [start], lambda _, x: op.Identity(x), coupled=True)

@@ -31,7 +31,7 @@ RTOL = 4 * float(np.finfo(np.float64).eps)
 
 
 class Root(NamedTuple):
-    """What `root_scalar` returns, and root finders beside the root with `full_output`."""
+    """The result of `root_scalar`, and of root finders beside the root with `full_output`."""
 
     root: Any
     converged: Any

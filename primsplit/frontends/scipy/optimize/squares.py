@@ -31,7 +31,7 @@ MOST = 300
 
 
 class Fit(NamedTuple):
-    """What `least_squares` returns; `grad` is the gradient of the cost, half the sum of squares."""
+    """The result of `least_squares`; `grad` is the gradient of the cost, half the sum of squares."""
 
     x: Any
     cost: Any

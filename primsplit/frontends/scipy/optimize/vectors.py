@@ -22,7 +22,7 @@ ROWS = ("hybr", "lm")
 
 
 class Solution(NamedTuple):
-    """What `root` returns."""
+    """The result of `root`."""
 
     x: Any
     success: Any

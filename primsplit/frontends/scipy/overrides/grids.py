@@ -68,5 +68,5 @@ def from_function(
     like: Any = None,
     **options: Any,
 ) -> Any:
-    """What the function makes of the places along each axis."""
+    """Call the function with the coordinates along each axis, as np.fromfunction does."""
     return function(*indices(shape, dtype), **options)

@@ -65,7 +65,7 @@ def extended(at: Callable[[Any], Any], x: Any, breaks: Any, *, ext: int, order: 
 
 
 class _Interpolants:
-    """What stands in for the classes of one `scipy.interpolate`."""
+    """The substitutes for the classes of one `scipy.interpolate`."""
 
     integral = staticmethod(integral)
     hermite = staticmethod(hermite)

@@ -172,7 +172,7 @@ def _register(name: str) -> None:
 
 
 def functions_of(name: str) -> dict[str, Any]:
-    """What stands in for the functions of a module of SciPy's, by their names there."""
+    """The substitutes for the functions of a SciPy module, by their names there."""
     own = {function: getattr(module, function) for module in MODULES.get(name, ()) for function in module.__all__}
     return own | ALIASES.get(name, {})
 

@@ -50,7 +50,7 @@ class _Watched:
 
 
 def solving(original: Function, traced: Function) -> Substitute:
-    """What stands in for a function that calls a function of the user's, its first argument."""
+    """A substitute for a function that calls a user's function, its first argument."""
 
     def call(*args: Any, **options: Any) -> Any:
         if not args or any(map(holds_traced, (*args, *options.values()))):

@@ -15,7 +15,7 @@ from primsplit.tracing.asarray import array_like, holds_traced
 
 
 class Fitted(Piecewise):
-    """What UnivariateSpline and its kin give, of traced values; `ext` says what it is beyond its ends."""
+    """The result of UnivariateSpline and its variants, for traced values; `ext` defines it beyond its ends."""
 
     def __init__(self, coefficients: Any, breaks: Any, ext: int = 0) -> None:
         super().__init__(coefficients, breaks, extrapolate=True)
@@ -45,7 +45,7 @@ class Fitted(Piecewise):
 
 
 class Surface:
-    """What RectBivariateSpline gives, of traced values."""
+    """The result of RectBivariateSpline, for traced values."""
 
     def __init__(self, splines: "_Splines", tck: tuple[Any, Any, Any], degrees: tuple[int, int]) -> None:
         self.splines = splines
@@ -70,7 +70,7 @@ class Surface:
 
 
 class _Splines:
-    """What stands in for the functions of one `scipy.interpolate`."""
+    """The substitutes for the functions of one `scipy.interpolate`."""
 
     def __init__(self, module: ModuleType) -> None:
         self.module: Any = module

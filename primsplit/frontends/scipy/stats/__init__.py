@@ -16,7 +16,7 @@ from primsplit.tracing.array import unsupported
 
 
 class Distribution(Protocol):
-    """What has some of the functions of a distribution of SciPy's."""
+    """An object with some of the functions of a SciPy distribution."""
 
     @property
     def methods(self) -> tuple[str, ...]:

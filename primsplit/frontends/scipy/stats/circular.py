@@ -54,7 +54,7 @@ def circstd(samples: Any, high: Any, low: Any, axis: Any, normalize: Any, keepdi
 
 
 class Directions(NamedTuple):
-    """What `directional_stats` returns."""
+    """The result of `directional_stats`."""
 
     mean_direction: Any
     mean_resultant_length: Any

@@ -113,14 +113,14 @@ def _freed(n: Any, fixed: int) -> Any:
 
 
 def _where_more(n: Any, least: int, corrected: Any, found: Any) -> Any:
-    """What is corrected where there are more numbers than `least`: SciPy leaves it for fewer."""
+    """`corrected` where there are more numbers than `least`, else `found`, as in SciPy."""
     if not isinstance(n, Array):
         return corrected if n > least else found
     return np.where(n > least, corrected, found)
 
 
 class Description(NamedTuple):
-    """What is told of a sample."""
+    """The summary of a sample."""
 
     nobs: Any
     minmax: tuple[Any, Any]
@@ -182,7 +182,7 @@ def entropy(pk: Any, qk: Any, base: Any, axis: Any, keepdims: Any) -> Any:
 
 
 class Correlation(NamedTuple):
-    """What `pearsonr` returns; the p-value is of a t distribution, as in SciPy."""
+    """The result of `pearsonr`; the p-value is of a t distribution, as in SciPy."""
 
     statistic: Any
     pvalue: Any
@@ -228,7 +228,7 @@ class _Five(NamedTuple):
 
 
 class Line(_Five):
-    """What `linregress` returns: five numbers, and one more by its name alone."""
+    """The result of `linregress`: five numbers, and one more by its name alone."""
 
     intercept_stderr: Any
 

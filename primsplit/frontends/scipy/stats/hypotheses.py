@@ -21,7 +21,7 @@ __all__ = [
 
 
 class Outcome(NamedTuple):
-    """What a test returns."""
+    """The result of a test."""
 
     statistic: Any
     pvalue: Any
@@ -43,7 +43,7 @@ def _by_student(t: Any, freedom: Any, alternative: str) -> Any:
 
 
 def _by_tails(found: Any, alternative: str, below: Any) -> Any:
-    """What is as far out on one side or both, of a symmetric density. Raises ValueError for another alternative."""
+    """The probability of at least as extreme a value, one- or two-sided, for a symmetric density. Raises ValueError."""
     if alternative not in {"two-sided", "less", "greater"}:
         raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
     if alternative == "two-sided":

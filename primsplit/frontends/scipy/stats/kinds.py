@@ -39,7 +39,7 @@ def _known_or_traced(x: Array) -> Any:
 
 
 class _Known:
-    """What is told by the parameters alone, where `moments` are known; float64, as in SciPy.
+    """The quantities that depend only on the parameters, where `moments` are known; float64, as in SciPy.
 
     `valid` tells where the shapes are those of a distribution. Shapes and scales that are none become NaN before
     anything is computed of them, so that each function and its derivatives are NaN there, as in SciPy.

@@ -25,7 +25,7 @@ def _spread(value: Any, size: Any) -> Any:
 
 
 class _Density(ABC):
-    """What has a density by its logarithm."""
+    """A distribution whose density follows from its logarithm."""
 
     methods = ("pdf", "logpdf")
 

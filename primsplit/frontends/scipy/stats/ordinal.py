@@ -53,7 +53,7 @@ def _ranks(x: Any, method: str) -> Any:
 
 
 class Significance(NamedTuple):
-    """What a correlation of ranks returns."""
+    """The result of a rank correlation."""
 
     statistic: Any
     pvalue: Any

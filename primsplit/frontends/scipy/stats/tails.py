@@ -31,7 +31,7 @@ class Tails(NamedTuple):
 
 
 def _mirrored(quantile: Function, middle: Function | None = None) -> Tails:
-    """What a distribution has that is the same on both sides of 0, of which the quantile of its right half is told.
+    """The tails of a distribution symmetric about 0, from the quantile of its right half.
 
     `middle` is the slope of the quantile at the median, 1 / pdf(0), where the formula of the half has 0 / 0.
     """
