@@ -66,7 +66,8 @@ def region_of(block: Block, rows: int) -> "Region":
     refused: set[int] = set()
     for _ in range(ROUNDS):
         region = Region(block, rows, refused)
-        scattered = _scattered(region)
+        # A region within the cache saves nothing, and refusing some of its ops does not make it larger.
+        scattered = set() if region.is_cached else _scattered(region)
         if not scattered:
             return region
         refused |= scattered
@@ -124,7 +125,7 @@ class Region:
 
     def _tiling(self, op: Op, made: Collection[Value]) -> Tiling | None:
         """Return the tiling of the op that fits those before it."""
-        if has_blocks(op) or is_call(op) or id(op) in self.refused:
+        if has_blocks(op) or is_call(op) or id(op) in self.refused or not _is_large(op, made):
             return None
         return next((found for found in tilings(op, self.rows) if self._fits(op, found, made)), None)
 
@@ -164,10 +165,15 @@ class Region:
         most = min(self.rows, max(1, TILE * self.rows // max(1, self._alive)))
         return _divisor(self.rows, most) or most
 
+    @property
+    def is_cached(self) -> bool:
+        """Whether the live values of all rows fit into the cache."""
+        return self._alive < CACHE
+
     @cached_property
     def saved(self) -> float:
         """The time that tiles save, in bytes that go to memory or come from it; 0 if they are not worth it."""
-        if not CACHE <= self._alive <= TILE * self.rows or self.tile == self.rows:
+        if self.is_cached or self._alive > TILE * self.rows or self.tile == self.rows:
             return 0.0  # nothing is beyond the cache, or a single row is
         whole, in_tiles = self._times(self.rows // self.tile)
         return max(0.0, GAIN * whole - in_tiles)
@@ -206,6 +212,11 @@ class Region:
             most = max(most, now)
             now -= ends.pop(k, 0)
         return most
+
+
+def _is_large(op: Op, made: Collection[Value]) -> bool:
+    """Whether a value of the op is large, or in tiles already; it is not worth a look otherwise."""
+    return _bytes(op.outputs[0]) >= LARGE or any(v in made or _bytes(v) >= LARGE for v in op.inputs if v is not None)
 
 
 def _adds_up(type: Type) -> bool:
