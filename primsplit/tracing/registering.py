@@ -44,7 +44,11 @@ def module_of(function: Any) -> str:
 
 def is_own(function: Any) -> bool:
     """True for a function of this package."""
-    return module_of(function).partition(".")[0] == OWN
+    return _is_of_package(module_of(function))
+
+
+def _is_of_package(module: str) -> bool:
+    return module.partition(".")[0] == OWN
 
 
 def entry_of(table: dict[Any, Any], key: Any, new: Any) -> Any:
@@ -55,15 +59,17 @@ def entry_of(table: dict[Any, Any], key: Any, new: Any) -> Any:
 def claim(table: str, key: Any, was: str | None, owner: str, *, replace: bool) -> None:
     """Let the module `owner` fill an entry of a table, which the module `was` has filled; None where none has.
 
-    Raises RuleError where that is another one, unless `replace` is True.
+    A user's entry takes the place of the package's own. Raises RuleError where two modules of users, or two of the
+    package, fill the same entry, unless `replace` is True.
     """
-    if was is not None and not replace and (not was or was != owner):
+    is_override = was is not None and _is_of_package(was) and not _is_of_package(owner)
+    if was is not None and not replace and not is_override and (not was or was != owner):
         raise RuleError(
             f"{getattr(key, '__name__', key)} has a {table} already" + (f", from {was}" if was else ""),
             place=user_place(),
             cure="Say replace=True to put yours in its place.",
         )
-    if owner.partition(".")[0] != OWN:  # what a module of this package registers when it is loaded changes nothing
+    if not _is_of_package(owner):  # what a module of this package registers when it is loaded changes nothing
         Epoch.count += 1
 
 

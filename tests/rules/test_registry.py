@@ -183,7 +183,7 @@ def tanh_restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("tanh_restored")
 def test_a_users_rule_of_an_operator_goes_before_that_of_the_table() -> None:
-    @ps.rrule("Tanh", replace=True)
+    @ps.rrule("Tanh")
     def doubled(x: ps.Array) -> tuple[ps.Array, Any]:
         return op.Tanh(x), lambda dy: (dy * 2.0,)
 
@@ -193,7 +193,7 @@ def test_a_users_rule_of_an_operator_goes_before_that_of_the_table() -> None:
 
 @pytest.mark.usefixtures("tanh_restored")
 def test_a_users_rule_of_an_operator_may_be_of_first_order_only() -> None:
-    @ps.rrule("Tanh", first_order_only=True, replace=True)
+    @ps.rrule("Tanh", first_order_only=True)
     def once(x: ps.Array) -> tuple[ps.Array, Any]:
         return op.Tanh(x), lambda dy: (dy * x,)
 
@@ -207,7 +207,7 @@ def test_a_rule_of_an_operator_sees_no_value_that_is_being_traced() -> None:
     """Its Split is kept for all uses of the operator, also in other programs, which do not have that value."""
     seen: list[Any] = []
 
-    @ps.rrule("Tanh", replace=True)
+    @ps.rrule("Tanh")
     def scaled(x: ps.Array) -> tuple[ps.Array, Any]:
         return op.Tanh(x), lambda dy: (dy * seen[0],)
 

@@ -63,6 +63,27 @@ def test_a_rule_of_another_module_is_replaced_only_where_that_is_said(
     assert entries["Selu"] is not kept
 
 
+@pytest.mark.parametrize(("register", "entries"), TABLES, ids=["rrule", "frule", "batching"])
+def test_a_users_rule_takes_the_place_of_the_packages_own(
+    register: Any, entries: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(entries, "Selu", None)
+    monkeypatch.delitem(entries, "Selu")
+
+    def users(x: Any, *, alpha: float = 0.0, gamma: float = 0.0) -> Any:
+        return x
+
+    own, another = (function_of(f"primsplit.{name}", lambda x, **_: users(x)) for name in ("one", "two"))
+    register("Selu")(own)
+    with pytest.raises(RuleError, match=r"Selu has a .*rule already, from primsplit.one"):
+        register("Selu")(another)
+    kept = entries["Selu"]
+    register("Selu")(users)
+    assert entries["Selu"] is not kept
+    with pytest.raises(RuleError, match=r"Selu has a .*rule already"):
+        register("Selu")(own)
+
+
 def test_the_rule_of_a_primitive_is_another_modules_too() -> None:
     @ps.primitive
     def same(x: Any) -> Any:

@@ -32,10 +32,10 @@ def rrule(
     differentiate the pullback, raise RuleError.
 
     The rule of an operator takes the inputs in ONNX's order (None for an absent one) and the attributes by keyword,
-    those with a default too. `replace=True` puts it in the place of the table's own, and of any rule that another
-    module has registered. Raises RuleError where there is such a one and `replace` is False, for a target that is
-    neither primitive nor operator, for a rule of other arguments, and for an operator's staged rule; a rule whose
-    results do not fit its primitive raises it where it is used.
+    those with a default too. It takes the place of the package's own rule. `replace=True` puts it in the place of a
+    rule that another module of yours has registered. Raises RuleError where there is such a one and `replace` is False,
+    for a target that is neither primitive nor operator, for a rule of other arguments, and for an operator's staged
+    rule; a rule whose results do not fit its primitive raises it where it is used.
 
     >>> @ps.primitive
     ... def clipped(x):
