@@ -197,7 +197,7 @@ def shuffle(x: Any, axis: int = 0, *, seed: int | None = None) -> None:
 
 
 def _drawn(kind: str, shape: Shape, seed: int | None, *, place: int = 0) -> Array:
-    """A standard draw in float64, of the numbers of one run. `place` tells draws of one function apart."""
+    """A standard draw in float64, with numbers of one run. `place` distinguishes the draws of a function."""
     if shape and all(isinstance(d, int) for d in shape):
         literal: Array = getattr(op, f"Random{kind}")(shape=list(shape), dtype=WIDE, seed=_attribute(seed, place))
         return literal

@@ -109,7 +109,7 @@ class Runtime:
     oldest: Version
 
     def has(self, name: str) -> bool:
-        """True where one of these versions may have this fault."""
+        """Return whether one of these versions may have this fault."""
         found = FAULTS[name]
         return found.runtime == self.name and (found.before is None or version_of(found.before) > self.oldest)
 

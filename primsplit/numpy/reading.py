@@ -71,7 +71,7 @@ def _literal(entry: Entry) -> object:
 
 
 def block_place(entries: Sequence[Entry]) -> int:
-    """Where NumPy puts the axes that index arrays make: in their place if they stand together, else in front.
+    """Return where NumPy puts the axes of index arrays: in their place if they stand together, else in front.
 
     An int counts as an index array where there is one.
     """

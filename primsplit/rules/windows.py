@@ -21,7 +21,7 @@ from primsplit.tracing.array import Array
 
 @dataclass(frozen=True)
 class Windows:
-    """Where windows lie: for each trailing axis its size, taps, stride, dilation, pads and number of windows."""
+    """The layout of windows: for each trailing axis its size, taps, stride, dilation, pads and number of windows."""
 
     sizes: Shape
     kernel: Shape

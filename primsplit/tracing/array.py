@@ -207,7 +207,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
         return formatted(self, how)
 
     def identity(self) -> Hashable:
-        """Return a key that tells this handle's current value from others."""
+        """Return a key that distinguishes this handle's current value from others."""
         return self.value
 
     def __copy__(self) -> "Array":

@@ -128,7 +128,7 @@ class ComplexArray(Array):
         return self._part().view_of
 
     def identity(self) -> Hashable:
-        """Return a key that tells the current values from others."""
+        """Return a key that distinguishes the current values from others."""
         return tuple(None if p is None else p.identity() for p in (self._real, self._imag))
 
     def is_number(self) -> bool:

@@ -66,7 +66,7 @@ class Variables:
         self.numbers: dict[Hashable, int] = {}
 
     def number(self, value: Hashable) -> int:
-        """Return a number that no other value of the trace has, which tells its text from others'."""
+        """Return a number that no other value of the trace has, so that its text is unique."""
         return self.numbers.setdefault(value, len(self.numbers))
 
     def take(self, stem: str) -> str:

@@ -1,4 +1,4 @@
-"""A nest built by hand: what index notation and Python functions are other spellings of.
+"""Builds a nest by hand, without the text of index notation or a Python function.
 
 nest = NestBuilder("amulb")
 C, A, B = nest.arrays("C", "A", "B")

@@ -19,7 +19,7 @@ def loops_of(index: Index | Reference) -> Iterator[str]:
 
 
 def is_one_to_one(indices: Iterable[Index], loops: Iterable[str]) -> bool:
-    """True where every turn of the loops has an element of its own: each loop is alone in an index."""
+    """Return whether every turn of the loops has an element of its own: each loop is alone in an index."""
     wanted, alone = set(loops), set()
     for index in indices:
         linear = index.index if isinstance(index, Bent) and index.how == "pad" else index
@@ -142,7 +142,7 @@ class Building:
         return name
 
     def _is(self, loop: Loop, name: str) -> bool:
-        """True where the loop of this name is the same, and may be shared."""
+        """Return whether the loop of this name is the same, and may be shared."""
         known = self.ranges[name]
         same = replace(loop, name=name) == known and loop.agreeing == known.agreeing
         return same and name not in self.apart
@@ -160,11 +160,11 @@ class Building:
             self.integers.append(name)
 
     def exists(self, name: str) -> bool:
-        """True where there is an array of that name: an argument, or one that a store made."""
+        """Return whether an array of that name exists: an argument, or one that a store made."""
         return name in self.versions
 
     def length(self, axis: Axis) -> Linear:
-        """The length of an axis of an array, told by arguments."""
+        """The length of an axis of an array, as an expression of the arguments."""
         array = axis.array.partition(".")[0]
         shape = self.shapes.get(array)
         return shape[axis.axis] if shape is not None else Linear(((Axis(array, axis.axis), 1),))
@@ -191,7 +191,7 @@ class Building:
         return at
 
     def _reach(self, index: Index) -> Linear:
-        """One more than the highest number that an index comes to."""
+        """One more than the highest value of an index."""
         if isinstance(index, Bent):
             return index.length
         if isinstance(index, Picked):

@@ -89,7 +89,7 @@ def keep(nest: LoopSet, reverse: LoopSet, threshold: float) -> Kept:
 
 
 class _Sources:
-    """Where the values of a forward nest can be had; `results` are the elements that hold what a line computes."""
+    """The places where values of a forward nest are available; `results` are elements that hold a line's value."""
 
     def __init__(self, nest: LoopSet, threshold: float) -> None:
         self.nest = nest

@@ -262,7 +262,7 @@ class _Statement:
         raise self.line.error(node, f"{array} is made here, and read before", "Add to a given one with +=.")
 
     def _bounds(self, ends: list[ast.expr]) -> Bounds:
-        """The range that is told by one end or by two."""
+        """The range from one end or two."""
         linear = [self.reader.linear(end) for end in ends]
         for end, bound in zip(ends, linear, strict=True):
             if bound.symbols() & set(self.reader.loops):

@@ -42,7 +42,7 @@ class Bounds(NamedTuple):
 
 
 class UntoldRange(Exception):
-    """No index tells the range of the loop that it is raised with; `index` is one that it occurs in."""
+    """No index determines the range of this loop; `index` is one that it occurs in."""
 
     def __init__(self, loop: str, index: Linear | None) -> None:
         self.loop = loop
@@ -66,7 +66,7 @@ def infer(loops: Sequence[str], uses: Iterable[Use], given: Mapping[str, Bounds]
 
 
 def agrees_with_its_axes(loop: Loop, uses: Iterable[Use]) -> bool:
-    """True where the loop is as long as the axes that it indexes alone: other indices do not shorten it."""
+    """Return whether the loop is as long as the axes that it indexes alone, so no other index shortens it."""
     plain = [use for use in uses if use.index == Linear(((loop.name, 1),)) and use.length is not None and not use.bent]
     return not loop.agreeing or all(use.length == loop.stop for use in sorted(plain, key=lambda u: u.written)[:1])
 
@@ -115,7 +115,7 @@ def _inside(loop: str, uses: Sequence[Use], known: Mapping[str, Bounds]) -> Boun
 
 
 def highest(index: Linear, ranges: Mapping[str, Bounds]) -> Linear:
-    """The highest number that an index comes to, where no loop of it is empty."""
+    """The highest value of an index, if no loop of it is empty."""
     total = Linear((), index.offset)
     for symbol, factor in index.terms:
         bounds = ranges.get(symbol) if isinstance(symbol, str) else None
@@ -127,7 +127,7 @@ def highest(index: Linear, ranges: Mapping[str, Bounds]) -> Linear:
 
 
 def lowest(index: Linear, ranges: Mapping[str, Bounds]) -> Linear:
-    """The lowest number that an index comes to, where no loop of it is empty."""
+    """The lowest value of an index, if no loop of it is empty."""
     return highest(index * -1, ranges) * -1
 
 

@@ -58,7 +58,7 @@ def changed(body: Iterable[ast.stmt]) -> tuple[set[str], set[str]]:
 
 
 def whole_numbers(tree: ast.AST) -> set[str]:
-    """The names in ranges and indices, in the shapes of arrays that are made, and those that such names are made of."""
+    """The names in ranges, indices and shapes of new arrays, and the names from which these are computed."""
     found: set[str] = set()
     assigned: dict[str, ast.expr] = {}
     for node in ast.walk(tree):

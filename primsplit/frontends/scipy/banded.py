@@ -48,7 +48,7 @@ def solve_banded(
 
 
 def _counted(rows: Any, l_and_u: tuple[int, int]) -> Any:
-    """The diagonals. Raises ShapeError for another number of them than `l_and_u` tells."""
+    """The diagonals. Raises ShapeError if their number does not match `l_and_u`."""
     if not dims.could_be(rows.shape[0], sum(l_and_u) + 1):
         raise ShapeError(f"{rows.shape[0]} diagonals for l + u + 1 = {sum(l_and_u) + 1}", place=tracing.user_place())
     return rows

@@ -59,13 +59,13 @@ def _cross(rank: int) -> Any:
 
 @as_scipys("scipy.ndimage", Neighbourhood)
 def binary_erosion(input: Any, neighbourhood: Neighbourhood) -> Any:
-    """Where all neighbours are true."""
+    """Return where all neighbours are true."""
     return _changed(input, neighbourhood, is_dilation=False)
 
 
 @as_scipys("scipy.ndimage", Neighbourhood)
 def binary_dilation(input: Any, neighbourhood: Neighbourhood) -> Any:
-    """Where any neighbour is true."""
+    """Return where any neighbour is true."""
     return _changed(input, neighbourhood, is_dilation=True)
 
 

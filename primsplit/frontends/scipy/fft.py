@@ -15,7 +15,7 @@ __all__ = [
 
 
 def _as_numpys(original: Callable[..., Any]) -> Callable[..., Any]:
-    """NumPy's transform, given SciPy's arguments: what tells how it is computed changes nothing."""
+    """NumPy's transform with SciPy's arguments; those about the way of computing are ignored."""
     last = original.__name__[-1]
     usual = (-2, -1) if last == "2" else None if last == "n" else -1
 

@@ -42,7 +42,7 @@ def with_output(original: Function, function: Function) -> Function:
 
 
 def _is_binary(original: Function) -> bool:
-    """Whether SciPy's function gives booleans, whatever dtype it is told."""
+    """Return whether SciPy's function returns booleans, whatever dtype is requested."""
     return original.__name__.startswith("binary_")
 
 

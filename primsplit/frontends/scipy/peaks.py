@@ -36,7 +36,7 @@ def find_peaks(x: Any, height: Any, threshold: Any, prominence: Any) -> tuple[An
 
 
 def _tops(signal: Any) -> Any:
-    """Where a rise is followed by a fall, or by equal numbers and then a fall; none at a NaN."""
+    """Return where a rise is followed by a fall, or by equal numbers and then a fall; none at a NaN."""
     before, after = signal[:-1], signal[1:]
     rises, falls = after > before, after < before
     steps = np.flatnonzero(~(after == before))
@@ -83,7 +83,7 @@ def _prominences(signal: Any, peaks: Any) -> Properties:
 
 
 def _extremes(data: Any, comparator: Callable[[Any, Any], Any], axis: int, order: int, mode: str) -> Any:
-    """Where the comparator holds with each of `order` neighbours on both sides along the axis."""
+    """Return where the comparator holds with each of `order` neighbours on both sides along the axis."""
     values = array_like(data)
     axis = one_axis(axis, values.ndim)
     size = values.shape[axis]

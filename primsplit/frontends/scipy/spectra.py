@@ -41,7 +41,7 @@ class Segments(NamedTuple):
 
 
 class _Cut(NamedTuple):
-    """How a signal is cut into segments, and what is made of each: see scipy.signal.welch."""
+    """Cuts a signal into segments and transforms each: see scipy.signal.welch."""
 
     window: Any
     overlap: Dim
@@ -112,7 +112,7 @@ def _cut(x: Any, segments: Segments) -> _Cut:
 
 
 def _window(window: Any, nperseg: int | None, size: Dim) -> Any:
-    """The weights of a segment. One that is told by its name is no longer than a signal of known size.
+    """The weights of a segment. A window given by name is no longer than a signal of known size.
 
     A run fails where a signal of a symbolic size is shorter, of which SciPy would take a shorter segment.
     """

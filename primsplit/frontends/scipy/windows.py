@@ -18,7 +18,7 @@ COSINES = {"boxcar": (1.0,), "hann": (0.5, 0.5), "hamming": (0.54, 0.46), "black
 
 
 def has_window(told: Any) -> bool:
-    """Whether a window that is told so has a form here."""
+    """Return whether the window with this name is supported here."""
     return _plain(told) in COSINES or _share(told) is not None
 
 

@@ -105,7 +105,7 @@ def watched_fingerprint(value: Any) -> tuple[Any, Unchanged]:
 
 
 def _told(dtype: np.dtype[Any]) -> str:
-    """Return a text that tells dtypes apart; int4 and uint4, which NumPy does not know, have the same `str`."""
+    """Return a text that distinguishes dtypes; int4 and uint4, which NumPy does not know, have the same `str`."""
     return dtype.name if dtype.isbuiltin == 2 else dtype.str
 
 

@@ -70,7 +70,7 @@ def _define_pair(kind: str) -> None:
 def _define_cell(kind: str) -> None:
     @defines(f"{EARLIER}::{kind}")
     def cell(*inputs: Array | None, outputs: int = 1, output_sequence: int = 0, **attributes: Any) -> Any:
-        """The layer; which of its outputs there are is told by their names since."""
+        """The layer; the names of its outputs in later versions determine which ones exist."""
         return getattr(op, kind)(*inputs, outputs=outputs, **attributes)
 
 

@@ -302,7 +302,7 @@ class Rewrite:
         return found
 
     def placed(self, site: Site, value: Value, around: Recording) -> Rewritten:
-        """Return a recorded value as what takes the op's place; what it is made of comes before."""
+        """Return the replacement of the op by a recorded value; the ops that compute the value come before."""
         if not same_types(value.type, site.type):
             self._check_type(site, value)
             return None

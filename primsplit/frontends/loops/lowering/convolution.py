@@ -80,7 +80,7 @@ class Convolution:
         )
 
     def is_possible(self) -> bool:
-        """True where onnxruntime has this convolution, and it is the fastest form.
+        """Return whether onnxruntime has this convolution, and it is the fastest form.
 
         The number of groups is an attribute. What replaces a convolution of float64 takes the kernel apart.
         """
@@ -155,7 +155,7 @@ class Convolution:
         return Term(taps_of(x, y, taps=taps), (window.outer,))
 
     def _is_band(self, taps: str) -> bool:
-        """True where the window, whose taps this loop is over, is a product with a band matrix."""
+        """Return whether the window, whose taps this loop is over, is a product with a band matrix."""
         (window, *others), roles, count = self.windows, self.roles, self.space.count(taps)
         return (
             not others

@@ -50,7 +50,7 @@ def opened(space: Space, reference: Reference) -> tuple[Array, list[Use]]:
 
 
 def bent(x: Array, axis: int, index: Bent, span: tuple[Dim, Dim], length: Dim) -> Array:
-    """The elements of an axis that the numbers of a span, told by the first and how many, are bent to."""
+    """The elements of an axis for the numbers of a span, bent into the axis; a span has a first number and a count."""
     low, count = span
     if index.how != "pad":
         return op.Gather(x, bent_numbers(index.how, counted(low, count), length), axis=axis)

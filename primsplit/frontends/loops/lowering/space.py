@@ -15,7 +15,7 @@ from primsplit.tracing.broadcasting import count_up, expand_to, size_scalar
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """Where an index goes: `offset` and the sum of loops times whole numbers."""
+    """The course of an index: `offset` plus the sum of loops times whole numbers."""
 
     terms: tuple[tuple[str, int], ...]
     offset: Dim
@@ -61,13 +61,13 @@ class Space:
         return tuple(self.runs[loop].count for loop in loops)
 
     def course(self, index: Linear) -> Course:
-        """Where an index goes."""
+        """The course of an index."""
         terms = tuple((s, f) for s, f in index.terms if isinstance(s, str) and s in self.runs)
         rest = tuple(term for term in index.terms if term not in terms)
         return Course(terms, self.sizes.of(Linear(rest, index.offset)))
 
     def lowest(self, course: Course) -> Dim:
-        """The lowest number that the index comes to, where no loop of it is empty."""
+        """The lowest value of the index, if no loop of it is empty."""
         total = course.offset
         for loop, factor in course.terms:
             run = self.runs[loop]
@@ -84,7 +84,7 @@ class Space:
         return dims.maximum(total, 0)
 
     def is_whole(self, course: Course, size: Dim) -> bool:
-        """True where the index goes over all of an axis, if its loops run at all, by forward steps."""
+        """Return whether the index runs over all of an axis, if its loops run at all, by forward steps."""
         if any(factor < 0 for _, factor in course.terms) or not dims.same(self.lowest(course), 0):
             return False
         last = course.offset

@@ -30,7 +30,7 @@ from primsplit.tracing.broadcasting import full, inverse_permutation, size_scala
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Where a value goes along one axis of the array that is written.
+    """The target of a value along one axis of the written array.
 
     `loop` is the value's axis that goes there, None where the place is one number. It goes to the `count` places from
     `low` on, and is bent then; or to the places that `numbers` tell.
@@ -84,7 +84,7 @@ def _summed(space: Space, factors: Factors, kept: Sequence[str], reduced: Sequen
 
 
 def _goals(space: Space, reference: Reference, shape: Shape, *, adds: bool) -> tuple[list[Goal], dict[Label, Course]]:
-    """Where the value goes along each axis, and the windows that are added up first, by the loops that they become."""
+    """The target of the value along each axis, and the windows to add up first, by the loops that replace them."""
     uses: list[Use] = []
     for index in reference.indices:
         if isinstance(index, Picked):
@@ -207,7 +207,7 @@ def _written(space: Space, value: Term, goals: Sequence[Goal], base: Array) -> A
 def _scattered(
     space: Space, value: Term, goals: Sequence[Goal], base: Array | None, shape: Shape, *, adds: bool
 ) -> Array:
-    """The array with the value at places of which some are told by numbers.
+    """The array with the value written at places some of which are numbers of an array.
 
     Where an index is padded, the array has margins while it is written.
     """

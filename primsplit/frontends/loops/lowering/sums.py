@@ -39,7 +39,7 @@ class Factor:
     masks: tuple[Mask, ...] = ()
 
     def spans(self) -> Iterator[set[str]]:
-        """The loops of each array that the factor is made of."""
+        """The loops of each array in the factor."""
         yield set(self.loops)
         yield from (set(mask.loops) for mask in self.masks)
 
@@ -53,7 +53,7 @@ def factor_of(term: Term) -> Factor:
 
 
 def is_window(space: Space, reference: Reference) -> bool:
-    """True where an index is a sum of two loops."""
+    """Return whether an index is a sum of two loops."""
     plain = [i.index if isinstance(i, Bent) else i for i in reference.indices]
     return any(not isinstance(i, Picked) and len(space.course(i).terms) == 2 for i in plain)
 

@@ -251,7 +251,7 @@ def _over_intervals(f: Function, low: Array, high: Array, starts: Any, widths: A
 def _intervals(
     f: Function, low: Array, high: Array, epsabs: Any, epsrel: float, limit: int, size: Function = np.abs
 ) -> tuple[Array, Array, Array]:
-    """Where the intervals start and how wide they are, in [0, 1], and the sum of their errors, by the size of each."""
+    """The starts and widths of the intervals in [0, 1], and the sum of their errors, each measured by `size`."""
     slots = np.arange(limit)
 
     def estimates(starts: Any, widths: Any) -> tuple[Any, Any]:

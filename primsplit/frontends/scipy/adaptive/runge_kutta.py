@@ -174,7 +174,7 @@ def _stages(f: Function, t: Any, y: Array, slope: Array, h: Any, method: Tableau
 def _fractions(
     f: Function, span: tuple[Any, Any], y0: Array, method: Method, control: Control, watching: Watching | None
 ) -> tuple[Any, Any]:
-    """Where the steps that are accepted end, as fractions of the span, and what was seen in each."""
+    """The ends of the accepted steps, as fractions of the span, and what was observed in each."""
     start, end = span
     direction = np.sign(end - start)
     exponent = -1 / (method.error_estimator_order + 1)

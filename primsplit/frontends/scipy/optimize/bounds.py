@@ -24,7 +24,7 @@ class Box(NamedTuple):
         return np.minimum(np.maximum(x, self.low), self.high)
 
     def is_free(self, x: Any, gradient: Any) -> Any:
-        """Where nothing holds an unknown at its bound."""
+        """Return where an unknown is not held at its bound."""
         held_low, held_high = (x <= self.low) & (gradient > 0), (x >= self.high) & (gradient < 0)
         return ~(held_low | held_high)
 

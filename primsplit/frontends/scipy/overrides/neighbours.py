@@ -15,7 +15,7 @@ def _query(tree: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
 
 
 def register_neighbours(spatial: ModuleType) -> None:
-    """Let trees be made of traced points, and be asked at traced ones; those of compiled code are made alone."""
+    """Register trees of traced points, and queries at traced points; compiled classes only when built."""
     for tree in (getattr(spatial, name) for name in TREES):
         register(tree, when_traced(tree, Neighbours))
     register_method(spatial.KDTree, "query", _query)

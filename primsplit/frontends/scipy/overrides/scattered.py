@@ -83,7 +83,7 @@ def _nearest(x: Any, y: Any, rescale: bool = False, tree_options: Any = None) ->
 
 
 def _at_linear(made: Any, *args: Any) -> Any:
-    """A LinearNDInterpolator at traced places; UnsupportedFunction for its kin."""
+    """A LinearNDInterpolator at traced points; UnsupportedFunction for its variants."""
     if type(made).__name__ != "LinearNDInterpolator":
         raise unsupported(f"scipy.interpolate.{type(made).__name__}")
     values = made.values.reshape((len(made.points), *made.values_shape))

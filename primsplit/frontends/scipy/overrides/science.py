@@ -195,7 +195,7 @@ def _of_frozen_vectors(name: str, attributes: tuple[str, ...], method: str, froz
 
 
 def _register_kernels(module: Any) -> None:
-    """Let gaussian_kde be made of traced data, and be asked at traced points."""
+    """Register gaussian_kde for traced data and at traced points."""
     original = module.gaussian_kde
     register(original, when_traced(original, kernels.Kernels))
     for method in ("evaluate", "__call__", "logpdf", "integrate_box_1d"):

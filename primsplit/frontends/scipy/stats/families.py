@@ -204,7 +204,7 @@ CONTINUOUS: dict[str, Continuous] = {
 
 
 def is_count(n: Any) -> Any:
-    """Where a number is whole and not negative."""
+    """Return where a number is whole and not negative."""
     return both(n >= 0, np.floor(n) == n)
 
 

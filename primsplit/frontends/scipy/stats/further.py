@@ -98,7 +98,7 @@ def _between(z: Any, a: Any, b: Any) -> Any:
 
 
 def _is_strength(a: Any, b: Any) -> Any:
-    """Where `b` is above 0 and `a` no NaN."""
+    """Return where `b` is above 0 and `a` is not NaN."""
     return both(b > 0, ~np.isnan(a))
 
 

@@ -22,13 +22,13 @@ LARGEST = float(np.finfo(np.float64).max)
 
 
 def both(*conditions: Any) -> Any:
-    """Where all of these hold, without those that are known to hold everywhere."""
+    """Return where all of these hold; conditions known to hold everywhere are left out."""
     open_ones = [c for c in conditions if isinstance(c, Array) or not np.all(c)]
     return functools.reduce(np.logical_and, open_ones) if open_ones else True
 
 
 def all_positive(*shapes: Any) -> Any:
-    """Where all shapes are above 0: what SciPy asks of most families."""
+    """Return where all shapes are above 0, as SciPy requires for most families."""
     return both(*(s > 0 for s in shapes))
 
 
@@ -116,7 +116,7 @@ class _Known:
 
 
 class Continuous(_Known):
-    """`logpdf(x, *shapes, loc=0, scale=1)` and its kin, whose arguments may all be traced; float64, as in SciPy.
+    """`logpdf(x, *shapes, loc=0, scale=1)` and the like, whose arguments may all be traced; float64, as in SciPy.
 
     `density` is the log density of the standard distribution between `low` and `high`. `parts` are the probabilities of
     a smaller and a larger number, `head` and `tail` their logarithms, of which a tail alone is enough. `quantile` is

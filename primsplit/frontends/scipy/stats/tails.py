@@ -49,7 +49,7 @@ def _mirrored(quantile: Function, middle: Function | None = None) -> Tails:
 
 
 def _two_sided(far: Function) -> tuple[Function, Function]:
-    """The parts of such a distribution, of which the probability of what is further from 0 is told."""
+    """The tails of a distribution symmetric about 0, from the probability of values further from 0."""
 
     def below(z: Any, *shapes: Any) -> Any:
         half = 0.5 * far(np.where(z > 0, z, -z), *shapes)  # which has a slope at 0, as np.abs has not
@@ -78,7 +78,7 @@ def _log_truncated(z: Any, a: Any, b: Any) -> Any:
 
 
 def _place_of(log_chance: Any) -> Any:
-    """The normal quantile of a probability told by its logarithm; by Newton's steps where that is less than any."""
+    """The normal quantile of a probability given by its logarithm; by Newton steps if it is too small for a float."""
     is_far = log_chance < -700.0
     y = np.where(is_far & (log_chance > -np.inf), log_chance, -700.0)
     far = -np.sqrt(-2 * y)
