@@ -169,8 +169,8 @@ def expi_zero() -> list[str]:
 
 
 TABLES: dict[str, tuple[Callable[[], Sequence[str]], Callable[[], Sequence[Target]]]] = {
-    "coefficients.py": (constants, targets),
-    "integral_coefficients.py": (expi_zero, integral_targets),
+    "numpy/approximations/coefficients.py": (constants, targets),
+    "special/integral_coefficients.py": (expi_zero, integral_targets),
 }
 """What stands first in each table, and what is fitted."""
 

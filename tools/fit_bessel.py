@@ -89,4 +89,4 @@ def zeros() -> list[str]:
 
 
 if __name__ == "__main__":
-    write_table("bessel_coefficients.py", "fit_bessel", zeros, targets)
+    write_table("special/bessel_coefficients.py", "fit_bessel", zeros, targets)

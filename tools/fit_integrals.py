@@ -80,4 +80,4 @@ def wave_far(v: Any) -> tuple[Any, Any]:
 
 
 if __name__ == "__main__":
-    write_table("wave_coefficients.py", "fit_integrals", list, targets)
+    write_table("special/wave_coefficients.py", "fit_integrals", list, targets)

@@ -13,7 +13,7 @@ from typing import Any
 
 import mpmath as mp
 
-FOLDER = Path(__file__).parent.parent / "primsplit" / "passes" / "compositions"
+PACKAGE = Path(__file__).parent.parent / "primsplit"
 DIGITS = 100
 ROUNDS = 8
 
@@ -138,7 +138,7 @@ def written_number(c: Any) -> str:
 def write_table(
     name: str, tool: str, first: Callable[[], Sequence[str]], targets: Callable[[], Sequence[Target]]
 ) -> None:
-    """Write the table that a tool makes: what stands first in it, and the fits."""
+    """Write the table that a tool makes, at a path in the package: what stands first in it, and the fits."""
     mp.mp.dps = DIGITS
     lines = [
         f'"""Coefficients of special functions. Made by `python -m tools.{tool}`; do not edit."""',
@@ -149,4 +149,4 @@ def write_table(
     ]
     for target in targets():
         lines += written(target)
-    (FOLDER / name).write_text("\n".join(lines[:-1]) + "\n")
+    (PACKAGE / name).write_text("\n".join(lines[:-1]) + "\n")
