@@ -4,6 +4,7 @@ import gc
 from typing import Any
 
 import numpy as np
+import pytest
 
 import primsplit as ps
 from primsplit.tracing.places import PLACES
@@ -17,6 +18,7 @@ def traced_anew() -> None:
     ps.split(names["f"], ps.spec("float64", ["N", 3]), ps.spec("float64", [3, 4])).joint()
 
 
+@pytest.mark.slow
 def test_places_go_with_the_functions_that_were_traced() -> None:
     traced_anew()
     gc.collect()

@@ -57,7 +57,10 @@ OUTCOMES: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", OUTCOMES)
+SLOWEST = {"ttest_1samp", "ttest_ind", "levene", "f_oneway"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOWEST)) for n in OUTCOMES])
 def test_axes_of_tests_are_scipys(name: str) -> None:
     axes = [(axis, keeps) for axis in (2, None, (0, 2)) for keeps in (False, True)]
     agree(

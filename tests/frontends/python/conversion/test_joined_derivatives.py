@@ -84,7 +84,10 @@ def with_a_primitive(x):
     return np.sum(x)
 
 
-JOINED = [by_its_own_name, made_where_it_is_called, bfgs, with_a_loop_and_a_lambda, with_a_primitive]
+JOINED = [
+    by_its_own_name, made_where_it_is_called, pytest.param(bfgs, marks=pytest.mark.slow), with_a_loop_and_a_lambda,
+    with_a_primitive,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", JOINED)

@@ -887,7 +887,7 @@ def looks_up(x):
     return held["level"] * held["gain"]
 
 
-@pytest.mark.parametrize("function", [names_in_tests, sums_of_some])
+@pytest.mark.parametrize("function", [pytest.param(names_in_tests, marks=pytest.mark.slow), sums_of_some])
 def test_tests_that_give_names_and_sums_with_tests_are_joined(function: Callable[..., Any]) -> None:
     check_grads(function, NINE, symbolic=False)
     program = ps.trace(function, NINE)
