@@ -12,7 +12,7 @@ from tests.transforms.batching.examples import COUNT, batch, check, loss
 
 STEPS = {"online_training"}
 """A step that writes states is not batched: there would be several values for each."""
-MODELS = [p for p in sorted((Path(__file__).parents[2] / "models").glob("*.py")) if p.stem not in STEPS]
+MODELS = [p for p in sorted((Path(__file__).parents[3] / "models").glob("*.py")) if p.stem not in STEPS]
 FAST = {"black_scholes", "inverse_kinematics"}
 each = pytest.mark.parametrize(
     "path", [pytest.param(p, marks=() if p.stem in FAST else pytest.mark.slow, id=p.stem) for p in MODELS]

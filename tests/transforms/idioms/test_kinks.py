@@ -10,7 +10,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import primsplit as ps
+from primsplit.ir import Block, Op, Type, Var
 from primsplit.ops import op
+from primsplit.transforms.idioms.kinks import recognize_kinks
 from tests.onnx.edits import remark
 
 EYE = np.eye(2)
@@ -114,3 +116,11 @@ def test_whole_numbers_are_divided_and_cut_as_they_are(tmp_path: Path) -> None:
 
     loaded = _loaded(whole, tmp_path / "whole.onnx")
     np.testing.assert_array_equal(ps.grad(lambda x: loaded(x))(np.array([2.5, 4.5])), [5, 10])
+
+
+def test_an_op_without_results_is_left_alone() -> None:
+    """A batch has such calls where examples of different sizes are written to."""
+    x, given, y = (Var(Type("float64", (3,))) for _ in range(3))
+    nothing = Op("call::nothing", (x,), (), {"body": Block("nothing", (given,), (), ())})
+    block = Block("f", (x,), (nothing, Op("Mul", (x, x), (y,), {})), (y,))
+    assert recognize_kinks(block) is block
