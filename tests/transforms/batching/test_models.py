@@ -8,6 +8,7 @@ import pytest
 import primsplit as ps
 from primsplit.programs.arguments import arguments_of
 from primsplit.programs.userfile import load
+from primsplit.tracing import trees
 from tests.transforms.batching.examples import COUNT, batch, check, loss
 
 STEPS = {"online_training"}
@@ -40,5 +41,5 @@ def test_a_batch_of_a_models_file_is_that_of_each_example(path: Path, tmp_path: 
     single.save(file)
     model = ps.load(file)
     whole = ps.trace(ps.vmap(lambda *xs: model(*xs)), *(ps.spec(x.dtype, ("B", *x.shape[1:])) for x in stacks))
-    found = [np.asarray(y) for y in ps.trees.flatten(whole(*stacks))[0]]
+    found = [np.asarray(y) for y in trees.flatten(whole(*stacks))[0]]
     check(found, [single(*(x[b] for x in stacks)) for b in range(COUNT)])
