@@ -49,7 +49,7 @@ class Row:
 
 
 def status(kind: str) -> tuple[Status, str]:
-    """How an operator is differentiated, or why it is not.
+    """Return how an operator is differentiated, or why it is not.
 
     One of a newer opset or another domain is differentiated through its definition. Operators of sequences and optional
     values are removed when a model is loaded.

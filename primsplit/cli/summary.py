@@ -14,7 +14,7 @@ from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram
 
 SHOWN = 4
-"""How many operators without a tangent are named if a gradient is 0."""
+"""The most operators without a tangent that are named if a gradient is 0."""
 
 
 def tell(

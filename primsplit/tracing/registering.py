@@ -53,7 +53,7 @@ def _is_of_package(module: str) -> bool:
 
 def entry_of(table: dict[Any, Any], key: Any, new: Any) -> Any:
     """Return an entry of a table, None if there is none; for a user's function, once all modules have filled it."""
-    return dict.get(table, key) if is_own(new) else dict(table.items()).get(key)
+    return dict.get(table, key) if is_own(new) else table.get(key)
 
 
 def claim(table: str, key: Any, was: str | None, owner: str, *, replace: bool) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 LOAD = 0.5
 STORE = 1.0
 THRESHOLD = 3 * (LOAD + STORE)
-"""What costs less than this is computed again rather than kept: it would be stored, loaded, and take up memory."""
+"""A value that costs less than this is computed again: keeping it would store and load it, and take up memory."""
 
 _ARITHMETIC = 0.5
 _COMPARISON = 1.0

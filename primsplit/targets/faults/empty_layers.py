@@ -119,6 +119,35 @@ def _arrays(layer: Op) -> list[Value]:
     return found
 
 
+class GuardingFirst(Rewriter):
+    """Put ops of the kinds `hit` in an If, where their first input may lack what their kernel needs.
+
+    `lacks(op, source)` says whether it may. `nothing(op, source)` records the results for an empty input.
+    """
+
+    def __init__(
+        self,
+        hit: frozenset[str],
+        lacks: Callable[[Op, Value], bool],
+        nothing: Callable[[Op, Value], Sequence[Value]],
+    ) -> None:
+        super().__init__()
+        self.hit, self.lacks, self.nothing = hit, lacks, nothing
+
+    def concerns(self, block: Block) -> bool:
+        """Whether a block has ops of these kinds."""
+        return not self.hit.isdisjoint(block.kinds)
+
+    def visit(self, op: Op) -> Op | None:
+        """Return the op, or the If that replaces it."""
+        source = op.inputs[0] if op.kind in self.hit else None
+        if source is None or not self.lacks(op, source):
+            return super().visit(op)
+        *before, guarded = unless_empty(op, [source], nothing=functools.partial(self.nothing, op, source))
+        self.kept.extend(before)
+        return guarded
+
+
 def unless_empty(
     layer: Op,
     arrays: Iterable[Value],

@@ -8,7 +8,6 @@ onnxruntime divides by their number, which ends the process before 1.31, 1.27 an
 them; a vector is sorted as it is.
 """
 
-import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,8 +16,7 @@ from primsplit.ir import Block, Op, Value, dims
 from primsplit.ir.errors import TraceError
 from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
-from primsplit.rewrites.rewriting import Rewriter
-from primsplit.targets.faults.empty_layers import unless_empty
+from primsplit.targets.faults.empty_layers import GuardingFirst
 from primsplit.tracing.array import Array
 
 FAULTS = {
@@ -52,24 +50,8 @@ FAULTS = {
 )
 def guard_empty_rows(block: Block, runtime: Runtime = OLDEST) -> Block:
     """Return the block with each of these ops that may have no rows inside an If."""
-    return _Guarding(runtime).run(block)
-
-
-class _Guarding(Rewriter):
-    kinds = frozenset(FAULTS)
-
-    def __init__(self, runtime: Runtime) -> None:
-        super().__init__()
-        self.hit = {kind for kind, name in FAULTS.items() if runtime.has(name)}
-
-    def visit(self, op: Op) -> Op | None:
-        """Return the op, or the If that replaces it."""
-        source = op.inputs[0] if op.kind in self.hit else None
-        if source is None or not _may_lack_rows(op, source):
-            return super().visit(op)
-        *before, guarded = unless_empty(op, [source], nothing=functools.partial(_nothing, op, source))
-        self.kept.extend(before)
-        return guarded
+    hit = frozenset(kind for kind, name in FAULTS.items() if runtime.has(name))
+    return GuardingFirst(hit, _may_lack_rows, _nothing).run(block)
 
 
 def _may_lack_rows(step: Op, source: Value) -> bool:

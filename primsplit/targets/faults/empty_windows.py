@@ -9,7 +9,6 @@ an axis that turns out too short for a window. Conv of no channels leaves memory
 padded or has strides, it never ends: such is the gradient of weights for a batch of no images.
 """
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,9 +19,8 @@ from primsplit.ir.errors import TraceError
 from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
 from primsplit.ops.schema import text
-from primsplit.rewrites.rewriting import Rewriter
 from primsplit.rules.table import with_defaults
-from primsplit.targets.faults.empty_layers import unless_empty
+from primsplit.targets.faults.empty_layers import GuardingFirst
 from primsplit.tracing.array import Array
 
 FAULTS = {
@@ -47,24 +45,8 @@ FAULTS = {
 )
 def guard_empty_windows(block: Block, runtime: Runtime = OLDEST) -> Block:
     """Return the block with each convolution that may be empty inside an If."""
-    return _Guarding(runtime).run(block)
-
-
-class _Guarding(Rewriter):
-    kinds = frozenset(FAULTS)
-
-    def __init__(self, runtime: Runtime) -> None:
-        super().__init__()
-        self.hit = {kind for kind, name in FAULTS.items() if runtime.has(name)}
-
-    def visit(self, op: Op) -> Op | None:
-        """Return the op, or the If that replaces it."""
-        source = op.inputs[0] if op.kind in self.hit else None
-        if source is None or not _may_be_of_nothing(op, source):
-            return super().visit(op)
-        *before, guarded = unless_empty(op, [source], nothing=functools.partial(_bias_alone, op))
-        self.kept.extend(before)
-        return guarded
+    hit = frozenset(kind for kind, name in FAULTS.items() if runtime.has(name))
+    return GuardingFirst(hit, _may_be_of_nothing, _bias_alone).run(block)
 
 
 def _may_be_of_nothing(step: Op, source: Value) -> bool:
@@ -75,7 +57,7 @@ def _may_be_of_nothing(step: Op, source: Value) -> bool:
     return not all(dims.above(size, 0) for size in (shape[2:] if step.kind == "ConvTranspose" else shape[1:2]))
 
 
-def _bias_alone(step: Op) -> Sequence[Value]:
+def _bias_alone(step: Op, _: Value) -> Sequence[Value]:
     """Return the bias in the shape of the result."""
     x, weights, bias = (None if v is None else Array(v) for v in (*step.inputs, None)[:3])
     if x is None or weights is None:

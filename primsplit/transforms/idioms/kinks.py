@@ -49,8 +49,10 @@ class _Recognizing(LookingUp):
 
     def visit(self, op: Op) -> Op | None:
         """Return the op, or the call that it is the last op of."""
-        for form in FORMS.get(op.kind, ()):
-            written = self.ops.made_by[op.outputs[0]]
+        if op.kind not in FORMS:
+            return super().visit(op)
+        written = self.ops.made_by[op.outputs[0]]
+        for form in FORMS[op.kind]:
             with recorded_beside(op) as around:
                 if form in OF_SLOPES and not order_of(op.remark):
                     around.remark = OF_SLOPES[form]
