@@ -41,7 +41,7 @@ def bench(
     wrt: options.Wrt = None,
     dtype: options.Dtype = None,
     runs: Annotated[int, typer.Option("--runs", min=1, max=10**9, help="How often each is run.")] = 50,
-    threads: Annotated[int, typer.Option("--threads", min=0, help="Threads of onnxruntime; 0 for its own choice.")] = 0,
+    threads: Annotated[int, typer.Option("--threads", min=0, help="Threads of onnxruntime; 0 for one a core.")] = 0,
     length: options.Length = None,
     absent: options.Absent = None,
     safe_where: options.SafeWhere = False,
@@ -173,7 +173,7 @@ def _show(answer: Mapping[str, Any]) -> None:
     columns = ("", "least", "median", "buffers", "bytes", "first call", "buffers", "bytes")
     out = console()
     out.print(table(columns, [*rows, ("gradient / forward", *ratios, *[""] * 5)], right=columns[1:]))
-    threads = answer["threads"] or "onnxruntime's choice"
+    threads = answer["threads"] or "one a core"
     out.print(Text(f"{answer['function']}: {answer['runs']} runs of each, threads: {threads}", style="bold"))
 
 

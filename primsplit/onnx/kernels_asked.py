@@ -17,6 +17,7 @@ from onnx.numpy_helper import from_array
 from primsplit.ir import Const, Op
 from primsplit.ir.caching.limited import Limited
 from primsplit.ir.errors import ParseError
+from primsplit.onnx.threads import open_session
 from primsplit.ops.inference.standard import key_of, tensor_of, type_proto
 from primsplit.ops.inference.table import Site
 from primsplit.ops.schema import IR_VERSION, OPSET
@@ -40,10 +41,10 @@ def check_kernels(steps: Iterable[Op]) -> None:
 def _refusal(step: Op) -> str:
     """Return why onnxruntime creates no session of the operator alone; "" if it does, or has no kernel at all."""
     options = onnxruntime.SessionOptions()
-    options.log_severity_level, options.intra_op_num_threads = 4, 1
+    options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
-        onnxruntime.InferenceSession(_alone(step), options, providers=["CPUExecutionProvider"])
+        open_session(_alone(step), options, threads=1)
     except Exception as error:  # noqa: BLE001  # onnxruntime raises classes that share no ancestor of its own
         told = str(error)
         return "" if "NOT_IMPLEMENTED" in told else _reason(told)

@@ -14,6 +14,7 @@ from primsplit.ir.caching.limited import Limited, Recent
 from primsplit.ir.caching.once import Turns
 from primsplit.ir.caching.unchanged import Unchanged
 from primsplit.ir.errors import BranchError, SpecError
+from primsplit.ir.machine import check_threads
 from primsplit.programs.examples import Way
 from primsplit.programs.labels import takes
 from primsplit.programs.looks import leaf_key, look_of
@@ -74,6 +75,7 @@ class Compiled(FunctionLike):
         *,
         own: Callable[[Arguments], Arguments] | None = None,
         branches: Branches = "explore",
+        threads: int | None = None,
     ) -> None:
         require_function(of)
         check_option("branches", branches, get_args(Branches))
@@ -83,6 +85,7 @@ class Compiled(FunctionLike):
         self.last = last
         self.own = own or (operator.itemgetter(slice(None, -1)) if last else tuple)
         self.branches = branches
+        self.threads = check_threads(threads)
         self.programs: Recent[Place, Program] = Recent(CACHE_SIZE)
         self.met: dict[Place, Way] = {}
         self.latest: Limited[Place, int] = Limited(CACHE_SIZE)
@@ -255,7 +258,7 @@ class Compiled(FunctionLike):
         return self._traced(args, named, "guard", ways)
 
     def _traced(self, args: Arguments, named: dict[str, Any], branches: Branches, ways: Sequence[Way] = ()) -> Program:
-        return trace_program(
+        made = trace_program(
             self.record,
             args,
             named,
@@ -267,6 +270,7 @@ class Compiled(FunctionLike):
             ways=ways,
             of=self.of,
         )
+        return made.with_threads(self.threads)
 
     def _found(self, key: Place) -> Program | None:
         with self.lock:
@@ -311,7 +315,12 @@ BY_BRANCHES = "by its branches"
 
 @remade
 def value_and_grad(
-    function: Function, wrt: Wrt = 0, *, has_aux: bool = False, branches: Branches = "explore"
+    function: Function,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    branches: Branches = "explore",
+    threads: int | None = None,
 ) -> Compiled:
     """Return the function that returns `(f(*args), gradient)`.
 
@@ -326,20 +335,30 @@ def value_and_grad(
     however many there may be, and "static" only that of the first arrays, so that others raise a BranchError. With
     "guard" and "static" an integer asked of a traced value (`int(x)`, `range(n)`, `names[n]`) is such a way too. Inside
     a traced function its own policy holds. `.statistics.misses` counts recordings; `export_guarded` writes them.
+
+    `threads` is the number of threads of a run; None is the number that the environment's `PRIMSPLIT_THREADS` says, or
+    else one for each core that the process may use. Raises SpecError for no such number.
     """
 
     def value_and_gradient_of(*args: Any, **named: Any) -> Any:
         return value_and_gradient(function, args, named, wrt, has_aux=has_aux)
 
-    return Compiled(value_and_gradient_of, function, branches=branches)
+    return Compiled(value_and_gradient_of, function, branches=branches, threads=threads)
 
 
 @remade
-def grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False, branches: Branches = "explore") -> Compiled:
+def grad(
+    function: Function,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    branches: Branches = "explore",
+    threads: int | None = None,
+) -> Compiled:
     """Return the gradient of a scalar function, by the argument in `wrt`: a position, a name, or several for a tuple.
 
     With `has_aux` the function returns a scalar and anything else, and this the gradient and that. Possible arguments,
-    `branches` and errors are those of `value_and_grad`.
+    `branches`, `threads` and errors are those of `value_and_grad`.
 
     >>> float(ps.grad(lambda x: x**3)(2.0))
     12.0
@@ -352,7 +371,7 @@ def grad(function: Function, wrt: Wrt = 0, *, has_aux: bool = False, branches: B
         value, gradient = value_and_gradient(function, args, named, wrt, has_aux=has_aux)
         return (gradient, value[1]) if has_aux else gradient
 
-    return Compiled(gradient_of, function, branches=branches)
+    return Compiled(gradient_of, function, branches=branches, threads=threads)
 
 
 @remade

@@ -3,6 +3,7 @@
 Importing onnx_ir and onnxruntime takes several times as long as the rest of primsplit together.
 """
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -59,8 +60,11 @@ def make_proto(named: NamedBlock) -> Any:
         return serialize(make_model(named))
 
 
-def make_session(named: NamedBlock) -> Any:
-    """Return an onnxruntime session of a block. Numbers that do not fit in one protobuf are passed in memory."""
+def make_session(named: NamedBlock, threads: int | None = None) -> Any:
+    """Return an onnxruntime session of a block, with so many threads, None for those that its arrays need.
+
+    Numbers that do not fit in one protobuf are passed in memory.
+    """
     from primsplit.onnx.save import beside, serialize
     from primsplit.programs.runtime import Session
 
@@ -69,7 +73,13 @@ def make_session(named: NamedBlock) -> Any:
         data = {} if model.fits else beside(model)
         proto = model.proto if data else serialize(model)
     arrays = {name: const.numpy() for name, const in data.items()}
-    return Session(proto, plan_memory=_is_small(named.block), data=arrays, reasons=_reasons(named.block))
+    return Session(
+        proto,
+        threads=threads or int(_is_tiny(named.block)),
+        plan_memory=_is_small(named.block),
+        data=arrays,
+        reasons=_reasons(named.block),
+    )
 
 
 HOOKS.make_session = make_session
@@ -92,6 +102,18 @@ def _is_small(block: Block) -> bool:
             return False
         total += size
     return total <= SMALL
+
+
+TINY = 2**15
+"""The most bytes of a value that no operator shares out among threads."""
+
+
+def _is_tiny(block: Block) -> bool:
+    """Whether all values in the block surely are so small that a second thread never helps."""
+    ops = [*walk(block)]
+    values = itertools.chain(block.params, *(op.outputs for op in ops), *(op.inputs for op in ops))
+    sizes = (v.type.literal_nbytes() for v in values if v is not None)
+    return all(size is not None and size <= TINY for size in sizes)
 
 
 def save_models(programs: Sequence[tuple[NamedBlock, str]], primal: NamedBlock | None = None) -> None:

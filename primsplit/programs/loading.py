@@ -24,6 +24,7 @@ def load(
     specs: Mapping[str, Any] | None = None,
     safe_where: bool = False,
     constant: Collection[str] = (),
+    threads: int | None = None,
 ) -> Program:
     """Return the program of an ONNX model: its inputs in their order in, a result or a tuple of them out.
 
@@ -48,6 +49,8 @@ def load(
     Warns, with a FrozenBranchWarning, of an If or Loop whose condition is computed from constants alone: an exporter
     that runs a Python `if` once keeps the side that it took.
 
+    `threads` is the number of threads of a run; None is that of the process, as for `value_and_grad`.
+
     The states of a primsplit file are not arguments: the program keeps them, from their initial values on.
 
     Raises FileError, ParseError, SpecError for lengths or specs that do not fit, or UnsupportedFunction for an operator
@@ -55,7 +58,7 @@ def load(
     """
     program = load_silently(path, lengths, given, specs, safe_where=safe_where, constant=constant)
     report_frozen(os.path.basename(os.fspath(path)), program.frozen_branches, tracing.user_place())
-    return program
+    return program.with_threads(threads)
 
 
 def load_silently(

@@ -15,6 +15,7 @@ from primsplit.ir.analysis.orders import derivatives_of
 from primsplit.ir.caching.fingerprint import Same
 from primsplit.ir.errors import SpecError
 from primsplit.ir.frozen_branches import FrozenBranch
+from primsplit.ir.machine import check_threads
 from primsplit.ir.names import NamedBlock
 from primsplit.ir.plain_text import in_one_line
 from primsplit.ir.providers import GivenAs, Provider
@@ -48,7 +49,8 @@ class Program(Binding):
     reason for those that are not weights; `defaults` are the numbers that a file keeps for inputs; `narrowed` returns
     the program of a model for inputs of given ranks. `states` are inputs and outputs that carry values from call to
     call, and not part of the arguments and the result: `given` and `returned` are the positions of the others. `frozen`
-    are the choices of a loaded model whose conditions are constants.
+    are the choices of a loaded model whose conditions are constants. `threads` is the number of threads of a run, None
+    for that of the process.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Program(Binding):
         taken, made = {c.input for c in self.states}, {c.output for c in self.states}
         self.given = [i for i, n in enumerate(self.inputs) if n not in taken]
         self.returned = [i for i, n in enumerate(self.outputs) if n not in made]
+        self.threads: int | None = None
         self._narrowed = narrowed
         self._flat, self._exact = self._flat_arguments()
         self._session: Any = None
@@ -193,7 +196,7 @@ class Program(Binding):
         if self._narrowed is None or not known:
             return self
         if known not in self._of_ranks:
-            self._of_ranks[known] = self._narrowed(dict(known))
+            self._of_ranks[known] = self._narrowed(dict(known)).with_threads(self.threads)
         return self._of_ranks[known]
 
     def _params_among(self, named: Mapping[str, Any]) -> tuple[str, ...]:
@@ -229,7 +232,7 @@ class Program(Binding):
             defaults={**self.defaults, **chosen},
             narrowed=None if narrowed is None else (lambda ranks: narrowed(ranks).with_inputs(names)),
             states=self.states,
-        )
+        ).with_threads(self.threads)
         return found
 
     @property
@@ -322,6 +325,17 @@ class Program(Binding):
         found.states = tuple(c.own() for c in self.states)
         return found
 
+    def with_threads(self, threads: int | None) -> "Program":
+        """Return the program with runs in so many threads; None is the number of the process, `PRIMSPLIT_THREADS`.
+
+        Raises SpecError for anything else.
+        """
+        if check_threads(threads) == self.threads:
+            return self
+        found = self._copied()
+        found.threads = threads
+        return found
+
     def folded(self) -> "Program":
         """Return the program with regions that repeat, such as the steps of an unrolled loop, as calls of one function.
 
@@ -347,7 +361,7 @@ class Program(Binding):
         """
         with self._lock:
             if self._session is None:
-                self._session = make_session(self.named) if self.outputs else nothing_to_run(self.block)
+                self._session = make_session(self.named, self.threads) if self.outputs else nothing_to_run(self.block)
         return self._session
 
     def to_onnx(self, provider: Provider = "cpu", weights: GivenAs = "inputs", target: str | None = None) -> Any:

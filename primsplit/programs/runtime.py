@@ -21,6 +21,7 @@ from primsplit.ir.reasons import RAISES, Reason, run_error, run_error_like
 from primsplit.onnx.external_files import check_external_files
 from primsplit.onnx.modelfile import graphs
 from primsplit.onnx.tensors import raw_bytes
+from primsplit.onnx.threads import open_session
 from primsplit.ops.inference import type_string
 
 
@@ -29,9 +30,10 @@ class Session:
 
     Called with one array per input; returns one per output, owned by the caller. With `plan_memory` a run allocates its
     memory in one piece, which halves the time of thousands of tiny operators and, from the second run on, doubles the
-    memory. `data` are initializers that the model declares as external. `carried` has the dtypes of inputs and outputs
-    that the file holds in other ones, from its metadata. Raises RunError; for a file with external data that it may not
-    read, ParseError or FileError.
+    memory. `threads` is 0 for a share of the process's threads, or a number. `data` are initializers
+    that the model declares as external. `carried` has the dtypes of inputs and outputs that the file holds in other
+    ones, from its metadata. Raises RunError; for a file with external data that it may not read, ParseError or
+    FileError.
     """
 
     def __init__(
@@ -47,7 +49,6 @@ class Session:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
         options.enable_mem_pattern = plan_memory
-        options.intra_op_num_threads = threads
         if not optimize:
             options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         self.data = {name: _to_value(np.ascontiguousarray(array)) for name, array in (data or {}).items()}
@@ -59,7 +60,7 @@ class Session:
             check_external_files(model)
         source = model if isinstance(model, str) else model.SerializeToString()
         try:
-            self.session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+            self.session = open_session(source, options, threads or None)
         except Exception as error:  # noqa: BLE001  # onnxruntime raises classes that share no ancestor of its own
             raise self._told("onnxruntime cannot load the program", error) from None
         Counters.sessions += 1
