@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
+from primsplit.frontends.scipy.linear_filter import lfilter
 from primsplit.frontends.scipy.operands import inexact, of_at_least, of_length
-from primsplit.frontends.scipy.signal import convolve, lfilter
+from primsplit.frontends.scipy.signal import convolve
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import ShapeError

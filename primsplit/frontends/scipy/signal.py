@@ -1,4 +1,4 @@
-"""scipy.signal for traced arrays: convolutions, correlations and linear filters."""
+"""scipy.signal for traced arrays: convolutions and correlations."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.frontends.scipy.operands import floating, inexact, not_empty, of_at_least, of_length
-from primsplit.ir import Value, dims
+from primsplit.frontends.scipy.operands import floating, not_empty
+from primsplit.ir import dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import many_axes, size_as, slab
@@ -15,13 +15,12 @@ from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.complex.products import bilinear
 from primsplit.numpy.convolution import all_sums
 from primsplit.ops import op
-from primsplit.tracing.array import Array, unsupported
+from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like, plain_or_traced
-from primsplit.tracing.complex_array import ComplexArray, refused
+from primsplit.tracing.complex_array import refused
 from primsplit.tracing.handles.concretization import literal_size
-from primsplit.tracing.regions import ScanForm, Walk, element, emit_scan, record
 
-__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "lfilter", "oaconvolve"]
+__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "oaconvolve"]
 
 MOST = 3
 """The most axes that a convolution has, those that ONNX names."""
@@ -132,57 +131,6 @@ def _along(a: Any, v: Any, axes: Sequence[int], mode: str) -> Any:
     lead = len(rest)
     found = _cropped(moved[0], moved[1], moved[2], mode, lead)
     return np.moveaxis(found, list(range(lead)), rest)
-
-
-def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    """The filter with numerator `b` and denominator `a` along an axis; with `zi` its last state, too.
-
-    The transposed direct form II, one step of a scan for each sample. Without a denominator
-    SciPy filters nothing that is empty.
-    """
-    given: list[Any] = [np.atleast_1d(operand(inexact(v))) for v in (b, a, x)]
-    if any(map(holds_complex, (*given, zi))):
-        dtype = np.result_type(*(v.dtype for v in given), *([] if zi is None else [inexact(zi).dtype]))
-        given = [v.astype(dtype) for v in given]
-    b, a, signal = given
-    b, a = not_empty(b), not_empty(a)
-    for place in range(signal.ndim):
-        signal = of_at_least(signal, dims.maximum(2 - a.shape[0], 0), place)
-    count = dims.maximum(b.shape[0], a.shape[0])
-    b, a = (np.pad(v / a[0], (0, count - v.shape[0])) for v in (b, a))
-    rows = np.moveaxis(signal, axis, 0)
-    rest = (1,) * (rows.ndim - 1)
-    forth, back = (v.reshape((count, *rest)) for v in (b, a))
-    nothing = np.zeros_like(rows[:0]).sum(axis=0)[None]
-    start = nothing * forth[1:]
-    if zi is not None:
-        start = of_length(np.moveaxis(inexact(zi), axis, 0), count - 1, 0) + start
-
-    def step(*carried: Any) -> list[Value]:
-        half = len(carried) // 2
-        state, sample = _joined(carried[:half]), _joined(carried[half:])
-        padded = np.concatenate([state, nothing], axis=0)
-        made = padded[0] + forth[0] * sample
-        return _values(padded[1:] + forth[1:] * sample - back[1:] * made, made)
-
-    states, samples = _values(start), _values(rows)
-    walks = (Walk(),) * len(states)
-    body = record("lfilter", [*(v.type for v in states), *(element(v.type, Walk()) for v in samples)], step)
-    found = emit_scan(ScanForm(body, len(states), walks, walks), states, samples)
-    state, filtered = (_joined(list(map(Array, half))) for half in (found[: len(states)], found[len(states) :]))
-    filtered = np.moveaxis(filtered, 0, axis)
-    return filtered if zi is None else (filtered, np.moveaxis(state, 0, axis))
-
-
-def _values(*arrays: Any) -> list[Value]:
-    """The values of arrays, two of each that is complex."""
-    each = [(x.real, x.imag) if isinstance(x, ComplexArray) else (array_like(x),) for x in arrays]
-    return [part.value for pair in each for part in pair]
-
-
-def _joined(parts: Sequence[Any]) -> Any:
-    """The array of these parts, complex if there are two."""
-    return ComplexArray(*parts) if len(parts) > 1 else parts[0]
 
 
 def _is_complex(*arrays: Any) -> bool:

@@ -20,6 +20,7 @@ from primsplit.frontends.scipy import (
     integrate,
     labelled,
     linalg,
+    linear_filter,
     linear_systems,
     matrix_equations,
     matrix_functions,
@@ -76,6 +77,7 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "scipy.signal": (
         signal,
         filters,
+        linear_filter,
         spectra,
         whole_signals,
         rates,
