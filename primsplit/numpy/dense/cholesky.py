@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from primsplit.numpy.dense import unrolled
 from primsplit.numpy.dense.loop import (
     BLOCK,
     at_most_a_block,
@@ -33,6 +34,8 @@ def cholesky(a: Array) -> Array:
     all in matrix products; n steps of 6 small operators; each panel of BLOCK columns reads and writes what is left
     of A once.
     """
+    if unrolled.are_few(a.shape[:-1]):
+        return op.Identity(unrolled.cholesky(a), types=[a.type])
     factor = _panel(a) if at_most_a_block(a.shape[-1]) else _blocked(a)
     return op.Identity(lower(factor), types=[a.type])
 
@@ -79,7 +82,7 @@ def _cholesky(a: Array) -> tuple[Array, Callable[..., Any]]:
     factor = cholesky(a)
 
     def pullback(dl: Array) -> tuple[Array]:
-        p = op.MatMul(swapped(factor), lower(dl))
+        p = unrolled.product(swapped(factor), lower(dl))
         halved = op.Mul(identity_like(p), 0.5)
         p = op.Sub(lower(p), op.Mul(halved, p))
         up = swapped(factor)

@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir import Type, Value
+from primsplit.numpy.dense import unrolled
 from primsplit.numpy.dense.loop import (
     counting,
     diagonal,
     filled,
     identity_like,
     loop,
-    rows_at,
     scalar,
     size,
     stacked_rows,
     swapped,
 )
-from primsplit.numpy.dense.lu import factor, inverse_order, solve_with
+from primsplit.numpy.dense.lu import factor, inverse_order, rows_in_order, solve_with
 from primsplit.numpy.dense.singular import reduced_svd
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
@@ -32,11 +32,19 @@ Pullback = Callable[..., Any]
 
 def parity(order: Array, dtype: np.dtype[Any]) -> Array:
     """1 or -1, the sign of permutations [..., n]: by the number of pairs out of order; n^2 comparisons."""
+    if unrolled.are_few(order.shape):
+        odd = op.Mod(unrolled.inversions(order), np.float32(2), fmod=1)
+        return op.Sub(np.ones((), dtype), op.Mul(op.Cast(odd, to=dtype), 2.0))
     numbers = counting(order, -1)
     earlier = op.Less(op.Unsqueeze(numbers, [1]), op.Unsqueeze(numbers, [0]))
     swapped_pairs = op.And(op.Greater(op.Unsqueeze(order, [-1]), op.Unsqueeze(order, [-2])), earlier)
     count = op.ReduceSum(op.Cast(swapped_pairs, to=np.int64), [-1, -2], keepdims=0)
     return op.Sub(np.ones((), dtype), op.Mul(op.Cast(op.Mod(count, 2), to=dtype), 2.0))
+
+
+def _pivots(worked: Array) -> Array:
+    """The pivots, a column [..., n, 1]."""
+    return unrolled.diagonal(worked) if unrolled.are_few(worked.shape[:-1]) else diagonal(worked)
 
 
 def _one_each(a: Array) -> list[Type]:
@@ -46,7 +54,7 @@ def _one_each(a: Array) -> list[Type]:
 @primitive
 def determinant_with(a: Array, unit: Array, worked: Array, order: Array) -> Array:
     """The determinant of A [..., n, n] by its factors: the product of the pivots. A is there for the derivative."""
-    pivots = op.ReduceProd(diagonal(worked), [-2, -1], keepdims=0)
+    pivots = op.ReduceProd(_pivots(worked), [-2, -1], keepdims=0)
     return op.Identity(op.Mul(parity(order, a.dtype), pivots), types=_one_each(a))
 
 
@@ -71,12 +79,14 @@ def cofactors_with(a: Array, unit: Array, worked: Array, order: Array) -> Array:
     their last column. n^3 operations and 3 n passes over an n by n matrix for W; products of pivots may overflow where
     the determinant does.
     """
-    pivots = diagonal(worked)
-    adjugate = op.Mul(_products_before(pivots), _last_column_expansion(worked, pivots))
-    inverse = solve_triangular(unit, identity_like(unit), lower=True, unit=True)
-    product = swapped(rows_at(swapped(op.MatMul(adjugate, inverse)), inverse_order(order)))
+    pivots = _pivots(worked)
+    if unrolled.are_few(a.shape[:-1]):
+        adjugate = unrolled.adjugate(worked)
+    else:
+        adjugate = op.Mul(_products_before(pivots), _last_column_expansion(worked, pivots))
+    turned = solve_triangular(swapped(unit), swapped(adjugate), lower=False, unit=True)
     sign = op.Unsqueeze(parity(order, a.dtype), [-2, -1])
-    return op.Identity(op.Mul(swapped(product), sign), types=[a.type])
+    return op.Identity(op.Mul(rows_in_order(turned, inverse_order(order)), sign), types=[a.type])
 
 
 def _products_before(pivots: Array) -> Array:
@@ -123,7 +133,7 @@ def slope_with(a: Array, unit: Array, worked: Array, order: Array, x: Array) -> 
 
     By the cofactors where no pivot is small beside the largest, else by singular values.
     """
-    pivots = op.Abs(diagonal(worked))
+    pivots = op.Abs(_pivots(worked))
     least, most = (reduce(pivots, [-2, -1], keepdims=0) for reduce in (op.ReduceMin, op.ReduceMax))
     is_regular = op.Greater(least, op.Mul(most, _limit(a.dtype)))
     count = op.ReduceMin(op.Cast(is_regular, to=np.int32), keepdims=0)
@@ -203,7 +213,7 @@ def _slope_with(a: Array, unit: Array, worked: Array, order: Array, x: Array) ->
 @primitive
 def log_determinant_with(a: Array, unit: Array, worked: Array, order: Array) -> Array:
     """log |det A| of A [..., n, n] by its factors; -inf for a singular A."""
-    return op.Identity(op.ReduceSum(op.Log(op.Abs(diagonal(worked))), [-2, -1], keepdims=0), types=_one_each(a))
+    return op.Identity(op.ReduceSum(op.Log(op.Abs(_pivots(worked))), [-2, -1], keepdims=0), types=_one_each(a))
 
 
 @rrule(log_determinant_with)
@@ -220,5 +230,5 @@ def _log_determinant_with(a: Array, unit: Array, worked: Array, order: Array) ->
 
 def determinant_sign(worked: Array, order: Array) -> Array:
     """1, -1 or 0: the sign of the determinant, which has no tangent."""
-    signs = op.ReduceProd(op.Sign(diagonal(worked)), [-2, -1], keepdims=0)
+    signs = op.ReduceProd(op.Sign(_pivots(worked)), [-2, -1], keepdims=0)
     return op.Mul(parity(order, worked.dtype), signs)

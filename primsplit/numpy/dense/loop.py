@@ -162,6 +162,12 @@ def identity_like(x: Array) -> Array:
     return op.Where(on_diagonal(x), ones, 0)
 
 
+def not_a_number(x: Array) -> Array:
+    """0 for each matrix, NaN for one that holds a NaN [..., 1, 1]."""
+    total = op.ReduceL1(x, [-2, -1], keepdims=1)
+    return op.Where(op.IsNaN(total), total, 0.0)
+
+
 def filled(like: Array, last: Sequence[Array | int], value: np.generic) -> Array:
     """One number everywhere, in the batch shape of `like` and these last sizes, which are vectors of one element."""
     batch = sizes(like, 0, len(like.shape) - 2)

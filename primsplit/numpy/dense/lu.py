@@ -7,6 +7,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir import Type
+from primsplit.numpy.dense import unrolled
 from primsplit.numpy.dense.loop import (
     BLOCK,
     at_most_a_block,
@@ -15,7 +16,9 @@ from primsplit.numpy.dense.loop import (
     counting,
     cut,
     filled,
+    identity_like,
     loop,
+    not_a_number,
     rows_at,
     scan,
     size,
@@ -39,15 +42,19 @@ def factor(a: Array) -> Factors:
     """Gaussian elimination with partial pivoting of A [..., n, n]: the largest element, the first of equals.
 
     Rows stay where they are until the end, only marked as used. A column of zeros is left as it is, so that a singular
-    matrix gets a U with a zero on its diagonal. Blocked: n^3 operations, nearly all in matrix products; n steps of 15
+    matrix gets a U with a zero on its diagonal. A matrix that holds NaN gets a U of NaN: comparisons with NaN find no
+    pivot. Blocked: n^3 operations, nearly all in matrix products; n steps of 15
     small operators. The factors are a means to solve and to take determinants, which have the rules: no gradient
     flows through them.
     """
+    if unrolled.are_few(a.shape[:-1]):
+        return unrolled.eliminated(a)
     panel = _one_panel if at_most_a_block(a.shape[-1]) else _blocked
     multipliers, worked, order = panel(a)
     shape = op.Identity(order, types=[Type(np.int64, a.shape[:-1])])
     unit = op.Identity(rows_at(multipliers, shape), types=[a.type])
-    return unit, op.Identity(rows_at(worked, shape), types=[a.type]), shape
+    told = op.Add(rows_at(worked, shape), not_a_number(a))
+    return unit, op.Identity(told, types=[a.type]), shape
 
 
 def factors_of(a: Array) -> Factors:
@@ -137,15 +144,22 @@ def solve_with(a: Array, unit: Array, worked: Array, order: Array, b: Array, *, 
     A [..., n, n] and B [..., n, k] have the same batch. A singular A gives inf or NaN. 2 n^2 k operations.
     """
     if not transposed:
-        forward = solve_triangular(unit, rows_at(b, order), lower=True, unit=True)
+        forward = solve_triangular(unit, rows_in_order(b, order), lower=True, unit=True)
         return op.Identity(solve_triangular(worked, forward, lower=False), types=[b.type])
     forward = solve_triangular(swapped(worked), b, lower=True)
     permuted = solve_triangular(swapped(unit), forward, lower=False, unit=True)
-    return op.Identity(rows_at(permuted, inverse_order(order)), types=[b.type])
+    return op.Identity(rows_in_order(permuted, inverse_order(order)), types=[b.type])
+
+
+def rows_in_order(x: Array, order: Array) -> Array:
+    """The rows of X [..., n, m] at the places `order` [..., n]."""
+    return unrolled.permuted(x, order) if unrolled.are_few(x.shape[:-1]) else rows_at(x, order)
 
 
 def inverse_order(order: Array) -> Array:
     """The permutation that undoes this one, along the last axis: the order that sorts it, by counting."""
+    if unrolled.are_few(order.shape):
+        return op.Identity(unrolled.inverse_order(order), types=[order.type])
     numbers = counting(order, -1)
     hits = op.Equal(op.Unsqueeze(order, [-2]), op.Unsqueeze(numbers, [1]))
     return op.Identity(op.ArgMax(op.Cast(hits, to=np.int32), axis=-1, keepdims=0), types=[order.type])
@@ -160,7 +174,7 @@ def _solve_with(
 
     def pullback(dx: Array) -> tuple[Array | None, ...]:
         db = solve_with(a, unit, worked, order, dx, transposed=not transposed)
-        da = op.MatMul(x, swapped(db)) if transposed else op.MatMul(db, swapped(x))
+        da = unrolled.product(x, swapped(db)) if transposed else unrolled.product(db, swapped(x))
         return op.Neg(da), None, None, None, db
 
     return x, pullback
@@ -169,4 +183,29 @@ def _solve_with(
 def solve(a: Array, b: Array) -> Array:
     """X with A X = B, for A [..., n, n] and B [..., n, k] with the same batch."""
     x: Array = solve_with(a, *factors_of(a), b)
+    return x
+
+
+@primitive
+def inverse_with(a: Array, unit: Array, worked: Array, order: Array) -> Array:
+    """The inverse of A [..., n, n] by its factors; A itself is there for the derivative. Inf or NaN if singular."""
+    found: Array = solve_with(a, unit, worked, order, identity_like(a))
+    return found
+
+
+@rrule(inverse_with)
+def _inverse_with(a: Array, unit: Array, worked: Array, order: Array) -> tuple[Array, Pullback]:
+    """dA = -X^T dX X^T (Giles 2008, 2.2.3)."""
+    x = inverse_with(a, unit, worked, order)
+
+    def pullback(dx: Array) -> tuple[Array | None, ...]:
+        turned = swapped(x)
+        return op.Neg(unrolled.product(unrolled.product(turned, dx), turned)), None, None, None
+
+    return x, pullback
+
+
+def inverse(a: Array) -> Array:
+    """The inverse of A [..., n, n]."""
+    x: Array = inverse_with(a, *factors_of(a))
     return x

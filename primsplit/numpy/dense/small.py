@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.ir import Type
-from primsplit.ir.dims import Dim
+from primsplit.ir import Type, dims
+from primsplit.ir.dims import Shape
 from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.dense.loop import identity_like, rows_at, swapped
 from primsplit.ops import op
@@ -27,9 +27,9 @@ _SWAPS = np.array([[0, 1, 2], [1, 0, 2], [2, 1, 0]])
 """The order of the rows that brings each of them to the top; each is its own inverse."""
 
 
-def is_small(size: Dim) -> bool:
-    """Return whether the size is known to be 1, 2 or 3."""
-    return isinstance(size, int) and 1 <= size <= LARGEST
+def is_small(shape: Shape) -> bool:
+    """Return whether there is one matrix of at most three rows. A batch is solved by `unrolled` elimination."""
+    return len(shape) == 2 and isinstance(shape[-1], int) and 1 <= shape[-1] <= LARGEST
 
 
 @primitive
@@ -125,7 +125,7 @@ def _solve_by(a: Array, inverse: Array, b: Array, *, transposed: bool = False) -
 
 def solve(a: Array, b: Array) -> Array:
     """X with A X = B, for A [..., n, n], n at most 3, and B [..., n, k] with the same batch."""
-    if a.shape[-1] == 1:
+    if dims.is_one(a.shape[-1]):
         return op.Div(b, a)
     x: Array = solve_by(a, parts(a)[0], b)
     return x

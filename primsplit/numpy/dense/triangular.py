@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from primsplit.ir import Type
+from primsplit.numpy.dense import unrolled
 from primsplit.numpy.dense.loop import (
     BLOCK,
     at_most_a_block,
@@ -32,6 +33,8 @@ def solve_triangular(t: Array, b: Array, *, lower: bool, unit: bool = False) -> 
     With `unit` the diagonal counts as ones. A zero on the diagonal gives inf or NaN. Blocked substitution: n^2 k
     operations, nearly all in matrix products; n steps of 3 small operators; reads T twice.
     """
+    if unrolled.are_few(t.shape[:-1]):
+        return _retyped(unrolled.substituted(t, b, lower=lower, unit=unit), b.type)
     if at_most_a_block(t.shape[-1]):
         return _retyped(substitute(t, b, lower=lower, unit=unit), b.type)
     return _blocked(t, b, lower=lower, unit=unit)
@@ -93,7 +96,7 @@ def _solve_triangular(t: Array, b: Array, *, lower: bool, unit: bool = False) ->
 
     def pullback(dx: Array) -> tuple[Array, Array]:
         db = solve_triangular(swapped(t), dx, lower=not lower, unit=unit)
-        dt = op.Neg(op.MatMul(db, swapped(x)))
+        dt = op.Neg(unrolled.product(db, swapped(x)))
         part = lower_part(dt, -int(unit)) if lower else upper_part(dt, int(unit))
         return part, db
 

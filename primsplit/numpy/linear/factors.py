@@ -103,7 +103,7 @@ def expanded(entries: list[list[Any]]) -> Any:
 def slogdet(a: Any) -> SlogdetResult:
     """Sign and log of the absolute determinant; 0 and -inf if singular, where the gradient is inf or NaN."""
     (a,) = square(a)
-    if small.is_small(a.shape[-1]):
+    if small.is_small(a.shape):
         inverse, sign, log = small.parts(a)
         return SlogdetResult(sign, small.log_determinant_by(a, inverse, log))
     factors = lu.factors_of(a)

@@ -270,7 +270,7 @@ def _learn_sizes(sizes: dict[str, Dim], theirs: Type, mine: Type) -> None:
 
 
 def _alike(made: Op, other: Op, path: Path) -> bool:
-    """Whether ops of two paths are the same one."""
+    """Whether ops of two paths are the same one. Rules of calls, derivatives and batches, follow from the rest."""
     if made.kind != other.kind or len(made.inputs) != len(other.inputs) or len(made.outputs) != len(other.outputs):
         return False
     for mine, theirs in zip(made.inputs, other.inputs, strict=True):
@@ -280,7 +280,7 @@ def _alike(made: Op, other: Op, path: Path) -> bool:
         elif mine is not renamed(theirs, path.renaming):
             return False
     return made.attributes.keys() == other.attributes.keys() and all(
-        _same_attribute(v, other.attributes[k]) for k, v in made.attributes.items()
+        k == "batch" or _same_attribute(v, other.attributes[k]) for k, v in made.attributes.items()
     )
 
 

@@ -4,6 +4,6 @@ from primsplit.ir.families import import_families
 
 families = import_families(
     __name__,
-    "bodies", "branches", "contraction", "elementwise", "folding", "indexing", "layout", "loops", "normalization",
-    "random", "recurrent", "reduction", "refusals",
+    "bodies", "branches", "contraction", "elementwise", "folding", "indexing", "layout", "loops", "matrices",
+    "normalization", "random", "recurrent", "reduction", "refusals",
 )  # fmt: skip

@@ -140,3 +140,15 @@ def test_a_rule_whose_output_is_not_the_batchs_is_told() -> None:
     batch(g)(lambda batched, x: x)
     with pytest.raises(ps.PrimsplitError, match="the batching rule of other gave"):
         ps.vmap(g)(X)
+
+
+def test_a_primitive_with_a_rule_may_stand_before_a_branch() -> None:
+    f = total()
+    batch(f)(lambda batched, x: np.sum(x, axis=1))
+
+    def positive(x: Any) -> Any:
+        y = f(x)
+        return y if y > 0 else -2.0 * y
+
+    program = ps.trace(positive, X[0])
+    assert [float(program(x)) for x in (X[0], -X[0])] == [6.0, 12.0]
