@@ -107,7 +107,7 @@ class _Runs(Compiled):
         if program is not None:
             with self.lock:
                 self.statistics.hits += 1
-            return program.runner()(leaves)
+            return program.run_leaves(leaves)
         place = self._place(args, named, known)
         result = self._program(place, args, named)(*args, **named)
         if look is not None:

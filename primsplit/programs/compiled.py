@@ -129,7 +129,7 @@ class Compiled(FunctionLike):
         program = self._program(self._place(args, named, known), args, named)
         result = program(*args, **named)
         if look is not None:
-            known.programs[look] = program.runner()
+            known.programs[look] = program.runner(leaves)
         return result
 
     def answered(self, run: Callable[[Program], Any], args: Arguments, named: dict[str, Any]) -> Any:
@@ -178,7 +178,7 @@ class Compiled(FunctionLike):
         known = self._known()
         run = known.programs.get(look)
         if run is None:
-            run = self.program(*args, **named).runner()
+            run = self.program(*args, **named).runner(trees.flatten((args, named))[0])
             if look is not None:
                 known.programs[look] = run
         return run

@@ -16,14 +16,18 @@ def look_of(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Sequence[Any]
 
     The key is None if a leaf is neither an array nor a number nor static, but a spec, say.
     """
-    if not named and {*map(type, args)} == PLAIN:
+    kinds = None if named else {*map(type, args)}
+    if kinds == PLAIN:
         return args, tuple([(a.dtype, a.shape) for a in args])
+    if kinds and kinds <= LEAVES:
+        return args, tuple([_leaf_look(a) for a in args])
     leaves, spec = trees.flatten((args, named))
     looks = [_leaf_look(leaf) for leaf in leaves]
     return leaves, None if None in looks else (spec, *looks)
 
 
 PLAIN = {np.ndarray}
+LEAVES = {np.ndarray, np.float32, np.float64, float}
 
 
 def _leaf_look(leaf: Any) -> Any:

@@ -63,7 +63,8 @@ class Prepared:
     """A program for arguments of fixed shapes: `inputs` and `outputs` are its buffers by name.
 
     A call copies the arguments into `inputs`, runs, and returns the result in `outputs`: the same arrays at each call,
-    which the next one overwrites, so copy what is to stay. `run` is for callers that wrote to `inputs` themselves.
+    which the next one overwrites, so copy what is to stay. A contiguous argument of `LARGE` bytes or more is read where
+    it lies instead, until `inputs` are asked for. `run` is for callers that wrote to `inputs` themselves.
     States are those of the program; they alternate between their two buffers. The calls of one Prepared come one after
     the other. Threads that call at once take a copy each, which has buffers of its own; without copies they get a
     RunError. A call from another thread than the last one leaves results alone that are still referred to: it returns
@@ -77,9 +78,14 @@ class Prepared:
         for name, array in feeds.items():
             np.copyto(self._inputs[name], array)
         self._looks = [(a.dtype, a.shape) for a in self._inputs.values()]
+        self._slots = [(n, a, a.nbytes >= LARGE) for n, a in self._inputs.items()]
+        self._lying: dict[str, Lying] = {}
+        """The arguments of the last call that are read where they lie."""
         self._is_flat = program.arguments == trees.flatten(((0.0,) * len(self._inputs), {}))[1]
         self._arrays = [c.state.arrays for c in program.states]
         self._use, self._written, self._filled = SingleUse(), Trail(), Trail()
+        self._gives_inputs = False
+        """Whether a caller asked for `inputs`, and so may write to them before a later run."""
         self._gives_outputs = False
         """Whether a caller asked for `outputs`, and so may wait for later runs to fill them."""
         self._thread = get_ident()
@@ -91,6 +97,9 @@ class Prepared:
         """The buffers of the arguments, to write to before `run`. Raises RunError while another thread runs it."""
         self._use.refuse_while_running()
         self._written.write()
+        self._gives_inputs = True
+        for name, lying in [*self._lying.items()]:
+            self._read_own(name, lying.array)
         return self._inputs
 
     @property
@@ -111,7 +120,8 @@ class Prepared:
 
         States are those of the program.
         """
-        return type(self)(self.program, self._inputs, self._results)
+        now = {name: lying.array for name, lying in self._lying.items()}
+        return type(self)(self.program, {**self._inputs, **now}, self._results)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Prepared":
         """Return a copy."""
@@ -164,17 +174,44 @@ class Prepared:
         if self._is_flat and not named and self.fits(args):
             return self._run_on(args)
         leaves = self.program.bind(args, named)
-        self._written.overwrite()
-        for leaf, (name, buffer) in zip(leaves, self._inputs.items(), strict=True):
-            _copy_into(buffer, leaf, name)
-        return self._run()
+        arrays = [_fitting(b, leaf, n) for leaf, (n, b) in zip(leaves, self._inputs.items(), strict=True)]
+        return self._run_on(arrays)
 
     def _run_on(self, arrays: Sequence[AnyArray]) -> Any:
         self._written.overwrite()
-        for buffer, array in zip(self._inputs.values(), arrays, strict=True):
-            if array is not buffer:
+        for (name, buffer, is_large), array in zip(self._slots, arrays, strict=True):
+            if is_large:
+                self._read(name, array)
+            elif array is not buffer:
                 np.copyto(buffer, array)
         return self._run()
+
+    def _read(self, name: str, array: AnyArray) -> None:
+        """Let runs read a large argument where it lies, or from its own buffer if that is not possible."""
+        lying = self._lying.get(name)
+        if lying is not None and lying.is_of(array):
+            return
+        if self._may_lie(array):
+            self._lying[name] = Lying(array)
+            self._rebind(name, array)
+        elif lying is not None or array is not self._inputs[name]:
+            self._read_own(name, array)
+
+    def _may_lie(self, array: AnyArray) -> bool:
+        """Whether runs may read an argument where it lies: none writes there."""
+        written = [*self._outputs.values(), *(a for c in self.program.states for a in c.state.arrays)]
+        is_free = array.flags.c_contiguous and not self._gives_inputs
+        return is_free and not any(np.may_share_memory(array, w) for w in written)
+
+    def _read_own(self, name: str, array: AnyArray) -> None:
+        """Copy an argument into its own buffer, and let runs read that."""
+        np.copyto(self._inputs[name], array)
+        if self._lying.pop(name, None) is not None:
+            self._rebind(name, self._inputs[name])
+
+    def _rebind(self, name: str, array: AnyArray) -> None:
+        for bound in self._bound.values():
+            bound.rebind(name, array)
 
     def _run(self) -> Any:
         """Run on the inputs' buffers."""
@@ -234,7 +271,7 @@ class Prepared:
 
     def _bind(self, sides: Sequence[int]) -> Any:
         """Bind every buffer, with the states' values in these of their two."""
-        inputs, outputs = dict(self._inputs), dict(self._outputs)
+        inputs, outputs = {**self._inputs, **{n: each.array for n, each in self._lying.items()}}, dict(self._outputs)
         for each, side in zip(self.program.states, sides, strict=True):
             inputs[each.input] = each.state.arrays[side]
             if each.output is not None:
@@ -262,10 +299,9 @@ def _prepared(program: Runnable, feeds: Mapping[str, AnyArray], results: Mapping
     return (PreparedComplex if program.complex_outputs else Prepared)(program, feeds, results)
 
 
-def _copy_into(buffer: AnyArray, leaf: Any, name: str) -> None:
-    if leaf is buffer:
-        return
-    given = np.asarray(leaf)
+def _fitting(buffer: AnyArray, leaf: Any, name: str) -> AnyArray:
+    """Return an argument as an array like its buffer. Raises DtypeError or ShapeError."""
+    given: AnyArray = np.asarray(leaf)
     if isinstance(leaf, float | int) and not isinstance(leaf, np.generic):
         given = np.asarray(leaf, buffer.dtype)
     if given.dtype != buffer.dtype or given.shape != buffer.shape:
@@ -276,7 +312,7 @@ def _copy_into(buffer: AnyArray, leaf: Any, name: str) -> None:
             place=tracing.user_place(),
             cure="Prepare the program for these arguments too, or call the program itself.",
         )
-    np.copyto(buffer, given)
+    return given
 
 
 def new_buffer(shape: Iterable[Any], dtype: np.dtype[Any]) -> AnyArray:
@@ -287,6 +323,20 @@ def new_buffer(shape: Iterable[Any], dtype: np.dtype[Any]) -> AnyArray:
     return made
 
 
+class Lying:
+    """An argument that runs read where it lies. It stays alive, so that its memory is not given to another."""
+
+    def __init__(self, array: AnyArray) -> None:
+        self.array = array
+        self.address = array.ctypes.data
+
+    def is_of(self, array: AnyArray) -> bool:
+        """Whether an argument is this one, and lies where it did."""
+        return array is self.array and array.ctypes.data == self.address and array.flags.c_contiguous
+
+
+LARGE = 2**16
+"""The bytes from which binding an argument is quicker than copying it."""
 SMALL = 2**18
 """The most bytes of arguments and results of a call that goes through buffers of its program."""
 

@@ -28,6 +28,7 @@ from primsplit.programs.labels import argument_names
 from primsplit.programs.nothing import nothing_to_run
 from primsplit.programs.out import arrays_of, check_out, refuse_traced
 from primsplit.programs.prepared import ARRAYS, Prepared, prepared_for, prepared_if_small
+from primsplit.programs.running import arrays_of_leaves, running
 from primsplit.programs.styles import list_blocks
 from primsplit.programs.weights import Weights
 from primsplit.programs.wholes import both, pairs_of
@@ -249,16 +250,20 @@ class Program(Binding):
                     cure="Differentiate the model that the file was made of, with respect to it too.",
                 )
 
-    def runner(self) -> Callable[[Sequence[Any]], Any]:
-        """Return a function that runs on the leaves of a call, complex ones whole, that is known to fit.
+    def runner(self, leaves: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
+        """Return a function that runs on the leaves of calls like this one, complex ones whole.
 
-        It has the same structure, dtypes, shapes and static values as one that ran before.
+        They have the same structure, kinds, dtypes, shapes and static values.
         """
         if self.complex_inputs:
-            return lambda leaves: self._run_leaves(both(leaves))
-        return self._run_leaves
+            return lambda leaves: self.run_leaves(both(leaves))
+        run = None if self.states or not self.outputs else self.session().runner(self.inputs)
+        if run is None:
+            return self.run_leaves
+        return running(run, arrays_of_leaves(leaves, self.static, self.types), self.result)
 
-    def _run_leaves(self, leaves: Sequence[Any]) -> Any:
+    def run_leaves(self, leaves: Sequence[Any]) -> Any:
+        """Run on the leaves of a call, real ones, that is known to fit."""
         arrays = [x for x, s in zip(leaves, self.static, strict=True) if s is ARRAY]
         return self._run(arrays if {*map(type, arrays)} <= ARRAYS else self.check_arrays(arrays))
 

@@ -19,12 +19,17 @@ from primsplit.tracing.hooks import HOOKS
 
 NAMESPACE = "primsplit"
 TreeSpec = optree.PyTreeSpec
+PLAIN = frozenset({np.ndarray, float, int, Array})
+"""Classes of leaves that are known to be no dataclasses."""
 
 
 def flatten(tree: Any) -> tuple[list[Any], TreeSpec]:
     """Return the leaves of nested containers, and their structure. None is a container without leaves."""
     leaves, spec = optree.tree_flatten(tree, namespace=NAMESPACE)
-    unknown = {kind for kind in {*map(type, leaves)} if dataclasses.is_dataclass(kind)} - {Type, Var}
+    kinds = {*map(type, leaves)}
+    if kinds <= PLAIN:
+        return leaves, spec
+    unknown = {kind for kind in kinds if dataclasses.is_dataclass(kind)} - {Type, Var}
     if not unknown:
         return leaves, spec
     for kind in unknown:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.ir.caching.held import HOLDING, attributes, held_by, held_in
+from primsplit.ir.caching.held import HOLDING, attributes, held_by, held_in, is_all_in_dict
 from primsplit.ir.caching.noting import is_note, only_noted
 from primsplit.ir.caching.unchanged import Unchanged
 
@@ -155,7 +155,11 @@ class _Reading:
     def held(self, value: Any, depth: int) -> tuple[Any, ...]:
         """Return the keys of an object's class and of its attributes."""
         self.unchanged.attribute(value, "__class__")
-        self.unchanged.content(functools.partial(held_by, value))
+        if is_all_in_dict(value):
+            self.unchanged.attribute(value, "__dict__")
+            self.unchanged.content(value.__dict__.keys, value.__dict__.values)
+        else:
+            self.unchanged.content(functools.partial(held_by, value))
         held = attributes(value) or {}
         return self.of(type(value), depth), tuple((n, self.of(v, depth)) for n, v in held.items())
 
@@ -229,7 +233,7 @@ class _Reading:
 
     def function(self, function: types.FunctionType, depth: int) -> Any:
         self.unchanged.attribute(function, "__code__", "__defaults__", "__kwdefaults__")
-        self.unchanged.content(functools.partial(map, _cell, function.__closure__ or ()))
+        self.watch_cells(function.__closure__ or ())
         cells = {n: _cell(c) for n, c in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)}
         if is_library(function.__module__ or ""):
             read = [os.environ] if ENVIRONMENT.intersection(function.__code__.co_names) else []
@@ -250,6 +254,14 @@ class _Reading:
             tuple((n, held(n, v)) for n, v in _globals(function, names)),
             self.of(function.__dict__, depth) if function.__dict__ else None,
         )
+
+    def watch_cells(self, closure: tuple[types.CellType, ...]) -> None:
+        """Watch which objects the cells of a closure hold."""
+        try:
+            for cell in closure:
+                self.unchanged.attribute(cell, "cell_contents")
+        except ValueError:  # one is empty
+            self.unchanged.content(functools.partial(map, _cell, closure))
 
     def watch_globals(self, function: types.FunctionType, names: frozenset[str]) -> None:
         """Watch everything that `_globals` looks up, and the function's own attributes."""

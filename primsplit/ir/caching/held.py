@@ -75,6 +75,13 @@ def held_by(value: Any) -> list[Any]:
     return [*held, *held.values()]
 
 
+def is_all_in_dict(value: Any) -> bool:
+    """Whether an object holds its attributes in a dictionary alone, which no code of the user's looks up."""
+    kinds = type(value).__mro__[:-1]
+    is_plain = not any("__getattribute__" in vars(kind) or any(_slots(kind)) for kind in kinds)
+    return is_plain and type(getattr(value, "__dict__", None)) is dict
+
+
 def _slots(kind: type) -> Iterator[str]:
     slots = vars(kind).get("__slots__", ())
     for name in (slots,) if isinstance(slots, str) else slots:

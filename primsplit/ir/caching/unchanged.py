@@ -39,16 +39,23 @@ class _Kept:
     """An array, its dtype and layout as they were, and the copy of its bytes."""
 
     array: Array
-    told: tuple[Any, ...]
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
     copy: _Copy
+    is_short: bool
 
     def is_same(self) -> bool:
         """Whether nothing of the array has changed."""
-        return _told(self.array) == self.told and self.copy.content == _bytes(self.array)
+        array = self.array
+        if array.dtype != self.dtype or array.shape != self.shape or array.strides != self.strides:
+            return False
+        # A short array is copied sooner than a view of its bytes is made.
+        content: object = np.ndarray.tobytes(array) if self.is_short else _bytes(array)
+        return self.copy.content == content
 
 
-def _told(array: Array) -> tuple[Any, ...]:
-    return array.dtype, array.shape, array.strides
+SHORT = 2**12
 
 
 def _bytes(array: Array) -> memoryview:
@@ -76,14 +83,20 @@ class Unchanged:
         for get, key, expected in self.entries:
             if get(key, ABSENT) is not expected:
                 return False
-        for owner, name, expected in self.attributes:
-            if getattr(owner, name, ABSENT) is not expected:
-                return False
+        try:
+            for owner, name, expected in self.attributes:
+                if getattr(owner, name, ABSENT) is not expected:
+                    return False
+        except ValueError:  # a cell of a closure is empty now
+            return False
         for read, expected in self.contents:
             current = [*read()]
-            if len(current) != len(expected) or not all(map(is_, current, expected)):
+            if len(current) != len(expected) or (current and not all(map(is_, current, expected))):
                 return False
-        return self.is_provable and all(kept.is_same() for kept in self.arrays)
+        for kept in self.arrays:
+            if not kept.is_same():
+                return False
+        return self.is_provable
 
     def give_up(self) -> None:
         """Store nothing any longer: some place cannot be checked by a look at it."""
@@ -116,4 +129,5 @@ class Unchanged:
             copy = _copies.get(key)
             if copy is None:
                 copy = _copies[key] = _Copy(bytearray(_bytes(array)))
-            self.arrays.append(_Kept(array, _told(array), copy))
+            is_short = array.flags.c_contiguous and array.nbytes <= SHORT
+            self.arrays.append(_Kept(array, array.dtype, array.shape, array.strides, copy, is_short))
