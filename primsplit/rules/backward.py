@@ -16,6 +16,7 @@ from primsplit.ir.parts import Split
 from primsplit.ops import op
 from primsplit.rewrites.loops.hoist import without_invariants
 from primsplit.rules.branches import zeros_of
+from primsplit.rules.faint import least_beside, may_be_faint, without_faint
 from primsplit.rules.steps import Along, Kept, Turns
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import axis_first
@@ -40,6 +41,7 @@ class Backward:
         own = len(turns.body.params)
         self.summed = [t for t in split.targets if t >= own]
         self.written = [t for t in split.targets if turns.count <= t < own]
+        self.least: dict[int, Array] = {}
 
     def run(self) -> dict[int, Array]:
         """Record it; return the gradient of each target, by its position among the body's parameters and captures.
@@ -49,6 +51,7 @@ class Backward:
         params = self.split.primal.params
         carries = [self._start(k) for k in self.carried] + [zeros_of(params[t]) for t in self.summed]
         places = self._walked()
+        self.least = self._least(carries, places)
         form = ScanForm(
             body=without_invariants(self._body(carries, places)),
             carries=len(carries),
@@ -62,6 +65,17 @@ class Backward:
         for i, k in enumerate(self.carried):
             outputs[i] = as_declared(outputs[i], self.turns.inits[k].type)
         return dict(zip((*self.carried, *self.summed, *self.written), map(Array, outputs), strict=True))
+
+    def _least(self, carries: Sequence[Value], places: dict[Var, Along]) -> dict[int, Array]:
+        """Return below which magnitude a carry's cotangent counts as 0, for those of long loops: see `faint`."""
+        value, walk = next(iter(places.values()))
+        if value.type.shape is None:
+            return {}
+        pairs = zip(self.carried, carries, strict=False)
+        types = {k: c.type for k, c in pairs if may_be_faint(c.type, value.type.shape[walk.axis])}
+        seeds = [c for k, c in self.given.items() if k in self.live and c.type.is_float]
+        least = {dtype: least_beside(seeds, dtype) for dtype in {t.dtype for t in types.values()} if seeds}
+        return {k: least[t.dtype] for k, t in types.items() if t.dtype in least}
 
     def _sequence(self, target: int) -> Along:
         return self.turns.sequences[target - self.turns.count]
@@ -134,6 +148,9 @@ class Backward:
             tracing.append(rename(step, names))
         gradients = {t: renamed(r, names) for t, r in zip(split.targets, split.pullback.results, strict=True)}
         before = [gradients[k] if k in gradients else self._nothing(k, varying.get(k)) for k in self.carried]
+        for i, k in enumerate(self.carried):
+            if k in self.least and before[i] is not carries[i]:
+                before[i] = without_faint(Array(before[i]), self.least[k]).value
         sums = carries[len(self.carried) :]
         after = [op.Add(Array(s), Array(gradients[t])).value for s, t in zip(sums, self.summed, strict=True)]
         return [*before, *after, *(gradients[t] for t in self.written)]

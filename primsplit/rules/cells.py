@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from primsplit.ir import Value
 from primsplit.ops import op
 from primsplit.rewrites.decompositions.gates import Activation, Layer, parts, turned
+from primsplit.rules.faint import least_beside, may_be_faint, without_faint
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
 from primsplit.tracing.regions import ScanForm, Walk, element, emit_scan, record
@@ -79,7 +80,15 @@ def backwards(
 
     Cotangents are not concatenated with their factors, so that the Scan is visibly linear in them.
     """
-    return _scanned(step, carries, [dy, *factors], reverse=True)
+    if not all(may_be_faint(c.type, dy.shape[0]) for c in carries):
+        return _scanned(step, carries, [dy, *factors], reverse=True)
+    least = least_beside([dy, *carries], dy.dtype)
+
+    def flushed(held: Sequence[Array], here: Sequence[Array]) -> Gradients:
+        found = step(held, here)
+        return (*(without_faint(a, least) for a in found[: len(carries)]), *found[len(carries) :])
+
+    return _scanned(flushed, carries, [dy, *factors], reverse=True)
 
 
 def _scanned(
