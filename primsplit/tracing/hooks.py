@@ -53,6 +53,10 @@ class Hooks:
     checked: Callable[["Array", "Array", Exception], "Array"]
     """An array; a run in which an element of the second one is True fails with the error."""
 
+    # Loops.
+    parallel_scan: Callable[[Block, Sequence["Array"], Sequence["Array"], float], list[Value]]
+    """A Scan of this body, these first carries and sequences, whose steps are all computed at once."""
+
     # The conversion of Python.
     run_again: Callable[..., Rerun]
     """Let a function see what stands in for NumPy's, SciPy's and Python's functions."""

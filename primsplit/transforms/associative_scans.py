@@ -1,0 +1,112 @@
+"""Associative scans over all steps at once: linear recurrences s[t] = A[t] s[t-1] + b[t], and running maxima.
+
+After d steps of doubling each s[t] holds what the last 2^d elements give it. Matrices and vectors have time as the last
+axis, so that a product of small matrices is written out over vectors of all steps: a batched MatMul of 2 x 2 matrices
+takes 5 times as long. (Blelloch 1990, Prefix sums and their applications, section 1.4.)
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.ir import Type
+from primsplit.ir.dims import Dim
+from primsplit.numpy.axes import size_as, slab
+from primsplit.numpy.dense.loop import until
+from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import count_up, zeros
+
+
+def linear_recurrence(a: Array, b: Array) -> Array:
+    """The s [m, n] of matrices A [m, m, n] and vectors b [m, n], where s before the first element is 0."""
+    length = b.shape[1]
+    if not isinstance(length, int):
+        return _of_any_length(a, b, length)
+    shift = 1
+    while shift < length:
+        late = slab(a, 2, shift, length)
+        moved = op.Add(slab(b, 1, shift, length), applied(late, slab(b, 1, 0, length - shift)))
+        b = op.Concat(slab(b, 1, 0, shift), moved, axis=1, types=[b.type])
+        if 2 * shift < length:
+            both = _multiplied(late, slab(a, 2, 0, length - shift))
+            a = op.Concat(slab(a, 2, 0, shift), both, axis=2, types=[a.type])
+        shift *= 2
+    return b
+
+
+def _of_any_length(a: Array, b: Array, length: Dim) -> Array:
+    """The same with as many steps of doubling as the run needs."""
+    places = count_up(length)
+
+    def step(shift: Array, a: Array, b: Array) -> list[Array]:
+        source = op.Sub(places, shift)
+        is_later, at = op.GreaterOrEqual(source, np.int64(0)), op.Max(source, np.int64(0))
+        more = op.Where(is_later, applied(a, op.Gather(b, at, axis=1, types=[b.type])), np.zeros((), b.dtype))
+        both = op.Where(is_later, _multiplied(a, op.Gather(a, at, axis=2, types=[a.type])), a)
+        types = [b.type], [a.type]
+        return [op.Mul(shift, np.int64(2)), op.Identity(both, types=types[1]), op.Add(b, more, types=types[0])]
+
+    count = size_as(length, np.int64)
+    start = [Array(tracing.constant(np.asarray(1, np.int64))), a, b]
+    return until(lambda shift, _a, _b: op.GreaterOrEqual(shift, count), step, start, 64)[2]
+
+
+def applied(a: Array, b: Array) -> Array:
+    """The product of each matrix [m, m, n] with its vector [m, n]."""
+    terms = [op.Mul(_column(a, k), slab(b, 0, k, k + 1)) for k in range(int(b.shape[0]))]
+    return _summed(terms, b.type)
+
+
+def _multiplied(a: Array, b: Array) -> Array:
+    """The product of each two matrices [m, m, n]."""
+    columns = range(int(a.shape[1]))
+    terms = [op.Mul(slab(a, 1, k, k + 1), op.Unsqueeze(_row(b, k), [0])) for k in columns]
+    return _summed(terms, b.type)
+
+
+def _column(a: Array, k: int) -> Array:
+    return op.Squeeze(slab(a, 1, k, k + 1), [1])
+
+
+def _row(a: Array, k: int) -> Array:
+    return op.Squeeze(slab(a, 0, k, k + 1), [0])
+
+
+def _summed(terms: Sequence[Array], type: Type) -> Array:
+    total = terms[0]
+    for term in terms[1:]:
+        total = op.Add(total, term)
+    return op.Identity(total, types=[type])
+
+
+def adjoint_recurrence(a: Array, g: Array) -> Array:
+    """The l [m, n] with l[t] = g[t] + A[t+1]^T l[t+1], where l after the last element is 0."""
+    size, _, length = a.shape
+    nothing = zeros((size, size, 1), a.dtype)
+    turned = op.Concat(nothing, _turned(op.Transpose(a, perm=[1, 0, 2])), axis=2)
+    return _turned(linear_recurrence(slab(turned, 2, 0, length), _turned(g)))
+
+
+def _turned(x: Array) -> Array:
+    return op.Slice(x, [-1], [np.iinfo(np.int64).min], [-1], [-1], types=[x.type])
+
+
+def running_maximum(x: Array) -> Array:
+    """The largest element of each row [m, n] up to each place."""
+    length, shift = x.shape[1], 1
+    if isinstance(length, int):
+        while shift < length:
+            most = op.Max(slab(x, 1, shift, length), slab(x, 1, 0, length - shift))
+            x = op.Concat(slab(x, 1, 0, shift), most, axis=1, types=[x.type])
+            shift *= 2
+        return x
+    places, count = count_up(length), size_as(length, np.int64)
+
+    def step(shift: Array, x: Array) -> list[Array]:
+        earlier = op.Gather(x, op.Max(op.Sub(places, shift), np.int64(0)), axis=1)
+        return [op.Mul(shift, np.int64(2)), op.Max(x, earlier, types=[x.type])]
+
+    start = [Array(tracing.constant(np.asarray(1, np.int64))), x]
+    return until(lambda shift, _: op.GreaterOrEqual(shift, count), step, start, 64)[1]
