@@ -135,6 +135,11 @@ def graphs(graph: Any) -> Iterator[Any]:
         yield from _inside(node)
 
 
+def kinds_of(model: onnx.ModelProto) -> set[str]:
+    """Return the operators of a model and of the graphs inside it."""
+    return {node.op_type for graph in graphs(model.graph) for node in graph.node}
+
+
 def _inside(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
     for attribute in node.attribute:
         if attribute.HasField("g"):

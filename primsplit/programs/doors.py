@@ -13,14 +13,16 @@ from primsplit.ir.errors import FileError, SpecError
 from primsplit.ir.names import NamedBlock
 from primsplit.ir.reasons import Reason
 from primsplit.programs.restarts import report_restarting_draws
+from primsplit.rewrites.cse import merge_repeated
 from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.own_errors import own_errors
 
 
-def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
+def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = (), *, merged: bool = False) -> Any:
     """Return the model of a block, ready for onnxruntime: see `onnx.save.Model`. Raises SpecError if it has no result.
 
-    It holds numbers in the dtypes that it would have together with the blocks `beside`, whose files belong to it.
+    It holds numbers in the dtypes that it would have together with the blocks `beside`, whose files belong to it. With
+    `merged` it repeats no op, as after onnxruntime's elimination of common subexpressions.
     """
     from primsplit.onnx.jumps import find_jumps, told_jumps, with_numbers, without_numbers
     from primsplit.onnx.save import tell, to_model
@@ -37,7 +39,7 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = ()) -> Any:
         held = in_carriers(named, names)
         jumps = find_jumps(held)
         finished = finish(with_numbers(held.block, jumps), held.gradients, provider=held.provider, runtime=held.runtime)
-        block, jumps = without_numbers(finished, jumps)
+        block, jumps = without_numbers(merge_repeated(finished) if merged else finished, jumps)
         model = to_model(block, held.inputs, held.outputs, _told(named, names), defaults=held.defaults)
         tell(model.proto, told_jumps(jumps, model.name_of))
         return model
@@ -60,22 +62,30 @@ def make_proto(named: NamedBlock) -> Any:
         return serialize(make_model(named))
 
 
+MANY = 2000
+"""The ops from which onnxruntime's passes over the graph take long: the time of one of them is quadratic."""
+
+
 def make_session(named: NamedBlock, threads: int | None = None) -> Any:
     """Return an onnxruntime session of a block, with so many threads, None for those that its arrays need.
 
     Numbers that do not fit in one protobuf are passed in memory.
     """
+    from primsplit.onnx.modelfile import kinds_of
     from primsplit.onnx.save import beside, serialize
     from primsplit.programs.runtime import Session
+    from primsplit.targets.passes import MERGING, idle_passes
 
+    has_many = any(True for _ in itertools.islice(walk(named.block), MANY, None))
     with paused(), own_errors(f"no program can be made of {named.block.name}"):
-        model = make_model(named)
+        model = make_model(named, merged=has_many)
         data = {} if model.fits else beside(model)
         proto = model.proto if data else serialize(model)
     arrays = {name: const.numpy() for name, const in data.items()}
     return Session(
         proto,
         threads=threads or int(_is_tiny(named.block)),
+        skipped=[MERGING, *idle_passes(kinds_of(model.proto))] if has_many else (),
         plan_memory=_is_small(named.block),
         data=arrays,
         reasons=_reasons(named.block),

@@ -30,7 +30,8 @@ class Session:
 
     Called with one array per input; returns one per output, owned by the caller. With `plan_memory` a run allocates its
     memory in one piece, which halves the time of thousands of tiny operators and, from the second run on, doubles the
-    memory. `threads` is 0 for a share of the process's threads, or a number. `data` are initializers
+    memory. `threads` is 0 for a share of the process's threads, or a number. `skipped` are the names of
+    onnxruntime's passes over the graph that are left out. `data` are initializers
     that the model declares as external. `carried` has the dtypes of inputs and outputs that the file holds in other
     ones, from its metadata. Raises RunError; for a file with external data that it may not read, ParseError or
     FileError.
@@ -42,6 +43,7 @@ class Session:
         *,
         threads: int = 0,
         optimize: bool = True,
+        skipped: Sequence[str] = (),
         plan_memory: bool = False,
         data: Mapping[str, npt.NDArray[Any]] | None = None,
         reasons: Mapping[tuple[str, str], Reason] | None = None,
@@ -60,7 +62,7 @@ class Session:
             check_external_files(model)
         source = model if isinstance(model, str) else model.SerializeToString()
         try:
-            self.session = open_session(source, options, threads or None)
+            self.session = open_session(source, options, threads or None, disabled_optimizers=list(skipped))
         except Exception as error:  # noqa: BLE001  # onnxruntime raises classes that share no ancestor of its own
             raise self._told("onnxruntime cannot load the program", error) from None
         Counters.sessions += 1

@@ -69,6 +69,18 @@ class Merging(Rewriter):
         return None
 
 
+def merge_repeated(block: Block) -> Block:
+    """Return the block with ops that repeat one of the same block dropped, as onnxruntime's own pass drops them."""
+    return _OfOneBlock().run(block)
+
+
+class _OfOneBlock(Merging):
+    """The walk of `merge_repeated`: what is computed around a sub-block is not sought, nor are equal sizes."""
+
+    def _find(self, key: Key) -> tuple[Var, ...] | None:
+        return self.scopes[-1].get(key)
+
+
 def _key(op: Op) -> Key | None:
     """Return a key that is the same for equal ops; None for an op that is never merged."""
     if not is_deterministic(op.kind) or op.blocks():
