@@ -60,6 +60,7 @@ from primsplit.targets.faults.unread_masks import read_masks
 from primsplit.targets.legalize import legalize
 from primsplit.targets.stages import Stage, Target, around, around_some, groups, in_turn, of_gradients, plain, tidied
 from primsplit.transforms.idioms.writes import join_writes
+from primsplit.transforms.joined_calls import join_calls
 from primsplit.transforms.vectorized_loops.fission import split_up_scans
 from primsplit.transforms.vectorized_loops.given_terms import given_terms_first
 from primsplit.transforms.vectorized_loops.taken_along import take_along
@@ -95,6 +96,13 @@ GUARDS: tuple[Stage, ...] = (
 """Stages that keep arrays away from kernels that refuse or misread them."""
 
 STAGES: tuple[Stage, ...] = (
+    Stage(
+        "join_calls",
+        lambda block, target: join_calls(block, target.stays),
+        "Call a function once on rows where a Python loop calls it on each number.",
+        "speed",
+        rounds=True,
+    ),
     Stage(
         "inline_calls",
         lambda block, target: inline_calls(block, keep=target.stays),

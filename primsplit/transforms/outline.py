@@ -58,11 +58,11 @@ def _kind(op: Op, numbers: dict[Var, int]) -> tuple[Any, ...]:
     if is_call(op):
         return (op.kind, id(op.attributes["body"]), types)
     plain = {name: held for name, held in op.attributes.items() if not isinstance(held, Block)}
-    bodies = tuple((n, _block_key(b, numbers)) for n, b in op.attributes.items() if isinstance(b, Block))
+    bodies = tuple((n, block_key(b, numbers)) for n, b in op.attributes.items() if isinstance(b, Block))
     return (op.kind, attribute_key(plain), bodies, types)
 
 
-def _block_key(block: Block, numbers: dict[Var, int]) -> Any:
+def block_key(block: Block, numbers: dict[Var, int]) -> Any:
     """Return a key that is equal for bodies that do the same.
 
     Vars, also outer ones, are numbered by first occurrence.

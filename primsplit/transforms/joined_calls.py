@@ -1,0 +1,226 @@
+"""Call a function once on rows of numbers where it is called on each number, as by an unrolled Python loop.
+
+Calls of one body on small arrays of the same types, none of which depends on another, become the body's batch. Inputs
+that elementwise ops compute alike, or that are elements of one array, are computed as rows too.
+
+```
+a = Gather(x, 0); b = Add(a, k); c = call::gammaln(b)      ab = Add(Gather(x, [0, 1]), k); cd = call::gammaln(ab)
+d = Gather(x, 1); e = Add(d, k); f = call::gammaln(e)  ->  c = Gather(cd, 0); f = Gather(cd, 1)
+```
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from primsplit import tracing
+from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, is_call, reads, rename, walk
+from primsplit.ops import op
+from primsplit.ops.traits import kinds_where
+from primsplit.rewrites.cse import attribute_key, is_deterministic
+from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.tracing.array import Array
+from primsplit.transforms.batching.transform import batch_block
+from primsplit.transforms.outline import block_key
+
+LEAST_CALLS = 4
+LEAST_OPS = 8
+"""How many ops a body has at least: joining takes an op or two for each call."""
+LARGEST = 64
+"""The most elements of an input: the kernels of larger arrays take longer than their calls."""
+MOST_JOINS = 64
+"""The most times that calls of a program are joined: each takes a walk through it."""
+ELEMENTWISE = kinds_where(lambda t: t.broadcasts == "all")
+
+Lanes = Sequence[Op]
+
+
+def join_calls(block: Block, stays: Callable[[Op], bool]) -> Block:
+    """Return the block with alike calls joined, but for those that stay; itself if there are none."""
+    if not any(kind.startswith("call::") for kind in block.kinds):
+        return block
+    ops = [each.with_blocks(lambda b: join_calls(b, stays)) for each in block.ops]
+    if any(a is not b for a, b in zip(ops, block.ops, strict=True)):
+        block = replace(block, ops=tuple(ops))
+    before = block
+    keys: dict[int, object] = {}
+    for _ in range(MOST_JOINS):
+        lanes = _alike(block, stays, keys)
+        if lanes is None:
+            break
+        block = _joined(block, lanes)
+    return block if block is before else drop_dead_code(block)
+
+
+def _alike(block: Block, stays: Callable[[Op], bool], keys: dict[int, object]) -> Lanes | None:
+    """Return calls that can be joined. Of one body, calls with as many of these calls before them are independent."""
+    of_form: dict[object, list[Op]] = defaultdict(list)
+    for each in block.ops:
+        if is_call(each) and not stays(each) and _is_joinable(each):
+            of_form[_form(each)].append(each)
+    for calls in of_form.values():
+        of_body: dict[object, list[Op]] = defaultdict(list)
+        for each in calls if len(calls) >= LEAST_CALLS else ():
+            of_body[_key(each, keys)].append(each)
+        for alike in of_body.values():
+            most = max(_by_depth(block, alike).values(), key=len) if len(alike) >= LEAST_CALLS else []
+            if len(most) >= LEAST_CALLS:
+                return most
+    return None
+
+
+def _form(call: Op) -> object:
+    """Return a key that is quickly found, and equal for calls that do the same."""
+    return call.kind, len(call.attributes["body"].ops), tuple(v is not None and v.type.key for v in call.inputs)
+
+
+def _key(call: Op, keys: dict[int, object]) -> object:
+    """Return a key that is equal for bodies that do the same; derivatives copy them. `keys` are those found so far."""
+    body: Block = call.attributes["body"]
+    if id(body) not in keys:
+        keys[id(body)] = block_key(body, {})
+    return keys[id(body)]
+
+
+def _is_joinable(call: Op) -> bool:
+    """Whether a call is of small arrays of known sizes and does the same for each row of a batch, at any cost."""
+    body: Block = call.attributes["body"]
+    if len(body.ops) < LEAST_OPS or not all(map(_is_small, call.inputs)) or not all(map(_is_small, call.outputs)):
+        return False
+    return not any(each.blocks() or not is_deterministic(each.kind) for each in walk(body))
+
+
+def _is_small(value: Value | None) -> bool:
+    if value is None or value.type.shape is None or not all(isinstance(d, int) for d in value.type.shape):
+        return False
+    return int(np.prod([int(d) for d in value.type.shape], dtype=np.int64)) <= LARGEST
+
+
+def _by_depth(block: Block, calls: Sequence[Op]) -> dict[int, list[Op]]:
+    """Return the calls by how many of them lie on the longest way to each."""
+    chosen = set(map(id, calls))
+    depths: dict[Var, int] = {}
+    found: dict[int, list[Op]] = defaultdict(list)
+    for each in block.ops:
+        depth = max((depths.get(v, 0) for v in reads(each)), default=0)
+        if id(each) in chosen:
+            found[depth].append(each)
+            depth += 1
+        if depth:
+            depths.update(dict.fromkeys(each.outputs, depth))
+    return found
+
+
+def _joined(block: Block, lanes: Lanes) -> Block:
+    """Return the block with one call in place of these. What they read is computed before the first of them."""
+    body: Block = lanes[0].attributes["body"]
+    if all(call.inputs == lanes[0].inputs for call in lanes):
+        same: Renaming = {
+            v: first for call in lanes[1:] for v, first in zip(call.outputs, lanes[0].outputs, strict=True)
+        }
+        return _in_order(block, lanes[1:], (), same)
+    makers = {v: each for each in block.ops for v in each.outputs}
+    with tracing.recording(place=lanes[0].place, remark=lanes[0].remark) as recorded:
+        rows = _Rows(makers)
+        columns = [[call.inputs[i] for call in lanes] for i in range(len(lanes[0].inputs))]
+        given = [rows.packed(column) for column in columns]
+        flags = [any(v is not column[0] for v in column) for column in columns]
+        batched, _ = batch_block(body, flags, len(lanes), wanted=[True] * len(body.results))
+        found = tracing.inline(batched, given)
+        renaming: Renaming = {}
+        for k, result in enumerate(found):
+            for i, call in enumerate(lanes):
+                one = op.Gather(Array(result), np.array(i), axis=0, types=[call.outputs[k].type])
+                renaming[call.outputs[k]] = one.value
+    return _in_order(block, lanes, recorded.ops, renaming)
+
+
+class _Rows:
+    """Values of several lanes as rows of one, recorded where they are asked for."""
+
+    def __init__(self, makers: dict[Var, Op]) -> None:
+        self.makers = makers
+
+    def packed(self, column: Sequence[Value | None]) -> Value:
+        """The rows; a value that is the same in all lanes is itself."""
+        values = [v for v in column if v is not None]
+        if all(v is values[0] for v in values):
+            return values[0]
+        ops = [self.makers.get(v) if isinstance(v, Var) else None for v in values]
+        alike = [each for each in ops if each is not None]
+        if len(alike) == len(values) and len({_alike_key(each) for each in alike}) == 1:
+            if alike[0].kind in ELEMENTWISE:
+                return self.elementwise(alike)
+            if (found := _gathered(alike)) is not None:
+                return found
+        return self.stacked(values)
+
+    def elementwise(self, ops: Sequence[Op]) -> Value:
+        """One elementwise op on rows, if its operands have the axes of its result or none."""
+        rank = ops[0].outputs[0].type.rank
+        if any(v is None or v.type.rank not in (0, rank) for each in ops for v in each.inputs):
+            return self.stacked([each.outputs[0] for each in ops])
+        inputs = []
+        for i in range(len(ops[0].inputs)):
+            column = [each.inputs[i] for each in ops]
+            rows = self.packed(column)
+            is_low = rows is not column[0] and column[0] is not None and column[0].type.rank == 0 and rank
+            inputs.append(op.Reshape(Array(rows), [-1, *[1] * int(rank or 0)]).value if is_low else rows)
+        made = ops[0].outputs[0].type
+        whole = Type(made.dtype, (len(ops), *(made.shape or ())))
+        return tracing.emit(ops[0].kind, inputs, dict(ops[0].attributes), outputs=1, types=[whole])[0]
+
+    def stacked(self, values: Sequence[Value | None]) -> Value:
+        """The rows, one after another."""
+        given = [v for v in values if v is not None]
+        if all(isinstance(v, Const) for v in given):
+            return tracing.constant(np.stack([v.numpy() for v in given if isinstance(v, Const)]))
+        return op.Concat(*(op.Unsqueeze(Array(v), [0]) for v in given), axis=0).value
+
+
+def _alike_key(each: Op) -> object:
+    types = tuple(v is not None and v.type.key for v in each.inputs)
+    return each.kind, types, attribute_key(each.attributes)
+
+
+def _gathered(ops: Sequence[Op]) -> Value | None:
+    """The elements of one array at the places of these Gathers along its first axis; None for other ops."""
+    source = ops[0].inputs[0]
+    places = [each.inputs[1] if each.kind == "Gather" else None for each in ops]
+    if source is None or any(each.inputs[0] is not source or each.attributes.get("axis", 0) != 0 for each in ops):
+        return None
+    known = [p.numpy() for p in places if isinstance(p, Const) and p.type.rank == 0]
+    if len(known) != len(ops):
+        return None
+    return op.Gather(Array(source), np.stack(known).astype(np.int64), axis=0).value
+
+
+def _in_order(block: Block, lanes: Lanes, joined: Sequence[Op], renaming: Renaming) -> Block:
+    """Return the block in which the joined ops follow what they read, in front of the first of the lanes."""
+    joined_makes = {v for each in joined for v in each.outputs}
+    needed = _ancestors(block, [v for each in joined for v in reads(each) if v not in joined_makes])
+    replaced = set(map(id, lanes))
+    first = next(i for i, each in enumerate(block.ops) if id(each) in replaced)
+    early = [each for each in block.ops[first:] if id(each) in needed]
+    rest = [each for each in block.ops[first:] if id(each) not in needed and id(each) not in replaced]
+    ops = [*block.ops[:first], *early, *joined, *(_reading(each, renaming) for each in rest)]
+    results = tuple(renaming.get(r, r) if isinstance(r, Var) else r for r in block.results)
+    return replace(block, ops=tuple(ops), results=results)
+
+
+def _reading(each: Op, renaming: Renaming) -> Op:
+    if not any(v in renaming for v in reads(each)):
+        return each
+    return rename(each, {**renaming, **{v: v for v in each.outputs}})
+
+
+def _ancestors(block: Block, values: Iterable[Var]) -> set[int]:
+    """Return the ids of the ops that these values depend on."""
+    wanted, found = set(values), set()
+    for each in reversed(block.ops):
+        if not wanted.isdisjoint(each.outputs):
+            found.add(id(each))
+            wanted.update(reads(each))
+    return found

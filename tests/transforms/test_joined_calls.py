@@ -1,0 +1,106 @@
+"""Calls of one function on many numbers are one call on rows: SciPy's values, right gradients, few nodes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special
+
+import primsplit as ps
+from primsplit.programs.program import Program
+from primsplit.testing import check_grads
+
+COUNTS = np.linspace(0.5, 9.0, 20)
+
+
+def nodes(program: Program) -> int:
+    return len(program.to_onnx().graph.node)
+
+
+def by_day(k: Any, counts: Any) -> Any:
+    total = 0.0
+    for t in range(20):
+        total = total + special.gammaln(counts[t] + k) * special.gammaln(k)
+    return total
+
+
+def of_pairs(a: Any, x: Any) -> Any:
+    """Four chains, each of whose calls reads the one before, and two functions that read each other's results."""
+    chains = [x[i] for i in range(4)]
+    for _ in range(3):
+        chains = [special.gammaln(a + special.erf(c) ** 2) for c in chains]
+    return sum(chains)
+
+
+def of_vectors(a: Any, x: Any) -> Any:
+    return sum(np.sum(special.gammaln(a * x[i : i + 3]) * special.erf(x[i])) for i in range(8))
+
+
+def in_a_row(a: Any, x: Any) -> Any:
+    for t in range(6):
+        a = special.gammaln(a + x[t])
+    return a
+
+
+def of_several_readers(a: Any, x: Any) -> Any:
+    found = [special.gammaln(a + x[t]) for t in range(6)]
+    return found[0] * found[5], np.stack(found), found[3]
+
+
+def out_of_order(a: Any, x: Any) -> Any:
+    """Each result is read before the next argument is computed."""
+    total = 0.0 * a
+    for t in range(8):
+        total = np.sin(total + special.gammaln(a + np.exp(x[7 - t])))
+    return total
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    f.__name__: f for f in (of_pairs, of_vectors, in_a_row, of_several_readers, out_of_order)
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_joined_calls_have_scipys_values_and_right_gradients(name: str) -> None:
+    check_grads(FUNCTIONS[name], 1.3, COUNTS[:12], modes=("reverse", "forward"), symbolic=False)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_loop_over_numbers_has_a_few_nodes_a_turn(dtype: Any) -> None:
+    counts, k = COUNTS.astype(dtype), dtype(0.7)
+    program = ps.split(by_day, k, counts, wrt=["k", "counts"], seed="ones").joint()
+    one = ps.split(lambda k, c: special.gammaln(c + k), k, counts[0], seed="ones").joint()
+    assert nodes(program) < 2.5 * nodes(one) + 15 * 20
+    value, of_k, of_counts = program(k, counts)
+    wide = COUNTS.astype(np.float64), float(k)
+    digits = 1e-12 if dtype == np.float64 else 2e-5
+    each = special.gammaln(wide[0] + wide[1])
+    slopes = special.digamma(wide[0] + wide[1])
+    last = special.gammaln(wide[1])
+    np.testing.assert_allclose(value, np.sum(each) * last, rtol=digits)
+    np.testing.assert_allclose(of_counts, slopes * last, rtol=digits, atol=digits)
+    np.testing.assert_allclose(of_k, np.sum(slopes) * last + np.sum(each) * special.digamma(wide[1]), rtol=digits)
+
+
+def test_calls_that_read_one_another_stay_apart() -> None:
+    few = ps.trace(lambda a, x: special.gammaln(special.gammaln(a + x[0]) + x[1]), 1.3, COUNTS)
+    many = ps.trace(in_a_row, 1.3, COUNTS)
+    assert nodes(many) == 3 * nodes(few)
+
+
+def test_calls_in_branches_are_joined_too() -> None:
+    def chosen(a: Any, x: Any) -> Any:
+        return ps.cond(a > 1.0, lambda: sum(special.gammaln(a + x[t]) for t in range(6)), lambda: a)
+
+    program = ps.trace(chosen, 1.3, COUNTS)
+    (branch,) = (n for n in program.to_onnx().graph.node if n.op_type == "If")
+    one = nodes(ps.trace(lambda a, x: special.gammaln(a + x[0]), 1.3, COUNTS))
+    assert max(len(a.g.node) for a in branch.attribute) < 2 * one + 6 * 4
+    np.testing.assert_allclose(program(1.3, COUNTS), sum(special.gammaln(1.3 + COUNTS[:6])), rtol=1e-13)
+
+
+def test_large_arrays_are_not_joined() -> None:
+    x = np.linspace(1.0, 2.0, 6 * 70).reshape(6, 70)
+    one = nodes(ps.trace(lambda x: special.gammaln(x[0]), x))
+    assert nodes(ps.trace(lambda x: [special.gammaln(x[t]) for t in range(6)], x)) > 5 * one
