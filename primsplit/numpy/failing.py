@@ -67,7 +67,7 @@ def _no_factor(found: Any) -> Array:
     real, *_ = _parts(found)
     last = slab(slab(real, len(real.shape) - 1, -1, END), len(real.shape) - 2, -1, END)
     wrong = op.Not(op.Greater(last, np.zeros((), last.dtype)))
-    return op.Greater(op.ReduceSum(op.Cast(wrong, to=np.int64), keepdims=0), 0)
+    return op.Greater(op.ReduceMax(op.Cast(wrong, to=np.int32), keepdims=0), np.int32(0))
 
 
 def _is_finite(x: Array) -> Array:

@@ -11,14 +11,13 @@ from primsplit.numpy.dense.loop import (
     counting,
     diagonal,
     filled,
-    identity_like,
     loop,
     scalar,
     size,
     stacked_rows,
     swapped,
 )
-from primsplit.numpy.dense.lu import factor, inverse_order, rows_in_order, solve_with
+from primsplit.numpy.dense.lu import factor, inverse_order, inverse_with, rows_in_order
 from primsplit.numpy.dense.singular import reduced_svd
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
@@ -84,7 +83,7 @@ def cofactors_with(a: Array, unit: Array, worked: Array, order: Array) -> Array:
         adjugate = unrolled.adjugate(worked)
     else:
         adjugate = op.Mul(_products_before(pivots), _last_column_expansion(worked, pivots))
-    turned = solve_triangular(swapped(unit), swapped(adjugate), lower=False, unit=True)
+    turned = solve_triangular(unit, swapped(adjugate), lower=True, unit=True, transposed=True)
     sign = op.Unsqueeze(parity(order, a.dtype), [-2, -1])
     return op.Identity(op.Mul(rows_in_order(turned, inverse_order(order)), sign), types=[a.type])
 
@@ -222,8 +221,8 @@ def _log_determinant_with(a: Array, unit: Array, worked: Array, order: Array) ->
     y = log_determinant_with(a, unit, worked, order)
 
     def pullback(dy: Array) -> tuple[Array | None, ...]:
-        inverse = solve_with(a, unit, worked, order, identity_like(a), transposed=True)
-        return op.Mul(op.Unsqueeze(dy, [-2, -1]), inverse), None, None, None
+        inverse = inverse_with(a, unit, worked, order)
+        return op.Mul(op.Unsqueeze(dy, [-2, -1]), swapped(inverse)), None, None, None
 
     return y, pullback
 

@@ -168,6 +168,13 @@ def not_a_number(x: Array) -> Array:
     return op.Where(op.IsNaN(total), total, 0.0)
 
 
+def less_product(x: Array, left: Array, right: Array) -> Array:
+    """X - L R."""
+    if len(x.shape) == 2:
+        return op.Gemm(left, right, x, alpha=-1.0, types=[x.type])
+    return op.Sub(x, op.MatMul(left, right), types=[x.type])
+
+
 def filled(like: Array, last: Sequence[Array | int], value: np.generic) -> Array:
     """One number everywhere, in the batch shape of `like` and these last sizes, which are vectors of one element."""
     batch = sizes(like, 0, len(like.shape) - 2)
@@ -182,6 +189,13 @@ def rows_at(x: Array, index: Array) -> Array:
     if not batch:
         return op.Gather(x, index, axis=0, types=[found])
     return op.GatherND(x, op.Unsqueeze(index, [-1]), batch_dims=batch, types=[found])
+
+
+def columns_at(x: Array, index: Array) -> Array:
+    """The columns of `x` [..., q, n] at `index` [..., w]."""
+    if len(x.shape) == 2:
+        return op.Gather(x, index, axis=-1, types=[Type(x.dtype, (x.shape[0], *index.shape))])
+    return swapped(rows_at(swapped(x), index))
 
 
 def stacked_columns(collected: Array) -> Array:
@@ -199,6 +213,30 @@ def stacked_rows(collected: Array) -> Array:
 def at_most_a_block(dim: Dim) -> bool:
     """Return whether the size is a known number, not 0, that fits into one panel."""
     return isinstance(dim, int) and 0 < dim <= BLOCK
+
+
+def panels(
+    n: Dim, count: Array, step: Callable[..., Sequence[Array]], carries: Sequence[Array], types: Sequence[Type]
+) -> list[Array]:
+    """Run `step(width, *carries) -> new carries` for panels of `BLOCK` columns of n.
+
+    The columns that are left over are the first panel where n is known, and all widths are then; else they are the
+    last one, and the width is None.
+    """
+    if not isinstance(n, int) or n <= BLOCK:
+        return loop(block_count(count), lambda _, *given: (step(None, *given), []), carries, types)
+    first = n - BLOCK * ((n - 1) // BLOCK)
+    after = Array(tracing.constant(np.int64(n // BLOCK - (first == BLOCK))))
+    return loop(after, lambda _, *given: (step(BLOCK, *given), []), step(first, *carries), types)
+
+
+def known_to_be(x: Array, axis: int, width: int | None) -> Array:
+    """`x`, whose size along an axis is this one, if it is known."""
+    if width is None:
+        return x
+    shape: list[Dim] = list(x.shape)
+    shape[axis] = width
+    return op.Identity(x, types=[Type(x.dtype, shape)])
 
 
 def block_count(n: Array) -> Array:

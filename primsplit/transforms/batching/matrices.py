@@ -29,8 +29,8 @@ def _alike(batched: Sequence[bool], args: Sequence[Array]) -> list[Array]:
 
 
 def _of_matrices(target: Primitive) -> Callable[..., Any]:
-    def rule(batched: tuple[bool, ...], *args: Array) -> Any:
-        return target(*_alike(batched, args))
+    def rule(batched: tuple[bool, ...], *args: Array, **options: Any) -> Any:
+        return target(*_alike(batched, args), **options)
 
     return rule
 
@@ -46,23 +46,31 @@ for _target in (
     batch(_target)(_of_matrices(_target))
 
 
-def _of_right_sides(target: Primitive) -> Callable[..., Any]:
-    """The rule of a primitive whose last argument has right sides, which stand beside each other for one matrix."""
-
-    def rule(batched: tuple[bool, ...], *args: Array, **options: Any) -> Any:
-        *matrices, b = args
-        if any(batched[:-1]) or len(b.shape) > 3:
-            return target(*_alike(batched, args), **options)
-        count, rows, columns = b.shape
-        beside = reshape_to(op.Transpose(b, perm=[1, 0, 2]), [rows, count * columns])
-        found = target(*matrices, beside, **options)
-        return op.Transpose(reshape_to(found, [rows, count, columns]), perm=[1, 0, 2])
-
-    return rule
+def _beside(solve: Callable[[Array], Array], b: Array) -> Array:
+    """The solutions by one matrix for a batch of right sides [B, n, k], which stand beside each other."""
+    count, rows, columns = b.shape
+    beside = reshape_to(op.Transpose(b, perm=[1, 0, 2]), [rows, count * columns])
+    return op.Transpose(reshape_to(solve(beside), [rows, count, columns]), perm=[1, 0, 2])
 
 
-for _target in (lu.solve_with, triangular.solve_triangular):
-    batch(_target)(_of_right_sides(_target))
+@batch(lu.solve_with)
+def _solve_with(batched: tuple[bool, ...], *args: Array, transposed: bool = False) -> Array:
+    a, unit, worked, order, b, *tiles = args
+    if not any((*batched[:4], *batched[5:])) and len(b.shape) == 3:
+        return _beside(lambda x: lu.solve_with(a, unit, worked, order, x, *tiles, transposed=transposed), b)
+    a, unit, worked, order, b = _alike(batched[:5], args[:5])
+    found: Array = lu.solve_with(a, unit, worked, order, b, transposed=transposed)
+    return found
+
+
+@batch(triangular.solve_by)
+def _solve_triangular(batched: tuple[bool, ...], *args: Array, **options: Any) -> Array:
+    t, b, *tiles = args
+    if not any((batched[0], *batched[2:])) and len(b.shape) == 3:
+        return _beside(lambda x: triangular.solve_by(t, x, *tiles, **options), b)
+    t, b = _alike(batched[:2], args[:2])
+    found: Array = triangular.solve_by(t, b, **options)
+    return found
 
 
 @batch(small.parts)
@@ -78,5 +86,8 @@ def _solve_by(batched: tuple[bool, ...], a: Array, inverse: Array, b: Array, *, 
         a, _, b = _alike(batched, (a, inverse, b))
         by_factors: Array = lu.solve_with(a, *lu.factor(a), b, transposed=transposed)
         return by_factors
-    found: Array = _of_right_sides(small.solve_by)(batched, a, inverse, b, transposed=transposed)
+    if len(b.shape) == 3:
+        return _beside(lambda x: small.solve_by(a, inverse, x, transposed=transposed), b)
+    a, inverse, b = _alike(batched, (a, inverse, b))
+    found: Array = small.solve_by(a, inverse, b, transposed=transposed)
     return found
