@@ -75,7 +75,7 @@ class Reference:
         """The array, converted to `dtype` if it is floating point."""
         if self.dtype is None or array.dtype.name not in FLOATS:
             return array
-        return array.astype(self.dtype)
+        return array.astype(self.dtype, copy=False)
 
     def run(self, block: Block, known: Environment) -> Running:
         """The results of a block whose parameters and captures are in `known`.

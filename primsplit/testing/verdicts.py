@@ -1,12 +1,13 @@
 """Compares an exported file with the function it was made from: values with plain NumPy, gradients with differences.
 
 Derivatives are five-point central differences of the function itself in float64, along single elements of small inputs
-and along random directions of large ones: see `lines`.
+and along random directions of large ones: see `lines`. Where a run takes long there are fewer: see `hurried`.
 
 A gradient that misses the differences is right only if the same program in float64 agrees with them, and the file is no
 further from that program than NumPy is in the program's own dtypes.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ from primsplit.ir.errors import PrimsplitError, SpecError
 from primsplit.programs.api import SplitProgram
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.plain import arrays_of, as_given, plain_results
+from primsplit.testing.hurried import Claims, confirmed_lines, is_long
 from primsplit.testing.lines import ROUNDINGS, ROUNDS, Errors, Line, Verdict, compared
 from primsplit.testing.reference import Reference, evaluate, play
 from primsplit.tracing import trees
@@ -96,6 +98,8 @@ class FileCheck:
         self.wide = [in_float64(x) for x in self.point]
         self.evaluated: dict[int, tuple[Array, Array]] | None = None
         self.height = 0.0
+        self.seconds = np.inf
+        """The least time of a run in float64."""
 
     def plain(self, arrays: Sequence[Array]) -> list[Array]:
         """The results in plain NumPy, for one array per input."""
@@ -134,7 +138,11 @@ class FileCheck:
 
     def widely(self, arrays: Sequence[Array]) -> list[Array]:
         """The results for float64 arrays: in plain NumPy, or by the program if the function refuses float64."""
-        return self.plain(arrays) if self.takes_float64 else self.reference(*arrays)
+        run = self.plain if self.takes_float64 else lambda arrays: self.reference(*arrays)
+        started = time.perf_counter()
+        found = run(arrays)
+        self.seconds = min(self.seconds, time.perf_counter() - started)
+        return found
 
     def rows(self) -> Iterator[Row]:
         """The comparisons, one by one: each takes a while."""
@@ -163,8 +171,30 @@ class FileCheck:
         made, wides = self.made, [in_float64(c) for c in cotangents]
         with np.errstate(all="ignore"):
             self.height = float(sum(np.sum(np.abs(expected[i] * wides[i])) for i in made.split.of))
-        for position, name in zip(made.differentiated, made.gradient_names, strict=True):
-            yield self.told(self._gradient_row(position, name, found[name], wides))
+        of = dict(zip(made.differentiated, made.gradient_names, strict=True))
+        known = self._hurried({i: found[name] for i, name in of.items()}, wides) if self._is_long(len(of)) else {}
+        for i, name in of.items():
+            row = difference_row(name, found[name], [known[i]]) if i in known else None
+            yield self.told(row or self._gradient_row(i, name, found[name], wides))
+
+    def _is_long(self, gradients: int) -> bool:
+        return self.repeats and is_long(self.seconds, gradients)
+
+    def _hurried(self, gradients: Mapping[int, Array], cotangents: Sequence[Array]) -> dict[int, Line]:
+        """The comparisons of gradients that few differences confirm."""
+        fitting = {i: in_float64(g) for i, g in gradients.items() if told_type(g) == told_type(self.point[i])}
+        claims = Claims(
+            {i: g for i, g in fitting.items() if np.all(np.isfinite(g))},
+            {i: self._tolerance(gradients[i]) for i in fitting},
+            lambda moved: float(self._scalar(moved, cotangents)),
+            dict(enumerate(self.wide)),
+            self.height,
+        )
+        with np.errstate(all="ignore"):
+            return confirmed_lines(claims, self.seconds, self._random_direction)
+
+    def _random_direction(self, position: int) -> Array:
+        return np.asarray(self.random.standard_normal(self.wide[position].shape) * self._scale(position))
 
     def told(self, row: Row) -> Row:
         """The row, with a note if the differences are not of the function itself, or calls of the function differ."""
@@ -249,10 +279,7 @@ class FileCheck:
 
     def _directions(self, position: int, gradient: Array) -> list[Array]:
         """Single elements if there are few; else random directions, and the elements with the largest slopes."""
-        x = self.wide[position]
-        level = float(np.sqrt(np.mean(x**2))) if x.size else 0.0
-        scale = np.maximum(np.abs(x), 0.1 * level) if level else np.ones_like(x)
-        # A parameter at exactly zero has no scale of its own: it moves by a step as for 1 where all of them are zero.
+        x, scale = self.wide[position], self._scale(position)
         if x.size <= FEW:
             chosen = list(range(x.size))
         else:
@@ -264,18 +291,26 @@ class FileCheck:
             unit.reshape(-1)[index] = scale.reshape(-1)[index]
             units.append(unit)
         if x.size > FEW:
-            units += [self.random.standard_normal(x.shape) * scale for _ in range(MANY_DIRECTIONS)]
+            units += [self._random_direction(position) for _ in range(MANY_DIRECTIONS)]
         return units
+
+    def _scale(self, position: int) -> Array:
+        """How far each element of an input is moved by a step of 1."""
+        x = self.wide[position]
+        level = float(np.sqrt(np.mean(x**2))) if x.size else 0.0
+        # A parameter at exactly zero has no scale of its own: it moves by a step as for 1 where all of them are zero.
+        return np.maximum(np.abs(x), 0.1 * level) if level else np.ones_like(x)
+
+    def _scalar(self, moved: Mapping[int, Array], cotangents: Sequence[Array]) -> Array:
+        """The results times their cotangents, with these arrays in the place of inputs."""
+        results = self.widely([moved.get(i, x) for i, x in enumerate(self.wide)])
+        return np.asarray(sum(np.sum(results[i] * cotangents[i]) for i in self.made.split.of))
 
     def _line(self, position: int, direction: Array, gradient: Array, cotangents: Sequence[Array]) -> Line:
         """The comparison along one direction."""
-        of = self.made.split.of
 
         def scalar(moved: list[Array]) -> Array:
-            arrays = list(self.wide)
-            arrays[position] = moved[0]
-            results = self.widely(arrays)
-            return np.asarray(sum(np.sum(results[i] * cotangents[i]) for i in of))
+            return self._scalar({position: moved[0]}, cotangents)
 
         found = np.sum(gradient * direction)
         steep = float(np.max(np.abs(gradient), initial=0.0) * np.max(np.abs(direction), initial=0.0))

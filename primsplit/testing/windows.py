@@ -1,4 +1,4 @@
-"""ONNX's convolutions and poolings as NumPy functions, window by window, because onnx.reference has some wrong."""
+"""ONNX's convolutions and poolings as NumPy functions, tap by tap, because onnx.reference has some wrong."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ AnyArray = npt.NDArray[Any]
 Place = tuple[int, ...]
 
 
-def _at(place: Sequence[int | slice]) -> tuple[Any, ...]:
+def _at(place: Sequence[int | slice | AnyArray]) -> tuple[Any, ...]:
     """An index of the trailing axes."""
     return (..., *place)
 
@@ -58,6 +58,35 @@ class _Grid:
             start = [window[a] * self.strides[a] - self.pads[a][0] for a in axes]
             yield window, [tuple(start[a] + tap[a] * self.dilations[a] for a in axes) for tap in taps]
 
+    def taps(self) -> Iterator[tuple[Place, tuple[slice, ...], tuple[slice, ...]]]:
+        """Each tap, the windows whose place for it is in the array, and these places."""
+        for tap in itertools.product(*map(range, self.kernel)):
+            windows, places = [], []
+            rows = zip(tap, self.sizes, self.counts, self.strides, self.dilations, self.pads, strict=True)
+            for t, size, count, step, spread, (low, _) in rows:
+                at = t * spread - low
+                first, end = max(0, -(at // step)), min(count, (size - 1 - at) // step + 1)
+                windows.append(slice(first, max(first, end)))
+                places.append(slice(first * step + at, max(end - 1, first - 1) * step + at + 1, step))
+            if all(w.stop > w.start for w in windows):
+                yield tap, tuple(windows), tuple(places)
+
+    def places(self) -> tuple[list[AnyArray], AnyArray, AnyArray]:
+        """The places of each window and tap by axis, kept in the array; whether they are in it, and in its padding."""
+        rank, taps = (
+            len(self.sizes),
+            [np.asarray(t) for t in zip(*itertools.product(*map(range, self.kernel)), strict=True)],
+        )
+        kept, inside, counted = [], np.asarray(True), np.asarray(True)
+        for axis in range(rank):
+            low, high = self.pads[axis]
+            starts = np.arange(self.counts[axis]) * self.strides[axis] - low
+            at = starts.reshape([-1 if a == axis else 1 for a in range(rank)] + [1]) + taps[axis] * self.dilations[axis]
+            inside = inside & (at >= 0) & (at < self.sizes[axis])
+            counted = counted & (at < self.sizes[axis] + high)
+            kept.append(np.clip(at, 0, self.sizes[axis] - 1))
+        return kept, inside, counted
+
     def holds(self, place: Place) -> bool:
         """Return whether a place is in the array."""
         return all(0 <= p < n for p, n in zip(place, self.sizes, strict=True))
@@ -67,19 +96,22 @@ class _Grid:
         return all(-low <= p < n + high for p, n, (low, high) in zip(place, self.sizes, self.pads, strict=True))
 
 
-def _pooled(x: AnyArray, grid: _Grid, reduce: Callable[[AnyArray, int], AnyArray], *, include: int = 0) -> AnyArray:
-    """`reduce` of each window's elements in the array, and how many places of the window count."""
-    result = np.zeros((*x.shape[:2], *grid.counts), x.dtype)
-    for window, places in grid.windows():
-        inside = [p for p in places if grid.holds(p)]
-        count = sum(map(grid.counted, places)) if include else len(inside)
-        result[_at(window)] = reduce(np.stack([x[_at(p)] for p in inside], -1), count)
-    return result
+def _pooled(
+    x: AnyArray, grid: _Grid, reduce: Callable[[AnyArray, AnyArray], AnyArray], outside: Any, *, include: int = 0
+) -> AnyArray:
+    """`reduce` of each window's elements, `outside` for those not in the array, and how many of its places count."""
+    places, inside, counted = grid.places()
+    if not inside.any(-1).all():
+        raise ValueError("a window has no element")
+    values = np.where(inside, x[_at(places)], np.asarray(outside, x.dtype))
+    found: AnyArray = reduce(values, np.sum(counted if include else inside, -1)).astype(x.dtype)
+    return found
 
 
 def max_pool(x: AnyArray, *, kernel_shape: Sequence[int], storage_order: int = 0, **options: Any) -> AnyArray:
     """The maximum of each window."""
-    return _pooled(x, _Grid(x.shape[2:], kernel_shape, **options), lambda values, _: values.max(-1))
+    least = -np.inf if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min
+    return _pooled(x, _Grid(x.shape[2:], kernel_shape, **options), lambda values, _: values.max(-1), least)
 
 
 def max_pool_with_places(
@@ -107,13 +139,13 @@ def max_pool_with_places(
 def average_pool(x: AnyArray, *, kernel_shape: Sequence[int], count_include_pad: int = 0, **options: Any) -> AnyArray:
     """The mean of each window."""
     grid = _Grid(x.shape[2:], kernel_shape, **options)
-    return _pooled(x, grid, lambda values, count: values.sum(-1) / count, include=count_include_pad)
+    return _pooled(x, grid, lambda values, count: values.sum(-1) / count, 0, include=count_include_pad)
 
 
 def lp_pool(x: AnyArray, *, kernel_shape: Sequence[int], p: int = 2, **options: Any) -> AnyArray:
     """The p-norm of each window."""
     grid = _Grid(x.shape[2:], kernel_shape, **options)
-    return _pooled(x, grid, lambda values, _: (np.abs(values) ** p).sum(-1) ** (1 / p))
+    return _pooled(x, grid, lambda values, _: (np.abs(values) ** p).sum(-1) ** (1 / p), 0)
 
 
 def global_lp_pool(x: AnyArray, *, p: int = 2) -> AnyArray:
@@ -127,6 +159,14 @@ def _taps(w: AnyArray) -> AnyArray:
     return w.reshape(*w.shape[:2], -1)
 
 
+def _product(w: AnyArray, x: AnyArray) -> AnyArray:
+    """The weights [group, B, A] times arrays [N, group, A, ...]."""
+    if w.dtype.name not in {"float32", "float64"}:
+        return np.asarray(np.einsum("gba,nga...->ngb...", w, x))
+    found: AnyArray = np.matmul(w, x.reshape(*x.shape[:3], -1))
+    return found.reshape(*x.shape[:2], w.shape[1], *x.shape[3:])
+
+
 def conv(
     x: AnyArray, w: AnyArray, b: AnyArray | None = None, *, group: int = 1, kernel_shape: Any = None, **options: Any
 ) -> AnyArray:
@@ -135,11 +175,9 @@ def conv(
     result = np.zeros((x.shape[0], w.shape[0], *grid.counts), x.dtype)
     split = x.reshape(x.shape[0], group, w.shape[1], *x.shape[2:])
     flat = _taps(w).reshape(group, w.shape[0] // group, w.shape[1], -1)
-    for window, places in grid.windows():
-        for tap, place in enumerate(places):
-            if grid.holds(place):
-                found = np.einsum("ngc,goc->ngo", split[_at(place)], flat[..., tap])
-                result[_at(window)] += found.reshape(x.shape[0], -1)
+    for tap, windows, places in grid.taps():
+        found = _product(flat[..., np.ravel_multi_index(tap, w.shape[2:])], split[_at(places)])
+        result[_at(windows)] += found.reshape(x.shape[0], w.shape[0], *found.shape[3:])
     return result if b is None else result + b.reshape(-1, *(1 for _ in grid.counts))
 
 
@@ -174,11 +212,11 @@ def conv_transpose(
     result = np.zeros((x.shape[0], w.shape[1] * group, *full), x.dtype)
     split = x.reshape(x.shape[0], group, -1, *x.shape[2:])
     flat = _taps(w).reshape(group, w.shape[0] // group, w.shape[1], -1)
-    for place in itertools.product(*map(range, x.shape[2:])):
-        for tap, at in enumerate(itertools.product(*map(range, w.shape[2:]))):
-            there = tuple(p * s + t * d for p, s, t, d in zip(place, steps, at, spread, strict=True))
-            found = np.einsum("ngc,gco->ngo", split[_at(place)], flat[..., tap])
-            result[_at(there)] += found.reshape(x.shape[0], -1)
+    for tap, at in enumerate(itertools.product(*map(range, w.shape[2:]))):
+        axes = zip(at, spread, x.shape[2:], steps, strict=True)
+        there = [slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in axes]
+        found = _product(np.swapaxes(flat[..., tap], 1, 2), split)
+        result[_at(there)] += found.reshape(x.shape[0], -1, *x.shape[2:])
     longer = np.pad(result, [(0, 0), (0, 0), *((max(-low, 0), max(-high, 0)) for low, high in cuts)])
     kept = [slice(max(low, 0), n - max(high, 0)) for n, (low, high) in zip(longer.shape[2:], cuts, strict=True)]
     cut: AnyArray = longer[_at(kept)]
