@@ -63,6 +63,7 @@ from primsplit.transforms.idioms.writes import join_writes
 from primsplit.transforms.joined_calls import join_calls
 from primsplit.transforms.vectorized_loops.fission import split_up_scans
 from primsplit.transforms.vectorized_loops.given_terms import given_terms_first
+from primsplit.transforms.vectorized_loops.linear_scans import solve_linear_scans
 from primsplit.transforms.vectorized_loops.taken_along import take_along
 
 
@@ -151,6 +152,16 @@ STAGES: tuple[Stage, ...] = (
         bench="loops lstm",
         # What is taken out of a Scan may come as calls: a form for all steps at once can be a loop over them.
         then=_optimized_without_calls,
+    ),
+    Stage(
+        "solve_linear_scans",
+        lambda block, _: solve_linear_scans(block),
+        "Solve Scans that are linear in a few small carries for all steps at once.",
+        "speed",
+        rounds=True,
+        kinds=groups("Scan"),
+        bench="models optimal_control",
+        then=lambda block, _: optimize(block),
     ),
     Stage(
         "legalize",

@@ -13,16 +13,20 @@ from primsplit import tracing
 from primsplit.ir import Type
 from primsplit.ir.dims import Dim
 from primsplit.numpy.axes import size_as, slab
-from primsplit.numpy.dense.loop import until
+from primsplit.numpy.dense.loop import cut, until
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import count_up, zeros
 
 
-def linear_recurrence(a: Array, b: Array) -> Array:
-    """The s [m, n] of matrices A [m, m, n] and vectors b [m, n], where s before the first element is 0."""
+def linear_recurrence(a: Array, b: Array, *, loops: bool = False) -> Array:
+    """The s [m, n] of matrices A [m, m, n] and vectors b [m, n], where s before the first element is 0.
+
+    With further axes behind, one recurrence for each of their elements. With `loops` it is a Loop for known lengths
+    too, which is a smaller file.
+    """
     length = b.shape[1]
-    if not isinstance(length, int):
+    if loops or not isinstance(length, int):
         return _of_any_length(a, b, length)
     shift = 1
     while shift < length:
@@ -37,20 +41,30 @@ def linear_recurrence(a: Array, b: Array) -> Array:
 
 
 def _of_any_length(a: Array, b: Array, length: Dim) -> Array:
-    """The same with as many steps of doubling as the run needs."""
-    places = count_up(length)
+    """The same with as many steps of doubling as the run needs.
+
+    What lies before the first element is 0, so that it adds nothing to what is complete.
+    """
+    count = Array(tracing.size_vector((length,)))
+    nothing = zeros(a.shape, a.dtype), zeros(b.shape, b.dtype)
 
     def step(shift: Array, a: Array, b: Array) -> list[Array]:
-        source = op.Sub(places, shift)
-        is_later, at = op.GreaterOrEqual(source, np.int64(0)), op.Max(source, np.int64(0))
-        more = op.Where(is_later, applied(a, op.Gather(b, at, axis=1, types=[b.type])), np.zeros((), b.dtype))
-        both = op.Where(is_later, _multiplied(a, op.Gather(a, at, axis=2, types=[a.type])), a)
-        types = [b.type], [a.type]
-        return [op.Mul(shift, np.int64(2)), op.Identity(both, types=types[1]), op.Add(b, more, types=types[0])]
+        kept = op.Sub(count, shift)
+        more = applied(a, _shifted(b, nothing[1], kept, shift, 1))
+        both = _multiplied(a, _shifted(a, nothing[0], kept, shift, 2))
+        return [op.Mul(shift, np.int64(2)), both, op.Add(b, more, types=[b.type])]
 
-    count = size_as(length, np.int64)
-    start = [Array(tracing.constant(np.asarray(1, np.int64))), a, b]
-    return until(lambda shift, _a, _b: op.GreaterOrEqual(shift, count), step, start, 64)[2]
+    def is_done(shift: Array, _a: Array, _b: Array) -> Array:
+        return op.Squeeze(op.GreaterOrEqual(shift, count), [0])
+
+    start = [Array(tracing.constant(np.ones(1, np.int64))), a, b]
+    return until(is_done, step, start, 64)[2]
+
+
+def _shifted(x: Array, nothing: Array, kept: Array, shift: Array, axis: int) -> Array:
+    """The array so many places later along an axis, zeros before it."""
+    parts = cut(nothing, 0, shift, axis), cut(x, 0, kept, axis)
+    return op.Concat(*parts, axis=axis, types=[x.type])
 
 
 def applied(a: Array, b: Array) -> Array:

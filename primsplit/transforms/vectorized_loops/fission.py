@@ -13,7 +13,7 @@ Scan(h, xs): a = MatMul(x, w); h = Tanh(Add(a, h))   ->   as = MatMul(xs, w); Sc
 """
 
 import functools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,7 +93,7 @@ def _parts_of(scan: Op) -> _Parts | None:
     """Return how a Scan is split up; None if it stays whole."""
     body: Block = scan.attributes["body"]
     _, count = lead_and_carries(scan)
-    walk = _one_walk(scan, count)
+    walk = one_walk(scan, count)
     if walk is None or body.name == DIRECTIONS:
         return None
     known = visible(v for v in scan.inputs if v is not None) | visible(v for v in reads(scan))
@@ -115,7 +115,7 @@ def _parts_of(scan: Op) -> _Parts | None:
     return _Parts(scan, body, count, walk, front, inside, behind, sums)
 
 
-def _one_walk(scan: Op, count: int) -> Walk | None:
+def one_walk(scan: Op, count: int) -> Walk | None:
     """Return how all sequences are read and written, along the first axis; None if they differ."""
     sequences, stacked = len(scan.inputs) - count, len(scan.outputs) - count
     given = scan.attributes
@@ -263,6 +263,27 @@ def _to_stack(body: Block, count: int, front: Sequence[Op], behind: Sequence[Op]
     defined = {*body.params, *(v for op in body.ops for v in op.outputs)}
     wanted = [v for op in behind for v in reads(op)] + [v for s in sums for v in s.sources]
     return [v for v in dict.fromkeys(wanted) if v in defined and v not in there and v not in stacked]
+
+
+def stepwise(body: Block, count: int, elements: Mapping[Var, Value], length: Dim) -> dict[Var, Value]:
+    """Record for all steps at once the ops of a body that depend on its elements alone; return their values by step's.
+
+    `elements` are the sequences by the body's parameters after the carries.
+    """
+    given: set[Var] = set(elements)
+    ops: list[Op] = []
+    moving = dependent(body.ops, body.params[:count])
+    for op in body.ops:
+        if moving.isdisjoint(op.outputs) and not given.isdisjoint(reads(op)):
+            given.update(op.outputs)
+            ops.append(op)
+    results = [v for op in ops for v in op.outputs]
+    read = dict.fromkeys(v for op in ops for v in reads(op) if v in elements)
+    if not results:
+        return dict(elements)
+    block = Block("steps", tuple(read), tuple(ops), tuple(results))
+    batched, _ = batch_block(block, [True] * len(read), length, wanted=[True] * len(results))
+    return {**elements, **dict(zip(results, tracing.inline(batched, [elements[v] for v in read]), strict=True))}
 
 
 class _Recording:
