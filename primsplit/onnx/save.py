@@ -340,11 +340,20 @@ def _told(place: Place | None, remark: str) -> Mapping[str, str]:
     return {key: text.encode(errors="replace").decode() for key, text in told.items() if text}
 
 
-def beside(model: Model) -> dict[str, Const]:
-    """Return the data that wait, by name; the model's tensors say from now on that they are elsewhere."""
-    for tensor, _ in model.waiting:
-        place(tensor, {"location": "memory"})
-    return {tensor.name: const for tensor, const in model.waiting}
+def beside(model: Model, least: int) -> dict[str, Const]:
+    """Return the data that wait and have so many bytes, by name; others are written into the model.
+
+    The tensors of the model say from now on that their data are elsewhere.
+    """
+    data = {}
+    for tensor, const in model.waiting:
+        if size_in_file(const) < least:
+            del tensor.dims[:]
+            fill(tensor, const.data)
+        else:
+            place(tensor, {"location": "memory"})
+            data[tensor.name] = const
+    return data
 
 
 def place(tensor: onnx.TensorProto, told: Mapping[str, str | int]) -> None:

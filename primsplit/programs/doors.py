@@ -66,27 +66,31 @@ MANY = 2000
 """The ops from which onnxruntime's passes over the graph take long: the time of one of them is quadratic."""
 
 
+IN_PLACE = 2**18
+"""The bytes of a constant that a session reads where it lies. The file of a session would hold it twice more."""
+
+
 def make_session(named: NamedBlock, threads: int | None = None) -> Any:
     """Return an onnxruntime session of a block, with so many threads, None for those that its arrays need.
 
-    Numbers that do not fit in one protobuf are passed in memory.
+    Large constants are read where they lie.
     """
     from primsplit.onnx.modelfile import kinds_of
-    from primsplit.onnx.save import beside, serialize
+    from primsplit.onnx.save import beside
     from primsplit.programs.runtime import Session
+    from primsplit.targets.packing import packs_for_nothing
     from primsplit.targets.passes import MERGING, idle_passes
 
     has_many = any(True for _ in itertools.islice(walk(named.block), MANY, None))
     with paused(), own_errors(f"no program can be made of {named.block.name}"):
         model = make_model(named, merged=has_many)
-        data = {} if model.fits else beside(model)
-        proto = model.proto if data else serialize(model)
-    arrays = {name: const.numpy() for name, const in data.items()}
+        arrays = {name: const.numpy() for name, const in beside(model, IN_PLACE if model.fits else 0).items()}
     return Session(
-        proto,
+        model.proto,
         threads=threads or int(_is_tiny(named.block)),
         skipped=[MERGING, *idle_passes(kinds_of(model.proto))] if has_many else (),
         plan_memory=_is_small(named.block),
+        packs=not packs_for_nothing(named.block),
         data=arrays,
         reasons=_reasons(named.block),
     )

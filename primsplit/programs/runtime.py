@@ -30,11 +30,11 @@ class Session:
 
     Called with one array per input; returns one per output, owned by the caller. With `plan_memory` a run allocates its
     memory in one piece, which halves the time of thousands of tiny operators and, from the second run on, doubles the
-    memory. `threads` is 0 for a share of the process's threads, or a number. `skipped` are the names of
-    onnxruntime's passes over the graph that are left out. `data` are initializers
-    that the model declares as external. `carried` has the dtypes of inputs and outputs that the file holds in other
-    ones, from its metadata. Raises RunError; for a file with external data that it may not read, ParseError or
-    FileError.
+    memory. `threads` is 0 for a share of the process's threads, or a number. `skipped` are the names of onnxruntime's
+    passes over the graph that are left out. Without `packs` constant matrices are kept once, as they are, and packed by
+    each run. `data` are initializers that the model declares as external. `carried` has the dtypes of inputs and
+    outputs that the file holds in other ones, from its metadata. Raises RunError; for a file with external data that it
+    may not read, ParseError or FileError.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Session:
         optimize: bool = True,
         skipped: Sequence[str] = (),
         plan_memory: bool = False,
+        packs: bool = True,
         data: Mapping[str, npt.NDArray[Any]] | None = None,
         reasons: Mapping[tuple[str, str], Reason] | None = None,
     ) -> None:
@@ -56,6 +57,10 @@ class Session:
         self.data = {name: _to_value(np.ascontiguousarray(array)) for name, array in (data or {}).items()}
         if self.data:
             options.add_external_initializers(list(self.data), list(self.data.values()))
+        if not packs:
+            options.add_session_config_entry("session.disable_prepacking", "1")
+            for name, value in self.data.items():  # else each is copied
+                options.add_initializer(name, value)
         self.places, self.raised = ({}, {}) if isinstance(model, str) else _told_of_nodes(model)
         self.reasons = reasons or {}
         if isinstance(model, str):

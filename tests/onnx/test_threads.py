@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import onnxruntime
 import pytest
 
 import primsplit as ps
@@ -98,6 +99,7 @@ def test_a_function_may_have_its_own_number_of_threads() -> None:
 
 
 @linux
+@pytest.mark.skipif(not hasattr(onnxruntime, "set_global_thread_pool_sizes"), reason="onnxruntime 1.23 has it first")
 def test_sessions_use_the_shared_pool_of_a_user_who_has_created_one() -> None:
     """Other sessions are refused then."""
     assert printed(AFTER_THE_USER).split() == ["12.0", "12.0", "12.0", "12.0", "0"]

@@ -56,7 +56,7 @@ known_fault(
     kind="slow",
     operators=(),
     says="With the session option enable_mem_pattern, which is on by default, a session takes twice the memory from "
-    "its second run on. Programs that are called here turn it off.",
+    "its second run on. Programs that are called here turn it off where values are large or of unknown size.",
 )
 known_fault(
     "memory_kept_for_the_same_shape",
