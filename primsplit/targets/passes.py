@@ -7,25 +7,16 @@ there.
 
 from collections.abc import Collection
 
+from primsplit.ops.traits import kinds_where
+
 MERGING = "CommonSubexpressionElimination"
 """The pass whose time is quadratic: half of all time for 10,000 operators. `rewrites.cse` does what it does."""
-QUANTIZED = {
-    "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "QLinearMatMul",
-    "QLinearConv",
-}  # fmt: skip
-PRODUCTS = {"MatMul", "Gemm", "MatMulInteger", "QLinearMatMul"}
-WINDOWS = {
-    "Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "MaxPool", "AveragePool", "LpPool", "GlobalMaxPool",
-    "GlobalAveragePool", "GlobalLpPool",
-}  # fmt: skip
-NORMALIZED = {
-    "ReduceMean", "LayerNormalization", "RMSNormalization", "GroupNormalization", "InstanceNormalization",
-    "MeanVarianceNormalization",
-}  # fmt: skip
-
 PASSES: tuple[tuple[Collection[str], tuple[str, ...]], ...] = (
     (
-        QUANTIZED,
+        {
+            "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "ConvInteger",
+            "QLinearMatMul", "QLinearConv",
+        },
         (
             "DoubleQDQPairsRemover", "EnsureUniqueDQForNodeUnit", "WeightBiasQuantization", "QDQS8ToU8Transformer",
             "QDQPropagationTransformer", "QDQSelectorActionTransformer", "QDQFinalCleanupTransformer",
@@ -33,15 +24,18 @@ PASSES: tuple[tuple[Collection[str], tuple[str, ...]], ...] = (
         ),
     ),
     (
-        PRODUCTS,
+        kinds_where(lambda t: t.contracts),
         (
             "MatMulAddFusion", "GemmActivationFusion", "MatmulTransposeFusion", "MatMulScaleFusion",
             "MatMulActivationFusion", "AttentionFusion",
         ),
     ),
-    (WINDOWS, ("ConvActivationFusion", "ConvAddActivationFusion", "NchwcTransformer", "NhwcTransformer")),
     (
-        NORMALIZED,
+        {*kinds_where(lambda t: t.windows), "GlobalAveragePool", "GlobalMaxPool"},
+        ("ConvActivationFusion", "ConvAddActivationFusion", "NchwcTransformer", "NhwcTransformer"),
+    ),
+    (
+        {"ReduceMean", "LayerNormalization", "RMSNormalization", "GroupNormalization", "InstanceNormalization"},
         (
             "LayerNormFusionL1", "LayerNormFusionL2", "SimplifiedLayerNormFusion", "SkipLayerNormFusion",
             "BiasSkipLayerNormFusion", "EmbedLayerNormFusion",
@@ -55,7 +49,10 @@ PASSES: tuple[tuple[Collection[str], tuple[str, ...]], ...] = (
     ({"Reshape"}, ("ReshapeFusion",)),
     ({"Transpose", "Reshape"}, ("TransposeOptimizer",)),
 )  # fmt: skip
-"""The operators of which a graph must have one, and the passes that find nothing without it."""
+"""The operators of which a graph must have one, and the passes that find nothing without it.
+
+No trait: it tells what the patterns in onnxruntime's passes contain.
+"""
 
 
 def idle_passes(operators: Collection[str]) -> list[str]:
