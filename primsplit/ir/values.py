@@ -1,7 +1,7 @@
 """Var and Const: the values that an op reads, and the data of a constant."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 from weakref import WeakValueDictionary
 
@@ -36,9 +36,10 @@ class Data(Protocol):
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Loaded:
-    """Data that is already in memory."""
+    """Data that is already in memory. If `is_shared` it is also another's, who may make it writeable again."""
 
     array: AnyArray
+    is_shared: bool = False
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -88,7 +89,7 @@ class Const:
     __slots__ = ("data", "hint", "place", "role", "type")
 
     def __init__(self, data: AnyArray | Data, hint: str = "", place: Place | None = None, *, role: Role = "") -> None:
-        self.data: Data = Loaded(_frozen(data)) if isinstance(data, np.ndarray | np.generic) else data
+        self.data: Data = _loaded(data) if isinstance(data, np.ndarray | np.generic) else data
         self.type = Type(self.data.dtype, self.data.shape)
         self.hint = hint
         self.place = place
@@ -175,6 +176,11 @@ def _frozen(array: AnyArray | np.generic) -> AnyArray:
     return result
 
 
+def _loaded(array: AnyArray | np.generic) -> Loaded:
+    frozen = _frozen(array)
+    return Loaded(frozen, is_shared=np.may_share_memory(frozen, array))
+
+
 _met: WeakValueDictionary[Any, Loaded] = WeakValueDictionary()
 
 
@@ -189,7 +195,7 @@ def data_of(array: AnyArray, name: str = "") -> AnyArray | Data:
     known = _met.get(key)
     if known is not None and (known.array is array or _same_bits(known.array, array)):
         return known
-    loaded = _met[key] = Loaded(_frozen(array))
+    loaded = _met[key] = _loaded(array)
     return loaded
 
 
@@ -200,7 +206,7 @@ class Converted(Loaded):
     A file holds the source, if it holds it anyway or that takes fewer bytes, and converts it.
     """
 
-    source: Data
+    source: Data = field(kw_only=True)
 
 
 _conversions: WeakValueDictionary[tuple[int, np.dtype[Any]], Converted] = WeakValueDictionary()
@@ -216,7 +222,7 @@ def converted(const: Const, dtype: np.dtype[Any]) -> AnyArray | Data:
     key = id(const.data), dtype
     known = _conversions.get(key)
     if known is None:
-        known = _conversions[key] = Converted(_frozen(const.numpy().astype(dtype)), const.data)
+        known = _conversions[key] = Converted(_frozen(const.numpy().astype(dtype)), source=const.data)
     return known
 
 

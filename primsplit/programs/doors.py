@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from primsplit.ir import Block, walk
+from primsplit.ir import Block, Const, Loaded, walk
 from primsplit.ir.collector import paused
 from primsplit.ir.errors import FileError, SpecError
 from primsplit.ir.names import NamedBlock
@@ -84,7 +84,7 @@ def make_session(named: NamedBlock, threads: int | None = None) -> Any:
     has_many = any(True for _ in itertools.islice(walk(named.block), MANY, None))
     with paused(), own_errors(f"no program can be made of {named.block.name}"):
         model = make_model(named, merged=has_many)
-        arrays = {name: const.numpy() for name, const in beside(model, IN_PLACE if model.fits else 0).items()}
+        arrays = {name: _own_array(const) for name, const in beside(model, IN_PLACE if model.fits else 0).items()}
     return Session(
         model.proto,
         threads=threads or int(_is_tiny(named.block)),
@@ -97,6 +97,12 @@ def make_session(named: NamedBlock, threads: int | None = None) -> Any:
 
 
 HOOKS.make_session = make_session
+
+
+def _own_array(const: Const) -> Any:
+    """Return the numbers of a constant, copied if somebody may write to them later."""
+    is_shared = isinstance(const.data, Loaded) and const.data.is_shared
+    return const.numpy().copy() if is_shared else const.numpy()
 
 
 def _reasons(block: Block) -> dict[tuple[str, str], Reason]:

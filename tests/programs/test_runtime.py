@@ -10,6 +10,7 @@ import pytest
 from onnx import helper
 
 import primsplit as ps
+from primsplit.ir import Const
 from primsplit.ir.errors import DtypeError, RunError
 
 
@@ -66,3 +67,23 @@ def test_an_error_of_the_run_is_told_also_where_it_has_no_message(
     with pytest.raises(RunError) as caught:
         program(np.zeros(2))
     assert told in str(caught.value)
+
+
+def test_a_large_constant_is_read_where_it_lies() -> None:
+    held = np.random.default_rng(0).standard_normal((300, 200))
+    program = ps.trace(lambda x: x @ held, np.ones(300))
+    np.testing.assert_allclose(program(np.ones(300)), held.sum(0))
+    (value,) = program.session().data.values()
+    (const,) = (v for op in program.block.ops for v in op.inputs if isinstance(v, Const))
+    assert value.data_ptr() == const.numpy().ctypes.data
+
+
+def test_what_is_written_later_to_a_constant_that_was_read_only_changes_no_session() -> None:
+    held = np.random.default_rng(0).standard_normal((300, 200))
+    wanted = held.sum(0)
+    held.flags.writeable = False
+    program = ps.trace(lambda x: x @ held, np.ones(300))
+    program(np.ones(300))
+    held.flags.writeable = True
+    held[:] = 0.0
+    np.testing.assert_allclose(program(np.ones(300)), wanted)
