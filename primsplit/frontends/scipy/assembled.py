@@ -15,7 +15,7 @@ from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import Held, array_like
 from primsplit.tracing.broadcasting import expand_to
 
-__all__ = ["Assembled", "assembled", "dense", "is_sparse", "of_diagonals"]
+__all__ = ["Assembled", "assembled", "dense", "holds_known", "is_sparse", "of_diagonals"]
 
 
 class Assembled(Held):
@@ -145,6 +145,11 @@ class Assembled(Held):
 def is_sparse(value: Any) -> bool:
     """True for sparse matrices, SciPy's and ours."""
     return isinstance(value, Assembled) or (hasattr(value, "tocsr") and not isinstance(value, Array))
+
+
+def holds_known(value: Any) -> bool:
+    """True for SciPy's sparse matrices of real numbers."""
+    return is_sparse(value) and not isinstance(value, Assembled) and value.dtype.kind in "biuf"
 
 
 def dense(value: Any) -> Any:

@@ -1,17 +1,20 @@
 """scipy.linalg's systems of a few diagonals, for traced arrays and NumPy arrays."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from primsplit import tracing
 from primsplit.frontends.scipy.operands import of_length
+from primsplit.frontends.scipy.sweeps import known_reals, of_diagonals, solution
 from primsplit.ir import Type, dims
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import END
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
 from primsplit.numpy.linear import matrices
+from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import count_up, of_size
@@ -29,8 +32,14 @@ def solve_banded(
 ) -> Any:
     """The solution of A x = b, the diagonals of A [n, n] being rows of `ab`, `u` of them above the main one.
 
-    Three diagonals are solved in n steps; A is written out where it has others, or where nothing is traced.
+    A known A is eliminated while tracing. Three traced diagonals are solved in n steps; A is written out where it has
+    others, or where nothing is traced.
     """
+    known = known_reals(ab) if isinstance(b, Array) else None
+    if known is not None and known.ndim == 2 and len(known) == sum(l_and_u) + 1 and max(l_and_u) < known.shape[1]:
+        found: Any = solution(partial(of_diagonals, known, *l_and_u), b)
+        if found is not None:
+            return cast_to(found, matrices(ab, b)[0].dtype)
     if holds_complex(ab) or holds_complex(b):
         rows = of_length(_counted(operand(ab), l_and_u), sum(l_and_u) + 1, 0)
         return np.linalg.solve(_written_out(rows, l_and_u), operand(b))
@@ -39,7 +48,6 @@ def solve_banded(
     rows, right = matrices(ab, b)
     rows = of_size(_counted(rows, l_and_u), 0, sum(l_and_u) + 1)
     column = op.Unsqueeze(right, [1]) if len(right.shape) == 1 else right
-    found: Any
     if tuple(l_and_u) == (1, 1):
         found = _three_diagonals(rows, of_size(column, 0, rows.shape[-1]))
     else:

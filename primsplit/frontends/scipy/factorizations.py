@@ -1,6 +1,7 @@
 """Matrix factorizations in SciPy's forms: LU, QR, polar; and the problems that they solve. Only for traced arrays."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from primsplit.frontends.scipy.linalg import chosen, mirrored, one_axis, toeplit
 from primsplit.frontends.scipy.linalg import substituted as solve_of
 from primsplit.frontends.scipy.matrix_functions import by_halves
 from primsplit.frontends.scipy.operands import of_at_least, of_length, wide
+from primsplit.frontends.scipy.sweeps import known_reals, of_toeplitz, solution
 from primsplit.ir import dims
 from primsplit.numpy.complex.lu import lu_parts
 from primsplit.numpy.complex.matrices import square_parts, whole
@@ -215,7 +217,16 @@ def _of(c_or_cr: Any) -> Any:
 
 
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
-    """The solution of T x = b, T being the Toeplitz matrix of this column, or column and row; by elimination."""
+    """The solution of T x = b, T being the Toeplitz matrix of this column, or column and row; by elimination.
+
+    One that is known and has few diagonals is eliminated while tracing.
+    """
+    given = [known_reals(x) for x in (c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, c_or_cr))]
+    known = [x for x in given if x is not None and x.ndim == 1 and x.size]
+    if len(known) == 2 and known[0].size == known[1].size:
+        found = solution(partial(of_toeplitz, *known), b)
+        if found is not None:
+            return found
     return nan_where_singular.solve(_of(c_or_cr), wide(b))
 
 

@@ -1,13 +1,15 @@
 """scipy.sparse.linalg's factorizations and functions of sparse matrices, computed with dense matrices."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from primsplit.frontends.scipy import linalg
-from primsplit.frontends.scipy.assembled import Assembled, dense
+from primsplit.frontends.scipy.assembled import Assembled, dense, holds_known
 from primsplit.frontends.scipy.signatures import as_scipys
+from primsplit.frontends.scipy.sweeps import of_sparse, solution
 from primsplit.numpy.failing import nan_where_singular
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like, holds_traced
@@ -31,6 +33,11 @@ class Factors:
         """The solution of A x = b, or with the transpose for "T" and "H"."""
         if self.known is not None and not holds_traced(rhs):
             return self.known.solve(rhs, trans)
+        if holds_known(self.matrix):
+            turned = self.matrix if trans == "N" else self.matrix.T
+            found = solution(partial(of_sparse, turned), rhs)
+            if found is not None:
+                return found
         whole = dense(self.matrix)
         return nan_where_singular.solve(whole if trans == "N" else whole.T, rhs)
 

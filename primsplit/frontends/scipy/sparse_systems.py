@@ -1,11 +1,13 @@
 """scipy.sparse.linalg's solutions of linear systems with a traced matrix or traced right-hand sides."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from primsplit import tracing
-from primsplit.frontends.scipy.assembled import Assembled, dense, is_sparse
+from primsplit.frontends.scipy.assembled import Assembled, dense, holds_known, is_sparse
+from primsplit.frontends.scipy.sweeps import of_sparse, solution
 from primsplit.ir.errors import UnsupportedFunction
 from primsplit.numpy.failing import nan_where_singular
 from primsplit.tracing.array import Array
@@ -14,8 +16,9 @@ __all__ = ["bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "minres", "qmr", 
 
 
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
-    """The solution of A x = b, by the factors of the whole matrix, zeros included."""
-    found: Any = nan_where_singular.solve(dense(A), dense(b))
+    """The solution of A x = b: for a known A of few diagonals by sweeps, else by the factors of all of it."""
+    known = None if is_sparse(b) or not holds_known(A) else solution(partial(of_sparse, A), b)
+    found: Any = nan_where_singular.solve(dense(A), dense(b)) if known is None else known
     if is_sparse(b):
         return Assembled(found, is_matrix=True)
     return found.reshape(-1) if found.ndim == 2 and found.shape[1] == 1 else found

@@ -205,6 +205,11 @@ class _Rows:
         parts = key if isinstance(key, tuple) else (key,)
         if not holds_array(parts):
             return self.original[key]
+        arrays = [p for p in parts if isinstance(p, Array)]
+        known = known_arrays(arrays)
+        if known is not None and len(arrays) == sum(map(holds_array, parts)):
+            numbers = iter(known)
+            return _like(self.original[tuple(next(numbers) if isinstance(p, Array) else p for p in parts)], arrays)
         text, *rest = parts if isinstance(parts[0], str) else (self.placed, *parts)
         axis, least, place = self._read(text)
         joined = [_with_axes(_piece(p), least, place) for p in rest]
