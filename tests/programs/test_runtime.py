@@ -12,6 +12,7 @@ from onnx import helper
 import primsplit as ps
 from primsplit.ir import Const
 from primsplit.ir.errors import DtypeError, RunError
+from primsplit.targets import packing
 
 
 @pytest.mark.parametrize(
@@ -78,12 +79,16 @@ def test_a_large_constant_is_read_where_it_lies() -> None:
     assert value.data_ptr() == const.numpy().ctypes.data
 
 
-def test_what_is_written_later_to_a_constant_that_was_read_only_changes_no_session() -> None:
-    held = np.random.default_rng(0).standard_normal((300, 200))
+def test_what_is_written_later_to_a_constant_that_was_read_only_changes_no_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also of one that is not packed."""
+    monkeypatch.setattr(packing, "LARGE", 1)
+    held = np.random.default_rng(1).standard_normal((310, 200))
     wanted = held.sum(0)
     held.flags.writeable = False
-    program = ps.trace(lambda x: x @ held, np.ones(300))
-    program(np.ones(300))
+    program = ps.trace(lambda x: x @ held, np.ones(310))
+    program(np.ones(310))
     held.flags.writeable = True
     held[:] = 0.0
-    np.testing.assert_allclose(program(np.ones(300)), wanted)
+    np.testing.assert_allclose(program(np.ones(310)), wanted)
