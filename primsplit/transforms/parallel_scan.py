@@ -46,7 +46,7 @@ def parallel_scan(block: Block, starts: Sequence[Array], sequences: Sequence[Arr
     rounding.
     Raises DtypeError or ShapeError for carries that are not a few floats of one dtype.
     """
-    steps = _Steps.of(block, starts, sequences, tolerance)
+    steps = Steps.of(block, starts, tolerance)
     states = steps.states([*starts, *sequences, *map(Array, steps.captures)])
     count, length = len(starts), sequences[0].shape[0]
     before = steps.unpacked(steps.before(starts, states))
@@ -61,7 +61,7 @@ HOOKS.parallel_scan = parallel_scan
 
 
 @dataclass(frozen=True, slots=True)
-class _Steps:
+class Steps:
     """The body of a Scan as functions of all steps. `whole` has what it captures as further parameters.
 
     Carries of all steps are packed as [m, n]: m numbers at n steps.
@@ -73,7 +73,7 @@ class _Steps:
     tolerance: float
 
     @classmethod
-    def of(cls, block: Block, starts: Sequence[Array], sequences: Sequence[Array], tolerance: float) -> "_Steps":
+    def of(cls, block: Block, starts: Sequence[Array], tolerance: float) -> "Steps":
         """Check the carries."""
         dtypes = {a.dtype for a in starts}
         if len(dtypes) != 1 or not starts[0].type.is_float:

@@ -36,8 +36,8 @@ START = np.array([0.3, -0.2, 0.1, 0.5])
 
 def by_steps_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spoil the way step by step, which is then seen to be not taken."""
-    plain = parallel_scan._Steps.one_by_one
-    monkeypatch.setattr(parallel_scan._Steps, "one_by_one", lambda *args: 0.0 * plain(*args))
+    plain = parallel_scan.Steps.one_by_one
+    monkeypatch.setattr(parallel_scan.Steps, "one_by_one", lambda *args: 0.0 * plain(*args))
 
 
 @pytest.mark.parametrize("reverse", [False, True])

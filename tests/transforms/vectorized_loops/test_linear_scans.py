@@ -47,7 +47,32 @@ def of_rows(rates: Any, inputs: Any, **options: Any) -> Any:
     return ps.scan(step, (np.zeros(3), factors, factors * inputs[0]), (rates, inputs), **options)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in (discounted, filtered, coupled, of_rows)}
+def of_a_matrix(rates: Any, inputs: Any, **options: Any) -> Any:
+    """A vector and a number are carried, through products, slices and stacks."""
+    matrix = np.array([[0.4, -0.5], [0.3, 0.6]])
+
+    def step(carry: Any, x: Any) -> Any:
+        s, c = carry
+        s = matrix @ s + np.stack([x[1], c])
+        return (s, 0.5 * c - x[0] * s[1]), (s[::-1] * 2.0 - 1.0, np.sum(s))
+
+    return ps.scan(step, (matrix[0], inputs[0]), (rates, inputs), **options)
+
+
+def hidden(rates: Any, inputs: Any, **options: Any) -> Any:
+    """A hidden Markov model of three states."""
+    moves = np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.3, 0.6]])
+
+    def step(state: Any, x: Any) -> Any:
+        state = state @ moves * (1.0 + 0.3 * np.tanh(np.stack([x[0], x[1], x[0] * x[1]])))
+        return state, state
+
+    return ps.scan(step, np.ones(3) / 3.0, (rates, inputs), **options)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    f.__name__: f for f in (discounted, filtered, coupled, of_rows, of_a_matrix, hidden)
+}
 
 
 def listed(found: Any) -> list[Any]:
@@ -57,23 +82,32 @@ def listed(found: Any) -> list[Any]:
     ]  # fmt: skip
 
 
-def spoil_scans(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put NaN in place of what the Scan gives, so that it is seen whether a run takes it."""
-    plain = linear_scans._LinearScan.one_by_one
+def spoil_scans(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Put NaN in place of what the Scan gives, so that it is seen whether a run takes it. Return what is solved."""
+    solved: list[Any] = []
+    outputs = linear_scans.LinearScan.outputs
+
+    def noted(self: Any) -> Any:
+        solved.append(self)
+        return outputs(self)
+
+    monkeypatch.setattr(linear_scans.LinearScan, "outputs", noted)
+    plain = linear_scans.LinearScan.one_by_one
 
     def spoiled(self: Any) -> Any:
         return [
             linear_scans.operators.Mul(linear_scans.Array(v), np.array(np.nan, v.type.dtype)).value for v in plain(self)
         ]
 
-    monkeypatch.setattr(linear_scans._LinearScan, "one_by_one", spoiled)
+    monkeypatch.setattr(linear_scans.LinearScan, "one_by_one", spoiled)
+    return solved
 
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_linear_scan_is_the_loop(name: str, dtype: Any, reverse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    spoil_scans(monkeypatch)
+    solved = spoil_scans(monkeypatch)
     if dtype == np.float32 and name != "filtered":
         pytest.skip("constants of these are float64")
     rates, inputs = RATES.astype(dtype), INPUTS.astype(dtype)
@@ -84,6 +118,7 @@ def test_a_linear_scan_is_the_loop(name: str, dtype: Any, reverse: bool, monkeyp
     digits = 1e-11 if dtype == np.float64 else 1e-4
     for one, right in zip(ps.trace(run, rates, inputs)(rates, inputs), run(RATES, INPUTS), strict=True):
         np.testing.assert_allclose(one, right, rtol=digits, atol=digits)
+    assert len(solved) == 1
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -114,9 +149,40 @@ def test_the_gradients_of_a_linear_scan_are_right(name: str) -> None:
     check_grads(cost, RATES[:70], INPUTS[:70], modes=("reverse", "forward"))
 
 
-@pytest.mark.parametrize("steps", [50, 200])
+def test_gradients_of_what_each_step_captures_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The backward pass carries their sums, too."""
+    solved = spoil_scans(monkeypatch)
+
+    def of_elements(rate: Any, gain: Any, inputs: Any) -> Any:
+        last, every = ps.scan(lambda s, x: (rate * s + gain * x,) * 2, rate * 0.0, inputs)
+        return np.sin(last) + np.sum(every**2)
+
+    def of_numbers(moves: Any, inputs: Any) -> Any:
+        def step(state: Any, x: Any) -> Any:
+            state = moves @ state + np.stack([x, x * x])
+            return state, np.tanh(state)
+
+        last, every = ps.scan(step, moves[0] * 0.0, inputs)
+        return np.sum(last) + np.sum(every)
+
+    check_grads(of_elements, 0.8, 1.1, INPUTS[:200], order=1, symbolic=False)
+
+    def of_states(moves: Any, inputs: Any) -> Any:
+        def step(state: Any, x: Any) -> Any:
+            state = state @ moves * (1.5 + np.tanh(x))
+            return state, state
+
+        return np.sum(np.log(ps.scan(step, np.ones(3), inputs)[1]))
+
+    check_grads(of_numbers, np.array([[0.3, 0.5], [-0.4, 0.6]]), INPUTS[:300], order=1, symbolic=False)
+    check_grads(of_states, random.uniform(0.1, 0.4, (3, 3)), INPUTS[:300].reshape(100, 3), order=1, symbolic=False)
+    assert {type(s) for s in solved} == {linear_scans.OfElements, linear_scans.OfNumbers}
+    assert any(s.sums for s in solved)
+
+
+@pytest.mark.parametrize("steps", [100, 200])
 def test_the_backward_pass_of_a_small_loop_takes_no_steps(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    spoil_scans(monkeypatch)
+    solved = spoil_scans(monkeypatch)
 
     def swinging(force: Any) -> Any:
         def step(carry: Any, f: Any) -> Any:
@@ -127,7 +193,17 @@ def test_the_backward_pass_of_a_small_loop_takes_no_steps(steps: int, monkeypatc
         (angle, speed), every = ps.scan(step, (0.3, 0.0), force)
         return angle**2 + speed + np.sum(np.cos(every))
 
-    check_grads(swinging, INPUTS[:steps], order=1, symbolic=False)
+    def of_a_vector(force: Any) -> Any:
+        def step(s: Any, f: Any) -> Any:
+            middle = s + 0.05 * np.stack([s[1], f - np.sin(s[0])])
+            return s + 0.1 * np.stack([middle[1], f - np.sin(middle[0]) - 0.1 * middle[1]]), None
+
+        return np.sum(ps.scan(step, np.array([0.3, 0.0]), force)[0] ** 2)
+
+    for function in (swinging, of_a_vector):
+        solved.clear()
+        check_grads(function, INPUTS[:steps], order=1, symbolic=False)
+        assert solved
 
 
 def growing(rates: Any, inputs: Any) -> Any:
@@ -164,7 +240,7 @@ def test_numbers_that_are_not_finite_are_where_the_loop_has_them(number: float) 
 
 
 def test_other_scans_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear_scans._LinearScan, "outputs", lambda _: 1 / 0)
+    monkeypatch.setattr(linear_scans.LinearScan, "outputs", lambda _: 1 / 0)
     for step in (
         lambda s, x: (s * s + x, s), lambda s, x: (np.maximum(s, x), s), lambda s, x: (x / (s + 2.0), s),
         lambda s, x: (np.where(s > 0, s, x), s), lambda s, x: (np.round(s) + x, s),
