@@ -1,5 +1,6 @@
 """scipy.interpolate's cubic splines through traced sites and values, by the slopes that make them smooth."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from primsplit.frontends.scipy.hermite import hermite
 from primsplit.frontends.scipy.interpolate import Piecewise
 from primsplit.frontends.scipy.operands import ascending, double, finite, of_at_least, of_length, wide
+from primsplit.frontends.scipy.sweeps import known_reals, of_diagonals, solution
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim
 from primsplit.numpy.axes import size_as
@@ -14,7 +16,7 @@ from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
 from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.refusing import refusing
-from primsplit.tracing.array import unsupported
+from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import array_like
 from primsplit.tracing.broadcasting import count_up
 from primsplit.tracing.complex_array import ComplexArray
@@ -34,8 +36,9 @@ def cubic_spline(x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", ext
     given: Any = operand(wide(y))
     values = np.moveaxis(given, axis, 0)
     count = values.shape[0]
-    sites: Any = of_at_least(of_length(array_like(double(x)), count), 2)
-    sites, values = ascending(sites), finite(values)
+    known = known_reals(x)
+    sites: Any = known if known is not None else of_at_least(of_length(array_like(double(x)), count), 2)
+    sites, values = sites if known is not None else ascending(sites), finite(values)
     is_periodic = isinstance(bc_type, str) and bc_type == "periodic"
     if is_periodic:
         apart = np.logical_not(np.isclose(values[0], values[-1], rtol=1e-15, atol=1e-15))
@@ -49,7 +52,8 @@ def cubic_spline(x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", ext
         ends = _ends(bc_type, widths, rises, count)
         slopes = _between(widths, rises, ends)
     going_on = ("periodic" if is_periodic else True) if extrapolate is None else extrapolate
-    return hermite(sites, given, np.moveaxis(slopes, 0, axis), axis, going_on)
+    made = hermite(sites, given, np.moveaxis(slopes, 0, axis), axis, going_on)
+    return made if known is None else Piecewise(made.c, known, made.extrapolate, made.axis)
 
 
 def _ends(bc_type: Any, widths: Any, rises: Any, count: Dim) -> list[Row]:
@@ -100,7 +104,7 @@ def _between(widths: Any, rises: Any, ends: list[Row]) -> Any:
     before, after = widths[:-1], widths[1:]
     sides = 3 * (after.reshape((-1, *rest)) * rises[:-1] + before.reshape((-1, *rest)) * rises[1:])
     sides = np.concatenate([first[2][None], sides, last[2][None]])
-    corners = [array_like(double(e)).reshape(1) for e in (*first[:2], *last[:2])]
+    corners = [np.reshape(e if isinstance(e, Array) else np.float64(e), 1) for e in (*first[:2], *last[:2])]
     diagonal = np.concatenate([corners[0], 2 * (before + after), corners[2]])
     return _solved(np.concatenate([after, corners[3]]), diagonal, np.concatenate([corners[1], before]), sides)
 
@@ -110,6 +114,12 @@ def _solved(below: Any, diagonal: Any, above: Any, sides: Any) -> Any:
     if isinstance(sides, ComplexArray):
         return ComplexArray(*(_solved(below, diagonal, above, part) for part in (sides.real, sides.imag)))
     columns = sides.reshape((sides.shape[0], dims.product(sides.shape[1:])))
+    if not any(isinstance(x, Array) for x in (below, diagonal, above)):
+        numbers = np.stack([np.append(0.0, above), diagonal, np.append(below, 0.0)])
+        found = solution(partial(of_diagonals, numbers, 1, 1), columns)
+        if found is not None:
+            return np.reshape(found, sides.shape)
+        below, diagonal, above = map(array_like, (below, diagonal, above))
     return solve_tridiagonal(below, diagonal, above, columns).reshape(sides.shape)
 
 

@@ -30,8 +30,11 @@ def piecewise(coefficients: Any, breaks: Any, x: Any, *, order: int = 0, extrapo
     if extrapolate == "periodic":
         x = breaks[0] + np.remainder(x - breaks[0], breaks[-1] - breaks[0])
     count = coefficients.shape[1]
+    places, ends = x.known(), breaks.known()
+    if places is not None and ends is not None:  # found while tracing
+        x, breaks = places, ends
     piece = np.clip(np.searchsorted(breaks, x, side="right") - 1, 0, count - 1)
-    apart = x - np.take(breaks, piece)
+    apart = array_like(x - np.take(breaks, piece))
     rest = coefficients.ndim - 2
     apart = apart.reshape((*apart.shape, *(1,) * rest))
     degree = coefficients.shape[0] - 1

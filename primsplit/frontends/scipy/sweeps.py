@@ -23,12 +23,12 @@ from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like, as_array, holds_traced
 
-__all__ = ["Sweeps", "known_reals", "of_diagonals", "of_sparse", "of_toeplitz", "solution"]
+__all__ = ["Sweeps", "known_reals", "of_diagonals", "of_sparse", "of_toeplitz", "product", "solution"]
 
 Numbers = np.ndarray[Any, Any]
 
-ROWS = 24
-"""The least rows of a block: fewer take more steps, more of them more numbers."""
+ROWS = 16
+"""The least rows that a block takes up: fewer take more steps, more of them more numbers."""
 
 TOLERANCE = 1e4
 """How many units of rounding a residual may have for the sweeps to stand in for elimination with pivots."""
@@ -162,15 +162,30 @@ def solution(sweeps: Callable[[], Sweeps | None], b: Any) -> Array | None:
     return op.Squeeze(made.solve(op.Unsqueeze(right, [1])), [1])
 
 
+def product(matrix: Any, x: Any) -> Any:
+    """A known sparse matrix of few diagonals times traced numbers [n, k], diagonal by diagonal."""
+    known = matrix.tocoo()
+    rows, columns = known.shape
+    offsets = np.unique(known.col - known.row)
+    first, last = int(min(offsets[0], 0)), int(max(offsets[-1], 0))
+    padded: Any = np.pad(x, [(-first, max(rows + last - columns, 0)), (0, 0)])
+    found: Any = 0.0
+    for offset in offsets:
+        numbers, held = np.zeros((rows, 1)), known.col - known.row == offset
+        numbers[known.row[held], 0] = known.data[held]
+        found = found + numbers * padded[offset - first : offset - first + rows]
+    return found
+
+
 def _numbers_a_row(below: int, above: int) -> float:
-    rows = max(ROWS, below + above)
+    rows = max(ROWS - below, below + above, 1)
     return (rows + below) ** 2 / rows + rows + below + above
 
 
 def _eliminated(diagonals: Numbers, below: int, above: int, order: Numbers | None) -> Sweeps | None:
     """The reflections block by block; None for a singular matrix."""
     size, beyond = diagonals.shape[1], below + above
-    rows = max(min(ROWS, size), beyond)
+    rows = max(min(ROWS - below, size), beyond, 1)
     count = max(1, -(-size // rows))
     forward = np.zeros((count, rows + below, rows + below))
     backward = np.zeros((count, rows, rows + beyond))

@@ -34,6 +34,7 @@ from primsplit.frontends.scipy.one_polynomial import (
 from primsplit.frontends.scipy.operands import ascending, not_empty, of_at_least, of_length
 from primsplit.frontends.scipy.radial import RadialBasis
 from primsplit.frontends.scipy.radial import of_known as radial_of_known
+from primsplit.frontends.scipy.smoothing import is_long
 from primsplit.frontends.scipy.tables import LINES, Stepped, filled
 from primsplit.frontends.scipy.tensor_splines import DEGREES, coefficients_of, on_knots
 from primsplit.numpy.complex.operands import operand
@@ -164,6 +165,9 @@ class _Interpolants:
         """CubicSpline of traced sites or values, or with traced slopes at its ends."""
         if holds_traced(x) or not _is_linear(bc_type):
             return cubic_spline(x, y, axis, bc_type, extrapolate)
+        if is_long(x) and bc_type != "periodic":
+            self.module.CubicSpline(x, np.zeros(len(x)), bc_type=bc_type)  # which refuses other sites and conditions
+            return cubic_spline(x, of_length(array_like(y), len(x), axis), axis, bc_type, extrapolate)
 
         def make(values: Any) -> tuple[Any, Any]:
             found = self.module.CubicSpline(x, values, bc_type=bc_type)

@@ -10,6 +10,8 @@ from primsplit.frontends.scipy.interpolate import Piecewise, piecewise, spline_o
 from primsplit.frontends.scipy.knots import Knotted, through
 from primsplit.frontends.scipy.operands import double, not_empty, of_at_least, of_length
 from primsplit.frontends.scipy.overrides.interpolation import extended, of_spline, read_ext
+from primsplit.frontends.scipy.smoothing import is_long, smoothing_spline
+from primsplit.numpy.complex.operands import holds_complex
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like, holds_traced
 
@@ -170,6 +172,11 @@ class _Splines:
         """make_smoothing_spline of traced values with a known penalty."""
         if holds_traced(w) or lam is None or holds_traced(lam):
             raise unsupported("scipy.interpolate.make_smoothing_spline of traced values without a known lam")
+        if is_long(x) and not holds_complex(y):
+            self.module.make_smoothing_spline(x, np.zeros(len(x)), w, lam)  # which refuses other arguments
+            made = smoothing_spline(x, y, w, lam, axis)
+            if made is not None:
+                return made
         return spline_of_values(lambda v: of_spline(self.module.make_smoothing_spline(x, v, w, lam)), x, y, True, axis)
 
     def of_rectangle(
