@@ -1,8 +1,8 @@
 """Associative scans over all steps at once: linear recurrences s[t] = A[t] s[t-1] + b[t], and running maxima.
 
-After d steps of doubling each s[t] holds what the last 2^d elements give it. Matrices and vectors have time as the last
-axis, so that a product of small matrices is written out over vectors of all steps: a batched MatMul of 2 x 2 matrices
-takes 5 times as long. (Blelloch 1990, Prefix sums and their applications, section 1.4.)
+After d steps of doubling each s[t] holds what the last 2^d elements give it. Matrices and vectors have time behind
+their own axes, so that a product of small matrices is written out over vectors of all steps: a batched MatMul of 2 x 2
+matrices takes 5 times as long. (Blelloch 1990, Prefix sums and their applications, section 1.4.)
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,10 @@ from primsplit.numpy.axes import size_as, slab
 from primsplit.numpy.dense.loop import cut, until
 from primsplit.ops import op
 from primsplit.tracing.array import Array
-from primsplit.tracing.broadcasting import count_up, zeros
+from primsplit.tracing.broadcasting import count_up, reshape_to, zeros
+
+SHORT = 128
+"""The length up to which doubling is faster than pairs: it takes fewer operators, and passes over little data."""
 
 
 def linear_recurrence(a: Array, b: Array, *, loops: bool = False) -> Array:
@@ -28,6 +31,8 @@ def linear_recurrence(a: Array, b: Array, *, loops: bool = False) -> Array:
     length = b.shape[1]
     if loops or not isinstance(length, int):
         return _of_any_length(a, b, length)
+    if length > SHORT:
+        return _in_pairs(a, b, length)
     shift = 1
     while shift < length:
         late = slab(a, 2, shift, length)
@@ -38,6 +43,30 @@ def linear_recurrence(a: Array, b: Array, *, loops: bool = False) -> Array:
             a = op.Concat(slab(a, 2, 0, shift), both, axis=2, types=[a.type])
         shift *= 2
     return b
+
+
+def _in_pairs(a: Array, b: Array, length: int) -> Array:
+    """The same from that of half the length: each two neighbours together give every second element.
+
+    About two passes over all elements, where doubling has as many as the length has bits.
+    """
+    half = length // 2
+    (even_a, odd_a), (even_b, odd_b) = (_parted(x, axis) for x, axis in ((a, 2), (b, 1)))
+    first_a, first_b = slab(even_a, 2, 0, half), slab(even_b, 1, 0, half)
+    both = op.Add(applied(odd_a, first_b), odd_b, types=[odd_b.type])
+    odd = linear_recurrence(_multiplied(odd_a, first_a), both)
+    rest = length - half
+    later = op.Add(applied(slab(even_a, 2, 1, rest), slab(odd, 1, 0, rest - 1)), slab(even_b, 1, 1, rest))
+    even = op.Concat(slab(even_b, 1, 0, 1), later, axis=1)
+    pairs = op.Concat(op.Unsqueeze(slab(even, 1, 0, half), [2]), op.Unsqueeze(odd, [2]), axis=2)
+    flat = reshape_to(pairs, (b.shape[0], 2 * half, *b.shape[2:]))
+    return flat if rest == half else op.Concat(flat, slab(even, 1, half, rest), axis=1, types=[b.type])
+
+
+def _parted(x: Array, axis: int) -> tuple[Array, Array]:
+    """Every second element along an axis from the first one on, and the others."""
+    end = np.iinfo(np.int64).max
+    return op.Slice(x, [0], [end], [axis], [2]), op.Slice(x, [1], [end], [axis], [2])
 
 
 def _of_any_length(a: Array, b: Array, length: Dim) -> Array:
