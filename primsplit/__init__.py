@@ -69,6 +69,7 @@ HOOKS.import_later("primsplit.frontends.python.overrides.vectorized", "apply_ufu
 HOOKS.import_later("primsplit.frontends.python.conversion.running", "join_branches", "show_truths")
 HOOKS.import_later("primsplit.frontends.python.conversion.lazily", "may_exhaust")
 HOOKS.import_later("primsplit.frontends.python.conversion.identity", "note_choice")
+HOOKS.import_later("primsplit.frontends.python.live_arrays", "with_live_arrays")
 
 __all__ = [
     "Array",

@@ -16,7 +16,8 @@ from primsplit.ir.caching.limited import Limited, Recent
 from primsplit.ir.caching.once import Turns
 from primsplit.ir.errors import SpecError
 from primsplit.ir.notation.encoding import Unstorable
-from primsplit.programs.compiled import Compiled, Known, Place, Statistics
+from primsplit.programs.compiled import Compiled, Place
+from primsplit.programs.known import Known, Statistics
 from primsplit.programs.looks import look_of
 from primsplit.programs.program import Program
 from primsplit.programs.storing import Recorded, Store

@@ -5,18 +5,18 @@ import itertools
 import operator
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, get_args
 
 from primsplit import tracing
 from primsplit.ir.caching.fingerprint import Same, watched_fingerprint
 from primsplit.ir.caching.limited import Limited, Recent
 from primsplit.ir.caching.once import Turns
-from primsplit.ir.caching.unchanged import Unchanged
 from primsplit.ir.errors import BranchError, SpecError
 from primsplit.ir.machine import check_threads
 from primsplit.programs.examples import Way
+from primsplit.programs.known import Known, Statistics
 from primsplit.programs.labels import takes
+from primsplit.programs.live import NEVER, Live, live_with
 from primsplit.programs.looks import leaf_key, look_of
 from primsplit.programs.out import refuse_traced
 from primsplit.programs.prepared import Prepared
@@ -35,24 +35,6 @@ Function = Callable[..., Any]
 Arguments = tuple[Any, ...]
 Place = tuple[Any, ...]
 CACHE_SIZE = 256
-
-
-@dataclass
-class Statistics:
-    """How often a call found its program, and how often it had to be recorded."""
-
-    hits: int = 0
-    misses: int = 0
-
-
-@dataclass(slots=True)
-class Known:
-    """The function's reads, as long as they are `unchanged`, and the programs of calls, by their looks."""
-
-    read: Any
-    unchanged: Unchanged
-    rules: int
-    programs: Limited[Any, Callable[[Sequence[Any]], Any]]
 
 
 class Compiled(FunctionLike):
@@ -90,6 +72,7 @@ class Compiled(FunctionLike):
         self.met: dict[Place, Way] = {}
         self.latest: Limited[Place, int] = Limited(CACHE_SIZE)
         self.known: Known | None = None
+        self.live = Live()
         self.is_guarded: bool = branches == "guard" or (isinstance(of, Compiled) and of.is_guarded)
         self.statistics = Statistics()
         self.keeps_states = False
@@ -120,17 +103,30 @@ class Compiled(FunctionLike):
         if self.is_guarded:
             return self.answered(lambda program: program(*args, **named), args, named)
         leaves, look = look_of(args, named)
-        known = self._known()
-        run = known.programs.get(look)
+        run = self.live.run(look)
+        if run is None:
+            known = self._known()
+            run = known.programs.get(look)
         if run is not None:
             with self.lock:
                 self.statistics.hits += 1
             return run(leaves)
-        program = self._program(self._place(args, named, known), args, named)
+        place = self._place(args, named, known)
+        program = self._program(place, args, named)
         result = program(*args, **named)
-        if look is not None:
+        if look is not None and self._reads_live(look, args, named, result):
+            with self.lock:
+                self.programs.pop((0, *place), None)
+        elif look is not None:
             known.programs[look] = program.runner(leaves)
         return result
+
+    def _reads_live(self, look: Any, args: Arguments, named: dict[str, Any], result: Any) -> bool:
+        """Whether calls of this look, with this result, read large arrays of the function anew from now on."""
+        if type(self) is not Compiled or self.branches != "explore" or self.live is NEVER:
+            return False
+        self.live = live_with(self.live, self.of, self.record, look, (args, named), result)
+        return self.live is not NEVER and look in self.live.programs
 
     def answered(self, run: Callable[[Program], Any], args: Arguments, named: dict[str, Any]) -> Any:
         """Return the result of `run` on the program of these arguments.
@@ -189,7 +185,7 @@ class Compiled(FunctionLike):
             self.programs.clear()
             self.met.clear()
             self.latest.clear()
-            self.known = None
+            self.known, self.live = None, Live()
 
     def run_into(self, out: Any, /, *args: Any, **named: Any) -> Any:
         """Run on arrays and write the results into `out`; see `Program.run_into`.

@@ -72,6 +72,8 @@ class Hooks:
     """Remember that a value is one of several, for comparisons by `is`."""
 
     # Rewrites and runs.
+    with_live_arrays: Callable[..., Any]
+    """Run a function so that names of arrays mean traced arrays."""
     without_invariants: Callable[[Block], Block]
     """Move what does not vary out of a loop's body, as it is recorded."""
     with_straight_through: Callable[[Block], Block]

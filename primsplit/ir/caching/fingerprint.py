@@ -72,12 +72,12 @@ class Same:
 
 def fingerprint(value: Any) -> Any:
     """Return a hashable value that changes whenever what a function reads, or what an object holds, changes."""
-    return _Reading().of(value, DEPTH)
+    return Reading().of(value, DEPTH)
 
 
 def objects_read(value: Any) -> list[Any]:
     """Return the objects that `fingerprint` visits, in order: equal fingerprints have like objects at each position."""
-    reading = _Reading()
+    reading = Reading()
     reading.of(value, DEPTH)
     return [met for _, met in reading.seen.values()]
 
@@ -93,15 +93,17 @@ def containers_read(value: Any, packages: frozenset[str]) -> list[Any]:
 
 def objects_met(value: Any) -> list[Any]:
     """Return the objects that `fingerprint` visits, without scalars, and with those that are only noted."""
-    looking = _Looking()
-    looking.of(value, DEPTH)
+    (looking := _Looking()).of(value, DEPTH)
     return [met for _, met in looking.seen.values()]
 
 
-def watched_fingerprint(value: Any) -> tuple[Any, Unchanged]:
-    """Return the fingerprint, and an `Unchanged` that is true as long as a new one would provably be equal."""
-    unchanged = Unchanged()
-    return _Reading(unchanged).of(value, DEPTH), unchanged
+def watched_fingerprint(value: Any, live: frozenset[int] = frozenset()) -> tuple[Any, Unchanged]:
+    """Return the fingerprint, and an `Unchanged` that is true as long as a new one would provably be equal.
+
+    Elements of arrays with an `id` in `live` do not count.
+    """
+    reading = Reading(Unchanged(), live)
+    return reading.of(value, DEPTH), reading.unchanged
 
 
 def _told(dtype: np.dtype[Any]) -> str:
@@ -119,12 +121,13 @@ def _is_derived(kind: type) -> bool:
     return is_read and issubclass(kind, VALUES)
 
 
-class _Reading:
+class Reading:
     """The computation of one fingerprint. `seen` numbers the objects visited, and keeps them alive meanwhile."""
 
     skips_notes = True
 
-    def __init__(self, unchanged: Unchanged | None = None) -> None:
+    def __init__(self, unchanged: Unchanged | None = None, live: frozenset[int] = frozenset()) -> None:
+        self.live = live
         self.seen: dict[int, tuple[int, Any]] = {}
         self.unchanged = Unchanged(is_provable=False) if unchanged is None else unchanged
 
@@ -170,6 +173,8 @@ class _Reading:
         if value.dtype.hasobject:
             self.unchanged.give_up()
             return ("array", value.shape, self.each(value.reshape(-1).tolist(), depth))
+        if id(value) in self.live:
+            return ("live", Same(value), self.unchanged.layout(value))
         content: Any = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
         digest = hashlib.sha256(content).digest()
         self.unchanged.array(value, digest)
@@ -290,7 +295,7 @@ class _Reading:
         return (Same(value), tuple((n, self.read(held[n], names, depth - 1)) for n in sorted(names) if n in held))
 
 
-class _Looking(_Reading):
+class _Looking(Reading):
     """A walk over the same objects that skips numbers, and visits what is only noted too."""
 
     skips_notes = False

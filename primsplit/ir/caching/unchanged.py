@@ -35,6 +35,22 @@ _copies: WeakValueDictionary[Any, _Copy] = WeakValueDictionary()
 
 
 @dataclass(frozen=True, slots=True)
+class _Layout:
+    """An array whose elements may change, and its dtype and layout as they were."""
+
+    array: Array
+    told: tuple[Any, ...]
+
+    def is_same(self) -> bool:
+        """Whether the array is laid out as before."""
+        return _layout(self.array) == self.told
+
+
+def _layout(array: Array) -> tuple[Any, ...]:
+    return array.dtype, array.shape, array.strides
+
+
+@dataclass(frozen=True, slots=True)
 class _Kept:
     """An array, its dtype and layout as they were, and the copy of its bytes."""
 
@@ -75,7 +91,7 @@ class Unchanged:
         self.entries: list[tuple[Callable[[Any, Any], Any], Any, Any]] = []
         self.attributes: list[tuple[Any, str, Any]] = []
         self.contents: list[tuple[Callable[[], Iterable[Any]], list[Any]]] = []
-        self.arrays: list[_Kept] = []
+        self.arrays: list[_Kept | _Layout] = []
         self.size = 0
 
     def __bool__(self) -> bool:
@@ -118,6 +134,12 @@ class Unchanged:
         """Watch which objects a container yields, in order."""
         if self.is_provable:
             self.contents.extend((read, [*read()]) for read in reads)
+
+    def layout(self, array: Array) -> tuple[Any, ...]:
+        """Watch the dtype and layout of an array, and not its elements; return them."""
+        if self.is_provable:
+            self.arrays.append(_Layout(array, _layout(array)))
+        return _layout(array)
 
     def array(self, array: Array, digest: bytes) -> None:
         """Watch the elements of an array of numbers; `digest` identifies its bytes in C order."""

@@ -1,0 +1,88 @@
+"""Runs a function so that names of arrays mean traced arrays, for as long as the run takes.
+
+```
+f = lambda w: np.sum(X @ w)    ->    run with X traced: np.sum(MatMul(X, w)), where X is an input
+```
+
+It says no where the function may come to an array otherwise than by a name: through a container or an attribute, by
+text, by an import, or in a library; where it asks for classes, which a traced array has others of; and where it may
+hand an array out of the run.
+"""
+
+import dis
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from primsplit.frontends.python.copies import OWN, Copying, copied, functions_by_name
+from primsplit.ir.caching.fingerprint import is_library, names_read
+from primsplit.ir.caching.past_names import met_past_names
+from primsplit.tracing.hooks import HOOKS
+
+ASKING = frozenset({
+    "__class__", "__import__", "callable", "getattr", "hasattr", "id", "isinstance", "issubclass", "type",
+})  # fmt: skip
+"""Names in code that may tell a traced array from another."""
+
+
+KEEPING = frozenset({
+    "add", "append", "appendleft", "extend", "insert", "open", "print", "put", "setattr", "setdefault", "update",
+    "warn",
+})  # fmt: skip
+"""Names in code that may hand a value out of the run."""
+
+
+class _Handles:
+    """Names of some arrays mean other objects; all others what they hold."""
+
+    importing = OWN.importing
+
+    def __init__(self, of: Mapping[int, Any]) -> None:
+        self.by_id = of
+
+    def of(self, value: Any) -> Any:
+        return self.by_id.get(id(value), value)
+
+    def builtin(self, names: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {}
+
+
+def with_live_arrays(
+    run: Callable[..., Any], arrays: Sequence[Any]
+) -> Callable[[Sequence[Any]], AbstractContextManager[Callable[..., Any]]] | None:
+    """Return a function from traced arrays to the run with them in the place of these; None where that is not sure."""
+    ids = [id(a) for a in arrays]
+    if type(run) is not types.FunctionType or met_past_names(run, frozenset(ids)):
+        return None
+    functions = functions_by_name(run, _Handles(dict.fromkeys(ids, object())))
+    if functions is None or not all(_is_plain(f) for f in functions if not is_library(f.__module__ or "")):
+        return None
+    return lambda handles: copied(run, Copying(functions, _Handles(dict(zip(ids, handles, strict=True)))))
+
+
+HOOKS.with_live_arrays = with_live_arrays
+
+
+def _is_plain(function: types.FunctionType) -> bool:
+    """Whether a function imports nothing, asks for no classes, and writes to nothing but its own variables."""
+    if not (ASKING | KEEPING).isdisjoint(names_read(function.__code__)):
+        return False
+    for code in _codes(function.__code__):
+        for step in dis.get_instructions(code):
+            if step.opname in _ODD or (step.opname == "STORE_DEREF" and step.argval in code.co_freevars):
+                return False
+    return True
+
+
+_ODD = frozenset({
+    "IMPORT_NAME", "IS_OP", "MATCH_CLASS", "MATCH_SEQUENCE", "MATCH_MAPPING", "STORE_GLOBAL", "DELETE_GLOBAL",
+    "STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR",
+})  # fmt: skip
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _codes(const)

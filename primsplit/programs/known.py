@@ -1,0 +1,26 @@
+"""What is known of a function between calls: what it read, the programs of its calls, and how often they were found."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from primsplit.ir.caching.limited import Limited
+from primsplit.ir.caching.unchanged import Unchanged
+
+
+@dataclass
+class Statistics:
+    """How often a call found its program, and how often it had to be recorded."""
+
+    hits: int = 0
+    misses: int = 0
+
+
+@dataclass(slots=True)
+class Known:
+    """The function's reads, as long as they are `unchanged`, and the programs of calls, by their looks."""
+
+    read: Any
+    unchanged: Unchanged
+    rules: int
+    programs: Limited[Any, Callable[[Sequence[Any]], Any]]
