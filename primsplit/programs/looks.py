@@ -21,6 +21,8 @@ def look_of(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Sequence[Any]
         return args, tuple([(a.dtype, a.shape) for a in args])
     if kinds and kinds <= LEAVES:
         return args, tuple([_leaf_look(a) for a in args])
+    if kinds and kinds <= WITH_DICTS and (found := _in_dicts(args)) is not None:
+        return found
     leaves, spec = trees.flatten((args, named))
     looks = [_leaf_look(leaf) for leaf in leaves]
     return leaves, None if None in looks else (spec, *looks)
@@ -28,6 +30,27 @@ def look_of(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Sequence[Any]
 
 PLAIN = {np.ndarray}
 LEAVES = {np.ndarray, np.float32, np.float64, float}
+
+
+WITH_DICTS = {np.ndarray, dict}
+
+
+def _in_dicts(args: tuple[Any, ...]) -> tuple[list[Any], Any] | None:
+    """Return leaves and look of arrays and dictionaries of arrays by texts, sooner than by flattening; else None."""
+    leaves: list[Any] = []
+    looks: list[Any] = []
+    for arg in args:
+        if type(arg) is np.ndarray:
+            leaves.append(arg)
+            looks.append((arg.dtype, arg.shape))
+            continue
+        if {*map(type, arg)} != {str} or {*map(type, arg.values())} != PLAIN:
+            return None
+        names = sorted(arg)
+        held = [arg[name] for name in names]
+        leaves += held
+        looks.append((*names, *[(a.dtype, a.shape) for a in held]))
+    return leaves, tuple(looks)
 
 
 def _leaf_look(leaf: Any) -> Any:
