@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.ir import Block, Type, Value, Var, free
+from primsplit.ir import Block, Type, Value, Var, free, walk
 from primsplit.ir.dims import Dim
-from primsplit.ir.errors import DtypeError, ShapeError
+from primsplit.ir.errors import DtypeError, ShapeError, TraceError
 from primsplit.numpy.axes import slab
 from primsplit.numpy.dense.loop import until
 from primsplit.ops import op
+from primsplit.ops.schema import exists, schema
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to, zeros
@@ -74,7 +75,7 @@ class Steps:
 
     @classmethod
     def of(cls, block: Block, starts: Sequence[Array], tolerance: float) -> "Steps":
-        """Check the carries."""
+        """Return the steps. Raises DtypeError, ShapeError or TraceError for what cannot be run at once."""
         dtypes = {a.dtype for a in starts}
         if len(dtypes) != 1 or not starts[0].type.is_float:
             raise DtypeError("a parallel scan carries floats of one dtype", place=tracing.user_place())
@@ -83,6 +84,12 @@ class Steps:
         if total is None or not 0 < total <= MOST:
             told = f"a parallel scan carries up to {MOST} numbers"
             raise ShapeError(told, place=tracing.user_place(), cure="Leave parallel= out.")
+        if any(exists(each.kind) and not schema(each.kind).deterministic for each in walk(block)):
+            raise TraceError(
+                "a parallel scan draws no random numbers",
+                place=tracing.user_place(),
+                cure="Draw them for all steps before the scan, and pass them as xs.",
+            )
         captures = tuple(free(block))
         whole = Block(block.name, (*block.params, *captures), block.ops, block.results)
         eps = float(np.finfo(starts[0].dtype).eps)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.ir.errors import DtypeError, PrimsplitError, ShapeError
+from primsplit.ir.errors import DtypeError, PrimsplitError, ShapeError, TraceError
+from primsplit.ops import op
 from primsplit.testing import check_grads
 from primsplit.transforms import parallel_scan
 
@@ -166,3 +167,9 @@ def test_other_carries_are_refused(start: Any, error: type[PrimsplitError]) -> N
 def test_checkpoints_are_refused() -> None:
     with pytest.raises(ShapeError):
         ps.scan(lambda c, x: (c + x, None), 0.0, FORCES, parallel=True, checkpoint="sqrt")
+
+
+def test_random_numbers_are_refused() -> None:
+    """Each evaluation of the body would draw others."""
+    with pytest.raises(TraceError, match="random"):
+        ps.trace(lambda xs: ps.scan(lambda c, x: (0.5 * c + op.RandomNormalLike(x), c), 0.0, xs, parallel=True), FORCES)

@@ -97,7 +97,7 @@ def _parts_of(scan: Op) -> _Parts | None:
     if walk is None or body.name == DIRECTIONS:
         return None
     known = visible(v for v in scan.inputs if v is not None) | visible(v for v in reads(scan))
-    batched = _batched(body, known)
+    batched = batchable(body, known)
     front = _front(body, count, batched)
     sums = sums_of(body, count, known)
     while True:
@@ -129,7 +129,7 @@ def one_walk(scan: Op, count: int) -> Walk | None:
     return Walk(0, bool(directions[0]))
 
 
-def _batched(body: Block, known: frozenset[str]) -> set[int]:
+def batchable(body: Block, known: frozenset[str]) -> set[int]:
     """Return the ops, by id, that can be batched over steps. Inputs that decide sizes must be the same in all steps."""
     moving = dependent(body.ops, body.params)
 

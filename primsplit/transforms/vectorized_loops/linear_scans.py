@@ -20,6 +20,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir import Block, Op, Type, Value, Var, dims, readers, reads
 from primsplit.ir.analysis.carries import lead_and_carries
+from primsplit.ir.analysis.dependence import dependent
 from primsplit.ir.dims import Dim
 from primsplit.numpy.axes import size_as, slab
 from primsplit.numpy.dense.loop import until
@@ -28,10 +29,10 @@ from primsplit.ops.traits import terms_of
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to, zeros
-from primsplit.tracing.regions import DIRECTIONS, Walk, emit_if, record
+from primsplit.tracing.regions import DIRECTIONS, Walk, emit_if, record, visible
 from primsplit.transforms.associative_scans import applied, linear_recurrence
 from primsplit.transforms.parallel_scan import Steps
-from primsplit.transforms.vectorized_loops.fission import one_walk, stepwise
+from primsplit.transforms.vectorized_loops.fission import batchable, one_walk, stepwise
 from primsplit.transforms.vectorized_loops.linear_forms import FORMULAS, ONE, Form, value_of
 
 MOST = 4
@@ -276,6 +277,8 @@ def linear_scan(scan: Op) -> LinearScan | None:
     walk = one_walk(scan, count)
     if walk is None or scan.attributes["body"].name == DIRECTIONS or not count or len(scan.inputs) == count:
         return None
+    if not _is_batchable(scan, scan.attributes["body"]):
+        return None
     body, sums = _without_sums(scan.attributes["body"], count)
     kept = tuple(k for k in range(count) if k not in sums)
     kind = _kind(body, len(kept)) if kept else None
@@ -283,6 +286,13 @@ def linear_scan(scan: Op) -> LinearScan | None:
         return None
     made = kind(scan, body, kept, sums, walk, _least(len(body.ops), sum(map(_numbers, body.params[: len(kept)]))))
     return None if isinstance(made.length, int) and made.length < made.least else made
+
+
+def _is_batchable(scan: Op, body: Block) -> bool:
+    """Whether all steps can be run at once: no op draws numbers, branches, or has another shape in some step."""
+    found = batchable(body, visible(v for v in scan.inputs if v is not None) | visible(reads(scan)))
+    varying = dependent(body.ops, body.params)
+    return all(id(each) in found and not varying.isdisjoint(each.outputs) for each in body.ops)
 
 
 def _kind(body: Block, count: int) -> type[LinearScan] | None:

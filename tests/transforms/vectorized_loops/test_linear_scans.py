@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.ops import op
 from primsplit.testing import check_grads
 from primsplit.transforms.vectorized_loops import linear_scans
 
@@ -247,3 +248,21 @@ def test_other_scans_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     ):  # fmt: skip
         program = ps.trace(lambda xs, step=step: ps.scan(step, 0.5, xs)[1], INPUTS)
         np.testing.assert_allclose(program(INPUTS), ps.scan(step, 0.5, INPUTS)[1])
+
+
+def test_steps_that_draw_numbers_or_loop_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear_scans.LinearScan, "outputs", lambda _: 1 / 0)
+
+    def halved(x: Any) -> Any:
+        return ps.while_loop(lambda v: np.abs(v) > 0.5, lambda v: 0.5 * v, x)
+
+    steps: list[Callable[..., Any]] = [
+        lambda s, x: (0.5 * s + op.RandomNormalLike(x), s),
+        lambda s, x: (0.5 * s + op.RandomNormal(shape=[1], dtype=np.float64)[0], s),
+        lambda s, x: (0.5 * s + halved(x), s),
+        lambda s, x: (0.5 * s + ps.cond(x > 0, np.sqrt, lambda v: v, x), s),
+    ]
+    for step in steps:
+        found = ps.trace(lambda xs, step=step: ps.scan(step, 0.5, xs)[1], INPUTS)(INPUTS)
+        assert np.isfinite(found).all()
+        assert len(np.unique(found)) > 200
