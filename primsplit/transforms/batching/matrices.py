@@ -12,7 +12,7 @@ matrices, which take ten times as long for many matrices of a few rows.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from primsplit.numpy.dense import cholesky, determinant, lu, small, triangular
+from primsplit.numpy.dense import cholesky, determinant, lu, qr, small, triangular
 from primsplit.numpy.dense.loop import swapped
 from primsplit.ops import op
 from primsplit.tracing.array import Array
@@ -42,6 +42,8 @@ for _target in (
     determinant.log_determinant_with,
     lu.factor,
     lu.inverse_with,
+    qr.complete_q,
+    qr.tall_qr,
 ):
     batch(_target)(_of_matrices(_target))
 

@@ -56,7 +56,12 @@ def factor(a: Any, b: Any) -> Any:
     return np.linalg.cholesky(symmetric(a)) @ b
 
 
-FUNCTIONS = [vector, columns, turned, inverse, determinant, logarithm, factor]
+def triangle(a: Any, b: Any) -> Any:
+    q, r = np.linalg.qr(a)
+    return r @ b + q @ b
+
+
+FUNCTIONS = [triangle, vector, columns, turned, inverse, determinant, logarithm, factor]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 34])
