@@ -1,4 +1,4 @@
-"""What is known of a function between calls: what it read, the programs of its calls, and how often they were found."""
+"""Keep between calls what a function read, the programs of its calls, and how often they were found."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
