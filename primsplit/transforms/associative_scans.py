@@ -18,6 +18,8 @@ from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import count_up, reshape_to, zeros
 
+ROUNDING = 64
+"""How many roundings of its terms a step may be off."""
 SHORT = 128
 """The length up to which doubling is faster than pairs: it takes fewer operators, and passes over little data."""
 
@@ -153,3 +155,14 @@ def running_maximum(x: Array) -> Array:
 
     start = [Array(tracing.constant(np.asarray(1, np.int64))), x]
     return until(lambda shift, _: op.GreaterOrEqual(shift, count), step, start, 64)[1]
+
+
+def left_over(a: Array, b: Array, before: Array, after: Array) -> tuple[Array, Array]:
+    """The difference of both sides of each step, and whether it is rounding in all of them; not so where one is NaN."""
+    eps, tiny = np.finfo(b.dtype).eps, np.finfo(b.dtype).tiny
+    rest = op.Sub(op.Add(applied(a, before), b), after, types=[b.type])
+    size = op.Add(applied(op.Abs(a), op.Abs(before)), op.Abs(b))
+    bound = op.Add(op.Mul(size, np.asarray(ROUNDING * eps, b.dtype)), np.asarray(tiny, b.dtype))
+    fails = op.Not(op.LessOrEqual(op.Abs(rest), bound))
+    failing = op.ReduceSum(op.Cast(fails, to=np.int64), keepdims=0)
+    return rest, op.Equal(failing, np.int64(0))

@@ -11,7 +11,7 @@ Scan(s, as, bs): s = Add(Mul(as, s), bs)   ->   s = linear_recurrence(as, bs), w
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,11 +26,11 @@ from primsplit.numpy.axes import size_as, slab
 from primsplit.numpy.dense.loop import until
 from primsplit.ops import op as operators
 from primsplit.ops.traits import terms_of
-from primsplit.rewrites.rewriting import Rewriter, recorded_beside
+from primsplit.rewrites.rewriting import Rewriter, literal_shape, recorded_beside
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to, zeros
 from primsplit.tracing.regions import DIRECTIONS, Walk, emit_if, record, visible
-from primsplit.transforms.associative_scans import applied, linear_recurrence
+from primsplit.transforms.associative_scans import left_over, linear_recurrence
 from primsplit.transforms.parallel_scan import Steps
 from primsplit.transforms.vectorized_loops.fission import batchable, one_walk, stepwise
 from primsplit.transforms.vectorized_loops.linear_forms import FORMULAS, ONE, Form, value_of
@@ -39,8 +39,6 @@ MOST = 4
 """The most carries, or numbers: the products of matrices take their cube of operators."""
 LARGEST = 64
 """The most numbers of a carry of which each is a recurrence of its own."""
-ROUNDING = 64
-"""How many roundings of its terms a step may be off."""
 PASSES = 3
 """How often at most the recurrence is solved for what is left over."""
 
@@ -51,14 +49,28 @@ def solve_linear_scans(block: Block) -> Block:
 
 
 class _Solving(Rewriter):
-    """The walk."""
+    """The walk. `loops` is the number of loops around an op.
+
+    Inside of one, a Scan stays whose length only the run knows: it is often short, and would ask each time.
+    """
 
     kinds = frozenset({"Scan"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loops = 0
+
+    def inside(self, op: Op) -> Mapping[str, object]:
+        """Walk the op's blocks."""
+        self.loops += op.kind in {"Scan", "Loop"}
+        found = super().inside(op)
+        self.loops -= op.kind in {"Scan", "Loop"}
+        return found
 
     def visit(self, op: Op) -> Op | None:
         """Return the op, or None for a Scan that has been replaced."""
         found = linear_scan(op) if op.kind == "Scan" else None
-        if found is None:
+        if found is None or (self.loops and not isinstance(found.length, int)):
             return super().visit(op)
         with recorded_beside(op) as around:
             outputs = found.outputs()
@@ -166,7 +178,7 @@ class LinearScan:
         def step(states: Array, rest: Array, _: Array) -> list[Array]:
             states = operators.Add(states, linear_recurrence(a, rest, loops=True), types=[b.type])
             before = slab(operators.Concat(nothing, states, axis=1), 1, 0, b.shape[1])
-            rest, is_right = _left_over(a, b, before, states)
+            rest, is_right = left_over(a, b, before, states)
             return [states, rest, is_right]
 
         begin = [zeros(b.shape, self.dtype), b, Array(operators.Identity(np.array(False)).value)]
@@ -356,10 +368,8 @@ def _without_sums(body: Block, count: int) -> tuple[Block, tuple[int, ...]]:
 
 def _numbers(value: Value) -> int:
     """The number of elements; 0 if it is not known."""
-    shape = value.type.shape
-    if shape is None or not all(isinstance(d, int) for d in shape):
-        return 0
-    return int(np.prod([int(d) for d in shape], dtype=np.int64))
+    shape = literal_shape(value.type)
+    return 0 if shape is None else math.prod(shape)
 
 
 def _is_type(value: Value, one: Type) -> bool:
@@ -379,14 +389,3 @@ def _least(ops: int, count: int) -> int:
             break
         steps *= 2
     return steps
-
-
-def _left_over(a: Array, b: Array, before: Array, after: Array) -> tuple[Array, Array]:
-    """The difference of both sides of each step, and whether it is rounding in all of them; not so where one is NaN."""
-    eps, tiny = np.finfo(b.dtype).eps, np.finfo(b.dtype).tiny
-    rest = operators.Sub(operators.Add(applied(a, before), b), after, types=[b.type])
-    size = operators.Add(applied(operators.Abs(a), operators.Abs(before)), operators.Abs(b))
-    bound = operators.Add(operators.Mul(size, np.asarray(ROUNDING * eps, b.dtype)), np.asarray(tiny, b.dtype))
-    fails = operators.Not(operators.LessOrEqual(operators.Abs(rest), bound))
-    failing = operators.ReduceSum(operators.Cast(fails, to=np.int64), keepdims=0)
-    return rest, operators.Equal(failing, np.int64(0))

@@ -266,3 +266,19 @@ def test_steps_that_draw_numbers_or_loop_stay(monkeypatch: pytest.MonkeyPatch) -
         found = ps.trace(lambda xs, step=step: ps.scan(step, 0.5, xs)[1], INPUTS)(INPUTS)
         assert np.isfinite(found).all()
         assert len(np.unique(found)) > 200
+
+
+def test_a_scan_of_unknown_length_in_a_loop_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved = spoil_scans(monkeypatch)
+
+    def run(xs: Any, rows: Any) -> Any:
+        def step(carry: Any, x: Any) -> Any:
+            return np.sin(carry) + ps.scan(lambda s, y: (0.5 * s + x * y, None), 0.1, rows)[0], carry
+
+        return ps.scan(step, 0.3, xs)[1]
+
+    ps.trace(run, INPUTS[:5], ps.spec("float64", ["N"])).session()
+    assert not solved
+    found = ps.trace(run, INPUTS[:5], INPUTS)(INPUTS[:5], INPUTS)
+    assert solved
+    np.testing.assert_allclose(found, run(INPUTS[:5], INPUTS), rtol=1e-12)
