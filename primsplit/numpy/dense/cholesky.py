@@ -37,7 +37,7 @@ def cholesky(a: Array) -> Array:
     """The lower triangular L with L L^T = A, for A [..., n, n], of which the lower triangle is read.
 
     NaN from the column on where A is not positive definite. Right-looking and blocked: n^3 / 3 operations, nearly
-    all in matrix products; n steps of 6 small operators; each panel of BLOCK columns reads and writes what is left
+    all in matrix products; n steps of 4 small operators; each panel of BLOCK columns reads and writes what is left
     of A once.
     """
     if unrolled.are_few(a.shape[:-1]):

@@ -48,7 +48,7 @@ def factor(a: Array) -> Factors:
 
     Rows stay where they are, only marked as used. A column of zeros is left as it is, so that a singular
     matrix gets a U with a zero on its diagonal. A matrix that holds NaN gets a U of NaN: comparisons with NaN find no
-    pivot. Blocked: n^3 operations, nearly all in matrix products; n steps of 15
+    pivot. Blocked: n^3 operations, nearly all in matrix products; n steps of 13
     small operators. The factors are a means to solve and to take determinants, which have the rules: no gradient
     flows through them.
     """

@@ -9,6 +9,7 @@ A Scan costs as much as thirty operators before its first step, and a product of
 """
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -217,7 +218,8 @@ def product(x: Array, y: Array) -> Array:
     if not isinstance(count, int) or not 0 < count <= FEW or (isinstance(batch, int) and batch < MANY):
         return op.MatMul(x, y)
     left, right = front(x), front(y)
-    if x.shape[-1] == 1:
+    inner = int(x.shape[-1])
+    if inner == 1:
         return back(op.Mul(left, right))
-    terms = op.Mul(op.Unsqueeze(left, [2]), op.Unsqueeze(right, [0]))
-    return back(op.ReduceSum(terms, [1], keepdims=0))
+    columns, rows = (op.Split(z, num_outputs=inner, axis=i, outputs=inner) for z, i in ((left, 1), (right, 0)))
+    return back(reduce(op.Add, map(op.Mul, columns, rows)))
