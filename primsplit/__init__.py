@@ -20,7 +20,7 @@ with lasting():
     from primsplit.numpy.complex.arithmetic import ELEMENTWISE as COMPLEX
     from primsplit.numpy.ufuncs import ELEMENTWISE
     from primsplit.onnx.definitions.quantized import chains as chains
-    from primsplit.programs.api import SplitProgram, split, trace
+    from primsplit.programs.api import SplitProgram, converted_source, split, trace
     from primsplit.programs.caching import cached
     from primsplit.programs.compiled import grad, value_and_grad, vmap
     from primsplit.programs.derivatives import (
@@ -64,7 +64,7 @@ sys.modules[f"{__name__}.errors"] = errors
 for _table in (FUNCTIONS, ELEMENTWISE, COMPLEX, ALWAYS_COMPLEX):
     _table.import_later("primsplit.special.families")
 HOOKS.import_later("primsplit.transforms.parallel_scan", "parallel_scan")
-HOOKS.import_later("primsplit.frontends.python.overrides.running", "run_again")
+HOOKS.import_later("primsplit.frontends.python.converter.running", "run_again", "converted_source")
 HOOKS.import_later("primsplit.frontends.python.overrides.vectorized", "apply_ufunc_of_objects")
 HOOKS.import_later("primsplit.frontends.python.conversion.running", "join_branches", "show_truths")
 HOOKS.import_later("primsplit.frontends.python.conversion.lazily", "may_exhaust")
@@ -79,6 +79,7 @@ __all__ = [
     "cached",
     "checkpoint",
     "cond",
+    "converted_source",
     "counts",
     "derivative",
     "errors",

@@ -4,6 +4,7 @@ A name that is no operator's, a rule of other arguments, and a second registrati
 they are registered. `docs/extending.md` walks through it.
 """
 
+from primsplit.frontends.python.converter.copies import converted
 from primsplit.frontends.python.overrides.standing import stands_in_for
 from primsplit.ir.runtimes import fault
 from primsplit.numpy.implementing import implements
@@ -22,6 +23,7 @@ __all__ = [
     "Shared",
     "Site",
     "batch",
+    "converted",
     "decompose",
     "defines",
     "fault",

@@ -1,4 +1,4 @@
-"""Records whether this thread runs a function again with replaced NumPy names (see `frontends.python.overrides`)."""
+"""Records whether this thread runs a converted function, in which functions have substitutes."""
 
 import threading
 import weakref
@@ -36,13 +36,16 @@ def running_again(written: frozenset[tracing.Instruction]) -> Iterator[None]:
     `written` holds the instructions at which NumPy makes arrays of known numbers that traced values are written to
     later.
     """
+    before = _thread.written
     _thread.depth += 1
-    _thread.written = written
+    _thread.written = before | written
     try:
         yield
     finally:
         _thread.depth -= 1
-        _thread.made.clear()
+        _thread.written = before
+        if _thread.depth == 0:
+            _thread.made.clear()
 
 
 def is_written_later(made: npt.NDArray[Any], sources: Iterable[Any]) -> bool:

@@ -21,7 +21,7 @@ from primsplit.ir import BFLOAT16, Const, converted, is_held
 from primsplit.ir.errors import DtypeError, ShapeError, TraceError
 from primsplit.ir.families import Table
 from primsplit.numpy.few_bits import to_few_bits
-from primsplit.numpy.second_run import known_arrays, made_at
+from primsplit.numpy.second_run import is_again, known_arrays, made_at
 from primsplit.numpy.validity import lost_at_nan
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
@@ -295,13 +295,18 @@ def out_of_bounds(number: Any, dtype: np.dtype[Any]) -> DtypeError:
 
 def plain_out(what: str, target: Any) -> DtypeError:
     """The error for traced values that are written to `target`, a NumPy array."""
+    made = made_at(target)
     error = DtypeError(
         what,
         place=tracing.user_place(),
-        cure="Make it from a traced array, np.zeros_like(x) say; what is kept from call to call is a ps.state.",
+        cure=(
+            "Write to a copy, made by table.copy(), and return it; what is kept from call to call is a ps.state."
+            if is_again() and made is None
+            else "Make it from a traced array, np.zeros_like(x) say; what is kept from call to call is a ps.state."
+        ),
     )
     error.again = True
-    error.made_at = made_at(target)
+    error.made_at = made
     return error
 
 

@@ -30,6 +30,8 @@ from primsplit.programs.trace_program import Branches, Freeze, check_option, tra
 from primsplit.programs.weights import merged_weights
 from primsplit.rewrites.seed import with_unit_seeds
 from primsplit.rules.activity import dead_ends
+from primsplit.tracing.converting import method_of
+from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.specs import specs_from_annotations
 from primsplit.transforms.cut import report_cut
 from primsplit.transforms.idioms.rewritten import rewritten
@@ -309,11 +311,23 @@ def trace(
     return made.with_own_states()
 
 
+def converted_source(function: Callable[..., Any]) -> str:
+    """Return the text of a function's converted copy, which is traced where the function itself cannot be recorded.
+
+    In it, calls, elements, attributes, operators and loops ask operators of this package, under the name `_ps`. Raises
+    SpecError for a function whose source cannot be read.
+
+    >>> print(ps.converted_source(lambda x, table: table[x] + 1))
+    lambda x, table: _ps.add(_ps.indexed(table)[x], 1)
+    """
+    return HOOKS.converted_source(function)
+
+
 def called(kind: Any) -> Callable[..., Any]:
     """Return the function of an instance of a callable dataclass and its arguments."""
 
     def call(self: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        return self(*args, **named)
+        return method_of(self, "__call__")(*args, **named)
 
     call.__signature__ = inspect.signature(kind.__call__)  # type: ignore[attr-defined]
     return call

@@ -11,6 +11,7 @@ from primsplit.ir import Const, Value, Var, data_of, is_held
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import DtypeError, TraceError
 from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.converting import method_of
 from primsplit.tracing.hooks import HOOKS
 
 
@@ -24,7 +25,7 @@ def array_held(value: Any) -> Array | None:
     """Return the traced array that an object's `__array__` returns; None if it returns no traced one."""
     if isinstance(value, np.ndarray | np.generic | Array | Held) or not hasattr(type(value), "__array__"):
         return None
-    held = value.__array__()
+    held = method_of(value, "__array__")()
     return held if isinstance(held, Array) else None
 
 

@@ -59,7 +59,9 @@ class Hooks:
 
     # The conversion of Python.
     run_again: Callable[..., Rerun]
-    """Let a function see what stands in for NumPy's, SciPy's and Python's functions."""
+    """Give a converted copy, in which NumPy's, SciPy's and Python's functions have substitutes."""
+    converted_source: Callable[[Callable[..., Any]], str]
+    """The text of a function's converted copy."""
     join_branches: Callable[
         [Run, Set[Place], Set[tuple[str, int]], Set[str], Set[tuple[str, int]], dict[tuple[str, int], str]], Rerun
     ]

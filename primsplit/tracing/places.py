@@ -36,6 +36,22 @@ def is_library(filename: str) -> bool:
     return _is_pythons(filename) or filename.startswith(_LIBRARIES) or _SCIPY in filename
 
 
+_OPERATORS = os.path.join(_LIBRARIES[0], "frontends", "python", "converter") + os.sep
+
+
+def is_operator(filename: str) -> bool:
+    """Whether the file is one of the operators that converted code calls."""
+    return filename.startswith(_OPERATORS)
+
+
+def asking_frame(depth: int = 1) -> FrameType:
+    """Return the frame `depth` calls out from the caller's, or the first behind it that is no operator's."""
+    frame = sys._getframe(depth + 1)
+    while is_operator(frame.f_code.co_filename) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
 @functools.lru_cache(4096)
 def _is_pythons(filename: str) -> bool:
     return filename.startswith((_STANDARD, "<frozen ")) and "-packages" not in filename
@@ -173,7 +189,7 @@ def called_function() -> str:
     frame: FrameType | None = sys._getframe(1)
     called: FrameType | None = None
     while frame is not None and is_library(frame.f_code.co_filename):
-        called, frame = frame, frame.f_back
+        called, frame = called if is_operator(frame.f_code.co_filename) else frame, frame.f_back
     if called is None or called.f_code.co_filename.startswith(_LIBRARIES[0]):
         return ""
     return f"{called.f_globals.get('__name__', '')}.{called.f_code.co_qualname}"

@@ -83,7 +83,7 @@ def test_array_makers_take_sizes_that_only_the_run_knows() -> None:
 @pytest.mark.parametrize(
     ("function", "error"),
     [
-        (lambda x: numpy.float64(x[0]), ConcretizationError),
+        (lambda x: float(x[0]), ConcretizationError),
         (lambda x: HELD["table"].__setitem__(0, x[0]), TraceError),
         (lambda x: numpy.add(x[:3], 1, out=HELD["table"]), DtypeError),
     ],

@@ -11,11 +11,11 @@ hand an array out of the run.
 
 import dis
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from primsplit.frontends.python.copies import OWN, Copying, copied, functions_by_name
+from primsplit.frontends.python.views import copied, functions_by_name
 from primsplit.ir.caching.fingerprint import is_library, names_read
 from primsplit.ir.caching.past_names import met_past_names
 from primsplit.tracing.hooks import HOOKS
@@ -33,21 +33,6 @@ KEEPING = frozenset({
 """Names in code that may hand a value out of the run."""
 
 
-class _Handles:
-    """Names of some arrays mean other objects; all others what they hold."""
-
-    importing = OWN.importing
-
-    def __init__(self, of: Mapping[int, Any]) -> None:
-        self.by_id = of
-
-    def of(self, value: Any) -> Any:
-        return self.by_id.get(id(value), value)
-
-    def builtin(self, names: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {}
-
-
 def with_live_arrays(
     run: Callable[..., Any], arrays: Sequence[Any]
 ) -> Callable[[Sequence[Any]], AbstractContextManager[Callable[..., Any]]] | None:
@@ -55,10 +40,15 @@ def with_live_arrays(
     ids = [id(a) for a in arrays]
     if type(run) is not types.FunctionType or met_past_names(run, frozenset(ids)):
         return None
-    functions = functions_by_name(run, _Handles(dict.fromkeys(ids, object())))
+    functions = functions_by_name(run, lambda value: object() if id(value) in ids else value)
     if functions is None or not all(_is_plain(f) for f in functions if not is_library(f.__module__ or "")):
         return None
-    return lambda handles: copied(run, Copying(functions, _Handles(dict(zip(ids, handles, strict=True)))))
+
+    def reading(handles: Sequence[Any]) -> AbstractContextManager[Callable[..., Any]]:
+        by_id = dict(zip(ids, handles, strict=True))
+        return copied(run, functions, lambda value: by_id.get(id(value), value))
+
+    return reading
 
 
 HOOKS.with_live_arrays = with_live_arrays

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.frontends.python.converter.copies import converted
 from primsplit.frontends.scipy.operands import double, not_empty, of_length, wide
 from primsplit.ir import dims
 from primsplit.numpy.complex.operands import operand
@@ -94,7 +95,7 @@ class Piecewise:
 def integral(made: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
     """The integral of piecewise polynomials, ours or SciPy's, from `a` to `b`, which may be traced."""
     asked = made.extrapolate if extrapolate is None else extrapolate
-    whole, low, high = made.antiderivative(), made.x[0], made.x[-1]
+    whole, low, high = converted(made.antiderivative()), made.x[0], made.x[-1]
 
     def upto(x: Any) -> Any:
         if asked != "periodic":

@@ -3,14 +3,12 @@
 A cached program is valid as long as this key stays equal. A function is traced again after a change of: a closed-over
 number; the contents of an array or container; a default; a global or a module's variable that the function, or a
 function that it calls, reads; an attribute of an object that it holds, or of that object's class. What is not read does
-not matter, nor does what is only appended to or counted up (`noting.only_noted`). Names that are bound to something
-else for a while, as in a function that is run again, count as what they are bound to otherwise (`meaning_otherwise`).
+not matter, nor does what is only appended to or counted up (`noting.only_noted`).
 
 Functions of libraries (the standard one, and installed ones) count by identity, not by what they read. An object of
 primsplit that remembers earlier calls lists in `depends_on` what its behaviour depends on.
 """
 
-import builtins
 import collections
 import functools
 import hashlib
@@ -51,10 +49,6 @@ UNREAD = frozenset({
 """Entries of a class that no function of it reads."""
 
 
-meaning_otherwise: dict[int, Any] = {}
-"""By the `id` of an object that names are bound to for a while: the object that they are bound to otherwise."""
-
-
 class Same:
     """A key that equals only itself. It keeps the object alive, so that no other can take its address."""
 
@@ -80,15 +74,6 @@ def objects_read(value: Any) -> list[Any]:
     reading = Reading()
     reading.of(value, DEPTH)
     return [met for _, met in reading.seen.values()]
-
-
-def containers_read(value: Any, packages: frozenset[str]) -> list[Any]:
-    """Return the containers, classes and objects, of the user and these packages, that `fingerprint` looks into."""
-    return [
-        m
-        for m in objects_met(value)
-        if isinstance(m, dict | list) or _is_of(packages, m if isinstance(m, type) else type(m))
-    ]
 
 
 def objects_met(value: Any) -> list[Any]:
@@ -132,7 +117,6 @@ class Reading:
         self.unchanged = Unchanged(is_provable=False) if unchanged is None else unchanged
 
     def of(self, value: Any, depth: int) -> Any:
-        value = meaning_otherwise.get(id(value), value)
         if isinstance(value, Same):
             return value
         if value is None or (isinstance(value, SCALARS) and not _is_derived(type(value))):
@@ -279,7 +263,6 @@ class Reading:
 
     def read(self, value: Any, names: frozenset[str], depth: int) -> Any:
         """Return the key of a value that code reads; of a module, only the attributes that the code names count."""
-        value = meaning_otherwise.get(id(value), value)
         if not isinstance(value, types.ModuleType):
             return self.of(value, depth)
         if id(value) in self.seen or depth == 0:
@@ -316,12 +299,6 @@ _DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 def _is_opaque(kind: type) -> bool:
     """Whether objects of this class count by identity, whatever they hold."""
     return _top(kind.__module__) in OPAQUE and not (kind in HOLDERS or f"{kind.__module__}.".startswith(TABLES))
-
-
-def _is_of(packages: frozenset[str], kind: type) -> bool:
-    """Whether the class is the user's own, one of these packages', or SimpleNamespace."""
-    is_theirs = package_of(kind.__module__) in packages or not is_library(kind.__module__)
-    return kind is types.SimpleNamespace or is_theirs
 
 
 def _unwrapped(value: Any) -> Any:
@@ -376,14 +353,9 @@ def _cell(cell: types.CellType) -> Any:
 def _globals(function: types.FunctionType, names: frozenset[str]) -> list[tuple[str, Any]]:
     """Return the globals that the function may read, and the modules that it may import."""
     held = function.__globals__
-    found = [(n, held[n]) for n in sorted(names) if n in held and not _is_lacking(n, held[n])]
+    found = [(n, held[n]) for n in sorted(names) if n in held]
     known = {n for n, _ in found}
     return found + [(n, sys.modules[n]) for n in sorted(names - known) if n in sys.modules]
-
-
-def _is_lacking(name: str, value: Any) -> bool:
-    """Whether the name is bound only for a while, and is Python's builtin otherwise, which the module does not hold."""
-    return meaning_otherwise.get(id(value), meaning_otherwise) is getattr(builtins, name, None)
 
 
 BY_TEXT = frozenset(

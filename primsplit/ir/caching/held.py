@@ -9,8 +9,6 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from primsplit.ir.dispatching import undispatched
-
 C_DATA: tuple[Any, ...] = (ctypes._SimpleCData, ctypes._Pointer, ctypes.Array, ctypes.Structure, ctypes.Union)
 """The classes of the ctypes objects whose data lie in C's memory."""
 
@@ -53,9 +51,9 @@ def attribute_of(value: Any, name: str) -> Any:
 def function_in(member: Any) -> Any:
     """Return the function of a property, a method, a static or a class method; any other object itself."""
     if isinstance(member, property):
-        return undispatched(member.fget)
+        return member.fget
     is_method = isinstance(member, staticmethod | classmethod | types.MethodType)
-    return undispatched(member.__func__ if is_method else member)
+    return member.__func__ if is_method else member
 
 
 def is_written_by_python(code: types.CodeType) -> bool:

@@ -48,10 +48,14 @@ def decide_size(a: Dim, relation: str, b: Dim) -> bool | None:
 _SIZES = os.path.dirname(dims.__file__) + os.sep
 
 
+def _is_between(filename: str) -> bool:
+    return filename == __file__ or filename.startswith(_SIZES) or tracing.is_operator(filename)
+
+
 def _asked_by_user() -> bool:
     """Whether the innermost frame outside of `dims` and this module is the user's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and (frame.f_code.co_filename == __file__ or frame.f_code.co_filename.startswith(_SIZES)):
+    while frame is not None and _is_between(frame.f_code.co_filename):
         frame = frame.f_back
     return frame is not None and not tracing.is_library(frame.f_code.co_filename)
 

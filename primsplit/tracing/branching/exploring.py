@@ -33,8 +33,8 @@ from primsplit.tracing.branching.paths import (
     asks_for_order,
     check_number,
 )
+from primsplit.tracing.branching.printing import may_print
 from primsplit.tracing.branching.tree import PathTree, begin_alike
-from primsplit.tracing.branching.unprinted import unprinted
 from primsplit.tracing.branching.users_errors import (
     OF_PYTHON,
     asked_by_library,
@@ -64,9 +64,11 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     run that does not end came further than one that asked for a number, by as many ops as that recorded.
     """
     before = tracing.current().snapshot()
+    nothing = Needs(frozenset(), frozenset())
+    if may_print(run) and HOOKS.run_again(run, *nothing) is not None:
+        return _explored_again(run, before, None, nothing)
     try:
-        with unprinted():
-            result = _explored(run, before)
+        result = _explored(run, before)
     except PrimsplitError as error:
         # NumPy's polynomials drop coefficients on some paths, whose shapes meet others: run again, they keep them.
         is_served = error.again or isinstance(error, ShapeError)
@@ -85,32 +87,29 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
 
 
 class Needs(NamedTuple):
-    """Why a function is run again: arrays created at these places are to be traced, these packages need substitutes.
-
-    With `in_names`, names themselves are bound to substitutes, since copies of the functions were not enough.
-    """
+    """Why a function is run again: arrays created at these places are to be traced, these packages need substitutes."""
 
     written: frozenset[Hashable]
     packages: frozenset[str]
-    in_names: bool = False
 
     def more(self, error: PrimsplitError, run: Run) -> "Needs":
-        """Return the needs with those of the error; if it has no new ones, substitutes in names, and then in packages.
+        """Return the needs with those of the error; if it has no new ones, substitutes in packages that `run` reads.
 
-        The objects of the packages that `run` reads may hold the array that is written to.
+        The objects of these packages may hold the array that is written to.
         """
-        grown = Needs(self.written | {error.made_at} - {None}, self.packages | packages_through(error), self.in_names)
+        grown = Needs(self.written | {error.made_at} - {None}, self.packages | packages_through(error))
         if grown != self:
             return grown
-        if not self.in_names:
-            return grown._replace(in_names=True)
         return grown._replace(packages=self.packages | packages_read(run)) if error.again else grown
 
 
 def _explored_again(
-    run: Run, before: tracing.Snapshot, first: PrimsplitError, needs: Needs
+    run: Run, before: tracing.Snapshot, first: PrimsplitError | None, needs: Needs
 ) -> tuple[list[Array], trees.TreeSpec]:
-    """Return what `run` returns with substitutes, where without them it raised `first`. Raises as `explored` does."""
+    """Return what `run` returns with substitutes. Raises as `explored` does.
+
+    `first` is the error that it raised without them; None if it was not run.
+    """
     into = tracing.current()
     count = len(into.ops)
     uses_examples, is_new = False, True
@@ -125,18 +124,15 @@ def _explored_again(
         except PrimsplitError as error:
             second = error
         except Exception:
-            if not needs.in_names:
-                needs = needs._replace(in_names=True)
-                continue
-            if first.__cause__ is None:
+            if first is None or first.__cause__ is None:
                 raise
             second = first  # it tells what a library's function raised already
         more = needs.more(second, run)
         is_new, needs = more != needs, more
         if not is_new and not uses_examples and second.again and into.examples is not None:
             uses_examples = is_new = True
-    is_further = len(into.ops) >= count or second.place == first.place or isinstance(second, Endless)
-    better = second if is_further else first
+    is_further = first is None or len(into.ops) >= count or second.place == first.place or isinstance(second, Endless)
+    better = second if is_further or first is None else first
     raise better from better.__cause__
 
 

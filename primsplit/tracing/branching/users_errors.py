@@ -235,7 +235,7 @@ def _packages(error: BaseException) -> frozenset[str]:
 
 
 def _is_no_substitutes(filename: str) -> bool:
-    return not filename.startswith(_SUBSTITUTES)
+    return not filename.startswith(_SUBSTITUTES) and not tracing.is_operator(filename)
 
 
 def _is_users_file(filename: str) -> bool:

@@ -6,7 +6,6 @@ a key. As part of a longer text it holds a number that no other value of the tra
 
 import dis
 import os
-import sys
 from collections.abc import Callable, Hashable
 from types import FrameType
 from typing import Any, Protocol
@@ -36,7 +35,7 @@ class TracedText(str):
         return self
 
     def __format__(self, how: str) -> str:
-        if tracing.is_decided_by(sys._getframe(1)):
+        if tracing.is_decided_by(tracing.asking_frame()):
             raise no_number(self.type, "the text")
         return self
 
@@ -63,7 +62,7 @@ def _looking(name: str) -> Callable[..., Any]:
     original = getattr(str, name)
 
     def look(self: TracedText, *args: Any, **options: Any) -> Any:
-        if _is_asked(sys._getframe(1)):
+        if _is_asked(tracing.asking_frame()):
             raise no_number(self.type, "the text")
         return original(self, *args, **options)
 
@@ -101,7 +100,7 @@ def shown(array: _Handle, spell: Callable[[Any], str]) -> str:
     known = array.known()
     if known is not None:
         return spell(known.item() if array.weak else known[()])
-    if tracing.is_decided_by(sys._getframe(2)):
+    if tracing.is_decided_by(tracing.asking_frame(2)):
         raise no_number(array.type, "the text")
     number = array.recording.variables.number(array.identity())
     return _text(f"{type(array).__name__}({array.type} #{number})", array.type)
@@ -116,7 +115,7 @@ def formatted(array: _Handle, how: str) -> str:
     if not isinstance(text, TracedText):
         known = array.known() if how else None
         return text if known is None else format(known.item(), how)
-    frame = sys._getframe(2)
+    frame = tracing.asking_frame(2)
     if tracing.is_decided_by(frame) or (how and not tracing.is_told(frame)):
         raise no_number(array.type, f"the text {how!r}" if how else "the text")
     return text

@@ -1,8 +1,8 @@
 """Records branches as one If each, where there are too many for each of their paths to be recorded.
 
-The user's file is compiled anew, with both sides of such an `if` as functions. Copies of the user's functions have that
-code (`copies`), or the functions themselves for one run where a method or a container leads to one (`installing`). Both
-sides run in one go, and an If chooses what the names are afterwards. That is right only where the sides change nothing
+The user's file is rewritten, with both sides of such an `if` as functions (`rewritten`). Copies of the user's functions
+have the converted code (`frontends.python.converter`). Both sides run in one go, and an If chooses what the names are
+afterwards. That is right only where the sides change nothing
 else. Which module sees to what:
 
 * what the statements do: `statements`; what they call, and what the objects hold that they read: `harmless`; what
@@ -24,6 +24,3 @@ else. Which module sees to what:
   values where the loop has ended: `stepping`. A loop in which what Python knows stays the same has no end, and is
   refused; so is one over a number that only the run knows, with the lines of a `ps.fori_loop`
 """
-
-from primsplit.frontends.python.conversion import lazily as lazily
-from primsplit.frontends.python.conversion import running as running

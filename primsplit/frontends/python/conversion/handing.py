@@ -6,7 +6,7 @@ from typing import Any
 
 from primsplit.frontends.python.conversion.either import Either, settled
 from primsplit.frontends.python.conversion.holders import is_rewritten
-from primsplit.ir.dispatching import called_by
+from primsplit.frontends.python.converter.operators import OPERATORS
 
 
 class _Taken:
@@ -21,7 +21,8 @@ class _Taken:
 
 def taken(called: Any) -> Any:
     """What is called, so that it may return one of several things where its file is rewritten."""
-    function = called_by(called.__func__ if isinstance(called, types.MethodType) else called)
+    called = OPERATORS[False].called(called)
+    function = called.__func__ if isinstance(called, types.MethodType) else called
     is_plain = isinstance(function, types.FunctionType)
     return _Taken(called) if is_plain and is_rewritten(function.__code__) else called
 

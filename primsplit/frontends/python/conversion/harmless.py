@@ -22,7 +22,6 @@ from primsplit.frontends.python.conversion.holders import held, is_rewritten, is
 from primsplit.frontends.python.conversion.records import only_holds
 from primsplit.frontends.python.conversion.statements import RESULT, Callee, Effects, Refused, effects
 from primsplit.ir.caching.fingerprint import is_library, package_of
-from primsplit.ir.dispatching import called_by
 from primsplit.tracing import is_library as is_librarys_file
 from primsplit.tracing.array import Array
 from primsplit.tracing.functionlike import FunctionLike
@@ -195,9 +194,8 @@ _NOT_ASKED = frozenset({
 
 def _is_quiet(name: str, member: Any, callers: Callers) -> bool:
     """False for what a class has that an expression may run, and that does more than to compute."""
-    member = called_by(member)
     if isinstance(member, property):
-        member = called_by(member.fget)
+        member = member.fget
     elif not isinstance(member, types.FunctionType):
         return not hasattr(type(member), "__get__") or isinstance(member, _READ_ONLY)
     elif name in _NOT_ASKED or not (name in _METHODS or (name.startswith("__") and name.endswith("__"))):
@@ -286,7 +284,6 @@ def _is_harmless_function(function: types.FunctionType, callers: Callers, bound:
 
     `bound` is the object whose method it is.
     """
-    function = called_by(function)
     code, key = function.__code__, (id(function), id(bound))
     if callers.harmless is not None and key in callers.harmless:
         return True

@@ -10,11 +10,10 @@ import numpy as np
 
 from primsplit.frontends.python.conversion.either import Either
 from primsplit.frontends.python.conversion.growing import Grown
-from primsplit.frontends.python.overrides.plain_arrays import Table
+from primsplit.frontends.python.converter.copies import Helper, current
 from primsplit.frontends.python.overrides.table import ModuleSubstitute, Substitute
 from primsplit.ir.caching.fingerprint import is_library
 from primsplit.ir.dims import Size
-from primsplit.ir.dispatching import called_by
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.complex_array import ComplexArray
@@ -26,13 +25,15 @@ HELPER = "_joins_"
 """What the names begin with that functions of a rewritten file call, while it is written."""
 
 
-class Helper:
+class JoinsHelper(Helper):
     """What functions of a rewritten file call: it lies in the constants of their code."""
 
 
 def is_rewritten(code: types.CodeType) -> bool:
-    """True for the code of a function of a rewritten file."""
-    return any(isinstance(const, Helper) for const in code.co_consts)
+    """True for the code of a function of a rewritten file, and of one whose copy has such code in this run."""
+    conversion = current()
+    is_in_file = conversion is not None and code.co_filename in conversion.rewritten
+    return is_in_file or any(isinstance(const, JoinsHelper) for const in code.co_consts)
 
 
 def is_users_object(value: Any) -> bool:
@@ -57,8 +58,8 @@ _PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None), np.float6
 
 
 def is_numpys(value: Any) -> bool:
-    """True for an array of NumPy's, and for the table that shows one where a function is run again."""
-    return type(value) is np.ndarray or type(value) is Table
+    """True for an array of NumPy's."""
+    return type(value) is np.ndarray
 
 
 def roots_of(array: Any) -> list[Any]:
@@ -126,7 +127,6 @@ def held(value: Any) -> list[Any]:
 
 def seen(value: Any) -> list[Any]:
     """What something holds or, as a function, method, class or module, may read when it is called."""
-    value = called_by(value)
     if isinstance(value, types.MethodType):
         return [value.__self__, value.__func__]
     if isinstance(value, staticmethod | classmethod):
@@ -152,7 +152,7 @@ def _is_pythons(name: str) -> bool:
 
 def hides(value: Any) -> bool:
     """True for what may hold more than is seen: an object of a library's, or one that comes from its class."""
-    if type(value) in {np.ndarray, Table, Array, ComplexArray}:
+    if type(value) in {np.ndarray, Array, ComplexArray}:
         return bool(value.dtype.hasobject)
     if isinstance(value, FunctionLike):
         return value.called is None

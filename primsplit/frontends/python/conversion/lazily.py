@@ -18,13 +18,12 @@ from primsplit.frontends.python.conversion.harmless import (
     what_does_more,
 )
 from primsplit.frontends.python.conversion.statements import Effects, Refused, effects
-from primsplit.frontends.python.overrides.plain_arrays import Table
 from primsplit.tracing import is_library
 from primsplit.tracing.array import Array
 from primsplit.tracing.hooks import HOOKS
 
 _HELD = frozenset({
-    list, tuple, set, frozenset, dict, str, range, np.ndarray, Array, Table,
+    list, tuple, set, frozenset, dict, str, range, np.ndarray, Array,
     *map(type, ({}.keys(), {}.values(), {}.items())),
 })  # fmt: skip
 """What gives its elements to everyone who goes through it."""

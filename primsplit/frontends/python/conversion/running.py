@@ -2,8 +2,8 @@
 
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,8 @@ from primsplit.frontends.python.conversion.either import (
     truth,
 )
 from primsplit.frontends.python.conversion.handing import returned, taken
-from primsplit.frontends.python.conversion.holders import Helper
+from primsplit.frontends.python.conversion.holders import JoinsHelper
 from primsplit.frontends.python.conversion.identity import nothing_given
-from primsplit.frontends.python.conversion.installing import Rewriting, copies_with, functions_of_files, installed
 from primsplit.frontends.python.conversion.journal import changing, filling, journal, sharing
 from primsplit.frontends.python.conversion.lookups import item
 from primsplit.frontends.python.conversion.matching import is_sequence, matched, part
@@ -32,6 +31,7 @@ from primsplit.frontends.python.conversion.one_if import Side, Statement
 from primsplit.frontends.python.conversion.ordering import ordering
 from primsplit.frontends.python.conversion.records import replacing
 from primsplit.frontends.python.conversion.rewriting import Join
+from primsplit.frontends.python.conversion.rewritten import RewrittenFile, rewritten
 from primsplit.frontends.python.conversion.stepping import Loop
 from primsplit.frontends.python.conversion.storing import changed, put
 from primsplit.frontends.python.conversion.telling import (
@@ -41,7 +41,9 @@ from primsplit.frontends.python.conversion.telling import (
     functions_told,
 )
 from primsplit.frontends.python.conversion.unknown import is_unknown, joining
-from primsplit.frontends.python.copies import copied_again, origin
+from primsplit.frontends.python.converter.calls import lifted
+from primsplit.frontends.python.converter.copies import Conversion, current, origin
+from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.ir.errors import ConcretizationError, Place
 from primsplit.ops import op
 from primsplit.tracing.array import Array
@@ -50,8 +52,10 @@ from primsplit.tracing.branching.paths import NotJoined
 from primsplit.tracing.control.branching import choose
 from primsplit.tracing.hooks import HOOKS
 
+Run = Callable[..., Any]
 
-class Joins(Helper):
+
+class Joins(JoinsHelper):
     """What the joined statements of a file call."""
 
     def __init__(self, joins: Sequence[Join]) -> None:
@@ -166,82 +170,94 @@ def _truth(value: Any) -> Array:
 
 
 def joined(
-    run: Callable[..., Any],
+    run: Run,
     asked: Set[Place],
     left_out: Set[tuple[str, int]],
     noting: Set[str],
     growing: Set[tuple[str, int]],
     refused: dict[tuple[str, int], str],
-) -> AbstractContextManager[Callable[..., Any]] | None:
+) -> AbstractContextManager[Run] | None:
     """What lets the statements that `run` asked at these places be joined, but for those left out; None for none.
 
     In the files `noting`, all functions note what they set; in functions with statements that are `growing`, lists have
     other lengths after one side. It gives what to run in place of `run`. `refused` is told why some statements are
-    never joined. None are where a function that tells Python's values from traced ones cannot be written anew.
+    never joined. None are where the source of a function that tells Python's values from traced ones cannot be read.
     """
-    original, _ = origin(run)
-    telling = functions_that_tell(original)
+    run = origin(run)
+    telling = functions_that_tell(run)
     noting = noting | {function.__code__.co_filename for function in telling}
-    rewritten, served = [], set[types.FunctionType]()
-    filenames = sorted({p.filename for p in asked} | noting)
-    functions = [*telling, *functions_of_files(original, filenames)]
-    for filename in filenames:
+    files: dict[str, RewrittenFile] = {}
+    for filename in sorted({p.filename for p in asked} | noting):
         lines = {p.line for p in asked if p.filename == filename}
         lines_left_out = {line for name, line in left_out if name == filename}
         lines_growing = {line for name, line in growing if name == filename}
-        notes = filename in noting
-        rewriting = Rewriting(functions, Joins, filename, lines, lines_left_out, lines_growing, notes=notes)
-        refused |= {(filename, line): why for line, why in rewriting.written.refused.items()}
-        rewritten += [rewriting] if rewriting.codes else []
-        served |= rewriting.served.keys()
-    if not served.issuperset(telling):
+        file = rewritten(filename, Joins, lines, lines_left_out, lines_growing, notes=filename in noting)
+        refused |= {(filename, line): why for line, why in file.refused.items()}
+        if file.helper is not None:
+            files[filename] = file
+    if not all(_is_rewritten(function, files) for function in telling):
         return None
-    return _with_joins(run, rewritten) if any(r.joins or r.written.looks_up for r in rewritten) else None
+    if not any(file.joins or file.looks_up for file in files.values()):
+        return None
+    found = _converted(run, files)
+    return None if found is None else _with_joins(*found)
 
 
 HOOKS.join_branches = joined
 
 
-def truths_told(run: Callable[..., Any]) -> AbstractContextManager[Callable[..., Any]] | None:
+def _is_rewritten(function: types.FunctionType, files: Mapping[str, RewrittenFile]) -> bool:
+    file = files.get(function.__code__.co_filename)
+    return file is not None and file.code_of(function) is not None
+
+
+def _converted(run: Run, files: Mapping[str, RewrittenFile]) -> tuple[Conversion, Run] | None:
+    """A conversion with these files, inside of the one that this thread runs, and the copy of `run` in it."""
+    around = current()
+    conversion = Conversion(
+        OPERATORS,
+        serves=around is not None and around.serves,
+        packages=around.packages if around is not None else frozenset(),
+        rewritten={**(around.rewritten if around is not None else {}), **files},
+    )
+    with conversion.running():
+        copied = lifted(conversion, origin(run))
+    return None if copied is run else (conversion, copied)
+
+
+def truths_told(run: Run) -> AbstractContextManager[Run] | None:
     """What lets functions see what `is True` says of a traced value; None where none asks that does not see it already.
 
     It gives what to run in place of `run`.
-    Raises ConcretizationError where one that asks cannot be written anew.
+    Raises ConcretizationError where the source of one that asks cannot be read.
     """
-    original, _ = origin(run)
-    asking = [] if are_told() else functions_that_compare_truths(original)
-    filenames = sorted({function.__code__.co_filename for function in asking})
-    functions = [*asking, *(functions_of_files(original, filenames) if filenames else ())]
-    rewritten = [Rewriting(functions, Joins, name, notes=True) for name in filenames]
-    served = {function for each in rewritten for function in each.served}
+    asking = [] if are_told() else functions_that_compare_truths(origin(run))
+    if not asking:
+        return None
+    names = sorted({function.__code__.co_filename for function in asking})
+    files = {name: rewritten(name, Joins, notes=True) for name in names}
     for function in asking:
-        if function not in served:
+        if not _is_rewritten(function, files):
             raise ConcretizationError(
                 f"{function.__qualname__} compares what may be a truth value, known only at run time, by `is`, and has "
                 "no source that tells where",
                 place=tracing.user_place(),
                 cure="Write `if flag:` for `if flag is True:`, or keep the function in a file.",
             )
-    return _written_anew(run, rewritten) if asking else None
+    found = _converted(run, files)
+    return None if found is None else _with_truths(*found)
 
 
 HOOKS.show_truths = truths_told
 
 
 @contextmanager
-def _with_joins(run: Callable[..., Any], rewritten: Sequence[Rewriting]) -> Iterator[Callable[..., Any]]:
-    """`run` with copies of its functions, or where these would not do, with new code in the functions themselves."""
-    copies = None if are_told() else copies_with(run, rewritten)
-    anew = _written_anew(run, rewritten) if copies is None else copies
-    with anew as ours, functions_told(), nothing_given(), joining(), no_facts():
-        yield ours
+def _with_joins(conversion: Conversion, copied: Run) -> Iterator[Run]:
+    with _with_truths(conversion, copied), joining(), no_facts():
+        yield copied
 
 
 @contextmanager
-def _written_anew(run: Callable[..., Any], rewritten: Sequence[Rewriting]) -> Iterator[Callable[..., Any]]:
-    with ExitStack() as stack:
-        for rewriting in rewritten:
-            stack.enter_context(installed(rewriting))
-        stack.enter_context(functions_told())
-        stack.enter_context(nothing_given())
-        yield stack.enter_context(copied_again(run))
+def _with_truths(conversion: Conversion, copied: Run) -> Iterator[Run]:
+    with conversion.running(), functions_told(), nothing_given():
+        yield copied

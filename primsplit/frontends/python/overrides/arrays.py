@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.frontends.python.overrides.number_types import CALLED
-from primsplit.frontends.python.overrides.plain_arrays import Table, tabled_results, writable
+from primsplit.frontends.python.overrides.plain_arrays import noted, writable
 from primsplit.frontends.python.overrides.table import ModuleSubstitute, Substitute, holds_array, register, when_traced
 from primsplit.frontends.scipy.overrides.grids import Grid, from_function, indices
 from primsplit.ir.errors import UnsupportedFunction
@@ -54,7 +53,7 @@ def _maker(original: Function, traced: Function) -> Function:
             return called(traced, original, args, options)
         made = original(*args, **options)
         source = args[0] if args else None
-        if isinstance(source, Table) and np.may_share_memory(made, source) and made.shape == source.shape:
+        if type(source) is np.ndarray and np.may_share_memory(made, source) and made.shape == source.shape:
             return source
         return writable(made)
 
@@ -73,7 +72,7 @@ def _of_lists(original: Function) -> Function:
 
     def call(*args: Any, **options: Any) -> Any:
         found = original(*map(_joined_inside, args), **{n: _joined_inside(v) for n, v in options.items()})
-        return tabled_results(found, (args, options))
+        return noted(found, (args, options))
 
     return original if original is np.block else call
 
@@ -85,7 +84,7 @@ class _UfuncSubstitute(Substitute):
         found = getattr(self.original, name)
         if not is_again() or not callable(found):
             return found
-        return _at(found) if name == "at" else _listing(found)
+        return _at(found) if name == "at" else listing(found)
 
 
 def _at(original: Function) -> Function:
@@ -120,7 +119,7 @@ def _place_of_out(function: Function) -> float:
 _ORDERS = frozenset("FAKfak")
 
 
-def _listing(original: Function) -> Function:
+def listing(original: Function) -> Function:
     """A function of arrays, given lists with traced numbers in them."""
 
     def call(*args: Any, **options: Any) -> Any:
@@ -136,7 +135,7 @@ def _listing(original: Function) -> Function:
         known = known_arrays(arrays) if arrays and not is_apart else None
         if known is None:
             found = original(*args, **options)
-            return found if is_written else tabled_results(found, (args, options))
+            return found if is_written else noted(found, (args, options))
         numbers = {id(a): k for a, k in zip(arrays, known, strict=True)}
         plain = original(
             *(numbers.get(id(a), a) for a in args), **{n: numbers.get(id(v), v) for n, v in options.items()}
@@ -171,12 +170,12 @@ def _like(plain: Any, arrays: Sequence[Array]) -> Any:
 
 def _sized(original: Function) -> Function:
     """A function of arrays and sizes, given lists with traced numbers in them, or sizes that only the run knows."""
-    listing = _listing(original)
+    of_arrays = listing(original)
 
     def call(*args: Any, **options: Any) -> Any:
         is_sized = any(holds_traced(v) and not holds_array(v) for v in (*args, *options.values()))
         if not is_sized:
-            return listing(*args, **options)
+            return of_arrays(*args, **options)
         return FUNCTIONS[original](*map(_joined, args), **options)
 
     return call
@@ -261,7 +260,7 @@ MADE: dict[Function, Function] = {
         f: FUNCTIONS[f]
         for f in (np.zeros, np.ones, np.empty, np.full, np.array, np.eye, np.identity, np.full_like)
     },
-    **{f: _listing(f) for f in (np.zeros_like, np.ones_like, np.empty_like, np.copy, np.diag)},
+    **{f: listing(f) for f in (np.zeros_like, np.ones_like, np.empty_like, np.copy, np.diag)},
     np.tile: _sized(np.tile),
 }  # fmt: skip
 """What makes arrays that people write into, and what makes them of traced arguments."""
@@ -315,15 +314,14 @@ RULES: tuple[Function, ...] = (
 
 
 def _register_all() -> None:
-    listing = [f for f in FUNCTIONS if callable(f) and f not in JOINING]
+    dispatched = [f for f in FUNCTIONS if callable(f) and f not in JOINING]
     ufuncs = [v for v in vars(np).values() if isinstance(v, np.ufunc)]
     table: dict[Any, Any] = {module: ModuleSubstitute(module) for module in MODULES}
-    table[np] = ModuleSubstitute(np, called=CALLED)
-    table |= {f: Substitute(f, _listing(f)) for f in listing}
+    table |= {f: Substitute(f, listing(f)) for f in dispatched}
     table |= {f: Substitute(f, _of_lists(f)) for f in JOINING}
-    table |= {f: _UfuncSubstitute(f, _listing(f)) for f in ufuncs}
+    table |= {f: _UfuncSubstitute(f, listing(f)) for f in ufuncs}
     table |= {f: Substitute(f, _maker(f, _unlike(traced))) for f, traced in MADE.items()}
-    table |= {f: when_traced(f, _unlike(traced), tabled_results) for f, traced in TAKING.items()}
+    table |= {f: when_traced(f, _unlike(traced), noted) for f, traced in TAKING.items()}
     table |= {f: Substitute(f, _of_held(table[f].again)) for f in HELD}
     table |= {f: Substitute(f, _plain(f)) for f in RULES}
     table |= {

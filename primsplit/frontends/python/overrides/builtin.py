@@ -16,11 +16,9 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.python.overrides.chosen import are_numbers, chosen, is_number, is_weak, may_be_chosen
-from primsplit.frontends.python.overrides.plain_arrays import Table
-from primsplit.frontends.python.overrides.table import Substitute
+from primsplit.frontends.python.overrides.table import Substitute, substitute_of
 from primsplit.ir import dims
 from primsplit.ir.dims import Size
-from primsplit.numpy.second_run import is_again
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import holds_traced
 from primsplit.tracing.handles.concretization import numpys_class
@@ -139,10 +137,15 @@ _HELD_ONCE = Substitute(_references, _references)(object())
 """How many references there are to what nothing but a call of a substitute holds."""
 
 
+def _answering(kinds: Any) -> Any:
+    """Classes, or what answers for them: traced rotations are instances of SciPy's class."""
+    return tuple(map(_answering, kinds)) if isinstance(kinds, tuple) else substitute_of(kinds)
+
+
 def _is_instance(x: Any, kinds: Any) -> bool:
     """`isinstance`; an abstract class such as Iterable goes by what NumPy would have in the place of a traced array."""
     if not isinstance(x, Array):
-        return isinstance(x, kinds)
+        return isinstance(x, _answering(kinds))
     if builtins.type(kinds) is builtins.type(typing.Sized):
         kinds = typing.get_origin(kinds)
     each = kinds if isinstance(kinds, tuple) else typing.get_args(kinds) if isinstance(kinds, UnionType) else None
@@ -154,28 +157,12 @@ def _is_instance(x: Any, kinds: Any) -> bool:
     return kinds in Array.__mro__[:-1] or issubclass(numpys_class(x), kinds)
 
 
-class _TypeCalls(type):
-    """What `type(x)`, `isinstance(y, type)` and `issubclass(y, type)` mean."""
-
-    def __call__(cls, *args: Any, **options: Any) -> Any:
-        if len(args) == 1 and is_again():
-            (value,) = args
-            if isinstance(value, Table):
-                return np.ndarray
-            kind = numpys_class(value) if isinstance(value, Array) else builtins.type(value)
-            named = sys._getframe(1).f_globals.get(kind.__name__)  # what `type(x) is float` compares it with
-            return named if getattr(named, "original", None) is kind else kind
-        return builtins.type(*args, **options)
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, builtins.type)
-
-    def __subclasscheck__(cls, subclass: Any) -> bool:
-        return issubclass(subclass, builtins.type)
-
-
-class _Type(type, metaclass=_TypeCalls):
-    """`type`, which gives NumPy's class of what stands for NumPy's arrays."""
+def _type(*args: Any, **options: Any) -> Any:
+    """`type(x)`, which is NumPy's class of what stands for NumPy's arrays; `type` with more arguments makes a class."""
+    if len(args) == 1 and not options:
+        (value,) = args
+        return numpys_class(value) if isinstance(value, Array) else builtins.type(value)
+    return builtins.type(*args, **options)
 
 
 BUILTINS: dict[str, Any] = {
@@ -187,6 +174,6 @@ BUILTINS: dict[str, Any] = {
     "all": Substitute(builtins.all, _of_conditions(False, np.logical_and)),
     "any": Substitute(builtins.any, _of_conditions(True, np.logical_or)),
     "isinstance": Substitute(builtins.isinstance, _is_instance),
-    "type": _Type,
+    "type": Substitute(builtins.type, _type),
 }
-"""What names of Python mean in a module whose function is run again."""
+"""Substitutes for functions of Python, by their names."""

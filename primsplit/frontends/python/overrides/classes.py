@@ -1,72 +1,35 @@
-"""Substitutes for Python's number classes where they are called to convert: `float(x)`, `int(x)`, `complex(x)`.
+"""Converts traced numbers where Python's number classes are called: `float(x)`, `int(x)`, `complex(x)`.
 
-Python lets no object say what `float(x)` is. So while a function is run again, these names mean classes in the modules
-of installed packages that give traced numbers for traced ones. The user's own code is told what to write instead, but
-for `int`. In all else they are what they stand for: as a dtype, for `isinstance`, compared, as a base. Only `is` tells
-them from a class that was read elsewhere, as in `dtype is float`: a module that asks so keeps its own.
+Python lets no object say what `float(x)` is. So in a converted function of an installed package these calls give traced
+numbers for traced ones. The user's own code is told what to write instead, but for `int`.
 """
 
-import builtins
 import functools
-import linecache
 import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primsplit import tracing
-from primsplit.ir.caching.fingerprint import is_library
 from primsplit.ir.dims import Size
 from primsplit.numpy.complex.joining import astype
 from primsplit.numpy.complex.operands import holds_complex, operand
-from primsplit.numpy.second_run import is_again
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import as_array, holds_traced
-from primsplit.tracing.handles.concretization import numpys_class
 from primsplit.tracing.hooks import HOOKS
 
 
-class StandingClass(type):
-    """The class of classes that stand for others, their `original`."""
+def _converting(kind: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    """The class where it is called; `traced` where it is called with traced numbers."""
 
-    original: type
-    traced: Callable[..., Any]
+    @functools.wraps(kind, updated=())
+    def call(*args: Any, **options: Any) -> Any:
+        is_traced = any(map(holds_traced, (*args, *options.values())))
+        return (traced if is_traced else kind)(*args, **options)
 
-    def __new__(meta, name: str, bases: tuple[type, ...], held: dict[str, Any]) -> Any:
-        """A class of the user's that is derived from one of these is derived from the original."""
-        return builtins.type(name, tuple(getattr(b, "original", b) for b in bases), held)
-
-    def __call__(cls, *args: Any, **options: Any) -> Any:
-        is_traced = is_again() and any(map(holds_traced, (*args, *options.values())))
-        return (cls.traced if is_traced else cls.original)(*args, **options)
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        kind = numpys_class(instance) if isinstance(instance, Array) else builtins.type(instance)
-        return issubclass(kind, cls.original) or isinstance(instance, cls.original)
-
-    def __subclasscheck__(cls, subclass: Any) -> bool:
-        return issubclass(getattr(subclass, "original", subclass), cls.original)
-
-    def __eq__(cls, other: object) -> bool:
-        return cls.original == getattr(other, "original", other)
-
-    def __hash__(cls) -> int:
-        return hash(cls.original)
-
-    def __getattr__(cls, name: str) -> Any:
-        return getattr(cls.original, name)
-
-    def __repr__(cls) -> str:
-        return repr(cls.original)
-
-
-def _standing_for(original: type, bases: tuple[type, ...], traced: Callable[..., Any]) -> Any:
-    """A class that stands for `original`, as a dtype too; called with traced numbers it gives what `traced` does."""
-    held = {"original": original, "traced": staticmethod(traced), "dtype": np.dtype(original)}
-    return type.__new__(StandingClass, original.__name__, bases, held)
+    return call
 
 
 def _one_number(x: Any, kind: str) -> Any:
@@ -103,27 +66,10 @@ def _complex(real: Any, imag: Any = 0.0) -> Any:
     return astype(operand(real) + 1j * operand(imag), np.complex128)
 
 
-NUMBERS = {
-    "float": _standing_for(float, (float,), _float),
-    "int": _standing_for(int, (int,), _int),
-    "complex": _standing_for(complex, (complex,), _complex),
-}
-"""What Python's classes of numbers mean in an installed package, by their names."""
+NUMBERS: dict[type, Callable[..., Any]] = {
+    float: _converting(float, _float), int: _converting(int, _int), complex: _converting(complex, _complex),
+}  # fmt: skip
+"""What is called in place of Python's classes of numbers in an installed package."""
 
-USERS = {"int": _standing_for(int, (int,), _users_int)}
-"""What they mean in the user's own modules: `int` alone, since it is how sizes are computed."""
-
-_COMPARED_BY_IDENTITY = re.compile(r"[^)\s]\s+is\s+(not\s+)?(float|int|complex)\b")
-
-
-def standing_in(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the names of classes mean in a module: what they are, where it compares one of them with `is`."""
-    if _compares(namespace.get("__file__") or ""):
-        return {}
-    return NUMBERS if is_library(namespace.get("__name__") or "") else USERS
-
-
-@functools.lru_cache(maxsize=4096)
-def _compares(filename: str) -> bool:
-    """True for a file with `kind is float`; `type(x) is float` is answered as if nothing stood in."""
-    return any(map(_COMPARED_BY_IDENTITY.search, linecache.getlines(filename)))
+USERS: dict[type, Callable[..., Any]] = {int: _converting(int, _users_int)}
+"""What is called in place of them in the user's own code: `int` alone, since it is how sizes are computed."""

@@ -60,11 +60,11 @@ def _matrix(maker: Callable[..., Any], instead: str) -> Callable[..., Any]:
     return call
 
 
-CALLED: dict[str, Callable[..., Any]] = {
-    **{name: _converted(kind) for kind in CONVERTING for name in vars(np) if getattr(np, name) is kind},
-    **{name: _complex(getattr(np, name)) for name in ("complex64", "csingle", "complex128", "cdouble")},
-    "matrix": _matrix(np.matrix, "np.atleast_2d(x)"),
-    "asmatrix": _matrix(np.asmatrix, "np.atleast_2d(x)"),
-    "bmat": _matrix(np.bmat, "np.block(x)"),
+CALLED: dict[Any, Callable[..., Any]] = {
+    **{kind: _converted(kind) for kind in CONVERTING},
+    **{kind: _complex(kind) for kind in (np.complex64, np.complex128)},
+    np.matrix: _matrix(np.matrix, "np.atleast_2d(x)"),
+    np.asmatrix: _matrix(np.asmatrix, "np.atleast_2d(x)"),
+    np.bmat: _matrix(np.bmat, "np.block(x)"),
 }
-"""What the names of NumPy's classes mean where they are called."""
+"""What is called in place of NumPy's classes, and of the functions that make matrices."""

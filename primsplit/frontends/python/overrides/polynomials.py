@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.frontends.python.overrides.table import Substitute, register, register_method, substitute_of, when_traced
+from primsplit.frontends.python.converter.copies import calculated, converted
+from primsplit.frontends.python.overrides.arrays import listing
+from primsplit.frontends.python.overrides.table import Substitute, register, when_traced
 from primsplit.ir import dims
 from primsplit.ir.dims import Size
 from primsplit.numpy import series
@@ -68,11 +70,6 @@ def _is_symbolic(c: Any) -> bool:
     return isinstance(c, Array) and bool(c.shape) and isinstance(c.shape[0], Size) and Size.told(c.shape[0]) is None
 
 
-def are_named(name: str) -> bool:
-    """True for a name that may lead to NumPy's polynomials, such as `polyfit`, `Chebyshev` or a module of theirs."""
-    return "poly" in name or name.rpartition(".")[2].lower().startswith(_SERIES)
-
-
 def namespaces() -> Iterator[dict[str, Any]]:
     """The dictionaries of the modules that are loaded."""
     for name in MODULES:
@@ -80,18 +77,16 @@ def namespaces() -> Iterator[dict[str, Any]]:
             yield vars(sys.modules[name])
 
 
-def untrimmed() -> Iterator[tuple[dict[str, Any], str, Any, Any]]:
-    """Where these modules hold a function that asks for numbers: the dictionary, the name, what it is and becomes."""
-    for namespace in namespaces():
-        for name in STANDING.keys() & namespace.keys():
-            original: Callable[..., Any] = namespace[name]
-            if not isinstance(original, Substitute):
-                yield namespace, name, original, STANDING[name](original)
-        if namespace["__name__"].startswith("numpy.polynomial"):
-            for name in COUNTED.keys() & namespace.keys():
-                original = namespace[name]
-                if not isinstance(original, Substitute):
-                    yield namespace, name, original, when_traced(original, _counted(original, *COUNTED[name]))
+def of_coefficients(function: Any, copy: Callable[..., Any]) -> Any:
+    """What is called in place of a function of these modules: its copy, or a form that never drops coefficients."""
+    if function.__globals__.get("__name__") not in MODULES:
+        return copy
+    name = function.__name__
+    if name in STANDING:
+        return STANDING[name](copy)
+    if name in COUNTED and function.__globals__["__name__"].startswith("numpy.polynomial"):
+        return when_traced(copy, _counted(copy, *COUNTED[name]))
+    return copy
 
 
 def _whole(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -177,7 +172,7 @@ def _of_series(original: Callable[..., Any]) -> Callable[..., Any]:
         if not hasattr(x, "convert"):
             return original(x, old, new)
         offset, scale = np.polynomial.polyutils.mapparms(old, new)
-        return offset + scale * x
+        return calculated("add", offset, calculated("mult", scale, x))
 
     return call
 
@@ -193,7 +188,7 @@ def _shifted(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _of_polynomials(original: Callable[..., Any]) -> Callable[..., Any]:
     """A function of coefficients, given np.poly1d's of traced ones, of which NumPy would make arrays."""
-    known = substitute_of(original).again
+    known = listing(original)
 
     def call(*args: Any, **options: Any) -> Any:
         if not any(isinstance(a, np.poly1d) and isinstance(a.coeffs, Array) for a in args):
@@ -201,7 +196,8 @@ def _of_polynomials(original: Callable[..., Any]) -> Callable[..., Any]:
         found = known(*(a.coeffs if isinstance(a, np.poly1d) else a for a in args), **options)
         if original is np.polyval:
             return found
-        return tuple(map(np.poly1d, found)) if isinstance(found, tuple) else np.poly1d(found)
+        make = converted(np.poly1d)
+        return tuple(map(make, found)) if isinstance(found, tuple) else make(found)
 
     return call
 
@@ -215,16 +211,9 @@ STANDING: dict[str, Callable[[Callable[..., Any]], Any]] = {
 }
 """What stands in for functions of these modules, by their names there."""
 
+TRIM_ZEROS = STANDING["trim_zeros"](np.trim_zeros)
+"""What stands in for np.trim_zeros in these modules."""
 
-def _called(self: Any, arg: Any) -> Any:
-    """A polynomial at points, of a symbolic number of coefficients too."""
-    mapped = np.polynomial.polyutils.mapdomain(arg, self.domain, self.window)
-    if not _is_symbolic(self.coef):
-        return self._val(mapped, self.coef)
-    return series.valued(series.FAMILIES[self._val.__name__.removesuffix("val")], mapped, self.coef)
-
-
-register_method(np.polynomial.Polynomial, "__call__", _called)
 
 for _name, _given in COUNTED.items():
     for _namespace in namespaces():

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from primsplit.frontends.python.overrides import libraries
 from primsplit.frontends.python.overrides.refused import REFUSED
 from primsplit.frontends.python.overrides.table import is_function
 from primsplit.frontends.scipy.overrides import interpolation, neighbours, rotations, scattered, sparse, splines
@@ -15,7 +16,7 @@ from primsplit.frontends.scipy.stats import DISTRIBUTIONS
 from primsplit.ir.families import import_families
 from primsplit.tracing.array import FUNCTIONS
 
-families = import_families("primsplit.frontends.scipy", "adaptive", "optimize")
+families = (*libraries.families, *import_families("primsplit.frontends.scipy", "adaptive", "optimize"))
 POLYNOMIALS = ("chebyshev", "hermite", "hermite_e", "laguerre", "legendre")
 LOADED = {
     "np": np,

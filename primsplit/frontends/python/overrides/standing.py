@@ -1,17 +1,13 @@
 """Registers a user's own function in place of a library's, for traced arguments: `stands_in_for`."""
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from primsplit.frontends.python.overrides.held import is_left
 from primsplit.frontends.python.overrides.libraries import register_scipys
 from primsplit.frontends.python.overrides.table import (
-    ModuleSubstitute,
     Substitute,
-    is_stood_in_for,
     register,
     substitute_of,
     when_traced,
@@ -51,17 +47,6 @@ def stands_in_for(original: Function, *, replace: bool = False) -> Callable[[Fun
         was = None if known is original else known.owner if isinstance(known, Substitute) else OWN
         claim("substitute", name, was, module_of(traced), replace=replace)
         register(original, when_traced(original, traced, owner=module_of(traced)))
-        for module in _ways_to(original, name):
-            if not is_stood_in_for(module):
-                register(module, ModuleSubstitute(module))
         return traced
 
     return stand_in
-
-
-def _ways_to(original: Any, name: str) -> Iterator[Any]:
-    """Yield the modules of libraries that have a function under its name, and the packages that they are in."""
-    for path, module in list(sys.modules.items()):
-        if is_left(path) and getattr(module, "__dict__", {}).get(name) is original:
-            parts = path.split(".")
-            yield from (sys.modules[way] for n in range(len(parts)) if (way := ".".join(parts[: n + 1])) in sys.modules)

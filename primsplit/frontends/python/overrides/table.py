@@ -1,11 +1,9 @@
 """The table of substitutes for functions of libraries."""
 
 import functools
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from primsplit import tracing
 from primsplit.numpy.second_run import is_again
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import holds_traced
@@ -42,26 +40,18 @@ class Substitute:
 
 
 class ModuleSubstitute:
-    """A module, or an object used like one, whose functions are stood in for.
+    """A module or an object whose functions have substitutes.
 
-    `own` are substitutes for attributes that are no objects of their own, such as methods, `called` for classes where
-    they are called.
+    `own` are those for attributes that are no objects of their own, such as methods.
     """
 
-    def __init__(
-        self, original: Any, own: Mapping[str, Any] | None = None, called: Mapping[str, Function] | None = None
-    ) -> None:
+    def __init__(self, original: Any, own: Mapping[str, Any] | None = None) -> None:
         self.original = original
         self.own = dict(own or {})
-        self.called = dict(called or {})
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.original, name)
-        if not is_again():
-            return found
-        if name in self.called and tracing.is_called(sys._getframe(1), name):
-            return self.called[name]
-        return self.own[name] if name in self.own else substitute_of(found)
+        return self.own.get(name, found) if is_again() else found
 
     def __dir__(self) -> list[str]:
         return dir(self.original)
@@ -100,6 +90,13 @@ def is_function(value: Any) -> bool:
 
 methods: dict[tuple[type, str], tuple[Any, Any]] = {}
 """Methods of a library's classes, by class and name: what each is, and what stands in for it."""
+_of_methods: dict[int, Any] = {}
+"""By the `id` of a method's function what stands in for it."""
+
+
+def substitute_of_method(function: Any) -> Any:
+    """The function that stands in for a method of a library's class; None if nothing does."""
+    return _of_methods.get(id(function))
 
 
 IMMUTABLE = 1 << 8
@@ -115,6 +112,10 @@ def register_method(owner: type, name: str, traced: Function) -> None:
     if holder is None or holder.__flags__ & IMMUTABLE or (holder, name) in methods:
         return
     original = vars(holder)[name]
+    # A class that has the method under several names has one function for all of them.
+    if id(original) in _of_methods:
+        methods[holder, name] = original, _of_methods[id(original)]
+        return
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **options: Any) -> Any:
@@ -122,6 +123,7 @@ def register_method(owner: type, name: str, traced: Function) -> None:
         return (traced if is_traced else original)(self, *args, **options)
 
     methods[holder, name] = original, call
+    _of_methods[id(original)] = call
 
 
 def holds_array(value: Any) -> bool:

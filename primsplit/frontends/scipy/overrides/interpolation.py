@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.frontends.python.converter.copies import converted
 from primsplit.frontends.python.overrides.table import Substitute, register, register_method, when_traced
 from primsplit.frontends.scipy.assembled import Assembled
 from primsplit.frontends.scipy.cubic import cubic_spline
@@ -114,13 +115,16 @@ class _Interpolants:
         if asked == "periodic":
             raise unsupported("the integral of a periodic scipy.interpolate.BSpline")
         low, high = made.t[made.k], made.t[-made.k - 1]
-        whole, ends = made.antiderivative(), (a, b) if asked else (np.clip(a, low, high), np.clip(b, low, high))
+        whole, ends = (
+            converted(made.antiderivative()),
+            (a, b) if asked else (np.clip(a, low, high), np.clip(b, low, high)),
+        )
         return whole(ends[1], extrapolate=True) - whole(ends[0], extrapolate=True)
 
     def fitted_integral(self, made: Any, a: Any, b: Any) -> Any:
         """A UnivariateSpline's, which is 0 outside."""
         low, *_, high = made.get_knots()
-        whole = made.antiderivative()
+        whole = converted(made.antiderivative())
         return whole(np.clip(b, low, high)) - whole(np.clip(a, low, high))
 
     def table(self, made: Any, x: Any) -> Any:
@@ -344,7 +348,7 @@ class _SplineSubstitute(Substitute):
             raise unsupported("scipy.interpolate.BSpline.design_matrix of traced knots")
         if np.ndim(x) != 1:
             raise unsupported("scipy.interpolate.BSpline.design_matrix of points that are no one-dimensional array")
-        basis = self.original(t, np.eye(len(t) - k - 1), k)
+        basis = converted(self.original(t, np.eye(len(t) - k - 1), k))
         return Assembled(basis(x, extrapolate=extrapolate), is_matrix=False)
 
 

@@ -14,7 +14,6 @@ from primsplit.ir.errors import ConcretizationError, PrimsplitError
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import holds_traced
-from primsplit.tracing.branching.unprinted import unprinted
 
 Function = Callable[..., Any]
 
@@ -32,6 +31,10 @@ def is_asked(error: BaseException) -> bool:
     return isinstance(error, ConcretizationError) or isinstance(error.__cause__, ConcretizationError)
 
 
+class _TracedResult(Exception):
+    """A function that SciPy calls returned a traced value."""
+
+
 class _Watched:
     """A function of the user's, and whether it gave anything traced, or failed since something was."""
 
@@ -45,7 +48,9 @@ class _Watched:
         except PrimsplitError:
             self.is_traced = True
             raise
-        self.is_traced = self.is_traced or any(isinstance(leaf, Array) for leaf in trees.flatten(found)[0])
+        if any(isinstance(leaf, Array) for leaf in trees.flatten(found)[0]):
+            self.is_traced = True
+            raise _TracedResult  # before SciPy's extension modules print that they cannot convert it
         return found
 
 
@@ -59,7 +64,7 @@ def solving(original: Function, traced: Function) -> Substitute:
             return original(*args, **options)
         watched = _Watched(args[0])
         try:
-            with tracing.recording(explores=False), unprinted():
+            with tracing.recording(explores=False):
                 found = original(watched, *args[1:], **options)
         except Exception as error:
             # The extension modules of SciPy hide what was raised inside of the function.

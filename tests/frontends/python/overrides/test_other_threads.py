@@ -2,6 +2,7 @@
 
 import builtins
 import importlib.util
+import linecache
 import queue
 import sys
 import threading
@@ -118,11 +119,12 @@ def module(source: str) -> Iterator[Any]:
     made = importlib.util.module_from_spec(spec)
     sys.modules[name] = made
     vars(made).update(ask=queue.SimpleQueue().put, answer=lambda: None)
+    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
     exec(compile(source, name, "exec"), vars(made))
     try:
         yield made
     finally:
-        del sys.modules[name]
+        del sys.modules[name], linecache.cache[name]
 
 
 @contextmanager

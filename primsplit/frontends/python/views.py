@@ -1,99 +1,34 @@
 """Copies a function, and those that it reads by name, so that names mean other things in one run of the copy.
 
-A copy has the function's own code, or another that is given for it, and reads its module through a view, in which
-names of functions mean their copies, and other names what `Meanings` say. The functions and the modules themselves stay
-as they are, so that other threads see nothing of the run.
+A copy has the function's own code and reads its module through a view, in which names of functions mean their copies,
+and other names what `meaning` gives. The functions and the modules themselves stay as they are.
 """
 
 import builtins
 import dis
 import functools
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Protocol
-from weakref import WeakKeyDictionary
+from typing import Any
 
 from primsplit.ir.caching.fingerprint import BY_TEXT, is_library, names_read, objects_met
 from primsplit.ir.caching.held import members
-from primsplit.ir.dispatching import dispatching
 
 Function = types.FunctionType
-Codes = Mapping[Function, types.CodeType]
+Meaning = Callable[[Any], Any]
+"""What a name that holds a value means: the value itself for most."""
 
 _PYTHONS = ("__name__", "__file__", "__package__", "__spec__", "__loader__", "__doc__")
 """The names of a module that Python reads past the view."""
 
 
-class Meanings(Protocol):
-    """What names mean in copies besides the copies themselves."""
-
-    def of(self, value: Any) -> Any:
-        """What a name that holds this value means; the value itself for most."""
-        ...
-
-    def builtin(self, names: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Those of Python's own names that mean something else in a module with these names."""
-        ...
-
-    @property
-    def importing(self) -> Callable[..., Any]:
-        """What import statements call."""
-        ...
-
-
-class _OwnMeanings:
-    """Names mean what they hold."""
-
-    importing = staticmethod(builtins.__import__)
-
-    def of(self, value: Any) -> Any:
-        return value
-
-    def builtin(self, names: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {}
-
-
-OWN: Meanings = _OwnMeanings()
-"""Names of anything but functions mean in copies what they mean elsewhere."""
-
-
-@dataclass(frozen=True)
-class Copying:
-    """Which functions are copied, and what names mean in the copies.
-
-    Names of methods mean their `dispatchers`, by the methods' ids: these stand in the classes too, so that a method is
-    one object wherever it is read.
-    """
-
-    functions: list[Function]
-    meanings: Meanings = OWN
-    dispatchers: Mapping[int, Function] = field(default_factory=dict)
-
-
-_origins: WeakKeyDictionary[Function, tuple[Function, types.CodeType, Copying]] = WeakKeyDictionary()
-"""Of each copy the function that it is a copy of, the code of that, and what else is copied."""
-
-
-def own_code(function: Function) -> types.CodeType | None:
-    """The code of the function that this is a copy of; None where it is none."""
-    return _origins[function][1] if function in _origins else None
-
-
-def origin(run: Any) -> tuple[Any, Copying | None]:
-    """The function that this is a copy of and what is copied with it; itself and None where it is no copy."""
-    found = _origins.get(run) if type(run) is Function else None
-    return (run, None) if found is None else (found[0], found[2])
-
-
 class Copies:
-    """The copies of some functions. `codes` are those that differ from the functions' own."""
+    """The copies of some functions."""
 
-    def __init__(self, copying: Copying, codes: Codes) -> None:
-        self.copying, self.codes = copying, codes
-        self.functions = {id(f) for f in copying.functions}
-        self.meanings = copying.meanings
+    def __init__(self, functions: Iterable[Function], meaning: Meaning) -> None:
+        self.functions = {id(f) for f in functions}
+        self.of = meaning
         self.made: dict[int, tuple[Any, Any]] = {}
         """By the id of a value, the value, which keeps its id, and what it means."""
         self.cells: dict[int, types.CellType] = {}
@@ -104,7 +39,7 @@ class Copies:
         if not self.is_open:
             return value
         if type(value) is Function and id(value) in self.functions:
-            return self.copying.dispatchers.get(id(value)) or self.copy(value)
+            return self.copy(value)
         if id(value) in self.made:
             return self.made[id(value)][1]
         found = self._other_meaning(value)
@@ -117,7 +52,7 @@ class Copies:
             return types.MethodType(function, value.__self__)
         if type(value) is functools.partial and (function := self.meaning(value.func)) is not value.func:
             return functools.partial(function, *value.args, **value.keywords)
-        return self.meanings.of(value)
+        return self.of(value)
 
     def copy(self, function: Function) -> Any:
         """The copy of a function: one, however often it is asked for."""
@@ -125,7 +60,7 @@ class Copies:
             return self.made[id(function)][1]
         is_users = not is_library(function.__module__ or "")
         cells = [(cell, self._cell(cell, is_users)) for cell in function.__closure__ or ()]
-        code = self.codes.get(function, function.__code__)
+        code = function.__code__
         names = self.view(function.__globals__) if is_users else function.__globals__
         found = Function(code, names, function.__name__, None, tuple(new for _, new in cells))
         self.made[id(function)] = function, found
@@ -134,8 +69,6 @@ class Copies:
         found.__doc__ = function.__doc__
         annotated = "__annotate__" if hasattr(function, "__annotate__") else "__annotations__"
         setattr(found, annotated, getattr(function, annotated))
-        own = _origins.get(function)
-        _origins[found] = function, function.__code__ if own is None else own[1], self.copying
         self._give_defaults(function, found)
         for old, new in cells:
             if new is not old:
@@ -151,7 +84,7 @@ class Copies:
         """The cell, or a new one where its value means something else; of a library's function only what is called."""
         held = content(cell)
         is_copied = id(_function_of(held)) in self.functions or _is_users_module(held)
-        if not is_copied and (self.meanings.of(held) is held or not (is_users or callable(held))):
+        if not is_copied and (self.of(held) is held or not (is_users or callable(held))):
             return cell
         return self.cells.setdefault(id(cell), types.CellType())
 
@@ -178,9 +111,7 @@ class _View(dict[str, Any]):
         held = names.get("__builtins__", builtins)
         of_python = held if isinstance(held, dict) else vars(held)
         self.names, self.copies = names, copies
-        self.builtin = copies.meanings.builtin(names)
-        importing = copies.meanings.importing
-        super().__setitem__("__builtins__", {**of_python, "__import__": importing} if self.builtin else of_python)
+        super().__setitem__("__builtins__", of_python)
         self.read_by_python = frozenset(super().keys())
 
     def write_through(self) -> None:
@@ -192,13 +123,11 @@ class _View(dict[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if super().__len__() > len(self.read_by_python):
             self.write_through()
-        if name in self.builtin and name not in self.names and self.copies.is_open:
-            return self.builtin[name]
         return self.copies.meaning(self.names[name])
 
     def get(self, name: str, default: Any = None) -> Any:
         """What a name means; the default for one that is not there."""
-        return self[name] if name in self.names or name in self.builtin else default
+        return self[name] if name in self.names else default
 
     def __contains__(self, name: object) -> bool:
         return name in self.names
@@ -254,14 +183,14 @@ def content(cell: types.CellType) -> Any:
         return None
 
 
-def functions_by_name(run: Function, meanings: Meanings = OWN) -> list[Function] | None:
+def functions_by_name(run: Function, meaning: Meaning) -> list[Function] | None:
     """The functions that are all of the user's that `run` reads, with the closures of ours that lead to them.
 
     None where a copy of each would not be enough: where one is a method or lies in a container, which hold the function
     itself, or where code looks names up by text, or deletes them.
     """
     met = objects_met(run)
-    found = functions_read(run, met, meanings)
+    found = functions_read(run, met, meaning)
     if found is None:
         return None
     copied = {id(f) for f in found}
@@ -270,15 +199,15 @@ def functions_by_name(run: Function, meanings: Meanings = OWN) -> list[Function]
     return None if is_held or not copied <= by_name else found
 
 
-def functions_read(run: Function, met: Iterable[Any], meanings: Meanings) -> list[Function] | None:
+def functions_read(run: Function, met: Iterable[Any], meaning: Meaning) -> list[Function] | None:
     """The user's functions among what `run` meets, with the closures of ours that lead to them.
 
     None where one looks names up by text, or deletes them, or assigns to what means something else.
     """
     theirs = [f for f in met if type(f) is Function and not is_library(f.__module__ or "")]
-    found = _leading_to(_found_by_name(run), theirs, meanings)
+    found = _leading_to(_found_by_name(run), theirs, meaning)
     copied = {id(f) for f in found}
-    return found if all(_only_reads(f, copied, meanings) for f in theirs) else None
+    return found if all(_only_reads(f, copied, meaning) for f in theirs) else None
 
 
 def _found_by_name(run: Function) -> list[Function]:
@@ -307,9 +236,9 @@ def _is_users_module(value: Any) -> bool:
     return type(value) is types.ModuleType and not is_library(value.__name__)
 
 
-def _leading_to(found: list[Function], theirs: list[Function], meanings: Meanings) -> list[Function]:
+def _leading_to(found: list[Function], theirs: list[Function], meaning: Meaning) -> list[Function]:
     """The functions of the user's, and those of ours with a cell that leads to one, or to what means something else."""
-    calling = (f for f in found for c in f.__closure__ or () if callable(v := content(c)) and meanings.of(v) is not v)
+    calling = (f for f in found for c in f.__closure__ or () if callable(v := content(c)) and meaning(v) is not v)
     kept = {id(f): f for f in (*theirs, *calling)}
     is_more = True
     while is_more:
@@ -336,13 +265,13 @@ def held_in_container(value: Any) -> list[Any]:
     return [*getattr(value, "__dict__", {}).values(), *members(value).values()]
 
 
-def _only_reads(function: Function, copied: set[int], meanings: Meanings) -> bool:
+def _only_reads(function: Function, copied: set[int], meaning: Meaning) -> bool:
     """True for code that deletes no name of its module, and assigns to no cell whose value means another."""
     if not _PAST_VIEWS.isdisjoint(names_read(function.__code__)):
         return False
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     held = {name: content(cell) for name, cell in cells.items()}
-    shared = {n for n, v in held.items() if id(v) in copied or _is_users_module(v) or meanings.of(v) is not v}
+    shared = {n for n, v in held.items() if id(v) in copied or _is_users_module(v) or meaning(v) is not v}
     return all(
         op != "DELETE_GLOBAL" and (op not in _CELLS or name not in shared) for op, name in _stores(function.__code__)
     )
@@ -363,22 +292,10 @@ def _stores(code: types.CodeType) -> Iterator[tuple[str, Any]]:
 
 
 @contextmanager
-def copied(run: Any, copying: Copying, codes: Codes | None = None) -> Iterator[Callable[..., Any]]:
+def copied(run: Any, functions: Iterable[Function], meaning: Meaning) -> Iterator[Callable[..., Any]]:
     """`run` with copies of functions, for as long as the run takes: afterwards names mean what they hold."""
-    copies = Copies(copying, codes or {})
+    copies = Copies(functions, meaning)
     try:
-        with dispatching(copies.copy):
-            yield copies.copy(run)
+        yield copies.copy(run)
     finally:
         copies.close()
-
-
-@contextmanager
-def copied_again(run: Any) -> Iterator[Callable[..., Any]]:
-    """A new copy of what `run` is a copy of, with the code that its functions have now; or `run` itself."""
-    original, copying = origin(run)
-    if copying is None:
-        yield run
-        return
-    with copied(original, copying) as copy:
-        yield copy

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.frontends.python.conversion import installing
+from primsplit.frontends.python.conversion import rewritten
 
 
 def clipped(x: Any) -> Any:
@@ -21,8 +21,8 @@ def doubled(x: Any) -> Any:
 
 def test_a_second_trace_finds_what_the_first_one_wrote(monkeypatch: pytest.MonkeyPatch) -> None:
     written = []
-    write = installing._write
-    monkeypatch.setattr(installing, "_write", lambda *asked: written.append(asked) or write(*asked))
+    write = rewritten._rewritten
+    monkeypatch.setattr(rewritten, "_rewritten", lambda asked: written.append(asked) or write(asked))
     x = np.array([3.0, 0.2, -1.0])
     for dtype in ("float64", "float32", "float64"):
         found = ps.trace(clipped, ps.spec(dtype, [3]))(x.astype(dtype))

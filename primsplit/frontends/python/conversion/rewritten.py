@@ -1,0 +1,163 @@
+"""Files whose functions record both sides of some statements: rewritten, then converted, function by function.
+
+A file is rewritten once for each set of lines that asked for a condition. What no line asked for is written once.
+"""
+
+import ast
+import copy
+import functools
+import itertools
+import threading
+import types
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import ClassVar, NamedTuple
+
+from primsplit.frontends.python.conversion.holders import HELPER, JoinsHelper
+from primsplit.frontends.python.conversion.rewriting import SIDES, Facts, Join, Writer, lines_of
+from primsplit.frontends.python.converter.copies import Code, Function, compiled
+from primsplit.frontends.python.converter.operators import OPERATORS
+from primsplit.frontends.python.converter.source import (
+    Definition,
+    Index,
+    SourceError,
+    definition_of,
+    index_of,
+    like,
+    text_of,
+)
+from primsplit.frontends.python.converter.transformer import OPERATORS as OPERATORS_NAME
+from primsplit.frontends.python.converter.transformer import Transformer
+from primsplit.ir.caching.fingerprint import package_of
+from primsplit.ir.caching.limited import Recent
+
+_numbers = itertools.count()
+Helping = Callable[[Sequence[Join]], JoinsHelper]
+
+UNASKED = f"{HELPER}unasked"
+"""The name of the helper in functions that no join is in."""
+
+
+class _Unasked(NamedTuple):
+    """A file in which nothing is asked: what is known of it, and its definitions, which note what they set."""
+
+    facts: Facts
+    definitions: Index
+    looks_up: bool
+
+
+@functools.lru_cache(maxsize=64)
+def _unasked(filename: str, text: str) -> _Unasked:
+    """A file's definitions that no join is in. Raises SyntaxError or ValueError for what is no Python."""
+    file = ast.parse(text, filename)
+    facts = Facts.of(file)
+    writer = Writer(filename, facts, frozenset(), frozenset(), frozenset(), UNASKED)
+    return _Unasked(facts, index_of(writer.written(file)), writer.looks_up)
+
+
+class RewrittenFile:
+    """A file in which what was asked at some lines is joined."""
+
+    def __init__(self, joins: Sequence[Join], refused: Mapping[int, str], *, looks_up: bool) -> None:
+        self.joins, self.refused, self.looks_up = joins, refused, looks_up
+        self.definitions: list[tuple[Index, str]] = []
+        """Those that hold joins, and all others, each with the name of the helper that they call."""
+        self.helper: JoinsHelper | None = None
+        self.codes: dict[Code, Code] = {}
+
+    def code_of(self, function: Function) -> Code | None:
+        """The code of a function's copy; None for a function that the file does not have."""
+        code = function.__code__
+        if self.helper is None or self.helper in code.co_consts:
+            return code if self.helper is not None else None
+        if code not in self.codes:
+            found = self._code_of(function)
+            if found is None:
+                return None
+            self.codes[code] = found
+        return self.codes[code]
+
+    def _code_of(self, function: Function) -> Code | None:
+        code = function.__code__
+        try:
+            own = definition_of(function)
+        except SourceError:
+            return None
+        for index, name in self.definitions:
+            found = like(own, code, index)
+            if found is not None:
+                return self._compiled(found, code, name, is_package=bool(package_of(function.__module__ or "")))
+        return None
+
+    def _compiled(self, definition: Definition, code: Code, name: str, *, is_package: bool) -> Code | None:
+        if self.helper is None:
+            return None
+        helpers = {OPERATORS_NAME: OPERATORS[is_package], name: self.helper}
+        node = Transformer(frozenset({name})).visit(copy.deepcopy(definition.node))
+        made = _named_like_their_function(compiled(definition._replace(node=node), code, helpers))
+        return made if {*made.co_freevars} == {*code.co_freevars} else None
+
+
+def _named_like_their_function(code: Code, name: str = "") -> Code:
+    """The code, with the sides of joins named like the functions that they are in."""
+    own = name if code.co_name in SIDES else code.co_name
+    consts = (_named_like_their_function(c, own) if isinstance(c, types.CodeType) else c for c in code.co_consts)
+    return code.replace(co_name=own, co_consts=tuple(consts))
+
+
+class _Asked(NamedTuple):
+    """What is asked of a file: the lines of conditions, of statements left out, and where lists grow."""
+
+    filename: str
+    text: str
+    asked: frozenset[int]
+    left_out: frozenset[int]
+    growing: frozenset[int]
+    notes: bool
+    helping: Helping
+
+
+class _Known:
+    """Files that were rewritten: writing one takes as long as it has lines."""
+
+    lock = threading.Lock()
+    files: ClassVar[Recent[_Asked, RewrittenFile]] = Recent(32)
+
+
+def rewritten(
+    filename: str,
+    helping: Helping,
+    asked: Set[int] = frozenset(),
+    left_out: Set[int] = frozenset(),
+    growing: Set[int] = frozenset(),
+    *,
+    notes: bool = False,
+) -> RewrittenFile:
+    """A file with what was asked at these lines joined. `helping` makes of its joins what the new code calls.
+
+    Where something is joined, or the file `notes` it, functions note what they set; else it has no codes.
+    """
+    key = _Asked(filename, text_of(filename), frozenset(asked), frozenset(left_out), frozenset(growing), notes, helping)
+    with _Known.lock:
+        known = _Known.files.used(key)
+    found = known or _rewritten(key)
+    with _Known.lock:
+        _Known.files[key] = found
+    return found
+
+
+def _rewritten(key: _Asked) -> RewrittenFile:
+    try:
+        others = _unasked(key.filename, key.text)
+    except (SyntaxError, ValueError):
+        return RewrittenFile((), {}, looks_up=False)
+    name = f"{HELPER}{next(_numbers)}"
+    writer = Writer(key.filename, others.facts, key.asked, key.left_out, key.growing, name)
+    file, lines = ast.parse(key.text, key.filename), key.asked | key.left_out | key.growing
+    here = {line for s in file.body if not lines.isdisjoint(own := lines_of(s)) for line in own}
+    tree = writer.written(file, here)
+    looks_up = writer.looks_up or others.looks_up
+    found = RewrittenFile(writer.joins, writer.refused, looks_up=looks_up)
+    if writer.joins or looks_up or key.notes:
+        found.helper = key.helping(writer.joins)
+        found.definitions = [(index_of(tree), name), (others.definitions, UNASKED)]
+    return found

@@ -1,0 +1,325 @@
+"""Decides what is called in a copy: the copy of a function, a substitute, or what the user wrote.
+
+An operator is given the callee before its arguments are evaluated, and returns what Python calls in its place. So the
+call itself stays in the user's frame.
+"""
+
+import builtins
+import dataclasses
+import functools
+import inspect
+import itertools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit.frontends.python.converter.copies import HEAP, LIKE_PACKAGES, Conversion, origin, remember_origin
+from primsplit.frontends.python.overrides.array_methods import method_of_array
+from primsplit.frontends.python.overrides.builtin import BUILTINS
+from primsplit.frontends.python.overrides.classes import NUMBERS, USERS
+from primsplit.frontends.python.overrides.number_types import CALLED
+from primsplit.frontends.python.overrides.plain_arrays import noted
+from primsplit.frontends.python.overrides.polynomials import MODULES, TRIM_ZEROS, of_coefficients
+from primsplit.frontends.python.overrides.table import (
+    ModuleSubstitute,
+    Substitute,
+    is_stood_in_for,
+    substitute_of,
+    substitute_of_method,
+)
+from primsplit.ir.caching.held import is_written_by_python
+from primsplit.tracing.asarray import holds_traced
+from primsplit.tracing.functionlike import FunctionLike
+
+LIKE_PACKAGES.update(MODULES)
+
+Function = types.FunctionType
+_WRAPPER = type(functools.lru_cache(lambda: None))
+
+
+def callee(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
+    """Return what is called in place of this; `is_package` tells that the code of an installed package calls it."""
+    kind = type(called)
+    if kind is Function:
+        return _function(conversion, called)
+    if kind is types.MethodType:
+        return _method(conversion, called)
+    if kind is functools.partial:
+        inner = callee(conversion, called.func, is_package=is_package)
+        return called if inner is called.func else functools.partial(inner, *called.args, **called.keywords)
+    if conversion.serves and (found := _served(conversion, called, is_package=is_package)) is not called:
+        return found
+    if isinstance(called, type):
+        return _constructor(conversion, called, is_package=is_package)
+    if kind is _WRAPPER:
+        return _uncached(conversion, called)
+    if kind is types.BuiltinFunctionType or kind is np.ufunc:
+        return _calling(conversion, called)
+    call = conversion.changed(kind, "__call__")
+    return called if call is None else types.MethodType(call, called)
+
+
+def _function(conversion: Conversion, function: Function) -> Any:
+    made = conversion.copy(function)
+    if made is not function:
+        found = of_coefficients(function, made)
+        return found if found is made else _calling(conversion, found)
+    if conversion.serves and function in CALLED:
+        return CALLED[function]
+    if conversion.serves and is_stood_in_for(function):
+        return _calling(conversion, substitute_of(function))
+    if hasattr(function, "registry") and hasattr(function, "dispatch"):
+        return _dispatched(conversion, function)
+    return _calling(conversion, function)
+
+
+def _method(conversion: Conversion, method: types.MethodType) -> Any:
+    found = _changed_method(conversion, method)
+    if found is method or not isinstance(found, types.MethodType):
+        return _calling(conversion, found) if type(method.__func__) is Function else method
+    return found
+
+
+def _changed_method(conversion: Conversion, method: types.MethodType) -> Any:
+    """Return a method with the copy or the substitute of its function; itself if it has neither."""
+    function = method.__func__
+    if conversion.serves:
+        owner = substitute_of(method.__self__)
+        if isinstance(owner, ModuleSubstitute) and method.__name__ in owner.own:
+            return owner.own[method.__name__]
+        substitute = substitute_of_method(function)
+        if substitute is not None:
+            return types.MethodType(substitute, method.__self__)
+    if type(function) is not Function:
+        return method
+    made = conversion.copy(function)
+    return method if made is function else types.MethodType(of_coefficients(function, made), method.__self__)
+
+
+def _served(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
+    """Return the substitute of what is written in C, or of a library's class or object; itself if it has none."""
+    if isinstance(called, Substitute):
+        # What `all` and `any` go through counts its references: nothing else may hold it.
+        return called if called.again in _OF_CONDITIONS else _calling(conversion, called)
+    if is_package and called is np.trim_zeros:
+        return TRIM_ZEROS
+    if is_stood_in_for(called):
+        return _calling(conversion, substitute_of(called))
+    if isinstance(called, type) and called in CLASSES:
+        return (_OF_PACKAGES if is_package else _OF_USERS).get(called, called)
+    if type(called) is types.BuiltinFunctionType:
+        if type(called.__self__) is np.ndarray:
+            return method_of_array(called)
+        owner = substitute_of(called.__self__)
+        if isinstance(owner, ModuleSubstitute) and called.__name__ in owner.own:
+            return _calling(conversion, owner.own[called.__name__])
+        named = BUILTINS.get(called.__name__) if called.__self__ is builtins else None
+        if named is not None and named.original is called:
+            return _served(conversion, named, is_package=is_package)
+    return called
+
+
+_OF_USERS: dict[Any, Any] = {
+    **CALLED, range: BUILTINS["range"], type: BUILTINS["type"], int: USERS[int],
+}  # fmt: skip
+_OF_PACKAGES = {**_OF_USERS, float: NUMBERS[float], int: NUMBERS[int], complex: NUMBERS[complex]}
+CLASSES = frozenset(_OF_PACKAGES)
+"""The classes that mean something else where they are called."""
+
+_OF_CONDITIONS = (BUILTINS["all"].again, BUILTINS["any"].again)
+
+_CALLING = frozenset({map, filter, functools.reduce, *(v for v in vars(itertools).values() if isinstance(v, type))})
+"""What is written in C and calls a function that it is given."""
+_LIBRARIES = frozenset({"primsplit", "numpy", "scipy", "optree", "heapq", "_heapq", "bisect", "_bisect"})
+"""The libraries whose functions call the functions that they are given."""
+
+
+def _calling(conversion: Conversion, called: Any, *, is_package: bool = False) -> Any:
+    """Return a function that is given copies of the user's functions; the function itself if it calls none."""
+    module = getattr(called, "__module__", None) or type(called).__module__
+    is_calling = module.partition(".")[0] in _LIBRARIES or called in _CALLING if _is_hashable(called) else True
+    if not is_calling and not isinstance(called, Substitute):
+        return called
+    is_inner = _is_hashable(called) and called in _CALLING
+    is_numpys = conversion.serves and module.partition(".")[0] == "numpy" and not isinstance(called, Substitute)
+    own = lifted(conversion, called) if module.startswith("primsplit") and type(called) is Function else called
+
+    @functools.wraps(own, updated=())
+    def call(*args: Any, **options: Any) -> Any:
+        if is_inner and isinstance(args[0], type):
+            args = callee(conversion, args[0], is_package=is_package), *args[1:]
+        args = tuple(lifted(conversion, a) for a in args)
+        options = {name: lifted(conversion, a) for name, a in options.items()}
+        found = own(*args, **options)
+        return noted(found, (args, options)) if is_numpys else found
+
+    return call
+
+
+def _is_hashable(value: Any) -> bool:
+    return type(value).__hash__ is not None
+
+
+def lifted(conversion: Conversion, value: Any) -> Any:
+    """Return what is handed to a function that calls it: the copy of a function, the substitute of a library's.
+
+    A closure of this package is copied, too, if it leads to one.
+    """
+    kind = type(value)
+    if kind in {list, tuple} and any(type(v) is Function for v in value):
+        return kind(lifted(conversion, v) for v in value)
+    if kind is Function:
+        made = conversion.copy(value)
+        if made is not value:
+            return made
+        if conversion.serves and is_stood_in_for(value):
+            return substitute_of(value)
+        return _closure(conversion, value)
+    if kind is types.MethodType:
+        return _changed_method(conversion, value)
+    if kind is functools.partial:
+        inner = lifted(conversion, value.func)
+        return value if inner is value.func else functools.partial(inner, *value.args, **value.keywords)
+    if conversion.serves and kind is types.BuiltinFunctionType:
+        return _served(conversion, value, is_package=False)
+    is_object = conversion.serves and not isinstance(value, type | types.ModuleType) and is_stood_in_for(value)
+    return substitute_of(value) if is_object and callable(value) else value
+
+
+def changed_function(conversion: Conversion, function: Any) -> Any:
+    """Return the copy of a function, or its substitute as a method; any other object itself."""
+    if conversion.serves and (substitute := substitute_of_method(function)) is not None:
+        return substitute
+    return conversion.copy(function) if type(function) is Function else function
+
+
+def _closure(conversion: Conversion, function: Function) -> Function:
+    """Return a closure of this package with copies in its cells; itself if none of them changes."""
+    if function.__module__ is None or function.__module__.partition(".")[0] != "primsplit" or not function.__closure__:
+        return function
+    if id(function) in conversion.closures:
+        found: Function = conversion.closures[id(function)][1]
+        return found
+    conversion.closures[id(function)] = function, function  # for a closure that holds itself
+    cells = []
+    for cell in function.__closure__:
+        held = _content(cell)
+        made = _held(conversion, held)
+        cells.append(cell if made is held else types.CellType(made))
+    if all(a is b for a, b in zip(cells, function.__closure__, strict=True)):
+        return function
+    copied = Function(function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(cells))
+    copied.__kwdefaults__, copied.__dict__ = function.__kwdefaults__, function.__dict__
+    conversion.closures[id(function)] = function, copied
+    remember_origin(copied, function)
+    return copied
+
+
+def _held(conversion: Conversion, held: Any) -> Any:
+    """Return what a cell of this package's code holds in a copy of it."""
+    if isinstance(held, FunctionLike):
+        return held
+    if conversion.changed(type(held), "__call__") is not None:
+        return Called(conversion, held)
+    return lifted(conversion, held)
+
+
+class Called:
+    """An object of the user's that is called; all else of it is its own."""
+
+    def __init__(self, conversion: Conversion, value: Any) -> None:
+        self._conversion, self._value = conversion, value
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return self._conversion.changed(type(self._value), "__call__")(self._value, *args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._value, name)
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _uncached(conversion: Conversion, cached: Any) -> Any:
+    """Return a cached function that computes what traced arguments give."""
+    inner = callee(conversion, cached.__wrapped__, is_package=False)
+    if inner is cached.__wrapped__:
+        return cached
+
+    def call(*args: Any, **options: Any) -> Any:
+        return (inner if holds_traced([*args, *options.values()]) else cached)(*args, **options)
+
+    return call
+
+
+def _dispatched(conversion: Conversion, function: Any) -> Callable[..., Any]:
+    """Return a function of `functools.singledispatch` that calls copies of its implementations."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        chosen = function.dispatch(args[0].__class__) if args else function
+        return callee(conversion, chosen, is_package=False)(*args, **options)
+
+    return call
+
+
+def _constructor(conversion: Conversion, kind: Any, *, is_package: bool) -> Any:
+    """Return what makes an instance of a class by copies of the functions that do it."""
+    if type(kind).__call__ is not type.__call__ or not kind.__flags__ & HEAP:
+        return _calling(conversion, kind, is_package=is_package) if kind in _CALLING else kind
+    new, init = kind.__new__, kind.__init__
+    made_new, made_init = changed_function(conversion, new), conversion.changed(kind, "__init__")
+    if made_init is None and _is_of_dataclass(kind, init):
+        made_init = _initialized(conversion, kind)
+    if made_new is new and made_init is None:
+        return _calling(conversion, kind) if kind is np.vectorize else kind
+
+    def make(*args: Any, **options: Any) -> Any:
+        made = new(kind) if new is object.__new__ else made_new(kind, *args, **options)
+        if isinstance(made, kind):
+            (made_init or kind.__init__)(made, *args, **options)
+        return made
+
+    return make
+
+
+def _is_of_dataclass(kind: type, init: Any) -> bool:
+    is_generated = type(init) is Function and is_written_by_python(init.__code__)
+    return is_generated and dataclasses.is_dataclass(kind) and hasattr(kind, "__post_init__")
+
+
+def _initialized(conversion: Conversion, kind: Any) -> Any:
+    """Return what Python's own `__init__` of a dataclass does, with the copy of `__post_init__`; None without one."""
+    behind = conversion.changed(kind, "__post_init__")
+    if behind is None:
+        return None
+    signature = inspect.signature(origin(kind.__init__))
+    is_frozen = kind.__dataclass_params__.frozen
+    put = object.__setattr__ if is_frozen else conversion.changed(kind, "__setattr__") or setattr
+
+    def init(made: Any, *args: Any, **options: Any) -> None:
+        bound = signature.bind(made, *args, **options).arguments
+        handed = []
+        for field in kind.__dataclass_fields__.values():
+            if field._field_type is dataclasses._FIELD_CLASSVAR:  # type: ignore[attr-defined]
+                continue
+            if field.name in bound:
+                value = bound[field.name]
+            elif field.default is not dataclasses.MISSING and field.init:
+                value = field.default
+            elif field.default_factory is not dataclasses.MISSING:
+                value = field.default_factory()
+            else:
+                continue
+            if field._field_type is dataclasses._FIELD_INITVAR:  # type: ignore[attr-defined]
+                handed.append(value)
+            else:
+                put(made, field.name, value)
+        behind(made, *handed)
+
+    return init

@@ -1,0 +1,385 @@
+"""Compiles converted definitions, and gives functions copies that have the converted code.
+
+A copy reads the globals, cells, defaults and attributes of the function itself: the dictionaries and cells are the
+user's own objects. The code is compiled once for each code object, and found again by its identity: equal code of two
+files has two conversions, each with its own file name and lines.
+"""
+
+import ast
+import copy
+import functools
+import threading
+import types
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
+
+from primsplit.frontends.python.converter import without_source
+from primsplit.frontends.python.converter.source import (
+    Definition,
+    Node,
+    SourceError,
+    definition_of,
+)
+from primsplit.frontends.python.converter.transformer import OPERATORS, Transformer
+from primsplit.frontends.python.overrides.table import substitute_of_method
+from primsplit.ir.caching.fingerprint import package_of
+from primsplit.ir.caching.held import is_written_by_python
+from primsplit.tracing import is_library
+from primsplit.tracing.converting import run_with, running
+
+Function = types.FunctionType
+Code = types.CodeType
+
+
+class Helper:
+    """What converted code calls: it lies in the constants of the code."""
+
+
+class Caller(Helper):
+    """A helper that decides what is called."""
+
+    def called(self, function: Any) -> Any:
+        """Return what is called in place of a function."""
+        raise NotImplementedError
+
+
+class Rewritten(Protocol):
+    """A file whose functions are rewritten before they are converted."""
+
+    def code_of(self, function: Function) -> Code | None:
+        """Return the converted code of one of its functions; None for a function that it does not have."""
+        ...
+
+
+class _Known(NamedTuple):
+    code: weakref.ref[Code]
+    converted: Code
+    node: Node
+
+
+_known: dict[int, _Known] = {}
+"""By the `id` of a code object what it was converted to; an entry is removed with its code object."""
+_lock = threading.RLock()
+_origins: WeakKeyDictionary[Function, Function] = WeakKeyDictionary()
+"""Of each copy the function that it is a copy of."""
+
+
+def current() -> "Conversion | None":
+    """Return the conversion that this thread runs; None if there is none."""
+    found: Conversion | None = running()
+    return found
+
+
+def converted(function: Any) -> Any:
+    """Return what is called in place of a function in the conversion that this thread runs; itself outside of one.
+
+    A substitute for a library's function calls what this returns where it hands traced values on.
+
+    >>> import math, statistics
+    >>> @extend.stands_in_for(statistics.geometric_mean)
+    ... def geometric_mean(data):
+    ...     return extend.converted(math.exp)(sum(map(extend.converted(math.log), data)) / len(data))
+    >>> ps.grad(lambda x: statistics.geometric_mean([x[0], x[1]]))(np.ones(2)).tolist()
+    [0.5, 0.5]
+    """
+    conversion = current()
+    return function if conversion is None else conversion.operators[True].called(function)
+
+
+def calculated(operator: str, *operands: Any) -> Any:
+    """Return what an operator gives in a converted function of a package."""
+    conversion = current()
+    if conversion is None:
+        raise RuntimeError("no conversion is running in this thread")
+    return getattr(conversion.operators[True], operator)(*operands)
+
+
+def is_converted(code: Code) -> bool:
+    """Whether the code is that of a copy, or of a function in one."""
+    return any(isinstance(const, Helper) for const in code.co_consts)
+
+
+def origin(value: Any) -> Any:
+    """Return the function that this is a copy of; any other value itself."""
+    return _origins.get(value, value) if type(value) is Function else value
+
+
+def remember_origin(copied: Function, function: Function) -> None:
+    """Remember the function that another is a copy of."""
+    _origins[copied] = function
+
+
+class Conversion:
+    """One run of a function whose own and called functions are copies.
+
+    `serves` tells whether functions of NumPy, SciPy and Python have their substitutes in it. Functions of the installed
+    `packages` are copied too; the functions of the files in `rewritten` have the code that these give.
+    """
+
+    def __init__(
+        self,
+        operators: Mapping[bool, Caller],
+        *,
+        serves: bool,
+        packages: frozenset[str] = frozenset(),
+        rewritten: Mapping[str, Rewritten] | None = None,
+    ) -> None:
+        self.operators = operators
+        self.serves, self.packages = serves, packages
+        self.rewritten = rewritten or {}
+        self.copies: dict[int, tuple[Any, Any]] = {}
+        """By the `id` of a function the function, which keeps its `id`, and its copy."""
+        self.closures: dict[int, tuple[Function, Function]] = {}
+        """The same of the closures of this package."""
+        self.special: dict[tuple[type, str], Any] = {}
+        self.unread: dict[str, None] = {}
+        """Why the definitions of some functions cannot be read."""
+
+    def copy(self, function: Any) -> Any:
+        """Return the copy of a function; of one that is not to be copied the function itself."""
+        function = origin(function)
+        if id(function) not in self.copies:
+            self.copies[id(function)] = function, self._copied(function)
+        return self.copies[id(function)][1]
+
+    def _copied(self, function: Function) -> Function:
+        code = function.__code__
+        if code.co_filename in self.rewritten:
+            converted = self.rewritten[code.co_filename].code_of(function)
+            if converted is not None:
+                return function if converted is code else _with_code(function, converted)
+        if is_converted(code) or not self.is_convertible(function):
+            return function
+        try:
+            converted = converted_code(function, self.operators[bool(_package(function))])
+        except SourceError as error:
+            self.unread[str(error)] = None
+            return self._without_source(function)
+        return _with_code(function, converted)
+
+    def _without_source(self, function: Function) -> Function:
+        if not self.serves or not without_source.is_copied(function.__code__):
+            return function
+        made = without_source.copied(function, self.operators[bool(_package(function))].called)
+        _origins[made] = function
+        return made
+
+    def is_convertible(self, function: Function) -> bool:
+        """Whether the function is the user's own, or one of the packages that are copied."""
+        if is_written_by_python(function.__code__):
+            return False
+        if function.__globals__.get("__name__") in LIKE_PACKAGES:
+            return self.serves
+        package = _package(function)
+        return not is_library(function.__code__.co_filename) and (not package or package in self.packages)
+
+    def changed(self, kind: type, name: str) -> Any:
+        """Return what is called in place of a special method of a class; None if Python calls the same."""
+        if not kind.__flags__ & HEAP:
+            return None
+        key = kind, name
+        if key not in self.special:
+            self.special[key] = self._changed(kind, name)
+        return self.special[key]
+
+    def _changed(self, kind: type, name: str) -> Any:
+        if kind.__module__.partition(".")[0] == "primsplit":
+            return None
+        held = static(kind, name)
+        substitute = substitute_of_method(held) if self.serves else None
+        if substitute is not None:
+            return substitute
+        if type(held) is not Function:
+            return None
+        made = self.copy(held)
+        return None if made is held else made
+
+    def running(self) -> AbstractContextManager[None]:
+        """Let this thread run it inside."""
+        return run_with(self)
+
+
+HEAP = 1 << 9
+"""The flag of CPython's types that were created by a `class` statement (Py_TPFLAGS_HEAPTYPE)."""
+ABSENT = object()
+
+
+def static(kind: type, name: str) -> Any:
+    """Return what a class, or a class that it derives from, holds under a name; ABSENT for nothing."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), ABSENT)
+
+
+LIKE_PACKAGES: set[str] = set()
+"""Modules of NumPy that are written in Python and converted like those of installed packages."""
+
+
+def _package(function: Function) -> str:
+    module = function.__globals__.get("__name__")
+    if not isinstance(module, str):
+        return ""
+    return module if module in LIKE_PACKAGES else package_of(module)
+
+
+def _with_code(function: Function, code: Code) -> Function:
+    """Return a function of this code that has all else of the function."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    closure = tuple(cells[name] for name in code.co_freevars)
+    made = Function(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__dict__ = function.__dict__
+    made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
+    annotated = "__annotate__" if hasattr(function, "__annotate__") else "__annotations__"
+    setattr(made, annotated, getattr(function, annotated))
+    _origins[made] = function
+    return made
+
+
+def converted_code(function: Function, operators: Helper) -> Code:
+    """Return the converted code of a function. Raises SourceError if its source cannot be read."""
+    return _conversion_of(function, operators).converted
+
+
+def _conversion_of(function: Function, operators: Helper) -> _Known:
+    code = function.__code__
+    key = id(code)
+    with _lock:
+        known = _known.get(key)
+        if known is not None and known.code() is code:
+            return known
+        found = _known[key] = _new_conversion(function, operators)
+        return found
+
+
+def _new_conversion(function: Function, operators: Helper) -> _Known:
+    code, key = function.__code__, id(function.__code__)
+    try:
+        definition = definition_of(function)
+        if not _is_of(code, compiled(definition, code, {})):
+            raise SourceError(f"the source of {function.__qualname__} has changed since it was loaded")
+        node = Transformer().visit(copy.deepcopy(definition.node))
+        made = compiled(definition._replace(node=node), code, {OPERATORS: operators})
+    except RecursionError:
+        raise SourceError(f"the source of {function.__qualname__} is nested too deeply to be converted") from None
+    if {*made.co_freevars} != {*code.co_freevars}:
+        raise SourceError(f"the source of {function.__qualname__} has changed since it was loaded")
+    return _Known(weakref.ref(code, functools.partial(_forget, _known, key)), made, node)
+
+
+def _forget(known: dict[int, _Known], key: int, _: object) -> None:
+    known.pop(key, None)
+
+
+def converted_source(function: Callable[..., Any], operators: Helper) -> str:
+    """Return the text of a function's copy. Raises SourceError if the source of the function cannot be read."""
+    node = _conversion_of(origin(function), operators).node
+    return ast.unparse(node)
+
+
+def compiled(definition: Definition, code: Code, helpers: Mapping[str, Helper]) -> Code:
+    """Return the code of a definition in place of `code`, with its free variables, file name and qualified name.
+
+    The names of the helpers stand for objects, which lie in the constants of the code.
+    """
+    node = copy.deepcopy(definition.node)
+    if isinstance(node, ast.Lambda):
+        body = ast.copy_location(ast.Return(node.body), node.body)
+        node = ast.copy_location(_function(code.co_name, node.args, [body]), node)
+    node.returns = None  # decorators stay: the first line of the code is theirs
+    node.args.defaults = [ast.copy_location(ast.Constant(None), d) for d in node.args.defaults]
+    node.args.kw_defaults = [d and ast.copy_location(ast.Constant(None), d) for d in node.args.kw_defaults]
+    for arg in ast.walk(node.args):
+        if isinstance(arg, ast.arg):
+            arg.annotation = None
+    node.name = _NAME
+    inside: ast.stmt = node
+    if definition.private:
+        inside = ast.ClassDef(definition.private, [], [], [node], [])
+        _without_type_parameters(inside)
+    free = [name for name in code.co_freevars if name != "__class__"]
+    before: list[ast.stmt] = []
+    if definition.private and definition.private not in free:
+        before.append(ast.Global([definition.private]))
+    if others := [name for name in free if name != definition.private]:
+        targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in others]
+        before.append(ast.Assign(targets, ast.Constant(None)))
+    outer = _function("_outer", None, [*before, inside])
+    tree = ast.fix_missing_locations(_HelpersNames(helpers).visit(ast.Module([*definition.imports, outer], [])))
+    flags = code.co_flags & _FUTURES
+    whole = compile(tree, code.co_filename, "exec", flags=flags, dont_inherit=True)
+    found = next(c for c in _codes(whole) if c.co_name == _NAME)
+    named = _finished(found, helpers, found.co_qualname, code.co_qualname)
+    return named.replace(co_name=code.co_name)
+
+
+_NAME = "_converted"
+_FUTURES = 0x1000000
+"""The flag of `from __future__ import annotations`."""
+
+
+def _function(name: str, args: ast.arguments | None, body: list[ast.stmt]) -> ast.FunctionDef:
+    no_arguments = ast.arguments([], [], None, [], [], None, [])
+    made = ast.FunctionDef(name, args or no_arguments, body, [], None, None)
+    _without_type_parameters(made)
+    return made
+
+
+def _without_type_parameters(node: ast.FunctionDef | ast.ClassDef) -> None:
+    """Give a node the field that Python 3.12 added."""
+    if "type_params" in node._fields:
+        vars(node)["type_params"] = []
+
+
+def _codes(code: Code) -> Iterator[Code]:
+    for const in code.co_consts:
+        if isinstance(const, Code):
+            yield const
+            yield from _codes(const)
+
+
+class _HelpersNames(ast.NodeTransformer):
+    """Reads helpers from the constants, where a text stands for each of them."""
+
+    def __init__(self, helpers: Mapping[str, Helper]) -> None:
+        self.helpers = helpers
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.copy_location(ast.Constant(_text(node.id)), node) if node.id in self.helpers else node
+
+
+def _text(helper: str) -> str:
+    return f"primsplit helper {helper}"
+
+
+def _finished(code: Code, helpers: Mapping[str, Helper], prefix: str, own: str) -> Code:
+    """Return the code with the helpers themselves, and with the qualified names that the user's functions have."""
+    texts = {_text(helper): value for helper, value in helpers.items()}
+
+    def named(text: str) -> str:
+        return own + text.removeprefix(prefix) if text.startswith(prefix) else text
+
+    def constant(const: Any) -> Any:
+        if isinstance(const, Code):
+            return _finished(const, helpers, prefix, own)
+        return texts.get(const, named(const)) if isinstance(const, str) else const
+
+    return code.replace(co_consts=tuple(map(constant, code.co_consts)), co_qualname=named(code.co_qualname))
+
+
+def _is_of(code: Code, compiled_again: Code) -> bool:
+    """Whether a function has the code that its source compiles to; pytest rewrites the asserts of tests."""
+    if any(name.startswith("@py") for name in (*code.co_varnames, *code.co_names, *code.co_freevars)):
+        return True
+    if code.co_code != compiled_again.co_code or code.co_names != compiled_again.co_names:
+        return False
+    own, other = code.co_consts, compiled_again.co_consts
+    return len(own) == len(other) and all(
+        _is_of(a, b) if isinstance(a, Code) and isinstance(b, Code) else _is_same_constant(a, b)
+        for a, b in zip(own, other, strict=True)
+    )
+
+
+def _is_same_constant(own: Any, other: Any) -> bool:
+    return type(own) is type(other) and (own == other or repr(own) == repr(other))

@@ -1,0 +1,168 @@
+"""Defines the operators that copies call as `_ps`: outside of a conversion each does what Python does.
+
+In one, calls reach copies and substitutes, known arrays can be indexed by traced numbers, and methods of the user's
+that Python calls itself are copies.
+"""
+
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from primsplit.frontends.python.conversion.identity import identified
+from primsplit.frontends.python.converter import special
+from primsplit.frontends.python.converter.calls import callee
+from primsplit.frontends.python.converter.copies import Caller, current
+from primsplit.frontends.python.overrides.plain_arrays import elements_of, noted
+from primsplit.frontends.python.overrides.table import ModuleSubstitute, substitute_of
+from primsplit.tracing.array import Array
+
+_PLAIN = frozenset({
+    int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset, type(None), range, slice,
+    types.ModuleType, np.ndarray, Array,
+})  # fmt: skip
+"""Classes whose operators and attributes are never the user's functions."""
+
+
+class Operators(Caller):
+    """The operators in copies of the user's functions; with `is_package` in those of installed packages."""
+
+    def __init__(self, *, is_package: bool) -> None:
+        self.is_package = is_package
+
+    def called(self, function: Any) -> Any:
+        """What is called in place of a function."""
+        conversion = current()
+        return function if conversion is None else callee(conversion, function, is_package=self.is_package)
+
+    @staticmethod
+    def owner(value: Any) -> Any:
+        """What an attribute is read from, or written to."""
+        conversion = current()
+        if conversion is None or type(value) in _PLAIN:
+            return value
+        if conversion.serves and (known := substitute_of(value)) is not value:
+            return value if type(known) is ModuleSubstitute else known
+        is_own = special.has_own_attributes(conversion, type(value))
+        return special.Owner(conversion, value) if is_own else value
+
+    @staticmethod
+    def indexed(value: Any) -> Any:
+        """What an element is read from, or written to."""
+        conversion = current()
+        if conversion is None:
+            return value
+        if conversion.serves and (type(value) is np.ndarray or type(value) is np.flatiter):
+            return elements_of(value)
+        if type(value) in _PLAIN:
+            return value
+        if conversion.serves and (known := substitute_of(value)) is not value:
+            return known
+        is_own = special.has_own_elements(conversion, type(value))
+        return special.Indexed(conversion, value) if is_own else value
+
+    @staticmethod
+    def iterated(value: Any) -> Any:
+        """What a loop goes over."""
+        conversion = current()
+        return value if conversion is None or type(value) in _PLAIN else special.iterated(conversion, value)
+
+    @staticmethod
+    def managed(value: Any) -> Any:
+        """The context manager of a `with` statement."""
+        conversion = current()
+        return value if conversion is None else special.managed(conversion, value)
+
+    @staticmethod
+    def is_(left: Any, right: Any) -> Any:
+        """`left is right`."""
+        return left is right if current() is None else identified("Is", left, right)
+
+    @staticmethod
+    def is_not(left: Any, right: Any) -> Any:
+        """`left is not right`."""
+        return left is not right if current() is None else identified("IsNot", left, right)
+
+    @staticmethod
+    def in_(value: Any, holder: Any) -> Any:
+        """`value in holder`."""
+        conversion = current()
+        if conversion is None or type(holder) in _PLAIN:
+            return value in holder
+        return special.contains(conversion, value, holder)
+
+    @classmethod
+    def not_in(cls, value: Any, holder: Any) -> Any:
+        """`value not in holder`."""
+        return not cls.in_(value, holder)
+
+
+def _two_operands(name: str, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def call(left: Any, right: Any) -> Any:
+        conversion = current()
+        if conversion is None:
+            return python(left, right)
+        if type(left) in _PLAIN and type(right) in _PLAIN:
+            found = python(left, right)
+        else:
+            found = special.two_operands(conversion, name, python, left, right)
+        return noted(found, (left, right)) if type(found) is np.ndarray and conversion.serves else found
+
+    return call
+
+
+def _in_place(name: str, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def call(left: Any, right: Any) -> Any:
+        conversion = current()
+        if conversion is None or (type(left) in _PLAIN and type(right) in _PLAIN):
+            found = python(left, right)
+        else:
+            found = special.in_place(conversion, name, python, left, right)
+        if conversion is not None and conversion.serves and found is not left and type(found) is np.ndarray:
+            return noted(found, (left, right))
+        return found
+
+    return call
+
+
+def _one_operand(name: str, python: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def call(value: Any) -> Any:
+        conversion = current()
+        if conversion is None:
+            return python(value)
+        found = python(value) if type(value) in _PLAIN else special.one_operand(conversion, name, python, value)
+        return noted(found, (value,)) if type(found) is np.ndarray and conversion.serves else found
+
+    return call
+
+
+BINARY: dict[str, tuple[str, Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
+    "add": ("add", operator.add, operator.iadd), "sub": ("sub", operator.sub, operator.isub),
+    "mult": ("mul", operator.mul, operator.imul), "matmult": ("matmul", operator.matmul, operator.imatmul),
+    "div": ("truediv", operator.truediv, operator.itruediv), "mod": ("mod", operator.mod, operator.imod),
+    "pow": ("pow", operator.pow, operator.ipow), "lshift": ("lshift", operator.lshift, operator.ilshift),
+    "rshift": ("rshift", operator.rshift, operator.irshift), "bit_or": ("or", operator.or_, operator.ior),
+    "bit_xor": ("xor", operator.xor, operator.ixor), "bit_and": ("and", operator.and_, operator.iand),
+    "floor_div": ("floordiv", operator.floordiv, operator.ifloordiv),
+}  # fmt: skip
+"""The operators by the names of Python's nodes: Python's method, and what it does, also in place."""
+COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "eq": ("eq", operator.eq), "not_eq": ("ne", operator.ne), "lt": ("lt", operator.lt), "lte": ("le", operator.le),
+    "gt": ("gt", operator.gt), "gte": ("ge", operator.ge),
+}  # fmt: skip
+UNARY: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "neg": ("neg", operator.neg), "pos": ("pos", operator.pos), "invert": ("invert", operator.invert),
+}  # fmt: skip
+
+for _name, (_method, _python, _inplace) in BINARY.items():
+    setattr(Operators, _name, staticmethod(_two_operands(_method, _python)))
+    setattr(Operators, f"in_place_{_name}", staticmethod(_in_place(_method, _inplace)))
+for _name, (_method, _compare) in COMPARISONS.items():
+    setattr(Operators, _name, staticmethod(_two_operands(_method, _compare)))
+for _name, (_method, _compute) in UNARY.items():
+    setattr(Operators, _name, staticmethod(_one_operand(_method, _compute)))
+
+OPERATORS = {is_package: Operators(is_package=is_package) for is_package in (False, True)}
+"""The operators in copies, by whether these are of an installed package."""

@@ -1,0 +1,76 @@
+"""Runs a converted copy of a function, in which functions that ask a traced value for a number have substitutes."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import FunctionType
+from typing import Any
+
+from primsplit import tracing
+from primsplit.frontends.python.converter.calls import lifted
+from primsplit.frontends.python.converter.copies import Conversion, converted_source, current
+from primsplit.frontends.python.converter.operators import OPERATORS
+from primsplit.frontends.python.converter.source import SourceError
+from primsplit.frontends.python.overrides.libraries import register_scipys
+from primsplit.ir.errors import SpecError
+from primsplit.numpy.second_run import running_again
+from primsplit.tracing.functionlike import name_of
+from primsplit.tracing.hooks import HOOKS
+
+Run = Callable[..., Any]
+Written = frozenset[tracing.Instruction]
+
+
+def again(run: Run, written: Written, packages: frozenset[str]) -> AbstractContextManager[Run] | None:
+    """A context that gives a copy of `run` in which functions have their substitutes; None if nothing is to be copied.
+
+    Arrays that NumPy makes by the instructions `written` are traced ones, since they are written to. Functions of the
+    installed `packages` are converted like the user's.
+    """
+    register_scipys()
+    around = current()
+    conversion = _serving(around, packages)
+    with conversion.running():
+        copied = lifted(conversion, run)
+    # Code that is converted already needs no copy to reach substitutes.
+    is_needed = copied is not run or (around is not None and not around.serves)
+    return _again(conversion, copied, written) if is_needed else None
+
+
+def _serving(around: Conversion | None, packages: frozenset[str]) -> Conversion:
+    """The conversion that this thread runs, or one with substitutes inside of it."""
+    if around is None:
+        return Conversion(OPERATORS, serves=True, packages=packages)
+    if around.serves and packages <= around.packages:
+        return around
+    return Conversion(OPERATORS, serves=True, packages=packages | around.packages, rewritten=around.rewritten)
+
+
+HOOKS.run_again = again
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """The text of a function's converted copy. Raises SpecError where its source cannot be read."""
+    given: Any = inspect.unwrap(function)
+    given = getattr(given, "__func__", given)
+    if not isinstance(given, FunctionType):
+        raise SpecError(
+            f"{name_of(function)} has no source in Python",
+            place=tracing.user_place(),
+            cure="Give a function or a method that is written in Python.",
+        )
+    try:
+        return converted_source(given, OPERATORS[False])
+    except SourceError as error:
+        raise SpecError(
+            str(error), place=tracing.user_place(), cure="Define the function in a file or in a notebook."
+        ) from None
+
+
+HOOKS.converted_source = source_of
+
+
+@contextmanager
+def _again(conversion: Conversion, copied: Run, written: Written) -> Iterator[Run]:
+    with conversion.running(), running_again(written):
+        yield copied

@@ -1,0 +1,135 @@
+"""Rewrites a definition so that its calls, elements, attributes, operators and iterations ask operators of ours.
+
+    table[i] = math.sin(x) + 1      _ps.indexed(table)[i] = _ps.add(_ps.called(_ps.owner(math).sin)(x), 1)
+
+Statements, names, and the order in which Python evaluates stay as they are: an operator is given what Python has
+evaluated there, and what it returns takes its place.
+"""
+
+import ast
+from typing import TypeVar
+
+Made = TypeVar("Made", bound=ast.AST)
+
+OPERATORS = "_ps"
+"""The name of the operators in a copy."""
+LOOP = "_loop_"
+"""What the names of objects begin with that record a loop in a rewritten function."""
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mult", ast.MatMult: "matmult", ast.Div: "div", ast.Mod: "mod",
+    ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitOr: "bit_or", ast.BitXor: "bit_xor",
+    ast.BitAnd: "bit_and", ast.FloorDiv: "floor_div",
+}  # fmt: skip
+"""The operators for Python's operators of two operands."""
+UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "eq", ast.NotEq: "not_eq", ast.Lt: "lt", ast.LtE: "lte", ast.Gt: "gt", ast.GtE: "gte",
+    ast.Is: "is_", ast.IsNot: "is_not", ast.In: "in_", ast.NotIn: "not_in",
+}  # fmt: skip
+
+
+class Transformer(ast.NodeTransformer):
+    """Rewrites a function. Calls of `helpers`, which are names of ours, stay as they are."""
+
+    def __init__(self, helpers: frozenset[str] = frozenset()) -> None:
+        self.helpers = helpers | {OPERATORS}
+
+    def _asked(self, node: ast.AST, operator: str, *operands: ast.expr) -> ast.expr:
+        owner = ast.Attribute(ast.Name(OPERATORS, ast.Load()), operator, ast.Load())
+        return _at(node, ast.Call(owner, [*operands], []))
+
+    def _is_ours(self, node: ast.AST) -> bool:
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            return False
+        return node.value.id in self.helpers or node.value.id.startswith(LOOP)
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        func = node.func
+        self.generic_visit(node)
+        is_super = isinstance(func, ast.Name) and func.id == "super" and not node.args
+        if not self._is_ours(func) and not is_super:
+            node.func = self._asked(node.func, "called", node.func)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.Attribute:
+        if not self._is_ours(node):
+            self.generic_visit(node)
+            node.value = self._asked(node.value, "owner", node.value)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
+        self.generic_visit(node)
+        node.value = self._asked(node.value, "indexed", node.value)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        is_text = isinstance(node.left, ast.JoinedStr) or isinstance(getattr(node.left, "value", None), str)
+        if is_text or (isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)):
+            return node
+        return self._asked(node, BINARY[type(node.op)], node.left, node.right)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if type(node.op) not in UNARY or isinstance(node.operand, ast.Constant):
+            return node
+        return self._asked(node, UNARY[type(node.op)], node.operand)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        if len(node.ops) > 1:  # whose middle terms are evaluated once
+            return node
+        return self._asked(node, COMPARISONS[type(node.ops[0])], node.left, *node.comparators)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        self.generic_visit(node)
+        if not isinstance(node.target, ast.Name):
+            return node
+        read = _at(node, ast.Name(node.target.id, ast.Load()))
+        value = self._asked(node, f"in_place_{BINARY[type(node.op)]}", read, node.value)
+        return _at(node, ast.Assign([node.target], value))
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        self.generic_visit(node)
+        node.iter = self._asked(node.iter, "iterated", node.iter)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
+        self.generic_visit(node)
+        if not node.is_async:
+            node.iter = self._asked(node.iter, "iterated", node.iter)
+        return node
+
+    def visit_withitem(self, node: ast.withitem) -> ast.withitem:
+        self.generic_visit(node)
+        node.context_expr = self._asked(node.context_expr, "managed", node.context_expr)
+        return node
+
+    def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AsyncWith:
+        node.body = [self.visit(s) for s in node.body]
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign:
+        node.target = self.visit(node.target)
+        node.value = self.visit(node.value) if node.value else None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        node.decorator_list = [self.visit(d) for d in node.decorator_list]
+        node.args = self.visit(node.args)
+        node.body = [self.visit(s) for s in node.body]
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        return node  # its annotation is for readers
+
+    def visit_match_case(self, node: ast.match_case) -> ast.match_case:
+        node.guard = self.visit(node.guard) if node.guard else None
+        node.body = [self.visit(s) for s in node.body]
+        return node  # a pattern is no expression
+
+
+def _at(node: ast.AST, new: Made) -> Made:
+    """Return a new node, and the new ones in it, at the place of another."""
+    return ast.fix_missing_locations(ast.copy_location(new, node))
