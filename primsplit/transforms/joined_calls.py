@@ -125,8 +125,7 @@ def _joined(block: Block, lanes: Lanes) -> Block:
     with tracing.recording(place=lanes[0].place, remark=lanes[0].remark) as recorded:
         rows = _Rows(makers)
         columns = [[call.inputs[i] for call in lanes] for i in range(len(lanes[0].inputs))]
-        given = [rows.packed(column) for column in columns]
-        flags = [any(v is not column[0] for v in column) for column in columns]
+        given, flags = zip(*(rows.packed(column) for column in columns), strict=True)
         batched, _ = batch_block(body, flags, len(lanes), wanted=[True] * len(body.results))
         found = tracing.inline(batched, given)
         renaming: Renaming = {}
@@ -143,34 +142,36 @@ class _Rows:
     def __init__(self, makers: dict[Var, Op]) -> None:
         self.makers = makers
 
-    def packed(self, column: Sequence[Value | None]) -> Value:
-        """The rows; a value that is the same in all lanes is itself."""
+    def packed(self, column: Sequence[Value | None]) -> tuple[Value, bool]:
+        """The rows, and True; or the value that is the same in all lanes, and False."""
         values = [v for v in column if v is not None]
         if all(v is values[0] for v in values):
-            return values[0]
+            return values[0], False
         ops = [self.makers.get(v) if isinstance(v, Var) else None for v in values]
         alike = [each for each in ops if each is not None]
         if len(alike) == len(values) and len({_alike_key(each) for each in alike}) == 1:
             if alike[0].kind in ELEMENTWISE:
                 return self.elementwise(alike)
             if (found := _gathered(alike)) is not None:
-                return found
-        return self.stacked(values)
+                return found, True
+        return self.stacked(values), True
 
-    def elementwise(self, ops: Sequence[Op]) -> Value:
+    def elementwise(self, ops: Sequence[Op]) -> tuple[Value, bool]:
         """One elementwise op on rows, if its operands have the axes of its result or none."""
         rank = ops[0].outputs[0].type.rank
         if any(v is None or v.type.rank not in (0, rank) for each in ops for v in each.inputs):
-            return self.stacked([each.outputs[0] for each in ops])
-        inputs = []
-        for i in range(len(ops[0].inputs)):
-            column = [each.inputs[i] for each in ops]
-            rows = self.packed(column)
-            is_low = rows is not column[0] and column[0] is not None and column[0].type.rank == 0 and rank
-            inputs.append(op.Reshape(Array(rows), [-1, *[1] * int(rank or 0)]).value if is_low else rows)
+            return self.stacked([each.outputs[0] for each in ops]), True
+        inputs, are_rows = [], False
+        for i, one in enumerate(ops[0].inputs):
+            value, is_rows = self.packed([each.inputs[i] for each in ops])
+            is_low = is_rows and one is not None and one.type.rank == 0 and rank
+            inputs.append(op.Reshape(Array(value), [-1, *[1] * int(rank or 0)]).value if is_low else value)
+            are_rows = are_rows or is_rows
         made = ops[0].outputs[0].type
+        if not are_rows:
+            return ops[0].outputs[0], False
         whole = Type(made.dtype, (len(ops), *(made.shape or ())))
-        return tracing.emit(ops[0].kind, inputs, dict(ops[0].attributes), outputs=1, types=[whole])[0]
+        return tracing.emit(ops[0].kind, inputs, dict(ops[0].attributes), outputs=1, types=[whole])[0], True
 
     def stacked(self, values: Sequence[Value | None]) -> Value:
         """The rows, one after another."""

@@ -56,8 +56,15 @@ def out_of_order(a: Any, x: Any) -> Any:
     return total
 
 
+def of_the_same(a: Any, x: Any) -> Any:
+    """Arguments that are computed alike from the same arrays, alone and beside others."""
+    same = [special.gammaln((x[:3] - a) ** 2 + 1.0) for _ in range(6)]
+    others = [special.gammaln((x[:3] - a) ** 2 + x[t]) for t in range(6)]
+    return sum(np.sum(f * g) for f, g in zip(same, others, strict=True))
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    f.__name__: f for f in (of_pairs, of_vectors, in_a_row, of_several_readers, out_of_order)
+    f.__name__: f for f in (of_the_same, of_pairs, of_vectors, in_a_row, of_several_readers, out_of_order)
 }
 
 
