@@ -51,7 +51,7 @@ def smoothing_spline(x: Any, y: Any, weights: Any, penalty: float, axis: int) ->
 
 
 def _matrices(interpolate: Any, sites: Any, w: Any, penalty: float) -> tuple[Any, Any, Any]:
-    """What makes values and slopes at the sites of coefficients, and the matrix of the system."""
+    """Return the matrices from coefficients to values and to slopes at the sites, and the matrix of the system."""
     sparse: Any = importlib.import_module("scipy.sparse")
     knots = np.concatenate([sites[:1].repeat(3), sites, sites[-1:].repeat(3)])
     design = partial(interpolate.BSpline.design_matrix, sites)

@@ -161,7 +161,7 @@ def solve_with(
 
 
 def tiles_of(unit: Array, worked: Array) -> tuple[Array, ...]:
-    """What `solve_with` takes of the factors."""
+    """Return the tiles of both factors, as `solve_with` takes them."""
     return (*triangular_tiles(unit, lower=True, unit=True), *triangular_tiles(worked, lower=False))
 
 

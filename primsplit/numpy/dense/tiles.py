@@ -191,7 +191,7 @@ class System:
         return -1 if self.right else -2
 
     def _next(self, done: Array | None, place: Any, start: Bounds, stop: Bounds, rows: Bounds | None = None) -> Array:
-        """What is solved, and the block from `start` to `stop`, which is beside it; of it `rows` count if given."""
+        """Return the solved rows with the block from `start` to `stop` beside them; `rows` of it if given."""
         rest = cut(self.b, start, stop, self.axis)
         if done is not None:
             rest = op.Sub(rest, self._known(done, start, stop))
@@ -204,7 +204,7 @@ class System:
         return op.Concat(*((done, found) if self.downward else (found, done)), axis=self.axis)
 
     def _known(self, done: Array, start: Bounds, stop: Bounds) -> Array:
-        """What the solved blocks add to this one."""
+        """Return the product of the solved blocks with the part of T beside this one."""
         here, there = (-1, -2) if self.right else (-2, -1)
         part = cut(self.t, start, stop, here)
         part = cut(part, 0, start, there) if self.downward else cut(part, stop, None, there)

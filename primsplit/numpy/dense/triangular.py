@@ -28,7 +28,7 @@ def solve_triangular(t: Array, b: Array, *, lower: bool, unit: bool = False, tra
 
 
 def tiles_of(t: Array, *, lower: bool, unit: bool = False) -> tuple[Array, ...]:
-    """What `solve_by` takes of T, the same for T and its transpose; nothing for a batch of matrices."""
+    """Return the tiles of T, as `solve_by` takes them for T and its transpose; nothing for a batch of matrices."""
     if len(t.shape) > 2:
         return ()
     made: tuple[Array, ...] = diagonal_tiles(t, lower=lower, unit=unit)
