@@ -150,6 +150,9 @@ def is_asked_by_user(frame: FrameType | None) -> bool:
     """
     called: FrameType | None = None
     while frame is not None and is_library(frame.f_code.co_filename):
+        if is_operator(frame.f_code.co_filename):
+            frame = frame.f_back
+            continue
         if not _asks_for_its_caller(frame.f_code):
             return called is not None and called.f_code.co_filename == functools.__file__
         called, frame = frame, frame.f_back

@@ -13,6 +13,7 @@ def f(x):                     c = Greater(x, 0)
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from primsplit import tracing
@@ -201,7 +202,7 @@ def _in_paths(run: Run, before: tracing.Snapshot, *, is_again: bool) -> tuple[li
         if joining.asked_for_number is not None:
             raise joining.asked_for_number from error
         error.again = error.again or any(map(asks_for_order, joining.asked))
-        error.because += joining.reasons()
+        joining.explain(error)
         raise
     return exploration.recorded()
 
@@ -343,10 +344,17 @@ class _Joining:
             self.left_out[error.at] = error.what
         return True
 
-    def reasons(self) -> tuple[str, ...]:
-        """Return why the first branches that cannot be joined cannot."""
-        by_line = sorted((line, why) for (_, line), why in (self.refused | self.left_out).items())
-        return tuple(f"the branch at line {line} cannot become one If: {why}" for line, why in by_line[:3])
+    def explain(self, error: Endless) -> None:
+        """Let an error begin with the first reason why branches are not joined, if there is one.
+
+        A reason without a line, 0, is about the whole file.
+        """
+        by_line = sorted(((line, why) for (_, line), why in (self.refused | self.left_out).items()), key=itemgetter(0))
+        told = [why if line == 0 else f"the branch at line {line} cannot become one If: {why}" for line, why in by_line]
+        if told:
+            first, *others = told[:3]
+            error.because = (error.what, *error.because, *others)
+            error.what = first
 
 
 def _only(path: Path) -> tuple[list[Array], trees.TreeSpec]:

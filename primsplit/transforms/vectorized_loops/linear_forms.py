@@ -36,23 +36,28 @@ def times(a: Array, b: Array) -> Array:
     return b if a is ONE else a if b is ONE else operators.Mul(a, b)
 
 
-def _sum(_: Op, a: Form, b: Form) -> Form:
-    slopes = {k: _added(a.slopes.get(k), b.slopes.get(k)) for k in dict.fromkeys((*a.slopes, *b.slopes))}
-    return Form({k: s for k, s in slopes.items() if s is not None}, _added(a.rest, b.rest))
+def _written_out(each: Op, x: Array) -> Any:
+    """The coefficient as an array of the op's dtype, also where it is 1."""
+    return np.ones((), each.outputs[0].type.dtype) if x is ONE else x
 
 
-def _added(a: Array | None, b: Array | None) -> Array | None:
+def _sum(each: Op, a: Form, b: Form) -> Form:
+    slopes = {k: _added(each, a.slopes.get(k), b.slopes.get(k)) for k in dict.fromkeys((*a.slopes, *b.slopes))}
+    return Form({k: s for k, s in slopes.items() if s is not None}, _added(each, a.rest, b.rest))
+
+
+def _added(each: Op, a: Array | None, b: Array | None) -> Array | None:
     if a is None or b is None:
         return b if a is None else a
-    return operators.Add(a, b)
+    return operators.Add(_written_out(each, a), _written_out(each, b))
 
 
 def _difference(each: Op, a: Form, b: Form) -> Form:
     return _sum(each, a, _negative(each, b))
 
 
-def _negative(_: Op, a: Form) -> Form:
-    return _mapped(a, operators.Neg)
+def _negative(each: Op, a: Form) -> Form:
+    return _mapped(a, lambda x: operators.Neg(_written_out(each, x)))
 
 
 def _product(_: Op, a: Form, b: Form) -> Form:
@@ -61,10 +66,10 @@ def _product(_: Op, a: Form, b: Form) -> Form:
     return _mapped(form, lambda x: times(x, factor))
 
 
-def _quotient(_: Op, a: Form, b: Form) -> Form:
+def _quotient(each: Op, a: Form, b: Form) -> Form:
     assert b.rest is not None
     divisor = b.rest
-    return _mapped(a, lambda x: operators.Div(x, divisor))
+    return _mapped(a, lambda x: operators.Div(_written_out(each, x), divisor))
 
 
 def _choice(each: Op, condition: Form, a: Form, b: Form) -> Form:
@@ -73,7 +78,7 @@ def _choice(each: Op, condition: Form, a: Form, b: Form) -> Form:
     def chosen(x: Array | None, y: Array | None) -> Array | None:
         if x is None and y is None:
             return None
-        sides = (nothing if v is None else np.ones((), nothing.dtype) if v is ONE else v for v in (x, y))
+        sides = (nothing if v is None else _written_out(each, v) for v in (x, y))
         return operators.Where(condition.rest, *sides)
 
     slopes = {k: chosen(a.slopes.get(k), b.slopes.get(k)) for k in dict.fromkeys((*a.slopes, *b.slopes))}

@@ -282,3 +282,25 @@ def test_a_scan_of_unknown_length_in_a_loop_stays(monkeypatch: pytest.MonkeyPatc
     found = ps.trace(run, INPUTS[:5], INPUTS)(INPUTS[:5], INPUTS)
     assert solved
     np.testing.assert_allclose(found, run(INPUTS[:5], INPUTS), rtol=1e-12)
+
+
+STEPS: dict[str, Callable[[Any, Any], Any]] = {
+    "a quotient": lambda c, v: (c / v, c),
+    "a difference": lambda c, v: (v - c, c),
+    "a negative": lambda c, v: (-c + v, c),
+    "a sum with itself": lambda c, v: ((c + c) * (0.5 * v), c),
+    "a negative quotient": lambda c, v: (-(c / v), c),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", STEPS)
+def test_a_carry_itself_may_be_divided_negated_and_added(name: str, dtype: type) -> None:
+    x = np.linspace(0.99, 1.01, 300).astype(dtype)
+    made = ps.value_and_grad(lambda x: np.sum(ps.scan(STEPS[name], x[0], x)[1]))(x)[0]
+    carry, total = x[0].astype(np.float64), 0.0
+    for v in x.astype(np.float64):
+        carry, shown = STEPS[name](carry, v)
+        total += shown
+    close = 1e-4 if dtype is np.float32 else 1e-11
+    np.testing.assert_allclose(made, total, rtol=close, atol=close)

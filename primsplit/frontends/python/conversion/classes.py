@@ -5,7 +5,7 @@ from typing import Any
 
 from primsplit.frontends.python.conversion.either import Either, settled
 from primsplit.frontends.python.conversion.identity import classes_given, given_at
-from primsplit.frontends.python.overrides.builtin import BUILTINS
+from primsplit.frontends.python.overrides.builtin import BUILTINS, is_instance
 from primsplit.frontends.python.overrides.table import Substitute
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.paths import NotJoined
@@ -15,9 +15,14 @@ from primsplit.tracing.handles.concretization import numpys_class
 def class_of(function: Any, value: Any) -> Any:
     """`type(value)`: of what a statement gave, the class that it has on both sides."""
     value = settled(value)
-    if (function is not type and function is not BUILTINS["type"]) or not _is_several(value):
+    if function is not type and function is not BUILTINS["type"]:
         return function(value)
-    return _one(value, lambda each: each)
+    return _one(value, lambda each: each) if _is_several(value) else _class(value)
+
+
+def _class(value: Any) -> type:
+    """The class that Python sees: NumPy's of what a traced array stands for."""
+    return numpys_class(value) if type(value) is Array else type(value)
 
 
 def telling(function: Any) -> Any:
@@ -29,7 +34,10 @@ def telling(function: Any) -> Any:
     def asked(value: Any, what: Any) -> Any:
         value = settled(value)
         if not _is_several(value):
-            return function(value, what)
+            # Asked from here, a traced array would answer as in a library: with its own class.
+            if original is isinstance:
+                return is_instance(value, what)
+            return hasattr(_class(value), what) if type(value) is Array else function(value, what)
         if original is hasattr:
             return _one(value, lambda kind: hasattr(kind, what))
         kinds = _plain(what)
@@ -56,7 +64,7 @@ def _classes(value: Any) -> frozenset[type]:
     given = classes_given(value)
     if given is not None:
         return given
-    return frozenset([numpys_class(value) if type(value) is Array else type(value)])
+    return frozenset([_class(value)])
 
 
 def _one(value: Any, answer: Callable[[type], Any]) -> Any:

@@ -60,6 +60,8 @@ _METHODS = frozenset({
 """Methods of arrays and numbers that compute."""
 _OF_DICTIONARIES = frozenset({"get", "items", "keys", "values"})
 """Methods that look up what a dictionary holds, as `held[key]` does."""
+_OF_UFUNCS = frozenset({"accumulate", "outer", "reduce", "reduceat"})
+"""Methods of NumPy's ufuncs that compute; `at` writes."""
 _OF_PYTHON = frozenset({
     "abs", "all", "any", "bool", "complex", "divmod", "enumerate", "filter", "float", "int", "isinstance", "len",
     "list", "map", "max", "min", "pow", "range", "reversed", "round", "sorted", "sum", "tuple", "zip",
@@ -97,6 +99,8 @@ def is_harmless(callee: Callee, lookup: Lookup, callers: Callers | None = None) 
         return rest[-1] in _METHODS
     if type(owner) is dict:
         return rest[-1] in _OF_DICTIONARIES
+    if isinstance(owner, np.ufunc):
+        return rest[-1] in _OF_UFUNCS and _does_no_more(owner, callers)
     if is_users_object(owner):
         method = inspect.getattr_static(owner, rest[-1], None)
         bound = UNKNOWN if rest[-1] in getattr(owner, "__dict__", {}) else owner

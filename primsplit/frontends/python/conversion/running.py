@@ -44,6 +44,7 @@ from primsplit.frontends.python.conversion.unknown import is_unknown, joining
 from primsplit.frontends.python.converter.calls import lifted
 from primsplit.frontends.python.converter.copies import Conversion, current, origin
 from primsplit.frontends.python.converter.operators import OPERATORS
+from primsplit.frontends.python.converter.source import is_in_source
 from primsplit.ir.errors import ConcretizationError, Place
 from primsplit.ops import op
 from primsplit.tracing.array import Array
@@ -193,6 +194,10 @@ def joined(
         lines_growing = {line for name, line in growing if name == filename}
         file = rewritten(filename, Joins, lines, lines_left_out, lines_growing, notes=filename in noting)
         refused |= {(filename, line): why for line, why in file.refused.items()}
+        unread = next((p for p in asked if p.filename == filename and not is_in_source(filename, p.line)), None)
+        if unread is not None:
+            told = f"the source of {unread.function} ({filename}) cannot be read, so its branches stay apart"
+            refused[filename, 0] = told
         if file.helper is not None:
             files[filename] = file
     if not all(_is_rewritten(function, files) for function in telling):

@@ -30,8 +30,10 @@ from primsplit.frontends.python.overrides.table import (
     substitute_of_method,
 )
 from primsplit.ir.caching.held import is_written_by_python
+from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import holds_traced
 from primsplit.tracing.functionlike import FunctionLike
+from primsplit.tracing.handles.concretization import numpys_class
 
 LIKE_PACKAGES.update(MODULES)
 
@@ -262,7 +264,8 @@ def _dispatched(conversion: Conversion, function: Any) -> Callable[..., Any]:
     """Return a function of `functools.singledispatch` that calls copies of its implementations."""
 
     def call(*args: Any, **options: Any) -> Any:
-        chosen = function.dispatch(args[0].__class__) if args else function
+        first = numpys_class(args[0]) if args and isinstance(args[0], Array) else type(args[0]) if args else object
+        chosen = function.dispatch(first)
         return callee(conversion, chosen, is_package=False)(*args, **options)
 
     return call

@@ -1,6 +1,7 @@
 """Finds the definition of a function in the source of its file, by its name, its first line and its columns."""
 
 import ast
+import itertools
 import linecache
 import sys
 import threading
@@ -91,19 +92,32 @@ def definition_of(function: types.FunctionType) -> Definition:
     text = text_of(code.co_filename, function.__globals__)
     if not text:
         raise SourceError(f"the source of {function.__qualname__} ({code.co_filename}) cannot be read")
-    index = _files.known.used((code.co_filename, text))
-    if index is None:
-        try:
-            index = index_of(ast.parse(text, code.co_filename))
-        except (SyntaxError, ValueError):
-            index = {}
-        _files.known[code.co_filename, text] = index
+    index = _index_of_file(code.co_filename, text)
     found = matching(code, index.get((code.co_name, code.co_firstlineno), ()))
+    if found is None and code.co_filename == "<string>":  # `exec` of a text, in a program of `python -c`
+        raise SourceError(f"the source of {function.__qualname__} (<string>) cannot be read")
     if found is None:
         raise SourceError(
             f"the source of {function.__qualname__} is not at {code.co_filename}:{code.co_firstlineno} any more"
         )
     return found
+
+
+def _index_of_file(filename: str, text: str) -> Index:
+    index = _files.known.used((filename, text))
+    if index is None:
+        try:
+            index = index_of(ast.parse(text, filename))
+        except (SyntaxError, ValueError):
+            index = {}
+        _files.known[filename, text] = index
+    return index
+
+
+def is_in_source(filename: str, line: int) -> bool:
+    """Whether a function that has this line is in the source of a file."""
+    definitions = itertools.chain.from_iterable(_index_of_file(filename, text_of(filename)).values())
+    return any(first_line(node) <= line <= _last(node)[0] for node, *_ in definitions)
 
 
 def matching(code: types.CodeType, found: list[Definition] | tuple[()]) -> Definition | None:

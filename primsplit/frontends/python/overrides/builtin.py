@@ -142,7 +142,7 @@ def _answering(kinds: Any) -> Any:
     return tuple(map(_answering, kinds)) if isinstance(kinds, tuple) else substitute_of(kinds)
 
 
-def _is_instance(x: Any, kinds: Any) -> bool:
+def is_instance(x: Any, kinds: Any) -> bool:
     """`isinstance`; an abstract class such as Iterable goes by what NumPy would have in the place of a traced array."""
     if not isinstance(x, Array):
         return isinstance(x, _answering(kinds))
@@ -150,7 +150,7 @@ def _is_instance(x: Any, kinds: Any) -> bool:
         kinds = typing.get_origin(kinds)
     each = kinds if isinstance(kinds, tuple) else typing.get_args(kinds) if isinstance(kinds, UnionType) else None
     if each is not None:
-        return any(_is_instance(x, kind) for kind in each)
+        return any(is_instance(x, kind) for kind in each)
     asks = getattr(builtins.type(kinds), "__instancecheck__", None)
     if asks is not type.__instancecheck__ and asks is not ABCMeta.__instancecheck__:
         return isinstance(x, kinds)
@@ -173,7 +173,7 @@ BUILTINS: dict[str, Any] = {
     "sorted": Substitute(builtins.sorted, _sorted),
     "all": Substitute(builtins.all, _of_conditions(False, np.logical_and)),
     "any": Substitute(builtins.any, _of_conditions(True, np.logical_or)),
-    "isinstance": Substitute(builtins.isinstance, _is_instance),
+    "isinstance": Substitute(builtins.isinstance, is_instance),
     "type": Substitute(builtins.type, _type),
 }
 """Substitutes for functions of Python, by their names."""

@@ -199,3 +199,17 @@ def test_a_user_may_read_what_is_traced() -> None:
     exec("def f(x): return x", names)
     with pytest.raises(ps.errors.SpecError, match=r"the source of f \(<string>\) cannot be read"):
         ps.converted_source(names["f"])
+
+
+def test_an_operator_over_several_lines_counts_at_its_first() -> None:
+    def f(x: Any) -> Any:
+        return (
+            x
+            @ np.array(
+                [x[0], 1.0, 2.0]
+            )
+        )  # fmt: skip
+
+    (product,) = [op for op in ps.trace(f, X).block.ops if op.kind in {"MatMul", "ReduceSum"}][-1:]
+    assert product.place is not None
+    assert product.place.line == f.__code__.co_firstlineno + 2
