@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, same_types
+from primsplit.ir.dims import Dim
 from primsplit.ops import op
 from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.cse import merge_common
@@ -33,7 +34,7 @@ LONG = 2**14
 LONG_TILE = 2**10
 """Elements from which on it is faster in a loop over tiles, which has less to read."""
 LONG_ROW = 2**10
-"""The product of the literal sizes from which on it is faster if not all sizes are literal."""
+"""The product of the literal sizes and factors from which on it is faster if not all sizes are literal."""
 
 
 @dataclass(frozen=True)
@@ -157,10 +158,15 @@ def _is_long(type: Type, *, is_tile: bool) -> bool:
     """Whether it is an array of many numbers in a dtype that has kernels for all of this."""
     if type.shape is None or type.dtype not in {np.dtype(np.float32), np.dtype(np.float64)}:
         return False
-    literal = math.prod(d for d in type.shape if isinstance(d, int))
+    literal = math.prod(map(_literal_factor, type.shape))
     if not all(isinstance(d, int) for d in type.shape):
         return literal >= LONG_ROW
     return literal >= (LONG_TILE if is_tile else LONG)
+
+
+def _literal_factor(size: Dim) -> int:
+    """Return the number by which the size is divisible for all values of its symbols: 4096 of 4096*N."""
+    return size if isinstance(size, int) else math.gcd(*(coefficient for _, coefficient in size.terms))
 
 
 def _are_alike(array: Value, mask: Value, result: Var) -> bool:

@@ -61,6 +61,18 @@ def test_a_choice_of_zeros_is_exact(f: Any, odd: tuple[float, ...]) -> None:
         np.testing.assert_array_equal(traced(x), f(x))
 
 
+def test_a_row_of_images_whose_number_is_open_is_as_long_as_an_image() -> None:
+    def flat(images: Any) -> Any:
+        return masked(np.reshape(images, -1))
+
+    sized = ps.spec("float32", ["N", 32, 32])
+    assert "If" in kinds(ps.trace(flat, sized))
+    assert "If" not in kinds(ps.trace(flat, ps.spec("float32", ["N", 31, 32])))
+    images = numbers((3, 32, 32), np.float32, ODD)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(ps.trace(flat, sized)(images), flat(images), rtol=1e-6)
+
+
 def test_short_choices_and_those_of_whole_rows_stay() -> None:
     assert "If" not in kinds(ps.trace(masked, ps.spec("float32", [LONG - 1])))
     rows = ps.trace(lambda x: np.where(x[:, :1] > 0, x, 0.0), ps.spec("float32", [64, 1024]))
