@@ -17,7 +17,7 @@ import numpy as np
 
 from primsplit.frontends.scipy.operands import of_length
 from primsplit.ir import Type
-from primsplit.numpy.dense.loop import scan
+from primsplit.numpy.dense.loop import cut, scan
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array
@@ -32,11 +32,6 @@ ROWS = 16
 
 TOLERANCE = 1e4
 """How many units of rounding a residual may have for the sweeps to stand in for elimination with pivots."""
-
-
-def _rows(x: Array, start: int, end: int = np.iinfo(np.int64).max) -> Array:
-    """Return rows of x [..., n, m]."""
-    return op.Slice(x, [start], [end], [-2])
 
 
 @dataclass(frozen=True)
@@ -54,10 +49,10 @@ class Sweeps:
         below = self.forward.shape[1] - rows
         right = b if self.order is None else op.Gather(b, self.order, axis=0, types=[b.type])
         padded = op.Pad(right, [0, 0, count * rows + below - self.size, 0])
-        blocks = op.Reshape(_rows(padded, below), [count, rows, -1])
+        blocks = op.Reshape(cut(padded, below, None, -2), [count, rows, -1])
         columns = b.shape[1]
         blocks = op.Identity(blocks, types=[Type(b.dtype, (count, rows, columns))])
-        first = op.Identity(_rows(padded, 0, below), types=[Type(b.dtype, (below, columns))])
+        first = op.Identity(cut(padded, 0, below, -2), types=[Type(b.dtype, (below, columns))])
         eliminated = self._down(first, blocks)
         solved = op.Slice(op.Reshape(self._up(eliminated), [count * rows, -1]), [0], [self.size], [0], types=[b.type])
         return solved if self.order is None else op.Gather(solved, np.argsort(self.order), axis=0, types=[b.type])
@@ -67,7 +62,7 @@ class Sweeps:
 
         def step(left: Array, by: Array, block: Array) -> tuple[list[Array], list[Array]]:
             both = op.MatMul(by, op.Concat(left, block, axis=0))
-            return [op.Identity(_rows(both, rows), types=[left.type])], [_rows(both, 0, rows)]
+            return [op.Identity(cut(both, rows, None, -2), types=[left.type])], [cut(both, 0, rows, -2)]
 
         return scan(step, [first], [array_like(self.forward.astype(blocks.dtype)), blocks])[1]
 
@@ -77,7 +72,7 @@ class Sweeps:
         none = op.Squeeze(op.Sub(last, last), [0])
 
         def step(later: Array, by: Array, block: Array) -> tuple[list[Array], list[Array]]:
-            found = op.MatMul(by, op.Concat(block, _rows(later, 0, after), axis=0))
+            found = op.MatMul(by, op.Concat(block, cut(later, 0, after, -2), axis=0))
             return [op.Identity(found, types=[later.type])], [found]
 
         scanned = [array_like(self.backward.astype(eliminated.dtype)), eliminated]

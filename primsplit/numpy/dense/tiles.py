@@ -9,6 +9,7 @@ at once. A solution by an inverse is refined once, which makes the residual that
 refinement implies numerical stability for Gaussian elimination, Math. Comp. 35, 1980).
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -138,16 +139,17 @@ def _by_doubling(t: Array) -> Array:
     return op.Identity(t) if found is None else found
 
 
+@dataclass(frozen=True, slots=True)
 class System:
     """T X = B, or from the right X T = B, with the blocks on T's diagonal and their inverses."""
 
-    def __init__(self, t: Array, b: Array, blocks: Array, inverses: Array, *, lower: bool, right: bool) -> None:
-        self.t = t
-        self.b = b
-        self.blocks = blocks
-        self.inverses = inverses
-        self.lower = lower
-        self.right = right
+    t: Array
+    b: Array
+    blocks: Array
+    inverses: Array
+    _: KW_ONLY
+    lower: bool
+    right: bool
 
     @property
     def downward(self) -> bool:

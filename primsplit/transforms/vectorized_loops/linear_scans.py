@@ -11,6 +11,7 @@ Scan(s, as, bs): s = Add(Mul(as, s), bs)   ->   s = linear_recurrence(as, bs), w
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,7 +81,7 @@ class _Solving(Rewriter):
 
 
 @dataclass(frozen=True, slots=True)
-class LinearScan:
+class LinearScan(ABC):
     """A Scan that is linear in its carries.
 
     `body` is its body without the carries in `sums`, which only add up a term of each step: the terms are stacked last.
@@ -154,9 +155,9 @@ class LinearScan:
         kept = record("together", [], lambda: [operators.Identity(r, types=[r.type]).value for r in typed])
         return emit_if(is_right.value, kept, record("steps", [], self.one_by_one), self.types)
 
+    @abstractmethod
     def solution(self) -> tuple[list[Array], list[Array], Array]:
         """The last carries, what is stacked, and whether each step is one."""
-        raise NotImplementedError
 
     def turned(self, x: Array, axis: int) -> Array:
         """Time in the order of the walk, or back."""
