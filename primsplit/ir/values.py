@@ -1,9 +1,10 @@
 """Var and Const: the values that an op reads, and the data of a constant."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 import numpy.typing as npt
@@ -181,22 +182,38 @@ def _loaded(array: AnyArray | np.generic) -> Loaded:
     return Loaded(frozen, is_shared=np.may_share_memory(frozen, array))
 
 
-_met: WeakValueDictionary[Any, Loaded] = WeakValueDictionary()
+@dataclass(frozen=True, slots=True)
+class _Met(Loaded):
+    """Data of an array that may come again. `owner` returns the owner of its memory, None once that is gone."""
+
+    owner: Callable[[], object] = field(kw_only=True)
+
+
+_met: WeakValueDictionary[Any, _Met] = WeakValueDictionary()
 
 
 def data_of(array: AnyArray, name: str = "") -> AnyArray | Data:
     """Return the data for a Const of an array; a long array of the same memory, bits and name gets the same data.
 
-    What a loop reads in each of its steps is then copied, and written to a file, once.
+    What a loop reads in each of its steps is then copied, and written to a file, once. Another array that took the
+    memory of one that is gone gets data of its own: a file does not depend on where arrays lie.
     """
     if array.size <= SMALL or array.dtype.itemsize not in {1, 2, 4, 8} or array.dtype.kind == "O":
         return array
     key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype, name)
-    known = _met.get(key)
-    if known is not None and (known.array is array or _same_bits(known.array, array)):
+    known, owner = _met.get(key), _owner(array)
+    if known is not None and known.owner() is owner and (known.array is array or _same_bits(known.array, array)):
         return known
-    loaded = _met[key] = _loaded(array)
-    return loaded
+    loaded = _loaded(array)
+    made = _met[key] = _Met(loaded.array, loaded.is_shared, owner=ref(owner))
+    return made
+
+
+def _owner(array: AnyArray) -> AnyArray:
+    """Return the array that owns the memory of this one, or through which NumPy sees the memory of another."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 @dataclass(frozen=True, slots=True)

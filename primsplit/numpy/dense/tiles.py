@@ -29,6 +29,10 @@ HALF = 8
 WRITTEN = 16
 """Up to so many blocks the steps are written out; more are a loop."""
 
+ON_DIAGONAL = np.eye(TILE, dtype=bool)
+"""The mask of the diagonal of a block: one array, which a file holds once."""
+ON_DIAGONAL.flags.writeable = False
+
 Bounds = Any
 """Where rows begin and end: numbers, or vectors of one element."""
 
@@ -80,8 +84,7 @@ def inverted(blocks: Array, *, lower: bool, unit: bool) -> tuple[Array, Array]:
     """The triangles of blocks [..., w, w], and their inverses; w at most `TILE`."""
     turned = blocks if lower else swapped(blocks)
     triangle = op.Trilu(turned, np.int64(-1 if unit else 0), upper=0)
-    one = np.eye(TILE, dtype=bool)
-    on_diagonal = _cut_square(one, turned)
+    on_diagonal = _cut_square(ON_DIAGONAL, turned)
     if unit:
         triangle = op.Where(on_diagonal, np.ones((), blocks.dtype), triangle)
         inverse = _inverted(triangle)
