@@ -10,13 +10,10 @@ import scipy.linalg
 import primsplit as ps
 from primsplit.ir.errors import ShapeError, UnsupportedFunction
 from tests.numpy.agreement import check_grads, session
+from tests.numpy.matrices import normal
 
 Array = np.ndarray[Any, Any]
 RANDOM = np.random.default_rng(0)
-
-
-def normal(*shape: int, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def parts(w: Any) -> Any:

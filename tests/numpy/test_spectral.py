@@ -11,19 +11,11 @@ import scipy.linalg
 import primsplit as ps
 from primsplit.ir.errors import MissingRule, PrimsplitError
 from tests.numpy.agreement import check_agrees, check_grads, session
+from tests.numpy.matrices import normal, symmetric
 from tests.pointwise import gradient
 
 Array = np.ndarray[Any, Any]
 EPS = np.finfo(float).eps
-
-
-def normal(*shape: int, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).standard_normal(shape)
-
-
-def symmetric(*shape: int, seed: int = 0) -> Array:
-    x = normal(*shape, seed=seed)
-    return x + np.swapaxes(x, -1, -2)
 
 
 def turned(values: list[float], seed: int = 1) -> Array:

@@ -9,15 +9,11 @@ import scipy.interpolate
 
 import primsplit as ps
 from primsplit.ir.errors import PrimsplitError
+from tests.numpy.matrices import normal
 
-Array = np.ndarray[Any, Any]
 N = 60
 SITES = np.cumsum(np.random.default_rng(5).uniform(0.2, 2.0, N))
 PLACES = np.random.default_rng(6).uniform(SITES[0] - 0.5, SITES[-1] + 0.5, 40)
-
-
-def normal(*shape: int, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def cubic(bc_type: Any) -> Callable[..., Any]:

@@ -11,13 +11,10 @@ import scipy.sparse.linalg
 
 import primsplit as ps
 from tests.numpy.agreement import check_grads
+from tests.numpy.matrices import normal
 
 Array = np.ndarray[Any, Any]
 WIDTHS = [(0, 0), (1, 1), (0, 2), (2, 0), (2, 1), (3, 5)]
-
-
-def normal(*shape: int, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def diagonals(widths: tuple[int, int], n: int) -> Array:

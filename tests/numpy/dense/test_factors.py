@@ -8,12 +8,9 @@ import scipy.linalg
 
 import primsplit as ps
 from primsplit.numpy.failing import nan_where_singular
+from tests.numpy.matrices import normal
 
 Array = np.ndarray[Any, Any]
-
-
-def normal(*shape: int, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def graded(n: int) -> Array:

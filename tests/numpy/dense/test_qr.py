@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from tests.numpy.matrices import normal
 
-Array = np.ndarray[Any, Any]
 SHAPES = [(1, 1), (5, 3), (32, 32), (33, 33), (40, 32), (70, 33), (100, 100), (3, 5), (40, 70), (130, 1)]
-
-
-def normal(*shape: int, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 @pytest.mark.parametrize("is_symbolic", [False, True])

@@ -8,13 +8,10 @@ import scipy.linalg
 
 import primsplit as ps
 from tests.numpy.agreement import check_grads
+from tests.numpy.matrices import normal
 
 Array = np.ndarray[Any, Any]
 SIZES = [1, 2, 9, 31, 32, 33, 64, 70, 190]
-
-
-def normal(*shape: int, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def backward_error(t: Array, x: Array, b: Array) -> Any:

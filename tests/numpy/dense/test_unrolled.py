@@ -9,22 +9,10 @@ import scipy.linalg
 
 import primsplit as ps
 from tests.numpy.agreement import check_grads
+from tests.numpy.matrices import definite, normal, regular
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
-
-
-def normal(*shape: int, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).standard_normal(shape)
-
-
-def regular(*shape: int) -> Array:
-    return normal(*shape) + 3 * np.eye(shape[-1])
-
-
-def definite(*shape: int) -> Array:
-    x = normal(*shape)
-    return x @ np.swapaxes(x, -1, -2) + shape[-1] * np.eye(shape[-1])
 
 
 def lower_solution(a: Any, b: Any) -> Any:

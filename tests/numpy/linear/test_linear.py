@@ -10,22 +10,9 @@ import scipy.linalg
 import primsplit as ps
 from primsplit.ir.errors import MissingRule, PrimsplitError
 from tests.numpy.agreement import check_grads, session
+from tests.numpy.matrices import definite, normal, regular
 
 Array = np.ndarray[Any, Any]
-
-
-def normal(*shape: int, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).standard_normal(shape)
-
-
-def regular(*shape: int) -> Array:
-    """Matrices far from singular."""
-    return normal(*shape) + 3 * np.eye(shape[-1])
-
-
-def definite(*shape: int) -> Array:
-    x = normal(*shape)
-    return x @ np.swapaxes(x, -1, -2) + shape[-1] * np.eye(shape[-1])
 
 
 LINALG: list[tuple[str, Callable[..., Any], list[Array]]] = [

@@ -8,12 +8,7 @@ import pytest
 import scipy.linalg
 
 import primsplit as ps
-
-Array = np.ndarray[Any, Any]
-
-
-def normal(*shape: int, seed: int = 0) -> Array:
-    return np.random.default_rng(seed).standard_normal(shape)
+from tests.numpy.matrices import normal
 
 
 def kinds(graph: Any) -> Iterator[str]:
