@@ -103,6 +103,7 @@ STAGES: tuple[Stage, ...] = (
         "Call a function once on rows where a Python loop calls it on each number.",
         "speed",
         rounds=True,
+        bench="idioms scalar gammaln",
     ),
     Stage(
         "inline_calls",
@@ -111,7 +112,13 @@ STAGES: tuple[Stage, ...] = (
         "form",
     ),
     plain(convert_in_program, "form", "Convert in the file the arrays that tracing converted."),
-    plain(join_writes, "speed", "Merge writes to elements, as of a Python loop, into one.", kinds="ScatterND"),
+    plain(
+        join_writes,
+        "speed",
+        "Merge writes to elements, as of a Python loop, into one.",
+        kinds="ScatterND",
+        bench="idioms stores",
+    ),
     plain(
         optimize,
         "speed",
@@ -121,7 +128,12 @@ STAGES: tuple[Stage, ...] = (
     plain(
         share_loops, "speed", "Merge loops that run the same steps.", kinds="Scan|Loop", bench="products predator_prey"
     ),
-    tidied(scans_of_counted_loops, "Write Loops of a known number of steps as Scans.", kinds="Loop"),
+    tidied(
+        scans_of_counted_loops,
+        "Write Loops of a known number of steps as Scans.",
+        kinds="Loop",
+        bench="recurrences counted loop",
+    ),
     tidied(
         take_along,
         "Fuse a Scan over the stacked results of another loop with that loop.",

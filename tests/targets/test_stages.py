@@ -1,9 +1,5 @@
 """A stage walks what it is for, tidies up behind itself, and changes something in the bench that it names."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -11,22 +7,12 @@ import primsplit as ps
 from primsplit.ir import Block
 from primsplit.targets.pipeline import STAGES
 from primsplit.targets.stages import Stage, Target, groups
-from tools.same import corpus
-
-BENCHES = {"fixed": "fixed {}", "densities": "density {} float64", "loops": "{}"}
-MODES = {"models": "{} gradient joint", "products": "{} hvp joint"}
-
-
-def entry(bench: str) -> Callable[[Path], Any]:
-    """What writes the files of a row, `densities gauss`."""
-    tool, row = bench.split(" ", 1)
-    if tool in BENCHES:
-        return corpus.benches()[BENCHES[tool].format(row)]
-    return corpus.models()[MODES[tool].format(row)]
+from tools.bench.stages import rows_of
+from tools.bench.suite import rows
 
 
 @pytest.mark.parametrize("bench", sorted({stage.bench for stage in STAGES if stage.bench}))
-def test_each_stage_changes_something_in_its_row(bench: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_stage_changes_something_in_its_row(bench: str, monkeypatch: pytest.MonkeyPatch) -> None:
     changed: set[str] = set()
     apply = Stage.apply
 
@@ -37,14 +23,12 @@ def test_each_stage_changes_something_in_its_row(bench: str, tmp_path: Path, mon
         return found
 
     monkeypatch.setattr(Stage, "apply", noted)
-    monkeypatch.chdir(tmp_path)
-    entry(bench)(tmp_path)
+    rows()[rows_of(bench)[0]].ours(1)
     assert {stage.name for stage in STAGES if stage.bench == bench} - changed == set()
 
 
-def test_a_stage_for_speed_without_a_row_is_one_that_no_bench_reaches() -> None:
-    without = {stage.name for stage in STAGES if stage.purpose == "speed" and not stage.bench}
-    assert without == {"join_calls", "join_writes", "scans_of_counted_loops"}
+def test_each_stage_for_speed_names_a_row() -> None:
+    assert not {stage.name for stage in STAGES if stage.purpose == "speed" and not stage.bench}
 
 
 def recorded() -> Block:

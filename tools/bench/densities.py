@@ -18,6 +18,7 @@ from tools.bench.peers import use_cores
 from tools.bench.timing import compare, print_table
 
 ROWS, COLUMNS = 100_000, 50
+NAMES = ("gauss", "huber", "logistic", "poisson", "softmax", "mixture", "layer", "springs")
 Density = Callable[..., Any]
 
 

@@ -22,12 +22,11 @@ from onnx import numpy_helper
 from tests.networks import NAMES, Arrays, learned, light_network, random_inputs
 from tools.bench import peers
 from tools.bench.calls import Call, Calls, as_numbers, bound
-from tools.bench.network_in_torch import run_in_torch
 
 
 def sessions(model: onnx.ModelProto, inputs: Arrays, cotangent: Any, threads: int) -> Calls:
     """The forward pass, and the gradient of all learned weights and the image."""
-    made = _split(model, [next(iter(inputs)), *learned(model)])
+    made = split(model, [next(iter(inputs)), *learned(model)])
     joint = made.joint()
     values = {**inputs, joint.inputs[-1]: cotangent}
     return {"forward": _bound(made.program, values, threads), "gradient": _bound(joint, values, threads)}
@@ -40,7 +39,7 @@ def image_sessions(model: onnx.ModelProto, inputs: Arrays, cotangent: Any, threa
     image, *weights = inputs
     del constant.graph.input[1:]
     constant.graph.initializer.extend(numpy_helper.from_array(inputs[name], name) for name in weights)
-    made = _split(constant, [image])
+    made = split(constant, [image])
     joint = made.joint()
     values = {image: inputs[image], joint.inputs[-1]: cotangent}
     return {
@@ -49,7 +48,8 @@ def image_sessions(model: onnx.ModelProto, inputs: Arrays, cotangent: Any, threa
     }
 
 
-def _split(model: onnx.ModelProto, wrt: list[str]) -> Any:
+def split(model: onnx.ModelProto, wrt: list[str]) -> Any:
+    """Return the split of a model with respect to these inputs."""
     import primsplit as ps
 
     with tempfile.TemporaryDirectory() as folder:
@@ -66,6 +66,8 @@ def _bound(program: Any, values: Mapping[str, Any], threads: int) -> Call:
 def torch_calls(model: onnx.ModelProto, inputs: Arrays, cotangent: Any, threads: int) -> Calls:
     """torch's forward pass without a tape, and with the gradient of the same inputs."""
     import torch
+
+    from tools.bench.network_in_torch import run_in_torch
 
     torch.set_num_threads(threads)
     asked = {next(iter(inputs)), *learned(model)}

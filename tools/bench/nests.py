@@ -85,6 +85,14 @@ BENCHES: Mapping[str, Bench] = {
 }
 
 
+def data(bench: Bench, dtype: str) -> tuple[Arrays, Any]:
+    """Return the arguments of a nest and the cotangent of its result."""
+    random = np.random.default_rng(0)
+    arrays = tuple(random.normal(size=shape).astype(dtype) for shape in bench.shapes)
+    shape = np.shape(bench.function(np, *arrays))
+    return arrays, np.asarray(random.normal(size=shape) if shape else 1, dtype)
+
+
 def ours(bench: Bench, arrays: Arrays, seed: Any) -> Calls:
     """The joint program, called as it is and prepared."""
     import primsplit as ps
@@ -128,10 +136,8 @@ def run(name: str, dtype: str) -> None:
     """Compare the results, then the times; count what a prepared program allocates."""
     from primsplit.ir.caching.counters import buffers
 
-    bench, random = BENCHES[name], np.random.default_rng(0)
-    arrays = tuple(random.normal(size=shape).astype(dtype) for shape in bench.shapes)
-    shape = np.shape(bench.function(np, *arrays))
-    seed = np.asarray(random.normal(size=shape) if shape else 1, dtype)
+    bench = BENCHES[name]
+    arrays, seed = data(bench, dtype)
     alternatives: Calls = {**ours(bench, arrays, seed), "numpy": partial(bench.by_hand, *arrays, seed)}
     alternatives |= in_jax(bench, arrays, seed) if importlib.util.find_spec("jax") else {}
     alternatives |= in_torch(bench, arrays, seed) if importlib.util.find_spec("torch") else {}

@@ -47,18 +47,33 @@ def norms(xp: Any, gradient: dict[str, Any]) -> Any:
     return xp.sqrt(sum(xp.sum(g * g) for g in gradient.values()))
 
 
-def ours(params: Arrays, x: Any, y: Any, threads: int, *, only_norms: bool) -> Calls:
-    """The batch as one file, and a loop over the gradient of one example."""
+def _of_one(*, only_norms: bool) -> Any:
     import primsplit as ps
-    from primsplit.programs.runtime import Session
 
     slope = ps.grad(lambda p, x, y: loss(np, p, x, y))
 
     def one(p: Any, x: Any, y: Any) -> Any:
         return norms(np, slope(p, x, y)) if only_norms else slope(p, x, y)
 
+    return one
+
+
+def whole(params: Arrays, x: Any, y: Any, *, only_norms: bool) -> tuple[Any, list[Any]]:
+    """Return the program of the batch, and its arrays."""
+    import primsplit as ps
+
+    program = ps.trace(ps.vmap(_of_one(only_norms=only_norms), in_axes=(None, 0, 0)), params, x, y)
+    return program, [*(params[k] for k in sorted(params)), x, y]
+
+
+def ours(params: Arrays, x: Any, y: Any, threads: int, *, only_norms: bool) -> Calls:
+    """The batch as one file, and a loop over the gradient of one example."""
+    import primsplit as ps
+    from primsplit.programs.runtime import Session
+
+    one = _of_one(only_norms=only_norms)
     leaves = [params[k] for k in sorted(params)]
-    whole = ps.trace(ps.vmap(one, in_axes=(None, 0, 0)), params, x, y)
+    program, arrays = whole(params, x, y, only_norms=only_norms)
     open_size = ps.trace(
         ps.vmap(one, in_axes=(None, 0, 0)),
         params, ps.spec("float32", ["B", *x.shape[1:]]), ps.spec("float32", ["B", *y.shape[1:]]),
@@ -67,7 +82,7 @@ def ours(params: Arrays, x: Any, y: Any, threads: int, *, only_norms: bool) -> C
     loops = Session(single.to_onnx(), threads=threads)
     examples = [dict(zip(loops.inputs, [*leaves, a, b], strict=True)) for a, b in zip(x, y, strict=True)]
     return {
-        "primsplit vmap": bound(whole, [*leaves, x, y], threads),
+        "primsplit vmap": bound(program, arrays, threads),
         "primsplit vmap, size at run time": bound(open_size, [*leaves, x, y], threads),
         "primsplit, example by example": lambda: [loops.run(e) for e in examples],
     }

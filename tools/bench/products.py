@@ -116,6 +116,21 @@ def network(xp: Any, x: Any, features: Any, targets: Any) -> Any:
     return xp.mean((scores + xp.sum(x[195:] ** 2) - targets) ** 2)
 
 
+def hessian_data() -> list[np.ndarray[Any, Any]]:
+    """Return the parameters of `network`, and its data."""
+    random = np.random.default_rng(3)
+    return [0.3 * random.standard_normal(200), random.standard_normal((256, 10)), random.standard_normal(256)]
+
+
+def case(name: str) -> tuple[Any, Arrays, Arrays, Arrays]:
+    """Return a model, its parameters, its data, and the vector of the product."""
+    model = mlp if name == "mlp" else regression
+    params, data = mlp_data() if name == "mlp" else regression_data("float32" if name.endswith("32") else "float64")
+    random = np.random.default_rng(2)
+    vector = {k: np.asarray(random.standard_normal(params[k].shape), params[k].dtype) for k in sorted(params)}
+    return model, params, data, vector
+
+
 def hessian_bench(budget: float) -> None:
     """The Hessian of a function of 200 parameters."""
     import jax
@@ -123,8 +138,7 @@ def hessian_bench(budget: float) -> None:
 
     import primsplit as ps
 
-    random = np.random.default_rng(3)
-    leaves = [0.3 * random.standard_normal(200), random.standard_normal((256, 10)), random.standard_normal(256)]
+    leaves = hessian_data()
 
     def function(*args: Any) -> Any:
         return network(np, *args)
