@@ -1,8 +1,13 @@
-"""The data of constants: shared for one array, never for two arrays that lie in the same memory one after the other."""
+"""Constants: arrays that do not change, whose data are shared for one array and never for two of one address."""
 
 import numpy as np
+import pytest
 
-from primsplit.ir import data_of
+from primsplit.ir import (
+    Const,
+    data_of,
+    same_array,
+)
 
 
 def test_a_long_array_and_its_view_have_the_same_data_until_they_are_written_to() -> None:
@@ -27,3 +32,34 @@ def test_other_rows_of_an_array_have_data_of_their_own() -> None:
     array = np.zeros((4, 100))
     assert data_of(array[0]) is data_of(array[0])
     assert data_of(array[0]) is not data_of(array[1])
+
+
+def test_arrays_are_equal_bit_by_bit() -> None:
+    nan, other = np.float32(np.nan), np.array(0x7FC00001, np.uint32).view(np.float32)
+    assert same_array(np.array([nan]), np.array([nan]))
+    assert not same_array(np.asarray(nan), np.asarray(other))
+    assert not same_array(np.zeros(1), -np.zeros(1))
+    assert not same_array(np.zeros(2), np.zeros((2, 1)))
+    assert same_array(np.array(["a" * 3], object), np.array(["aa" + "a"], object))
+
+
+def test_a_constant_does_not_change_when_its_array_is_written_to() -> None:
+    array = np.zeros(3)
+    const = Const(array)
+    array[0] = 1
+    assert const.numpy()[0] == 0
+    with pytest.raises(ValueError, match="read-only"):
+        const.numpy()[0] = 2
+
+
+def test_a_constant_does_not_change_when_what_its_array_shows_is_written_to() -> None:
+    """A view that cannot be written to is no array that nobody writes to; one of bytes is."""
+    whole = np.ones(4)
+    view = whole[1:]
+    view.flags.writeable = False
+    constants = [Const(view), Const(view[:1]), Const(np.broadcast_to(whole[0], (3,))), Const(view.reshape(3, 1))]
+    whole[:] = 5.0
+    for constant in constants:
+        np.testing.assert_array_equal(constant.numpy(), np.ones(constant.type.shape))
+    fixed = np.frombuffer(b"\0" * 16)
+    assert Const(fixed).numpy() is fixed

@@ -1,0 +1,43 @@
+"""Sizes of slices."""
+
+import numpy as np
+import pytest
+
+from primsplit.ir import dims
+from primsplit.ops.inference import slice_size
+from tests.ir.dims.expressions import VALUES, M, N
+
+
+def test_a_slice_has_pythons_length_for_all_small_bounds() -> None:
+    bounds = [-12, -4, -2, -1, 0, 1, 2, 3, 6, 9]
+    for size in range(6):
+        for start in bounds:
+            for end in bounds:
+                for step in (-3, -2, -1, 1, 2, 3):
+                    expected = len(np.arange(size)[_python_slice(start, end, step, size)])
+                    assert slice_size(size, start, end, step) == expected, (size, start, end, step)
+
+
+def _python_slice(start: int, end: int, step: int, size: int) -> slice:
+    """ONNX's rule in Python's: a bound below -size is before the front, but backwards such a start is the front."""
+    if step > 0:
+        return slice(start, end, step)
+    return slice(max(start, -size), None if end < -size else end, step)
+
+
+@pytest.mark.parametrize("step", [-2, -1, 1, 2])
+@pytest.mark.parametrize("end", [-3, -1, 0, 2, 5, 2**31 - 1, 2**63 - 1, -(2**31), -(2**63)])
+@pytest.mark.parametrize("start", [-3, -1, 0, 2, 5, 2**63 - 1])
+def test_a_slice_of_a_symbolic_axis_has_pythons_length_at_every_size(start: int, end: int, step: int) -> None:
+    size = slice_size(N, start, end, step)
+    for n in range(8):
+        assert dims.evaluate(size, {"N": n}) == len(range(n)[_python_slice(start, end, step, n)]), (n, str(size))
+
+
+def test_a_slice_with_symbolic_bounds_has_pythons_length_at_every_size() -> None:
+    for start, end in ((M, N), (0, N - 1), (N - 2, N), (M, 2**31 - 1), (0, M)):
+        size = slice_size(N, start, end, 1)
+        for v in VALUES:
+            first, last = dims.evaluate(start, v), dims.evaluate(end, v)
+            if first >= 0 and last >= 0:
+                assert dims.evaluate(size, v) == len(range(v["N"])[first:last]), (v, str(size))
