@@ -2,7 +2,7 @@
 
     python -m tools.bench.stages [STAGE ...] [--row "fixed mlp" ...] [--all-rows] [--quick] [--json]
 
-The file with all stages and the file without the one are loaded in one process on one core and take turns; the gain is
+The file with all stages and the file without the one are loaded in one process on one core, and take turns; the gain is
 the least processor time without the stage over that with it, less 1, and the quartiles are those of the rounds' ratios.
 `--row` tries other rows than the one that `primsplit rules --pipeline` names, `--all-rows` nearly all, `--changes` only
 tells which files a stage changes. Results are compared before anything is timed.
@@ -53,37 +53,37 @@ def without(stage: str) -> Iterator[None]:
         setattr(finishing, NAME, STAGES)
 
 
-def files(row: str, stage: str) -> tuple[Ours, Ours]:
-    """Return our side of a row with all stages and without the one."""
+def nodes(ours: Ours) -> bytes:
+    """Return the bytes of the file's graph, to see whether a stage changes it."""
+    return bytes(ours.program.to_onnx().graph.SerializeToString(deterministic=True))
+
+
+def measured(row: str, asked: Sequence[str], *, is_quick: bool, is_timed: bool = True) -> list[dict[str, Any]]:
+    """Return the gain of these stages in a row, with its quartiles; "changes" is False where the file is the same."""
     from tools.bench.suite import rows
 
-    found = rows()[row]
-    whole = found.ours(1)
-    with without(stage):
-        return whole, found.ours(1)
+    ours = rows()[row].ours
+    whole = ours(1)
+    before, found = nodes(whole), []
+    for stage in asked:
+        told: dict[str, Any] = {"stage": stage, "row": row, "changes": False}
+        with without(stage):
+            if nodes(whole) != before:
+                told["changes"] = True
+                found.append(told | (gain(whole, ours(1), is_quick=is_quick) if is_timed else {}))
+                continue
+        found.append(told)
+    return found
 
 
-def nodes(ours: Ours) -> Any:
-    """Return the file's graph, to see whether a stage changes it."""
-    return ours.program.to_onnx().graph.SerializeToString(deterministic=True)
-
-
-def measured(stage: str, row: str, *, is_quick: bool = False, only_changes: bool = False) -> dict[str, Any]:
-    """Return the gain of a stage in a row, with its quartiles; "changes" is False where the file is the same."""
-    whole, less = files(row, stage)
-    told: dict[str, Any] = {"stage": stage, "row": row}
-    before = nodes(whole)
-    with without(stage):
-        changes = nodes(less) != before
-    if not changes or only_changes:
-        return {**told, "changes": changes}
+def gain(whole: Ours, less: Ours, *, is_quick: bool) -> dict[str, float]:
+    """Return what the whole file gains over the one without a stage."""
     wrong = distance(whole.call(), less.call())
-    rounds, budget = (5, 0.05) if is_quick else (41, 3.0)
-    calls = {"with": whole.call, "without": less.call}
-    samples = take_turns(calls, rounds=rounds, budget=budget, clock=clock_of(1))
+    rounds, budget = (5, 0.05) if is_quick else (31, 2.0)
+    samples = take_turns({"with": whole.call, "without": less.call}, rounds=rounds, budget=budget, clock=clock_of(1))
     of, least = ratios(samples["without"], samples["with"]), min(samples["without"]) / min(samples["with"])
     return {
-        **told, "changes": True, "differs": wrong, "ms": 1e3 * min(samples["with"]), "gain": round(least - 1, 4),
+        "differs": wrong, "ms": 1e3 * min(samples["with"]), "gain": round(least - 1, 4),
         "median": round(of.median - 1, 4), "low": round(of.low - 1, 4), "high": round(of.high - 1, 4),
     }  # fmt: skip
 
@@ -101,15 +101,15 @@ def told(found: dict[str, Any]) -> str:
     return f"{head}{found['gain']:+8.1%} ({found['low']:+.1%} to {found['high']:+.1%}) of {found['ms']:.3g} ms{mark}"
 
 
-def in_own_process(stage: str, row: str, flags: Sequence[str]) -> dict[str, Any]:
-    """Return the measurement of a stage in a row, taken in a process of its own."""
-    line = [sys.executable, "-m", "tools.bench.stages", stage, "--row", row, "--here", *flags]
+def in_own_process(row: str, asked: Sequence[str], flags: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the measurements of stages in a row, taken in a process of its own."""
+    line = [sys.executable, "-m", "tools.bench.stages", *asked, "--row", row, "--here", *flags]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PRIMSPLIT_THREADS": "1"}
     try:
         done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=LONGEST, env=env)
-        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        found: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
     except (subprocess.SubprocessError, ValueError, IndexError) as error:
-        return {"stage": stage, "row": row, "failed": f"{type(error).__name__}"}
+        return [{"stage": stage, "row": row, "failed": type(error).__name__} for stage in asked]
     return found
 
 
@@ -126,18 +126,13 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.here:
         use_cores(1)
-        (stage,), (row,) = asked.stages, asked.row
-        print(json.dumps(measured(stage, row, is_quick=asked.quick, only_changes=asked.changes)))
+        print(json.dumps(measured(asked.row[0], asked.stages, is_quick=asked.quick, is_timed=not asked.changes)))
         return
     flags = [f"--{name}" for name in ("quick", "changes") if getattr(asked, name)]
-    for stage, bench in stages().items():
-        if asked.stages and stage not in asked.stages:
-            continue
-        rows = asked.row or (every_row() if asked.all_rows else rows_of(bench))
-        if not rows:
-            print(f"{stage:26s}names no row", flush=True)
-        for row in rows:
-            found = in_own_process(stage, row, flags)
+    named = [stage for stage in stages() if not asked.stages or stage in asked.stages]
+    for row in asked.row or every_row():
+        of_row = [s for s in named if asked.row or asked.all_rows or row in rows_of(stages()[s])]
+        for found in in_own_process(row, of_row, flags) if of_row else ():
             print(json.dumps(found) if asked.json else told(found), flush=True)
 
 
