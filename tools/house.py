@@ -174,9 +174,10 @@ def _is_function(value: ast.expr) -> bool:
 
 
 def has_mirrored_test(module: Module) -> bool:
-    """True where `tests` holds a test of this module at the same path."""
+    """True where `tests` holds a test of this module at the same path; that of a package is named as the package is."""
     inside = module.path.relative_to(PACKAGE)
-    return (ROOT / "tests" / inside.parent / f"test_{inside.name}").exists()
+    name = f"{inside.parent.name}.py" if inside.name == "__init__.py" else inside.name
+    return (ROOT / "tests" / inside.parent / f"test_{name}").exists()
 
 
 def code(module: Module) -> bool:

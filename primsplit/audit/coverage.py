@@ -1,6 +1,6 @@
 """Lists what is covered: how each ONNX operator is differentiated, and each function of NumPy and SciPy.
 
-    Tanh  partials  tests/rules/test_sweep.py::test_a_rule_gives_the_derivative_in_its_promised_form
+    Tanh  partials  tests/rules/test_elementwise.py::test_a_rule_gives_the_derivative_in_its_promised_form
 
 `tested.json` beside the rules names a test for each of them. `tools/coverage_table.py` writes it in a run of the tests,
 and watches what was differentiated and compared with central differences.

@@ -3,10 +3,13 @@
 A row is what `primsplit.testing.check_rrule` takes. See row.py for how they are written.
 """
 
+from typing import Any
+
 import numpy as np
 
+from primsplit.rules.table import RULES
 from tests.rules import rows_normalization, rows_windows
-from tests.rules.row import F32, F, N, Row, away, between, integers, row, spaced
+from tests.rules.row import F32, F, N, Row, away, between, integers, row, sampled, spaced
 from tests.rules.rows_recurrent import RECURRENT
 from tests.rules.rows_spatial import SPATIAL
 
@@ -241,3 +244,13 @@ RANDOM = frozenset({
     "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
 })  # fmt: skip
 """Operators that give other numbers each time; tests/rules/test_random.py has them."""
+
+
+def rows_of(module: str) -> list[Any]:
+    """Return the rows of the operators whose rule is in a module of `primsplit.rules`, as parameters of a test."""
+    return [each for each in sampled(ROWS) if _module_of(each.values[0].kind) == module]
+
+
+def _module_of(kind: str) -> str:
+    """The module of an operator's rule. One written as a table of partial derivatives names none: it is elementwise."""
+    return RULES[kind].owner.rpartition(".")[2] or "elementwise"

@@ -94,4 +94,4 @@ INTEGER = frozenset({
 """Operators of integers, strings, sequences and quantized numbers."""
 
 ALONE = frozenset({"DynamicQuantizeLinear", "MelWeightMatrix", "NonMaxSuppression"})
-"""Operators that test_registry.py tests without a row."""
+"""Operators that test_table.py tests without a row."""

@@ -10,6 +10,8 @@ import scipy.special as sp
 import primsplit as ps
 from primsplit.ops import op
 from tests.pointwise import gradient
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 from tests.versions import UNDERFLOW
 
 POINTS = np.array([-4.0, -2.5, -1.0, -0.3, 0.2, 0.7, 1.5, 2.9, 3.5])
@@ -144,3 +146,8 @@ def test_a_gelu_keeps_its_input_alone_where_its_kernel_takes_one_pass() -> None:
         made = ps.split(lambda x: op.Gelu(x), ps.spec(dtype, ["N", 3]))
         captured[dtype] = sorted(made.split.kinds().values())
     assert captured == {"float32": ["input"], "float64": ["input", "intermediate"]}
+
+
+@pytest.mark.parametrize("row", rows_of("activation"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

@@ -12,6 +12,8 @@ from primsplit import tracing
 from primsplit.ops import op
 from primsplit.rules.table import RULES
 from primsplit.testing import check_grads
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 Shapes = list[tuple[int, ...]]
 
@@ -145,3 +147,8 @@ def test_no_vector_is_the_right_operand_of_a_matmul() -> None:
 
 def test_integer_products_have_no_gradient() -> None:
     assert RULES["MatMulInteger"].form == "no_gradient"
+
+
+@pytest.mark.parametrize("row", rows_of("contraction"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

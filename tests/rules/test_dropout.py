@@ -8,6 +8,8 @@ import pytest
 import primsplit as ps
 from primsplit.ir import Block
 from primsplit.ops import op
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 X = np.linspace(1.0, 2.0, 400).reshape(20, 20)
 
@@ -80,3 +82,8 @@ def test_the_second_derivative_is_taken_under_one_mask() -> None:
     first, second = ps.trace(both, X)(X)
     assert set(np.round(np.unique(first / X), 9)) == {0.0, 8.0}
     assert set(np.round(np.unique(second / X), 9)) == {0.0, 16.0}
+
+
+@pytest.mark.parametrize("row", rows_of("dropout"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

@@ -10,6 +10,8 @@ import primsplit as ps
 from primsplit.ops import op
 from primsplit.rules.table import RULES
 from tests.pointwise import gradient
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 INF = np.inf
 
@@ -114,3 +116,8 @@ def test_the_slope_of_a_power_reads_a_narrow_exponent_in_the_bits_of_its_base() 
     dx, dp = ps.grad(lambda x, p: np.sum(op.Pow(x, p)), wrt=(0, 1))(x, p)
     np.testing.assert_allclose(dx, wide * x ** (wide - 1), rtol=1e-13)
     np.testing.assert_allclose(dp, (x**wide * np.log(x)).astype(np.float16), rtol=1e-3)
+
+
+@pytest.mark.parametrize("row", rows_of("elementwise"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

@@ -8,6 +8,8 @@ import pytest
 import primsplit as ps
 from primsplit.ops import op
 from primsplit.testing import check_grads
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 PLACES = np.array([[0], [0], [2]])
 
@@ -114,3 +116,8 @@ def test_what_a_condition_says_behind_the_last_place_picks_nothing(axis: int | N
     places = {None: np.unravel_index([0, 2, 3], x.shape), 0: [0, 2], 1: (slice(None), [0])}[axis]
     wanted[places] = 1.0
     np.testing.assert_array_equal(made(x, condition)[-1], wanted)
+
+
+@pytest.mark.parametrize("row", rows_of("indexing"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

@@ -8,6 +8,8 @@ import pytest
 
 import primsplit as ps
 from primsplit.ops import op
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 FORMS: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     "a slice pads": (lambda x: x[1:3], ["Pad"]),
@@ -80,3 +82,8 @@ def test_edges_of_an_axis_whose_size_takes_long_to_tell_have_a_gradient() -> Non
         wanted[::6][: len(kept)] = 2 * kept
         wanted[0] *= 3
         np.testing.assert_array_equal(found[0, 0], wanted)
+
+
+@pytest.mark.parametrize("row", rows_of("layout"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

@@ -7,6 +7,8 @@ import pytest
 
 import primsplit as ps
 from primsplit.ops import op
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 SCORES = np.random.default_rng(0).normal(size=(4, 3))
 TARGET = np.array([0, 2, 1, 2])
@@ -89,3 +91,8 @@ def test_gradients_are_those_of_torch(shape: tuple[int, ...], reduction: str) ->
         y = function(x, torch.tensor(target), torch.tensor(weight), reduction=reduction, ignore_index=2)
         (y**2).sum().backward()
         np.testing.assert_allclose(found, x.grad.numpy(), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("row", rows_of("losses"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

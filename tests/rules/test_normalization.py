@@ -11,6 +11,8 @@ from primsplit.ir.errors import PrimsplitError
 from primsplit.onnx.definitions.families import record_call
 from primsplit.ops import op
 from primsplit.testing import check_rrule
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 POSITIVE = (0.3, 2.5)
 UNIT = (-2.0, 2.0)
@@ -223,3 +225,8 @@ def test_gradients_are_those_of_torch() -> None:
         (theirs(*tensors) * torch.tensor(weights)).sum().backward()
         for got, tensor in zip(found, tensors, strict=True):
             np.testing.assert_allclose(got, tensor.grad.numpy(), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("row", rows_of("normalization"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

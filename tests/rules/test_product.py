@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 
 def mixed(places: tuple[int, ...]) -> ps.Program:
@@ -39,3 +41,8 @@ def test_a_fifth_derivative_is_right_or_no_number() -> None:
             np.testing.assert_allclose(found, np.prod(factors[5:]), rtol=1e-13)
         else:
             assert not np.isfinite(found)
+
+
+@pytest.mark.parametrize("row", rows_of("product"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

@@ -10,6 +10,8 @@ from primsplit.ir.errors import DtypeError, MissingRule
 from primsplit.ops import op
 from primsplit.rewrites.decompositions.gates import NAMES, Activation
 from primsplit.testing.recurrent import recurrent
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 GATES = {"RNN": [0], "GRU": [1, 0, 2], "LSTM": [0, 3, 1, 2]}
 """PyTorch's gates in the order of ONNX."""
@@ -235,3 +237,8 @@ def test_a_float64_layer_without_a_hidden_size_is_refused_at_its_line() -> None:
     program = ps.trace(lambda x, w, r: op.RNN(x, w, r, outputs=2)[0], *unknown)
     with pytest.raises(DtypeError, match=r"cannot have the hidden size r2(.|\n)*test_recurrent.py(.|\n)*fixed sizes"):
         program(sample(5, 2, FROM).astype("d"), *(w.astype("d") for w in weights("RNN", 1)[:2]))
+
+
+@pytest.mark.parametrize("row", rows_of("recurrent"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

@@ -11,6 +11,8 @@ import primsplit as ps
 from primsplit.ops import op
 from primsplit.programs.pushed import push_program
 from primsplit.testing import directional_derivative
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 X = np.array([[[0.3, 1.7], [0.9, 2.1], [1.3, 0.6]], [[2.6, 0.4], [1.1, 1.9], [0.8, 2.3]]])
 
@@ -117,3 +119,8 @@ def test_many_arrays_share_the_gradient_of_their_maximum_evenly() -> None:
 def test_a_slow_reduction_is_written_with_fast_ones(kind: str, dtype: str) -> None:
     model = ps.trace(lambda x: getattr(op, kind)(x, [1]), ps.spec(dtype, ["N", 4])).to_onnx()
     assert kind not in {node.op_type for node in model.graph.node}
+
+
+@pytest.mark.parametrize("row", rows_of("reduction"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

@@ -8,6 +8,8 @@ import pytest
 
 import primsplit as ps
 from primsplit.ops import op
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 RANDOM = np.random.default_rng(0)
 
@@ -83,3 +85,8 @@ def test_moved_taps_and_their_gradient_are_written_without_the_operator_that_onn
     kernel = ps.trace(deformed, *arguments)
     assert [node.op_type for node in kernel.to_onnx().graph.node] == ["DeformConv"]
     np.testing.assert_allclose(made(*arguments)[0], kernel(*arguments), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("row", rows_of("regions"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

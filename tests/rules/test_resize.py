@@ -10,6 +10,8 @@ from onnx.reference import ReferenceEvaluator
 import primsplit as ps
 from primsplit.ir.errors import MissingRule
 from primsplit.ops import op
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4, 5)).astype(np.float32)
 
@@ -254,3 +256,8 @@ def test_an_axis_whose_matrix_fits_in_no_memory_has_no_derivative() -> None:
 
     with pytest.raises(MissingRule, match="an axis of 2,147,483,647 elements"):
         ps.split(wide, ps.spec("float32", [1, 1, 2**31 - 1, 4]))
+
+
+@pytest.mark.parametrize("row", rows_of("resize"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

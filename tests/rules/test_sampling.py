@@ -7,6 +7,8 @@ import pytest
 
 import primsplit as ps
 from primsplit.ops import op
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 RANDOM = np.random.default_rng(0)
 X, GRID, SEED = (
@@ -120,3 +122,8 @@ def test_the_slopes_at_pixels_are_pytorchs(size: tuple[int, ...], padding: str, 
         return np.sum(op.GridSample(x, grid, mode="linear", padding_mode=padding, align_corners=int(align)))
 
     np.testing.assert_allclose(ps.grad(summed)(grid), there.grad.numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("row", rows_of("sampling"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

@@ -8,6 +8,8 @@ import pytest
 import primsplit as ps
 from primsplit.ir.errors import MissingRule
 from primsplit.ops import op
+from tests.rules.checks import check_derivative
+from tests.rules.rows import Row, rows_of
 
 
 def test_the_gradient_of_power_is_twice_the_signal_times_its_length() -> None:
@@ -53,3 +55,8 @@ def test_the_inverse_of_a_one_sided_spectrum_to_a_length_along_any_axis_is_refus
 
     with pytest.raises(MissingRule, match="one-sided spectrum"):
         ps.grad(f)(np.ones((1, 4, 2)), np.int64(1))
+
+
+@pytest.mark.parametrize("row", rows_of("spectrum"), ids=str)
+def test_a_rule_gives_the_derivative_in_its_promised_form(row: Row) -> None:
+    check_derivative(row)

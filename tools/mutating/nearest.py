@@ -13,7 +13,8 @@ def nearest_tests(root: Path, module: Path, most: int) -> list[Path]:
 
 def _ordered(root: Path, module: Path) -> Iterator[Path]:
     inside = Path(*module.parts[1:])
-    mirrored = Path("tests") / inside.parent / f"test_{inside.name}"
+    name = f"{inside.parent.name}.py" if inside.name == "__init__.py" else inside.name
+    mirrored = Path("tests") / inside.parent / f"test_{name}"
     if (root / mirrored).exists():
         yield mirrored
     tests = [path.relative_to(root) for path in sorted((root / "tests").rglob("test_*.py"))]

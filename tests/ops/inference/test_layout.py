@@ -6,6 +6,8 @@ import pytest
 from primsplit.ir import dims
 from primsplit.ops.inference import slice_size
 from tests.ir.dims.expressions import VALUES, M, N
+from tests.ops.inference.checks import check_literal_types, check_symbolic_types, rows_of
+from tests.ops.inference.rows import Row
 
 
 def test_a_slice_has_pythons_length_for_all_small_bounds() -> None:
@@ -41,3 +43,13 @@ def test_a_slice_with_symbolic_bounds_has_pythons_length_at_every_size() -> None
             first, last = dims.evaluate(start, v), dims.evaluate(end, v)
             if first >= 0 and last >= 0:
                 assert dims.evaluate(size, v) == len(range(v["N"])[first:last]), (v, str(size))
+
+
+@pytest.mark.parametrize("row", rows_of("layout"))
+def test_literal_types_equal_onnxs_own_inference_where_it_has_an_answer(row: Row) -> None:
+    check_literal_types(row)
+
+
+@pytest.mark.parametrize("row", rows_of("layout"))
+def test_symbolic_types_evaluate_to_the_shapes_that_onnxruntime_produces(row: Row) -> None:
+    check_symbolic_types(row)

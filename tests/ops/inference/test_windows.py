@@ -6,6 +6,8 @@ import pytest
 import primsplit as ps
 from primsplit.ir.errors import ShapeError
 from primsplit.ops import op
+from tests.ops.inference.checks import check_literal_types, check_symbolic_types, rows_of
+from tests.ops.inference.rows import Row
 
 
 def test_sizes_of_symbols_are_counted_as_those_of_numbers() -> None:
@@ -35,3 +37,13 @@ def test_so_is_one_that_onnxruntime_counts_and_the_standard_does_not(window: int
 def test_weights_for_other_channels_are_refused() -> None:
     with pytest.raises(ShapeError, match="5 channels"):
         ps.trace(lambda x: op.Conv(x, np.ones((2, 3, 1), np.float32)), ps.spec("float32", [1, 5, 3]))
+
+
+@pytest.mark.parametrize("row", rows_of("windows"))
+def test_literal_types_equal_onnxs_own_inference_where_it_has_an_answer(row: Row) -> None:
+    check_literal_types(row)
+
+
+@pytest.mark.parametrize("row", rows_of("windows"))
+def test_symbolic_types_evaluate_to_the_shapes_that_onnxruntime_produces(row: Row) -> None:
+    check_symbolic_types(row)

@@ -1,8 +1,12 @@
 """The rows that are tried in batches: those of the derivative rules, and some for operators that have none there."""
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
+import pytest
 
+from primsplit.transforms.batching import each
 from primsplit.transforms.batching.table import BATCHING, FLOOR
 from tests.rules.row import F32, F, N, Row, integers, row
 from tests.rules.rows import NO_GRADIENT
@@ -70,3 +74,20 @@ TABLE = (*DIFFERENTIATED, *NO_GRADIENT, *WITHOUT_RULE, *CORNERS)
 ROWS: list[Row] = [r for r in TABLE if (r.kind in BATCHING or r.kind in FLOOR) and any(subsets(r))]
 FIRST: list[Row] = [*{r.kind: r for r in reversed(ROWS)}.values(), *CORNERS]
 OTHERS: list[Row] = [r for r in ROWS if not any(r is f for f in FIRST)]
+
+
+def rows_of(module: str) -> list[Any]:
+    """Return the rows of the operators that a module of `primsplit.transforms.batching` batches.
+
+    The first row of each operator, and the corners, run in each suite; the others are slow.
+    """
+    return [
+        pytest.param(r, id=str(r), marks=[] if any(r is f for f in FIRST) else [pytest.mark.slow])
+        for r in ROWS
+        if _module_of(r.kind) == f"primsplit.transforms.batching.{module}"
+    ]
+
+
+def _module_of(kind: str) -> str:
+    """The module of an operator's rule; that of the loop over examples where it has none."""
+    return BATCHING[kind].__module__ if kind in BATCHING else each.__name__

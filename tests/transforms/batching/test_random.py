@@ -7,6 +7,9 @@ import pytest
 
 import primsplit as ps
 from primsplit.ops import op
+from tests.rules.row import Row
+from tests.transforms.batching.agreement import check_batch
+from tests.transforms.batching.rows import rows_of
 
 X = np.random.default_rng(0).normal(size=(5, 3))
 
@@ -50,3 +53,8 @@ def test_samples_of_a_batch_of_distributions() -> None:
     logits = np.log(np.array([[[1e-9, 1.0]], [[1.0, 1e-9]]], np.float32))
     found = ps.vmap(lambda p: op.Multinomial(p, sample_size=5))(logits)
     np.testing.assert_array_equal(found, [[[1] * 5], [[0] * 5]])
+
+
+@pytest.mark.parametrize("row", rows_of("random"))
+def test_a_batch_of_known_draws_is_the_stack_of_its_examples(row: Row) -> None:
+    check_batch(row)

@@ -216,7 +216,7 @@ def test_branches_of_two_sizes_are_reduced_example_by_example() -> None:
     same(ps.vmap(ps.grad(either))(X), np.stack([ps.grad(either)(x) for x in X]))
     with pytest.raises(ShapeError, match="would differ between examples") as caught:
         ps.vmap(lambda x: ps.cond(x.sum() > 0, lambda v: v[:1], lambda v: v[:2], x))(X)
-    assert "test_control.py" in str(caught.value)
+    assert "test_loops.py" in str(caught.value)
 
 
 def test_what_an_example_does_not_take_neither_fails_nor_spoils_its_gradient() -> None:

@@ -3,119 +3,17 @@
 from typing import Any
 
 import numpy as np
-import onnx
-import onnx.helper
-import onnx.numpy_helper
-import onnxruntime
 import pytest
 
-from primsplit.ir import Block, Const, Op, Type, Value, Var, dims
-from primsplit.ir.dims import Dim, Size, symbol
+from primsplit.ir import Block, Const, Op, Type, Var, dims
+from primsplit.ir.dims import symbol
 from primsplit.ir.errors import DtypeError, PrimsplitError, ShapeError
 from primsplit.ops import op
-from primsplit.ops.inference import check_types, infer
-from primsplit.ops.inference.standard import infer_by_standard
-from primsplit.ops.inference.table import RULES, Site
-from primsplit.tracing.specs import parse_spec
-from tests.ops.inference.rows import ROWS, Row
+from primsplit.ops.inference import check_types
+from primsplit.ops.inference.table import RULES
+from tests.ops.inference.checks import types_of
+from tests.ops.inference.rows import ROWS
 from tests.recording import record
-from tests.versions import is_since
-
-IDS = [f"{i}-{row}"[:90] for i, row in enumerate(ROWS)]
-
-
-def _values(row: Row, sizes: dict[str, Dim]) -> list[Value | None]:
-    """The row's inputs, the symbols replaced by these sizes."""
-    return [
-        None if i is None else Var(parse_spec(i).substitute(sizes)) if isinstance(i, str) else Const(i)
-        for i in row.inputs
-    ]
-
-
-def _types(row: Row, sizes: dict[str, Dim]) -> list[Type]:
-    return [t for t, _ in infer(row.kind, _values(row, sizes), row.attributes, row.outputs)]
-
-
-def _is_misread(row: Row, n: int, m: int) -> bool:
-    """True where the installed onnxruntime or onnx is wrong about, or ends the process at, what is empty."""
-    if n and m:
-        return False
-    if row.kind in {"TopK", "OneHot"}:
-        return not is_since("onnxruntime", "1.31")
-    if row.kind == "ReduceSum" and row.attributes.get("noop_with_empty_axes"):
-        return not is_since("onnxruntime", "1.29")
-    return row.kind == "Slice" and not is_since("onnx", "1.23")
-
-
-@pytest.mark.parametrize("row", ROWS, ids=IDS)
-def test_literal_types_equal_onnxs_own_inference_where_it_has_an_answer(row: Row) -> None:
-    for n, m in row.sizes:
-        if row.kind == "Slice" and _is_misread(row, n, m):
-            continue
-        sizes: dict[str, Dim] = {"N": n, "M": m}
-        ours = _types(row, sizes)
-        theirs = infer_by_standard(Site(row.kind, _values(row, sizes), row.attributes, row.outputs))
-        for a, b in zip(ours, theirs, strict=True):
-            assert a.dtype == b.dtype
-            if b.shape is not None and a.shape is not None:
-                assert len(a.shape) == len(b.shape)
-                known = [(x, y) for x, y in zip(a.shape, b.shape, strict=True) if isinstance(y, int)]
-                assert all(isinstance(x, Size) or x == y for x, y in known), (a, b)
-
-
-def _array(value: Value, random: np.random.Generator) -> np.ndarray:
-    if isinstance(value, Const):
-        return value.numpy()
-    shape = tuple(int(d) for d in value.type.shape or ())  # type: ignore[arg-type]
-    if value.type.dtype.kind == "f":
-        return np.asarray(random.uniform(0.1, 0.9, shape), value.type.dtype)
-    if value.type.dtype.kind == "b":
-        return np.ones(shape, bool)
-    return np.ones(shape, value.type.dtype)
-
-
-def _run(row: Row, values: list[Value | None]) -> list[np.ndarray]:
-    """What onnxruntime makes of the operator, from a file that says nothing of its outputs."""
-    random = np.random.default_rng(0)
-    arrays = {f"i{k}": _array(v, random) for k, v in enumerate(values) if v is not None}
-    names = [f"i{k}" if v is not None else "" for k, v in enumerate(values)]
-    outputs = [f"o{k}" for k in range(row.outputs)]
-    node = onnx.helper.make_node(row.kind, names, outputs, **_attributes(row.attributes))
-    graph = onnx.helper.make_graph(
-        [node],
-        "g",
-        [
-            onnx.helper.make_tensor_value_info(k, onnx.helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
-            for k, a in arrays.items()
-        ],
-        [onnx.ValueInfoProto(name=name) for name in outputs],
-    )
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    found: list[np.ndarray] = session.run(None, arrays)
-    return found
-
-
-def _attributes(attributes: dict[str, Any]) -> dict[str, Any]:
-    return {k: onnx.numpy_helper.from_array(v) if isinstance(v, np.ndarray) else v for k, v in attributes.items()}
-
-
-@pytest.mark.parametrize("row", ROWS, ids=IDS)
-def test_symbolic_types_evaluate_to_the_shapes_that_onnxruntime_produces(row: Row) -> None:
-    symbolic = _types(row, {})
-    for n, m in row.sizes:
-        if row.kind != "Slice" and _is_misread(row, n, m):
-            continue
-        for inferred, array in zip(symbolic, _run(row, _values(row, {"N": n, "M": m})), strict=True):
-            assert inferred.dtype == array.dtype
-            if inferred.shape is None:
-                continue
-            assert len(inferred.shape) == array.ndim
-            for dim, size in zip(inferred.shape, array.shape, strict=True):
-                if dims.symbols(dim) <= {"N", "M"}:
-                    assert dims.evaluate(dim, {"N": n, "M": m}) == size, (inferred, array.shape, n, m)
 
 
 def test_every_rule_has_a_row() -> None:
@@ -125,7 +23,7 @@ def test_every_rule_has_a_row() -> None:
 def test_symbols_are_only_invented_for_sizes_that_depend_on_data() -> None:
     data_dependent = {"Compress", "NonZero", "Unique"}
     for row in ROWS:
-        made = {s for t in _types(row, {}) for d in t.shape or () for s in dims.symbols(d)} - {"N", "M"}
+        made = {s for t in types_of(row, {}) for d in t.shape or () for s in dims.symbols(d)} - {"N", "M"}
         assert bool(made) == (row.kind in data_dependent), row
 
 
