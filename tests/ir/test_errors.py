@@ -24,8 +24,8 @@ FILE = "/folder/user_of_errors.py"
 
 @pytest.fixture
 def _source() -> None:
-    """A file of two lines that Python knows."""
-    lines = ["y = x @ w\n", f"z = {'x + ' * 100}x\n"]
+    """A file that Python knows."""
+    lines = ["y = x @ w\n", f"z = {'x + ' * 100}x\n", "w" * LONGEST_QUOTE + "\n"]
     linecache.cache[FILE] = (1, None, lines, FILE)
 
 
@@ -53,6 +53,7 @@ def test_a_long_line_is_cut_and_a_node_of_a_model_has_none() -> None:
     assert len(quoted) <= LONGEST_QUOTE
     assert quoted.startswith("z = x + x")
     assert quoted.endswith("...")
+    assert Place(FILE, 3, "f").quoted == "w" * LONGEST_QUOTE
     assert Place("m.onnx", 1, "main").quoted == ""
     assert Place("missing.py", 1, "f").source == ""
 

@@ -31,6 +31,7 @@ def test_a_capture_is_an_input_an_output_a_shape_or_between() -> None:
     assert SPLIT.kinds() == {SHAPE: "shape", INNER: "intermediate", Y: "input", RESULT: "output"}
     assert SPLIT.kind(Y) == "input"
     assert SPLIT.stored() == (SHAPE, INNER)
+    assert Split(PRIMAL, PULLBACK, (), (0,), (0,), (0,)).kinds() == {}
 
 
 def test_a_parameter_that_is_a_result_is_an_input() -> None:
@@ -40,7 +41,9 @@ def test_a_parameter_that_is_a_result_is_an_input() -> None:
 
 
 def test_forward_returns_what_is_stored_and_backward_takes_the_captures() -> None:
-    assert SPLIT.forward.results == (RESULT, SHAPE, INNER)
+    forward = SPLIT.forward
+    assert (forward.name, forward.params, forward.ops) == ("f", (X, Y), PRIMAL.ops)
+    assert forward.results == (RESULT, SHAPE, INNER)
     assert SPLIT.backward is PULLBACK
     assert SPLIT.cotangents == (COTANGENT,)
 

@@ -112,6 +112,10 @@ def test_code_that_python_wrote_is_that_of_a_dataclass_and_not_of_the_user() -> 
     assert is_written_by_python(Own.__init__.__code__)
     assert not is_written_by_python(Both.__init__.__code__)
     assert not is_written_by_python(eval("lambda: 0").__code__)
+    for name, is_pythons in (("__own__", True), ("__own", False), ("own__", False)):
+        held: dict[str, Any] = {}
+        exec(compile(f"def {name}(): pass", "<string>", "exec"), held)
+        assert is_written_by_python(held[name].__code__) == is_pythons
 
 
 def test_a_plain_object_has_all_in_its_dictionary() -> None:

@@ -65,6 +65,8 @@ def test_the_text_of_a_random_float_is_that_float(dtype: type) -> None:
         (np.array(["a", "b"], object), "object[2]('a', 'b')"),
         (np.array([1], object), None),
         (np.array([1j]), None),
+        (np.array([0.5, 2.0], ml_dtypes.bfloat16), "bfloat16[2](0.5, 2.0)"),
+        (np.zeros(2, "V8"), None),
     ],
 )
 def test_an_array_is_written_out_unless_it_is_long(array: np.ndarray, text: str | None) -> None:
