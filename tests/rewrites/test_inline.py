@@ -1,0 +1,49 @@
+"""Calls inlined: the body's ops stand where the call was."""
+
+from typing import Any
+
+import numpy as np
+
+import primsplit as ps
+from primsplit.ir import own_symbols, walk
+from primsplit.rewrites.inline import inline_calls
+
+
+@ps.primitive
+def doubled(x: Any) -> Any:
+    return x + x
+
+
+@ps.primitive
+def outer(x: Any) -> Any:
+    return doubled(np.sin(x)) * 2.0
+
+
+@ps.primitive
+def found(x: Any) -> Any:
+    return np.sum(x[np.nonzero(x)[0]])
+
+
+def block_of(function: Any) -> Any:
+    """The block of a function of a vector, calls left as they are."""
+    return ps.trace(function, ps.spec("float64", ["N"])).block
+
+
+def test_calls_of_calls_are_inlined_and_may_be_kept() -> None:
+    block = block_of(lambda x: outer(x) + doubled(x))
+    assert {"call::outer", "call::doubled"} <= {o.kind for o in walk(block)}
+    assert [o.kind for o in inline_calls(block).ops] == ["Sin", "Add", "Mul", "Add", "Add"]
+    kept = inline_calls(block, keep=lambda o: o.kind == "call::doubled")
+    assert [o.kind for o in kept.ops] == ["Sin", "call::doubled", "Mul", "call::doubled", "Add"]
+
+
+def test_two_copies_of_a_body_share_no_size_that_depends_on_data() -> None:
+    block = inline_calls(block_of(lambda x: found(x) + found(2.0 * x)))
+    own = [{s for s in own_symbols(block) if s.startswith("nonzero")}, [o for o in block.ops if o.kind == "NonZero"]]
+    assert len(own[1]) == 2
+    assert len(own[0]) == 2
+
+
+def test_a_block_without_calls_is_itself() -> None:
+    block = block_of(lambda x: np.sin(x))
+    assert inline_calls(block) is block
