@@ -144,7 +144,7 @@ STAGES: tuple[Stage, ...] = (
         sums_of_derivatives,
         "Sum along axes once where derivatives add up.",
         kinds="Add|ReduceSum",
-        bench="fixed convnet",
+        bench="models inverse_kinematics",
         rounds=True,
     ),
     of_gradients(
@@ -233,7 +233,7 @@ STAGES: tuple[Stage, ...] = (
         bench="loops lstm",
         rounds=True,
     ),
-    of_gradients(factors_behind_sums, "Move a factor behind a sum.", bench="densities gauss", rounds=True),
+    of_gradients(factors_behind_sums, "Move a factor behind a sum.", bench="fixed regression32", rounds=True),
     plain(
         keep_transposed_stacks,
         "speed",
@@ -246,14 +246,14 @@ STAGES: tuple[Stage, ...] = (
         products_read_again,
         "Recompute the operand of a product rather than keep it.",
         kinds="MatMul|Gemm|Conv",
-        bench="fixed mlp",
+        bench="fixed transformer",
     ),
     of_gradients(pulled_as_matrices, "Compute elementwise ops of a pullback on matrices.", bench="fixed transformer"),
     of_gradients(
         sums_of_derivatives,
         "Sum along axes once where derivatives add up.",
         kinds="Add|ReduceSum",
-        bench="fixed convnet",
+        bench="models inverse_kinematics",
         rounds=True,
     ),
     of_gradients(

@@ -24,7 +24,7 @@ from dataclasses import replace
 from typing import Any
 
 from tools.bench import roofline, table
-from tools.bench.calls import Call
+from tools.bench.calls import Call, as_numbers
 from tools.bench.peers import use_cores
 from tools.bench.rows import Row, distance, is_installed, library_of
 from tools.bench.timing import clock_of, ratios, summary, take_turns
@@ -148,7 +148,7 @@ def measured(row: Row, threads: int, without: Sequence[str] = (), *, is_quick: b
     mine = summary(samples[""])
     work = Work() if ours.program is None else work_of(ours.program, ours.arrays, threads)
     return {
-        "dtype": row.dtype, "size": row.size,
+        "dtype": row.dtype or str(as_numbers(expected)[0].dtype), "size": row.size,
         "ms": _rounded(1e3 * mine.least), "median_ms": _rounded(1e3 * mine.median), "spread": round(mine.spread, 3),
         "peers": {peer: peers[peer] for peer in row.peers},
         "work": {"products": work.products, "functions": work.functions, "moved": work.moved, "calls": work.calls},

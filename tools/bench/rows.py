@@ -35,8 +35,8 @@ class Ours:
 class Row:
     """A comparison. `ours` and the peers are called with the number of threads, in a process with so many cores.
 
-    Results are compared array by array, as far as a peer has them, within `tolerance` of the largest element; an
-    iterative peer that gives no arrays is compared with nothing. `rounds` and `budget` are those of `timing.compare`.
+    Results are compared array by array, as far as a peer has them, within `tolerance` of the largest element. Without a
+    `dtype` the row has that of our first result. For `budget` see `timing.compare`.
     """
 
     name: str

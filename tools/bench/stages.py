@@ -17,6 +17,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import onnx
+
 from primsplit.targets import finish as finishing
 from primsplit.targets.pipeline import STAGES
 from tools.bench.peers import use_cores
@@ -54,8 +56,20 @@ def without(stage: str) -> Iterator[None]:
 
 
 def nodes(ours: Ours) -> bytes:
-    """Return the bytes of the file's graph, to see whether a stage changes it."""
-    return bytes(ours.program.to_onnx().graph.SerializeToString(deterministic=True))
+    """Return the nodes and constants of a file, to see whether a stage changes it."""
+    graph = onnx.GraphProto()
+    graph.CopyFrom(ours.program.to_onnx().graph)
+    for each in [graph, *bodies(graph)]:
+        for field in ("value_info", "input", "output"):  # names of sizes count on from one export to the next
+            each.ClearField(field)
+    return bytes(graph.SerializeToString(deterministic=True))
+
+
+def bodies(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """Return the graphs of loops and branches, also those inside of others."""
+    for attribute in (a for node in graph.node for a in node.attribute if a.HasField("g")):
+        yield attribute.g
+        yield from bodies(attribute.g)
 
 
 def measured(row: str, asked: Sequence[str], *, is_quick: bool, is_timed: bool = True) -> list[dict[str, Any]]:
@@ -130,8 +144,9 @@ def main() -> None:
         return
     flags = [f"--{name}" for name in ("quick", "changes") if getattr(asked, name)]
     named = [stage for stage in stages() if not asked.stages or stage in asked.stages]
+    places = {stage: rows_of(bench) for stage, bench in stages().items()}
     for row in asked.row or every_row():
-        of_row = [s for s in named if asked.row or asked.all_rows or row in rows_of(stages()[s])]
+        of_row = [stage for stage in named if asked.row or asked.all_rows or row in places[stage]]
         for found in in_own_process(row, of_row, flags) if of_row else ():
             print(json.dumps(found) if asked.json else told(found), flush=True)
 

@@ -4,6 +4,7 @@ A name is the bench and its case, `densities gauss float64`. Rows are made lazil
 before a row is asked for its calls.
 """
 
+import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ SIZES = {
 }
 
 
+@functools.cache
 def rows() -> dict[str, Row]:
     """Return all rows by name, in the order of the table."""
     sources = (
@@ -374,8 +376,8 @@ def _model_product_in_jax(path: Path, _: int) -> Call:
     file = load(str(path))
     names = list(inspect.signature(file.function).parameters)
     wrt = tuple(names.index(n) for n in file.wrt or names)
-    peers.substitute(file.module, jnp)
     given = [jax.tree.map(jnp.asarray, a) for a in _arguments(file)]
+    peers.substitute(file.module, jnp)
 
     def with_product(*given: Any) -> Any:
         def both(*asked: Any) -> Any:

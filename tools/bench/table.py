@@ -158,11 +158,19 @@ def losses(rows: Mapping[str, Record]) -> Iterator[tuple[str, Record, list[str]]
 
 def cause(name: str, row: Record, known: Mapping[str, Record]) -> str:
     """Return the recorded cause of a row, and where its time goes."""
-    shares = ", ".join(f"{kind} {100 * share:.0f} %" for kind, share in row.get("shares", {}).items())
-    told = f" Time in kernels: {shares}." if shares else ""
+    told = where(row)
     if name not in known:
         return f"not yet known.{told}"
     return f"{known[name]['cause']} Measured: {known[name]['measured']}{told}"
+
+
+def where(row: Record) -> str:
+    """Return how many kernels a row calls, and which take most of the time in them; "" if that was not counted."""
+    count = row["work"]["calls"]
+    if not count:
+        return ""
+    shares = ", ".join(f"{kind} {100 * share:.0f} %" for kind, share in row["shares"].items())
+    return f" {count:,} calls of kernels, {1e3 * row['ms'] / count:.2g} us each; time in kernels: {shares}."
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

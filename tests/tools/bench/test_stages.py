@@ -5,9 +5,10 @@ import sys
 import numpy as np
 import pytest
 
+import primsplit as ps
 import primsplit.targets.finish
 from tools.bench import stages, suite
-from tools.bench.rows import function_row
+from tools.bench.rows import function_row, gradient
 
 
 def shifted(xp, x):
@@ -45,6 +46,16 @@ def test_a_stage_that_changes_nothing_is_not_timed(small: str) -> None:
     assert [(f["stage"], f["changes"], "gain" in f) for f in found] == [
         ("share_loops", False, False), ("optimize", True, False),
     ]  # fmt: skip
+
+
+def test_a_file_that_is_written_twice_is_the_same() -> None:
+    def steps(x):
+        return ps.scan(lambda h, t: (np.tanh(h * t), h), np.ones(3), x)[1].sum()
+
+    ours = gradient(lambda _, x: steps(x), (np.ones((5, 3)),), (0,))(1)
+    bodies = [n.op_type for g in stages.bodies(ours.program.to_onnx().graph) for n in g.node]
+    assert "Tanh" in bodies
+    assert stages.nodes(ours) == stages.nodes(ours)
 
 
 def test_a_measurement_is_told_in_a_line() -> None:

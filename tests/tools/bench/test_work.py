@@ -53,10 +53,14 @@ def test_work_is_counted_by_dtype_and_time_by_operator() -> None:
     assert dict(found.seconds) == pytest.approx({"MatMul": 4e-6, "Gemm": 3e-6, "Exp": 4e-6, "Add": 2e-6})
 
 
-def test_the_run_that_took_least_is_counted() -> None:
-    runs = [{"name": "model_run", "ts": 0, "dur": 50}, {"name": "model_run", "ts": 100, "dur": 20}]
-    kernels = [event("Exp", [], [], start=10), event("Add", [], [], start=110), event("Mul", [], [], start=130)]
-    assert [e["args"]["op_name"] for e in least_run([*runs, *kernels])] == ["Add"]
+def test_of_each_kernel_the_least_time_of_all_runs_is_counted() -> None:
+    runs = [{"name": "model_run", "ts": ts, "dur": 50} for ts in (0, 100, 200)]
+    times = {0: (9, 3), 100: (5, 7), 200: (6, 6)}
+    kernels = [event("Exp", [], [], start=ts + 10, took=first) for ts, (first, _) in times.items()]
+    kernels += [event("Add", [], [], start=ts + 30, took=second) for ts, (_, second) in times.items()]
+    outside = [event("Mul", [], [], start=60), {"name": "session_initialization", "ts": 0, "dur": 1}]
+    found = least_run([*runs, *sorted(kernels, key=lambda e: e["ts"]), *outside])
+    assert [(e["args"]["op_name"], e["dur"]) for e in found] == [("Exp", 5), ("Add", 3)]
 
 
 def test_a_program_is_counted_with_the_steps_of_its_loops() -> None:
