@@ -43,6 +43,8 @@ ARITHMETIC: dict[type[ast.operator], ast.operator] = {
 }
 """An operator of two sides and another one."""
 
+SYMMETRIC = frozenset({"max", "min"})
+"""Functions whose first two arguments may be swapped."""
 ASKED = frozenset({"isinstance", "issubclass", "getattr", "hasattr", "setattr"})
 """Functions whose arguments are a value and types or names: changed, they fail at once."""
 
@@ -101,7 +103,7 @@ def _differs(change: Change, source: str) -> bool:
 
 
 class _Walk:
-    """The walk of a module. Annotations, decorators, texts, imports, and what is raised stay as they are."""
+    """The walk of a module. Annotations, decorators, texts, imports, `strict` of zip, and what is raised stay."""
 
     def __init__(self, source: str) -> None:
         self.lines = [0]
@@ -111,6 +113,8 @@ class _Walk:
 
     def of(self, node: ast.AST) -> Iterator[Change]:
         """Yield the changes of a node and of what is in it."""
+        if isinstance(node, ast.keyword) and node.arg == "strict":
+            return
         if isinstance(node, ast.Raise | ast.Assert | ast.Import | ast.ImportFrom | ast.JoinedStr):
             return
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
@@ -189,7 +193,9 @@ class _Walk:
 
     def _of_arguments(self, node: ast.Call) -> Iterator[Change]:
         first, second, *others = node.args
-        if ast.unparse(node.func) not in ASKED and not any(isinstance(a, ast.Starred) for a in (first, second)):
+        if ast.unparse(node.func) not in ASKED | SYMMETRIC and not any(
+            isinstance(a, ast.Starred) for a in (first, second)
+        ):
             swapped = ast.Call(node.func, [second, first, *others], node.keywords)
             yield self._change("arguments", node, ast.unparse(swapped))
 

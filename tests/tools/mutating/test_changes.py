@@ -47,6 +47,8 @@ def test_each_place_is_changed_in_each_way(source: str, expected: set[tuple[str,
         "def f(x: A | B) -> A | B: pass",
         "raise E(1, 2)",
         "isinstance(a, B | C)",
+        "max(a, b)",
+        "zip(a, strict=True)",
     ],
 )
 def test_texts_types_imports_and_errors_stay(source: str) -> None:
