@@ -113,11 +113,7 @@ class _Walk:
 
     def of(self, node: ast.AST) -> Iterator[Change]:
         """Yield the changes of a node and of what is in it."""
-        if isinstance(node, ast.keyword) and node.arg == "strict":
-            return
-        if isinstance(node, ast.Raise | ast.Assert | ast.Import | ast.ImportFrom | ast.JoinedStr):
-            return
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+        if _stays(node):
             return
         if isinstance(node, ast.stmt):
             yield from self._of_statement(node)
@@ -206,6 +202,15 @@ class _Walk:
             yield self._change("constant", node, str(node.value + 1))
         elif isinstance(node.value, float):
             yield self._change("constant", node, repr(2 * node.value if node.value else 1.0))
+
+
+def _stays(node: ast.AST) -> bool:
+    """Return whether nothing in a node is changed."""
+    if isinstance(node, ast.If):
+        return ast.unparse(node.test).endswith("TYPE_CHECKING")
+    if isinstance(node, ast.keyword):
+        return node.arg == "strict"
+    return isinstance(node, ast.Raise | ast.Assert | ast.Import | ast.ImportFrom | ast.JoinedStr)
 
 
 def _negated(test: ast.expr) -> str:
