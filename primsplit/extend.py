@@ -12,7 +12,8 @@ from primsplit.onnx.definitions.families import defines
 from primsplit.onnx.definitions.operators import operator
 from primsplit.ops import op
 from primsplit.rewrites.decompositions.own import decompose
-from primsplit.rewrites.rewrites.patterns import pattern, rewrite
+from primsplit.rewrites.rewrites.matching import pattern
+from primsplit.rewrites.rewrites.patterns import rewrite
 from primsplit.rules.table import partials
 from primsplit.transforms.batching.rules import batch
 from primsplit.transforms.batching.table import Shared, Site

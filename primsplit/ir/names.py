@@ -9,7 +9,7 @@ np.exp(x) * y                                ->   a = Exp(x), b = Mul(a, y)
 import keyword
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, product
 from string import ascii_lowercase
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from primsplit.ir import Block, Const, Var
+from primsplit.ir import Block, Const, Op, Var
 from primsplit.ir.providers import GivenAs, Provider, check_given_as, check_provider
 from primsplit.ir.runtimes import OLDEST, Runtime, read_target
 
@@ -110,12 +110,12 @@ def _letters() -> Iterator[str]:
     return map("".join, chain.from_iterable(product(ascii_lowercase, repeat=length) for length in count(1)))
 
 
-def variables(block: Block) -> Iterator[Var]:
-    """Yield the Vars that a block and its sub-blocks define, in order."""
+def variables(block: Block, enters: Callable[[Op], bool] = lambda op: True) -> Iterator[Var]:
+    """Yield the Vars that a block, and the sub-blocks of the ops that are to be entered, define, in order."""
     yield from block.params
     for op in block.ops:
-        for inner in op.blocks():
-            yield from variables(inner)
+        for inner in op.blocks() if enters(op) else ():
+            yield from variables(inner, enters)
         yield from op.outputs
 
 

@@ -11,9 +11,9 @@ from primsplit.ir.errors import DtypeError, ShapeError
 from primsplit.numpy.axes import END, array_like, as_size, size_as, slab
 from primsplit.numpy.comparison import isfinite
 from primsplit.numpy.cumulative import difference
+from primsplit.numpy.extrema import reduced
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.ordering import searchsorted
-from primsplit.numpy.reductions import reduced
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.ops.inference import fresh

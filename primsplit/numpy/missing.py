@@ -7,18 +7,8 @@ import numpy.typing as npt
 
 from primsplit.numpy.axes import array_like, delivered, many_axes
 from primsplit.numpy.cumulative import cumprod, cumsum
-from primsplit.numpy.reductions import (
-    check_has_result,
-    is_half,
-    maximum,
-    mean,
-    minimum,
-    of_nothing,
-    product,
-    reduced,
-    total,
-    unless,
-)
+from primsplit.numpy.extrema import check_has_result, is_half, of_nothing, reduced, unless
+from primsplit.numpy.reductions import maximum, mean, minimum, product, total
 from primsplit.numpy.statistics import freedom, safe_root, var
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op

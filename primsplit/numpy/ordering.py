@@ -20,7 +20,8 @@ from primsplit import tracing
 from primsplit.ir import Type, dims
 from primsplit.ir.errors import ShapeError, UnsupportedFunction
 from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, size_as, slab, slab_of
-from primsplit.numpy.reductions import all_of, any_of, of_nothing, reduced
+from primsplit.numpy.extrema import of_nothing, reduced
+from primsplit.numpy.reductions import all_of, any_of
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements

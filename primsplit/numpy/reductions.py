@@ -12,30 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.ir import BFLOAT16, dims
 from primsplit.ir.dims import Size
-from primsplit.ir.errors import DtypeError, ShapeError
-from primsplit.ir.reasons import RAISES
+from primsplit.ir.errors import DtypeError
 from primsplit.ir.runtimes import fault
 from primsplit.numpy.axes import array_like, count_along, delivered, joined_last, many_axes, size_as, with_ones
-from primsplit.numpy.scans import folded, lowest
+from primsplit.numpy.extrema import check_has_result, is_half, named_extremum, reduced
+from primsplit.numpy.scans import folded
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.broadcasting import axis_first, expand_to
-
-
-def reduced(kind: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
-    """The ONNX reduction `kind` over literal axes; over none it is a copy of `x`."""
-    if not axes:
-        return Array(x.value)
-    reduction = getattr(op, kind)
-    if len(axes) == x.ndim:
-        found: Array = reduction(x, keepdims=int(bool(keepdims)))
-    else:
-        found = reduction(x, list(axes), keepdims=int(bool(keepdims)))
-    return found
 
 
 def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -61,11 +48,6 @@ def masked(x: Array, where: Any, fill: Any) -> Array:
     if where is True:
         return x
     return select(where, x, cast_to(as_array(fill), x.dtype))
-
-
-def is_half(x: Array) -> bool:
-    """Return whether this is a dtype that NumPy averages in float32."""
-    return x.dtype in {np.dtype(np.float16), BFLOAT16}
 
 
 def _folded(function: Any, kind: str, neutral: int, combine: Callable[[Any, Any], Any]) -> Callable[..., Array]:
@@ -132,107 +114,11 @@ def _extremum(which: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: A
     check_has_result(which, x, axes, initial, where)
     if initial is not None:
         x = masked(x, where, initial)
-    result = extremum(which, x, axes, keepdims) if initial is not None else extremum_of_some(which, x, axes, keepdims)
+    result = named_extremum(which, x, axes, bool(keepdims), may_be_empty=initial is not None)
     if initial is not None:
         combine: Any = np.maximum if which == "max" else np.minimum
         result = combine(result, cast_to(as_array(initial), x.dtype))
     return delivered(result, out)
-
-
-def check_has_result(which: str, x: Array, axes: Sequence[int], initial: Any, where: Any) -> None:
-    """Raise ShapeError if there is no `initial` and the axes have no elements, or `where` may leave none."""
-    if initial is not None:
-        return
-    if where is not True:
-        raise ShapeError(f"np.{which} with where= needs initial=", place=tracing.user_place())
-    if axes and dims.same(count_along(x, axes), 0):
-        raise ShapeError(
-            f"np.{which} of no elements: the shape is [{','.join(map(str, x.shape))}]",
-            place=tracing.user_place(),
-            cure="Pass initial=, the result for no elements.",
-        )
-
-
-def of_nothing(x: Array, axes: Sequence[int]) -> Array | None:
-    """Return whether a run has no elements along these axes; None if no run can have none."""
-    count = count_along(x, axes)
-    return None if dims.at_least(count, 1) else op.Equal(size_as(count, np.int64), 0)
-
-
-def unless(wrong: Array | None, number: Any) -> Any:
-    """The number; a run in which the answer is True fails, as in `zero_unless`."""
-    if wrong is None:
-        return number
-    index = op.Cast(wrong, to=np.int64)
-    with tracing.remarked(f"{RAISES}ValueError: there is no extremum of no elements"):
-        return op.Gather(np.reshape(number, 1), index)
-
-
-def extremum_of_some(which: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
-    """The largest or smallest element over axes; a run in which there is none to choose from fails.
-
-    What fails is the number in the place of an extremum that there is none of, so that nothing more is done to arrays.
-    """
-    wrong = of_nothing(x, axes)
-    if wrong is None:
-        return extremum(which, x, axes, keepdims)
-    found = _reduced(which, x, axes, keepdims)
-    if x.type.is_float:
-        return with_nan(found, x, axes, keepdims, unless(wrong, np.asarray(np.nan, x.dtype)))
-    return op.Where(wrong, unless(wrong, np.zeros((), x.dtype)), found)
-
-
-def extremum(which: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
-    """The largest ("max") or smallest ("min") element over axes; NaN where there is one among the elements.
-
-    Of no elements it is -inf (the least integer) or inf.
-    """
-    found = _reduced(which, x, axes, keepdims)
-    if not axes:
-        return found
-    return (
-        _of_whole(which, found, count_along(x, axes)) if x.dtype.kind in "iub" else with_nan(found, x, axes, keepdims)
-    )
-
-
-def _reduced(which: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
-    """The extremum as onnxruntime has it: it passes over NaN, that of no whole numbers is any; none of no booleans."""
-    is_short = x.dtype in {np.dtype(np.int16), np.dtype(np.uint16)}
-    is_refused = x.dtype == np.bool_ and not dims.at_least(count_along(x, axes), 1)
-    wide = cast_to(x, np.int32) if is_short or is_refused else x
-    return cast_to(reduced("ReduceMax" if which == "max" else "ReduceMin", wide, axes, keepdims), x.dtype)
-
-
-@fault(
-    "extremum_of_no_whole_numbers",
-    kind="wrong",
-    operators=("ReduceMax", "ReduceMin"),
-    says="ReduceMax and ReduceMin of no integers are 0, or a limit of another dtype.",
-    before="1.27",
-)
-def _of_whole(which: str, found: Array, count: Any) -> Array:
-    """The extremum of so many whole numbers or flags; onnxruntime's of none is that of its 64 bits, or 0."""
-    if dims.at_least(count, 1):
-        return found
-    of_none = np.asarray(lowest(found.dtype, -1 if which == "max" else 1), found.dtype)
-    return op.Where(op.Equal(size_as(count, np.int64), np.int64(0)), of_none, found)
-
-
-@fault(
-    "extremum_skips_nan",
-    kind="wrong",
-    operators=("ReduceMax", "ReduceMin"),
-    says="ReduceMax and ReduceMin skip NaN.",
-)
-def with_nan(found: Array, x: Array, axes: Sequence[int], keepdims: Any, nan: Any = None) -> Array:
-    """`found`, or NaN where `x` has one along the axes: onnxruntime's ReduceMax passes over NaN.
-
-    A sum of numbers clipped to [-1, 1] is NaN only if one of them is.
-    """
-    if not x.type.is_float:
-        return found
-    clipped = reduced("ReduceSum", op.Clip(x, -1.0, 1.0), axes, keepdims)
-    return op.Where(op.IsNaN(clipped), np.asarray(np.nan, x.dtype) if nan is None else nan, found)
 
 
 @implements(np.ptp)

@@ -10,8 +10,9 @@ from primsplit import tracing
 from primsplit.ir.dims import Size, is_one
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, size_as
+from primsplit.numpy.extrema import is_half, reduced
 from primsplit.numpy.quotients import length_quotient
-from primsplit.numpy.reductions import counted_where, is_half, masked, mean_over, reduced, widened
+from primsplit.numpy.reductions import counted_where, masked, mean_over, widened
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements

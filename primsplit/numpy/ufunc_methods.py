@@ -21,8 +21,8 @@ from primsplit.numpy.axes import (
     slab,
     with_ones,
 )
+from primsplit.numpy.extrema import reduced
 from primsplit.numpy.folding import accumulated, folding_dtype, reduced_by
-from primsplit.numpy.reductions import reduced
 from primsplit.numpy.scans import lowest, scanned
 from primsplit.numpy.ufuncs import cast_to, ufunc_method
 from primsplit.ops import op

@@ -9,8 +9,8 @@ from primsplit import tracing
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import array_like, joined_last, size_as
 from primsplit.numpy.cumulative import cumsum
+from primsplit.numpy.extrema import reduced
 from primsplit.numpy.ordering import argsort
-from primsplit.numpy.reductions import reduced
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array

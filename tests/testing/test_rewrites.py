@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.rewrites.rewrites.patterns import pattern, rewrite
+from primsplit.rewrites.rewrites.matching import pattern
+from primsplit.rewrites.rewrites.patterns import rewrite
 from tests.registered import only_here
 
 X = np.linspace(-2.0, 2.0, 12)

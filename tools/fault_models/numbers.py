@@ -125,6 +125,10 @@ MODELS: dict[str, FaultModel] = {
         "(float[N] x) => (float y) {y = ReduceMax<keepdims=0>(x)}",
         {"x": np.array([1, np.nan, 2, 0, 1, 1, 1, 1, 1], F)}, (np.array(np.nan, F),),
     ),
+    "float64_log_softmax_of_nan": FaultModel(
+        "(double[N,3] x) => (double[N,3] y) {y = LogSoftmax<axis=1>(x)}",
+        {"x": np.array([[0, 0, 0], [np.nan, 0, 1]])}, (np.array([[-np.log(3.0)] * 3, [np.nan] * 3]),), rtol=1e-12,
+    ),
     "alpha_of_activations_not_given": FaultModel(
         """(float[T,1,1] x, float[1,1,1] w, float[1,1,1] r) => (float[T,1,1,1] y) {
             y = RNN<hidden_size=1, activations=["Affine"]>(x, w, r)

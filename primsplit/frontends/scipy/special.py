@@ -10,7 +10,7 @@ from primsplit.frontends.scipy.counts import comb, factorial, lambertw, perm, po
 from primsplit.frontends.scipy.operands import floating, not_empty
 from primsplit.frontends.scipy.spherical import sph_harm_y, spherical_in, spherical_jn, spherical_kn, spherical_yn
 from primsplit.numpy.complex.operands import holds_complex, operand
-from primsplit.numpy.reductions import extremum, is_half
+from primsplit.numpy.extrema import extremum, is_half
 from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.numpy.units import nan_where

@@ -73,7 +73,8 @@ class Tape:
 def listing(program: Block | SplitLike, names: Mapping[Var, str] | None = None, *, brief: bool = False) -> str:
     """Return a Block, or the primal and the pullback of a Split, as text. `names` fixes the names of Vars.
 
-    A `brief` listing, for a reader and not for `parse`, has the body of a called function at its first call alone.
+    A `brief` listing, for a reader and not for `parse`, has the body of a called function at its first call alone, and
+    shows NumPy's functions that are recorded by name as they are called: `max(x, axes=(1,), keepdims=False)`.
     """
     blocks = (program,) if isinstance(program, Block) else (program.primal, program.pullback)
     printer = _Printer(blocks, names or {}, brief=brief)
@@ -96,15 +97,27 @@ def constants(program: Block | SplitLike) -> dict[str, Any]:
 
 
 def names_of(*blocks: Block, given: Mapping[Var, str] | None = None) -> Names:
-    """Return a name for every Var of the blocks: the one in `given`, else its hint, else a letter."""
+    """Return a name for every Var of the blocks: the one in `given`, else its hint, else a letter.
+
+    The programs of calls that a brief listing shows by their name get their letters last.
+    """
     names = Names(WORDS)
     names.learn(*blocks)
     for var, name in (given or {}).items():
         names.give(var, name)
     for block in blocks:
-        for var in (*free(block), *variables(block)):
+        for var in (*free(block), *variables(block, lambda op: static_arguments(op) is None)):
+            names.give(var)
+    for block in blocks:
+        for var in variables(block):
             names.give(var)
     return names
+
+
+def static_arguments(op: Op) -> Mapping[str, Any] | None:
+    """Return the static arguments of a call that a brief listing shows by its name; None for any other op."""
+    rules = (op.attributes.get(name) for name in ("rule", "batch")) if is_call(op) else ()
+    return next((found for rule in rules if (found := getattr(rule, "listed", None)) is not None), None)
 
 
 def layout(lines: Iterator[Line] | Sequence[Line]) -> str:
@@ -151,6 +164,12 @@ class _Printer:
     def op(self, op: Op, depth: int) -> Iterator[Line]:
         """Yield the lines of the op, and of its sub-blocks below it."""
         items = [self.value(v, op) for v in op.inputs]
+        static = None if self.told is None else static_arguments(op)
+        if static is not None:
+            items += [f"{name}={self.constants.attribute(name, value)}" for name, value in static.items()]
+            kind = op.kind.removeprefix("call::")
+            yield from wrapped(depth, ", ".join(map(self.typed, op.outputs)), f"{kind}(", items, ")", self.comment(op))
+            return
         inner: list[tuple[str, Block]] = []
         for name, value in op.attributes.items():
             if isinstance(value, Block):

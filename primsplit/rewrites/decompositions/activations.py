@@ -14,6 +14,7 @@ from primsplit.ir.runtimes import fault
 from primsplit.numpy.approximations.error_function import ndtr
 from primsplit.numpy.approximations.exponential import expm1, log1p
 from primsplit.ops import op
+from primsplit.rewrites.decompositions.axes import vector
 from primsplit.tracing.array import Array
 
 SELU_ALPHA = 1.67326319217681884765625
@@ -34,6 +35,19 @@ def sigmoid(x: Array) -> Array:
     """
     power = op.Exp(-op.Abs(x))
     return op.Where(x < 0.0, power, 1.0) / (power + 1.0)
+
+
+@fault(
+    "float64_log_softmax_of_nan",
+    kind="wrong",
+    operators=("LogSoftmax",),
+    says="LogSoftmax of float64 gives numbers for the others in a row with a NaN.",
+)
+def log_softmax(x: Array, *, axis: int = -1) -> Array:
+    """x less the logarithm of the sum of exp(x), after the largest x is subtracted; NaN beside a NaN or infinity."""
+    axes = vector([axis % x.ndim])
+    below = op.Sub(x, op.ReduceMax(x, axes, keepdims=1), types=[x.type])
+    return op.Sub(below, op.Log(op.ReduceSum(op.Exp(below), axes, keepdims=1)), types=[x.type])
 
 
 def softplus(x: Array) -> Array:

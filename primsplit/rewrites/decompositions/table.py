@@ -153,6 +153,7 @@ CORRECTED: dict[tuple[str, str], Composition] = {
     **{(kind, "float64"): made for kind, made in recurrent.COMPOSITIONS.items()},
     ("GroupNormalization", "float64"): normalization.group_normalization,
     ("AffineGrid", "float64"): grids.affine_grid,
+    ("LogSoftmax", "float64"): activations.log_softmax,
     ("Shrink", "float64"): activations.shrink,
     ("Sigmoid", "float64"): activations.sigmoid,
     **{(kind, dtype): made for kind, made in reductions.FASTER.items() for dtype in ("float32", "float64")},

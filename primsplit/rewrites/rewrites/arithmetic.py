@@ -16,7 +16,7 @@ from primsplit.ir import Const, Value, same_types
 from primsplit.ops import op
 from primsplit.ops.namespace import later
 from primsplit.rewrites.rewrites import patterns
-from primsplit.rewrites.rewrites.patterns import pattern
+from primsplit.rewrites.rewrites.matching import pattern
 from primsplit.rewrites.rewrites.table import Rewritten, Site, number, rewrite, scalar
 from primsplit.tracing.array import Array
 

@@ -10,213 +10,32 @@ import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import product
 from typing import Any, Literal
 
-import numpy as np
-
-from primsplit.ir import Block, Const, Op, Value, Var, is_call, live_ops, same_types
+from primsplit.ir import Block, Op, Value, Var, is_call, live_ops, same_types
 from primsplit.ir.dims import could_be
 from primsplit.ir.errors import RuleError
 from primsplit.ops.schema import schema
-from primsplit.ops.traits import traits
 from primsplit.rewrites.inline import inline_calls
-from primsplit.rewrites.rewrites.table import REWRITES, Rewritten, Site, attribute, number
+from primsplit.rewrites.rewrites.matching import (
+    Capture,
+    Match,
+    Node,
+    Template,
+    first_inner,
+    nodes,
+    pattern_text,
+)
+from primsplit.rewrites.rewrites.table import REWRITES, Rewritten, Site
 from primsplit.rewrites.rewriting import recorded_beside
 from primsplit.tracing import Recording
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.places import user_place
-from primsplit.tracing.registering import Epoch, check_kinds, check_takes, input_counts, is_own, module_of
+from primsplit.tracing.registering import Epoch, check_takes, input_counts, is_own, module_of
 
 Function = Callable[..., Any]
 Exact = Literal["bit", "rounds"]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Node:
-    """An op of this kind in a pattern. One that stands in two places of a pattern is the same op there."""
-
-    kind: str
-    inputs: tuple[Any, ...]
-    attributes: Mapping[str, Any]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Capture:
-    """Any value, or any value of an attribute, in a pattern; the same one wherever it stands."""
-
-    name: str
-
-
-class Patterns:
-    """The namespace `pattern`: `pattern.Add(x, 1.0)` is an Add of any value and a constant that is 1.0 everywhere.
-
-    Inputs are captures, patterns, numbers, or None for one that is left out; attributes are values or captures, and an
-    attribute that is not named may be anything. `pattern["call::square"]` is a call of a traced function of that name.
-    The inputs of operators that commute match in either order. Raises RuleError for a name that is no operator's.
-    """
-
-    def __getattr__(self, kind: str) -> Function:
-        if kind.startswith("__"):
-            raise AttributeError(kind)
-        return self[kind]
-
-    def __getitem__(self, kind: str) -> Function:
-        if not kind.startswith("call::"):
-            check_kinds(kind)
-
-        def node(*inputs: Any, **attributes: Any) -> Node:
-            return Node(kind, inputs, attributes)
-
-        return node
-
-
-pattern = Patterns()
-
-
-@dataclass(slots=True)
-class Match:
-    """The ops of a pattern that were found, the outermost first, and the captured values."""
-
-    made_by: Mapping[Var, Op]
-    ops: list[Op]
-    captured: dict[str, Any] = field(default_factory=dict)
-
-    def input(self, op: int, position: int) -> Value | None:
-        """An input of one of the ops; None where it is left out."""
-        inputs = self.ops[op].inputs
-        return inputs[position] if position < len(inputs) else None
-
-
-Step = Callable[[Match], bool]
-"""Looks at one thing that a pattern says; False where the ops are others."""
-
-
-def _made(op: int, position: int, kind: str, most: int) -> Step:
-    def step(match: Match) -> bool:
-        value = match.input(op, position)
-        made = match.made_by.get(value) if isinstance(value, Var) else None
-        if made is None or made.kind != kind or made.outputs[0] is not value or len(made.inputs) > most:
-            return False
-        match.ops.append(made)
-        return True
-
-    return step
-
-
-def _same_op(op: int, position: int, other: int) -> Step:
-    return lambda match: match.input(op, position) is match.ops[other].outputs[0]
-
-
-def _captured(op: int, position: int, name: str) -> Step:
-    def step(match: Match) -> bool:
-        value = match.input(op, position)
-        return value is not None and _are_same(match.captured.setdefault(name, value), value)
-
-    return step
-
-
-def _are_same(a: Value, b: Value) -> bool:
-    """Whether two values are one, or constants of the same bits."""
-    if a is b:
-        return True
-    return isinstance(a, Const) and isinstance(b, Const) and a.is_small and b.is_small and a.key == b.key
-
-
-def _absent(op: int, position: int) -> Step:
-    return lambda match: match.input(op, position) is None
-
-
-def _number(op: int, position: int, wanted: float) -> Step:
-    def step(match: Match) -> bool:
-        found = number(match.input(op, position))
-        return found is not None and _is_same_number(found, wanted)
-
-    return step
-
-
-def _is_same_number(found: np.generic, wanted: float) -> bool:
-    """Whether a constant is the number, as its dtype holds it; 0.0 and -0.0 are two."""
-    with np.errstate(over="ignore"):
-        cast = np.asarray(wanted).astype(found.dtype)
-    if cast.dtype.kind in "biu" and cast != wanted:
-        return False
-    is_nan = bool(np.isnan(wanted)) and bool(found != found)  # noqa: PLR0124  # which NaN alone is not
-    is_signed = found.dtype.kind in "biu" or bool(np.signbit(found) == np.signbit(cast))
-    return is_nan or (bool(found == cast) and is_signed)
-
-
-def _attribute(op: int, name: str, wanted: Any) -> Step:
-    def step(match: Match) -> bool:
-        found = attribute(match.ops[op], name)
-        if isinstance(wanted, Capture):
-            return bool(match.captured.setdefault(wanted.name, found) == found)
-        return bool(found == (list(wanted) if isinstance(wanted, tuple) else wanted))
-
-    return step
-
-
-class _Compiler:
-    """The steps of one order of the inputs of operators that commute.
-
-    Which ops there are is looked at before anything else, as most candidates fail there.
-    """
-
-    def __init__(self, swapped: Mapping[int, bool]) -> None:
-        self.swapped = swapped
-        self.kinds: list[Step] = []
-        self.others: list[Step] = []
-        self.places: dict[int, int] = {}
-
-    def node(self, node: Node, place: int) -> None:
-        """Add the steps of an op at a place among those found."""
-        self.places[id(node)] = place
-        inputs = node.inputs[::-1] if self.swapped.get(id(node)) else node.inputs
-        inner: list[tuple[int, Node]] = []
-        for position, given in enumerate(inputs):
-            if isinstance(given, Node) and id(given) not in self.places:
-                self.kinds.append(_made(place, position, given.kind, len(given.inputs)))
-                self.places[id(given)] = len(self.places)
-                inner.append((self.places[id(given)], given))
-            elif isinstance(given, Node):
-                self.others.append(_same_op(place, position, self.places[id(given)]))
-            elif isinstance(given, Capture):
-                self.others.append(_captured(place, position, given.name))
-            else:
-                self.others.append(_absent(place, position) if given is None else _number(place, position, given))
-        self.others += [_attribute(place, name, wanted) for name, wanted in node.attributes.items()]
-        for at, each in inner:
-            self.node(each, at)
-
-
-def _nodes(node: Node, seen: dict[int, Node]) -> dict[int, Node]:
-    """Every op of a pattern, once."""
-    if id(node) not in seen:
-        seen[id(node)] = node
-        for given in node.inputs:
-            if isinstance(given, Node):
-                _nodes(given, seen)
-    return seen
-
-
-def _alternatives(root: Node) -> Iterator[list[Step]]:
-    """The steps for each order of the inputs of the operators that commute."""
-    both = [i for i, n in _nodes(root, {}).items() if traits(n.kind).commutative and n.inputs[0] is not n.inputs[1]]
-    for orders in product((False, True), repeat=len(both)):
-        compiler = _Compiler(dict(zip(both, orders, strict=True)))
-        compiler.node(root, 0)
-        yield [*compiler.kinds, *compiler.others]
-
-
-def _first(root: Node) -> list[tuple[int, str]]:
-    """Which inputs of the outermost op may be made by which kind: one of them is, in every match."""
-    inner = [(position, given.kind) for position, given in enumerate(root.inputs) if isinstance(given, Node)]
-    if not inner or not traits(root.kind).commutative:
-        return inner[:1]
-    kind = inner[0][1]
-    return [(0, kind), (1, kind)]
 
 
 class _Thread(threading.local):
@@ -237,15 +56,15 @@ class Rewrite:
         self.check = check
         self.build = build
         self.exact = exact
-        self.alternatives = list(_alternatives(root))
-        self.first = _first(root)
+        self.template = Template(root)
+        self.first = first_inner(root)
 
     def depends_on(self) -> tuple[Any, ...]:
         """Return what decides its behaviour."""
-        return str(_text(self.root)), self.check, self.build, self.exact
+        return str(pattern_text(self.root)), self.check, self.build, self.exact
 
     def __repr__(self) -> str:
-        return f"Rewrite {_text(self.root)}"
+        return f"Rewrite {pattern_text(self.root)}"
 
     def __call__(self, site: Site) -> Rewritten:
         """Return what takes the place of an op that the pattern fits, None where it fits none or is refused."""
@@ -269,12 +88,7 @@ class Rewrite:
 
     def matches(self, op: Op, made_by: Mapping[Var, Op]) -> Iterator[Match]:
         """Yield each way in which the pattern fits an op of its outermost kind."""
-        if len(op.outputs) > 1 or len(op.inputs) > len(self.root.inputs) or id(self) in _thread.placing:
-            return
-        for steps in self.alternatives:
-            match = Match(made_by, [op])
-            if all(step(match) for step in steps):
-                yield match
+        return iter(()) if id(self) in _thread.placing else self.template.matches(op, made_by)
 
     @contextmanager
     def recorded(self, op: Op, match: Match) -> Iterator[Recording]:
@@ -371,7 +185,7 @@ def rewrite(wanted: Function, check: Function | None, build: Function, *, exact:
         raise RuleError(f'exact is "bit" or "rounds", not {exact!r}', place=user_place())
     for function, what in ((check, "check"), (build, "build")):
         if function is not None:
-            told = f"the {what} of a rewrite of {_text(root)}"
+            told = f"the {what} of a rewrite of {pattern_text(root)}"
             check_takes(function, told, [len(names)], cure=f"It takes the captures {', '.join(names)}.")
     made = Rewrite(root, names, check, build, exact)
     if not is_own(wanted):
@@ -391,7 +205,7 @@ def _check(root: Any, names: Sequence[str]) -> None:
     if not isinstance(root, Node):
         raise RuleError("the pattern of a rewrite is no op", place=user_place(), cure="Return pattern.Kind(...).")
     captured: set[str] = set()
-    for node in _nodes(root, {}).values():
+    for node in nodes(root, {}).values():
         given = [*node.inputs, *node.attributes.values()]
         captured.update(x.name for x in given if isinstance(x, Capture))
         if wrong := [x for x in node.inputs if not isinstance(x, Node | Capture | int | float | None)]:
@@ -403,7 +217,7 @@ def _check(root: Any, names: Sequence[str]) -> None:
 
 def check_against_standard(rewrite: Rewrite) -> None:
     """Raise RuleError where an op of the pattern has other inputs or attributes than the standard admits."""
-    for node in _nodes(rewrite.root, {}).values():
+    for node in nodes(rewrite.root, {}).values():
         if node.kind.startswith("call::"):
             continue
         if len(node.inputs) not in input_counts(node.kind):
@@ -411,11 +225,3 @@ def check_against_standard(rewrite: Rewrite) -> None:
             raise RuleError(f"{node.kind} takes {takes}, and a pattern gives it {len(node.inputs)}", place=user_place())
         if unknown := set(node.attributes) - schema(node.kind).attributes:
             raise RuleError(f"{node.kind} has no attribute {min(unknown)}", place=user_place())
-
-
-def _text(node: Any) -> str:
-    """The pattern as it is written."""
-    if isinstance(node, Node):
-        named = (f"{name}={_text(x)}" for name, x in node.attributes.items())
-        return f"{node.kind}({', '.join([*map(_text, node.inputs), *named])})"
-    return node.name if isinstance(node, Capture) else repr(node)

@@ -35,6 +35,7 @@ class Ruled(Protocol):
     function: Function
     rule: Function | Staged | None
     frule: Function | Staged | None
+    is_named: bool
 
 
 class Flat:
@@ -68,6 +69,17 @@ class Flat:
     def given(self) -> Function | Staged | None:
         """The user's rule."""
         return self.primitive.rule
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The static arguments that are given by keyword."""
+        _, found = trees.unflatten(self.spec, self.static)
+        return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def listed(self) -> dict[str, Any] | None:
+        """The arguments to show in a listing in the place of rule and program; None for a user's primitive."""
+        return self.keywords if self.primitive.is_named else None
 
     @property
     def positional(self) -> int:

@@ -59,6 +59,8 @@ class Primitive(FunctionLike):
         self.transposed: Callable[[FlatForward], Function] | None = None
         self.batched: Callable[..., Any] | None = None
         """Makes of a call's arguments and structures what stands for it in a batch."""
+        self.is_named = False
+        """Whether listings show a call by its name and static arguments alone: see `named`."""
         self.bodies: Limited[Any, tuple[Block, trees.TreeSpec]] = Limited(MOST_BODIES)
 
     @property
@@ -84,7 +86,7 @@ class Primitive(FunctionLike):
             make, args, named = self.origin
             copied = make(*copy.deepcopy(args, memo), **named)
         copied.takes_complex, copied.transposed = self.takes_complex, self.transposed
-        copied.batched = self.batched
+        copied.batched, copied.is_named = self.batched, self.is_named
         rules = self.rule, self.frule
         copied.rule, copied.frule = (copy.deepcopy(r, memo) if isinstance(r, MethodType) else r for r in rules)
         return copied

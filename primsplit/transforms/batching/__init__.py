@@ -5,5 +5,5 @@ from primsplit.ir.families import import_families
 families = import_families(
     __name__,
     "bodies", "branches", "contraction", "elementwise", "folding", "indexing", "layout", "loops", "matrices",
-    "normalization", "random", "recurrent", "reduction", "refusals",
+    "named", "normalization", "random", "recurrent", "reduction", "refusals",
 )  # fmt: skip

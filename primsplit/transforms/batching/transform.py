@@ -236,6 +236,10 @@ class _Batching:
         # What has a cotangent or tangent by a rule has one for each example.
         wanted = [(has_rule or "frule" in op.attributes) and v.type.is_float for v in op.outputs]
         own = op.attributes.get("batch")
+        if own is not None and own.primitive.is_named:
+            # Recorded as it is, with rules of its own: a call of the same name, which is recognized as one.
+            outputs: Sequence[Array | Shared] = own.outputs([Array(self.value(v)) for v in given], flags, self.size)
+            return outputs
         with tracing.fresh_stack():
             if own is None:
                 body, found = batch_block(op.attributes["body"], flags, self.size, wanted=wanted)

@@ -1,4 +1,4 @@
-"""Replace written-out softmax and GELU by one operator each, before differentiation.
+"""Replace written-out softmax, log-softmax and GELU by one operator each, before differentiation.
 
 A pullback of the pieces keeps the values between them: the scores, their exponentials and the quotients; an operator's
 own pullback keeps one array. The operators compute the same up to a few roundings, and the same where numbers are
@@ -6,20 +6,27 @@ infinite or NaN. A written-out layer norm stays: onnxruntime's operator computes
 large numbers.
 
 ```
-e = Exp(Sub(x, ReduceMax(x, [-1])))
-y = Div(e, ReduceSum(e, [-1]))            ->     y = Softmax(x, axis=1)     # x: float32[3,4]
+e = Exp(Sub(x, max(x, axis=1, keepdims=True)))
+y = Div(e, ReduceSum(e, [1]))                       ->     y = Softmax(x, axis=1)       # x: float32[3,4]
+
+s = Sub(x, max(x, axis=1, keepdims=True))
+y = Sub(s, Log(ReduceSum(Exp(s), [1])))             ->     y = LogSoftmax(x, axis=1)
 ```
 """
 
 import math
-from collections.abc import Iterator
-from itertools import chain, permutations
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Value, Var
-from primsplit.rewrites.dead_code import drop_dead_code
-from primsplit.rewrites.uses import Ops, is_number
+from primsplit.ir import Block, Const, Op
+from primsplit.numpy.extrema import NAMED
+from primsplit.ops import op
+from primsplit.ops.namespace import later
+from primsplit.rewrites.rewrites.matching import Node, pattern
+from primsplit.tracing.array import Array
+from primsplit.transforms.idioms.forms import Idiom, by_kind, replaced
 
 HALF_ROOT = math.sqrt(0.5)
 
@@ -29,60 +36,7 @@ def recognize(block: Block) -> Block:
 
     An idiom of which anything else reads an inner value stays.
     """
-    seen = Ops(block)
-    ops = [_softmax(op, seen) or _gelu(op, seen) or op for op in block.ops]
-    if all(a is b for a, b in zip(ops, block.ops, strict=True)):
-        return block
-    return drop_dead_code(Block(block.name, block.params, tuple(ops), block.results))
-
-
-def _softmax(op: Op, seen: Ops) -> Op | None:
-    """Match exp(x - max x) / sum(exp(x - max x)) along one axis."""
-    if op.kind != "Div":
-        return None
-    numerator, total = op.inputs
-    exp, sum_ = seen.op(numerator, "Exp", 2), seen.op(total, "ReduceSum")
-    shifted = exp and seen.op(exp.inputs[0], "Sub")
-    if exp is None or sum_ is None or not shifted or sum_.inputs[0] is not numerator:
-        return None
-    x, greatest = shifted.inputs
-    if x is None or not _is_greatest(greatest, x, sum_, seen):
-        return None
-    axis = axis_of(sum_)
-    return None if axis is None else Op("Softmax", (x,), op.outputs, {"axis": axis}, op.place)
-
-
-def _is_greatest(value: Value | None, x: Value, sum_: Op, seen: Ops) -> bool:
-    """Whether the value is the maximum of x along the axis of `sum_`.
-
-    It may be NaN if x has a NaN, as in np.max, or not.
-    """
-    chosen = seen.op(value, "Where")
-    if chosen is not None:
-        is_nan, nan, value = chosen.inputs
-        asked = seen.op(is_nan, "IsNaN")
-        clipped = asked and seen.op(asked.inputs[0], "ReduceSum")
-        source = clipped and axis_of(clipped) == axis_of(sum_) and seen.op(clipped.inputs[0], "Clip")
-        if not source or source.inputs[0] is not x or not _is_nan(nan, seen):
-            return False
-    found = seen.op(value, "ReduceMax")
-    return found is not None and found.inputs[0] is x and axis_of(found) == axis_of(sum_)
-
-
-def _is_nan(value: Value | None, seen: Ops) -> bool:
-    """Whether the value is NaN, also a NaN that a run of no elements lacks (`numpy.reductions.unless`)."""
-    gathered = seen.op(value, "Gather")
-    if gathered is None:
-        return is_number(value, math.nan)
-    source = gathered.inputs[0]
-    found = source.number if isinstance(source, Const) and source.type.is_float else None
-    return found is not None and bool(np.isnan(found))
-
-
-def axis_of(reduction: Op) -> int | None:
-    """Return the one axis of a reduction that keeps it, counted from the front."""
-    axes = axes_of(reduction)
-    return axes[0] if len(axes) == 1 else None
+    return replaced(block, IDIOMS)
 
 
 def axes_of(reduction: Op) -> tuple[int, ...]:
@@ -95,41 +49,114 @@ def axes_of(reduction: Op) -> tuple[int, ...]:
     return tuple(sorted({int(axis) % rank for axis in axes.numpy().ravel()}))
 
 
-def _gelu(op: Op, seen: Ops) -> Op | None:
-    """Match x/2 (1 + erf(x / sqrt 2)), its three factors in any order.
+# The greatest element along an axis, by its name or as files hold it.
 
-    In float32, for which onnxruntime has a kernel.
-    """
-    if op.kind != "Mul" or op.outputs[0].type.key[0] != "float32":
-        return None
-    for half, x, rest in chain.from_iterable(map(permutations, _triples(op, seen))):
-        if is_number(half, 0.5) and isinstance(x, Var) and _is_one_plus_erf(rest, x, seen):
-            return Op("Gelu", (x,), op.outputs, {"approximate": "none"}, op.place)
-    return None
+Greatest = Callable[[Any, Any, Any, Any], Node]
+"""Of x, the axis of the maximum, that of the sum that is NaN where x has a NaN, and that NaN."""
 
 
-def _triples(op: Op, seen: Ops) -> Iterator[tuple[Value | None, Value | None, Value | None]]:
-    """Yield the op's product as three factors."""
-    for one, other in (op.inputs, op.inputs[::-1]):
-        inner = seen.op(one, "Mul")
-        if inner is not None:
-            yield (*inner.inputs, other)  # type: ignore[misc]  # a product has two factors
+def _mended(x: Any, axis: Any, other: Any, nan: Any) -> Node:
+    """The maximum that is NaN if x has one, as a file of ours has it."""
+    is_nan = pattern.IsNaN(pattern.ReduceSum(pattern.Clip(x, -1.0, 1.0), other, keepdims=1))
+    found: Node = pattern.Where(is_nan, nan, pattern.ReduceMax(x, axis, keepdims=1))
+    return found
 
 
-def _is_one_plus_erf(value: Value | None, x: Var, seen: Ops) -> bool:
-    added = seen.op(value, "Add")
-    if added is None:
-        return False
-    for one, other in (added.inputs, added.inputs[::-1]):
-        erf = seen.op(other, "Erf")
-        if erf is not None and is_number(one, 1.0):
-            return _is_scaled(erf.inputs[0], x, seen)
-    return False
+def _softmax(x: Any, top: Node, axis: Any) -> Node:
+    powers = pattern.Exp(pattern.Sub(x, top))
+    found: Node = pattern.Div(powers, pattern.ReduceSum(powers, axis, keepdims=1))
+    return found
 
 
-def _is_scaled(value: Value | None, x: Var, seen: Ops) -> bool:
-    """Whether the value is x sqrt(1/2) or x / sqrt 2, as exact as in float32."""
-    product, quotient = seen.op(value, "Mul"), seen.op(value, "Div")
-    if product is not None:
-        return any(a is x and is_number(b, HALF_ROOT) for a, b in (product.inputs, product.inputs[::-1]))
-    return quotient is not None and quotient.inputs[0] is x and is_number(quotient.inputs[1], 1.0 / HALF_ROOT)
+def _log_softmax(x: Any, top: Node, axis: Any) -> Node:
+    apart = pattern.Sub(x, top)
+    found: Node = pattern.Sub(apart, pattern.Log(pattern.ReduceSum(pattern.Exp(apart), axis, keepdims=1)))
+    return found
+
+
+def _along_one_axis(x: Array, *axes: Any) -> str | None:
+    """Return why not, unless the axes are one, which is known."""
+    found = {_axis(x, axis) for axis in axes}
+    return (
+        None if len(found) == 1 and None not in found else "the maximum and the sum are not along one and the same axis"
+    )
+
+
+def _axis(x: Array, axis: Any) -> int | None:
+    """Return a lone axis, counted from the front, of a vector of axes or of a call's argument."""
+    known = axis.known() if isinstance(axis, Array) else np.asarray(axis)
+    rank = x.type.rank
+    return int(known.reshape(-1)[0]) % rank if known is not None and known.size == 1 and rank else None
+
+
+def _is_nan(value: Array) -> str | None:
+    found = value.value.number if isinstance(value.value, Const) and value.type.is_float else None
+    return None if found is not None and bool(np.isnan(found)) else "the maximum is not NaN where an element is"
+
+
+def _over_maximum(form: Callable[[Any, Node, Any], Node], operator: Callable[..., Array]) -> Iterator[Idiom]:
+    """Yield the idioms of an operator over the exponentials of what is below the maximum, for each form of that."""
+
+    def build(x: Array, axis: Array, *others: Any) -> Array:
+        return operator(x, axis=_axis(x, axis))
+
+    yield Idiom(
+        lambda x, axis, along: form(x, pattern[NAMED["max"]](x, axis=along, keepdims=True), axis),
+        _along_one_axis, build, exact="rounds",
+    )  # fmt: skip
+    yield Idiom(
+        lambda x, axis, along: form(x, pattern.ReduceMax(x, along, keepdims=1), axis),
+        _along_one_axis, build, exact="rounds",
+    )  # fmt: skip
+
+    def is_mended(x: Array, axis: Array, along: Array, other: Array, nan: Array) -> str | None:
+        return _along_one_axis(x, axis, along, other) or _is_nan(nan)
+
+    yield Idiom(
+        lambda x, axis, along, other, nan: form(x, _mended(x, along, other, nan), axis),
+        is_mended, build, exact="rounds",
+    )  # fmt: skip
+    # A NaN that a run of no elements lacks: `numpy.extrema.unless`.
+    yield Idiom(
+        lambda x, axis, along, other, nan, i: form(x, _mended(x, along, other, pattern.Gather(nan, i)), axis),
+        lambda x, axis, along, other, nan, i: is_mended(x, axis, along, other, nan), build, exact="rounds",
+    )  # fmt: skip
+
+
+# GELU: x/2 (1 + erf(x / sqrt 2)), its three factors in any order, in float32, for which onnxruntime has a kernel.
+
+
+def _gelu(x: Any, scaled: Node, order: tuple[int, ...]) -> Node:
+    factors = (0.5, x, pattern.Add(pattern.Erf(scaled), 1.0))
+    first, second, third = (factors[i] for i in order)
+    found: Node = pattern.Mul(pattern.Mul(first, second), third)
+    return found
+
+
+def _is_scaled_by(wanted: float) -> Callable[[Array, Array], str | None]:
+    def check(x: Array, factor: Array) -> str | None:
+        if x.dtype != np.float32:
+            return f"onnxruntime has no kernel of Gelu for {x.dtype}"
+        known = factor.known() if factor.shape == () else None
+        is_wanted = known is not None and abs(float(known) - wanted) <= 1e-7 * wanted
+        return None if is_wanted else "the argument of erf is not x / sqrt 2"
+
+    return check
+
+
+def _gelus(order: tuple[int, ...]) -> Iterator[Idiom]:
+    for scale, wanted in ((pattern.Mul, HALF_ROOT), (pattern.Div, 1.0 / HALF_ROOT)):
+        yield Idiom(
+            lambda x, factor, scale=scale: _gelu(x, scale(x, factor), order),
+            _is_scaled_by(wanted), lambda x, factor: op.Gelu(x, approximate="none"), exact="rounds",
+        )  # fmt: skip
+
+
+IDIOMS = by_kind(
+    [
+        *_over_maximum(_softmax, later.Softmax),
+        *_over_maximum(_log_softmax, later.LogSoftmax),
+        *(idiom for order in ((0, 1, 2), (0, 2, 1), (1, 2, 0)) for idiom in _gelus(order)),
+    ]
+)
+"""The idioms, by the kind of their outermost op."""

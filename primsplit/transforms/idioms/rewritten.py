@@ -1,8 +1,8 @@
 """Run the rewrites that must precede differentiation.
 
-Written-out softmax, GELU in float32 and layer norms are recognized, and a Relu is swapped with the pooling that reads
-it. Softmax and GELU change values by a rounding. A norm, and `1 / (1 + exp(z))`, keep their ops, as calls with rules of
-their own: they change gradients alone, which are 0 where `exp(z)` overflows. No other rewrite changes a value.
+Written-out softmax, log-softmax, GELU in float32 and layer norms are recognized, and a Relu is swapped with the pooling
+that reads it. The first three change values by roundings. A norm, and `1 / (1 + exp(z))`, keep their ops, as calls with
+rules of their own: they change gradients alone, which are 0 where `exp(z)` overflows. No other rewrite changes a value.
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,14 @@ def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
     """
     if any(order_of(op.remark) for op in walk(block)):
         block = merge_common(block)
-    block = recognize_kinks(_with_each_root_once(block))
-    return recognize_norms(pool_before_relu(recognize_logistics(recognize(join_writes(block)))), wrt, of)
+    for rewrite in (
+        _with_each_root_once,
+        recognize_kinks,
+        join_writes,
+        recognize,
+    ):
+        block = rewrite(block)
+    return recognize_norms(pool_before_relu(recognize_logistics(block)), wrt, of)
 
 
 def _with_each_root_once(block: Block) -> Block:

@@ -6,6 +6,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from scipy import special
 
 import primsplit as ps
 from primsplit.ops import op
@@ -60,3 +61,12 @@ def test_a_slope_of_prelu_is_that_of_its_channel() -> None:
     x = np.array([[-2.0, 3.0], [-4.0, -6.0]])
     found = ps.trace(op.PRelu, x, np.array([0.5, 0.25]))(x, np.array([0.5, 0.25]))
     np.testing.assert_array_equal(found, [[-1.0, 3.0], [-2.0, -1.5]])
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("odd", [np.nan, -np.inf, 0.0])
+def test_a_log_softmax_is_nan_in_each_row_with_a_nan(odd: float, axis: int) -> None:
+    x = np.random.default_rng(0).standard_normal((6, 5)) * 300
+    x[[0, 1, 3, 4], [0, 1, 4, 0]] = odd
+    found = ps.trace(lambda x: op.LogSoftmax(x, axis=axis), ps.spec("float64", ["N", "M"]))(x)
+    np.testing.assert_allclose(found, special.log_softmax(x, axis=axis), rtol=1e-14)

@@ -12,7 +12,8 @@ from primsplit.ir import Block
 from primsplit.ir.errors import RuleError
 from primsplit.ops import op
 from primsplit.rewrites import simplify
-from primsplit.rewrites.rewrites.patterns import PATTERNS, pattern, rewrite
+from primsplit.rewrites.rewrites.matching import pattern
+from primsplit.rewrites.rewrites.patterns import PATTERNS, rewrite
 from primsplit.rewrites.rewrites.table import REWRITES
 from tests.recording import record
 from tests.registered import only_here

@@ -1,4 +1,4 @@
-"""Softmax and GELU written out: the operators that stand for them, and their values and gradients."""
+"""Softmax, log-softmax and GELU written out: the operators that stand for them, and their values and gradients."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +11,8 @@ import primsplit as ps
 from primsplit.ir import Block
 from primsplit.ops import op
 from primsplit.ops.inference import check_types
+from primsplit.rewrites.inline import inline_calls
 from primsplit.transforms.idioms.recognize import recognize
-from tests.random_programs import run
 from tests.recording import kinds, record
 
 Function = Callable[[Any], Any]
@@ -23,6 +23,11 @@ ROWS = np.array([[1.0, 2.0, -3.0], [np.nan, 0, 1], [np.inf, 0, 1], [-np.inf, 0, 
 def softmax(x: Any, axis: int = -1) -> Any:
     powers = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return powers / np.sum(powers, axis=axis, keepdims=True)
+
+
+def log_softmax(x: Any, axis: int = -1) -> Any:
+    apart = x - np.max(x, axis=axis, keepdims=True)
+    return apart - np.log(np.sum(np.exp(apart), axis=axis, keepdims=True))
 
 
 def softmax_of_operators(x: Any) -> Any:
@@ -51,8 +56,37 @@ def test_a_softmax_is_one_operator_along_its_axis(axis: int, wanted: int, dtype:
     assert block.ops[0].attributes == {"axis": wanted}
 
 
+@pytest.mark.parametrize(("axis", "wanted"), [(-1, 1), (0, 0)])
+def test_a_log_softmax_is_one_operator_along_its_axis(axis: int, wanted: int) -> None:
+    block = recognize(block_of(lambda x: log_softmax(x, axis)))
+    check_types(block)
+    assert kinds(block) == ["LogSoftmax"]
+    assert block.ops[0].attributes == {"axis": wanted}
+
+
+@pytest.mark.parametrize("form", [softmax, log_softmax])
+@pytest.mark.parametrize("text", ["float32[N,3]", "float32[3,N]"])
+def test_what_a_file_holds_of_it_is_one_operator_too(form: Function, text: str) -> None:
+    names = {"softmax": "Softmax", "log_softmax": "LogSoftmax"}
+    assert kinds(recognize(inline_calls(block_of(form, text)))) == [names[form.__name__]]
+
+
+def test_a_softmax_in_a_batch_is_one_too() -> None:
+    block = ps.trace(ps.vmap(softmax), ps.spec("float32", ["B", "N", 3])).block
+    assert kinds(recognize(block)) == ["Softmax"]
+    assert recognize(block).ops[0].attributes == {"axis": 2}
+
+
 def test_a_softmax_of_operators_is_one_too() -> None:
     assert kinds(recognize(block_of(softmax_of_operators))) == ["Softmax"]
+
+
+@ps.primitive
+def named_max(x: Any) -> Any:
+    return np.sum(x, axis=-1, keepdims=True)
+
+
+named_max.name = "max"
 
 
 @pytest.mark.parametrize("name", GELUS)
@@ -67,6 +101,12 @@ def _read_outside(x: Any) -> Any:
     return powers / np.sum(powers, axis=-1, keepdims=True), powers
 
 
+def _log_read_outside(x: Any) -> Any:
+    apart = x - np.max(x, axis=-1, keepdims=True)
+    logarithm = np.log(np.sum(np.exp(apart), axis=-1, keepdims=True))
+    return apart - logarithm, logarithm
+
+
 LEFT: dict[str, tuple[Function, str]] = {
     "the sum is along another axis": (
         lambda x: np.exp(x - np.max(x, 1, keepdims=True)) / np.sum(np.exp(x - np.max(x, 1, keepdims=True)), 0),
@@ -77,6 +117,12 @@ LEFT: dict[str, tuple[Function, str]] = {
         lambda x: _over_sum(np.exp(x - np.min(x, axis=-1, keepdims=True))),
         "float32[N,3]",
     ),
+    "a user's function has the maximum's name": (lambda x: _over_sum(np.exp(x - named_max(x))), "float32[N,3]"),
+    "another shift than inside": (
+        lambda x: (x - 1.0) - np.log(np.sum(np.exp(x - np.max(x, 1, keepdims=True)), 1, keepdims=True)),
+        "float32[N,3]",
+    ),
+    "the logarithm is a result": (_log_read_outside, "float32[N,3]"),
     "the exponentials are a result": (_read_outside, "float32[N,3]"),
     "another factor": (lambda x: 0.5 * x * (1.0 + special.erf(x * 0.7)), "float32[N,3]"),
     "another half": (lambda x: 0.4 * x * (1.0 + special.erf(x * 0.5**0.5)), "float32[N,3]"),
@@ -95,12 +141,14 @@ def test_what_is_not_quite_the_operator_is_left_as_it_is(name: str) -> None:
     assert recognize(block) is block
 
 
+@pytest.mark.parametrize("form", [softmax, log_softmax])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_infinities_and_nan_go_through_a_softmax_as_they_did(dtype: str) -> None:
-    block = block_of(softmax, f"{dtype}[N,3]")
+def test_infinities_and_nan_go_through_as_they_did(dtype: str, form: Function) -> None:
     rows = ROWS.astype(dtype)
-    before, after = (run(b, [rows])[0] for b in (block, recognize(block)))
-    np.testing.assert_allclose(after, before, rtol=1e-6 if dtype == "float32" else 1e-15)
+    with np.errstate(invalid="ignore"):
+        expected = form(rows)
+    found = ps.split(form, ps.spec(dtype, ["N", 3])).joint()(rows, np.zeros_like(rows))[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == "float32" else 1e-15)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 5])
@@ -111,6 +159,16 @@ def test_the_gradient_of_a_softmax_is_the_textbook_s(rows: int) -> None:
     y = special.softmax(x, axis=1)
     np.testing.assert_allclose(found[0], y, rtol=1e-14)
     np.testing.assert_allclose(found[1], y * (dy - np.sum(y * dy, axis=1, keepdims=True)), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_the_gradient_of_a_log_softmax_is_the_textbook_s(rows: int) -> None:
+    random = np.random.default_rng(0)
+    x, dy = random.standard_normal((2, rows, 3))
+    found = ps.split(log_softmax, ps.spec("float64", ["N", 3])).joint().session()(x, dy)
+    y = special.log_softmax(x, axis=1) if rows else x
+    np.testing.assert_allclose(found[0], y, rtol=1e-14)
+    np.testing.assert_allclose(found[1], dy - np.exp(y) * np.sum(dy, axis=1, keepdims=True), rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", GELUS)

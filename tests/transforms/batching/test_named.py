@@ -1,0 +1,19 @@
+"""A batch of a function that is recorded by name is a call of that name, with its values and gradients."""
+
+import numpy as np
+
+import primsplit as ps
+from primsplit.numpy.extrema import NAMED
+from primsplit.tracing.calls.named import arguments_of
+
+ROWS = np.array([[1.0, 3, 3], [2, 2, 2], [5, 4, 3]])
+
+
+def test_a_batch_of_maxima_is_one_maximum() -> None:
+    made = ps.trace(ps.vmap(lambda x: np.max(x, axis=(0, -1))), ps.spec("float64", ["N", 2, 4, 3]))
+    (call,) = made.block.ops
+    assert arguments_of(call, NAMED["max"]) == {"axis": (1, 3), "keepdims": False, "may_be_empty": False}
+    x = np.random.default_rng(0).standard_normal((5, 2, 4, 3))
+    np.testing.assert_array_equal(made(x), x.max(axis=(1, 3)))
+    gradients = ps.vmap(ps.grad(lambda x: np.max(x) ** 2))(ROWS)
+    np.testing.assert_allclose(gradients, 2 * ROWS * [[0, 0.5, 0.5], [1 / 3] * 3, [1, 0, 0]])
