@@ -149,14 +149,14 @@ def _spread_to_first(x: Array, y: Array, dy: Array, kernel: Sequence[int]) -> Ar
     """
     numbers = np.arange(math.prod(kernel), 0, -1, dtype=np.float32).reshape(1, 1, *kernel)
     order = op.Tile(numbers, [1, 1, *(int(n) for n in y.shape[2:])])
-    spread = _repeated(dy, kernel)
-    numbered = op.Mul(op.Cast(op.Equal(x, _repeated(y, kernel)), to=x.dtype), order)
+    spread = repeated(dy, kernel)
+    numbered = op.Mul(op.Cast(op.Equal(x, repeated(y, kernel)), to=x.dtype), order)
     first = op.MaxPool(numbered, kernel_shape=kernel, strides=kernel)
-    chosen = op.Cast(op.Equal(order, _repeated(first, kernel)), to=x.dtype)
+    chosen = op.Cast(op.Equal(order, repeated(first, kernel)), to=x.dtype)
     return op.Mul(chosen, spread)
 
 
-def _repeated(z: Array, kernel: Sequence[int]) -> Array:
+def repeated(z: Array, kernel: Sequence[int]) -> Array:
     """Repeat a number of each window at all of its taps, for windows side by side."""
     repeats = np.array([1, 1, *kernel], np.float32)
     found: Array = op.Resize(
@@ -305,7 +305,7 @@ def spread_means(g: Array, windows: Windows) -> Array:
     """
     kernel = literal(windows.kernel)
     if _are_tiles(g, windows):
-        return _repeated(op.Mul(g, 1.0 / math.prod(kernel)), kernel)
+        return repeated(op.Mul(g, 1.0 / math.prod(kernel)), kernel)
     margins = [
         (span - 1 - low, span - 1 - high)
         for span, low, high in zip(windows.spans, windows.before, windows.after, strict=True)

@@ -1,8 +1,9 @@
 """Run the rewrites that must precede differentiation.
 
-Written-out softmax, log-softmax, GELU in float32 and layer norms are recognized, and a Relu is swapped with the pooling
-that reads it. The first three change values by roundings. A norm, and `1 / (1 + exp(z))`, keep their ops, as calls with
-rules of their own: they change gradients alone, which are 0 where `exp(z)` overflows. No other rewrite changes a value.
+Written-out softmax, log-softmax, GELU in float32, layer norms and maxima of windows by reshape are recognized, and a
+Relu is swapped with the pooling that reads it. The first three change values by roundings. A norm, and
+`1 / (1 + exp(z))`, keep their ops, as calls with rules of their own: they change gradients alone, which are 0 where
+`exp(z)` overflows. No other rewrite changes a value.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from primsplit.transforms.idioms.kinks import recognize_kinks
 from primsplit.transforms.idioms.logistics import recognize_logistics
 from primsplit.transforms.idioms.norms import recognize_norms
 from primsplit.transforms.idioms.pooled_relu import pool_before_relu
+from primsplit.transforms.idioms.pools import recognize_pools
 from primsplit.transforms.idioms.recognize import recognize
 from primsplit.transforms.idioms.writes import join_writes
 
@@ -33,6 +35,7 @@ def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
         recognize_kinks,
         join_writes,
         recognize,
+        recognize_pools,
     ):
         block = rewrite(block)
     return recognize_norms(pool_before_relu(recognize_logistics(block)), wrt, of)
