@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.ir import Type, dims
+from primsplit.ir import Const, Type, dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import array_like, one_axis, reaching, size_as, slab
@@ -17,6 +17,7 @@ from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
 from primsplit.tracing.branching.raising import checked
 from primsplit.tracing.broadcasting import count_up, expand_to, full, reshape_to
+from primsplit.tracing.calls.named import named
 
 FEW = 8
 """Up to so many copies are joined; more are expanded."""
@@ -172,7 +173,23 @@ def sliding_window_view(
     axes = [one_axis(a, x.ndim) for a in given]
     if len(axes) != len(sizes):
         raise ShapeError("window_shape and axis must have as many entries", place=tracing.user_place())
-    return read_only_view(x, lambda source: _windows(source, sizes, axes))
+    return read_only_view(x, lambda source: _sliding(source, sizes, axes))
+
+
+def _sliding(x: Array, sizes: Sequence[Dim], axes: Sequence[int]) -> Array:
+    """The windows; of floats, along an axis each, by name, since a product with a kernel is then a convolution."""
+    literal = tuple(size for size in sizes if isinstance(size, int))
+    is_plain = 0 < len(set(axes)) == len(axes) == len(literal)
+    if not (is_plain and x.type.is_float) or isinstance(x.value, Const):
+        return _windows(x, sizes, axes)
+    found: Array = sliding_windows(x, sizes=literal, axis=tuple(axes))
+    return found
+
+
+@named("sliding_window_view")
+def sliding_windows(x: Array, *, sizes: tuple[int, ...], axis: tuple[int, ...]) -> Array:
+    """Every window of these sizes along the axes; the axes inside the windows come last."""
+    return _windows(x, sizes, axis)
 
 
 def _windows(x: Array, sizes: Sequence[Dim], axes: Sequence[int]) -> Array:

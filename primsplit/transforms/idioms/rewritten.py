@@ -1,9 +1,9 @@
 """Run the rewrites that must precede differentiation.
 
-Written-out softmax, log-softmax, GELU in float32, layer norms and maxima of windows by reshape are recognized, and a
-Relu is swapped with the pooling that reads it. The first three change values by roundings. A norm, and
-`1 / (1 + exp(z))`, keep their ops, as calls with rules of their own: they change gradients alone, which are 0 where
-`exp(z)` overflows. No other rewrite changes a value.
+Written-out softmax, log-softmax, GELU in float32, layer norms, maxima of windows by reshape and products of sliding
+windows are recognized, and a Relu is swapped with the pooling that reads it. The first three, and those products,
+change values by roundings. A norm, and `1 / (1 + exp(z))`, keep their ops, as calls with rules of their own: they
+change gradients alone, which are 0 where `exp(z)` overflows. No other rewrite changes a value.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from primsplit.ir import Block, walk
 from primsplit.ir.analysis.orders import order_of
 from primsplit.rewrites.cse import merge_common
+from primsplit.transforms.idioms.convolutions import recognize_convolutions
 from primsplit.transforms.idioms.kinks import recognize_kinks
 from primsplit.transforms.idioms.logistics import recognize_logistics
 from primsplit.transforms.idioms.norms import recognize_norms
@@ -36,6 +37,7 @@ def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
         join_writes,
         recognize,
         recognize_pools,
+        recognize_convolutions,
     ):
         block = rewrite(block)
     return recognize_norms(pool_before_relu(recognize_logistics(block)), wrt, of)
