@@ -10,7 +10,7 @@ from primsplit.frontends.scipy.counts import comb, factorial, lambertw, perm, po
 from primsplit.frontends.scipy.operands import floating, not_empty
 from primsplit.frontends.scipy.spherical import sph_harm_y, spherical_in, spherical_jn, spherical_kn, spherical_yn
 from primsplit.numpy.complex.operands import holds_complex, operand
-from primsplit.numpy.extrema import extremum, is_half
+from primsplit.numpy.log_sums import finite_greatest, log_sum_exp
 from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.numpy.units import nan_where
@@ -45,14 +45,14 @@ def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, 
         return _complex_log_sum_exp(a, axis, b, keepdims, return_sign)
     a = floating(a)
     if b is None and not return_sign:
-        found = _log_sum_exp(a, axes=_axes(a, axis))
+        found = log_sum_exp(a, axis=_axes(a, axis))
         return found if keepdims else np.squeeze(found, _axes(a, axis))
     b = floating(np.ones((), a.dtype) if b is None else b)
     # The dtype and the shape that both have together.
     dtype = np.result_type(a, b)
     counted = np.where(b == 0, np.asarray(-np.inf, dtype), a.astype(dtype))
     axes = _axes(counted, axis)
-    top = stop_gradient(_where_finite(_greatest(counted, axes)))
+    top = stop_gradient(finite_greatest(counted, axes))
     total = np.sum(_weighted_power(b.astype(dtype), a.astype(dtype) - top), axis=axes, keepdims=True)
     sign = np.sign(total)
     found = _log_of_sum(sign * total if return_sign else total) + top
@@ -102,52 +102,11 @@ def _complex_log_sum_exp(a: Any, axis: Axis, b: Any, keepdims: bool, return_sign
     given, weights = operand(a), operand(np.ones(()) if b is None else b)
     real = np.where(weights == 0, -np.inf, given.real)
     axes = _axes(real, axis)
-    top = stop_gradient(_where_finite(_greatest(real, axes)))
+    top = stop_gradient(finite_greatest(real, axes))
     shifted = np.where((weights == 0) & ~(given.real - top < 0), 0.0, given - top)
     total = np.sum(weights * np.exp(shifted), axis=axes, keepdims=True)
     found = np.log(total) + top
     return found if keepdims else np.squeeze(found, axes)
-
-
-def _greatest(a: Any, axes: tuple[int, ...]) -> Any:
-    """The greatest along the axes, kept; -inf of none, as the sum of none is 0."""
-    return extremum("max", a, axes, True) if isinstance(a, Array) else np.max(a, axes, keepdims=True, initial=-np.inf)
-
-
-def _where_finite(top: Any) -> Any:
-    """These numbers; 0 where one is infinite or NaN."""
-    return np.where(np.isfinite(top), top, np.zeros((), top.dtype))
-
-
-@primitive
-def _log_sum_exp(a: Any, *, axes: tuple[int, ...]) -> Any:
-    """log(sum(exp(a))) along the axes, kept. Four passes over `a`.
-
-    The maximum itself is added, -inf too: onnxruntime before 1.21 makes 6e-309 of exp(-inf).
-    """
-    top = _greatest(a, axes)
-    with np.errstate(divide="ignore"):
-        return np.log(np.sum(np.exp(a - _where_finite(top)), axis=axes, keepdims=True)) + top
-
-
-def _shared(dy: Array, a: Array, y: Any) -> Any:
-    """dy exp(a - y); for a y of -inf NaN, unless dy is 0."""
-    is_nothing = np.isneginf(y)
-    return nan_where(is_nothing, dy) * np.exp(a - np.where(is_nothing, np.zeros((), a.dtype), y))
-
-
-@rrule(_log_sum_exp)
-def _log_sum_exp_rule(a: Array, *, axes: tuple[int, ...]) -> tuple[Any, Callable[..., Any]]:
-    """da = dy exp(a - y): the softmax, from the input and the output, which 16 bits would round too much."""
-    y = _log_sum_exp(a, axes=axes)
-
-    def pullback(dy: Array) -> tuple[Any]:
-        if not is_half(a):
-            return (_shared(dy, a, y),)
-        wide = a.astype(np.float32)
-        return (_shared(dy.astype(np.float32), wide, _log_sum_exp(wide, axes=axes)).astype(a.dtype),)
-
-    return y, pullback
 
 
 def softmax(x: Any, axis: Axis = None) -> Any:
@@ -197,7 +156,7 @@ def log_softmax(x: Any, axis: Axis = None) -> Any:
     x = not_empty(x, axes)
     if isinstance(x, Array) and len(axes) == 1:
         return op.LogSoftmax(x, axis=axes[0])
-    return x - _log_sum_exp(x, axes=axes)
+    return x - log_sum_exp(x, axis=axes)
 
 
 def multigammaln(a: Any, d: int) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from primsplit.numpy.extrema import NAMED
+from primsplit.numpy.log_sums import log_sum_exp
 from primsplit.numpy.repetition import sliding_windows
 from primsplit.tracing.array import Array
 from primsplit.tracing.calls.primitive import Primitive
@@ -22,5 +23,5 @@ def _along_next_axes(target: Primitive) -> Callable[..., Any]:
     return rule
 
 
-for _target in (*NAMED.values(), sliding_windows):
+for _target in (*NAMED.values(), log_sum_exp, sliding_windows):
     batch(_target)(_along_next_axes(_target))

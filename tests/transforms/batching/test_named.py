@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import special
 
 import primsplit as ps
 from primsplit.numpy.extrema import NAMED
+from primsplit.numpy.log_sums import log_sum_exp
 from primsplit.numpy.repetition import sliding_windows
 from primsplit.tracing.calls.named import arguments_of
 
@@ -31,3 +33,9 @@ def test_a_batch_of_windows_is_one_view_of_windows(inner: bool) -> None:
     (call,) = made.block.ops
     assert arguments_of(call, sliding_windows) == {"sizes": (2, 3), "axis": (2, 1) if inner else (1, 2)}
     np.testing.assert_array_equal(made(x), [f(each) for each in x])
+
+
+def test_a_batch_of_logsumexp_is_one() -> None:
+    made = ps.trace(ps.vmap(lambda x: special.logsumexp(x, axis=0)), ps.spec("float64", ["N", 3]))
+    assert arguments_of(made.block.ops[0], log_sum_exp) == {"axis": (1,)}
+    np.testing.assert_allclose(made(ROWS), special.logsumexp(ROWS, axis=1))
