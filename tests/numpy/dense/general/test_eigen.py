@@ -270,7 +270,7 @@ def test_what_has_no_form_is_refused_at_the_users_line(
 ) -> None:
     with pytest.raises(kind, match=told) as caught:
         ps.trace(function, given)
-    assert "test_general_eigen.py" in str(caught.value)
+    assert "test_eigen.py" in str(caught.value)
 
 
 @pytest.mark.parametrize("options", [{}, {"axis": 0}, {"axis": -1, "keepdims": True}, {"keepdims": True}])
