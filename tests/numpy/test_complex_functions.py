@@ -9,68 +9,14 @@ import pytest
 import primsplit as ps
 from primsplit.ir.errors import PrimsplitError, UnsupportedFunction
 from tests.numpy.agreement import check_agrees, check_grads
-from tests.numpy.complex.test_complex import MATRIX, A, B, U, V, of
+from tests.numpy.complex.rows import STEPS, A, B, Z, check_smooth, smooth
 
-Z, W = A + 1j * B, U + 1j * V
 HOLES = np.array([[1 + 2j, np.nan, 3j, -1], [complex(2, np.nan), 1j, 2 - 1j, 0.5]])
-VECDOT: Any = np.linalg.vecdot
-STEPS = np.array([0.1, 0.5, 1.4, 2.0])
-
-SMOOTH: dict[str, Callable[..., Any]] = {
-    "prod": lambda z, w: np.prod(z, axis=0) + np.prod(w[0]) * np.multiply.reduce(z[:, :1]),
-    "prod of all": lambda z, w: np.prod(z * 0.3, keepdims=True) + np.prod(w, axis=(1,), initial=2j, where=A > 0),
-    "cumprod": lambda z, w: np.cumprod(z, axis=1) * w.cumprod()[:4]
-    + np.cumulative_prod(w[0], include_initial=True)[1:],
-    "cumulative_sum": lambda z, w: np.cumulative_sum(z, axis=0, include_initial=True)[1:] * w,
-    "accumulate": lambda z, w: np.multiply.accumulate(z) * np.add.accumulate(w, 1) + np.maximum.reduce(z),
-    "nansum": lambda z, w: np.nansum(z, axis=0) * np.nanprod(w[:, 0]) + np.nancumsum(z[0]) * np.nancumprod(w[1]),
-    "nanmean": lambda z, w: np.nanmean(z, axis=1, keepdims=True) * w + np.nanvar(z, ddof=1) + np.nanstd(w, axis=0),
-    "nanmax": lambda z, w: np.nanmax(z, axis=0) * np.nanmin(w),
-    "cov": lambda z, w: np.cov(z) + np.cov(w[:3, :3], z[:1, :3].T * 1j, rowvar=False, bias=True)[1:, 1:],
-    "cov of one": lambda z, w: np.cov(z[0]) + np.corrcoef(w[0]) * np.cov(z[0], w[0]),
-    "corrcoef": lambda z, w: np.corrcoef(z, w[0]),
-    "interp": lambda z, w: np.interp(z.real, STEPS, w[0])
-    + np.interp([-1.0, 0.3], STEPS, z[1], left=2j, right=w[0, 0])[1],
-    "maximum": lambda z, w: np.maximum(z, w) * np.fmin(z, 1j) + np.minimum(w, 0.5) * np.fmax(z, w),
-    "clip": lambda z, w: np.clip(z, -1, 1 + 1j) + w.clip(max=1) + np.ptp(z, axis=0),
-    "median": lambda z, w: np.median(z, axis=0) + np.median(w) + np.amax(z) * np.amin(w),
-    "sort_complex": lambda z, w: np.sort_complex(z) * np.partition(w, 3, axis=1)[:, 3:],
-    "sign": lambda z, w: np.sign(z) * w + np.sign(0 * z),
-    "sinc": lambda z, w: np.sinc(z * 0.3) + np.sinc(w * 0.01),
-    "float_power": lambda z, w: np.float_power(z, 2) + np.float_power(w, 0.3),
-    "diff": lambda z, w: np.diff(z, prepend=w[:, :1], append=1j) * np.diff(w, 2, append=0, prepend=0)[:, :1],
-    "ediff1d": lambda z, w: np.ediff1d(z[0], to_end=[1j, 2.0]) * np.ediff1d(w[0], to_begin=z[0, :2]),
-    "trapezoid": lambda z, w: np.trapezoid(z, w, axis=1) + np.trapezoid(z[0], 1j * STEPS),
-    "gradient": lambda z, w: np.gradient(z, STEPS, axis=1) * w,
-    "linspace": lambda z, w: np.linspace(z, w, 3, axis=1) + np.linspace(0, w, 3, endpoint=False, axis=1),
-    "geomspace": lambda z, w: np.geomspace(z, w, 4, axis=-1) * np.logspace(z[0, 0] * 0.3, 1j, 4, base=2.0),
-    "meshgrid": lambda z, w: np.multiply(*np.meshgrid(z[0], w[0], STEPS)[:2]),
-    "insert": lambda z, w: np.insert(z, 2, w[:, 0], axis=1) * np.insert(w, [1], 2j, axis=1),
-    "compress": lambda z, w: np.compress([True, False, True], z, axis=0) * np.extract(A > 0, w)[0]
-    + w.compress([1, 0, 1], 0),
-    "choose": lambda z, w: np.choose(A > 0, [z, w]) + np.choose((B > 0).astype(int), [z, 2.0]),
-    "select": lambda z, w: np.select([A > 0.5, B > 0], [z * w, w], 1j) * np.where(z, w, 0),
-    "polyadd": lambda z, w: np.polyadd(z[0], w[0, :2]) * np.polysub([1.0, 2.0], w[0]),
-    "polymul": lambda z, w: np.polymul(z[0, :3], w[0]) + np.polymul([1.0, 2.0, 3.0], z[0]),
-    "polydiv": lambda z, w: np.polydiv(z[0], w[0, :2]) + np.polydiv(z[0, :2], w[0]),
-    "polyder": lambda z, w: np.polyder(z[0]) * np.polyint(w[0, :2], k=[1j]),
-    "polyfit": lambda z, w: np.polyfit(STEPS, z[0], 2) * np.polyval(w[0], 0.3),
-    "vander": lambda z, w: np.vander(z[0], 3) * np.vander(w[0], 3, increasing=True) + np.vander(z[0, :3])[0],
-    "poly": lambda z, w: 0j + np.poly(z[0]) + np.poly(w[:, 0])[0],
-    "cross": lambda z, w: np.cross(z[:, :3], w[:, :3]) + np.linalg.cross(z[:, 1:], A[:, 1:]),
-    "matmul": lambda z, w: np.linalg.matmul(z, w.T) + VECDOT(z, w, axis=1),
-    "multi_dot": lambda z, w: np.linalg.multi_dot([z, w.T, MATRIX]) + np.linalg.multi_dot([z, w.T, z[:, 0]]),
-    "cond": lambda z, w: np.linalg.cond(z[:, :3] + 3 * MATRIX) + np.linalg.cond(w[:, :3] + 5 * MATRIX, 1),
-    "tensorsolve": lambda z, w: np.linalg.tensorsolve(np.reshape(MATRIX + 0.1 * z[:, :3], (3, 1, 3)), w[:, :1]),
-    "tensorinv": lambda z, w: np.linalg.tensorinv(MATRIX + 0.1 * z[:, :3], 1) * w[:, :3],
-}  # fmt: skip
-SLOW = {"cond", "corrcoef", "cov of one", "poly", "prod of all", "polyfit"}
-"""What other rows have, or what takes seconds to differentiate."""
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in SMOOTH])
+@pytest.mark.parametrize("name", smooth(""))
 def test_it_is_numpys_and_has_right_gradients(name: str) -> None:
-    check_grads(of(SMOOTH[name]), A, B, U, V, symbolic=False)
+    check_smooth(name)
 
 
 ASKING: list[Callable[..., Any]] = [

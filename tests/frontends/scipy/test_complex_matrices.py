@@ -10,7 +10,7 @@ import scipy.linalg as sl
 import primsplit as ps
 from primsplit.ir.errors import ShapeError, UnsupportedFunction
 from tests.numpy.agreement import check_grads
-from tests.numpy.complex.test_complex import parts
+from tests.numpy.complex.rows import parts
 
 RANDOM = np.random.default_rng(0)
 

@@ -11,62 +11,8 @@ import scipy.special
 import primsplit as ps
 from primsplit.ir.errors import DtypeError, PrimsplitError, TraceError, UnsupportedFunction
 from primsplit.ops import op
-from tests.numpy.agreement import check_agrees, check_grads, gapped
-
-A, B = gapped(3, 4, seed=1), gapped(3, 4, seed=2)
-U, V = (np.sign(x) * (np.abs(x) * 0.7 + 0.4) for x in (gapped(3, 4, seed=4), gapped(3, 4, seed=5)))
-TURN = np.exp(0.3j * np.arange(12).reshape(3, 4))
-MATRIX = (TURN[:, :3] + 2 * np.eye(3)).round(3)
-
-
-def of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of two complex arrays as one of their parts, that gives parts."""
-
-    def with_parts(a: Any, b: Any, u: Any, v: Any) -> Any:
-        return parts(function(a + 1j * b, u + 1j * v))
-
-    return with_parts
-
-
-def parts(found: Any) -> Any:
-    if isinstance(found, tuple | list):
-        return tuple(p for each in found for p in parts(each))
-    return (found.real, found.imag) if np.iscomplexobj(found) else (found,)
-
-
-ELEMENTWISE: list[Callable[..., Any]] = [
-    lambda z, w: z + w, lambda z, w: z - w * 2, lambda z, w: z * w, lambda z, w: z / w, lambda z, w: -z + (+w),
-    lambda z, w: z.real * w, lambda z, w: w.imag / z, lambda z, w: z / w.real, lambda z, w: 1 / z + 2.5 / (1j * w.real),
-    lambda z, w: z * 1j + 2j * w.real + (1 - 2j), lambda z, w: np.complex64(2j) * z - 1.5, lambda z, w: z / 2j,
-    lambda z, w: TURN * z + w.real * TURN, lambda z, w: z**2 + w**3 - z**0, lambda z, w: z**-2 + w**1,
-    lambda z, w: np.e ** (1j * z.real) + 2.0**w, lambda z, w: z**0.5 + np.sqrt(w), lambda z, w: np.square(1j * z.real),
-    lambda z, w: abs(z) * np.abs(1j * w.imag), lambda z, w: np.angle(z) + np.angle(w, deg=True),
-    lambda z, w: np.conj(z) * w.conj() + w.conjugate(), lambda z, w: np.exp(z) + np.exp2(w) + np.exp(1j * z.imag),
-    lambda z, w: np.log(z) + np.log2(w) - np.log10(z), lambda z, w: np.sin(z) * np.cos(w),
-    lambda z, w: np.sinh(z) - np.cosh(w), lambda z, w: np.tan(z) * np.tanh(w), lambda z, w: np.arcsin(z) / np.arccos(w),
-    lambda z, w: np.arctan(z) + np.arctanh(w), lambda z, w: np.arcsinh(z) * np.arccosh(w),
-    lambda z, w: np.expm1(z) - np.log1p(w), lambda z, w: np.reciprocal(z) + np.positive(w) + np.negative(w),
-    lambda z, w: np.where(z.real > 0, z, w) + np.where(w == w.conj().conj(), z, 0) + np.where(z != w, w.real, 1j),
-    lambda z, w: np.nan_to_num(z) + np.real(w) * 1j + np.imag(z),
-    lambda z, w: z**w, lambda z, w: z**0.3 + abs(w) ** (1j * z.real), lambda z, w: z**w.real + 2 ** (w * z) + z**30,
-]  # fmt: skip
-
-
-WITH_A_CONSTANT = 12
-"""The one that has a constant array of a size in it."""
-
-
-@pytest.mark.parametrize("place", range(len(ELEMENTWISE)))
-def test_arithmetic_and_functions_are_numpys_and_have_right_gradients(place: int) -> None:
-    function = of(ELEMENTWISE[place])
-    check_grads(function, A, B, U, V, symbolic=False)
-    if place != WITH_A_CONSTANT:
-        program = ps.trace(function, *[ps.spec("float64", ["N", "M"])] * 4)
-        for n in (0, 1, 3):
-            args = [x[:n] for x in (A, B, U, V)]
-            for found, wanted in zip(program(*args), function(*args), strict=True):
-                np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13)
-
+from tests.numpy.agreement import check_agrees, check_grads
+from tests.numpy.complex.rows import ELEMENTWISE, MATRIX, TURN, A, B, U, V, of, parts
 
 ON_CUTS = np.array([0.0, -0.0, 1e-9, 0.5, 2.0, -2.0, 1e-5, 30.0])
 INVERSES = ("tan", "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "expm1", "log1p")

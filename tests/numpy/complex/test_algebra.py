@@ -1,0 +1,10 @@
+"""Linear algebra of complex arrays: NumPy's values, and gradients by both parts."""
+
+import pytest
+
+from tests.numpy.complex.rows import check_smooth, smooth
+
+
+@pytest.mark.parametrize("name", smooth("algebra"))
+def test_it_is_numpys_and_has_right_gradients(name: str) -> None:
+    check_smooth(name)

@@ -1,0 +1,10 @@
+"""Products along axes and reductions that skip NaN of complex arrays: NumPy's values, and gradients by both parts."""
+
+import pytest
+
+from tests.numpy.complex.rows import check_smooth, smooth
+
+
+@pytest.mark.parametrize("name", smooth("along_axes"))
+def test_it_is_numpys_and_has_right_gradients(name: str) -> None:
+    check_smooth(name)
