@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.numpy.extrema import extremum, is_half
+from primsplit.numpy.extrema import extremum, is_half, reduced
 from primsplit.numpy.units import nan_where
 from primsplit.tracing.array import Array
 from primsplit.tracing.calls.named import named
@@ -31,9 +31,10 @@ def finite_greatest(a: Any, axes: tuple[int, ...]) -> Any:
 def log_sum_exp(a: Any, *, axis: tuple[int, ...]) -> Any:
     """log(sum(exp(a))) along the axes, kept, also of NumPy's arrays. Four passes over `a`.
 
-    The maximum itself is added, -inf too: onnxruntime before 1.21 makes 6e-309 of exp(-inf).
+    The maximum itself is added, -inf too: onnxruntime before 1.21 makes 6e-309 of exp(-inf). It may pass over a NaN:
+    the sum of the exponentials is NaN then.
     """
-    top = _greatest(a, axis)
+    top = reduced("ReduceMax", a, axis, True) if isinstance(a, Array) else _greatest(a, axis)
     with np.errstate(divide="ignore"):
         return np.log(np.sum(np.exp(a - _where_finite(top)), axis=axis, keepdims=True)) + top
 
