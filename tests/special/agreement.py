@@ -1,0 +1,38 @@
+"""What is checked of a special function: SciPy's values, and slopes that are those of SciPy's differences."""
+
+from typing import Any
+
+import numpy as np
+
+import primsplit as ps
+
+
+def check(function: Any, *args: np.ndarray, rtol: float = 4e-12, wrt: tuple[int, ...] = (0,)) -> None:
+    """Check values against SciPy, and the slopes by these arguments against central differences of SciPy's values.
+
+    Arrays of integers are a part of the program: orders and degrees, say.
+    """
+    places = [i for i, a in enumerate(args) if a.dtype.kind == "f"]
+    floats = [args[i] for i in places]
+
+    def traced(*given: Any) -> Any:
+        return function(*(given[places.index(i)] if i in places else a for i, a in enumerate(args)))
+
+    wanted = function(*args)
+    found = ps.trace(traced, *floats)(*floats)
+    for one, other in zip(_parts(found), _parts(wanted), strict=True):
+        np.testing.assert_allclose(one, other, rtol=rtol, atol=1e-300)
+    for k in wrt:
+        step = 1e-5 * np.maximum(1e-2, np.abs(args[k]))
+        ends = [_sum(function(*(a + sign * step if i == k else a for i, a in enumerate(args)))) for sign in (1, -1)]
+        slope = ps.grad(lambda *given: np.sum(_sum(traced(*given))), wrt=places.index(k))(*floats)
+        np.testing.assert_allclose(slope, (ends[0] - ends[1]) / (2 * step), rtol=2e-6, atol=1e-9)
+
+
+def _parts(found: Any) -> tuple[Any, ...]:
+    return tuple(found) if isinstance(found, tuple | list) else (found,)
+
+
+def _sum(found: Any) -> Any:
+    """The sum of several results, which each count otherwise."""
+    return sum((i + 1) * part for i, part in enumerate(_parts(found)))

@@ -1,0 +1,20 @@
+"""Exponential integrals: SciPy's values, and slopes that are those of differences."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as sp
+
+from tests.special.agreement import check
+
+ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
+    (sp.expi, (np.array([-2.0, 0.2, 3.0]),), (0,)),
+    (sp.exp1, (np.array([0.01, 0.7, 9.0]),), (0,)),
+    (sp.expn, (np.array([1, 2, 5]), np.array([0.3, 1.7, 6.0])), (1,)),
+]
+
+
+@pytest.mark.parametrize(("function", "args", "wrt"), ROWS, ids=lambda v: getattr(v, "__name__", ""))
+def test_values_are_scipys_and_slopes_those_of_differences(function: Any, args: Any, wrt: tuple[int, ...]) -> None:
+    check(function, *args, wrt=wrt)

@@ -1,0 +1,19 @@
+"""Huber's losses: SciPy's values, and slopes that are those of differences."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as sp
+
+from tests.special.agreement import check
+
+ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
+    (sp.huber, (np.array([0.8, 1.0, 2.0]), np.array([0.3, -1.7, 5.0])), (0, 1)),
+    (sp.pseudo_huber, (np.array([0.8, 1.0, 2.0]), np.array([0.3, -1.7, 5.0])), (0, 1)),
+]
+
+
+@pytest.mark.parametrize(("function", "args", "wrt"), ROWS, ids=lambda v: getattr(v, "__name__", ""))
+def test_values_are_scipys_and_slopes_those_of_differences(function: Any, args: Any, wrt: tuple[int, ...]) -> None:
+    check(function, *args, wrt=wrt)
