@@ -1,0 +1,40 @@
+"""Keys of indexing: NumPy's values, and gradients."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.numpy.agreement import check_agrees, check_grads, gapped
+
+X, Y, V = gapped(3, 4), gapped(3, 4, seed=7) * 1.3, gapped(4, seed=5)
+WHOLE = np.arange(12).reshape(3, 4) - 3
+
+VALUES: list[Callable[..., Any]] = [
+    lambda x, y, v, k: x[1],
+    lambda x, y, v, k: x[:, -1],
+    lambda x, y, v, k: x[::-1, 1:3],
+    lambda x, y, v, k: x[..., None, 0],
+    lambda x, y, v, k: x[[2, 0]],
+    lambda x, y, v, k: x[[0, 1], [1, 2]],
+    lambda x, y, v, k: x[x > 0],
+    lambda x, y, v, k: x[1, [0, 2]],
+    lambda x, y, v, k: x[np.ix_([0, 2], [1, 3])],
+]
+
+
+@pytest.mark.parametrize("place", range(len(VALUES)))
+def test_values_shapes_and_dtypes_are_numpys(place: int) -> None:
+    check_agrees(VALUES[place], X, Y, V, WHOLE, symbolic=False)
+
+
+SMOOTH: list[Callable[..., Any]] = [
+    lambda x, y: x[[2, 0], 1:3] * y[::2, [0, 3]],
+    lambda x, y: x[1:, None, ::2] + y[np.array([0, 1]), None][..., :2],
+]
+
+
+@pytest.mark.parametrize("place", range(len(SMOOTH)))
+def test_gradients_are_those_of_central_differences(place: int) -> None:
+    check_grads(SMOOTH[place], X, Y, symbolic=False)

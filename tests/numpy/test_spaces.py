@@ -1,0 +1,34 @@
+"""Numbers spaced evenly on a logarithmic scale: NumPy's values, and gradients."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.numpy.agreement import check_agrees, check_grads, gapped
+
+X, Y, V = gapped(3, 4), gapped(3, 4, seed=7) * 1.3, gapped(4, seed=5)
+WHOLE = np.arange(12).reshape(3, 4) - 3
+
+VALUES: list[Callable[..., Any]] = [
+    lambda x, y, v, k: np.logspace(0.0, v, 4),
+    lambda x, y, v, k: np.geomspace(1.0, np.abs(v) + 1, 5),
+    lambda x, y, v, k: np.logspace(v, 1.0, 3, endpoint=False, base=2.0),
+]
+
+
+@pytest.mark.parametrize("place", range(len(VALUES)))
+def test_values_shapes_and_dtypes_are_numpys(place: int) -> None:
+    check_agrees(VALUES[place], X, Y, V, WHOLE, symbolic=False)
+
+
+SMOOTH: list[Callable[..., Any]] = [
+    lambda x, y: np.geomspace(1.0 + x * x, 3.0 + y * y, 4),
+    lambda x, y: np.logspace(x[0], y[0], 3),
+]
+
+
+@pytest.mark.parametrize("place", range(len(SMOOTH)))
+def test_gradients_are_those_of_central_differences(place: int) -> None:
+    check_grads(SMOOTH[place], X, Y, symbolic=False)
