@@ -237,6 +237,11 @@ class Comparison:
             return isinstance(b, Block) and self.blocks(a, b)
         if isinstance(a, np.ndarray):
             return isinstance(b, np.ndarray) and same_array(a, b)
-        if callable(a) and callable(b):
-            return a is b or fingerprint(a) == fingerprint(b)
-        return bool(a == b)
+        if a is not b and _is_rule(a) and _is_rule(b):
+            return bool(fingerprint(a) == fingerprint(b))
+        return a is b or bool(a == b)
+
+
+def _is_rule(value: Attribute) -> bool:
+    """Whether it is a function, or an object that tells what it depends on."""
+    return callable(value) or hasattr(type(value), "depends_on")

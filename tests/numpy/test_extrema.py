@@ -82,6 +82,21 @@ def test_a_listing_shows_the_call_in_one_line(f: Callable[..., Any], line: str) 
     assert f" = {line} " in split
 
 
+def test_programs_with_the_same_maximum_are_the_same_program() -> None:
+    first, second = (ps.trace(lambda x: np.max(x, axis=0), ps.spec("float64", [3, 2])).block for _ in range(2))
+    assert first == second
+    assert first != ps.trace(lambda x: np.max(x, axis=1), ps.spec("float64", [2, 2])).block
+
+
+def test_the_sides_of_a_branch_share_the_maximum_after_it() -> None:
+    def f(x: Any) -> Any:
+        y = np.sin(x) if x[0] > 0 else np.cos(x)
+        return np.max(y) ** 2
+
+    block = ps.trace(f, ps.spec("float64", [3])).block
+    assert [op.kind for op in block.ops if op.kind == "call::max"] == ["call::max"]
+
+
 def test_whole_numbers_and_no_axes_make_no_call() -> None:
     assert "call::max" not in kinds(ps.trace(np.max, ps.spec("int64", [3])).block)
     assert "call::max" not in kinds(ps.trace(lambda x: np.max(x, axis=()), ps.spec("float64", [3])).block)
