@@ -1,4 +1,4 @@
-"""LU and Cholesky factors by panels: hard, singular and indefinite matrices, of known and of symbolic size."""
+"""Gaussian elimination: as accurate as LAPACK's, for singular matrices and large batches too."""
 
 from typing import Any
 
@@ -68,39 +68,6 @@ def test_a_matrix_that_holds_nan_has_no_solution_of_numbers(size: int | str) -> 
         a = normal(n, n)
         a[place] = np.nan
         assert np.isnan(program(a, np.ones(n))).any(), place
-
-
-@pytest.mark.parametrize("size", [12, 70, "N"])
-@pytest.mark.parametrize("place", [0, 5, 11])
-def test_a_matrix_that_is_not_positive_definite_has_no_factor(place: int, size: int | str) -> None:
-    """A pivot that is not positive is told, whatever the later ones are."""
-    n = 70 if size == "N" else int(size)
-    a = normal(n, n)
-    a = a @ a.T + n * np.eye(n)
-    program = ps.trace(np.linalg.cholesky, ps.spec("float64", [size, size]))
-    np.testing.assert_allclose(program(a), np.linalg.cholesky(a), rtol=1e-11, atol=1e-12)
-    for pivot in (-1e-3, 0.0):
-        a[place, place] = a[place, :place] @ np.linalg.solve(a[:place, :place], a[:place, place]) + pivot
-        if pivot or not place:
-            with pytest.raises(np.linalg.LinAlgError):
-                program(a)
-
-
-@pytest.mark.parametrize("name", ["scaled", "nearly singular"])
-def test_a_cholesky_factor_is_as_accurate_as_lapacks(name: str) -> None:
-    n = 100
-    x = normal(n, n)
-    scale = 10.0 ** np.linspace(-8, 8, n) if name == "scaled" else np.ones(n)
-    a = (
-        (x @ x.T + n * np.eye(n)) * scale * scale[:, None]
-        if name == "scaled"
-        else x[:, :-1] @ x[:, :-1].T + 1e-9 * np.eye(n)
-    )
-
-    def error(factor: Array) -> Any:
-        return np.max(np.abs(factor @ factor.T - a) / np.sqrt(np.outer(np.diag(a), np.diag(a))))
-
-    assert error(ps.trace(np.linalg.cholesky, a)(a)) <= 2 * error(np.linalg.cholesky(a)) + 1e-16
 
 
 def test_larger_batches_are_factored_by_panels() -> None:

@@ -1,0 +1,41 @@
+"""Signs of zeros, odd integers, and sines of multiples of pi."""
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.numpy.approximations import signs
+from tests.numpy.approximations.exact import check
+
+ROWS: list[tuple[Callable[..., Any], Callable[[Any], Any], list[float], float]] = [
+    (signs.sin_pi, mpmath.sinpi, [-2.5, -0.25, 1e-300, 0.3, 1.5, 100.75], 8),
+    (signs.cos_pi, mpmath.cospi, [-2.0, -0.25, 0.0, 0.3, 1.25, 100.75], 8),
+]
+
+
+@pytest.mark.parametrize(("function", "exact", "points", "ulps"), ROWS, ids=lambda v: getattr(v, "__name__", ""))
+def test_a_value_is_right_to_units_in_the_last_place(
+    function: Callable[..., Any], exact: Callable[[Any], Any], points: list[float], ulps: float
+) -> None:
+    check(function, exact, np.array(points), ulps=ulps)
+
+
+def test_the_sign_of_zero_is_seen() -> None:
+    x = np.array([-0.0, 0.0, -1.0, 2.0, -np.inf, -1e-320])
+    np.testing.assert_array_equal(ps.trace(signs.is_negative, x)(x), np.signbit(x))
+
+
+def test_whole_numbers_are_odd_or_even() -> None:
+    x = np.array([-3.0, -2.0, 0.0, 1.0, 2.0**53, 2.0**52 + 1])
+    np.testing.assert_array_equal(ps.trace(signs.is_odd, x)(x), [True, False, False, True, False, True])
+
+
+def test_an_odd_function_has_the_sign_of_its_argument() -> None:
+    x = np.array([-2.0, -0.0, 0.0, 3.0])
+    found = ps.trace(lambda x: signs.odd(x, np.sqrt(abs(x))), x)(x)
+    np.testing.assert_array_equal(found, np.copysign(np.sqrt(abs(x)), x))
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(x))
