@@ -64,7 +64,7 @@ sys.modules[f"{__name__}.errors"] = errors
 for _table in (FUNCTIONS, ELEMENTWISE, COMPLEX, ALWAYS_COMPLEX):
     _table.import_later("primsplit.special.families")
 HOOKS.import_later("primsplit.transforms.parallel_scan", "parallel_scan")
-HOOKS.import_later("primsplit.frontends.python.converter.running", "run_again", "converted_source")
+HOOKS.import_later("primsplit.frontends.python.converter.running", "converted", "converted_source")
 HOOKS.import_later("primsplit.frontends.python.overrides.vectorized", "apply_ufunc_of_objects")
 HOOKS.import_later("primsplit.frontends.python.conversion.running", "join_branches", "show_truths")
 HOOKS.import_later("primsplit.frontends.python.conversion.lazily", "may_exhaust")

@@ -1,7 +1,7 @@
 """Warn of random numbers and clocks that a trace freezes: the program has the same ones in each run.
 
-Nothing is patched to detect them. The calls of the user's functions are read from their code, and whether a generator
-drew is seen from its state before and after.
+Nothing is patched to detect them. The calls of the user's functions are read from their code. A generator drew if its
+state is another one after the trace, or if the undo log of a run has it.
 
 >>> import warnings
 >>> import numpy as np, primsplit as ps
@@ -30,6 +30,7 @@ from primsplit.ir.caching.fingerprint import objects_read
 from primsplit.ir.caching.held import attribute_of, function_in
 from primsplit.ir.errors import FrozenNumberWarning, Place, warn_at
 from primsplit.programs.calls_by_name import Chain, codes, meanings
+from primsplit.tracing.undo_log import undo_log
 
 CLOCKS: tuple[Any, ...] = (
     time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time.monotonic, time.monotonic_ns,
@@ -63,8 +64,9 @@ def frozen_numbers_told(function: Callable[..., Any], leaves: Sequence[Any]) -> 
     held = [x for x in (*read, *leaves) if _is_generator(x) and not isinstance(x, random.SystemRandom)]
     generators = {id(g): g for g in (*(s.generator for s in sites if s.generator is not None), *held)}
     before = {key: _state(g) for key, g in generators.items()}
-    yield
-    drew = {key: g for key, g in generators.items() if _state(g) != before[key]}
+    with undo_log() as log:
+        yield
+    drew = {key: g for key, g in generators.items() if key in log.drawn or _state(g) != before[key]}
     found = [s for s in sites if s.generator is None or id(s.generator) in drew]
     known = {id(s.generator) for s in found}
     found += [site for key, g in drew.items() if key not in known for site in _by_method(functions, g)[:1]]

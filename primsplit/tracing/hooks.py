@@ -58,7 +58,7 @@ class Hooks:
     """A Scan of this body, these first carries and sequences, whose steps are all computed at once."""
 
     # The conversion of Python.
-    run_again: Callable[..., Rerun]
+    converted: Callable[..., Rerun]
     """Give a converted copy, in which NumPy's, SciPy's and Python's functions have substitutes."""
     converted_source: Callable[[Callable[..., Any]], str]
     """The text of a function's converted copy."""
@@ -70,8 +70,8 @@ class Hooks:
     """Let a function compare traced truth values by `is`."""
     may_exhaust: Callable[[Any, bool], bool]
     """Whether all elements of an iterable may be taken without a change that the user sees."""
-    note_choice: Callable[[Any, Sequence[Any]], None]
-    """Remember that a value is one of several, for comparisons by `is`."""
+    note_choice: Callable[[Any, Sequence[Any], "Array"], None]
+    """Remember that a value is the one of several at a traced place, for comparisons by `is`."""
 
     # Rewrites and runs.
     with_live_arrays: Callable[..., Any]

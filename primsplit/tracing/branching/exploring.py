@@ -17,11 +17,10 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from primsplit import tracing
-from primsplit.ir.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError
+from primsplit.ir.errors import NumberAsked, Place, PrimsplitError, TraceError
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
-from primsplit.tracing.branching.asked_classes import classes_asked
 from primsplit.tracing.branching.paths import (
     COSTLY,
     FEW,
@@ -34,7 +33,6 @@ from primsplit.tracing.branching.paths import (
     asks_for_order,
     check_number,
 )
-from primsplit.tracing.branching.printing import may_print
 from primsplit.tracing.branching.tree import PathTree, begin_alike
 from primsplit.tracing.branching.users_errors import (
     OF_PYTHON,
@@ -49,6 +47,7 @@ from primsplit.tracing.branching.users_errors import (
 from primsplit.tracing.branching.whole_numbers import numbers_told
 from primsplit.tracing.handles.truths import truths
 from primsplit.tracing.hooks import HOOKS
+from primsplit.tracing.undo_log import undo_log, undo_run
 
 Run = Callable[[], tuple[Sequence[Array], trees.TreeSpec]]
 
@@ -56,39 +55,55 @@ Run = Callable[[], tuple[Sequence[Array], trees.TreeSpec]]
 def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     """Return what `run` returns, recorded in the current recording, whatever its branches depend on.
 
-    If it asks a traced value for a number, it is run again with `substitutes` for the functions that asked, in the
-    user's modules and in the installed packages; again if it writes to an array of known numbers, which is then a
-    traced one; and last, if there are examples, with the integers that they have. It is also run again if the user's
-    code may call `type(x)`, which in the first run is no class of NumPy's.
+    What runs is a converted copy of the function. It is converted anew if it writes to an array of known numbers, which
+    is then a traced one, or if substitutes are needed in installed packages. If there are examples, the last run reads
+    the integers that they have.
 
-    Raises the error of the run that came further; of two at one place the second, which knows what the place means. A
-    run that does not end came further than one that asked for a number, by as many ops as that recorded.
+    Raises the error of the last run. What the runs before the last one changed is undone, and all where the function is
+    refused.
     """
-    before = tracing.current().snapshot()
-    nothing = Needs(frozenset(), frozenset())
-    if may_print(run) and HOOKS.run_again(run, *nothing) is not None:
-        return _explored_again(run, before, None, nothing)
-    try:
-        result = _explored(run, before)
-    except PrimsplitError as error:
-        # NumPy's polynomials drop coefficients on some paths, whose shapes meet others: run again, they keep them.
-        is_served = error.again or isinstance(error, ShapeError)
-        needs = Needs(frozenset(), packages_through(error))
-        if not is_served or HOOKS.run_again(run, *needs) is None:
+    with undo_log() as log:
+        try:
+            return _converted(run)
+        except Exception as error:
+            if isinstance(error, PrimsplitError):
+                log.undo()
             raise
-        first = error
-    else:
-        asked = classes_asked(run)
-        if asked is None:
-            return result
-        first, needs = asked[0], Needs(frozenset(), asked[1])
-        if HOOKS.run_again(run, *needs) is None:
-            return result
-    return _explored_again(run, before, first, needs)
+        except BaseException:
+            log.undo()
+            raise
+
+
+def _converted(run: Run) -> tuple[list[Array], trees.TreeSpec]:
+    """Return what a converted copy of `run` returns, as `explored` does."""
+    into = tracing.current()
+    before = into.snapshot()
+    needs, uses_examples = Needs(frozenset(), frozenset()), False
+    first: PrimsplitError | None = None
+    while True:
+        into.restore(before)
+        try:
+            with (
+                HOOKS.converted(run, *needs) or nullcontext(run) as copied,
+                numbers_told(into.examples if uses_examples else None),
+            ):
+                return _explored(copied, before)
+        except PrimsplitError as error:
+            first = error
+            more = needs.more(error, run)
+            if more == needs:
+                if uses_examples or not error.again or into.examples is None:
+                    raise
+                uses_examples = True
+            needs = more
+        except Exception:
+            if first is None or first.__cause__ is None:
+                raise
+            raise first from first.__cause__  # it tells what a library's function raised
 
 
 class Needs(NamedTuple):
-    """Why a function is run again: arrays created at these places are to be traced, these packages need substitutes."""
+    """What a conversion needs: arrays created at these places are traced, these packages have substitutes."""
 
     written: frozenset[Hashable]
     packages: frozenset[str]
@@ -104,40 +119,7 @@ class Needs(NamedTuple):
         return grown._replace(packages=self.packages | packages_read(run)) if error.again else grown
 
 
-def _explored_again(
-    run: Run, before: tracing.Snapshot, first: PrimsplitError | None, needs: Needs
-) -> tuple[list[Array], trees.TreeSpec]:
-    """Return what `run` returns with substitutes. Raises as `explored` does.
-
-    `first` is the error that it raised without them; None if it was not run.
-    """
-    into = tracing.current()
-    count = len(into.ops)
-    uses_examples, is_new = False, True
-    while is_new:
-        into.restore(before)
-        try:
-            with (
-                HOOKS.run_again(run, *needs) or nullcontext(run) as anew,
-                numbers_told(into.examples if uses_examples else None),
-            ):
-                return _explored(anew, before, is_again=True)
-        except PrimsplitError as error:
-            second = error
-        except Exception:
-            if first is None or first.__cause__ is None:
-                raise
-            second = first  # it tells what a library's function raised already
-        more = needs.more(second, run)
-        is_new, needs = more != needs, more
-        if not is_new and not uses_examples and second.again and into.examples is not None:
-            uses_examples = is_new = True
-    is_further = first is None or len(into.ops) >= count or second.place == first.place or isinstance(second, Endless)
-    better = second if is_further or first is None else first
-    raise better from better.__cause__
-
-
-def _explored(run: Run, before: tracing.Snapshot, *, is_again: bool = False) -> tuple[list[Array], trees.TreeSpec]:
+def _explored(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.TreeSpec]:
     """Return what `run` returns, recorded in the current recording after what it held `before`.
 
     If it created truth values of Python's that one of its functions may compare by `is`, a second run handles these.
@@ -145,7 +127,7 @@ def _explored(run: Run, before: tracing.Snapshot, *, is_again: bool = False) -> 
     """
     made = truths.made
     try:
-        result = _in_paths(run, before, is_again=is_again)
+        result = _in_paths(run, before)
     except Exception:
         with_truths = _truths_told(run, made)
         if with_truths is None:
@@ -156,7 +138,7 @@ def _explored(run: Run, before: tracing.Snapshot, *, is_again: bool = False) -> 
             return result
     tracing.current().restore(before)
     with with_truths as anew:
-        return _in_paths(anew, before, is_again=is_again)
+        return _in_paths(anew, before)
 
 
 def _truths_told(run: Run, made: int) -> Any:
@@ -167,12 +149,11 @@ def _truths_told(run: Run, made: int) -> Any:
     return None if truths.made == made else HOOKS.show_truths(run)
 
 
-def _in_paths(run: Run, before: tracing.Snapshot, *, is_again: bool) -> tuple[list[Array], trees.TreeSpec]:
+def _in_paths(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.TreeSpec]:
     """Return what `run` returns, recorded in the current recording after what it held `before`.
 
     `run` creates its own handles of the arguments, calls the function, and returns the leaves of the result and their
-    structure. It is called once for each path; if these are many, with branches joined where possible. `is_again` means
-    that it is run with `substitutes`.
+    structure. It is called once for each path; if these are many, with branches joined where possible.
 
     Raises ConcretizationError if the paths do not end or `branches` is "error", TraceError if paths return results of
     different structures.
@@ -183,8 +164,6 @@ def _in_paths(run: Run, before: tracing.Snapshot, *, is_again: bool) -> tuple[li
         exploration.follow(FEW, gives_up=True)
     except (Endless, NumberAsked) as error:
         failure = error
-        if error.again and not is_again:
-            raise
     if failure is None and not exploration.pending:
         return exploration.recorded()
     joining = _Joining(exploration)
@@ -366,7 +345,11 @@ def _only(path: Path) -> tuple[list[Array], trees.TreeSpec]:
 
 
 def _follow(path: Path, run: Run) -> None:
-    """Run the function along a path. An error that the function itself raises belongs to the path."""
+    """Run the function along a path. An error that the function itself raises belongs to the path.
+
+    What an earlier run changed is undone first.
+    """
+    undo_run()
     into = tracing.current()
     into.path = path if into.explores else None
     active = () if into.examples is None else into.examples.active

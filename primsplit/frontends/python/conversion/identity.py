@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from primsplit import tracing
-from primsplit.frontends.python.conversion.telling import are_told
+import numpy as np
+
 from primsplit.ops import op
 from primsplit.tracing import trees
-from primsplit.tracing.array import Array
+from primsplit.tracing.array import FUNCTIONS, Array
+from primsplit.tracing.asarray import as_array
 from primsplit.tracing.branching.paths import NotJoined
 from primsplit.tracing.handles.concretization import numpys_class
 from primsplit.tracing.hooks import HOOKS
@@ -23,9 +24,21 @@ class _Given(threading.local):
 
     def __init__(self) -> None:
         self.values: dict[int, tuple[Any, At, frozenset[type]]] = {}
+        self.choices: dict[int, tuple[Any, Sequence[Any], Array]] = {}
+        """By the `id` of a value the value, the objects of which it is one, and the place of that one."""
 
 
 _given = _Given()
+
+
+@contextmanager
+def choices_forgotten() -> Iterator[None]:
+    """Forget afterwards which values were chosen inside."""
+    before, _given.choices = _given.choices, {**_given.choices}
+    try:
+        yield
+    finally:
+        _given.choices = before
 
 
 @contextmanager
@@ -48,11 +61,9 @@ def note_joined(value: Any, made: Sequence[Any], at: At) -> None:
             _note(leaf, [side[k] for side in sides], at)
 
 
-def note_one_of(value: Any, several: Sequence[Any]) -> None:
-    """Remember that a value is one of several, where functions see what `is` says of it."""
-    if are_told():
-        place = tracing.user_place()
-        _note(value, several, ("", 0) if place is None else (place.filename, place.line))
+def note_one_of(value: Any, several: Sequence[Any], place: Array) -> None:
+    """Remember that a value is the one of several objects at a place that only the run knows."""
+    _given.choices[id(value)] = value, several, place
 
 
 HOOKS.note_choice = note_one_of
@@ -75,8 +86,13 @@ IDENTITIES: Mapping[str, Callable[[Any, Any], bool]] = {"Is": operator.is_, "IsN
 
 def identified(kind: str, left: Any, right: Any) -> Any:
     """`a is b` of what may be arrays: one that an If gave is another object than what it was given."""
+    if left is right:
+        return kind == "Is"
+    if not _given.choices.keys().isdisjoint((id(left), id(right))):
+        same = _is_chosen(left, right)
+        return same if kind == "Is" else (not same if type(same) is bool else Array(op.Not(same).value, weak=True))
     arrays = [v for v in (left, right) if type(v) is Array or id(v) in _given.values]
-    if not arrays or left is right:
+    if not arrays:
         return IDENTITIES[kind](left, right)
     if all(type(v) in {Array, bool} and _classes_of(v) == {bool} for v in (left, right)):
         return _compared_truths(left, right, is_same=kind == "Is")
@@ -84,6 +100,24 @@ def identified(kind: str, left: Any, right: Any) -> Any:
         if id(value) in _given.values and (type(other) is Array or type(other) in _classes_of(value)):
             raise NotJoined(_given.values[id(value)][1], "what it gives a name is compared with `is`")
     return IDENTITIES[kind](left, right)
+
+
+def _is_chosen(left: Any, right: Any) -> bool | Array:
+    """Whether two objects are one, at least one of which was chosen among several."""
+    numbers: dict[int, int] = {}
+    one, other = _number(left, numbers), _number(right, numbers)
+    return Array(op.Equal(one, other).value, weak=True)
+
+
+def _number(value: Any, numbers: dict[int, int]) -> int | Array:
+    """Return the number of an object among all of `numbers`, which get the new ones."""
+    if id(value) not in _given.choices:
+        return numbers.setdefault(id(value), len(numbers))
+    _, several, place = _given.choices[id(value)]
+    each = [_number(v, numbers) for v in several]
+    if any(isinstance(number, Array) for number in each):
+        return as_array(FUNCTIONS[np.stack]([np.asarray(n) if isinstance(n, int) else n for n in each]))[place]
+    return op.Gather(np.array(each), place)
 
 
 def _compared_truths(left: Any, right: Any, *, is_same: bool) -> Any:

@@ -17,6 +17,7 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.branching.paths import NotJoined
 from primsplit.tracing.complex_array import ComplexArray
 from primsplit.tracing.handles.views import Choice, View
+from primsplit.tracing.undo_log import note, note_all_attributes, note_cell, undone_otherwise
 
 Content = dict[Any, Any]
 """What a list holds by position, a dictionary by key, an object by attribute; of a traced array, its elements."""
@@ -146,7 +147,8 @@ def journal(at: tuple[str, int], is_known: Callable[[Any], bool], shown_with: Sh
     _open.journals.append(made)
     try:
         try:
-            yield made
+            with undone_otherwise():
+                yield made
         finally:
             _open.journals.pop()
             made.undo()
@@ -226,6 +228,12 @@ def hold(owner: Any, held: Content) -> None:
     """Let a list, dictionary, object or array hold this from now on, also where a side is run noted."""
     if _open.journals:
         _open.journals[-1].keep(owner)
+    elif isinstance(owner, types.CellType):
+        note_cell(owner)
+    elif _is_container(owner):
+        note(owner)
+    elif type(owner) is not Array:
+        note_all_attributes(owner)
     put(owner, held)
 
 

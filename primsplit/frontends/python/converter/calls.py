@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.frontends.python.converter.changes import changing_first, note_arguments
 from primsplit.frontends.python.converter.copies import HEAP, LIKE_PACKAGES, Conversion, origin, remember_origin
 from primsplit.frontends.python.overrides.array_methods import method_of_array
 from primsplit.frontends.python.overrides.builtin import BUILTINS
@@ -34,6 +35,7 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import holds_traced
 from primsplit.tracing.functionlike import FunctionLike
 from primsplit.tracing.handles.concretization import numpys_class
+from primsplit.tracing.undo_log import note_method
 
 LIKE_PACKAGES.update(MODULES)
 
@@ -44,23 +46,46 @@ _WRAPPER = type(functools.lru_cache(lambda: None))
 def callee(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
     """Return what is called in place of this; `is_package` tells that the code of an installed package calls it."""
     kind = type(called)
-    if kind is Function:
-        return _function(conversion, called)
+    if kind is Function or kind is np.ufunc:
+        return _known(conversion, called)
     if kind is types.MethodType:
         return _method(conversion, called)
     if kind is functools.partial:
         inner = callee(conversion, called.func, is_package=is_package)
         return called if inner is called.func else functools.partial(inner, *called.args, **called.keywords)
+    if kind is types.BuiltinFunctionType or kind is types.MethodWrapperType:
+        note_method(called.__self__, called.__name__)
+    if (changing := changing_first(called)) is not None:
+        return changing
+    return _object(conversion, called, is_package=is_package)
+
+
+def _object(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
+    """Return what is called in place of a class, an object, or what is written in C."""
     if conversion.serves and (found := _served(conversion, called, is_package=is_package)) is not called:
         return found
     if isinstance(called, type):
         return _constructor(conversion, called, is_package=is_package)
-    if kind is _WRAPPER:
+    if type(called) is _WRAPPER:
         return _uncached(conversion, called)
-    if kind is types.BuiltinFunctionType or kind is np.ufunc:
+    if type(called) is types.BuiltinFunctionType:
         return _calling(conversion, called)
-    call = conversion.changed(kind, "__call__")
+    call = conversion.changed(type(called), "__call__")
     return called if call is None else types.MethodType(call, called)
+
+
+def _known(conversion: Conversion, called: Any) -> Any:
+    """Return what is called in place of a function or a ufunc, which is one for the whole conversion."""
+    if id(called) not in conversion.callees:
+        found = _function(conversion, called) if type(called) is Function else _numpys(conversion, called)
+        conversion.callees[id(called)] = called, found
+    return conversion.callees[id(called)][1]
+
+
+def _numpys(conversion: Conversion, ufunc: np.ufunc) -> Any:
+    """Return what is called in place of a ufunc."""
+    substitute = substitute_of(ufunc) if conversion.serves else ufunc
+    return _calling(conversion, substitute)
 
 
 def _function(conversion: Conversion, function: Function) -> Any:
@@ -78,6 +103,7 @@ def _function(conversion: Conversion, function: Function) -> Any:
 
 
 def _method(conversion: Conversion, method: types.MethodType) -> Any:
+    note_method(method.__self__, method.__name__)
     found = _changed_method(conversion, method)
     if found is method or not isinstance(found, types.MethodType):
         return _calling(conversion, found) if type(method.__func__) is Function else method
@@ -152,6 +178,7 @@ def _calling(conversion: Conversion, called: Any, *, is_package: bool = False) -
     def call(*args: Any, **options: Any) -> Any:
         if is_inner and isinstance(args[0], type):
             args = callee(conversion, args[0], is_package=is_package), *args[1:]
+        note_arguments(called, args, options)
         args = tuple(lifted(conversion, a) for a in args)
         options = {name: lifted(conversion, a) for name, a in options.items()}
         found = own(*args, **options)
@@ -180,12 +207,14 @@ def lifted(conversion: Conversion, value: Any) -> Any:
             return substitute_of(value)
         return _closure(conversion, value)
     if kind is types.MethodType:
+        note_method(value.__self__, value.__name__)
         return _changed_method(conversion, value)
     if kind is functools.partial:
         inner = lifted(conversion, value.func)
         return value if inner is value.func else functools.partial(inner, *value.args, **value.keywords)
-    if conversion.serves and kind is types.BuiltinFunctionType:
-        return _served(conversion, value, is_package=False)
+    if kind is types.BuiltinFunctionType:
+        note_method(value.__self__, value.__name__)
+        return _served(conversion, value, is_package=False) if conversion.serves else value
     is_object = conversion.serves and not isinstance(value, type | types.ModuleType) and is_stood_in_for(value)
     return substitute_of(value) if is_object and callable(value) else value
 

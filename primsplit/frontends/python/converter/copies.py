@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 from primsplit.frontends.python.converter import without_source
+from primsplit.frontends.python.converter.classes_asked import may_ask_for_classes
 from primsplit.frontends.python.converter.source import (
     Definition,
     Node,
@@ -132,6 +133,8 @@ class Conversion:
         self.rewritten = rewritten or {}
         self.copies: dict[int, tuple[Any, Any]] = {}
         """By the `id` of a function the function, which keeps its `id`, and its copy."""
+        self.callees: dict[int, tuple[Any, Any]] = {}
+        """By the `id` of a function or a ufunc that is called the function, and what is called in its place."""
         self.closures: dict[int, tuple[Function, Function]] = {}
         """The same of the closures of this package."""
         self.special: dict[tuple[type, str], Any] = {}
@@ -168,13 +171,15 @@ class Conversion:
         return made
 
     def is_convertible(self, function: Function) -> bool:
-        """Whether the function is the user's own, or one of the packages that are copied."""
+        """Whether the function is the user's own, or one of the packages that are copied, or asks for classes."""
         if is_written_by_python(function.__code__):
             return False
         if function.__globals__.get("__name__") in LIKE_PACKAGES:
             return self.serves
+        if is_library(function.__code__.co_filename):
+            return False
         package = _package(function)
-        return not is_library(function.__code__.co_filename) and (not package or package in self.packages)
+        return not package or package in self.packages or may_ask_for_classes(function)
 
     def changed(self, kind: type, name: str) -> Any:
         """Return what is called in place of a special method of a class; None if Python calls the same."""

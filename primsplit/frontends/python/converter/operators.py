@@ -18,6 +18,7 @@ from primsplit.frontends.python.converter.copies import Caller, current
 from primsplit.frontends.python.overrides.plain_arrays import elements_of, noted
 from primsplit.frontends.python.overrides.table import ModuleSubstitute, substitute_of
 from primsplit.tracing.array import Array
+from primsplit.tracing.undo_log import note, note_attribute, note_elements, note_name
 
 _PLAIN = frozenset({
     int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset, type(None), range, slice,
@@ -63,6 +64,35 @@ class Operators(Caller):
         is_own = special.has_own_elements(conversion, type(value))
         return special.Indexed(conversion, value) if is_own else value
 
+    @classmethod
+    def changed(cls, value: Any) -> Any:
+        """Return what an element is written to."""
+        note(value)
+        return cls.indexed(value)
+
+    @classmethod
+    def indexed_in_place(cls, value: Any) -> Any:
+        """Return what an element of which is changed by `+=`."""
+        note_elements(value)
+        return cls.indexed(value)
+
+    @classmethod
+    def changed_owner(cls, value: Any, name: str | types.FunctionType) -> Any:
+        """Return what an attribute is written to."""
+        note_attribute(value, _attribute(name))
+        return cls.owner(value)
+
+    @classmethod
+    def owner_in_place(cls, value: Any, name: str | types.FunctionType) -> Any:
+        """Return what an attribute of which is changed by `+=`."""
+        note_attribute(value, _attribute(name), in_place=True)
+        return cls.owner(value)
+
+    @staticmethod
+    def assigning(name: types.FunctionType) -> None:
+        """Note that a name may be given another value that other functions see."""
+        note_name(name)
+
     @staticmethod
     def iterated(value: Any) -> Any:
         """What a loop goes over."""
@@ -99,6 +129,11 @@ class Operators(Caller):
         return not cls.in_(value, holder)
 
 
+def _attribute(name: str | types.FunctionType) -> str:
+    """Return an attribute's name; a private one is told by a function that reads it."""
+    return name if isinstance(name, str) else name.__code__.co_names[0]
+
+
 def _two_operands(name: str, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def call(left: Any, right: Any) -> Any:
         conversion = current()
@@ -116,6 +151,7 @@ def _two_operands(name: str, python: Callable[[Any, Any], Any]) -> Callable[[Any
 def _in_place(name: str, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def call(left: Any, right: Any) -> Any:
         conversion = current()
+        note(left)
         if conversion is None or (type(left) in _PLAIN and type(right) in _PLAIN):
             found = python(left, right)
         else:

@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from primsplit import tracing
+from primsplit.frontends.python.conversion.identity import choices_forgotten
 from primsplit.frontends.python.converter.calls import lifted
 from primsplit.frontends.python.converter.copies import Conversion, converted_source, current
 from primsplit.frontends.python.converter.operators import OPERATORS
@@ -21,7 +22,7 @@ Run = Callable[..., Any]
 Written = frozenset[tracing.Instruction]
 
 
-def again(run: Run, written: Written, packages: frozenset[str]) -> AbstractContextManager[Run] | None:
+def converted(run: Run, written: Written, packages: frozenset[str]) -> AbstractContextManager[Run] | None:
     """A context that gives a copy of `run` in which functions have their substitutes; None if nothing is to be copied.
 
     Arrays that NumPy makes by the instructions `written` are traced ones, since they are written to. Functions of the
@@ -34,7 +35,7 @@ def again(run: Run, written: Written, packages: frozenset[str]) -> AbstractConte
         copied = lifted(conversion, run)
     # Code that is converted already needs no copy to reach substitutes.
     is_needed = copied is not run or (around is not None and not around.serves)
-    return _again(conversion, copied, written) if is_needed else None
+    return _running(conversion, copied, written) if is_needed else None
 
 
 def _serving(around: Conversion | None, packages: frozenset[str]) -> Conversion:
@@ -46,7 +47,7 @@ def _serving(around: Conversion | None, packages: frozenset[str]) -> Conversion:
     return Conversion(OPERATORS, serves=True, packages=packages | around.packages, rewritten=around.rewritten)
 
 
-HOOKS.run_again = again
+HOOKS.converted = converted
 
 
 def source_of(function: Callable[..., Any]) -> str:
@@ -71,6 +72,6 @@ HOOKS.converted_source = source_of
 
 
 @contextmanager
-def _again(conversion: Conversion, copied: Run, written: Written) -> Iterator[Run]:
-    with conversion.running(), running_again(written):
+def _running(conversion: Conversion, copied: Run, written: Written) -> Iterator[Run]:
+    with conversion.running(), running_again(written), choices_forgotten():
         yield copied

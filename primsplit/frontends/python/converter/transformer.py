@@ -34,10 +34,16 @@ class Transformer(ast.NodeTransformer):
 
     def __init__(self, helpers: frozenset[str] = frozenset()) -> None:
         self.helpers = helpers | {OPERATORS}
+        self.in_place: set[ast.expr] = set()
+        """The targets of `+=` and its like."""
 
     def _asked(self, node: ast.AST, operator: str, *operands: ast.expr) -> ast.expr:
         owner = ast.Attribute(ast.Name(OPERATORS, ast.Load()), operator, ast.Load())
         return _at(node, ast.Call(owner, [*operands], []))
+
+    def _body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        visited = (self.visit(s) for s in statements)
+        return [s for each in visited for s in (each if isinstance(each, list) else [each])]
 
     def _is_ours(self, node: ast.AST) -> bool:
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
@@ -53,14 +59,20 @@ class Transformer(ast.NodeTransformer):
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.Attribute:
-        if not self._is_ours(node):
-            self.generic_visit(node)
+        if self._is_ours(node):
+            return node
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
             node.value = self._asked(node.value, "owner", node.value)
+        else:
+            operator = "owner_in_place" if node in self.in_place else "changed_owner"
+            node.value = self._asked(node.value, operator, node.value, _attribute_name(node.attr))
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
         self.generic_visit(node)
-        node.value = self._asked(node.value, "indexed", node.value)
+        operator = "indexed_in_place" if node in self.in_place else "changed"
+        node.value = self._asked(node.value, "indexed" if isinstance(node.ctx, ast.Load) else operator, node.value)
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -82,7 +94,18 @@ class Transformer(ast.NodeTransformer):
             return node
         return self._asked(node, COMPARISONS[type(node.ops[0])], node.left, *node.comparators)
 
+    def visit_Global(self, node: ast.Global) -> list[ast.stmt]:
+        return [node, *(self._noted(node, name) for name in node.names)]
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> list[ast.stmt]:
+        return [node, *(self._noted(node, name) for name in node.names)]
+
+    def _noted(self, node: ast.stmt, name: str) -> ast.stmt:
+        """Return what notes that a function may set a name that is not its own."""
+        return _at(node, ast.Expr(self._asked(node, "assigning", _function_of_nothing(ast.Name(name, ast.Load())))))
+
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        self.in_place.add(node.target)
         self.generic_visit(node)
         if not isinstance(node.target, ast.Name):
             return node
@@ -107,7 +130,7 @@ class Transformer(ast.NodeTransformer):
         return node
 
     def visit_AsyncWith(self, node: ast.AsyncWith) -> ast.AsyncWith:
-        node.body = [self.visit(s) for s in node.body]
+        node.body = self._body(node.body)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign:
@@ -118,7 +141,7 @@ class Transformer(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
         node.args = self.visit(node.args)
-        node.body = [self.visit(s) for s in node.body]
+        node.body = self._body(node.body)
         return node
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
@@ -126,8 +149,21 @@ class Transformer(ast.NodeTransformer):
 
     def visit_match_case(self, node: ast.match_case) -> ast.match_case:
         node.guard = self.visit(node.guard) if node.guard else None
-        node.body = [self.visit(s) for s in node.body]
+        node.body = self._body(node.body)
         return node  # a pattern is no expression
+
+
+def _attribute_name(name: str) -> ast.expr:
+    """Return an expression of an attribute's name. Python compiles a private one to another, which a function tells."""
+    if not name.startswith("__") or name.endswith("__"):
+        return ast.Constant(name)
+    owner = ast.arg("owner")
+    arguments = ast.arguments([], [owner], None, [], [], None, [])
+    return ast.Lambda(arguments, ast.Attribute(ast.Name("owner", ast.Load()), name, ast.Load()))
+
+
+def _function_of_nothing(value: ast.expr) -> ast.expr:
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)
 
 
 def _at(node: ast.AST, new: Made) -> Made:

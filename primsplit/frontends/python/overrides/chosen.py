@@ -49,14 +49,14 @@ def _are_arrays(values: Sequence[Any]) -> bool:
 
 
 def chosen(values: Sequence[Any], places: Sequence[Array]) -> list[Any]:
-    """Those at these places. An array that is written to later is that one, as in Python; `is` does not see which."""
+    """Those at these places. An array that is written to later is that one, as in Python; `is` says which it is."""
     first = values[0]
     if all(value is first for value in values):
         return [first] * len(places)
     found = _tuples(values, places) if isinstance(first, tuple) else _arrays(values, places)
     truths.made += 1
-    for each in found:
-        HOOKS.note_choice(each, values)
+    for each, place in zip(found, places, strict=True):
+        HOOKS.note_choice(each, values, place)
     return found
 
 

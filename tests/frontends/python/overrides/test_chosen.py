@@ -95,9 +95,28 @@ def test_arrays_that_are_ordered_again_and_again_are_one_of_the_first() -> None:
     assert len(listings[1].splitlines()) < 3 * len(listings[0].splitlines())
 
 
-def test_which_object_was_chosen_is_not_told() -> None:
-    def run_again(x):
-        return all_but_the_largest(np.array([x[k] for k in range(12)]))
+def of_an_array_of_elements(x):
+    return all_but_the_largest(np.array([x[k] for k in range(12)]))
 
-    with pytest.raises(ps.PrimsplitError, match="compared with `is`"):
-        ps.trace(run_again, POINTS[0])
+
+def both_ends(x):
+    rows = [x[2 * k : 2 * k + 2] for k in range(3)]
+    least, largest = min(rows, key=np.sum), max(rows, key=np.sum)
+    between = [row for row in rows if row is not least and row is not largest]
+    ordered = sorted(rows, key=np.sum)
+    return np.sum(between[0] ** 2) + (1.0 if ordered[0] is least else 100.0)
+
+
+def of_those_that_were_chosen(x):
+    rows = [x[2 * k : 2 * k + 2] for k in range(4)]
+    firsts = [max(rows[:2], key=np.sum), max(rows[2:], key=np.sum)]
+    largest = max(firsts, key=np.sum)
+    return sum((k + 1.0) * (row is largest) * row[0] for k, row in enumerate(rows))
+
+
+@pytest.mark.filterwarnings("ignore::primsplit.ir.errors.UnrolledLoopWarning")
+@pytest.mark.parametrize("function", [of_an_array_of_elements, both_ends, of_those_that_were_chosen])
+def test_which_object_was_chosen_is_that_of_the_run(function: Callable[..., Any]) -> None:
+    program = ps.trace(function, POINTS[0])
+    for x in POINTS:
+        np.testing.assert_allclose(program(x), function(x), rtol=1e-12)

@@ -1,4 +1,4 @@
-"""While a function is run again with substitutes, another thread sees the names, classes and arrays that it knows."""
+"""While a function is traced with substitutes, another thread sees the names, classes and arrays that it knows."""
 
 import builtins
 import importlib.util
@@ -170,7 +170,7 @@ def test_another_thread_sees_its_own_names_and_plain_arrays(name: str) -> None:
         with asked_from_a_thread(made, look) as seen:
             names = dict(vars(made))
             program = ps.trace(made.traced, ps.spec("float64", [2]))
-        assert len(seen) > 1, "the function was not run again"
+        assert seen, "the function was not traced"
         assert all(type(s) is tuple and s[0] <= {np.ndarray} and not s[1] and s[2] for s in seen), seen
         np.testing.assert_allclose(program(X), expected, rtol=1e-12)
 

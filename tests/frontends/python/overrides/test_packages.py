@@ -127,3 +127,40 @@ def test_an_error_inside_a_package_tells_its_line_and_the_users(published: Modul
     lines = str(refused.value).splitlines()
     assert "filters.py" in lines[1]
     assert "published.smoothed(x), ps.spec" in lines[2]
+
+
+DISPATCHING = """
+import numpy as np
+
+def kind(x):
+    return "array" if type(x) is np.ndarray else "other"
+
+def scaled(x):
+    return 3.0 * x if kind(x) == "array" else 2.0 * x
+
+class Table:
+    def __init__(self):
+        self.known = {np.ndarray: 3.0}
+
+    def __call__(self, x):
+        return self.factor(x) * x
+
+    def factor(self, x):
+        return self.known.get(type(x), 2.0)
+"""
+
+
+@pytest.mark.parametrize("named", ["scaled", "Table()", "Table().__call__"])
+def test_a_package_that_asks_for_classes_gets_numpys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    folder = tmp_path / "site-packages"
+    (folder / "asking").mkdir(parents=True)
+    (folder / "asking" / "__init__.py").write_text(DISPATCHING)
+    monkeypatch.syspath_prepend(str(folder))
+    asking = importlib.import_module("asking")
+    try:
+        function = eval(named, vars(asking))
+        assert ps.grad(lambda x: function(x).sum())(X).tolist() == [3.0, 3.0, 3.0]
+    finally:
+        del sys.modules["asking"]

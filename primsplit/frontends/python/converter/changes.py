@@ -1,0 +1,61 @@
+"""Notes what functions that are written in C change of their arguments: `setattr(a, "n", 1)`, `heappush(a, 1)`."""
+
+import functools
+import operator
+import random
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from primsplit.tracing.undo_log import CONTAINERS, note, note_attribute, note_method
+
+_ATTRIBUTES: tuple[Any, ...] = (
+    setattr, delattr, object.__setattr__, object.__delattr__, type.__setattr__, type.__delattr__,
+)  # fmt: skip
+_ELEMENTS: tuple[Any, ...] = (
+    operator.setitem, operator.delitem, operator.iadd, operator.iconcat, operator.imul, operator.isub, operator.ior,
+    operator.iand, operator.ixor, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow,
+    operator.imatmul, operator.ilshift, operator.irshift,
+)  # fmt: skip
+_DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
+_IN_NUMPY = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"})
+"""NumPy's functions that write to their first argument."""
+_OF_LISTS = frozenset({"heapq", "_heapq", "bisect", "_bisect"})
+
+
+def changing_first(called: Any) -> Callable[..., Any] | None:
+    """Return a function that notes the first argument and calls this one; None for one that changes no argument."""
+    kind = type(called)
+    if kind in _DESCRIPTORS and issubclass(called.__objclass__, CONTAINERS):
+        return functools.partial(_with_owner, called)
+    if any(called is each for each in _ATTRIBUTES):
+        return functools.partial(_with_attribute, called)
+    if any(called is each for each in _ELEMENTS) or called is random.shuffle:
+        return functools.partial(_with_container, called)
+    return None
+
+
+def _with_owner(called: Any, owner: Any, *args: Any, **options: Any) -> Any:
+    note_method(owner, called.__name__)
+    return called(owner, *args, **options)
+
+
+def _with_attribute(called: Any, owner: Any, name: Any, *value: Any) -> Any:
+    if isinstance(name, str):
+        note_attribute(owner, name)
+    return called(owner, name, *value)
+
+
+def _with_container(called: Any, owner: Any, *args: Any) -> Any:
+    note(owner)
+    return called(owner, *args)
+
+
+def note_arguments(called: Any, args: Sequence[Any], options: Mapping[str, Any]) -> None:
+    """Note the arguments that a library's function writes to."""
+    module, name = getattr(called, "__module__", None) or "", getattr(called, "__name__", "")
+    if args and (module in _OF_LISTS or name in _IN_NUMPY):
+        note(args[0])
+    out = options.get("out")
+    for each in out if isinstance(out, tuple) else (out,):
+        note(each)
