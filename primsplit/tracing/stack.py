@@ -58,7 +58,7 @@ class Recording:
     `bindings` maps a parameter to the outer value that it stands for, if it stands for one alone. `counted` maps
     integers to the sizes that equal them; `alike` finds equal values. `variables` names values by the user's variables;
     a recording shares it with those inside it. `again` counts the loops around it whose bodies are being recorded once
-    more, for other types.
+    more, for other types. `ranges` has the numbers that integers of Python may be; it is shared too.
     """
 
     __slots__ = (
@@ -73,6 +73,7 @@ class Recording:
         "outer",
         "path",
         "place",
+        "ranges",
         "remark",
         "sources",
         "thread",
@@ -97,6 +98,7 @@ class Recording:
         self.known: dict[str, Value] = {}
         self.counted: dict[Value, Size] = {}
         self.variables: Variables = Variables() if outer is None else outer.variables
+        self.ranges: dict[Var, tuple[int, int]] = {} if outer is None else outer.ranges
 
     def snapshot(self) -> "Snapshot":
         """Return what was recorded so far, for `restore`."""

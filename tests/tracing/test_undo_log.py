@@ -65,13 +65,13 @@ COUNTER, SETTINGS, STACK = Counter(), Settings(), Stack()
 
 
 def global_name() -> float:
-    global NUMBER
+    global NUMBER  # noqa: PLW0603
     NUMBER = NUMBER + 1
     return NUMBER
 
 
 def attributes() -> float:
-    setattr(SETTINGS, "scale", SETTINGS.scale + 1.0)
+    setattr(SETTINGS, "scale", SETTINGS.scale + 1.0)  # noqa: B010
     SETTINGS.doubled = SETTINGS.doubled + 2.0
     return SETTINGS.scale
 
@@ -213,10 +213,7 @@ def test_a_refused_trace_leaves_nothing() -> None:
 def test_locks_are_taken_once() -> None:
     def f(x: Any) -> Any:
         locks()
-        if x[0] > 0:
-            found = x[0] * 2
-        else:
-            found = x[0] * 3
+        found = x[0] * 2 if x[0] > 0 else x[0] * 3
         LOCK.release()
         REENTRANT.release()
         return found

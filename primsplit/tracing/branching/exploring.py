@@ -258,6 +258,8 @@ class _Joining:
         """Whether a loop may have no end."""
         self.asked_for_number: PrimsplitError | None = None
         """The error of a run with joins that substitutes may do without."""
+        self.failure: PrimsplitError | None = None
+        """The error of the last run with joins."""
 
     def recorded(self) -> tuple[list[Array], trees.TreeSpec] | None:
         """Return what the function returns; None if it still has too many paths."""
@@ -297,8 +299,10 @@ class _Joining:
             self.asked |= {p for p in (error.place,) if p is not None}
             if is_new:
                 return True
-        if isinstance(error, PrimsplitError) and error.again:
-            self.asked_for_number = error
+        if isinstance(error, PrimsplitError):
+            self.failure = error
+            if error.again:
+                self.asked_for_number = error
         return False
 
     def _joins(self) -> Any:
@@ -330,6 +334,8 @@ class _Joining:
         """
         by_line = sorted(((line, why) for (_, line), why in (self.refused | self.left_out).items()), key=itemgetter(0))
         told = [why if line == 0 else f"the branch at line {line} cannot become one If: {why}" for line, why in by_line]
+        if self.failure is not None and self.failure.place is not None:
+            told.append(f"with its branches in Ifs, line {self.failure.place.line} fails: {self.failure.what}")
         if told:
             first, *others = told[:3]
             error.because = (error.what, *error.because, *others)

@@ -24,6 +24,7 @@ from primsplit.tracing.branching.exploring import explored
 from primsplit.tracing.control.complex_leaves import Made, met
 from primsplit.tracing.control.structure import Function, arrays_of, converted, met_dtype, require_same_structure
 from primsplit.tracing.functionlike import name_of, require_function
+from primsplit.tracing.handles import integer_ranges
 from primsplit.tracing.regions import emit_if, record
 
 
@@ -161,6 +162,10 @@ def choose(
             )
     found = emit_if(condition, high.block(dtypes), low.block(dtypes))
     weak = [a.weak and b.weak for a, b in pairs]
+    of_sides = zip(high.recorded.results, low.recorded.results, strict=True)
+    for value, each, is_pythons in zip(found, of_sides, weak, strict=True):
+        if is_pythons and value.type.dtype.kind == "i" and value.type.rank == 0:
+            integer_ranges.note_one_of(value, each)
     return trees.unflatten(high.spec, [Array(v, weak=w, scalar=True) for v, w in zip(found, weak, strict=True)])
 
 

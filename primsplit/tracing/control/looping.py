@@ -19,6 +19,7 @@ from primsplit.tracing.control.bodies import as_loop, record_body
 from primsplit.tracing.control.states import Carried, with_states
 from primsplit.tracing.control.structure import Function, arrays_of, plain_integer, traced_integer
 from primsplit.tracing.functionlike import name_of
+from primsplit.tracing.handles import integer_ranges
 from primsplit.tracing.regions import emit_loop
 
 BOUND = "a loop's bound"
@@ -78,6 +79,7 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     def recorded(carried: Carried) -> tuple[Any, Any]:
         def step(carry: Any, extras: list[Array]) -> tuple[Any, None]:
             counter: Array = op.Add(extras[0], first)
+            integer_ranges.note_range(counter.value, -integer_ranges.EXACT, integer_ranges.EXACT)
             number = Array(counter.value, weak=True, scalar=True)  # promoted as Python's integer is
             return carried.step(carry, lambda own: (body(number, own), None))
 

@@ -12,6 +12,7 @@ import numpy as np
 from primsplit.ir.dims import Size, at_least
 from primsplit.ir.errors import TraceError
 from primsplit.tracing import is_caught, user_place
+from primsplit.tracing.handles import integer_ranges
 from primsplit.tracing.handles.truths import truths
 
 _Operand = TypeVar("_Operand", bound="Operators")
@@ -22,7 +23,7 @@ def _binary(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
         if _comes_first(other) or (_is_users(other, ufunc) and self.shape == ()):
             return NotImplemented
         left, right = _of_python(ufunc, self, other)
-        return _weakened(left.__array_ufunc__(ufunc, "__call__", left, right), left, right)
+        return _weakened(ufunc, left.__array_ufunc__(ufunc, "__call__", left, right), left, right)
 
     return operator
 
@@ -83,19 +84,27 @@ def _comes_first(other: Any) -> bool:
     return getattr(other, "__array_priority__", 0) > 0
 
 
-def _weakened(result: Any, *operands: Any) -> Any:
+def _weakened(ufunc: np.ufunc, result: Any, *operands: Any) -> Any:
     """Mark the result of a Python operator as a Python number if all operands are."""
     if all(o.weak if isinstance(o, Operators) else type(o) in {bool, int, float, Size} for o in operands):
-        for array in result if isinstance(result, tuple) else (result,):
+        results = result if isinstance(result, tuple) else (result,)
+        for array in results:
             array.weak = True
             truths.made += array.dtype == np.bool_
+        if all(_is_integer(o) for o in operands):
+            integer_ranges.note_result(ufunc, results, operands)
     return result
+
+
+def _is_integer(operand: Any) -> bool:
+    """Whether a Python number, traced or not, is an integer or a boolean."""
+    return operand.dtype.kind in "bi" if isinstance(operand, Operators) else type(operand) is not float
 
 
 def _reflected(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
     def operator(self: _Operand, other: Any) -> Any:
         left, right = _of_python(ufunc, other, self)
-        return _weakened(right.__array_ufunc__(ufunc, "__call__", left, right), left, right)
+        return _weakened(ufunc, right.__array_ufunc__(ufunc, "__call__", left, right), left, right)
 
     return operator
 
@@ -104,7 +113,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
     def operator(self: _Operand, other: Any) -> Any:
         if self.is_number():
             left, right = _of_python(ufunc, self, other)
-            return _weakened(left.__array_ufunc__(ufunc, "__call__", left, right), left, right)
+            return _weakened(ufunc, left.__array_ufunc__(ufunc, "__call__", left, right), left, right)
         self.__array_ufunc__(ufunc, "__call__", self, other, out=(self,))
         return self
 
@@ -114,7 +123,7 @@ def _in_place(ufunc: np.ufunc) -> Callable[[_Operand, Any], _Operand]:
 def _unary(ufunc: np.ufunc) -> Callable[[_Operand], _Operand]:
     def operator(self: _Operand) -> Any:
         (whole,) = _of_python(ufunc, self)
-        return _weakened(whole.__array_ufunc__(ufunc, "__call__", whole), whole)
+        return _weakened(ufunc, whole.__array_ufunc__(ufunc, "__call__", whole), whole)
 
     return operator
 
@@ -146,6 +155,7 @@ def _of_python(ufunc: np.ufunc, *operands: Any) -> tuple[Any, ...]:
             cure="Write the base as a float, 10.0 ** n.",
         )
     numbers = tuple(map(_whole, operands)) if all(_is_pythons(o, "b") for o in operands) else operands
+    numbers = integer_ranges.fitted(ufunc, numbers)
     return (numbers[0], _checked(ufunc, numbers[1])) if ufunc in _REFUSING else numbers
 
 
@@ -207,7 +217,7 @@ def _rounded(self: "Operators", ndigits: int | None = None) -> Any:
     if np.ndim(self):  # type: ignore[arg-type]  # NumPy hands it over
         raise TypeError("type numpy.ndarray doesn't define __round__ method")
     if ndigits is not None:
-        return _weakened(np.round(self, ndigits), self)  # type: ignore[call-overload]  # NumPy hands it over
+        return _weakened(np.rint, np.round(self, ndigits), self)  # type: ignore[call-overload]  # NumPy hands it over
     return self.integer(np.rint)
 
 

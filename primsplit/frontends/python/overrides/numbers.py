@@ -94,7 +94,12 @@ def _modf(x: Any) -> tuple[Any, Any]:
     return Array((given - whole).value, weak=True), Array(whole.value, weak=True)
 
 
-def _in_sequence(name: str, combine: Function, first: float) -> Substitute:
+def _is_integer(value: Any) -> bool:
+    """Whether a value is an integer of Python's, traced or not."""
+    return isinstance(value, int) or (isinstance(value, Array) and value.weak and value.dtype.kind == "i")
+
+
+def _in_sequence(name: str, combine: Function, first: float, *, keeps_integers: bool) -> Substitute:
     """Substitutes for math.fsum and math.prod."""
     original = getattr(math, name)
 
@@ -103,7 +108,8 @@ def _in_sequence(name: str, combine: Function, first: float) -> Substitute:
         if not holds_array(listed):
             return original(listed, **options)
         start = options.get("start", first)
-        return functools.reduce(combine, [_number(name, v) for v in listed], start)
+        numbers = [v if keeps_integers and _is_integer(v) else _number(name, v) for v in listed]
+        return functools.reduce(combine, numbers, start)
 
     return Substitute(original, call)
 
@@ -118,7 +124,8 @@ def _register_all() -> None:
         "ldexp": _of_numbers("ldexp", lambda x, i: x * ELEMENTWISE["exp2"](i)),
         **{f.__name__[1:]: when_traced(getattr(math, f.__name__[1:]), f) for f in (_dist, _isclose, _modf)},
     }
-    table |= {"fsum": _in_sequence("fsum", operator.add, 0.0), "prod": _in_sequence("prod", operator.mul, 1)}
+    table |= {"fsum": _in_sequence("fsum", operator.add, 0.0, keeps_integers=False)}
+    table |= {"prod": _in_sequence("prod", operator.mul, 1, keeps_integers=True)}
     for name, substitute in table.items():
         register(getattr(math, name), substitute)
 

@@ -1,0 +1,169 @@
+"""Keeps Python's integers within int64, which holds them in a program: their ranges are known, or a run checks them.
+
+    s = 7 if x > 0 else 9       s is in [7, 9]
+    s * 6364136223846793005     refused: it may be larger than int64 holds
+    int(x) * 1000               a run in which int64 does not hold it fails
+
+An integer of the run is not expected to exceed 2^53 by adding numbers of at most 2^53 to it.
+"""
+
+import itertools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from primsplit.ir import Const, Value, Var
+from primsplit.ir.dims import Size
+from primsplit.ir.errors import DtypeError
+from primsplit.tracing import current, user_place
+
+Range = tuple[int, int]
+"""The least and the largest number that a value may be."""
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+EXACT = 2**53
+"""Numbers up to it may be added to an integer of the run, as a counter is, without a check."""
+_LARGEST_SIZE = 2**40
+
+
+def note_range(value: Value, least: int, most: int) -> None:
+    """Note the numbers that a scalar integer may be."""
+    if isinstance(value, Var):
+        current().ranges[value] = least, most
+
+
+def note_one_of(value: Value, several: Sequence[Value]) -> None:
+    """Note that a scalar integer is one of several."""
+    ranges = [range_of(each) for each in several]
+    known = [r for r in ranges if r is not None]
+    if len(known) == len(ranges) and known:
+        note_range(value, min(r[0] for r in known), max(r[1] for r in known))
+
+
+def range_of(number: Any) -> Range | None:
+    """Return the numbers that a Python integer, or a scalar of a program, may be; None where that is not known."""
+    if isinstance(number, int):
+        return int(number), int(number)
+    if isinstance(number, Size):
+        return -_LARGEST_SIZE, _LARGEST_SIZE
+    value: Any = number if isinstance(number, Var | Const) else number.value
+    if isinstance(value, Const):
+        return (int(value.numpy()),) * 2 if value.is_small and not value.is_weight else None
+    if value.sizes is not None:
+        return -_LARGEST_SIZE, _LARGEST_SIZE
+    return (0, 1) if value.type.dtype == np.bool_ else current().ranges.get(value)
+
+
+def fitted(ufunc: np.ufunc, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the operands of a Python operator on integers; a run in which int64 does not hold the result fails.
+
+    Raises DtypeError where the result, or an operand, is surely or may well be none of int64.
+    """
+    ranges = [range_of(o) for o in operands]
+    if any(r is not None and not _is_held(r) for r in ranges):
+        raise _too_large()
+    if ufunc not in _GROWING:
+        return tuple(operands)
+    result = _result_range(ufunc, ranges)
+    if result is not None:
+        if not _is_held(result):
+            raise _too_large()
+        return tuple(operands)
+    if _stays_small(ufunc, ranges):
+        return tuple(operands)
+    first = next(k for k, o in enumerate(operands) if not isinstance(o, int | Size))
+    checked = [*operands]
+    checked[first] = _checked(ufunc, operands, operands[first])
+    return tuple(checked)
+
+
+def note_result(ufunc: np.ufunc, results: Sequence[Any], operands: Sequence[Any]) -> None:
+    """Note the range of what a Python operator on integers gave."""
+    ranges = [range_of(o) for o in operands]
+    parts = (np.floor_divide, np.remainder) if ufunc is np.divmod else (ufunc,)
+    for part, result in zip(parts, results, strict=True):
+        found = _result_range(part, ranges) if result.dtype.kind == "i" else None
+        if found is not None and _is_held(found):
+            note_range(result.value, *found)
+
+
+def _is_held(numbers: Range) -> bool:
+    return numbers[0] >= _LEAST and numbers[1] <= _MOST
+
+
+def _too_large() -> DtypeError:
+    error = DtypeError(
+        "a Python integer that only the run knows may be larger than int64 holds",
+        place=user_place(),
+        cure="Write it as a float, or with NumPy's integers, which wrap: np.int64(n).",
+    )
+    error.numpys = OverflowError(error.what)
+    return error
+
+
+_GROWING = frozenset({np.add, np.subtract, np.multiply, np.left_shift, np.power, np.negative, np.absolute})
+
+
+def _stays_small(ufunc: np.ufunc, ranges: Sequence[Range | None]) -> bool:
+    """Whether an integer of the run that int64 holds is not expected to grow out of it."""
+    known = [max(abs(r[0]), abs(r[1])) for r in ranges if r is not None]
+    if ufunc is np.multiply:
+        return bool(known) and min(known) <= 1
+    if ufunc is np.add or ufunc is np.subtract:
+        return bool(known) and min(known) <= EXACT
+    return ufunc is np.negative or ufunc is np.absolute
+
+
+def _checked(ufunc: np.ufunc, operands: Sequence[Any], first: Any) -> Any:
+    """Return the first traced operand; a run fails in which the result, computed in float64, is too large."""
+    floats = [float(o) if isinstance(o, int) else _as_float(o) for o in operands]
+    result = floats[0] * 2.0 ** floats[1] if ufunc is np.left_shift else ufunc(*floats)
+    error = OverflowError("a Python integer is larger than int64 holds")
+    found = first.checked(np.absolute(result) >= 2.0**63 * (1 - 2.0**-50), error)
+    found.weak = True
+    return found
+
+
+def _as_float(operand: Any) -> Any:
+    if isinstance(operand, Size):
+        return np.asarray(operand, np.float64)
+    return operand.astype(np.float64)
+
+
+def _result_range(ufunc: np.ufunc, ranges: Sequence[Range | None]) -> Range | None:
+    """Return the numbers that the operator may give for operands of these ranges; None where that is not known."""
+    if ufunc is np.remainder and ranges[1] is not None:
+        least, most = ranges[1]
+        return (min(least + 1, 0), max(most - 1, 0))
+    if ufunc is np.bitwise_and:
+        tops = [r[1] for r in ranges if r is not None and r[0] >= 0]
+        return (0, min(tops)) if tops else None
+    known = [r for r in ranges if r is not None]
+    if len(known) < len(ranges):
+        return None
+    if ufunc is np.bitwise_or or ufunc is np.bitwise_xor:
+        bits = max(r[1].bit_length() for r in known)
+        return (0, 2**bits - 1) if all(r[0] >= 0 for r in known) else None
+    if ufunc in _SHIFTING and not (known[1][0] >= 0 and known[1][1] < 1024):
+        return None
+    if ufunc is np.power and not (known[1][0] == known[1][1] and 0 <= known[1][0] < 1024):
+        return None
+    if ufunc is np.floor_divide and known[1][0] <= 0 <= known[1][1]:
+        return None
+    python = _PYTHON.get(ufunc)
+    if python is None:
+        return None
+    ends = [{*r, *({0} if r[0] < 0 < r[1] else ())} for r in known]
+    found = [python(*each) for each in itertools.product(*ends)]
+    return min(found), max(found)
+
+
+_SHIFTING = frozenset({np.left_shift, np.right_shift, np.power})
+_PYTHON: dict[np.ufunc, Callable[..., int]] = {
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.negative: operator.neg,
+    np.positive: operator.pos, np.absolute: abs, np.floor_divide: operator.floordiv, np.left_shift: operator.lshift,
+    np.right_shift: operator.rshift, np.power: operator.pow,
+}  # fmt: skip
+"""Monotone in each operand on either side of 0: the extremes are at the ends of the ranges, or at 0."""

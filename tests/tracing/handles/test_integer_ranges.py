@@ -1,0 +1,135 @@
+"""Python's integers that only the run knows are right, refused, or fail the run where int64 does not hold them."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.ir.errors import PrimsplitError
+
+BRANCHES = 14
+"""More than are followed path by path."""
+POINTS = np.random.default_rng(5).normal(size=(6, BRANCHES))
+
+
+def masked(x: Any) -> Any:
+    seed = 7
+    for k in range(BRANCHES):
+        if x[k] > 0:
+            seed = seed + 1
+        seed = (seed * 1103515245 + 12345) & 0x7FFFFFFF
+    return x[0] * (seed % 1000)
+
+
+def by_remainder(x: Any) -> Any:
+    digest = 0
+    for k in range(BRANCHES):
+        if x[k] > 0:
+            digest = digest + k + 1
+        digest = (digest * 1_000_003 - 17) % 1_000_000_007
+    return x[0] * digest
+
+
+def shifted(x: Any) -> Any:
+    bits = 0
+    for k in range(BRANCHES):
+        bits = bits << 2
+        if x[k] > 0:
+            bits = bits | 1
+        bits = (bits ^ 2) >> 1
+    return x[0] * bits
+
+
+def of_quotients(x: Any) -> Any:
+    number = 10**18
+    for k in range(BRANCHES):
+        if x[k] > 0:
+            number = number // 3
+        quotient, rest = divmod(abs(-number), 7)
+        number = quotient * 7 + rest
+    return x[0] * (number % 10**6)
+
+
+@pytest.mark.parametrize("function", [masked, by_remainder, shifted, of_quotients])
+def test_integers_that_int64_holds_are_those_of_python(function: Callable[..., Any]) -> None:
+    program = ps.trace(function, ps.spec("float64", [BRANCHES]))
+    for x in POINTS:
+        np.testing.assert_allclose(program(x), function(x), rtol=1e-15)
+
+
+def congruential(x: Any) -> Any:
+    seed = 7
+    for k in range(BRANCHES):
+        if x[k] > 0:
+            seed = seed + 1
+        seed = seed * 6364136223846793005 % 2**64
+    return x[0] * (seed % 1000)
+
+
+def factorial(x: Any) -> Any:
+    product = 1
+    for k in range(25):
+        if x[k % BRANCHES] > 0:
+            product = product * (k + 1)
+    return x[0] / product
+
+
+def power(x: Any) -> Any:
+    base = 3
+    for k in range(BRANCHES):
+        if x[k] > 0:
+            base = base + 1
+    return x[0] * (base**20 % 11)
+
+
+def above_every_dtype(x: Any) -> Any:
+    seed = 7
+    for k in range(BRANCHES):
+        if x[k] > 0:
+            seed = seed + 1
+    return x[0] * (seed % 2**64)
+
+
+@pytest.mark.parametrize("function", [congruential, factorial, power, above_every_dtype])
+def test_integers_that_may_leave_int64_are_refused_with_the_cause_first(function: Callable[..., Any]) -> None:
+    with pytest.raises(PrimsplitError) as refused:
+        ps.trace(function, ps.spec("float64", [BRANCHES]))
+    assert "may be larger than int64 holds" in str(refused.value).splitlines()[0]
+
+
+@pytest.mark.parametrize("function", [congruential, power, above_every_dtype])
+def test_on_few_paths_they_are_those_of_python(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "BRANCHES", 3)
+    program = ps.trace(function, ps.spec("float64", [3]))
+    for x in POINTS:
+        np.testing.assert_allclose(program(x[:3]), function(x[:3]), rtol=1e-15)
+
+
+GROWING: dict[str, tuple[Callable[[Any], Any], float, float]] = {
+    "a product": (lambda x: x * (int(x) * 10**10), 9e8, 1e9),
+    "a sum": (lambda x: x * (int(x) + int(x)), 4.6e18, 4.7e18),
+    "a difference": (lambda x: x * (int(x) - int(-x)), 4.6e18, 4.7e18),
+    "a power": (lambda x: x * int(x) ** 4, 55_000.0, 55_200.0),
+    "a shift": (lambda x: x * (int(x) << 40), 8.3e6, 8.5e6),
+    "math.prod": (lambda x: x * math.prod([int(x), int(x)]), 3.0e9, 3.1e9),
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_a_run_fails_in_which_int64_does_not_hold_them(name: str) -> None:
+    function, held, beyond = GROWING[name]
+    program = ps.trace(function, ps.spec("float64", []))
+    for x in (3.0, -3.0, held):
+        np.testing.assert_allclose(program(np.array(x)), function(x), rtol=1e-15)
+    with pytest.raises(Exception, match="larger than int64 holds"):
+        program(np.array(beyond))
+
+
+def test_counters_and_sizes_need_no_check() -> None:
+    def f(x: Any) -> Any:
+        return ps.fori_loop(0, len(x), lambda k, s: s + (k + 1) * x[k], 0.0) * (len(x) * 2 + 1)
+
+    assert "OverflowError" not in ps.trace(f, ps.spec("float64", ["N"])).listing()
