@@ -31,14 +31,16 @@ def telling(function: Any) -> Any:
     if original is not isinstance and original is not hasattr:
         return function
 
+    of_class = original is isinstance  # a copy of `asked` has a substitute for what it holds of Python's
+
     def asked(value: Any, what: Any) -> Any:
         value = settled(value)
         if not _is_several(value):
             # Asked from here, a traced array would answer as in a library: with its own class.
-            if original is isinstance:
+            if of_class:
                 return is_instance(value, what)
-            return hasattr(_class(value), what) if type(value) is Array else function(value, what)
-        if original is hasattr:
+            return hasattr(_class(value) if type(value) is Array else value, what)
+        if not of_class:
             return _one(value, lambda kind: hasattr(kind, what))
         kinds = _plain(what)
         return _one(value, lambda kind: issubclass(kind, kinds))

@@ -15,8 +15,10 @@ from primsplit.frontends.python.conversion.identity import identified
 from primsplit.frontends.python.converter import special
 from primsplit.frontends.python.converter.calls import callee
 from primsplit.frontends.python.converter.copies import Caller, current
+from primsplit.frontends.python.overrides.builtin import NumberOwner
 from primsplit.frontends.python.overrides.plain_arrays import elements_of, noted
 from primsplit.frontends.python.overrides.table import ModuleSubstitute, substitute_of
+from primsplit.tracing import is_caught
 from primsplit.tracing.array import Array
 from primsplit.tracing.undo_log import note, note_attribute, note_elements, note_name
 
@@ -43,7 +45,8 @@ class Operators(Caller):
         """What an attribute is read from, or written to."""
         conversion = current()
         if conversion is None or type(value) in _PLAIN:
-            return value
+            is_number = conversion is not None and type(value) is Array and value.is_number()
+            return NumberOwner(value) if is_number and is_caught(AttributeError) else value
         if conversion.serves and (known := substitute_of(value)) is not value:
             return value if type(known) is ModuleSubstitute else known
         is_own = special.has_own_attributes(conversion, type(value))

@@ -165,6 +165,30 @@ def _type(*args: Any, **options: Any) -> Any:
     return builtins.type(*args, **options)
 
 
+def _has_attribute(x: Any, name: str) -> bool:
+    """`hasattr`; of a traced array, whether what it stands for has the attribute."""
+    return hasattr(numpys_class(x) if isinstance(x, Array) else x, name)
+
+
+def _attribute(x: Any, name: str, *otherwise: Any) -> Any:
+    """`getattr`; of a traced array, what it has where what it stands for has the attribute."""
+    if not isinstance(x, Array) or hasattr(numpys_class(x), name):
+        return getattr(x, name, *otherwise)
+    if otherwise:
+        return otherwise[0]
+    raise AttributeError(f"{numpys_class(x).__name__!r} object has no attribute {name!r}")
+
+
+class NumberOwner:
+    """A traced number whose attributes the function asks for: it has those of what it stands for."""
+
+    def __init__(self, number: Array) -> None:
+        self._number = number
+
+    def __getattr__(self, name: str) -> Any:
+        return _attribute(self._number, name)
+
+
 BUILTINS: dict[str, Any] = {
     "len": Substitute(builtins.len, _length),
     "range": Substitute(builtins.range, _range),
@@ -173,6 +197,8 @@ BUILTINS: dict[str, Any] = {
     "sorted": Substitute(builtins.sorted, _sorted),
     "all": Substitute(builtins.all, _of_conditions(False, np.logical_and)),
     "any": Substitute(builtins.any, _of_conditions(True, np.logical_or)),
+    "hasattr": Substitute(builtins.hasattr, _has_attribute),
+    "getattr": Substitute(builtins.getattr, _attribute),
     "isinstance": Substitute(builtins.isinstance, is_instance),
     "type": Substitute(builtins.type, _type),
 }
