@@ -19,9 +19,9 @@ from primsplit.ir import dims
 from primsplit.ir.dims import Shape, Size
 from primsplit.ir.errors import DtypeError, UnsupportedFunction
 from primsplit.numpy.axes import array_like
+from primsplit.numpy.converted_run import known_arrays
 from primsplit.numpy.keys import Cut, Entry, Fancy, Take, read_key
 from primsplit.numpy.reading import read
-from primsplit.numpy.second_run import known_arrays
 from primsplit.numpy.ufuncs import call_ufunc, cast_to, loop_dtypes, plain_out, ufunc_method
 from primsplit.numpy.writing import write
 from primsplit.ops import op

@@ -20,8 +20,8 @@ from primsplit import tracing
 from primsplit.ir import BFLOAT16, Const, converted, is_held
 from primsplit.ir.errors import DtypeError, ShapeError, TraceError
 from primsplit.ir.families import Table
+from primsplit.numpy.converted_run import is_converted, known_arrays, made_at
 from primsplit.numpy.few_bits import to_few_bits
-from primsplit.numpy.second_run import is_again, known_arrays, made_at
 from primsplit.numpy.validity import lost_at_nan
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
@@ -137,7 +137,7 @@ _OF_OBJECTS = frozenset({np.equal, np.not_equal, np.logical_and, np.logical_or, 
 
 
 def _known_result(ufunc: np.ufunc, operands: Sequence[Array]) -> tuple[Array, ...] | None:
-    """Return NumPy's result for known numbers in a function that is run again; None elsewhere."""
+    """Return NumPy's result for known numbers in a converted function; None elsewhere."""
     known = known_arrays(operands)
     if known is None:
         return None
@@ -301,7 +301,7 @@ def plain_out(what: str, target: Any) -> DtypeError:
         place=tracing.user_place(),
         cure=(
             "Write to a copy, made by table.copy(), and return it; what is kept from call to call is a ps.state."
-            if is_again() and made is None
+            if is_converted() and made is None
             else "Make it from a traced array, np.zeros_like(x) say; what is kept from call to call is a ps.state."
         ),
     )

@@ -12,8 +12,8 @@ import numpy as np
 from primsplit.frontends.scipy.operands import double
 from primsplit.frontends.scipy.signatures import as_scipys
 from primsplit.numpy.complex.operands import operand
+from primsplit.numpy.converted_run import running_plainly
 from primsplit.numpy.refusing import refusing
-from primsplit.numpy.second_run import running_plainly
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like, holds_traced
 

@@ -1,6 +1,6 @@
 """Explore Python branches on traced values: run the function once for each path, and join the paths in a tree of Ifs.
 
-A condition that only the run knows is answered first with True; the function is then run again with the other answer,
+A condition that only the run knows is answered first with True. The function runs once more with the other answer,
 until every path has been recorded. What two paths record before they part is the same, and is kept once.
 
 ```
@@ -241,7 +241,7 @@ class _Exploration:
 
 
 class _Joining:
-    """A function of many paths, run again with both sides of some branches joined in one If."""
+    """A function of many paths, run with both sides of some branches joined in one If."""
 
     def __init__(self, exploration: _Exploration) -> None:
         self.run, self.before = exploration.run, exploration.before

@@ -49,7 +49,7 @@ def telling(function: Any) -> Any:
 
 
 def _plain(kinds: Any) -> Any:
-    """Classes in the place of what stands for them where a function is run again."""
+    """Return the classes in place of their substitutes."""
     if isinstance(kinds, tuple):
         return tuple(map(_plain, kinds))
     return kinds.original if isinstance(kinds, Substitute) else kinds

@@ -38,7 +38,7 @@ from primsplit.frontends.python.conversion.records import fields_of, is_record
 from primsplit.frontends.python.conversion.rewriting import Join
 from primsplit.ir import walk
 from primsplit.ir.errors import DtypeError, NumberAsked, PrimsplitError, TraceError
-from primsplit.numpy.second_run import is_again, made_at
+from primsplit.numpy.converted_run import is_converted, made_at
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.conditions import scalar_condition
@@ -332,10 +332,10 @@ class Statement:
         return found.viewing(base, lambda _: found, None)
 
     def _several(self, name: str, base: Any) -> TraceError:
-        """The error for a name that may hold an array from before; one of known numbers may be traced, run again."""
+        """The error for a name that may hold an array from before; one of known numbers is traced in another run."""
         why = f"{_told(name)} is one of several arrays, which may be written to later"
         place = made_at(base)
-        if not is_numpys(base) or (is_again() and place is None):
+        if not is_numpys(base) or (is_converted() and place is None):
             return self.refusal(why)
         error = TraceError(why, place=tracing.user_place(), cure=f"Give it one of its own: {name} = {name}.copy().")
         error.again, error.made_at = True, place
@@ -351,7 +351,7 @@ class Statement:
 
 def _is_of_known_numbers(error: Exception) -> bool:
     """True for a write to an array of known numbers, which another run may have as a traced one."""
-    return isinstance(error, DtypeError) and error.again and (error.made_at is not None or not is_again())
+    return isinstance(error, DtypeError) and error.again and (error.made_at is not None or not is_converted())
 
 
 def _told(name: str) -> str:

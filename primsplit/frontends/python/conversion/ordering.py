@@ -13,4 +13,4 @@ def ordering(function: Any) -> Any:
     """What is called by one of the names, or what does the same without branches."""
     original = getattr(function, "original", function)
     served = (BUILTINS[name] for name in ORDERING)
-    return next((Substitute(each.again, each.again) for each in served if each.original is original), function)
+    return next((Substitute(each.traced, each.traced) for each in served if each.original is original), function)

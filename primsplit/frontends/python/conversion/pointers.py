@@ -64,7 +64,7 @@ class Known(Array):
             self.version += 1
 
     def assign(self, new: Array) -> None:
-        """Refused with a DtypeError that has the function run again, with a traced array in its place."""
+        """Refuse it with a DtypeError: another run has a traced array in its place."""
         raise plain_out("a traced value is written into a NumPy array", self.held)
 
     def poison(self) -> None:

@@ -130,7 +130,7 @@ def _served(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
     """Return the substitute of what is written in C, or of a library's class or object; itself if it has none."""
     if isinstance(called, Substitute):
         # What `all` and `any` go through counts its references: nothing else may hold it.
-        return called if called.again in _OF_CONDITIONS else _calling(conversion, called)
+        return called if called.traced in _OF_CONDITIONS else _calling(conversion, called)
     if is_package and called is np.trim_zeros:
         return TRIM_ZEROS
     if is_stood_in_for(called):
@@ -156,7 +156,7 @@ _OF_PACKAGES = {**_OF_USERS, float: NUMBERS[float], int: NUMBERS[int], complex: 
 CLASSES = frozenset(_OF_PACKAGES)
 """The classes that mean something else where they are called."""
 
-_OF_CONDITIONS = (BUILTINS["all"].again, BUILTINS["any"].again)
+_OF_CONDITIONS = (BUILTINS["all"].traced, BUILTINS["any"].traced)
 
 _CALLING = frozenset({map, filter, functools.reduce, *(v for v in vars(itertools).values() if isinstance(v, type))})
 """What is written in C and calls a function that it is given."""

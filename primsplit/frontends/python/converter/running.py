@@ -14,7 +14,7 @@ from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.frontends.python.converter.source import SourceError
 from primsplit.frontends.python.overrides.libraries import register_scipys
 from primsplit.ir.errors import SpecError
-from primsplit.numpy.second_run import running_again
+from primsplit.numpy.converted_run import running_converted
 from primsplit.tracing.functionlike import name_of
 from primsplit.tracing.hooks import HOOKS
 
@@ -73,5 +73,5 @@ HOOKS.converted_source = source_of
 
 @contextmanager
 def _running(conversion: Conversion, copied: Run, written: Written) -> Iterator[Run]:
-    with conversion.running(), running_again(written), choices_forgotten():
+    with conversion.running(), running_converted(written), choices_forgotten():
         yield copied

@@ -14,9 +14,9 @@ from primsplit.frontends.python.overrides.table import ModuleSubstitute, Substit
 from primsplit.frontends.scipy.overrides.grids import Grid, from_function, indices
 from primsplit.ir.errors import UnsupportedFunction
 from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
+from primsplit.numpy.converted_run import is_converted, known_arrays, running_plainly
 from primsplit.numpy.layout import as_shape
 from primsplit.numpy.refusing import refusing
-from primsplit.numpy.second_run import is_again, known_arrays, running_plainly
 from primsplit.numpy.windows import WINDOWS
 from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import FUNCTIONS, Array
@@ -82,7 +82,7 @@ class _UfuncSubstitute(Substitute):
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.original, name)
-        if not is_again() or not callable(found):
+        if not is_converted() or not callable(found):
             return found
         return _at(found) if name == "at" else listing(found)
 
@@ -322,7 +322,7 @@ def _register_all() -> None:
     table |= {f: _UfuncSubstitute(f, listing(f)) for f in ufuncs}
     table |= {f: Substitute(f, _maker(f, _unlike(traced))) for f, traced in MADE.items()}
     table |= {f: when_traced(f, _unlike(traced), noted) for f, traced in TAKING.items()}
-    table |= {f: Substitute(f, _of_held(table[f].again)) for f in HELD}
+    table |= {f: Substitute(f, _of_held(table[f].traced)) for f in HELD}
     table |= {f: Substitute(f, _plain(f)) for f in RULES}
     table |= {
         np.ndenumerate: Substitute(np.ndenumerate, _enumerated),

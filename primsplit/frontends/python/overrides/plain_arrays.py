@@ -14,7 +14,7 @@ from primsplit import tracing
 from primsplit.ir import is_held
 from primsplit.ir.errors import TraceError
 from primsplit.numpy.complex.creation import constant
-from primsplit.numpy.second_run import is_written_later, made_at
+from primsplit.numpy.converted_run import is_written_later, made_at
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import holds_traced
 from primsplit.tracing.trees import PART_OF

@@ -1,4 +1,4 @@
-"""Lists the functions that are served only where a function is run again, by the names that users write."""
+"""Lists the functions that are served in converted functions alone, by the names that users write."""
 
 import cmath
 import math

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from primsplit.numpy.second_run import is_again
+from primsplit.numpy.converted_run import is_converted
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import holds_traced
 from primsplit.tracing.handles.methods import called
@@ -13,21 +13,21 @@ Function = Callable[..., Any]
 
 
 class Substitute:
-    """A function or object of a library, or what stands in for it while a function is run again.
+    """A function or object of a library, or what stands in for it in converted functions.
 
     `owner` is the module that registered it.
     """
 
-    def __init__(self, original: Any, again: Any, owner: str = "primsplit") -> None:
+    def __init__(self, original: Any, traced: Any, owner: str = "primsplit") -> None:
         self.original = original
-        self.again = again
+        self.traced = traced
         self.owner = owner
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        return (self.again if is_again() else self.original)(*args, **options)
+        return (self.traced if is_converted() else self.original)(*args, **options)
 
     def __getitem__(self, key: Any) -> Any:
-        return (self.again if is_again() else self.original)[key]
+        return (self.traced if is_converted() else self.original)[key]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.original, name)
@@ -51,7 +51,7 @@ class ModuleSubstitute:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.original, name)
-        return self.own.get(name, found) if is_again() else found
+        return self.own.get(name, found) if is_converted() else found
 
     def __dir__(self) -> list[str]:
         return dir(self.original)
@@ -119,7 +119,7 @@ def register_method(owner: type, name: str, traced: Function) -> None:
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **options: Any) -> Any:
-        is_traced = is_again() and any(map(holds_traced, (*args, *options.values())))
+        is_traced = is_converted() and any(map(holds_traced, (*args, *options.values())))
         return (traced if is_traced else original)(self, *args, **options)
 
     methods[holder, name] = original, call

@@ -370,5 +370,5 @@ def register_interpolation(module: ModuleType) -> None:
         original: Any = getattr(module, maker)
         traced = when_traced(original, getattr(ours, name))
         if maker == "RegularGridInterpolator":
-            traced.again = when_traced(_naming_its_solver(original), ours.grid_of_values).again
-        register(original, _SplineSubstitute(original, traced.again) if maker == "BSpline" else traced)
+            traced.traced = when_traced(_naming_its_solver(original), ours.grid_of_values).again
+        register(original, _SplineSubstitute(original, traced.traced) if maker == "BSpline" else traced)

@@ -64,7 +64,7 @@ def _along_line(places: Any, values: Any, xi: Any, method: str, fill_value: Any)
     given = np.take(of_length(array_like(values), len(places), 0), order, axis=0)
     fill = "extrapolate" if method == "nearest" else fill_value
     made = sys.modules["scipy.interpolate"].interp1d
-    return substitute_of(made).again(places[order], given, method, 0, bounds_error=False, fill_value=fill)(asked)
+    return substitute_of(made).traced(places[order], given, method, 0, bounds_error=False, fill_value=fill)(asked)
 
 
 def _linear(points: Any, values: Any, fill_value: Any = np.nan, rescale: bool = False) -> Triangulated:

@@ -24,14 +24,14 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def is_again() -> bool:
-    """Return whether this thread is recording a function that is run again."""
+def is_converted() -> bool:
+    """Return whether this thread is recording a converted function."""
     return _thread.depth > 0 and tracing.is_recording()
 
 
 @contextmanager
-def running_again(written: frozenset[tracing.Instruction]) -> Iterator[None]:
-    """Mark everything recorded inside as part of a function that is run again.
+def running_converted(written: frozenset[tracing.Instruction]) -> Iterator[None]:
+    """Mark everything recorded inside as part of a converted function.
 
     `written` holds the instructions at which NumPy makes arrays of known numbers that traced values are written to
     later.
@@ -53,7 +53,7 @@ def is_written_later(made: npt.NDArray[Any], sources: Iterable[Any]) -> bool:
 
     An array that shares memory with one of its sources is not new.
     """
-    if not is_again() or any(np.may_share_memory(made, s) for s in sources if isinstance(s, np.ndarray)):
+    if not is_converted() or any(np.may_share_memory(made, s) for s in sources if isinstance(s, np.ndarray)):
         return False
     place = tracing.user_instruction()
     if place is None or place in _thread.written:
@@ -64,7 +64,7 @@ def is_written_later(made: npt.NDArray[Any], sources: Iterable[Any]) -> bool:
 
 
 def made_at(array: Any) -> tracing.Instruction | None:
-    """Return the instruction at which the repeated function made this array's memory.
+    """Return the instruction at which the converted function made this array's memory.
 
     None for memory that it did not make.
     """
@@ -83,7 +83,7 @@ def _owner(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 @contextmanager
 def running_plainly() -> Iterator[None]:
-    """Use NumPy's own functions inside, also in a function that is run again."""
+    """Use NumPy's own functions inside, also in a converted function."""
     depth, _thread.depth = _thread.depth, 0
     try:
         yield
@@ -92,12 +92,12 @@ def running_plainly() -> Iterator[None]:
 
 
 def known_arrays(values: Any) -> list[Any] | None:
-    """The elements of these Arrays in a function that is run again; None elsewhere, or where one is not known.
+    """Return the elements of these Arrays in a converted function; None elsewhere, or where one is not known.
 
     Arrays that stand in for NumPy's own are known until something traced is written to them. What is computed of them
     alone is computed by NumPy, so that it may still be a Python index or the condition of a Python branch.
     """
-    if not is_again():
+    if not is_converted():
         return None
     found = [v.known() if isinstance(v, Array) else None for v in values]
     return None if any(f is None for f in found) else found
