@@ -7,7 +7,7 @@ before. Each run but the last is undone:
     if x > 0: ...           first run: COUNT is {"n": 1}, undone; second run: COUNT is {"n": 1}
 
 Lists, dictionaries, sets, arrays, attributes, shared names, random generators and locks are undone, where converted
-code changes them. What is written outside of Python, such as files, is not.
+code changes them. A text that an earlier run printed is not printed again. What is written to files is not undone.
 """
 
 import array
@@ -47,9 +47,14 @@ class UndoLog:
         """By the object, and its attribute if it is about one, the object, which keeps its `id`, and what undoes."""
         self.drawn: dict[int, Any] = {}
         """The random generators that were asked for a number, also in runs that are undone."""
+        self._printed: collections.Counter[object] = collections.Counter()
+        """How often this run has printed each text, and how often an earlier one did at most."""
+        self._printed_before: collections.Counter[object] = collections.Counter()
 
     def undo(self) -> None:
         """Give all objects back what they held when they were noted."""
+        self._printed_before |= self._printed
+        self._printed.clear()
         while self._undos:
             _, (_, undo) = self._undos.popitem()
             undo()
@@ -58,6 +63,12 @@ class UndoLog:
         """Note an object unless it is noted already."""
         if key not in self._undos:
             self._undos[key] = owner, make_undo()
+
+
+    def is_new(self, text: object) -> bool:
+        """Count a text that is about to be printed; return whether no earlier run printed it as often."""
+        self._printed[text] += 1
+        return self._printed[text] > self._printed_before[text]
 
 
 class _Open(threading.local):
@@ -187,6 +198,11 @@ def note_method(owner: Any, name: str) -> None:
             if log is not None:
                 log.drawn[id(owner)] = owner
         _note_everywhere(owner, lambda: state)
+
+
+def may_print(text: object) -> bool:
+    """Return whether a text is to be printed, which no earlier run printed as often."""
+    return all(log.is_new(text) for log in reversed(_open.logs) if log is not None)
 
 
 def _undo_of(owner: Any) -> Undo:

@@ -239,3 +239,20 @@ def test_a_draw_on_one_path_alone_warns() -> None:
     generator = np.random.default_rng(1)
     with pytest.warns(FrozenNumberWarning):
         ps.trace(lambda x: x[0] * generator.normal() if x[0] > 0 else x[0], X)
+
+
+def test_each_text_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    def f(x: Any) -> Any:
+        for _ in range(2):
+            print("begin", end=";")  # noqa: T201
+        if x[0] > 0:
+            print("above", end=";")  # noqa: T201
+            y = np.sin(x[0])
+        else:
+            print("below", end=";")  # noqa: T201
+            y = np.cos(x[0])
+        print("end", end=";")  # noqa: T201
+        return y * (2.0 if x[1] > 0 else 3.0)
+
+    ps.trace(f, ps.spec("float64", [2]))
+    assert capsys.readouterr().out == "begin;begin;above;end;below;"

@@ -1,13 +1,14 @@
-"""Notes what functions that are written in C change of their arguments: `setattr(a, "n", 1)`, `heappush(a, 1)`."""
+"""Notes what functions written in C change: `setattr(a, "n", 1)`, `heappush(a, 1)`; `print` prints a text once."""
 
 import functools
+import io
 import operator
 import random
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from primsplit.tracing.undo_log import CONTAINERS, note, note_attribute, note_method
+from primsplit.tracing.undo_log import CONTAINERS, may_print, note, note_attribute, note_method
 
 _ATTRIBUTES: tuple[Any, ...] = (
     setattr, delattr, object.__setattr__, object.__delattr__, type.__setattr__, type.__delattr__,
@@ -30,6 +31,8 @@ def changing_first(called: Any) -> Callable[..., Any] | None:
         return functools.partial(_with_owner, called)
     if any(called is each for each in _ATTRIBUTES):
         return functools.partial(_with_attribute, called)
+    if called is print:
+        return _printed
     if any(called is each for each in _ELEMENTS) or called is random.shuffle:
         return functools.partial(_with_container, called)
     return None
@@ -49,6 +52,14 @@ def _with_attribute(called: Any, owner: Any, name: Any, *value: Any) -> Any:
 def _with_container(called: Any, owner: Any, *args: Any) -> Any:
     note(owner)
     return called(owner, *args)
+
+
+def _printed(*values: Any, file: Any = None, flush: bool = False, **options: Any) -> None:
+    """Print what no earlier run of the function has printed."""
+    text = io.StringIO()
+    print(*values, file=text, **options)
+    if may_print((id(file), text.getvalue())):
+        print(text.getvalue(), end="", file=file, flush=flush)
 
 
 def note_arguments(called: Any, args: Sequence[Any], options: Mapping[str, Any]) -> None:
