@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+from primsplit.ir.caching.held import content
+
 GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 CLOSED = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
 ATTRIBUTE = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
@@ -106,7 +108,7 @@ def meanings(function: FunctionType, code: CodeType, reach: Callable[[Any, str],
         if chain.kind == "global":
             value = function.__globals__.get(chain.root)
         elif chain.kind == "closed" and chain.root in closed:
-            value = _content(closed[chain.root])
+            value = content(closed[chain.root])
         elif chain.root in imported:
             module, name = imported[chain.root]
             value = sys.modules.get(module)
@@ -114,10 +116,3 @@ def meanings(function: FunctionType, code: CodeType, reach: Callable[[Any, str],
         for attribute in chain.path:
             value = None if value is None else reach(value, attribute)
         yield chain, value
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # a variable that has no value yet
-        return None

@@ -64,7 +64,6 @@ class UndoLog:
         if key not in self._undos:
             self._undos[key] = owner, make_undo()
 
-
     def is_new(self, text: object) -> bool:
         """Count a text that is about to be printed; return whether no earlier run printed it as often."""
         self._printed[text] += 1
@@ -170,7 +169,7 @@ def note_name(name: types.FunctionType) -> None:
 def note_cell(cell: types.CellType) -> None:
     """Note a name that functions share."""
     if _open.logs:
-        held = _contents(cell)
+        held = contents(cell)
         _note(cell, id(cell), lambda: _undo_of_cell(cell, held))
 
 
@@ -268,7 +267,8 @@ def _undo_of_slot(owner: Any, slot: types.MemberDescriptorType, held: list[Any])
     return undo
 
 
-def _contents(cell: types.CellType) -> list[Any]:
+def contents(cell: types.CellType) -> list[Any]:
+    """Return what a cell holds, as a list: it may hold nothing."""
     try:
         return [cell.cell_contents]
     except ValueError:
@@ -279,7 +279,7 @@ def _undo_of_cell(cell: types.CellType, held: list[Any]) -> Undo:
     def undo() -> None:
         if held:
             cell.cell_contents = held[0]
-        elif _contents(cell):
+        elif contents(cell):
             del cell.cell_contents
 
     return undo

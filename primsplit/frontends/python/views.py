@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from primsplit.frontends.python.functions import function_like
 from primsplit.ir.caching.fingerprint import BY_TEXT, is_library, names_read, objects_met
-from primsplit.ir.caching.held import members
+from primsplit.ir.caching.held import content, members
 
 Function = types.FunctionType
 Meaning = Callable[[Any], Any]
@@ -60,15 +61,9 @@ class Copies:
             return self.made[id(function)][1]
         is_users = not is_library(function.__module__ or "")
         cells = [(cell, self._cell(cell, is_users)) for cell in function.__closure__ or ()]
-        code = function.__code__
         names = self.view(function.__globals__) if is_users else function.__globals__
-        found = Function(code, names, function.__name__, None, tuple(new for _, new in cells))
+        found = function_like(function, names=names, cells=[new for _, new in cells])
         self.made[id(function)] = function, found
-        found.__dict__ = function.__dict__
-        found.__qualname__, found.__module__ = function.__qualname__, function.__module__
-        found.__doc__ = function.__doc__
-        annotated = "__annotate__" if hasattr(function, "__annotate__") else "__annotations__"
-        setattr(found, annotated, getattr(function, annotated))
         self._give_defaults(function, found)
         for old, new in cells:
             if new is not old:
@@ -173,14 +168,6 @@ def _function_of(value: Any) -> Any:
     if type(value) is functools.partial:
         return _function_of(value.func)
     return value.__func__ if type(value) is types.MethodType else value
-
-
-def content(cell: types.CellType) -> Any:
-    """What a cell holds; None for one that holds nothing."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def functions_by_name(run: Function, meaning: Meaning) -> list[Function] | None:

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.ir.caching.held import HOLDING, attributes, held_by, held_in, is_all_in_dict
+from primsplit.ir.caching.held import HOLDING, attributes, content, held_by, held_in, is_all_in_dict
 from primsplit.ir.caching.noting import is_note, only_noted
 from primsplit.ir.caching.unchanged import Unchanged
 
@@ -223,7 +223,7 @@ class Reading:
     def function(self, function: types.FunctionType, depth: int) -> Any:
         self.unchanged.attribute(function, "__code__", "__defaults__", "__kwdefaults__")
         self.watch_cells(function.__closure__ or ())
-        cells = {n: _cell(c) for n, c in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)}
+        cells = {n: content(c) for n, c in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)}
         if is_library(function.__module__ or ""):
             read = [os.environ] if ENVIRONMENT.intersection(function.__code__.co_names) else []
             return ("library", function.__module__, Same(function.__code__), self.each([*cells.values(), *read], depth))
@@ -250,7 +250,7 @@ class Reading:
             for cell in closure:
                 self.unchanged.attribute(cell, "cell_contents")
         except ValueError:  # one is empty
-            self.unchanged.content(functools.partial(map, _cell, closure))
+            self.unchanged.content(functools.partial(map, content, closure))
 
     def watch_globals(self, function: types.FunctionType, names: frozenset[str]) -> None:
         """Watch everything that `_globals` looks up, and the function's own attributes."""
@@ -341,13 +341,6 @@ def package_of(module: str) -> str:
 def _installed() -> tuple[str, ...]:
     """Return the folders where packages are installed, which takes a while to find out."""
     return tuple({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
-
-
-def _cell(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def _globals(function: types.FunctionType, names: frozenset[str]) -> list[tuple[str, Any]]:

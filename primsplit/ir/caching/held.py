@@ -56,6 +56,14 @@ def function_in(member: Any) -> Any:
     return member.__func__ if is_method else member
 
 
+def content(cell: types.CellType) -> Any:
+    """Return what a cell holds; None for one that holds nothing."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
 def is_written_by_python(code: types.CodeType) -> bool:
     """Whether Python itself generated the code of a method, as for a dataclass."""
     return code.co_filename.startswith("<") and code.co_name.startswith("__") and code.co_name.endswith("__")

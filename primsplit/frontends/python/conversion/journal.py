@@ -17,7 +17,7 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.branching.paths import NotJoined
 from primsplit.tracing.complex_array import ComplexArray
 from primsplit.tracing.handles.views import Choice, View
-from primsplit.tracing.undo_log import note, note_all_attributes, note_cell, undone_otherwise
+from primsplit.tracing.undo_log import contents, note, note_all_attributes, note_cell, undone_otherwise
 
 Content = dict[Any, Any]
 """What a list holds by position, a dictionary by key, an object by attribute; of a traced array, its elements."""
@@ -188,14 +188,6 @@ def filling(owner: Any) -> Any:
 _SHARED, _ELEMENTS = "a shared name", "the elements"
 
 
-def _contents(cell: types.CellType) -> list[Any]:
-    """What a name that functions share has: a value or none."""
-    try:
-        return [cell.cell_contents]
-    except ValueError:
-        return []
-
-
 def content(owner: Any) -> Content:
     """What a list, dictionary, object, shared name or array holds."""
     if type(owner) is Array:
@@ -203,7 +195,7 @@ def content(owner: Any) -> Content:
     if type(owner) is list:
         return dict(enumerate(owner))
     if isinstance(owner, types.CellType):
-        return dict(zip([_SHARED], _contents(owner), strict=False))
+        return dict(zip([_SHARED], contents(owner), strict=False))
     return dict(owner) if type(owner) is dict else dict(vars(owner))
 
 
@@ -216,7 +208,7 @@ def put(owner: Any, held: Content) -> None:
     elif isinstance(owner, types.CellType):
         if held:
             owner.cell_contents = held[_SHARED]
-        elif _contents(owner):
+        elif contents(owner):
             del owner.cell_contents
     else:
         names = owner if type(owner) is dict else vars(owner)

@@ -17,6 +17,7 @@ import numpy as np
 
 from primsplit.frontends.python.converter.changes import changing_first, note_arguments
 from primsplit.frontends.python.converter.copies import HEAP, LIKE_PACKAGES, Conversion, origin, remember_origin
+from primsplit.frontends.python.functions import function_like
 from primsplit.frontends.python.overrides.array_methods import method_of_array
 from primsplit.frontends.python.overrides.builtin import BUILTINS
 from primsplit.frontends.python.overrides.classes import NUMBERS, USERS
@@ -28,9 +29,8 @@ from primsplit.frontends.python.overrides.table import (
     Substitute,
     is_stood_in_for,
     substitute_of,
-    substitute_of_method,
 )
-from primsplit.ir.caching.held import is_written_by_python
+from primsplit.ir.caching.held import content, is_written_by_python
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import holds_traced
 from primsplit.tracing.functionlike import FunctionLike
@@ -117,12 +117,7 @@ def _changed_method(conversion: Conversion, method: types.MethodType) -> Any:
         owner = substitute_of(method.__self__)
         if isinstance(owner, ModuleSubstitute) and method.__name__ in owner.own:
             return owner.own[method.__name__]
-        substitute = substitute_of_method(function)
-        if substitute is not None:
-            return types.MethodType(substitute, method.__self__)
-    if type(function) is not Function:
-        return method
-    made = conversion.copy(function)
+    made = conversion.method(function)
     return method if made is function else types.MethodType(of_coefficients(function, made), method.__self__)
 
 
@@ -219,13 +214,6 @@ def lifted(conversion: Conversion, value: Any) -> Any:
     return substitute_of(value) if is_object and callable(value) else value
 
 
-def changed_function(conversion: Conversion, function: Any) -> Any:
-    """Return the copy of a function, or its substitute as a method; any other object itself."""
-    if conversion.serves and (substitute := substitute_of_method(function)) is not None:
-        return substitute
-    return conversion.copy(function) if type(function) is Function else function
-
-
 def _closure(conversion: Conversion, function: Function) -> Function:
     """Return a closure of this package with copies in its cells; itself if none of them changes."""
     if function.__module__ is None or function.__module__.partition(".")[0] != "primsplit" or not function.__closure__:
@@ -236,15 +224,13 @@ def _closure(conversion: Conversion, function: Function) -> Function:
     conversion.closures[id(function)] = function, function  # for a closure that holds itself
     cells = []
     for cell in function.__closure__:
-        held = _content(cell)
+        held = content(cell)
         made = _held(conversion, held)
         cells.append(cell if made is held else types.CellType(made))
     if all(a is b for a, b in zip(cells, function.__closure__, strict=True)):
         return function
-    copied = Function(function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(cells))
-    copied.__kwdefaults__, copied.__dict__ = function.__kwdefaults__, function.__dict__
+    copied = remember_origin(function_like(function, cells=cells), function)
     conversion.closures[id(function)] = function, copied
-    remember_origin(copied, function)
     return copied
 
 
@@ -268,13 +254,6 @@ class Called:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._value, name)
-
-
-def _content(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def _uncached(conversion: Conversion, cached: Any) -> Any:
@@ -305,7 +284,7 @@ def _constructor(conversion: Conversion, kind: Any, *, is_package: bool) -> Any:
     if type(kind).__call__ is not type.__call__ or not kind.__flags__ & HEAP:
         return _calling(conversion, kind, is_package=is_package) if kind in _CALLING else kind
     new, init = kind.__new__, kind.__init__
-    made_new, made_init = changed_function(conversion, new), conversion.changed(kind, "__init__")
+    made_new, made_init = conversion.method(new), conversion.changed(kind, "__init__")
     if made_init is None and _is_of_dataclass(kind, init):
         made_init = _initialized(conversion, kind)
     if made_new is new and made_init is None:

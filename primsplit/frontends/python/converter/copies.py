@@ -11,6 +11,7 @@ import functools
 import threading
 import types
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
@@ -25,6 +26,7 @@ from primsplit.frontends.python.converter.source import (
     definition_of,
 )
 from primsplit.frontends.python.converter.transformer import OPERATORS, Transformer
+from primsplit.frontends.python.functions import function_like
 from primsplit.frontends.python.overrides.table import substitute_of_method
 from primsplit.ir.caching.fingerprint import package_of
 from primsplit.ir.caching.held import is_written_by_python
@@ -39,12 +41,12 @@ class Helper:
     """What converted code calls: it lies in the constants of the code."""
 
 
-class Caller(Helper):
+class Caller(Helper, ABC):
     """A helper that decides what is called."""
 
+    @abstractmethod
     def called(self, function: Any) -> Any:
         """Return what is called in place of a function."""
-        raise NotImplementedError
 
 
 class Rewritten(Protocol):
@@ -108,9 +110,10 @@ def origin(value: Any) -> Any:
     return _origins.get(value, value) if type(value) is Function else value
 
 
-def remember_origin(copied: Function, function: Function) -> None:
-    """Remember the function that another is a copy of."""
+def remember_origin(copied: Function, function: Function) -> Function:
+    """Remember the function that another is a copy of; return the copy."""
     _origins[copied] = function
+    return copied
 
 
 class Conversion:
@@ -138,8 +141,6 @@ class Conversion:
         self.closures: dict[int, tuple[Function, Function]] = {}
         """The same of the closures of this package."""
         self.special: dict[tuple[type, str], Any] = {}
-        self.unread: dict[str, None] = {}
-        """Why the definitions of some functions cannot be read."""
 
     def copy(self, function: Any) -> Any:
         """Return the copy of a function; of one that is not to be copied the function itself."""
@@ -158,8 +159,7 @@ class Conversion:
             return function
         try:
             converted = converted_code(function, self.operators[bool(_package(function))])
-        except SourceError as error:
-            self.unread[str(error)] = None
+        except SourceError:
             return self._without_source(function)
         return _with_code(function, converted)
 
@@ -167,8 +167,7 @@ class Conversion:
         if not self.serves or not without_source.is_copied(function.__code__):
             return function
         made = without_source.copied(function, self.operators[bool(_package(function))].called)
-        _origins[made] = function
-        return made
+        return remember_origin(made, function)
 
     def is_convertible(self, function: Function) -> bool:
         """Whether the function is the user's own, or one of the packages that are copied, or asks for classes."""
@@ -194,13 +193,14 @@ class Conversion:
         if kind.__module__.partition(".")[0] == "primsplit":
             return None
         held = static(kind, name)
-        substitute = substitute_of_method(held) if self.serves else None
-        if substitute is not None:
-            return substitute
-        if type(held) is not Function:
-            return None
-        made = self.copy(held)
+        made = self.method(held)
         return None if made is held else made
+
+    def method(self, function: Any) -> Any:
+        """Return the substitute of a method's function, or its copy; itself if it has neither."""
+        if self.serves and (substitute := substitute_of_method(function)) is not None:
+            return substitute
+        return self.copy(function) if type(function) is Function else function
 
     def running(self) -> AbstractContextManager[None]:
         """Let this thread run it inside."""
@@ -232,14 +232,7 @@ def _with_code(function: Function, code: Code) -> Function:
     """Return a function of this code that has all else of the function."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     closure = tuple(cells[name] for name in code.co_freevars)
-    made = Function(code, function.__globals__, function.__name__, function.__defaults__, closure)
-    made.__kwdefaults__ = function.__kwdefaults__
-    made.__dict__ = function.__dict__
-    made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
-    annotated = "__annotate__" if hasattr(function, "__annotate__") else "__annotations__"
-    setattr(made, annotated, getattr(function, annotated))
-    _origins[made] = function
-    return made
+    return remember_origin(function_like(function, code=code, cells=closure), function)
 
 
 def converted_code(function: Function, operators: Helper) -> Code:
@@ -263,14 +256,18 @@ def _new_conversion(function: Function, operators: Helper) -> _Known:
     try:
         definition = definition_of(function)
         if not _is_of(code, compiled(definition, code, {})):
-            raise SourceError(f"the source of {function.__qualname__} has changed since it was loaded")
+            raise _changed_source(function)
         node = Transformer().visit(copy.deepcopy(definition.node))
         made = compiled(definition._replace(node=node), code, {OPERATORS: operators})
     except RecursionError:
         raise SourceError(f"the source of {function.__qualname__} is nested too deeply to be converted") from None
     if {*made.co_freevars} != {*code.co_freevars}:
-        raise SourceError(f"the source of {function.__qualname__} has changed since it was loaded")
+        raise _changed_source(function)
     return _Known(weakref.ref(code, functools.partial(_forget, _known, key)), made, node)
+
+
+def _changed_source(function: Function) -> SourceError:
+    return SourceError(f"the source of {function.__qualname__} has changed since it was loaded")
 
 
 def _forget(known: dict[int, _Known], key: int, _: object) -> None:

@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from primsplit.frontends.python.functions import function_like
 from primsplit.ir.caching.fingerprint import is_library
 
 Meaning = Callable[[Any], Any]
@@ -24,10 +25,7 @@ def copied(function: types.FunctionType, meaning: Meaning) -> types.FunctionType
     """Return a copy of a function whose names mean what `meaning` gives for what they hold."""
     names = _Names(function.__globals__, meaning)
     cells = tuple(_cell(cell, meaning) for cell in function.__closure__ or ())
-    made = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
-    made.__kwdefaults__, made.__dict__ = function.__kwdefaults__, function.__dict__
-    made.__qualname__, made.__module__ = function.__qualname__, function.__module__
-    return made
+    return function_like(function, names=names, cells=cells)
 
 
 def _cell(cell: types.CellType, meaning: Meaning) -> types.CellType:
