@@ -29,6 +29,11 @@ def is_converted() -> bool:
     return _thread.depth > 0 and tracing.is_recording()
 
 
+def expects_writes() -> bool:
+    """Return whether an earlier run wrote traced values to an array of known numbers: more may be written to."""
+    return bool(_thread.written)
+
+
 @contextmanager
 def running_converted(written: frozenset[tracing.Instruction]) -> Iterator[None]:
     """Mark everything recorded inside as part of a converted function.

@@ -40,7 +40,7 @@ _NO_DRAWS = frozenset({"getstate", "get_state", "spawn"})
 
 
 class UndoLog:
-    """What was there before a run of each object that the run changes."""
+    """A record of what each object held before a run changed it."""
 
     def __init__(self) -> None:
         self._undos: dict[object, tuple[object, Undo]] = {}

@@ -244,14 +244,14 @@ def test_a_draw_on_one_path_alone_warns() -> None:
 def test_each_text_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     def f(x: Any) -> Any:
         for _ in range(2):
-            print("begin", end=";")  # noqa: T201
+            print("begin", end=";")
         if x[0] > 0:
-            print("above", end=";")  # noqa: T201
+            print("above", end=";")
             y = np.sin(x[0])
         else:
-            print("below", end=";")  # noqa: T201
+            print("below", end=";")
             y = np.cos(x[0])
-        print("end", end=";")  # noqa: T201
+        print("end", end=";")
         return y * (2.0 if x[1] > 0 else 3.0)
 
     ps.trace(f, ps.spec("float64", [2]))

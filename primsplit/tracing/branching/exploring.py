@@ -17,7 +17,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from primsplit import tracing
-from primsplit.ir.errors import NumberAsked, Place, PrimsplitError, TraceError
+from primsplit.ir.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
@@ -78,19 +78,20 @@ def _converted(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     """Return what a converted copy of `run` returns, as `explored` does."""
     into = tracing.current()
     before = into.snapshot()
-    needs, uses_examples = Needs(frozenset(), frozenset()), False
+    needs, uses_examples = Needs(frozenset(), frozenset(), without_source=False), False
     first: PrimsplitError | None = None
     while True:
         into.restore(before)
+        conversion = HOOKS.converted(run, *needs)
         try:
             with (
-                HOOKS.converted(run, *needs) or nullcontext(run) as copied,
+                conversion or nullcontext(run) as copied,
                 numbers_told(into.examples if uses_examples else None),
             ):
                 return _explored(copied, before)
         except PrimsplitError as error:
             first = error
-            more = needs.more(error, run)
+            more = needs.more(error, run, has_plain=conversion is None or conversion.has_plain)
             if more == needs:
                 if uses_examples or not error.again or into.examples is None:
                     raise
@@ -103,17 +104,25 @@ def _converted(run: Run) -> tuple[list[Array], trees.TreeSpec]:
 
 
 class Needs(NamedTuple):
-    """What a conversion needs: arrays created at these places are traced, these packages have substitutes."""
+    """The arrays that a conversion lets be traced, by the places that create them, and functions that it copies."""
 
     written: frozenset[Hashable]
     packages: frozenset[str]
+    """Functions of these packages have substitutes."""
+    without_source: bool
+    """Functions have substitutes whose source cannot be read."""
 
-    def more(self, error: PrimsplitError, run: Run) -> "Needs":
+    def more(self, error: PrimsplitError, run: Run, *, has_plain: bool) -> "Needs":
         """Return the needs with those of the error; if it has no new ones, substitutes in packages that `run` reads.
 
-        The objects of these packages may hold the array that is written to.
+        The objects of these packages may hold the array that is written to. `has_plain` says that functions whose
+        source cannot be read were called as they are: they may need substitutes.
         """
-        grown = Needs(self.written | {error.made_at} - {None}, self.packages | packages_through(error))
+        is_served = error.again or isinstance(error, ShapeError)
+        if has_plain and is_served and not self.without_source:
+            return self._replace(without_source=True)
+        written, packages = self.written | {error.made_at} - {None}, self.packages | packages_through(error)
+        grown = self._replace(written=written, packages=packages)
         if grown != self:
             return grown
         return grown._replace(packages=self.packages | packages_read(run)) if error.again else grown

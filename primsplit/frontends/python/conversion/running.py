@@ -223,6 +223,7 @@ def _converted(run: Run, files: Mapping[str, RewrittenFile]) -> tuple[Conversion
         OPERATORS,
         serves=around is not None and around.serves,
         packages=around.packages if around is not None else frozenset(),
+        without_source=around is not None and around.without_source,
         rewritten={**(around.rewritten if around is not None else {}), **files},
     )
     with conversion.running():

@@ -85,7 +85,13 @@ def _known(conversion: Conversion, called: Any) -> Any:
 def _numpys(conversion: Conversion, ufunc: np.ufunc) -> Any:
     """Return what is called in place of a ufunc."""
     substitute = substitute_of(ufunc) if conversion.serves else ufunc
-    return _calling(conversion, substitute)
+    found = _calling(conversion, substitute)
+    if found is not substitute:  # a function without source reads methods from it
+        vars(found).update({name: getattr(substitute, name) for name in _OF_UFUNCS})
+    return found
+
+
+_OF_UFUNCS = ("reduce", "accumulate", "reduceat", "outer", "at", "nin", "nout", "nargs", "identity", "signature")
 
 
 def _function(conversion: Conversion, function: Function) -> Any:

@@ -120,7 +120,8 @@ class Conversion:
     """One run of a function whose own and called functions are copies.
 
     `serves` tells whether functions of NumPy, SciPy and Python have their substitutes in it. Functions of the installed
-    `packages` are copied too; the functions of the files in `rewritten` have the code that these give.
+    `packages` are copied too; the functions of the files in `rewritten` have the code that these give. With
+    `without_source` functions whose source cannot be read are copied too, and read substitutes by names.
     """
 
     def __init__(
@@ -129,10 +130,13 @@ class Conversion:
         *,
         serves: bool,
         packages: frozenset[str] = frozenset(),
+        without_source: bool = False,
         rewritten: Mapping[str, Rewritten] | None = None,
     ) -> None:
         self.operators = operators
-        self.serves, self.packages = serves, packages
+        self.serves, self.packages, self.without_source = serves, packages, without_source
+        self.has_plain = False
+        """Whether a function is called as it is since its source cannot be read."""
         self.rewritten = rewritten or {}
         self.copies: dict[int, tuple[Any, Any]] = {}
         """By the `id` of a function the function, which keeps its `id`, and its copy."""
@@ -165,6 +169,9 @@ class Conversion:
 
     def _without_source(self, function: Function) -> Function:
         if not self.serves or not without_source.is_copied(function.__code__):
+            return function
+        if not self.without_source:
+            self.has_plain = True
             return function
         made = without_source.copied(function, self.operators[bool(_package(function))].called)
         return remember_origin(made, function)

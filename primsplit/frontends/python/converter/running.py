@@ -1,8 +1,8 @@
 """Runs a converted copy of a function, in which functions that ask a traced value for a number have substitutes."""
 
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from types import FunctionType
 from typing import Any
 
@@ -22,29 +22,57 @@ Run = Callable[..., Any]
 Written = frozenset[tracing.Instruction]
 
 
-def converted(run: Run, written: Written, packages: frozenset[str]) -> AbstractContextManager[Run] | None:
-    """A context that gives a copy of `run` in which functions have their substitutes; None if nothing is to be copied.
+def converted(run: Run, written: Written, packages: frozenset[str], without_source: bool) -> "ConvertedRun | None":
+    """Return a context that gives a copy of `run`, in which functions have substitutes; None if it needs no copy.
 
     Arrays that NumPy makes by the instructions `written` are traced ones, since they are written to. Functions of the
-    installed `packages` are converted like the user's.
+    installed `packages` are converted like the user's, and those `without_source` are copied.
     """
     register_scipys()
     around = current()
-    conversion = _serving(around, packages)
+    conversion = _serving(around, packages, without_source=without_source)
     with conversion.running():
         copied = lifted(conversion, run)
     # Code that is converted already needs no copy to reach substitutes.
     is_needed = copied is not run or (around is not None and not around.serves)
-    return _running(conversion, copied, written) if is_needed else None
+    return ConvertedRun(conversion, copied, written) if is_needed else None
 
 
-def _serving(around: Conversion | None, packages: frozenset[str]) -> Conversion:
-    """The conversion that this thread runs, or one with substitutes inside of it."""
+def _serving(around: Conversion | None, packages: frozenset[str], *, without_source: bool) -> Conversion:
+    """Return the conversion that this thread runs, or one with substitutes inside of it."""
     if around is None:
-        return Conversion(OPERATORS, serves=True, packages=packages)
-    if around.serves and packages <= around.packages:
+        return Conversion(OPERATORS, serves=True, packages=packages, without_source=without_source)
+    if around.serves and packages <= around.packages and without_source <= around.without_source:
         return around
-    return Conversion(OPERATORS, serves=True, packages=packages | around.packages, rewritten=around.rewritten)
+    return Conversion(
+        OPERATORS,
+        serves=True,
+        packages=packages | around.packages,
+        without_source=without_source or around.without_source,
+        rewritten=around.rewritten,
+    )
+
+
+class ConvertedRun:
+    """A context in which this thread runs a conversion: it gives the copy to run."""
+
+    def __init__(self, conversion: Conversion, copied: Run, written: Written) -> None:
+        self._conversion, self._copied, self._written = conversion, copied, written
+        self._inside = ExitStack()
+
+    @property
+    def has_plain(self) -> bool:
+        """Whether functions whose source cannot be read were called as they are."""
+        return self._conversion.has_plain
+
+    def __enter__(self) -> Run:
+        self._inside.enter_context(self._conversion.running())
+        self._inside.enter_context(running_converted(self._written))
+        self._inside.enter_context(choices_forgotten())
+        return self._copied
+
+    def __exit__(self, *error: object) -> None:
+        self._inside.close()
 
 
 HOOKS.converted = converted
@@ -69,9 +97,3 @@ def source_of(function: Callable[..., Any]) -> str:
 
 
 HOOKS.converted_source = source_of
-
-
-@contextmanager
-def _running(conversion: Conversion, copied: Run, written: Written) -> Iterator[Run]:
-    with conversion.running(), running_converted(written), choices_forgotten():
-        yield copied

@@ -14,7 +14,7 @@ from primsplit.frontends.python.overrides.table import ModuleSubstitute, Substit
 from primsplit.frontends.scipy.overrides.grids import Grid, from_function, indices
 from primsplit.ir.errors import UnsupportedFunction
 from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
-from primsplit.numpy.converted_run import is_converted, known_arrays, running_plainly
+from primsplit.numpy.converted_run import expects_writes, is_converted, known_arrays, running_plainly
 from primsplit.numpy.layout import as_shape
 from primsplit.numpy.refusing import refusing
 from primsplit.numpy.windows import WINDOWS
@@ -55,7 +55,7 @@ def _maker(original: Function, traced: Function) -> Function:
         source = args[0] if args else None
         if type(source) is np.ndarray and np.may_share_memory(made, source) and made.shape == source.shape:
             return source
-        return writable(made)
+        return writable(made) if expects_writes() else noted(made, (args, options))
 
     return make
 

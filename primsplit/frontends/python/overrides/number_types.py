@@ -30,7 +30,7 @@ def _converted(kind: Any) -> Callable[..., Any]:
         found = FUNCTIONS[np.asarray](*args, dtype=kind)
         return found if found.ndim else found[()]
 
-    return call
+    return _as_dtype(call, kind)
 
 
 def _complex(kind: Any) -> Callable[..., Any]:
@@ -42,6 +42,12 @@ def _complex(kind: Any) -> Callable[..., Any]:
         real, imag = (operand(p) for p in (*parts, 0)[:2])
         return astype(real + 1j * imag, kind)
 
+    return _as_dtype(call, kind)
+
+
+def _as_dtype(call: Callable[..., Any], kind: Any) -> Callable[..., Any]:
+    """Return the function, which NumPy takes for a dtype as it takes the class."""
+    call.dtype = np.dtype(kind)  # type: ignore[attr-defined]  # NumPy asks any object for it
     return call
 
 

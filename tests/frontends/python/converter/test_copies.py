@@ -42,7 +42,7 @@ def test_a_copy_shows_what_the_operators_are_asked() -> None:
     assert converted_source(f, USERS) == ast.unparse(
         ast.parse(
             "def f(x: Any, table: Any) -> Any:\n"
-            "    _ps.indexed(table)[0] = _ps.add(_ps.called(_ps.owner(math).sin)(x), 1)\n"
+            "    _ps.changed(table)[0] = _ps.add(_ps.called(_ps.owner(math).sin)(x), 1)\n"
             "    return _ps.called(_ps.owner(table).sum)()\n"
         )
     )
