@@ -64,7 +64,7 @@ def frozen_numbers_told(function: Callable[..., Any], leaves: Sequence[Any]) -> 
     held = [x for x in (*read, *leaves) if _is_generator(x) and not isinstance(x, random.SystemRandom)]
     generators = {id(g): g for g in (*(s.generator for s in sites if s.generator is not None), *held)}
     before = {key: _state(g) for key, g in generators.items()}
-    with undo_log() as log:
+    with undo_log(only_watches=True) as log:
         yield
     drew = {key: g for key, g in generators.items() if key in log.drawn or _state(g) != before[key]}
     found = [s for s in sites if s.generator is None or id(s.generator) in drew]

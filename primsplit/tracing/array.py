@@ -109,6 +109,11 @@ class Array(Described, Operators, metaclass=ComparedClass):
         self.refresh()
         return self._value
 
+    @property
+    def last_value(self) -> Value:
+        """The Value that this handle stood for when it was last asked, also outside of its trace."""
+        return self._value
+
     def refresh(self) -> None:
         """Read a view, and the views that it is based on, again if their bases were written to."""
         for array in bases_first(self):
@@ -252,9 +257,12 @@ class Array(Described, Operators, metaclass=ComparedClass):
             raise TypeError("unhashable type: 'numpy.ndarray'")
         return hash(self._number("a hash")[()])
 
-    def checked(self, wrong: "Array", error: Exception) -> "Array":
-        """Return the array; a run in which an element of `wrong` is True fails with this error."""
-        result: Array = HOOKS.checked(self, wrong, error)
+    def checked(self, wrong: "Array", error: Exception, *, is_pythons: bool = True) -> "Array":
+        """Return the array; a run in which an element of `wrong` is True fails with this error.
+
+        An error that Python would not raise there, which is not `is_pythons`, is none that the function catches.
+        """
+        result: Array = HOOKS.checked(self, wrong, error, is_pythons=is_pythons)
         return result
 
     def integer(self, rounding: Callable[..., Any]) -> Any:

@@ -63,7 +63,7 @@ class Hooks:
     """The integer that the example inputs of a guard give a traced number; None where there are none."""
     rounded_integer: Callable[["Array", Callable[..., Any]], Any]
     """A number rounded by `np.trunc`, `np.rint`, `np.floor` or `np.ceil`, as a Python integer."""
-    checked: Callable[["Array", "Array", Exception], "Array"]
+    checked: Callable[..., "Array"]
     """An array; a run in which an element of the second one is True fails with the error."""
 
     # Loops.
@@ -83,7 +83,7 @@ class Hooks:
     """Let a function compare traced truth values by `is`."""
     may_exhaust: Callable[[Any, bool], bool]
     """Whether all elements of an iterable may be taken without a change that the user sees."""
-    note_choice: Callable[[Any, Sequence[Any], "Array"], None]
+    note_choice: Callable[[Any, Sequence[Any], Callable[[], "Array"]], None]
     """Remember that a value is the one of several at a traced place, for comparisons by `is`."""
 
     # Rewrites and runs.

@@ -58,13 +58,15 @@ class Recording:
     `bindings` maps a parameter to the outer value that it stands for, if it stands for one alone. `counted` maps
     integers to the sizes that equal them; `alike` finds equal values. `variables` names values by the user's variables;
     a recording shares it with those inside it. `again` counts the loops around it whose bodies are being recorded once
-    more, for other types. `ranges` has the numbers that integers of Python may be; it is shared too.
+    more, for other types. `ranges` has the numbers that integers of Python may be, and `classes` the classes of numbers
+    that may be of several; they are shared too.
     """
 
     __slots__ = (
         "again",
         "alike",
         "bindings",
+        "classes",
         "counted",
         "examples",
         "explores",
@@ -99,6 +101,7 @@ class Recording:
         self.counted: dict[Value, Size] = {}
         self.variables: Variables = Variables() if outer is None else outer.variables
         self.ranges: dict[Var, tuple[int, int]] = {} if outer is None else outer.ranges
+        self.classes: dict[Value, frozenset[type]] = {} if outer is None else outer.classes
 
     def snapshot(self) -> "Snapshot":
         """Return what was recorded so far, for `restore`."""

@@ -16,15 +16,16 @@ import random
 import sys
 import threading
 import types
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-Undo = Callable[[], object]
+Renewal = Callable[[Any], Any]
 
-CONTAINERS: tuple[type, ...] = (list, dict, set, bytearray, collections.deque, array.array, np.ndarray)
+CONTAINERS: tuple[type, ...] = (list, dict, set, bytearray, collections.deque, array.array, np.ndarray, memoryview)
 """What is changed in place, and is given back its elements."""
 LOCKS: tuple[type, ...] = (type(threading.Lock()), type(threading.RLock()))
 _READING = frozenset({
@@ -36,33 +37,53 @@ _WRITING = frozenset({
     "__setitem__", "__delitem__", "__iadd__", "__imul__", "__ior__", "__iand__", "__isub__", "__ixor__", "__init__",
 })  # fmt: skip
 _WRITING_ARRAYS = _WRITING | {"fill", "itemset", "put", "setfield", "sort", "partition", "byteswap", "resize"}
-_NO_DRAWS = frozenset({"getstate", "get_state", "spawn"})
+_NO_DRAWS = frozenset({"getstate", "get_state"})
+
+
+class Note(ABC):
+    """What an object, or an attribute of one, was before a run. It keeps the object, and so its `id`."""
+
+    @abstractmethod
+    def undo(self) -> None:
+        """Give the object back what it held."""
+
+    def renew(self, renewal: Renewal) -> None:  # noqa: B027  # most hold nothing else
+        """Replace what the object holds now by what `renewal` gives for it."""
 
 
 class UndoLog:
     """A record of what each object held before a run changed it."""
 
-    def __init__(self) -> None:
-        self._undos: dict[object, tuple[object, Undo]] = {}
-        """By the object, and its attribute if it is about one, the object, which keeps its `id`, and what undoes."""
+    def __init__(self, *, only_watches: bool) -> None:
+        self.only_watches = only_watches
+        self._notes: dict[object, Note] = {}
+        """By the object, and its attribute if the note is about one."""
         self.drawn: dict[int, Any] = {}
         """The random generators that were asked for a number, also in runs that are undone."""
+        self.runs = 0
+        self.is_repeated = False
+        """Whether something that the run called was run several times."""
         self._printed: collections.Counter[object] = collections.Counter()
         """How often this run has printed each text, and how often an earlier one did at most."""
         self._printed_before: collections.Counter[object] = collections.Counter()
 
     def undo(self) -> None:
-        """Give all objects back what they held when they were noted."""
+        """Give all objects back what they held when they were noted, the last that were noted first."""
         self._printed_before |= self._printed
         self._printed.clear()
-        while self._undos:
-            _, (_, undo) = self._undos.popitem()
-            undo()
+        while self._notes:
+            _, note = self._notes.popitem()
+            note.undo()
 
-    def note(self, owner: Any, key: object, make_undo: Callable[[], Undo]) -> None:
+    def renew(self, renewal: Renewal) -> None:
+        """Replace what noted objects hold now by what `renewal` gives for it."""
+        for note in self._notes.values():
+            note.renew(renewal)
+
+    def note(self, key: object, make: Callable[[], Note]) -> None:
         """Note an object unless it is noted already."""
-        if key not in self._undos:
-            self._undos[key] = owner, make_undo()
+        if key not in self._notes:
+            self._notes[key] = make()
 
     def is_new(self, text: object) -> bool:
         """Count a text that is about to be printed; return whether no earlier run printed it as often."""
@@ -81,14 +102,20 @@ _open = _Open()
 
 
 @contextmanager
-def undo_log() -> Iterator[UndoLog]:
-    """Open a log, in which converted code that runs inside notes what it changes."""
-    made = UndoLog()
+def undo_log(*, only_watches: bool = False) -> Iterator[UndoLog]:
+    """Open a log, in which converted code that runs inside notes what it changes.
+
+    One that only watches is of no run: it is read after the runs inside.
+    """
+    made = UndoLog(only_watches=only_watches)
     _open.logs.append(made)
     try:
         yield made
     finally:
         _open.logs.pop()
+        for log in _open.logs:
+            if log is not None:
+                log.is_repeated |= made.runs > 1 or made.is_repeated
 
 
 @contextmanager
@@ -104,27 +131,30 @@ def undone_otherwise() -> Iterator[None]:
 def undo_run() -> None:
     """Undo what the run before changed."""
     if _open.logs and (log := _open.logs[-1]) is not None:
+        log.runs += 1
         log.undo()
 
 
-def _note(owner: Any, key: object, make_undo: Callable[[], Undo]) -> None:
+def _note(key: object, make: Callable[[], Note]) -> None:
     for log in reversed(_open.logs):
         if log is None:
             return
-        log.note(owner, key, make_undo)
+        log.note(key, make)
 
 
-def _note_everywhere(owner: Any, make_undo: Callable[[], Undo]) -> None:
+def _note_everywhere(key: object, make: Callable[[], Note]) -> None:
     """Note what no journal undoes."""
     for log in _open.logs:
         if log is not None:
-            log.note(owner, id(owner), make_undo)
+            log.note(key, make)
 
 
 def note(owner: Any) -> None:
     """Note the elements of a container that are about to change."""
     if _open.logs and isinstance(owner, CONTAINERS):
-        _note(owner, id(owner), lambda: _undo_of(owner))
+        held = owner.obj if isinstance(owner, memoryview) else owner
+        if isinstance(held, CONTAINERS):
+            _note(id(held), lambda: _elements_of(held))
 
 
 def note_elements(owner: Any) -> None:
@@ -141,17 +171,19 @@ def note_attribute(owner: Any, name: str, *, in_place: bool = False) -> None:
     """Note an attribute that is about to be set or deleted; with `in_place` also the container that it holds."""
     if not _open.logs:
         return
+    note(owner)  # a dictionary may hold its attributes as elements
     static = next((vars(c)[name] for c in type(owner).__mro__ if name in vars(c)), None)
-    if isinstance(static, types.MemberDescriptorType):
-        held = _slot(owner, static)
-        _note(owner, (id(owner), name), lambda: _undo_of_slot(owner, static, held))
-    elif not hasattr(type(static), "__set__") and (names := _names_of(owner)) is not None:
-        held = [names[name]] if name in names else []
-        _note(owner, (id(owner), name), lambda: _undo_of_attribute(owner, name, held))
-    else:
+    if hasattr(type(static), "__set__"):
+        if type(static) in _WRITTEN_IN_C:
+            _note((id(owner), name), lambda: _Descriptor(owner, static))
+            if in_place:
+                note(next(iter(_described(owner, static)), None))
         return  # a property's function notes what it sets
-    if in_place and held:
-        note(held[0])
+    names = _names_of(owner)
+    if names is not None:
+        _note((id(owner), name), lambda: _Attribute(owner, name))
+        if in_place:
+            note(names.get(name))
 
 
 def note_name(name: types.FunctionType) -> None:
@@ -162,22 +194,19 @@ def note_name(name: types.FunctionType) -> None:
         note_cell(name.__closure__[0])
     else:
         names, (text,) = name.__globals__, name.__code__.co_names
-        before = [names[text]] if text in names else []
-        _note(names, (id(names), text), lambda: _undo_of_name(names, text, before))
+        _note((id(names), text), lambda: _Name(names, text))
 
 
 def note_cell(cell: types.CellType) -> None:
     """Note a name that functions share."""
     if _open.logs:
-        held = contents(cell)
-        _note(cell, id(cell), lambda: _undo_of_cell(cell, held))
+        _note(id(cell), lambda: _Cell(cell))
 
 
 def note_all_attributes(owner: Any) -> None:
     """Note an object of which any attribute may be set."""
-    if _open.logs and (names := _names_of(owner)) is not None:
-        held = dict(names)
-        _note(owner, (id(owner), None), lambda: lambda: (names.clear(), names.update(held)))
+    if _open.logs and type(names := _names_of(owner)) is dict:
+        _note((id(owner), None), lambda: _Dictionary(names))
 
 
 def note_method(owner: Any, name: str) -> None:
@@ -191,12 +220,12 @@ def note_method(owner: Any, name: str) -> None:
         if name in _WRITING or not (name in _READING or name.startswith("__")):
             note(owner)
     elif isinstance(owner, LOCKS):
-        _note_everywhere(owner, lambda: _undo_of_lock(owner))
-    elif name not in _NO_DRAWS and (state := _random_state(owner)) is not None:
+        _note_everywhere(id(owner), lambda: _Lock(owner))
+    elif is_generator(owner) and name not in _NO_DRAWS:
         for log in _open.logs:
             if log is not None:
                 log.drawn[id(owner)] = owner
-        _note_everywhere(owner, lambda: state)
+        _note_everywhere(id(owner), lambda: _Generator(owner))
 
 
 def may_print(text: object) -> bool:
@@ -204,67 +233,158 @@ def may_print(text: object) -> bool:
     return all(log.is_new(text) for log in reversed(_open.logs) if log is not None)
 
 
-def _undo_of(owner: Any) -> Undo:
+def _outermost() -> UndoLog | None:
+    """Return the log of the function that runs, if that is in no other run of this thread."""
+    logs = [log for log in _open.logs if log is None or not log.only_watches]
+    return logs[0] if len(logs) == 1 else None
+
+
+def has_repeated() -> bool:
+    """Return whether the outermost function of this thread, or one that it called, has run several times."""
+    log = _outermost()
+    return log is not None and (log.runs > 1 or log.is_repeated)
+
+
+def end_run(renewal: Renewal) -> None:
+    """Replace what the outermost function of this thread leaves in noted objects by what `renewal` gives for it."""
+    if (log := _outermost()) is not None:
+        log.renew(renewal)
+
+
+def _elements_of(owner: Any) -> Note:
     if isinstance(owner, np.ndarray):
-        before = owner.copy()
-        return lambda: np.copyto(owner, before) if owner.flags.writeable else None
-    if isinstance(owner, dict):
-        kind: Any = collections.OrderedDict if isinstance(owner, collections.OrderedDict) else dict
-        held = dict(owner)
-        return lambda: None if _is_same(owner.items(), held.items()) else (kind.clear(owner), kind.update(owner, held))
-    if isinstance(owner, set):
-        members = set(owner)
-        return lambda: (set.clear(owner), set.update(owner, members))
-    if isinstance(owner, collections.deque):
-        parts = [*owner]
-        return lambda: (collections.deque.clear(owner), collections.deque.extend(owner, parts))
-    base: Any = next(kind for kind in (list, bytearray, array.array) if isinstance(owner, kind))
-    whole = base.__getitem__(owner, slice(None))
-    return lambda: base.__setitem__(owner, slice(None), whole)
+        return _Numbers(owner)
+    return _Dictionary(owner) if isinstance(owner, dict) else _Elements(owner)
 
 
-def _is_same(items: Any, others: Any) -> bool:
-    return len(items) == len(others) and all(a is c and b is d for (a, b), (c, d) in zip(items, others, strict=True))
+class _Numbers(Note):
+    """The elements of a NumPy array."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner, self.before = owner, owner.copy()
+
+    def undo(self) -> None:
+        if self.owner.shape != self.before.shape and self.owner.flags.owndata:
+            self.owner.resize(self.before.shape, refcheck=False)
+        if self.owner.flags.writeable:
+            np.copyto(self.owner, self.before)
+
+
+class _Dictionary(Note):
+    """The items of a dictionary."""
+
+    def __init__(self, owner: dict[Any, Any]) -> None:
+        self.owner, self.before = owner, dict(owner)
+        self.kind: Any = collections.OrderedDict if isinstance(owner, collections.OrderedDict) else dict
+
+    def undo(self) -> None:
+        now, before = self.kind.items(self.owner), self.before.items()
+        is_same = all(a is c and b is d for (a, b), (c, d) in zip(now, before, strict=False))
+        if len(now) != len(before) or not is_same:
+            self.kind.clear(self.owner)
+            self.kind.update(self.owner, self.before)
+
+    def renew(self, renewal: Renewal) -> None:
+        for key, value in [*self.kind.items(self.owner)]:
+            if (new := renewal(value)) is not value:
+                self.kind.__setitem__(self.owner, key, new)
+
+
+def _listed(kind: Any, owner: Any) -> list[Any]:
+    """Return the elements that a container of this kind holds, whatever a class of the user's iterates over."""
+    return [*kind.__iter__(owner)]
+
+
+class _Elements(Note):
+    """The elements of a list, a set, a queue, or of bytes."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self.kind: Any = next(kind for kind in CONTAINERS if isinstance(owner, kind))
+        self.before = _listed(self.kind, owner)
+
+    def undo(self) -> None:
+        if self.kind in {set, collections.deque}:
+            self.kind.clear(self.owner)
+            (self.kind.update if self.kind is set else self.kind.extend)(self.owner, self.before)
+        else:
+            whole = self.kind(self.owner.typecode, self.before) if self.kind is array.array else self.before
+            self.kind.__setitem__(self.owner, slice(None), whole)
+
+    def renew(self, renewal: Renewal) -> None:
+        if self.kind not in {list, collections.deque}:
+            return
+        for place, value in enumerate(_listed(self.kind, self.owner)):
+            if (new := renewal(value)) is not value:
+                self.kind.__setitem__(self.owner, place, new)
 
 
 def _names_of(owner: Any) -> Any:
+    if isinstance(owner, type):
+        return vars(owner)
     try:
-        return object.__getattribute__(owner, "__dict__") if not isinstance(owner, type) else vars(owner)
+        return object.__getattribute__(owner, "__dict__")
     except AttributeError:
         return None
 
 
-def _undo_of_attribute(owner: Any, name: str, held: list[Any]) -> Undo:
-    def undo() -> None:
+class _Attribute(Note):
+    """An attribute of an object, a class or a module."""
+
+    def __init__(self, owner: Any, name: str) -> None:
         names = _names_of(owner)
-        if isinstance(owner, type):
-            if held:
-                type.__setattr__(owner, name, held[0])
-            elif name in names:
-                type.__delattr__(owner, name)
-        elif held:
-            names[name] = held[0]
+        self.owner, self.name = owner, name
+        self.before = [names[name]] if name in names else []
+
+    def undo(self) -> None:
+        if self.before:
+            self._put(self.before[0])
+        elif self.name in (names := _names_of(self.owner)):
+            if isinstance(self.owner, type):
+                type.__delattr__(self.owner, self.name)
+            else:
+                del names[self.name]
+
+    def renew(self, renewal: Renewal) -> None:
+        names = _names_of(self.owner)
+        if self.name in names and (new := renewal(names[self.name])) is not names[self.name]:
+            self._put(new)
+
+    def _put(self, value: Any) -> None:
+        if isinstance(self.owner, type):
+            type.__setattr__(self.owner, self.name, value)
         else:
-            names.pop(name, None)
-
-    return undo
+            _names_of(self.owner)[self.name] = value
 
 
-def _slot(owner: Any, slot: types.MemberDescriptorType) -> list[Any]:
+_WRITTEN_IN_C = (types.MemberDescriptorType, types.GetSetDescriptorType)
+"""Descriptors of slots, and of attributes such as `__dict__`, `__class__`, and the `shape` of an array."""
+
+
+def _described(owner: Any, descriptor: Any) -> list[Any]:
     try:
-        return [slot.__get__(owner)]
-    except AttributeError:
+        return [descriptor.__get__(owner)]
+    except (AttributeError, ValueError):
         return []
 
 
-def _undo_of_slot(owner: Any, slot: types.MemberDescriptorType, held: list[Any]) -> Undo:
-    def undo() -> None:
-        if held:
-            slot.__set__(owner, held[0])
-        elif _slot(owner, slot):
-            slot.__delete__(owner)
+class _Descriptor(Note):
+    """An attribute that is held outside of the object's dictionary."""
 
-    return undo
+    def __init__(self, owner: Any, descriptor: Any) -> None:
+        self.owner, self.descriptor = owner, descriptor
+        self.before = _described(owner, descriptor)
+
+    def undo(self) -> None:
+        if self.before:
+            self.descriptor.__set__(self.owner, self.before[0])
+        elif _described(self.owner, self.descriptor):
+            self.descriptor.__delete__(self.owner)
+
+    def renew(self, renewal: Renewal) -> None:
+        for value in _described(self.owner, self.descriptor):
+            if (new := renewal(value)) is not value:
+                self.descriptor.__set__(self.owner, new)
 
 
 def contents(cell: types.CellType) -> list[Any]:
@@ -275,52 +395,83 @@ def contents(cell: types.CellType) -> list[Any]:
         return []
 
 
-def _undo_of_cell(cell: types.CellType, held: list[Any]) -> Undo:
-    def undo() -> None:
-        if held:
-            cell.cell_contents = held[0]
-        elif contents(cell):
-            del cell.cell_contents
+class _Cell(Note):
+    """A name that functions share."""
 
-    return undo
+    def __init__(self, cell: types.CellType) -> None:
+        self.cell, self.before = cell, contents(cell)
+
+    def undo(self) -> None:
+        if self.before:
+            self.cell.cell_contents = self.before[0]
+        elif contents(self.cell):
+            del self.cell.cell_contents
+
+    def renew(self, renewal: Renewal) -> None:
+        for value in contents(self.cell):
+            if (new := renewal(value)) is not value:
+                self.cell.cell_contents = new
 
 
-def _undo_of_name(names: dict[str, Any], name: str, held: list[Any]) -> Undo:
-    def undo() -> None:
-        if held:
-            names[name] = held[0]
+class _Name(Note):
+    """A global name."""
+
+    def __init__(self, names: dict[str, Any], name: str) -> None:
+        self.names, self.name = names, name
+        self.before = [names[name]] if name in names else []
+
+    def undo(self) -> None:
+        if self.before:
+            self.names[self.name] = self.before[0]
         else:
-            names.pop(name, None)
+            self.names.pop(self.name, None)
 
-    return undo
-
-
-def _undo_of_lock(lock: Any) -> Undo:
-    if hasattr(lock, "_is_owned"):
-        was_owned = lock._is_owned()
-        return lambda: lock.release() if lock._is_owned() and not was_owned else None
-    was_locked = lock.locked()
-
-    def undo() -> None:
-        if lock.locked() and not was_locked:
-            lock.release()
-        elif was_locked:
-            lock.acquire(blocking=False)
-
-    return undo
+    def renew(self, renewal: Renewal) -> None:
+        if self.name in self.names and (new := renewal(self.names[self.name])) is not self.names[self.name]:
+            self.names[self.name] = new
 
 
-def _random_state(owner: Any) -> Undo | None:
-    """Return what gives a random generator of Python's or NumPy's its state back; None for what is none."""
-    if isinstance(owner, random.Random) and not isinstance(owner, random.SystemRandom):
-        state: Any = owner.getstate()
-        return lambda: owner.setstate(state)
+class _Lock(Note):
+    """Whether a lock is taken."""
+
+    def __init__(self, lock: Any) -> None:
+        self.lock, self.before = lock, self._is_taken(lock)
+
+    @staticmethod
+    def _is_taken(lock: Any) -> bool:
+        return bool(lock._is_owned() if hasattr(lock, "_is_owned") else lock.locked())
+
+    def undo(self) -> None:
+        now = self._is_taken(self.lock)
+        if now and not self.before:
+            self.lock.release()
+        elif self.before and not now:
+            self.lock.acquire(blocking=False)
+
+
+class _Generator(Note):
+    """The state of a random generator of Python's or NumPy's."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self.before: Any = self._place()[0]()
+
+    def _place(self) -> tuple[Callable[[], Any], Callable[[Any], object]]:
+        owner = self.owner
+        if hasattr(owner, "getstate"):
+            return owner.getstate, owner.setstate
+        if hasattr(owner, "get_state"):
+            return owner.get_state, owner.set_state
+        bits = getattr(owner, "bit_generator", owner)
+        return (lambda: bits.state), (lambda state: setattr(bits, "state", state))
+
+    def undo(self) -> None:
+        self._place()[1](self.before)
+
+
+def is_generator(owner: Any) -> bool:
+    """Return whether an object is a random generator of Python's or NumPy's that has a state."""
+    if isinstance(owner, random.Random):
+        return not isinstance(owner, random.SystemRandom)
     numpys = sys.modules.get("numpy.random")
-    if numpys is not None and isinstance(owner, numpys.RandomState):
-        state = owner.get_state()
-        return lambda: owner.set_state(state)
-    if numpys is not None and isinstance(owner, numpys.Generator):
-        bits = owner.bit_generator
-        state = bits.state
-        return lambda: setattr(bits, "state", state)
-    return None
+    return numpys is not None and isinstance(owner, numpys.Generator | numpys.RandomState | numpys.BitGenerator)

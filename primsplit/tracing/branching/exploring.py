@@ -33,6 +33,7 @@ from primsplit.tracing.branching.paths import (
     asks_for_order,
     check_number,
 )
+from primsplit.tracing.branching.repeating import check_repeats
 from primsplit.tracing.branching.tree import PathTree, begin_alike
 from primsplit.tracing.branching.users_errors import (
     OF_PYTHON,
@@ -47,7 +48,7 @@ from primsplit.tracing.branching.users_errors import (
 from primsplit.tracing.branching.whole_numbers import numbers_told
 from primsplit.tracing.handles.truths import truths
 from primsplit.tracing.hooks import HOOKS
-from primsplit.tracing.undo_log import undo_log, undo_run
+from primsplit.tracing.undo_log import end_run, has_repeated, undo_log, undo_run
 
 Run = Callable[[], tuple[Sequence[Array], trees.TreeSpec]]
 
@@ -64,7 +65,7 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     """
     with undo_log() as log:
         try:
-            return _converted(run)
+            found = _converted(run)
         except Exception as error:
             if isinstance(error, PrimsplitError):
                 log.undo()
@@ -72,6 +73,21 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
         except BaseException:
             log.undo()
             raise
+        end_run(_plain)
+        return found
+
+
+def _plain(value: Any) -> Any:
+    """Return what a function leaves in the user's objects: a traced array of known numbers as NumPy's."""
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        parts = tuple(map(_plain, value))
+        return value if all(a is b for a, b in zip(parts, value, strict=True)) else parts
+    if type(value) is not Array or not tracing.is_open(value.recording):
+        return value
+    known = value.known()
+    if known is None:
+        return value
+    return known.item() if value.weak and not known.shape else known[()].copy() if value.scalar else known.copy()
 
 
 def _converted(run: Run) -> tuple[list[Array], trees.TreeSpec]:
@@ -236,13 +252,24 @@ class _Exploration:
         return bool(self.paths) and sum(not d.settled for d in self.paths[-1].taken) > SHALLOW
 
     def recorded(self) -> tuple[list[Array], trees.TreeSpec]:
-        """Record the paths as one program."""
+        """Record the paths as one program. Raises TraceError where the function does something else in each run."""
+        if has_repeated():
+            self._check_repeats()
         paths = self.paths
         if len(paths) == 1 and (not paths[0].taken or paths[0].failure is not None):
             return _only(paths[0])
         tree = PathTree(paths, len(self.before[0]))  # where they do not fit, what the last one recorded tells how far
         tracing.current().restore(self.before)
         return tree.record()
+
+    def _check_repeats(self) -> None:
+        """Run the first path once more. That run stands for it, since what it recorded is in the recording."""
+        first = self.paths[0]
+        again = Path(tuple(d.outcome for d in first.taken), __file__)
+        tracing.current().restore(self.before)
+        _follow(again, self.run)
+        check_repeats(first, again, len(self.before[0]))
+        self.paths[0] = again
 
     def asked(self) -> set[Place]:
         """Return the places where the paths tested conditions."""

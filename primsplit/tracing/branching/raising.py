@@ -14,7 +14,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir import Block, Op, Type, Value, Var, walk
 from primsplit.ir.analysis.orders import role_of
-from primsplit.ir.errors import Place
+from primsplit.ir.errors import Place, TraceError
 from primsplit.ir.reasons import Reason
 from primsplit.ops import op
 from primsplit.tracing.array import Array
@@ -65,12 +65,13 @@ def zero_unless(wrong: Array, error: Exception) -> Array:
     return _check(_zero, [wrong], Type(np.int64, ()), error)
 
 
-def checked(x: Array, wrong: Array, error: Exception) -> Array:
+def checked(x: Array, wrong: Array, error: Exception, *, is_pythons: bool = True) -> Array:
     """Return `x` bit for bit.
 
-    A run in which an element of `wrong` is True fails with this error, as in `zero_unless`.
+    A run in which an element of `wrong` is True fails with this error, as in `zero_unless`. An error that Python would
+    not raise there, which is not `is_pythons`, is none that the function catches.
     """
-    return x if _never(wrong, error) else _check(_unchanged, [x, wrong], x.type, error)
+    return x if _never(wrong, error, is_pythons=is_pythons) else _check(_unchanged, [x, wrong], x.type, error)
 
 
 HOOKS.checked = checked
@@ -81,14 +82,14 @@ def checked_array(made: Op) -> Value | None:
     return made.inputs[0] if made.kind == CHECK and len(made.inputs) == 2 else None
 
 
-def _never(wrong: Array, error: Exception) -> bool:
+def _never(wrong: Array, error: Exception, *, is_pythons: bool = True) -> bool:
     """Whether no element is known to be True. Raises the error if one is, or on a path of its own."""
     known = wrong.known()
     if known is not None:
         if known.any():
-            raise error
+            raise error if is_pythons else TraceError(str(error), place=tracing.user_place())
         return True
-    if tracing.is_caught(type(error)) and bool(Array(_count(wrong).value) > 0):
+    if is_pythons and tracing.is_caught(type(error)) and bool(Array(_count(wrong).value) > 0):
         raise error
     return False
 

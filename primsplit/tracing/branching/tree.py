@@ -19,6 +19,7 @@ from primsplit.tracing.branching.complex_results import meet
 from primsplit.tracing.branching.joining import emit_joined_if
 from primsplit.tracing.branching.paths import Path
 from primsplit.tracing.branching.raising import raise_at_run_time
+from primsplit.tracing.branching.repeating import not_repeatable
 from primsplit.tracing.regions import emit_if, record
 
 
@@ -176,11 +177,7 @@ class PathTree:
         for other in group[1:]:
             same = other.ops[position] if position < len(other.ops) else None
             if same is None or not _alike(made, same, other):
-                raise TraceError(
-                    "the function does something else when it is run again, so its branches cannot be explored",
-                    place=original.place,
-                    cure="Take random numbers, counters and other state as arguments. Or use ps.cond.",
-                )
+                raise not_repeatable(original.place)
             for mine, theirs in zip(made.outputs, same.outputs, strict=True):
                 other.renaming[theirs] = mine
                 _learn_sizes(other.sizes, theirs.type, mine.type)

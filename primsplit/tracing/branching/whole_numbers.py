@@ -13,6 +13,7 @@ from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.branching.raising import checked
+from primsplit.tracing.handles import integer_ranges
 from primsplit.tracing.hooks import HOOKS
 
 
@@ -66,10 +67,16 @@ def integer(number: Array, rounding: Callable[..., Array]) -> Array:
     """
     if number.dtype.kind == "f":
         number = checked(number, op.IsNaN(number), ValueError("cannot convert float NaN to integer"))
+        endless = OverflowError("cannot convert float infinity to integer")
+        if tracing.is_caught(OverflowError):
+            number = checked(number, op.IsInf(number), endless)
         is_inside = op.Less(op.Abs(number), np.asarray(2.0**63, number.dtype))
-        endless = OverflowError("cannot convert float infinity, or a number beyond int64, to integer")
-        number = checked(rounding(number), op.Not(is_inside), endless)
-    return Array(op.Cast(number, to=np.int64).value, weak=True)
+        beyond = OverflowError("cannot convert float infinity, or a number beyond int64, to integer")
+        number = checked(rounding(number), op.Not(is_inside), beyond, is_pythons=False)
+    whole = Array(op.Cast(number, to=np.int64).value, weak=True)
+    if number.dtype.kind == "f":
+        integer_ranges.note_range(whole.value, -(2**63) + 1024, 2**63 - 1024)
+    return whole
 
 
 HOOKS.rounded_integer = integer

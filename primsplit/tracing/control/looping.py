@@ -79,7 +79,7 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     def recorded(carried: Carried) -> tuple[Any, Any]:
         def step(carry: Any, extras: list[Array]) -> tuple[Any, None]:
             counter: Array = op.Add(extras[0], first)
-            integer_ranges.note_range(counter.value, -integer_ranges.EXACT, integer_ranges.EXACT)
+            integer_ranges.note_range(counter.value, -integer_ranges.COUNTED, integer_ranges.COUNTED)
             number = Array(counter.value, weak=True, scalar=True)  # promoted as Python's integer is
             return carried.step(carry, lambda own: (body(number, own), None))
 

@@ -5,7 +5,7 @@ import re
 import sys
 import typing
 from abc import ABCMeta
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any
 
@@ -74,10 +74,36 @@ _PYTHONS = {"b": bool, "i": int, "u": int, "c": complex}
 
 
 def numpys_class(x: Any) -> Any:
-    """Return the class of the NumPy or Python value that a traced array stands for."""
+    """Return the class of the NumPy or Python value that a traced array stands for.
+
+    Raises NumberAsked for a number that is of one class or another.
+    """
+    kinds = tracing.current().classes.get(x.last_value) if tracing.is_recording() else None
+    if kinds is not None:
+        raise NumberAsked(
+            f"it depends on the run whether this is {' or '.join(sorted(k.__name__ for k in kinds))}",
+            place=tracing.user_place(),
+            cure="Give both the same class: float(a), np.float64(a).",
+        )
     if x.weak and x.shape == ():
         return _PYTHONS.get(x.dtype.kind, float)
     return x.dtype.type if x.is_number() else np.ndarray
+
+
+def note_classes(chosen: Any, several: Sequence[Any]) -> None:
+    """Note that a number is one of several, which may be of several classes."""
+    kinds = frozenset().union(*map(_classes_of, several))
+    if len(kinds) > 1:
+        tracing.current().classes[chosen.value] = kinds
+
+
+def _classes_of(value: Any) -> frozenset[type]:
+    if isinstance(value, Size):
+        return frozenset({int})
+    if builtins.type(builtins.type(value)) is not ComparedClass:
+        return frozenset({builtins.type(value)})
+    known: frozenset[type] | None = tracing.current().classes.get(value.last_value)
+    return frozenset({numpys_class(value)}) if known is None else known
 
 
 class ComparedClass(type):

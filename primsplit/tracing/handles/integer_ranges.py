@@ -4,7 +4,7 @@
     s * 6364136223846793005     refused: it may be larger than int64 holds
     int(x) * 1000               a run in which int64 does not hold it fails
 
-An integer of the run is not expected to exceed 2^53 by adding numbers of at most 2^53 to it.
+An integer of the run, such as the sum of a loop, is not expected to outgrow int64 by numbers of at most 2^40.
 """
 
 import itertools
@@ -23,9 +23,8 @@ Range = tuple[int, int]
 """The least and the largest number that a value may be."""
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
-EXACT = 2**53
+COUNTED = 2**40
 """Numbers up to it may be added to an integer of the run, as a counter is, without a check."""
-_LARGEST_SIZE = 2**40
 
 
 def note_range(value: Value, least: int, most: int) -> None:
@@ -47,12 +46,12 @@ def range_of(number: Any) -> Range | None:
     if isinstance(number, int):
         return int(number), int(number)
     if isinstance(number, Size):
-        return -_LARGEST_SIZE, _LARGEST_SIZE
+        return -COUNTED, COUNTED
     value: Any = number if isinstance(number, Var | Const) else number.value
     if isinstance(value, Const):
         return (int(value.numpy()),) * 2 if value.is_small and not value.is_weight else None
     if value.sizes is not None:
-        return -_LARGEST_SIZE, _LARGEST_SIZE
+        return -COUNTED, COUNTED
     return (0, 1) if value.type.dtype == np.bool_ else current().ranges.get(value)
 
 
@@ -67,11 +66,11 @@ def fitted(ufunc: np.ufunc, operands: Sequence[Any]) -> tuple[Any, ...]:
     if ufunc not in _GROWING:
         return tuple(operands)
     result = _result_range(ufunc, ranges)
-    if result is not None:
-        if not _is_held(result):
-            raise _too_large()
+    if result is not None and _is_held(result):
         return tuple(operands)
-    if _stays_small(ufunc, ranges):
+    if result is not None and not any(map(_is_wide, ranges)):
+        raise _too_large()
+    if result is None and _stays_small(ufunc, ranges):
         return tuple(operands)
     first = next(k for k, o in enumerate(operands) if not isinstance(o, int | Size))
     checked = [*operands]
@@ -93,6 +92,11 @@ def _is_held(numbers: Range) -> bool:
     return numbers[0] >= _LEAST and numbers[1] <= _MOST
 
 
+def _is_wide(numbers: Range | None) -> bool:
+    """Whether the range is that of a number of the run, of which nothing else is known."""
+    return numbers is None or numbers[1] - numbers[0] > 2**62
+
+
 def _too_large() -> DtypeError:
     error = DtypeError(
         "a Python integer that only the run knows may be larger than int64 holds",
@@ -112,7 +116,7 @@ def _stays_small(ufunc: np.ufunc, ranges: Sequence[Range | None]) -> bool:
     if ufunc is np.multiply:
         return bool(known) and min(known) <= 1
     if ufunc is np.add or ufunc is np.subtract:
-        return bool(known) and min(known) <= EXACT
+        return bool(known) and min(known) <= COUNTED
     return ufunc is np.negative or ufunc is np.absolute
 
 
@@ -121,7 +125,7 @@ def _checked(ufunc: np.ufunc, operands: Sequence[Any], first: Any) -> Any:
     floats = [float(o) if isinstance(o, int) else _as_float(o) for o in operands]
     result = floats[0] * 2.0 ** floats[1] if ufunc is np.left_shift else ufunc(*floats)
     error = OverflowError("a Python integer is larger than int64 holds")
-    found = first.checked(np.absolute(result) >= 2.0**63 * (1 - 2.0**-50), error)
+    found = first.checked(np.absolute(result) >= 2.0**63 * (1 - 2.0**-50), error, is_pythons=False)
     found.weak = True
     return found
 

@@ -32,7 +32,9 @@ def _raised() -> Callable[[_Operand, Any], Any]:
     """Return `**`: NumPy squares an array of booleans as int8, and takes its other powers as int64."""
     general = _binary(np.power)
 
-    def operator(self: _Operand, other: Any) -> Any:
+    def operator(self: _Operand, other: Any, modulo: Any = None) -> Any:
+        if modulo is not None:
+            return general(self, other) % modulo
         if type(other) is int and other == 2 and not self.is_number() and self.dtype == np.bool_:
             return self.__array_ufunc__(np.square, "__call__", self)
         return general(self, other)
@@ -146,6 +148,8 @@ def _of_python(ufunc: np.ufunc, *operands: Any) -> tuple[Any, ...]:
     """
     if ufunc in _DIVIDING and all(_is_pythons(o, "bif") for o in operands) and is_caught(ZeroDivisionError):
         _raise_for_zero(ufunc, *operands)
+    if ufunc is np.power and any(_is_pythons(o, "f") for o in operands) and is_caught(OverflowError):
+        _raise_for_overflow(*operands)
     if ufunc in _KEEPING_TRUTH or not all(_is_pythons(o, "bi") for o in operands):
         return operands
     if ufunc is np.power and isinstance(operands[1], Operators) and not _is_size(operands[1]):
@@ -185,6 +189,15 @@ def _raise_for_zero(ufunc: np.ufunc, left: Any, right: Any) -> None:
         raise ZeroDivisionError("division by zero")
     if ufunc is np.power and right < 0 and left == 0:
         raise ZeroDivisionError("0.0 cannot be raised to a negative power")
+
+
+def _raise_for_overflow(left: Any, right: Any) -> None:
+    """Raise OverflowError if float64 does not hold the finite power of two Python numbers, one of them a float."""
+    if not all(_is_pythons(o, "bif") for o in (left, right)):
+        return
+    power = np.power(left, right)
+    if np.isinf(power) & np.isfinite(left) & np.isfinite(right) & (left != 0):
+        raise OverflowError(34, "Numerical result out of range")
 
 
 def _is_pythons(operand: Any, kinds: str) -> bool:

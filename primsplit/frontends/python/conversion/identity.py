@@ -24,7 +24,7 @@ class _Given(threading.local):
 
     def __init__(self) -> None:
         self.values: dict[int, tuple[Any, At, frozenset[type]]] = {}
-        self.choices: dict[int, tuple[Any, Sequence[Any], Array]] = {}
+        self.choices: dict[int, tuple[Any, Sequence[Any], Callable[[], Array]]] = {}
         """By the `id` of a value the value, the objects of which it is one, and the place of that one."""
 
 
@@ -61,7 +61,7 @@ def note_joined(value: Any, made: Sequence[Any], at: At) -> None:
             _note(leaf, [side[k] for side in sides], at)
 
 
-def note_one_of(value: Any, several: Sequence[Any], place: Array) -> None:
+def note_one_of(value: Any, several: Sequence[Any], place: Callable[[], Array]) -> None:
     """Remember that a value is the one of several objects at a place that only the run knows."""
     _given.choices[id(value)] = value, several, place
 
@@ -116,8 +116,8 @@ def _number(value: Any, numbers: dict[int, int]) -> int | Array:
     _, several, place = _given.choices[id(value)]
     each = [_number(v, numbers) for v in several]
     if any(isinstance(number, Array) for number in each):
-        return as_array(FUNCTIONS[np.stack]([np.asarray(n) if isinstance(n, int) else n for n in each]))[place]
-    return op.Gather(np.array(each), place)
+        return as_array(FUNCTIONS[np.stack]([np.asarray(n) if isinstance(n, int) else n for n in each]))[place()]
+    return op.Gather(np.array(each), place())
 
 
 def _compared_truths(left: Any, right: Any, *, is_same: bool) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.frontends.python.converter.changes import changing_first, note_arguments
+from primsplit.frontends.python.converter.changes import changing_first, note_arguments, of_generator
 from primsplit.frontends.python.converter.copies import HEAP, LIKE_PACKAGES, Conversion, origin, remember_origin
 from primsplit.frontends.python.functions import function_like
 from primsplit.frontends.python.overrides.array_methods import method_of_array
@@ -35,7 +35,7 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import holds_traced
 from primsplit.tracing.functionlike import FunctionLike
 from primsplit.tracing.handles.concretization import numpys_class
-from primsplit.tracing.undo_log import note_method
+from primsplit.tracing.undo_log import is_generator, note_method
 
 LIKE_PACKAGES.update(MODULES)
 
@@ -110,6 +110,8 @@ def _function(conversion: Conversion, function: Function) -> Any:
 
 def _method(conversion: Conversion, method: types.MethodType) -> Any:
     note_method(method.__self__, method.__name__)
+    if is_generator(method.__self__):
+        return of_generator(method)
     found = _changed_method(conversion, method)
     if found is method or not isinstance(found, types.MethodType):
         return _calling(conversion, found) if type(method.__func__) is Function else method

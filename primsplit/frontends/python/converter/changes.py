@@ -8,6 +8,8 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from primsplit.tracing.undo_log import CONTAINERS, may_print, note, note_attribute, note_method
 
 _ATTRIBUTES: tuple[Any, ...] = (
@@ -64,9 +66,25 @@ def _printed(*values: Any, file: Any = None, flush: bool = False, **options: Any
 
 def note_arguments(called: Any, args: Sequence[Any], options: Mapping[str, Any]) -> None:
     """Note the arguments that a library's function writes to."""
-    module, name = getattr(called, "__module__", None) or "", getattr(called, "__name__", "")
-    if args and (module in _OF_LISTS or name in _IN_NUMPY):
+    called = getattr(called, "original", called)
+    if args and (getattr(called, "__module__", None) in _OF_LISTS or getattr(called, "__name__", "") in _IN_NUMPY):
         note(args[0])
     out = options.get("out")
     for each in out if isinstance(out, tuple) else (out,):
         note(each)
+    if type(called) is np.ufunc:
+        for each in args[called.nin :]:
+            note(each)
+    elif sum(type(each) is np.ndarray for each in args) > 1:
+        note(args[-1])  # `out` may stand last
+
+
+def of_generator(method: Any) -> Callable[..., Any]:
+    """Return a method of a random generator that notes the arguments which it may write to."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        for each in (*args, *options.values()):
+            note(each)
+        return method(*args, **options)
+
+    return call

@@ -224,8 +224,8 @@ def static(kind: type, name: str) -> Any:
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), ABSENT)
 
 
-LIKE_PACKAGES: set[str] = set()
-"""Modules of NumPy that are written in Python and converted like those of installed packages."""
+LIKE_PACKAGES: set[str] = {"collections", "collections.abc", "_collections_abc", "contextlib"}
+"""Modules of Python and NumPy that are written in Python and converted like those of installed packages."""
 
 
 def _package(function: Function) -> str:

@@ -18,7 +18,6 @@ from primsplit.frontends.python.converter.copies import Caller, current
 from primsplit.frontends.python.overrides.builtin import NumberOwner
 from primsplit.frontends.python.overrides.plain_arrays import elements_of, noted
 from primsplit.frontends.python.overrides.table import ModuleSubstitute, substitute_of
-from primsplit.tracing import is_caught
 from primsplit.tracing.array import Array
 from primsplit.tracing.undo_log import note, note_attribute, note_elements, note_name
 
@@ -46,7 +45,7 @@ class Operators(Caller):
         conversion = current()
         if conversion is None or type(value) in _PLAIN:
             is_number = conversion is not None and type(value) is Array and value.is_number()
-            return NumberOwner(value) if is_number and is_caught(AttributeError) else value
+            return NumberOwner(value) if is_number else value
         if conversion.serves and (known := substitute_of(value)) is not value:
             return value if type(known) is ModuleSubstitute else known
         is_own = special.has_own_attributes(conversion, type(value))
@@ -62,6 +61,8 @@ class Operators(Caller):
             return elements_of(value)
         if type(value) in _PLAIN:
             return value
+        if isinstance(value, dict):
+            note(value)  # reading it may insert an element
         if conversion.serves and (known := substitute_of(value)) is not value:
             return known
         is_own = special.has_own_elements(conversion, type(value))

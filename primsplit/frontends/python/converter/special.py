@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from primsplit.frontends.python.converter.copies import ABSENT, HEAP, Conversion, static
+from primsplit.tracing.undo_log import note_attribute
 
 REFLECTED = {
     "add": "radd", "sub": "rsub", "mul": "rmul", "matmul": "rmatmul", "truediv": "rtruediv", "mod": "rmod",
@@ -208,6 +209,7 @@ def attribute(conversion: Conversion, value: Any, name: str) -> Any:
     if type(held) is property and type(held.fget) is FunctionType:
         return conversion.copy(held.fget)(value)
     if type(held) is functools.cached_property and name not in getattr(value, "__dict__", {}):
+        note_attribute(value, name)
         found = conversion.copy(held.func)(value)
         value.__dict__[name] = found
         return found

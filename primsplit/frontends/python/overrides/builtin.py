@@ -15,13 +15,16 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import tracing
 from primsplit.frontends.python.overrides.chosen import are_numbers, chosen, is_number, is_weak, may_be_chosen
 from primsplit.frontends.python.overrides.table import Substitute, substitute_of
 from primsplit.ir import dims
 from primsplit.ir.dims import Size
+from primsplit.ir.errors import UnsupportedFunction
+from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import holds_traced
-from primsplit.tracing.handles.concretization import numpys_class
+from primsplit.tracing.handles.concretization import note_classes, numpys_class
 from primsplit.tracing.hooks import HOOKS
 
 Function = Callable[..., Any]
@@ -55,12 +58,11 @@ def _extreme(original: Function, is_better: Function, of_sizes: Function) -> Fun
 
     def best_by_key(values: list[Any], key: Function) -> Any:
         keys = [key(v) for v in values]
-        if not (any(map(holds_traced, keys)) and all(map(is_number, keys))):
-            return original(values, key=key)
-        if all(map(is_number, values)):
+        is_traced = any(map(holds_traced, keys)) and all(map(is_number, keys))
+        if is_traced and all(map(is_number, values)):
             return _by_keys(values, keys, is_better)
-        if not may_be_chosen(values):
-            return original(values, key=key)
+        if not is_traced or not may_be_chosen(values):
+            return values[original(range(len(values)), key=keys.__getitem__)]
         place = _by_keys([*range(len(values))], keys, is_better)
         return chosen(values, [place])[0] if isinstance(place, Array) else values[place]
 
@@ -93,7 +95,10 @@ def _chosen(condition: Array, new: Any, best: Any) -> Any:
     if known is not None:
         return new if known else best
     found = FUNCTIONS[np.where](Array(HOOKS.scalar_condition(condition)), new, best)
-    return Array(found.value, weak=is_weak(best) and is_weak(new), scalar=True)
+    made = Array(found.value, weak=is_weak(best) and is_weak(new), scalar=True)
+    note_classes(made, [best, new])
+    HOOKS.note_choice(made, [best, new], lambda: op.Cast(condition, to=np.int64))
+    return made
 
 
 def _sorted(values: Any, *, key: Any = None, reverse: Any = False) -> Any:
@@ -101,7 +106,7 @@ def _sorted(values: Any, *, key: Any = None, reverse: Any = False) -> Any:
     keys = listed if key is None else [key(v) for v in listed]
     is_known = not any(isinstance(k, Array) for k in keys)
     if is_known or not are_numbers(keys) or not may_be_chosen(listed):
-        return sorted(listed, key=key, reverse=reverse)
+        return [listed[k] for k in sorted(range(len(listed)), key=keys.__getitem__, reverse=reverse)]
     onward = -1 if reverse else 1  # turned round before and after, equal ones stay in order
     order = FUNCTIONS[np.argsort](FUNCTIONS[np.stack](keys[::onward]), kind="stable")
     return chosen(listed[::onward], [order[k] for k in range(len(listed))])[::onward]
@@ -171,22 +176,37 @@ def _has_attribute(x: Any, name: str) -> bool:
 
 
 def _attribute(x: Any, name: str, *otherwise: Any) -> Any:
-    """`getattr`; of a traced array, what it has where what it stands for has the attribute."""
-    if not isinstance(x, Array) or hasattr(numpys_class(x), name):
+    """`getattr`; of a traced array, what it has where what it stands for has the attribute.
+
+    Raises UnsupportedFunction for an attribute that traced arrays lack.
+    """
+    if not isinstance(x, Array):
         return getattr(x, name, *otherwise)
-    if otherwise:
-        return otherwise[0]
-    raise AttributeError(f"{numpys_class(x).__name__!r} object has no attribute {name!r}")
+    if not hasattr(numpys_class(x), name):
+        if otherwise:
+            return otherwise[0]
+        raise AttributeError(f"{numpys_class(x).__name__!r} object has no attribute {name!r}")
+    try:
+        return getattr(x, name)
+    except AttributeError as error:
+        raise UnsupportedFunction(
+            f"{name} of {numpys_class(x).__name__} has no form for traced numbers", place=tracing.user_place()
+        ) from error
 
 
 class NumberOwner:
-    """A traced number whose attributes the function asks for: it has those of what it stands for."""
+    """A traced number whose attributes the function asks for.
+
+    Where the function would catch that it has none, it has those of what it stands for; else also those of an array.
+    """
 
     def __init__(self, number: Array) -> None:
         self._number = number
 
     def __getattr__(self, name: str) -> Any:
-        return _attribute(self._number, name)
+        number = self._number
+        is_lenient = hasattr(number, name) and not tracing.is_caught(AttributeError)
+        return getattr(number, name) if is_lenient else _attribute(number, name)
 
 
 BUILTINS: dict[str, Any] = {

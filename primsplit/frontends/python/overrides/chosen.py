@@ -1,5 +1,6 @@
 """One of several arrays, numbers or tuples of them; only the run knows which."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import as_array
+from primsplit.tracing.handles.concretization import note_classes
 from primsplit.tracing.handles.truths import truths
 from primsplit.tracing.handles.views import Choice
 from primsplit.tracing.hooks import HOOKS
@@ -56,8 +58,12 @@ def chosen(values: Sequence[Any], places: Sequence[Array]) -> list[Any]:
     found = _tuples(values, places) if isinstance(first, tuple) else _arrays(values, places)
     truths.made += 1
     for each, place in zip(found, places, strict=True):
-        HOOKS.note_choice(each, values, place)
+        HOOKS.note_choice(each, values, functools.partial(_same, place))
     return found
+
+
+def _same(place: Array) -> Array:
+    return place
 
 
 def _tuples(values: Sequence[Any], places: Sequence[Array]) -> list[Any]:
@@ -68,7 +74,10 @@ def _tuples(values: Sequence[Any], places: Sequence[Array]) -> list[Any]:
 def _arrays(values: Sequence[Any], places: Sequence[Array]) -> list[Any]:
     stacked, weak = FUNCTIONS[np.stack](values), all(map(is_weak, values))
     if is_number(values[0]):
-        return [Array(stacked[place].value, weak=weak, scalar=True) for place in places]
+        chosen_numbers = [Array(stacked[place].value, weak=weak, scalar=True) for place in places]
+        for number in chosen_numbers:
+            note_classes(number, values)
+        return chosen_numbers
     arrays, numbers = _numbered(values)
     found = []
     for place in places:

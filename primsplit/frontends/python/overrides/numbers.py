@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
+from primsplit.frontends.python.overrides.chosen import is_number
 from primsplit.frontends.python.overrides.number_errors import raise_as_python
 from primsplit.frontends.python.overrides.table import ModuleSubstitute, Substitute, holds_array, register, when_traced
 from primsplit.ir.errors import ShapeError
@@ -94,12 +95,7 @@ def _modf(x: Any) -> tuple[Any, Any]:
     return Array((given - whole).value, weak=True), Array(whole.value, weak=True)
 
 
-def _is_integer(value: Any) -> bool:
-    """Whether a value is an integer of Python's, traced or not."""
-    return isinstance(value, int) or (isinstance(value, Array) and value.weak and value.dtype.kind == "i")
-
-
-def _in_sequence(name: str, combine: Function, first: float, *, keeps_integers: bool) -> Substitute:
+def _in_sequence(name: str, combine: Function, first: float, *, keeps_classes: bool) -> Substitute:
     """Substitutes for math.fsum and math.prod."""
     original = getattr(math, name)
 
@@ -108,7 +104,7 @@ def _in_sequence(name: str, combine: Function, first: float, *, keeps_integers: 
         if not holds_array(listed):
             return original(listed, **options)
         start = options.get("start", first)
-        numbers = [v if keeps_integers and _is_integer(v) else _number(name, v) for v in listed]
+        numbers = [v if keeps_classes and is_number(v) else _number(name, v) for v in listed]
         return functools.reduce(combine, numbers, start)
 
     return Substitute(original, call)
@@ -124,8 +120,8 @@ def _register_all() -> None:
         "ldexp": _of_numbers("ldexp", lambda x, i: x * ELEMENTWISE["exp2"](i)),
         **{f.__name__[1:]: when_traced(getattr(math, f.__name__[1:]), f) for f in (_dist, _isclose, _modf)},
     }
-    table |= {"fsum": _in_sequence("fsum", operator.add, 0.0, keeps_integers=False)}
-    table |= {"prod": _in_sequence("prod", operator.mul, 1, keeps_integers=True)}
+    table |= {"fsum": _in_sequence("fsum", operator.add, 0.0, keeps_classes=False)}
+    table |= {"prod": _in_sequence("prod", operator.mul, 1, keeps_classes=True)}
     for name, substitute in table.items():
         register(getattr(math, name), substitute)
 

@@ -40,7 +40,8 @@ def noted(found: Any, given: Any = ()) -> Any:
     """
     if type(found) in {tuple, list}:
         sources = [*_arrays(given)]
-        return type(found)(_noted(f, sources) for f in found)
+        parts = [_noted(f, sources) for f in found]
+        return found if all(a is b for a, b in zip(parts, found, strict=True)) else type(found)(parts)
     return _noted(found, [*_arrays(given)]) if type(found) is np.ndarray else found
 
 
