@@ -15,6 +15,7 @@ from primsplit.tracing.array import Array
 
 class _Thread(threading.local):
     depth = 0
+    traces_new = False
     written: frozenset[tracing.Instruction] = frozenset()
 
     def __init__(self) -> None:
@@ -30,25 +31,25 @@ def is_converted() -> bool:
 
 
 def expects_writes() -> bool:
-    """Return whether an earlier run wrote traced values to an array of known numbers: more may be written to."""
-    return bool(_thread.written)
+    """Return whether an earlier run failed: traced values may be written to arrays that the function makes."""
+    return _thread.traces_new
 
 
 @contextmanager
-def running_converted(written: frozenset[tracing.Instruction]) -> Iterator[None]:
+def running_converted(written: frozenset[tracing.Instruction], *, traces_new: bool = False) -> Iterator[None]:
     """Mark everything recorded inside as part of a converted function.
 
     `written` holds the instructions at which NumPy makes arrays of known numbers that traced values are written to
-    later.
+    later. With `traces_new` what makes arrays that people write to makes traced ones.
     """
-    before = _thread.written
+    before = _thread.written, _thread.traces_new
     _thread.depth += 1
-    _thread.written = before | written
+    _thread.written, _thread.traces_new = before[0] | written, before[1] or traces_new
     try:
         yield
     finally:
         _thread.depth -= 1
-        _thread.written = before
+        _thread.written, _thread.traces_new = before
         if _thread.depth == 0:
             _thread.made.clear()
 

@@ -24,19 +24,6 @@ Rerun = AbstractContextManager[Run] | None
 """A context that gives what to run in place of a function; None where there is nothing to change."""
 
 
-class ConvertedRun(Protocol):
-    """See `Hooks.converted`."""
-
-    @property
-    def has_plain(self) -> bool:
-        """Whether functions whose source cannot be read were called as they are."""
-        ...
-
-    def __enter__(self) -> Run: ...
-
-    def __exit__(self, *error: object) -> None: ...
-
-
 class WholeNumber(Protocol):
     """See `Hooks.whole_number`."""
 
@@ -71,7 +58,7 @@ class Hooks:
     """A Scan of this body, these first carries and sequences, whose steps are all computed at once."""
 
     # The conversion of Python.
-    converted: Callable[..., "ConvertedRun | None"]
+    converted: Callable[..., Rerun]
     """Give a converted copy, in which NumPy's, SciPy's and Python's functions have substitutes."""
     converted_source: Callable[[Callable[..., Any]], str]
     """The text of a function's converted copy."""

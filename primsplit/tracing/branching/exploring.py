@@ -94,20 +94,19 @@ def _converted(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     """Return what a converted copy of `run` returns, as `explored` does."""
     into = tracing.current()
     before = into.snapshot()
-    needs, uses_examples = Needs(frozenset(), frozenset(), without_source=False), False
+    needs, uses_examples = Needs(frozenset(), frozenset(), is_second=False), False
     first: PrimsplitError | None = None
     while True:
         into.restore(before)
-        conversion = HOOKS.converted(run, *needs)
         try:
             with (
-                conversion or nullcontext(run) as copied,
+                HOOKS.converted(run, *needs) or nullcontext(run) as copied,
                 numbers_told(into.examples if uses_examples else None),
             ):
                 return _explored(copied, before)
         except PrimsplitError as error:
             first = error
-            more = needs.more(error, run, has_plain=conversion is None or conversion.has_plain)
+            more = needs.more(error, run)
             if more == needs:
                 if uses_examples or not error.again or into.examples is None:
                     raise
@@ -125,20 +124,17 @@ class Needs(NamedTuple):
     written: frozenset[Hashable]
     packages: frozenset[str]
     """Functions of these packages have substitutes."""
-    without_source: bool
-    """Functions have substitutes whose source cannot be read."""
+    is_second: bool
+    """What makes arrays that people write to makes traced ones, and functions without source have substitutes."""
 
-    def more(self, error: PrimsplitError, run: Run, *, has_plain: bool) -> "Needs":
+    def more(self, error: PrimsplitError, run: Run) -> "Needs":
         """Return the needs with those of the error; if it has no new ones, substitutes in packages that `run` reads.
 
-        The objects of these packages may hold the array that is written to. `has_plain` says that functions whose
-        source cannot be read were called as they are: they may need substitutes.
+        The objects of these packages may hold the array that is written to.
         """
-        is_served = error.again or isinstance(error, ShapeError)
-        if has_plain and is_served and not self.without_source:
-            return self._replace(without_source=True)
+        is_served = error.again or error.made_at is not None or isinstance(error, ShapeError)
         written, packages = self.written | {error.made_at} - {None}, self.packages | packages_through(error)
-        grown = self._replace(written=written, packages=packages)
+        grown = Needs(written, packages, self.is_second or is_served)
         if grown != self:
             return grown
         return grown._replace(packages=self.packages | packages_read(run)) if error.again else grown

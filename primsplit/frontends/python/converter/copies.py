@@ -135,8 +135,6 @@ class Conversion:
     ) -> None:
         self.operators = operators
         self.serves, self.packages, self.without_source = serves, packages, without_source
-        self.has_plain = False
-        """Whether a function is called as it is since its source cannot be read."""
         self.rewritten = rewritten or {}
         self.copies: dict[int, tuple[Any, Any]] = {}
         """By the `id` of a function the function, which keeps its `id`, and its copy."""
@@ -168,10 +166,7 @@ class Conversion:
         return _with_code(function, converted)
 
     def _without_source(self, function: Function) -> Function:
-        if not self.serves or not without_source.is_copied(function.__code__):
-            return function
-        if not self.without_source:
-            self.has_plain = True
+        if not (self.serves and self.without_source and without_source.is_copied(function.__code__)):
             return function
         made = without_source.copied(function, self.operators[bool(_package(function))].called)
         return remember_origin(made, function)

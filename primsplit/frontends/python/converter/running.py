@@ -1,8 +1,8 @@
 """Runs a converted copy of a function, in which functions that ask a traced value for a number have substitutes."""
 
 import inspect
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import FunctionType
 from typing import Any
 
@@ -22,20 +22,23 @@ Run = Callable[..., Any]
 Written = frozenset[tracing.Instruction]
 
 
-def converted(run: Run, written: Written, packages: frozenset[str], without_source: bool) -> "ConvertedRun | None":
+def converted(
+    run: Run, written: Written, packages: frozenset[str], is_second: bool
+) -> AbstractContextManager[Run] | None:
     """Return a context that gives a copy of `run`, in which functions have substitutes; None if it needs no copy.
 
     Arrays that NumPy makes by the instructions `written` are traced ones, since they are written to. Functions of the
-    installed `packages` are converted like the user's, and those `without_source` are copied.
+    installed `packages` are converted like the user's. In a run that `is_second`, since another one failed, so are
+    functions without source, and what makes arrays that people write to makes traced ones.
     """
     register_scipys()
     around = current()
-    conversion = _serving(around, packages, without_source=without_source)
+    conversion = _serving(around, packages, without_source=is_second)
     with conversion.running():
         copied = lifted(conversion, run)
     # Code that is converted already needs no copy to reach substitutes.
     is_needed = copied is not run or (around is not None and not around.serves)
-    return ConvertedRun(conversion, copied, written) if is_needed else None
+    return _running(conversion, copied, written, traces_new=is_second) if is_needed else None
 
 
 def _serving(around: Conversion | None, packages: frozenset[str], *, without_source: bool) -> Conversion:
@@ -53,26 +56,10 @@ def _serving(around: Conversion | None, packages: frozenset[str], *, without_sou
     )
 
 
-class ConvertedRun:
-    """A context in which this thread runs a conversion: it gives the copy to run."""
-
-    def __init__(self, conversion: Conversion, copied: Run, written: Written) -> None:
-        self._conversion, self._copied, self._written = conversion, copied, written
-        self._inside = ExitStack()
-
-    @property
-    def has_plain(self) -> bool:
-        """Whether functions whose source cannot be read were called as they are."""
-        return self._conversion.has_plain
-
-    def __enter__(self) -> Run:
-        self._inside.enter_context(self._conversion.running())
-        self._inside.enter_context(running_converted(self._written))
-        self._inside.enter_context(choices_forgotten())
-        return self._copied
-
-    def __exit__(self, *error: object) -> None:
-        self._inside.close()
+@contextmanager
+def _running(conversion: Conversion, copied: Run, written: Written, *, traces_new: bool) -> Iterator[Run]:
+    with conversion.running(), running_converted(written, traces_new=traces_new), choices_forgotten():
+        yield copied
 
 
 HOOKS.converted = converted

@@ -200,11 +200,15 @@ class NumberOwner:
     Where the function would catch that it has none, it has those of what it stands for; else also those of an array.
     """
 
-    def __init__(self, number: Array) -> None:
-        self._number = number
+    __slots__ = ("_number",)
 
-    def __getattr__(self, name: str) -> Any:
-        number = self._number
+    def __init__(self, number: Array) -> None:
+        object.__setattr__(self, "_number", number)
+
+    def __getattribute__(self, name: str) -> Any:
+        number = object.__getattribute__(self, "_number")
+        if name == "__class__":
+            return numpys_class(number)
         is_lenient = hasattr(number, name) and not tracing.is_caught(AttributeError)
         return getattr(number, name) if is_lenient else _attribute(number, name)
 

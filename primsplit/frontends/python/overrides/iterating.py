@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
+from primsplit.frontends.python.overrides.plain_arrays import not_made
 from primsplit.frontends.python.overrides.table import register, when_traced
 from primsplit.ir.errors import ShapeError, UnsupportedFunction
 from primsplit.numpy.axes import array_like
@@ -29,6 +30,9 @@ class ElementIterator:
                 place=tracing.user_place(),
                 cure="Leave the other options away, and write to an array made by np.zeros.",
             )
+        for array, each in zip(given, _flags_of_each(op_flags, len(given)), strict=True):
+            if type(array) is np.ndarray and not {"readwrite", "writeonly"}.isdisjoint(each):
+                raise not_made(array)
         arrays = [array_like(g) for g in given]
         self.operands = tuple(self._broadcast(arrays))
         self.shape = tuple(literal_size(d, "np.nditer") for d in self.operands[0].shape)
@@ -89,6 +93,13 @@ class ElementIterator:
 
     def __exit__(self, *error: Any) -> None:
         self.iterindex = self.itersize
+
+
+def _flags_of_each(flags: Any, count: int) -> Sequence[Sequence[str]]:
+    """The flags of each operand: those of all where they are no lists."""
+    if not flags:
+        return [()] * count
+    return [flags] * count if isinstance(flags[0], str) else list(flags)
 
 
 class BroadcastElements:
