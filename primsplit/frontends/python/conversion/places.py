@@ -18,7 +18,8 @@ class Places:
     def __init__(self) -> None:
         self.owners: dict[int, Change] = {}
         self.runs: list[tuple[bool, dict[int, Change]]] = []
-        self.changed: dict[bool, set[Place]] = {False: set(), True: set()}
+        self.changed: dict[bool, dict[Place, None]] = {False: {}, True: {}}
+        """The places that each side changes, in their order."""
         self.outdated: set[str] = set()
         """The places that a side leaves as they were, with an array to whose base it wrote."""
 
@@ -28,7 +29,7 @@ class Places:
         self.runs.append((which, found))
         self.owners |= {key: change for key, change in found.items() if key not in self.owners}
         values = {(key, k): v for key, change in found.items() for k, v in change.values()}
-        self.changed[which] |= values.keys()
+        self.changed[which] |= dict.fromkeys(values)
         return {self._name(place): v for place, v in values.items()}
 
     def have_other_keys(self) -> bool:
@@ -56,7 +57,7 @@ class Places:
 
     def before(self, which: bool) -> dict[str, Any]:
         """What the places held, by name, that the other side changes, and not this one."""
-        left = self.changed[not which] - self.changed[which]
+        left = [place for place in self.changed[not which] if place not in self.changed[which]]
         return {self._name(p): [*self.owners[p[0]].before.values()][p[1]] for p in left}
 
     def rows(self) -> dict[Place, list[Any]]:

@@ -266,6 +266,10 @@ MADE: dict[Function, Function] = {
 """What makes arrays that people write into, and what makes them of traced arguments."""
 
 
+_DEFINED: dict[Function, Function] = {np.empty: np.zeros, np.empty_like: np.zeros_like}
+"""What has the same elements in each run in place of functions that leave them as the memory was."""
+
+
 def _of_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     """np.asarray_chkfinite: a run with NaN or infinity fails."""
     given = FUNCTIONS[np.asarray](a, dtype)
@@ -320,7 +324,7 @@ def _register_all() -> None:
     table |= {f: Substitute(f, listing(f)) for f in dispatched}
     table |= {f: Substitute(f, _of_lists(f)) for f in JOINING}
     table |= {f: _UfuncSubstitute(f, listing(f)) for f in ufuncs}
-    table |= {f: Substitute(f, _maker(f, _unlike(traced))) for f, traced in MADE.items()}
+    table |= {f: Substitute(f, _maker(_DEFINED.get(f, f), _unlike(traced))) for f, traced in MADE.items()}
     table |= {f: when_traced(f, _unlike(traced), noted) for f, traced in TAKING.items()}
     table |= {f: Substitute(f, _of_held(table[f].traced)) for f in HELD}
     table |= {f: Substitute(f, _plain(f)) for f in RULES}

@@ -370,5 +370,5 @@ def register_interpolation(module: ModuleType) -> None:
         original: Any = getattr(module, maker)
         traced = when_traced(original, getattr(ours, name))
         if maker == "RegularGridInterpolator":
-            traced.traced = when_traced(_naming_its_solver(original), ours.grid_of_values).again
+            traced.traced = when_traced(_naming_its_solver(original), ours.grid_of_values).traced
         register(original, _SplineSubstitute(original, traced.traced) if maker == "BSpline" else traced)
