@@ -305,12 +305,10 @@ class _Joining:
             try:
                 with joined as exploration.run:
                     exploration.follow(FEW)
-                is_deep = exploration.is_deep() and not exploration.asked() <= self.asked
-                if not exploration.pending and not is_deep:
-                    if not begin_alike(self.first, exploration.paths[0], len(self.before[0])):
-                        return None
-                    with self._joins() as exploration.run:
-                        return exploration.recorded()
+                    is_deep = exploration.is_deep() and not exploration.asked() <= self.asked
+                    if not exploration.pending and not is_deep:
+                        is_same = begin_alike(self.first, exploration.paths[0], len(self.before[0]))
+                        return exploration.recorded() if is_same else None
             except NotJoined as error:
                 if not self._learns(error):
                     return None
