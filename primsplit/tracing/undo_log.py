@@ -41,7 +41,7 @@ _NO_DRAWS = frozenset({"getstate", "get_state"})
 
 
 class Note(ABC):
-    """What an object, or an attribute of one, was before a run. It keeps the object, and so its `id`."""
+    """A record of an object, or an attribute of one, as it was before a run. It keeps the object, and so its `id`."""
 
     @abstractmethod
     def undo(self) -> None:
