@@ -52,7 +52,7 @@ class Refused(Exception):
         self.why = why
 
 
-_TOLD: dict[type[ast.AST], str] = {
+REASONS: dict[type[ast.AST], str] = {
     ast.Raise: "it raises an error: give a name a flag instead, and test that",
     ast.Assert: "it asserts",
     ast.Return: "it returns from inside of another statement",
@@ -73,7 +73,7 @@ _TOLD: dict[type[ast.AST], str] = {
 
 def _refusal(node: ast.AST) -> Refused:
     """What is refused in a statement or expression, by its kind."""
-    return Refused(_TOLD.get(type(node), f"it has a {type(node).__name__} in it"))
+    return Refused(REASONS.get(type(node), f"it has a {type(node).__name__} in it"))
 
 
 def effects(nodes: Iterable[ast.AST], *, returns: bool = False, is_noted: bool = True) -> Effects:
