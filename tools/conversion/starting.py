@@ -8,8 +8,10 @@ import primsplit as ps
 
 table = np.array([1.0, 3.0])
 
+
 def f(x):
     return table[int(x > 0)] * x if x > -1 else 2 * x
+
 
 print([float(ps.grad(f)(x)) for x in (-2.0, -0.5, 0.5)])
 """
@@ -42,7 +44,7 @@ sys.settrace(watch)
 runpy.run_path(sys.argv[1])
 """
 """Runs a program under a tracer of its lines."""
-NOT_READ = "int() was asked of a value"
+NOT_READ = "the source of f"
 COMMANDS = [
     Command("`python program.py`", ("PATH",)),
     Command("`python -c PROGRAM`", ("-c", "PROGRAM")),

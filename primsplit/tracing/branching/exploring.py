@@ -77,6 +77,16 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
         return found
 
 
+def _explain_source(error: PrimsplitError) -> None:
+    """Let an error of a function that could not be converted begin with that reason."""
+    place = error.place
+    if isinstance(error, NumberAsked) and place is not None and not place.source:
+        reason = f"the source of {place.function} ({place.filename}) cannot be read, so it is not converted"
+        error.because = (error.what, *error.because)
+        error.what = reason
+        error.cures = ("Define the function in a file or in a notebook.", *error.cures)
+
+
 def _plain(value: Any) -> Any:
     """Return what a function leaves in the user's objects: a traced array of known numbers as NumPy's."""
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
@@ -109,6 +119,7 @@ def _converted(run: Run) -> tuple[list[Array], trees.TreeSpec]:
             more = needs.more(error, run)
             if more == needs:
                 if uses_examples or not error.again or into.examples is None:
+                    _explain_source(error)
                     raise
                 uses_examples = True
             needs = more

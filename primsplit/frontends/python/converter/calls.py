@@ -132,8 +132,7 @@ def _changed_method(conversion: Conversion, method: types.MethodType) -> Any:
 def _served(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
     """Return the substitute of what is written in C, or of a library's class or object; itself if it has none."""
     if isinstance(called, Substitute):
-        # What `all` and `any` go through counts its references: nothing else may hold it.
-        return called if called.traced in _OF_CONDITIONS else _calling(conversion, called)
+        return called if called.traced in _ASKING else _calling(conversion, called)
     if is_package and called is np.trim_zeros:
         return TRIM_ZEROS
     if is_stood_in_for(called):
@@ -159,7 +158,8 @@ _OF_PACKAGES = {**_OF_USERS, float: NUMBERS[float], int: NUMBERS[int], complex: 
 CLASSES = frozenset(_OF_PACKAGES)
 """The classes that mean something else where they are called."""
 
-_OF_CONDITIONS = (BUILTINS["all"].traced, BUILTINS["any"].traced)
+_ASKING = tuple(BUILTINS[name].traced for name in ("all", "any", "hasattr", "getattr", "isinstance", "type", "len"))
+"""What is given its arguments as they are: `all` and `any` count references to one, the others ask what one is."""
 
 _CALLING = frozenset({map, filter, functools.reduce, *(v for v in vars(itertools).values() if isinstance(v, type))})
 """What is written in C and calls a function that it is given."""
@@ -215,6 +215,8 @@ def lifted(conversion: Conversion, value: Any) -> Any:
     if kind is functools.partial:
         inner = lifted(conversion, value.func)
         return value if inner is value.func else functools.partial(inner, *value.args, **value.keywords)
+    if kind is _WRAPPER:
+        return _uncached(conversion, value)
     if kind is types.BuiltinFunctionType:
         note_method(value.__self__, value.__name__)
         return _served(conversion, value, is_package=False) if conversion.serves else value
