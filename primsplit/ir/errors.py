@@ -56,6 +56,7 @@ def lines_of_cure(cure: str | tuple[str, ...]) -> tuple[str, ...]:
 
 class _Thread(threading.local):
     made: "list[PrimsplitError] | None" = None
+    is_quiet = False
 
 
 _thread = _Thread()
@@ -72,6 +73,16 @@ def errors_made() -> "Iterator[list[PrimsplitError]]":
         _thread.made = outer
         if outer is not None:
             outer += inside
+
+
+@contextmanager
+def quietly() -> "Iterator[None]":
+    """Give no warnings of ours inside: what is run there was run before."""
+    before, _thread.is_quiet = _thread.is_quiet, True
+    try:
+        yield
+    finally:
+        _thread.is_quiet = before
 
 
 class PrimsplitError(Exception):
@@ -232,5 +243,7 @@ _told: dict[str, dict[str | tuple[str, type[Warning], int], int]] = {}
 
 def warn_at(place: Place, told: str, category: type[Warning]) -> None:
     """Warn at a user's line. Like any warning, the same one is shown once for a line unless a filter says otherwise."""
+    if _thread.is_quiet:
+        return
     registry = _told.setdefault(place.filename, {})
     warnings.warn_explicit(in_lines(told), category, place.filename, place.line, registry=registry)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
+from primsplit.ir import Const
 from primsplit.tracing.array import Array
 
 
@@ -103,7 +104,7 @@ def known_arrays(values: Any) -> list[Any] | None:
     Arrays that stand in for NumPy's own are known until something traced is written to them. What is computed of them
     alone is computed by NumPy, so that it may still be a Python index or the condition of a Python branch.
     """
-    if not is_converted():
-        return None
+    if not is_converted() or any(type(v) is Array and not isinstance(v.last_value, Const) for v in values):
+        return None  # no number of a weight is read in vain
     found = [v.known() if isinstance(v, Array) else None for v in values]
     return None if any(f is None for f in found) else found

@@ -134,11 +134,16 @@ def _check_not_shuffled(x: Array, new: Array) -> None:
     The rows are views here, so that the second would be written with itself.
     """
     if new.view_of is not None and new.view_of.base is x and tracing.is_in_call_of("shuffle"):
-        raise UnsupportedFunction(
-            "NumPy's shuffle swaps rows of a traced array while it reads them",
-            place=tracing.user_place(),
-            cure="Write x[...] = x[rng.permutation(len(x))].",
-        )
+        raise rows_shuffled()
+
+
+def rows_shuffled() -> UnsupportedFunction:
+    """Return the error of a shuffle of the rows of a traced array."""
+    return UnsupportedFunction(
+        "NumPy's shuffle swaps rows of a traced array while it reads them",
+        place=tracing.user_place(),
+        cure="Write x[...] = x[rng.permutation(len(x))].",
+    )
 
 
 def as_written(new: Any, x: Array) -> Array:

@@ -85,6 +85,11 @@ class UndoLog:
         if key not in self._notes:
             self._notes[key] = make()
 
+    def keep(self, owner: object) -> None:
+        """Let an object stay as it is: it is of the run, and outlives it."""
+        for key in [k for k in self._notes if k == id(owner) or (isinstance(k, tuple) and k[0] == id(owner))]:
+            del self._notes[key]
+
     def is_new(self, text: object) -> bool:
         """Count a text that is about to be printed; return whether no earlier run printed it as often."""
         self._printed[text] += 1
@@ -133,6 +138,12 @@ def undo_run() -> None:
     if _open.logs and (log := _open.logs[-1]) is not None:
         log.runs += 1
         log.undo()
+
+
+def keep_error(error: BaseException) -> None:
+    """Let an error that a run raised stay as it is."""
+    if _open.logs and (log := _open.logs[-1]) is not None:
+        log.keep(error)
 
 
 def _note(key: object, make: Callable[[], Note]) -> None:

@@ -17,7 +17,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from primsplit import tracing
-from primsplit.ir.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError
+from primsplit.ir.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError, quietly
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
@@ -48,7 +48,7 @@ from primsplit.tracing.branching.users_errors import (
 from primsplit.tracing.branching.whole_numbers import numbers_told
 from primsplit.tracing.handles.truths import truths
 from primsplit.tracing.hooks import HOOKS
-from primsplit.tracing.undo_log import end_run, has_repeated, undo_log, undo_run
+from primsplit.tracing.undo_log import end_run, has_repeated, keep_error, undo_log, undo_run
 
 Run = Callable[[], tuple[Sequence[Array], trees.TreeSpec]]
 
@@ -274,7 +274,8 @@ class _Exploration:
         first = self.paths[0]
         again = Path(tuple(d.outcome for d in first.taken), __file__)
         tracing.current().restore(self.before)
-        _follow(again, self.run)
+        with quietly():
+            _follow(again, self.run)
         check_repeats(first, again, len(self.before[0]))
         self.paths[0] = again
 
@@ -416,6 +417,7 @@ def _follow(path: Path, run: Run) -> None:
             if (asked := asked_by_library(error)) is not None:
                 raise asked from error
             raise
+        keep_error(error)
         path.failure = error
         path.failed_at = place_of(error)
     finally:

@@ -78,7 +78,7 @@ def numpys_class(x: Any) -> Any:
 
     Raises NumberAsked for a number that is of one class or another.
     """
-    kinds = tracing.current().classes.get(x.last_value) if tracing.is_recording() else None
+    kinds = tracing.current().classes.get(value_of(x)) if tracing.is_recording() else None
     if kinds is not None:
         raise NumberAsked(
             f"it depends on the run whether this is {' or '.join(sorted(k.__name__ for k in kinds))}",
@@ -88,6 +88,11 @@ def numpys_class(x: Any) -> Any:
     if x.weak and x.shape == ():
         return _PYTHONS.get(x.dtype.kind, float)
     return x.dtype.type if x.is_number() else np.ndarray
+
+
+def value_of(array: Any) -> Any:
+    """Return the Value of a traced array, also outside of its trace; None for a complex one, which has two."""
+    return getattr(array, "last_value", None)
 
 
 def note_classes(chosen: Any, several: Sequence[Any]) -> None:
@@ -102,7 +107,7 @@ def _classes_of(value: Any) -> frozenset[type]:
         return frozenset({int})
     if builtins.type(builtins.type(value)) is not ComparedClass:
         return frozenset({builtins.type(value)})
-    known: frozenset[type] | None = tracing.current().classes.get(value.last_value)
+    known: frozenset[type] | None = tracing.current().classes.get(value_of(value))
     return frozenset({numpys_class(value)}) if known is None else known
 
 

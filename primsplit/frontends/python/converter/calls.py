@@ -76,6 +76,8 @@ def _object(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
 
 def _known(conversion: Conversion, called: Any) -> Any:
     """Return what is called in place of a function or a ufunc, which is one for the whole conversion."""
+    if type(called) is Function and called.__module__ in _OF_ARRAYS:
+        return called
     if id(called) not in conversion.callees:
         found = _function(conversion, called) if type(called) is Function else _numpys(conversion, called)
         conversion.callees[id(called)] = called, found
@@ -110,9 +112,9 @@ def _function(conversion: Conversion, function: Function) -> Any:
 
 def _method(conversion: Conversion, method: types.MethodType) -> Any:
     note_method(method.__self__, method.__name__)
-    if is_generator(method.__self__):
-        return of_generator(method)
     found = _changed_method(conversion, method)
+    if found is method and is_generator(method.__self__):
+        return of_generator(method)
     if found is method or not isinstance(found, types.MethodType):
         return _calling(conversion, found) if type(method.__func__) is Function else method
     return found
@@ -158,6 +160,8 @@ _OF_PACKAGES = {**_OF_USERS, float: NUMBERS[float], int: NUMBERS[int], complex: 
 CLASSES = frozenset(_OF_PACKAGES)
 """The classes that mean something else where they are called."""
 
+_OF_ARRAYS = frozenset({"primsplit.tracing.array", "primsplit.tracing.handles.methods"})
+"""The modules of the methods of traced arrays, which are called as they are."""
 _ASKING = tuple(BUILTINS[name].traced for name in ("all", "any", "hasattr", "getattr", "isinstance", "type", "len"))
 """What is given its arguments as they are: `all` and `any` count references to one, the others ask what one is."""
 

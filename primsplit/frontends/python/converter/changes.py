@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.numpy.indexing import rows_shuffled
+from primsplit.tracing.array import Array
 from primsplit.tracing.undo_log import CONTAINERS, may_print, note, note_attribute, note_method
 
 _ATTRIBUTES: tuple[Any, ...] = (
@@ -85,6 +87,8 @@ def of_generator(method: Any) -> Callable[..., Any]:
     def call(*args: Any, **options: Any) -> Any:
         for each in (*args, *options.values()):
             note(each)
+        if method.__name__ == "shuffle" and any(isinstance(a, Array) and a.ndim > 1 for a in args):
+            raise rows_shuffled()
         return method(*args, **options)
 
     return call

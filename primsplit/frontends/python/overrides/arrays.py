@@ -21,6 +21,7 @@ from primsplit.numpy.windows import WINDOWS
 from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import array_held, holds_traced
+from primsplit.tracing.complex_array import ComplexArray
 from primsplit.tracing.handles.methods import called
 
 Function = Callable[..., Any]
@@ -293,6 +294,33 @@ TAKING: dict[Function, Function] = {
 """What takes traced arguments that NumPy does not dispatch on."""
 
 
+def _taking(original: Function, traced: Function) -> Substitute:
+    """Substitutes for a function whose first argument NumPy dispatches on, in some of these also the second."""
+    if type(original) is not type(np.sum):
+        return when_traced(original, traced, noted)
+    count = 2 if original in _OF_TWO else 1
+    found = when_traced(original, traced, noted)
+
+    def call(*args: Any, **options: Any) -> Any:
+        is_numpys = any(isinstance(a, Array | ComplexArray) for a in args[:count])
+        return (original if is_numpys else found.traced)(*args, **options)
+
+    return Substitute(original, call)
+
+
+_OF_TWO = frozenset({np.linspace, np.logspace, np.geomspace})
+
+SPLITTING: tuple[Function, ...] = (np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit)
+"""What takes a list of places, which is no array of numbers."""
+
+
+def _splitting(original: Function) -> Function:
+    def call(x: Any, places: Any, *args: Any, **options: Any) -> Any:
+        return noted(original(_joined(x), places, *args, **options), (x,))
+
+    return call
+
+
 HELD: tuple[Function, ...] = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
 """What makes an array of any object that says what its array is."""
 
@@ -325,7 +353,8 @@ def _register_all() -> None:
     table |= {f: Substitute(f, _of_lists(f)) for f in JOINING}
     table |= {f: _UfuncSubstitute(f, listing(f)) for f in ufuncs}
     table |= {f: Substitute(f, _maker(_DEFINED.get(f, f), _unlike(traced))) for f, traced in MADE.items()}
-    table |= {f: when_traced(f, _unlike(traced), noted) for f, traced in TAKING.items()}
+    table |= {f: _taking(f, _unlike(traced)) for f, traced in TAKING.items()}
+    table |= {f: Substitute(f, _splitting(f)) for f in SPLITTING}
     table |= {f: Substitute(f, _of_held(table[f].traced)) for f in HELD}
     table |= {f: Substitute(f, _plain(f)) for f in RULES}
     table |= {
