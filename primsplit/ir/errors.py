@@ -2,13 +2,13 @@
 
 import linecache
 import os
-import threading
 import warnings
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
 from primsplit.ir.plain_text import in_lines, in_one_line
+from primsplit.ir.scoped import Scoped
 
 LONGEST_QUOTE = 160
 """The most characters of a line of the user's that an error shows."""
@@ -54,35 +54,25 @@ def lines_of_cure(cure: str | tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(in_one_line, (cure,) if isinstance(cure, str) and cure else cure))
 
 
-class _Thread(threading.local):
-    made: "list[PrimsplitError] | None" = None
-    is_quiet = False
-
-
-_thread = _Thread()
+_made = Scoped["list[PrimsplitError] | None"](lambda: None)
+_is_quiet = Scoped(bool)
 
 
 @contextmanager
 def errors_made() -> "Iterator[list[PrimsplitError]]":
     """Collect the errors that are constructed inside, also those that are caught there."""
-    outer, inside = _thread.made, list[PrimsplitError]()
-    _thread.made = inside
+    outer, inside = _made.value, list[PrimsplitError]()
     try:
-        yield inside
+        with _made.set_to(inside):
+            yield inside
     finally:
-        _thread.made = outer
         if outer is not None:
             outer += inside
 
 
-@contextmanager
-def quietly() -> "Iterator[None]":
+def quietly() -> AbstractContextManager[object]:
     """Give no warnings of ours inside: what is run there was run before."""
-    before, _thread.is_quiet = _thread.is_quiet, True
-    try:
-        yield
-    finally:
-        _thread.is_quiet = before
+    return _is_quiet.set_to(True)
 
 
 class PrimsplitError(Exception):
@@ -116,8 +106,8 @@ class PrimsplitError(Exception):
         self.because = tuple(map(in_one_line, because))
         self.cures = lines_of_cure(cure)
         self.tape: object = None
-        if _thread.made is not None:
-            _thread.made.append(self)
+        if _made.value is not None:
+            _made.value.append(self)
 
     def __str__(self) -> str:
         lines = [self.what]
@@ -243,7 +233,7 @@ _told: dict[str, dict[str | tuple[str, type[Warning], int], int]] = {}
 
 def warn_at(place: Place, told: str, category: type[Warning]) -> None:
     """Warn at a user's line. Like any warning, the same one is shown once for a line unless a filter says otherwise."""
-    if _thread.is_quiet:
+    if _is_quiet.value:
         return
     registry = _told.setdefault(place.filename, {})
     warnings.warn_explicit(in_lines(told), category, place.filename, place.line, registry=registry)

@@ -1,58 +1,53 @@
 """Records whether this thread runs a converted function, in which functions have substitutes."""
 
-import threading
 import weakref
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.ir import Const
+from primsplit.ir.scoped import Scoped
 from primsplit.tracing.array import Array
 
 
-class _Thread(threading.local):
-    depth = 0
-    traces_new = False
-    written: frozenset[tracing.Instruction] = frozenset()
+class _Run(NamedTuple):
+    """A run of a converted function, or of no such function."""
 
-    def __init__(self) -> None:
-        self.made: dict[int, tuple[weakref.ref[Any], tracing.Instruction]] = {}
+    is_converted: bool
+    written: frozenset[tracing.Instruction]
+    traces_new: bool
+    made: dict[int, tuple[weakref.ref[Any], tracing.Instruction]]
+    """Where the function made the memory of each array, by the array's `id`."""
 
 
-_thread = _Thread()
+_run = Scoped(lambda: _Run(is_converted=False, written=frozenset(), traces_new=False, made={}))
 
 
 def is_converted() -> bool:
     """Return whether this thread is recording a converted function."""
-    return _thread.depth > 0 and tracing.is_recording()
+    return _run.value.is_converted and tracing.is_recording()
 
 
 def expects_writes() -> bool:
     """Return whether an earlier run failed: traced values may be written to arrays that the function makes."""
-    return _thread.traces_new
+    return _run.value.traces_new
 
 
-@contextmanager
-def running_converted(written: frozenset[tracing.Instruction], *, traces_new: bool = False) -> Iterator[None]:
+def running_converted(
+    written: frozenset[tracing.Instruction], *, traces_new: bool = False
+) -> AbstractContextManager[object]:
     """Mark everything recorded inside as part of a converted function.
 
     `written` holds the instructions at which NumPy makes arrays of known numbers that traced values are written to
     later. With `traces_new` what makes arrays that people write to makes traced ones.
     """
-    before = _thread.written, _thread.traces_new
-    _thread.depth += 1
-    _thread.written, _thread.traces_new = before[0] | written, before[1] or traces_new
-    try:
-        yield
-    finally:
-        _thread.depth -= 1
-        _thread.written, _thread.traces_new = before
-        if _thread.depth == 0:
-            _thread.made.clear()
+    around = _run.value
+    made = around.made if around.is_converted else {}
+    return _run.set_to(_Run(True, around.written | written, around.traces_new or traces_new, made))
 
 
 def is_written_later(made: npt.NDArray[Any], sources: Iterable[Any]) -> bool:
@@ -63,10 +58,10 @@ def is_written_later(made: npt.NDArray[Any], sources: Iterable[Any]) -> bool:
     if not is_converted() or any(np.may_share_memory(made, s) for s in sources if isinstance(s, np.ndarray)):
         return False
     place = tracing.user_instruction()
-    if place is None or place in _thread.written:
+    if place is None or place in _run.value.written:
         return place is not None
     owner = _owner(made)
-    _thread.made[id(owner)] = weakref.ref(owner), place
+    _run.value.made[id(owner)] = weakref.ref(owner), place
     return False
 
 
@@ -78,7 +73,7 @@ def made_at(array: Any) -> tracing.Instruction | None:
     if not isinstance(array, np.ndarray):
         return None
     owner = _owner(array)
-    known, place = _thread.made.get(id(owner), (None, None))
+    known, place = _run.value.made.get(id(owner), (None, None))
     return place if known is not None and known() is owner else None
 
 
@@ -88,14 +83,9 @@ def _owner(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
-@contextmanager
-def running_plainly() -> Iterator[None]:
+def running_plainly() -> AbstractContextManager[object]:
     """Use NumPy's own functions inside, also in a converted function."""
-    depth, _thread.depth = _thread.depth, 0
-    try:
-        yield
-    finally:
-        _thread.depth = depth
+    return _run.set_to(_run.value._replace(is_converted=False))
 
 
 def known_arrays(values: Any) -> list[Any] | None:

@@ -5,10 +5,11 @@ method of a user's object asks here for it.
 """
 
 import functools
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
+
+from primsplit.ir.scoped import Scoped
 
 
 class Converting(Protocol):
@@ -19,31 +20,22 @@ class Converting(Protocol):
         ...
 
 
-class _Thread(threading.local):
-    conversion: Any = None
-
-
-_thread = _Thread()
+_conversion = Scoped[Any](lambda: None)
 
 
 def running() -> Any:
     """Return the conversion that this thread runs; None if there is none."""
-    return _thread.conversion
+    return _conversion.value
 
 
-@contextmanager
-def run_with(conversion: Converting) -> Iterator[None]:
+def run_with(conversion: Converting) -> AbstractContextManager[object]:
     """Let this thread run a conversion inside."""
-    before, _thread.conversion = _thread.conversion, conversion
-    try:
-        yield
-    finally:
-        _thread.conversion = before
+    return _conversion.set_to(conversion)
 
 
 def method_of(value: Any, name: str) -> Callable[..., Any]:
     """Return a special method of an object; in a conversion the copy of the user's function."""
-    conversion: Converting | None = _thread.conversion
+    conversion: Converting | None = _conversion.value
     call = None if conversion is None else conversion.changed(type(value), name)
     found: Callable[..., Any] = getattr(value, name) if call is None else functools.partial(call, value)
     return found

@@ -9,9 +9,8 @@ A derivative rule reads no states but those that it gets by keyword: it runs lat
 the state of a rule is a capture here.)
 """
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from primsplit import tracing
 from primsplit.ir import Block, Type, Var
 from primsplit.ir.errors import TraceError
+from primsplit.ir.scoped import Scoped
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.calls.recorded import StandIn, explored_call, record_call
@@ -41,16 +41,6 @@ class Slot(Protocol):
         ...
 
 
-class _Frames(threading.local):
-    """The recordings in this thread that states belong to, the innermost last."""
-
-    def __init__(self) -> None:
-        self.stack: list[Frame] = []
-
-
-_frames = _Frames()
-
-
 class _UnforeseenWriteError(Exception):
     """A path of a function wrote to a state that the paths before it did not write to."""
 
@@ -69,14 +59,9 @@ class Frame:
         self.is_settled = False
         self.is_closed = False
 
-    @contextmanager
-    def opened(self) -> Iterator[None]:
+    def opened(self) -> AbstractContextManager[object]:
         """Let states that are used inside belong to this frame."""
-        _frames.stack.append(self)
-        try:
-            yield
-        finally:
-            _frames.stack.pop()
+        return _frames.set_to((*_frames.value, self))
 
     def keeping(self, call: Callable[[list[Array]], Any]) -> Callable[[list[Array]], Any]:
         """Wrap the call of the function so that it also returns the last values of the states that are written to."""
@@ -106,7 +91,7 @@ class Frame:
 
     def first(self, state: Slot) -> Array:
         """Return the state before the function writes to it: its value around the function at that time."""
-        around = _frames.stack[: _frames.stack.index(self)]
+        around = _frames.value[: _frames.value.index(self)]
         return Array(innermost(state, around).handle(state).value)
 
     def check_writable(self, state: Slot) -> None:
@@ -119,13 +104,15 @@ class Frame:
             )
 
 
-@contextmanager
-def without_states() -> Iterator[None]:
+_frames = Scoped[tuple[Frame, ...]](tuple)
+"""The recordings in this thread that states belong to, the innermost last."""
+
+
+def without_states() -> AbstractContextManager[object]:
     """Forbid reads of states inside: what is recorded there is for calls with other states than now."""
     frame = Frame()
     frame.is_closed = True
-    with frame.opened():
-        yield
+    return frame.opened()
 
 
 class _Outermost(Frame):
@@ -146,7 +133,7 @@ class _Outermost(Frame):
 
 def innermost(state: Slot, frames: Sequence[Frame] | None = None) -> Frame:
     """Return the frame that a state belongs to here. Raises TraceError if none is being recorded."""
-    for frame in reversed(_frames.stack if frames is None else frames):
+    for frame in reversed(_frames.value if frames is None else frames):
         if frame.is_closed:
             break
         if frame.recording is not None and tracing.is_open(frame.recording):

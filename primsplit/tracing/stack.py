@@ -3,8 +3,8 @@
 import math
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Protocol
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol, cast
 
 import numpy.typing as npt
 
@@ -12,6 +12,7 @@ from primsplit import ir
 from primsplit.ir import Op, Type, Value, Var
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import Place, PrimsplitError, TraceError
+from primsplit.ir.scoped import Scoped
 from primsplit.tracing.alike import Alike
 from primsplit.tracing.variables import Variables
 
@@ -155,16 +156,12 @@ def dim_at(source: Source) -> Size:
     return dim
 
 
-class _Stack(threading.local):
-    top: Recording | None = None
-
-
-_stack = _Stack()
+_top = Scoped[Recording | None](lambda: None)
 
 
 def current() -> Recording:
     """Return the innermost recording. Raises TraceError outside of any."""
-    if _stack.top is None:
+    if (top := _top.value) is None:
         raise TraceError(
             "nothing is being traced here",
             cure=(
@@ -172,27 +169,23 @@ def current() -> Recording:
                 "traced values from it instead of storing them. A trace is of one thread alone.",
             ),
         )
-    return _stack.top
+    return top
 
 
 def is_recording() -> bool:
     """Whether a function is being traced in this thread."""
-    return _stack.top is not None
+    return _top.value is not None
 
 
-@contextmanager
-def recording(*, place: Place | None = None, remark: str = "", explores: bool = True) -> Iterator[Recording]:
+def recording(
+    *, place: Place | None = None, remark: str = "", explores: bool = True
+) -> AbstractContextManager[Recording]:
     """Record what is emitted inside, in a recording nested in the current one.
 
     With `explores`, Python branches on traced values are followed both ways there, and in recordings inside.
     """
-    outer = _stack.top
-    inner = Recording(outer, place=place, remark=remark, explores=explores)
-    _stack.top = inner
-    try:
-        yield inner
-    finally:
-        _stack.top = outer
+    inner = Recording(_top.value, place=place, remark=remark, explores=explores)
+    return cast("AbstractContextManager[Recording]", _top.set_to(inner))
 
 
 @contextmanager
@@ -206,31 +199,19 @@ def remarked(remark: str) -> Iterator[None]:
         into.remark = before
 
 
-@contextmanager
-def fresh_stack() -> Iterator[None]:
+def fresh_stack() -> AbstractContextManager[object]:
     """Record as if nothing else were being traced: what is recorded inside can capture nothing."""
-    outer = _stack.top
-    _stack.top = None
-    try:
-        yield
-    finally:
-        _stack.top = outer
+    return _top.set_to(None)
 
 
-@contextmanager
-def resumed(outer: Recording) -> Iterator[None]:
+def resumed(outer: Recording) -> AbstractContextManager[object]:
     """Record in an enclosing recording, for a value that belongs to it."""
-    inner = _stack.top
-    _stack.top = outer
-    try:
-        yield
-    finally:
-        _stack.top = inner
+    return _top.set_to(outer)
 
 
 def levels() -> Iterator[Recording]:
     """Yield the recordings on the stack, the innermost first."""
-    level = _stack.top
+    level = _top.value
     while level is not None:
         yield level
         level = level.outer
@@ -255,7 +236,7 @@ def readable_sizes() -> frozenset[str]:
 
 def is_open(recording: Recording) -> bool:
     """Whether the recording is on the stack, so that its Vars may be read."""
-    return recording is _stack.top or any(level is recording for level in levels())
+    return recording is _top.value or any(level is recording for level in levels())
 
 
 def outcomes_for_examples(condition: Value) -> dict[int, bool] | None:

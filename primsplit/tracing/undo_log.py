@@ -18,10 +18,12 @@ import threading
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
+
+from primsplit.ir.scoped import Scoped
 
 Renewal = Callable[[Any], Any]
 
@@ -96,14 +98,8 @@ class UndoLog:
         return self._printed[text] > self._printed_before[text]
 
 
-class _Open(threading.local):
-    """The logs of the runs that this thread is in; None for a side of a joined statement, which a journal undoes."""
-
-    def __init__(self) -> None:
-        self.logs: list[UndoLog | None] = []
-
-
-_open = _Open()
+_logs = Scoped[tuple[UndoLog | None, ...]](tuple)
+"""The logs of the runs that this thread is in; None for a side of a joined statement, which a journal undoes."""
 
 
 @contextmanager
@@ -112,42 +108,36 @@ def undo_log(*, only_watches: bool = False) -> Iterator[UndoLog]:
 
     One that only watches is of no run: it is read after the runs inside.
     """
-    made = UndoLog(only_watches=only_watches)
-    _open.logs.append(made)
-    try:
-        yield made
-    finally:
-        _open.logs.pop()
-        for log in _open.logs:
-            if log is not None:
-                log.is_repeated |= made.runs > 1 or made.is_repeated
+    made, around = UndoLog(only_watches=only_watches), _logs.value
+    with _logs.set_to((*around, made)):
+        try:
+            yield made
+        finally:
+            for log in around:
+                if log is not None:
+                    log.is_repeated |= made.runs > 1 or made.is_repeated
 
 
-@contextmanager
-def undone_otherwise() -> Iterator[None]:
+def undone_otherwise() -> AbstractContextManager[object]:
     """Note nothing inside in the logs that are open: a journal undoes what is changed there."""
-    _open.logs.append(None)
-    try:
-        yield
-    finally:
-        _open.logs.pop()
+    return _logs.set_to((*_logs.value, None))
 
 
 def undo_run() -> None:
     """Undo what the run before changed."""
-    if _open.logs and (log := _open.logs[-1]) is not None:
+    if _logs.value and (log := _logs.value[-1]) is not None:
         log.runs += 1
         log.undo()
 
 
 def keep_error(error: BaseException) -> None:
     """Let an error that a run raised stay as it is."""
-    if _open.logs and (log := _open.logs[-1]) is not None:
+    if _logs.value and (log := _logs.value[-1]) is not None:
         log.keep(error)
 
 
 def _note(key: object, make: Callable[[], Note]) -> None:
-    for log in reversed(_open.logs):
+    for log in reversed(_logs.value):
         if log is None:
             return
         log.note(key, make)
@@ -155,14 +145,14 @@ def _note(key: object, make: Callable[[], Note]) -> None:
 
 def _note_everywhere(key: object, make: Callable[[], Note]) -> None:
     """Note what no journal undoes."""
-    for log in _open.logs:
+    for log in _logs.value:
         if log is not None:
             log.note(key, make)
 
 
 def note(owner: Any) -> None:
     """Note the elements of a container that are about to change."""
-    if _open.logs and isinstance(owner, CONTAINERS):
+    if _logs.value and isinstance(owner, CONTAINERS):
         held = owner.obj if isinstance(owner, memoryview) else owner
         if isinstance(held, CONTAINERS):
             _note(id(held), lambda: _elements_of(held))
@@ -170,7 +160,7 @@ def note(owner: Any) -> None:
 
 def note_elements(owner: Any) -> None:
     """Note a container, and the containers in it: `owner[k] += a` may change one of these in place."""
-    if not _open.logs:
+    if not _logs.value:
         return
     note(owner)
     held = owner.values() if isinstance(owner, dict) else owner if isinstance(owner, list) else ()
@@ -180,7 +170,7 @@ def note_elements(owner: Any) -> None:
 
 def note_attribute(owner: Any, name: str, *, in_place: bool = False) -> None:
     """Note an attribute that is about to be set or deleted; with `in_place` also the container that it holds."""
-    if not _open.logs:
+    if not _logs.value:
         return
     note(owner)  # a dictionary may hold its attributes as elements
     static = next((vars(c)[name] for c in type(owner).__mro__ if name in vars(c)), None)
@@ -199,7 +189,7 @@ def note_attribute(owner: Any, name: str, *, in_place: bool = False) -> None:
 
 def note_name(name: types.FunctionType) -> None:
     """Note the one name that a function of nothing reads: a global one, or one of a function around it."""
-    if not _open.logs:
+    if not _logs.value:
         return
     if name.__closure__:
         note_cell(name.__closure__[0])
@@ -210,19 +200,19 @@ def note_name(name: types.FunctionType) -> None:
 
 def note_cell(cell: types.CellType) -> None:
     """Note a name that functions share."""
-    if _open.logs:
+    if _logs.value:
         _note(id(cell), lambda: _Cell(cell))
 
 
 def note_all_attributes(owner: Any) -> None:
     """Note an object of which any attribute may be set."""
-    if _open.logs and type(names := _names_of(owner)) is dict:
+    if _logs.value and type(names := _names_of(owner)) is dict:
         _note((id(owner), None), lambda: _Dictionary(names))
 
 
 def note_method(owner: Any, name: str) -> None:
     """Note the object of which a method is about to be called."""
-    if not _open.logs:
+    if not _logs.value:
         return
     if isinstance(owner, np.ndarray):
         if name in _WRITING_ARRAYS:
@@ -233,7 +223,7 @@ def note_method(owner: Any, name: str) -> None:
     elif isinstance(owner, LOCKS):
         _note_everywhere(id(owner), lambda: _Lock(owner))
     elif is_generator(owner) and name not in _NO_DRAWS:
-        for log in _open.logs:
+        for log in _logs.value:
             if log is not None:
                 log.drawn[id(owner)] = owner
         _note_everywhere(id(owner), lambda: _Generator(owner))
@@ -241,12 +231,12 @@ def note_method(owner: Any, name: str) -> None:
 
 def may_print(text: object) -> bool:
     """Return whether a text is to be printed, which no earlier run printed as often."""
-    return all(log.is_new(text) for log in reversed(_open.logs) if log is not None)
+    return all(log.is_new(text) for log in reversed(_logs.value) if log is not None)
 
 
 def _outermost() -> UndoLog | None:
     """Return the log of the function that runs, if that is in no other run of this thread."""
-    logs = [log for log in _open.logs if log is None or not log.only_watches]
+    logs = [log for log in _logs.value if log is None or not log.only_watches]
     return logs[0] if len(logs) == 1 else None
 
 

@@ -1,7 +1,12 @@
-"""Threads that only call functions cannot tell that other threads trace them, are interrupted, or fail."""
+"""Threads that only call functions cannot tell that other threads trace them, are interrupted, or fail.
+
+The thread that was interrupted can trace again.
+"""
 
 import builtins
+import contextlib
 import ctypes
+import gc
 import math
 import pickle
 import random
@@ -9,12 +14,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit import tracing
+from primsplit.ir import scoped
 
 X = np.array([0.3, 1.7, -0.4])
 TABLE = np.arange(6.0) ** 2
@@ -91,6 +99,11 @@ class Session:
     def trace(self, seed: int) -> None:
         chosen = random.Random(seed)
         while not self.ends.is_set():
+            with contextlib.suppress(Stopped, KeyboardInterrupt):  # thrown between two traces
+                self._trace_often(chosen)
+
+    def _trace_often(self, chosen: random.Random) -> None:
+        while not self.ends.is_set():
             k = chosen.randrange(len(FUNCTIONS))
             try:
                 self._trace_one(FUNCTIONS[k], EXPECTED[k], chosen.randrange(3))
@@ -163,3 +176,45 @@ def test_threads_that_call_see_nothing_of_threads_that_trace(count: int, seconds
     assert session.traced >= 3
     assert session.called >= 3
     assert is_same(state(), session.expected)
+
+
+def trace_interrupted(at: int) -> int:
+    """Trace with a KeyboardInterrupt where the `at`-th context begins or ends; return how often that was possible."""
+    seen = 0
+
+    def throw(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal seen
+        own, name = frame.f_code.co_filename == scoped.__file__, frame.f_code.co_name
+        if not own and frame.f_code.co_filename != contextlib.__file__:
+            return None
+        # Python throws it as a function begins, or after a call in it: in contextlib after the generator has begun.
+        if (event == "call" and name in {"__enter__", "__exit__"}) or (
+            event == "return" and name == "__enter__" and not own
+        ):
+            seen += 1
+            if seen == at:
+                raise KeyboardInterrupt
+        return throw
+
+    before = sys.gettrace()
+    sys.settrace(throw)
+    try:
+        ps.trace(lambda x: many_branches(x), ps.spec("float64", [3]))
+    finally:
+        sys.settrace(before)
+    return seen
+
+
+@pytest.mark.parametrize("count", [12, pytest.param(300, marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.filterwarnings("ignore")
+def test_a_thread_can_trace_after_an_interrupt_where_a_context_begins_or_ends(count: int) -> None:
+    places = trace_interrupted(0)
+    assert places > 300
+    chosen = random.Random(count)
+    for _ in range(count):
+        with pytest.raises(KeyboardInterrupt):
+            trace_interrupted(chosen.randrange(1, places + 1))
+        gc.collect()  # generators that were left suspended end now
+        assert gc.isenabled()
+        assert not tracing.is_recording()
+        assert np.allclose(ps.trace(lambda x: many_branches(x), ps.spec("float64", [3]))(X), EXPECTED[2])

@@ -7,7 +7,6 @@ block without that kind costs nothing.
 """
 
 import inspect
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -15,6 +14,7 @@ from typing import Any, Literal
 from primsplit.ir import Block, Op, Value, Var, is_call, live_ops, same_types
 from primsplit.ir.dims import could_be
 from primsplit.ir.errors import RuleError
+from primsplit.ir.scoped import Scoped
 from primsplit.ops.schema import schema
 from primsplit.rewrites.inline import inline_calls
 from primsplit.rewrites.rewrites.matching import (
@@ -38,12 +38,7 @@ Function = Callable[..., Any]
 Exact = Literal["bit", "rounds"]
 
 
-class _Thread(threading.local):
-    def __init__(self) -> None:
-        self.placing: set[int] = set()
-
-
-_thread = _Thread()
+_placing = Scoped[frozenset[int]](frozenset)
 """The rewrites whose ops are being placed: none is applied to what it builds itself."""
 
 
@@ -88,7 +83,7 @@ class Rewrite:
 
     def matches(self, op: Op, made_by: Mapping[Var, Op]) -> Iterator[Match]:
         """Yield each way in which the pattern fits an op of its outermost kind."""
-        return iter(()) if id(self) in _thread.placing else self.template.matches(op, made_by)
+        return iter(()) if id(self) in _placing.value else self.template.matches(op, made_by)
 
     @contextmanager
     def recorded(self, op: Op, match: Match) -> Iterator[Recording]:
@@ -127,12 +122,9 @@ class Rewrite:
         if not ops or value not in ops[-1].outputs:
             return value
         last = ops.pop() if len(ops[-1].outputs) == 1 else None
-        _thread.placing.add(id(self))
-        try:
+        with _placing.set_to(_placing.value | {id(self)}):
             for op in ops:
                 site.add(site.op.beside(op.kind, op.inputs, op.outputs, op.attributes))
-        finally:
-            _thread.placing.discard(id(self))
         return value if last is None else site.becomes(last.kind, last.inputs, last.attributes)
 
     def _check_type(self, site: Site, value: Value) -> None:

@@ -10,15 +10,15 @@ if first is not None:
 import enum
 import itertools
 import operator
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from primsplit.frontends.python.conversion.identity import IDENTITIES, identified
 from primsplit.ir import Value
+from primsplit.ir.scoped import Scoped
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.paths import NotJoined, Path
@@ -45,7 +45,7 @@ class Either:
     def possible(self) -> list[int]:
         """The numbers of those that it may be where the statements are that are recorded now."""
         allowed = [*self.things]
-        for facts in _sides.known():
+        for facts in _sides.value.known():
             allowed = [k for k in allowed if k in facts.get(self.number.value, allowed)]
         return allowed
 
@@ -86,15 +86,14 @@ def if_gives(value: Any) -> list[Any]:
     return [] if may_be_told(value) else [value]
 
 
-class _Sides(threading.local):
-    """What is known in the sides that this thread is in, and what the conditions tell that were asked."""
+class _Sides(NamedTuple):
+    """Facts that hold in the sides that this thread is in, and those that follow from the conditions it asked."""
 
-    def __init__(self) -> None:
-        self.facts: list[Facts] = []
-        self.told: dict[Value, tuple[Facts, Facts]] = {}
+    facts: tuple[Facts, ...]
+    told: dict[Value, tuple[Facts, Facts]]
 
     def known(self) -> Iterator[Facts]:
-        """What holds where something is recorded now: in the sides, and on the paths that branches have taken."""
+        """Yield the facts where something is recorded now: in the sides, and on the paths that branches have taken."""
         yield from self.facts
         paths = (level.path for level in levels() if isinstance(level.path, Path))
         for taken in (decision for path in paths for decision in path.taken):
@@ -102,33 +101,23 @@ class _Sides(threading.local):
                 yield self.told[taken.condition][taken.outcome]
 
 
-_sides = _Sides()
+_sides = Scoped(lambda: _Sides((), {}))
 
 
-@contextmanager
-def no_facts() -> Iterator[None]:
-    """Inside, what earlier functions asked is not known."""
-    before = _sides.facts, _sides.told
-    _sides.facts, _sides.told = [], {}
-    try:
-        yield
-    finally:
-        _sides.facts, _sides.told = before
+def no_facts() -> AbstractContextManager[object]:
+    """Forget inside the facts that earlier functions asked for."""
+    return _sides.set_to(_Sides((), {}))
 
 
-@contextmanager
-def holding(test: Any, outcome: bool) -> Iterator[None]:
-    """Inside, a condition has this outcome."""
-    _sides.facts.append(told_by(test, outcome))
-    try:
-        yield
-    finally:
-        _sides.facts.pop()
+def holding(test: Any, outcome: bool) -> AbstractContextManager[object]:
+    """Let a condition have this outcome inside."""
+    facts, told = _sides.value
+    return _sides.set_to(_Sides((*facts, told_by(test, outcome)), told))
 
 
 def told_by(test: Any, outcome: bool) -> Facts:
     """What a condition tells that has this outcome."""
-    return _sides.told.get(test.value, ({}, {}))[outcome] if isinstance(test, Array) else {}
+    return _sides.value.told.get(test.value, ({}, {}))[outcome] if isinstance(test, Array) else {}
 
 
 def tell(test: Array, terms: Sequence[Facts], outcome: bool) -> None:
@@ -137,12 +126,12 @@ def tell(test: Array, terms: Sequence[Facts], outcome: bool) -> None:
     for facts in terms:
         for number, allowed in facts.items():
             found[number] = allowed & found.get(number, allowed)
-    _sides.told[test.value] = ({}, found) if outcome else (found, {})
+    _sides.value.told[test.value] = ({}, found) if outcome else (found, {})
 
 
 def tell_opposite(test: Array, term: Array) -> None:
     """Let a condition tell what the opposite of another tells."""
-    _sides.told[test.value] = (told_by(term, True), told_by(term, False))
+    _sides.value.told[test.value] = (told_by(term, True), told_by(term, False))
 
 
 def truth(value: Any) -> Any:
@@ -200,7 +189,7 @@ def _asked(either: Either, holds: Callable[[Any], bool], *, is_told: bool) -> An
         test = op.Not(op.Equal(number, min(others)))
     else:
         test = op.Gather(np.isin(np.arange(max(possible) + 1), [*allowed]), number)
-    _sides.told[test.value] = ({number.value: frozenset(others)}, {number.value: allowed})
+    _sides.value.told[test.value] = ({number.value: frozenset(others)}, {number.value: allowed})
     return test
 
 

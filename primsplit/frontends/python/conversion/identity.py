@@ -1,13 +1,13 @@
 """Answers questions of class and identity for values from joined statements, of which Python sees one per side."""
 
 import operator
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
+from primsplit.ir.scoped import Scoped
 from primsplit.ops import op
 from primsplit.tracing import trees
 from primsplit.tracing.array import FUNCTIONS, Array
@@ -19,36 +19,20 @@ from primsplit.tracing.hooks import HOOKS
 At = tuple[str, int]
 
 
-class _Given(threading.local):
-    """What joined statements gave this thread: at which place, and of which classes the values of their sides are."""
-
-    def __init__(self) -> None:
-        self.values: dict[int, tuple[Any, At, frozenset[type]]] = {}
-        self.choices: dict[int, tuple[Any, Sequence[Any], Callable[[], Array]]] = {}
-        """By the `id` of a value the value, the objects of which it is one, and the place of that one."""
+_given = Scoped[dict[int, tuple[Any, At, frozenset[type]]]](dict)
+"""The values that joined statements gave, by `id`: the place, and the classes that the values of their sides have."""
+_choices = Scoped[dict[int, tuple[Any, Sequence[Any], Callable[[], Array]]]](dict)
+"""The chosen values, by `id`: the objects of which each is one, and the place of that one."""
 
 
-_given = _Given()
-
-
-@contextmanager
-def choices_forgotten() -> Iterator[None]:
+def choices_forgotten() -> AbstractContextManager[object]:
     """Forget afterwards which values were chosen inside."""
-    before, _given.choices = _given.choices, {**_given.choices}
-    try:
-        yield
-    finally:
-        _given.choices = before
+    return _choices.set_to({**_choices.value})
 
 
-@contextmanager
-def nothing_given() -> Iterator[None]:
-    """Inside, what statements gave to functions before is not known."""
-    before, _given.values = _given.values, {}
-    try:
-        yield
-    finally:
-        _given.values = before
+def nothing_given() -> AbstractContextManager[object]:
+    """Forget inside which values statements gave before."""
+    return _given.set_to({})
 
 
 def note_joined(value: Any, made: Sequence[Any], at: At) -> None:
@@ -63,7 +47,7 @@ def note_joined(value: Any, made: Sequence[Any], at: At) -> None:
 
 def note_one_of(value: Any, several: Sequence[Any], place: Callable[[], Array]) -> None:
     """Remember that a value is the one of several objects at a place that only the run knows."""
-    _given.choices[id(value)] = value, several, place
+    _choices.value[id(value)] = value, several, place
 
 
 HOOKS.note_choice = note_one_of
@@ -71,11 +55,11 @@ HOOKS.note_choice = note_one_of
 
 def _note(value: Any, made: Sequence[Any], at: At) -> None:
     if not (value is None or isinstance(value, bool | int | str)):  # of which there is one for all
-        _given.values[id(value)] = value, at, frozenset[type]().union(*map(_classes_of, made))
+        _given.value[id(value)] = value, at, frozenset[type]().union(*map(_classes_of, made))
 
 
 def _classes_of(value: Any) -> frozenset[type]:
-    given = _given.values.get(id(value))
+    given = _given.value.get(id(value))
     if given is not None:
         return given[2]
     return frozenset([numpys_class(value) if type(value) is Array else type(value)])
@@ -88,17 +72,17 @@ def identified(kind: str, left: Any, right: Any) -> Any:
     """`a is b` of what may be arrays: one that an If gave is another object than what it was given."""
     if left is right:
         return kind == "Is"
-    if not _given.choices.keys().isdisjoint((id(left), id(right))):
+    if not _choices.value.keys().isdisjoint((id(left), id(right))):
         same = _is_chosen(left, right)
         return same if kind == "Is" else (not same if type(same) is bool else Array(op.Not(same).value, weak=True))
-    arrays = [v for v in (left, right) if type(v) is Array or id(v) in _given.values]
+    arrays = [v for v in (left, right) if type(v) is Array or id(v) in _given.value]
     if not arrays:
         return IDENTITIES[kind](left, right)
     if all(type(v) in {Array, bool} and _classes_of(v) == {bool} for v in (left, right)):
         return _compared_truths(left, right, is_same=kind == "Is")
     for value, other in ((left, right), (right, left)):
-        if id(value) in _given.values and (type(other) is Array or type(other) in _classes_of(value)):
-            raise NotJoined(_given.values[id(value)][1], "what it gives a name is compared with `is`")
+        if id(value) in _given.value and (type(other) is Array or type(other) in _classes_of(value)):
+            raise NotJoined(_given.value[id(value)][1], "what it gives a name is compared with `is`")
     return IDENTITIES[kind](left, right)
 
 
@@ -111,9 +95,9 @@ def _is_chosen(left: Any, right: Any) -> bool | Array:
 
 def _number(value: Any, numbers: dict[int, int]) -> int | Array:
     """Return the number of an object among all of `numbers`, which get the new ones."""
-    if id(value) not in _given.choices:
+    if id(value) not in _choices.value:
         return numbers.setdefault(id(value), len(numbers))
-    _, several, place = _given.choices[id(value)]
+    _, several, place = _choices.value[id(value)]
     each = [_number(v, numbers) for v in several]
     if any(isinstance(number, Array) for number in each):
         return as_array(FUNCTIONS[np.stack]([np.asarray(n) if isinstance(n, int) else n for n in each]))[place()]
@@ -131,9 +115,9 @@ def _compared_truths(left: Any, right: Any, *, is_same: bool) -> Any:
 
 def classes_given(value: Any) -> frozenset[type] | None:
     """The classes of which a value is that a joined statement gave; None for others."""
-    return _given.values[id(value)][2] if id(value) in _given.values else None
+    return _given.value[id(value)][2] if id(value) in _given.value else None
 
 
 def given_at(value: Any) -> At | None:
     """The place of the joined statement that gave a value; None for others."""
-    return _given.values[id(value)][1] if id(value) in _given.values else None
+    return _given.value[id(value)][1] if id(value) in _given.value else None

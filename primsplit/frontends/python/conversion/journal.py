@@ -2,7 +2,6 @@
 
 import inspect
 import sys
-import threading
 import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.frontends.python.conversion.holders import is_numpys, is_users_object, written_with
+from primsplit.ir.scoped import Scoped
 from primsplit.numpy.ufuncs import plain_out
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.paths import NotJoined
@@ -124,14 +124,8 @@ class Journal:
         self.changes += [Change(array, {_ELEMENTS: before}, content(array)) for array, before in wholes]
 
 
-class _Open(threading.local):
-    """The journals of the sides that this thread is in."""
-
-    def __init__(self) -> None:
-        self.journals: list[Journal] = []
-
-
-_open = _Open()
+_journals = Scoped[tuple[Journal, ...]](tuple)
+"""The journals of the sides that this thread is in."""
 _IN_PLACE = ("__iadd__", "__isub__", "__imul__", "__itruediv__", "__ior__", "__iand__")
 _ALONE = 2
 """How many references there are to what only a tuple holds: the tuple's, and that of the count."""
@@ -144,13 +138,11 @@ def journal(at: tuple[str, int], is_known: Callable[[Any], bool], shown_with: Sh
     Arrays are what they have become until the journal takes them back, or something is raised.
     """
     made = Journal(at, is_known, shown_with)
-    _open.journals.append(made)
     try:
         try:
-            with undone_otherwise():
+            with _journals.set_to((*_journals.value, made)), undone_otherwise():
                 yield made
         finally:
-            _open.journals.pop()
             made.undo()
     except BaseException:
         made.take_back()
@@ -159,29 +151,29 @@ def journal(at: tuple[str, int], is_known: Callable[[Any], bool], shown_with: Sh
 
 def open_at() -> tuple[str, int] | None:
     """The place of the statement of which a side is run; None outside of sides."""
-    return _open.journals[-1].at if _open.journals else None
+    return _journals.value[-1].at if _journals.value else None
 
 
 def changing(owner: Any, attribute: str | None = None, *, in_place: bool = False) -> Any:
     """The owner of an element or attribute that is set next, `in_place` by `+=`, where a side is run noted."""
-    if _open.journals:
-        _open.journals[-1].note(owner, attribute)
+    if _journals.value:
+        _journals.value[-1].note(owner, attribute)
         if in_place:
-            _open.journals[-1].note_values(owner, attribute)
+            _journals.value[-1].note_values(owner, attribute)
     return owner
 
 
 def sharing(name: Callable[[], Any]) -> None:
     """Note the one name that a function reads, which others read too, and which is given another value next."""
-    if _open.journals:
+    if _journals.value:
         (cell,) = name.__closure__ or ()
-        _open.journals[-1].keep(cell)
+        _journals.value[-1].keep(cell)
 
 
 def filling(owner: Any) -> Any:
     """The owner of a method that changes lists and dictionaries, where a side is run noted."""
-    if _open.journals and not _is_container(owner):
-        raise NotJoined(_open.journals[-1].at, "it calls a method that may change more than a list or dictionary")
+    if _journals.value and not _is_container(owner):
+        raise NotJoined(_journals.value[-1].at, "it calls a method that may change more than a list or dictionary")
     return changing(owner)
 
 
@@ -218,8 +210,8 @@ def put(owner: Any, held: Content) -> None:
 
 def hold(owner: Any, held: Content) -> None:
     """Let a list, dictionary, object or array hold this from now on, also where a side is run noted."""
-    if _open.journals:
-        _open.journals[-1].keep(owner)
+    if _journals.value:
+        _journals.value[-1].keep(owner)
     elif isinstance(owner, types.CellType):
         note_cell(owner)
     elif _is_container(owner):

@@ -4,39 +4,27 @@ import builtins
 import dis
 import functools
 import itertools
-import threading
 import types
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 from primsplit.ir.caching.fingerprint import objects_read
 from primsplit.ir.caching.held import function_in, is_written_by_python
+from primsplit.ir.scoped import Scoped
 from primsplit.tracing import is_library
 
-
-class _Told(threading.local):
-    """Whether the functions that tell are written anew where this thread runs them."""
-
-    is_so = False
-
-
-_told = _Told()
+_told = Scoped(bool)
 
 
 def are_told() -> bool:
-    """True where functions that tell Python's own values from traced ones are written anew."""
-    return _told.is_so
+    """Whether this thread rewrites functions that distinguish Python's own values from traced ones."""
+    return _told.value
 
 
-@contextmanager
-def functions_told() -> Iterator[None]:
-    """Inside, they are."""
-    before, _told.is_so = _told.is_so, True
-    try:
-        yield
-    finally:
-        _told.is_so = before
+def functions_told() -> AbstractContextManager[object]:
+    """Let this thread rewrite functions that distinguish Python's own values from traced ones."""
+    return _told.set_to(True)
 
 
 def functions_that_tell(run: Callable[..., Any]) -> list[types.FunctionType]:

@@ -1,32 +1,20 @@
 """Tests whether a condition is known only at run time, in a function that is run with joins."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
+from primsplit.ir.scoped import Scoped
 from primsplit.tracing.array import Array
 
-
-class _Joining(threading.local):
-    """Whether this thread runs a function with joins."""
-
-    depth = 0
+_joins = Scoped(bool)
+"""Whether this thread runs a function with joins."""
 
 
-_joining = _Joining()
-
-
-@contextmanager
-def joining() -> Iterator[None]:
-    """Inside, this thread runs a function with joins."""
-    _joining.depth += 1
-    try:
-        yield
-    finally:
-        _joining.depth -= 1
+def joining() -> AbstractContextManager[object]:
+    """Let this thread run a function with joins."""
+    return _joins.set_to(True)
 
 
 def is_unknown(test: Any) -> bool:
-    """True for a condition that only the run knows, in a function that is run with joins."""
-    return _joining.depth > 0 and type(test) is Array and test.known() is None
+    """Whether this is a condition that only the run knows, in a function that is run with joins."""
+    return _joins.value and type(test) is Array and test.known() is None

@@ -204,7 +204,7 @@ class Conversion:
             return substitute
         return self.copy(function) if type(function) is Function else function
 
-    def running(self) -> AbstractContextManager[None]:
+    def running(self) -> AbstractContextManager[object]:
         """Let this thread run it inside."""
         return run_with(self)
 
