@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
+import hypothesis
 import numpy as np
 import onnxruntime
 import pytest
@@ -24,6 +25,9 @@ def pytest_configure() -> None:
     for name in inspect.get_annotations(Hooks):
         getattr(HOOKS, name)
     gc.disable()
+    # A loaded machine may take longer for an example than hypothesis allows.
+    hypothesis.settings.register_profile("no deadline", deadline=None)
+    hypothesis.settings.load_profile("no deadline")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
