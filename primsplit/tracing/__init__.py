@@ -41,7 +41,7 @@ from primsplit.tracing.stack import (
     remarked,
     resumed,
 )
-from primsplit.tracing.use_sites import is_attribute_asked, is_called, is_caught, is_decided_by, is_shown_alone, is_told
+from primsplit.tracing.use_sites import is_attribute_asked, is_caught, is_decided_by, is_shown_alone, is_told
 from primsplit.tracing.variables import name_after
 
 __all__ = [
@@ -64,7 +64,6 @@ __all__ = [
     "inline",
     "is_asked_by_user",
     "is_attribute_asked",
-    "is_called",
     "is_caught",
     "is_decided_by",
     "is_in_call_of",

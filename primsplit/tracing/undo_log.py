@@ -28,7 +28,7 @@ from primsplit.ir.scoped import Scoped
 Renewal = Callable[[Any], Any]
 
 CONTAINERS: tuple[type, ...] = (list, dict, set, bytearray, collections.deque, array.array, np.ndarray, memoryview)
-"""What is changed in place, and is given back its elements."""
+"""The classes of containers that change in place. Undoing gives them back their elements."""
 LOCKS: tuple[type, ...] = (type(threading.Lock()), type(threading.RLock()))
 _READING = frozenset({
     "get", "keys", "values", "items", "index", "count", "copy", "isdisjoint", "issubset", "issuperset", "union",
@@ -63,11 +63,16 @@ class UndoLog:
         self.drawn: dict[int, Any] = {}
         """The random generators that were asked for a number, also in runs that are undone."""
         self.runs = 0
-        self.is_repeated = False
+        self.calls_repeated = False
         """Whether something that the run called was run several times."""
         self._printed: collections.Counter[object] = collections.Counter()
         """How often this run has printed each text, and how often an earlier one did at most."""
         self._printed_before: collections.Counter[object] = collections.Counter()
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether the function of these runs, or something that it called, was run several times."""
+        return self.runs > 1 or self.calls_repeated
 
     def undo(self) -> None:
         """Give all objects back what they held when they were noted, the last that were noted first."""
@@ -115,7 +120,7 @@ def undo_log(*, only_watches: bool = False) -> Iterator[UndoLog]:
         finally:
             for log in around:
                 if log is not None:
-                    log.is_repeated |= made.runs > 1 or made.is_repeated
+                    log.calls_repeated |= made.is_repeated
 
 
 def undone_otherwise() -> AbstractContextManager[object]:
@@ -182,7 +187,7 @@ def note_attribute(owner: Any, name: str, *, in_place: bool = False) -> None:
         return  # a property's function notes what it sets
     names = _names_of(owner)
     if names is not None:
-        _note((id(owner), name), lambda: _Attribute(owner, name))
+        _note((id(owner), name), lambda: _attribute_of(owner, name))
         if in_place:
             note(names.get(name))
 
@@ -243,7 +248,7 @@ def _outermost() -> UndoLog | None:
 def has_repeated() -> bool:
     """Return whether the outermost function of this thread, or one that it called, has run several times."""
     log = _outermost()
-    return log is not None and (log.runs > 1 or log.is_repeated)
+    return log is not None and log.is_repeated
 
 
 def end_run(renewal: Renewal) -> None:
@@ -329,33 +334,31 @@ def _names_of(owner: Any) -> Any:
         return None
 
 
-class _Attribute(Note):
-    """An attribute of an object, a class or a module."""
+def _attribute_of(owner: Any, name: str) -> Note:
+    return _ClassAttribute(owner, name) if isinstance(owner, type) else _Name(_names_of(owner), name, owner)
 
-    def __init__(self, owner: Any, name: str) -> None:
-        names = _names_of(owner)
+
+class _ClassAttribute(Note):
+    """An attribute of a class, whose dictionary Python lets nobody write to."""
+
+    def __init__(self, owner: type, name: str) -> None:
         self.owner, self.name = owner, name
-        self.before = [names[name]] if name in names else []
+        self.before = self._held()
+
+    def _held(self) -> list[Any]:
+        names = vars(self.owner)
+        return [names[self.name]] if self.name in names else []
 
     def undo(self) -> None:
         if self.before:
-            self._put(self.before[0])
-        elif self.name in (names := _names_of(self.owner)):
-            if isinstance(self.owner, type):
-                type.__delattr__(self.owner, self.name)
-            else:
-                del names[self.name]
+            type.__setattr__(self.owner, self.name, self.before[0])
+        elif self._held():
+            type.__delattr__(self.owner, self.name)
 
     def renew(self, renewal: Renewal) -> None:
-        names = _names_of(self.owner)
-        if self.name in names and (new := renewal(names[self.name])) is not names[self.name]:
-            self._put(new)
-
-    def _put(self, value: Any) -> None:
-        if isinstance(self.owner, type):
-            type.__setattr__(self.owner, self.name, value)
-        else:
-            _names_of(self.owner)[self.name] = value
+        for value in self._held():
+            if (new := renewal(value)) is not value:
+                type.__setattr__(self.owner, self.name, new)
 
 
 _WRITTEN_IN_C = (types.MemberDescriptorType, types.GetSetDescriptorType)
@@ -415,10 +418,10 @@ class _Cell(Note):
 
 
 class _Name(Note):
-    """A global name."""
+    """A name in a dictionary: a global one, or an attribute of the `owner` of the dictionary."""
 
-    def __init__(self, names: dict[str, Any], name: str) -> None:
-        self.names, self.name = names, name
+    def __init__(self, names: dict[str, Any], name: str, owner: Any = None) -> None:
+        self.names, self.name, self.owner = names, name, owner
         self.before = [names[name]] if name in names else []
 
     def undo(self) -> None:

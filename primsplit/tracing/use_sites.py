@@ -119,17 +119,6 @@ def is_attribute_asked(frame: FrameType) -> bool:
     return bool(calls) and isinstance(calls[-1].func, ast.Name) and calls[-1].func.id in {"hasattr", "getattr"}
 
 
-def is_called(frame: FrameType, attribute: str) -> bool:
-    """Whether the attribute that the frame is reading is called: `f` in `np.f(x)`. False without the source."""
-    return any(
-        isinstance(node, ast.Call)
-        and node.func is inner
-        and isinstance(inner, ast.Attribute)
-        and inner.attr == attribute
-        for node, inner in itertools.pairwise(nodes_around(frame))
-    )
-
-
 def nodes_around(frame: FrameType) -> list[ast.AST]:
     """Return the nodes of the source that contain the frame's instruction, the outermost first."""
     line, _, column, _ = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))

@@ -66,12 +66,9 @@ def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
     with undo_log() as log:
         try:
             found = _converted(run)
-        except Exception as error:
-            if isinstance(error, PrimsplitError):
-                log.undo()
-            raise
-        except BaseException:
-            log.undo()
+        except BaseException as error:
+            if isinstance(error, PrimsplitError) or not isinstance(error, Exception):
+                log.undo()  # the user's own errors come after what the function changed, as in Python
             raise
         end_run(_plain)
         return found
@@ -136,7 +133,7 @@ class Needs(NamedTuple):
     packages: frozenset[str]
     """Functions of these packages have substitutes."""
     is_second: bool
-    """What makes arrays that people write to makes traced ones, and functions without source have substitutes."""
+    """Arrays that are written to are traced ones, and functions without source have substitutes."""
 
     def more(self, error: PrimsplitError, run: Run) -> "Needs":
         """Return the needs with those of the error; if it has no new ones, substitutes in packages that `run` reads.

@@ -74,7 +74,7 @@ def identified(kind: str, left: Any, right: Any) -> Any:
         return kind == "Is"
     if not _choices.value.keys().isdisjoint((id(left), id(right))):
         same = _is_chosen(left, right)
-        return same if kind == "Is" else (not same if type(same) is bool else Array(op.Not(same).value, weak=True))
+        return same if kind == "Is" else Array(op.Not(same).value, weak=True)
     arrays = [v for v in (left, right) if type(v) is Array or id(v) in _given.value]
     if not arrays:
         return IDENTITIES[kind](left, right)
@@ -86,7 +86,7 @@ def identified(kind: str, left: Any, right: Any) -> Any:
     return IDENTITIES[kind](left, right)
 
 
-def _is_chosen(left: Any, right: Any) -> bool | Array:
+def _is_chosen(left: Any, right: Any) -> Array:
     """Whether two objects are one, at least one of which was chosen among several."""
     numbers: dict[int, int] = {}
     one, other = _number(left, numbers), _number(right, numbers)

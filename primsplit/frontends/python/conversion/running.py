@@ -218,14 +218,7 @@ def _is_rewritten(function: types.FunctionType, files: Mapping[str, RewrittenFil
 
 def _converted(run: Run, files: Mapping[str, RewrittenFile]) -> tuple[Conversion, Run] | None:
     """A conversion with these files, inside of the one that this thread runs, and the copy of `run` in it."""
-    around = current()
-    conversion = Conversion(
-        OPERATORS,
-        serves=around is not None and around.serves,
-        packages=around.packages if around is not None else frozenset(),
-        without_source=around is not None and around.without_source,
-        rewritten={**(around.rewritten if around is not None else {}), **files},
-    )
+    conversion = Conversion.inside(current(), OPERATORS, rewritten=files)
     with conversion.running():
         copied = lifted(conversion, origin(run))
     return None if copied is run else (conversion, copied)

@@ -163,7 +163,7 @@ CLASSES = frozenset(_OF_PACKAGES)
 _OF_ARRAYS = frozenset({"primsplit.tracing.array", "primsplit.tracing.handles.methods"})
 """The modules of the methods of traced arrays, which are called as they are."""
 _ASKING = tuple(BUILTINS[name].traced for name in ("all", "any", "hasattr", "getattr", "isinstance", "type", "len"))
-"""What is given its arguments as they are: `all` and `any` count references to one, the others ask what one is."""
+"""Substitutes that get their arguments unchanged: `all` and `any` count references, the others ask for a class."""
 
 _CALLING = frozenset({map, filter, functools.reduce, *(v for v in vars(itertools).values() if isinstance(v, type))})
 """What is written in C and calls a function that it is given."""

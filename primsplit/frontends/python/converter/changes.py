@@ -20,7 +20,7 @@ _ATTRIBUTES: tuple[Any, ...] = (
 _ELEMENTS: tuple[Any, ...] = (
     operator.setitem, operator.delitem, operator.iadd, operator.iconcat, operator.imul, operator.isub, operator.ior,
     operator.iand, operator.ixor, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow,
-    operator.imatmul, operator.ilshift, operator.irshift,
+    operator.imatmul, operator.ilshift, operator.irshift, random.shuffle,
 )  # fmt: skip
 _DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
 _IN_NUMPY = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"})
@@ -30,16 +30,9 @@ _OF_LISTS = frozenset({"heapq", "_heapq", "bisect", "_bisect"})
 
 def changing_first(called: Any) -> Callable[..., Any] | None:
     """Return a function that notes the first argument and calls this one; None for one that changes no argument."""
-    kind = type(called)
-    if kind in _DESCRIPTORS and issubclass(called.__objclass__, CONTAINERS):
+    if type(called) in _DESCRIPTORS and issubclass(called.__objclass__, CONTAINERS):
         return functools.partial(_with_owner, called)
-    if any(called is each for each in _ATTRIBUTES):
-        return functools.partial(_with_attribute, called)
-    if called is print:
-        return _printed
-    if any(called is each for each in _ELEMENTS) or called is random.shuffle:
-        return functools.partial(_with_container, called)
-    return None
+    return _CHANGING.get(id(called))
 
 
 def _with_owner(called: Any, owner: Any, *args: Any, **options: Any) -> Any:
@@ -64,6 +57,14 @@ def _printed(*values: Any, file: Any = None, flush: bool = False, **options: Any
     print(*values, file=text, **options)
     if may_print((id(file), text.getvalue())):
         print(text.getvalue(), end="", file=file, flush=flush)
+
+
+_CHANGING: Mapping[int, Callable[..., Any]] = {
+    **{id(each): functools.partial(_with_attribute, each) for each in _ATTRIBUTES},
+    **{id(each): functools.partial(_with_container, each) for each in _ELEMENTS},
+    id(print): _printed,
+}
+"""By the `id` of a function, which lives as long as Python, its substitute that notes the first argument."""
 
 
 def note_arguments(called: Any, args: Sequence[Any], options: Mapping[str, Any]) -> None:

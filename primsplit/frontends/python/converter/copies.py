@@ -144,6 +144,28 @@ class Conversion:
         """The same of the closures of this package."""
         self.special: dict[tuple[type, str], Any] = {}
 
+    @classmethod
+    def inside(
+        cls,
+        around: "Conversion | None",
+        operators: Mapping[bool, Caller],
+        *,
+        serves: bool = False,
+        packages: frozenset[str] = frozenset(),
+        without_source: bool = False,
+        rewritten: Mapping[str, Rewritten] | None = None,
+    ) -> "Conversion":
+        """Return a conversion that does this in addition to what the one `around` it does."""
+        if around is None:
+            return cls(operators, serves=serves, packages=packages, without_source=without_source, rewritten=rewritten)
+        return cls(
+            operators,
+            serves=serves or around.serves,
+            packages=packages | around.packages,
+            without_source=without_source or around.without_source,
+            rewritten={**around.rewritten, **(rewritten or {})},
+        )
+
     def copy(self, function: Any) -> Any:
         """Return the copy of a function; of one that is not to be copied the function itself."""
         function = origin(function)

@@ -43,17 +43,10 @@ def converted(
 
 def _serving(around: Conversion | None, packages: frozenset[str], *, without_source: bool) -> Conversion:
     """Return the conversion that this thread runs, or one with substitutes inside of it."""
-    if around is None:
-        return Conversion(OPERATORS, serves=True, packages=packages, without_source=without_source)
-    if around.serves and packages <= around.packages and without_source <= around.without_source:
+    is_enough = around is not None and around.serves and packages <= around.packages
+    if around is not None and is_enough and without_source <= around.without_source:
         return around
-    return Conversion(
-        OPERATORS,
-        serves=True,
-        packages=packages | around.packages,
-        without_source=without_source or around.without_source,
-        rewritten=around.rewritten,
-    )
+    return Conversion.inside(around, OPERATORS, serves=True, packages=packages, without_source=without_source)
 
 
 @contextmanager

@@ -268,7 +268,7 @@ MADE: dict[Function, Function] = {
 
 
 _DEFINED: dict[Function, Function] = {np.empty: np.zeros, np.empty_like: np.zeros_like}
-"""What has the same elements in each run in place of functions that leave them as the memory was."""
+"""Functions with the same elements in each run, in place of those that leave the memory as it was."""
 
 
 def _of_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
@@ -296,10 +296,10 @@ TAKING: dict[Function, Function] = {
 
 def _taking(original: Function, traced: Function) -> Substitute:
     """Substitutes for a function whose first argument NumPy dispatches on, in some of these also the second."""
-    if type(original) is not type(np.sum):
-        return when_traced(original, traced, noted)
-    count = 2 if original in _OF_TWO else 1
     found = when_traced(original, traced, noted)
+    if type(original) is not type(np.sum):
+        return found
+    count = 2 if original in _OF_TWO else 1
 
     def call(*args: Any, **options: Any) -> Any:
         is_numpys = any(isinstance(a, Array | ComplexArray) for a in args[:count])
@@ -311,7 +311,7 @@ def _taking(original: Function, traced: Function) -> Substitute:
 _OF_TWO = frozenset({np.linspace, np.logspace, np.geomspace})
 
 SPLITTING: tuple[Function, ...] = (np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit)
-"""What takes a list of places, which is no array of numbers."""
+"""Functions that take a list of places, which is no array of numbers."""
 
 
 def _splitting(original: Function) -> Function:
@@ -322,7 +322,7 @@ def _splitting(original: Function) -> Function:
 
 
 HELD: tuple[Function, ...] = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
-"""What makes an array of any object that says what its array is."""
+"""Functions that make an array of any object that says what its array is."""
 
 MODULES = (np, np.linalg, np.fft, np.lib, np.lib.stride_tricks)
 
