@@ -4,7 +4,6 @@ import gc
 import inspect
 import os
 import sys
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 from primsplit.ops.verify import checking
 from primsplit.tracing.hooks import HOOKS, Hooks
 from tests.refusals import reason_of
+from tests.sweeps import chance, kept
 
 
 def pytest_configure() -> None:
@@ -35,15 +35,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow-tenth", type=int, choices=range(10), help="run this tenth of the slow tests, 0 to 9, too")
 
 
+def _mark_swept(items: list[pytest.Item]) -> None:
+    """Mark as slow the cases that `sweep(n)` leaves out of the default suite."""
+    swept: dict[tuple[str, int], dict[str, pytest.Item]] = {}
+    for item in items:
+        marker = item.get_closest_marker("sweep")
+        if marker is not None and item.get_closest_marker("slow") is None:
+            swept.setdefault((item.nodeid.partition("[")[0], marker.args[0]), {})[item.nodeid] = item
+    for (_, count), cases in swept.items():
+        for name in cases.keys() - kept([*cases], count):
+            cases[name].add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep of the slow tests those of a tenth, where one is asked for; which these are depends on their names alone."""
+    """Mark what sweeps leave to the slow tests, and keep a tenth of these where one is asked for, by their names."""
+    _mark_swept(items)
     tenth = config.getoption("--slow-tenth")
     if tenth is None:
         return
-    left_out = [i for i in items if i.get_closest_marker("slow") and zlib.crc32(i.nodeid.encode()) % 10 != tenth]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [i for i in items if i not in {*left_out}]
+    left_out = {i for i in items if i.get_closest_marker("slow") and chance(i.nodeid) % 10 != tenth}
+    config.hook.pytest_deselected(items=[*left_out])
+    items[:] = [i for i in items if i not in left_out]
     if config.option.markexpr == "not slow":
         config.option.markexpr = ""
 

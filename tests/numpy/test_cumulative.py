@@ -40,6 +40,7 @@ GRADIENTS: dict[str, tuple[Any, ...]] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_the_gradient_of_a_running_result_is_right_to_second_order(name: str) -> None:
     check_grads(*GRADIENTS[name])
@@ -58,6 +59,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     "dtype", ["int8", "int32", "int64", "uint8", "uint64", "float16", "float32", "float64", "bool"]
 )

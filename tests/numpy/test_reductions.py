@@ -37,6 +37,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("dtype", ARRAYS)
 @pytest.mark.parametrize("name", VALUES)
 def test_a_reduction_of_any_dtype_is_numpys(name: str, dtype: str) -> None:
@@ -176,6 +177,7 @@ def test_the_sum_of_large_integers_is_exact_and_wraps(axis: Any, keepdims: bool)
 NARROW = ["int8", "int16", "int32", "int64", "uint8", "uint32", "uint64"]
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize("size", [0, 1, 3, 32, 33, 1100])
 def test_products_and_sums_of_integers_wrap(dtype: str, size: int) -> None:

@@ -46,11 +46,13 @@ def _close(found: np.ndarray, wanted: np.ndarray, tolerance: float, name: str) -
     np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * scale, err_msg=name)
 
 
+@pytest.mark.sweep(2)
 @each
 def test_values_and_gradients_are_numpys_and_those_of_central_differences(row: Row) -> None:
     check_grads(row.function, *row.arguments, **row.options)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("row", [r for r in ROWS if r.single], ids=lambda row: row.name)
 def test_in_float32_dtypes_are_numpys_and_values_and_gradients_those_of_float64(row: Row) -> None:
     narrow = _in_single(row.arguments)
@@ -65,6 +67,7 @@ def test_in_float32_dtypes_are_numpys_and_values_and_gradients_those_of_float64(
         _close(narrow_one, wide_one.astype(narrow_one.dtype), 2e-3, name)
 
 
+@pytest.mark.sweep(3)
 @each
 def test_the_forms_of_a_file_are_valid_and_agree(row: Row, tmp_path: Path) -> None:
     made = ps.split(row.function, *row.arguments)

@@ -93,6 +93,7 @@ WAYS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("sizes", [[3, 4], [7, 3]], ids=str)
 @pytest.mark.parametrize("attributes", WAYS, ids=lambda way: " ".join(map(str, way.values())))
 def test_float64_is_what_the_float32_kernel_gives_in_more_digits(attributes: dict[str, Any], sizes: list[int]) -> None:
@@ -110,6 +111,7 @@ FRACTIONAL: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("given", [[0.6, 1.3], [0.3, 2.5], [9, 2]], ids=str)
 @pytest.mark.parametrize("attributes", FRACTIONAL, ids=lambda way: " ".join(map(str, way.values())))
 def test_a_length_told_by_a_scale_may_be_fractional_as_in_the_standard(
@@ -192,6 +194,7 @@ CROPPED: list[tuple[str, list[int], dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("mode", "sizes", "more"), CROPPED, ids=str)
 def test_an_axis_that_keeps_its_size_is_cropped_too(mode: str, sizes: Any, more: Any, dtype: str) -> None:
@@ -227,6 +230,7 @@ def test_axes_of_a_policy_may_be_told_from_the_last(dtype: str) -> None:
     np.testing.assert_allclose(np.sum(gradient * x), np.sum(back), rtol=1e-4)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("is_told", [True, False])
 @pytest.mark.parametrize("sizes", [(3, 4), ("H", "W")], ids=str)

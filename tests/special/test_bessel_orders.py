@@ -58,6 +58,7 @@ def test_what_is_special_is_scipys() -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-14, err_msg=f"{function}")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "function", [sp.kn, sp.yn, sp.jn, sp.jve, pytest.param(sp.yve, marks=pytest.mark.slow), *EVERY]
 )

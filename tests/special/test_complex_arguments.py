@@ -20,6 +20,7 @@ PLANE = np.concatenate([
 """Near 0, where series are, and on both sides of where they end."""
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", OF_ONE)
 def test_values_are_scipys_on_the_plane(name: str) -> None:
     function = getattr(sp, name)
@@ -31,6 +32,7 @@ def test_values_are_scipys_on_the_plane(name: str) -> None:
     np.testing.assert_array_less(np.abs(found - wanted)[usual], 3e-13 * np.abs(wanted)[usual])
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", OF_ONE)
 def test_complex64_and_no_elements_are_scipys(name: str) -> None:
     function = getattr(sp, name)
@@ -50,6 +52,7 @@ PLACES = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", OF_ONE)
 def test_derivatives_agree_with_central_differences(name: str) -> None:
     def f(x: Any, y: Any) -> Any:
@@ -79,6 +82,7 @@ def test_products_with_logarithms_are_scipys(name: str) -> None:
     check_grads(f, z.real[1:], z.imag[1:], w.real[1:], w.imag[1:], symbolic=False)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ["hankel1", "hankel2", "hankel1e", "hankel2e"])
 def test_hankels_functions_of_positive_numbers_are_scipys(name: str) -> None:
     function = getattr(sp, name)
@@ -99,6 +103,7 @@ def test_hankels_functions_of_positive_numbers_are_scipys(name: str) -> None:
 BRANCHES = (0, -1, 1, -3)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("branch", BRANCHES)
 def test_lamberts_function_is_scipys_on_the_plane_with_derivatives(branch: int) -> None:
     def f(x: Any, y: Any) -> Any:

@@ -69,6 +69,7 @@ SLOW = {
 """What takes seconds to differentiate, or what other rows have."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in FUNCTIONS])
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]

@@ -43,6 +43,7 @@ def exactly(b: Any, a: Any, x: Any) -> Any:
         return np.array([float(v) for v in found])
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", ["noise", "what makes little noise"])
 @pytest.mark.parametrize("name", FILTERS)

@@ -114,6 +114,7 @@ def _worst(a: Array, x: Array, b: Array) -> Any:
     return np.max(residual / size) / np.finfo(a.dtype).eps
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("n", [2, 3, 4, 6, 8])
 @pytest.mark.parametrize("name", HARD)
 def test_hard_matrices_are_solved_as_accurately_as_by_lapack(name: str, n: int) -> None:

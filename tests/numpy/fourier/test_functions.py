@@ -62,6 +62,7 @@ OPTIONS: list[dict[str, Any]] = [
 DIFFERENTIATED = OPTIONS[2:4]
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("function", [np.fft.fft, np.fft.ifft, np.fft.irfft, np.fft.hfft])
 def test_sizes_axes_and_norms_are_numpys(function: Any, options: Any) -> None:
@@ -70,6 +71,7 @@ def test_sizes_axes_and_norms_are_numpys(function: Any, options: Any) -> None:
         check_grads(lambda x, y: parts(function(whole(x, y), **options)), X, Y, resize=(1,))
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("function", [np.fft.rfft, np.fft.ihfft, np.fft.fft, np.fft.ifft])
 def test_sizes_axes_and_norms_of_real_arrays_are_numpys(function: Any, options: Any) -> None:

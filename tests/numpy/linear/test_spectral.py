@@ -94,6 +94,7 @@ ONCE = {
 """What is differentiated once, to save time: its second derivative is made of the same rules as another's."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", SPECTRAL)
 def test_a_function_and_its_gradients_are_numpys(name: str) -> None:
     function, point = SPECTRAL[name]
@@ -194,6 +195,7 @@ SYMMETRIC = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", SYMMETRIC)
 def test_eigenvectors_are_orthonormal_and_eigenvalues_right_to_units_of_the_largest(name: str, dtype: str) -> None:
@@ -229,6 +231,7 @@ GENERAL = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", GENERAL)
 def test_singular_vectors_are_orthonormal_also_without_full_rank(name: str, dtype: str) -> None:

@@ -49,6 +49,7 @@ INTEGRALS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", INTEGRALS)
 def test_an_integral_is_scipys_with_first_and_second_derivatives(name: str) -> None:
     function = INTEGRALS[name]
@@ -66,6 +67,7 @@ EQUATIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", EQUATIONS)
 def test_a_solution_is_scipys_with_its_gradient(name: str) -> None:
     function = EQUATIONS[name]

@@ -84,6 +84,7 @@ OF_INTEGRALS = (
 POINTS = np.array([-2.7, -0.4, 0.0, 0.3, 0.9, 1.0, 1.8, 5.0, np.nan])
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", CONTINUOUS)
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_the_functions_of_a_family_are_scipys(name: str) -> None:
@@ -107,6 +108,7 @@ AWAY = {"pareto": 3.0, "loguniform": 0.6, "reciprocal": 0.6, "lognorm": 0.4, "in
 """How far the points go to be inside of the support, and where differences of a steep density are accurate."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "name",
     [
@@ -236,6 +238,7 @@ PARAMETERS: dict[str, tuple[float, ...]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", DISCRETE)
 def test_a_family_of_integers_is_scipys(name: str) -> None:
     family, reference, parameters = DISCRETE[name], getattr(scipy.stats, name), PARAMETERS[name]
@@ -256,6 +259,7 @@ COUNTED = ("binom", "betabinom")
 """Families whose first parameter is a count."""
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", DISCRETE)
 def test_a_family_of_integers_has_first_and_second_derivatives_in_its_parameters(name: str) -> None:
     counts, number = PARAMETERS[name][: name in COUNTED], PARAMETERS[name][name in COUNTED :]
@@ -271,6 +275,7 @@ OF_PARAMETERS = [n for n, d in stats.DISTRIBUTIONS.items() if "var" in d.methods
 """Families whose means and variances are known."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", OF_PARAMETERS)
 def test_moments_have_first_and_second_derivatives(name: str) -> None:
     distribution = stats.DISTRIBUTIONS[name]
@@ -287,6 +292,7 @@ def test_moments_have_first_and_second_derivatives(name: str) -> None:
     check_grads(at, *(np.asarray(g) for g in (*numbers, *places)), symbolic=False)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "name",
     [
@@ -310,6 +316,7 @@ OF_THE_REST = {"f", "genlogistic", "moyal"}
 """Families of which SciPy takes the quantile of 1 - q."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", [n for n, d in stats.DISTRIBUTIONS.items() if "isf" in d.methods])
 def test_a_quantile_of_a_small_part_is_scipys(name: str) -> None:
     known = SHAPES.get(name, ())
@@ -396,6 +403,7 @@ MATRICES: dict[str, Callable[..., Any]] = {
 OUTSIDE = scipy.stats.multivariate_normal([0.1, 0.2, -0.3], SPREAD)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", MATRICES)
 def test_a_distribution_of_vectors_or_matrices_is_scipys(name: str) -> None:
     def f(x: Any, root: Any) -> Any:

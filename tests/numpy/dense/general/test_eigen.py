@@ -73,6 +73,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Array]] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_and_its_gradients_are_numpys(name: str) -> None:
     function, point = FUNCTIONS[name]
