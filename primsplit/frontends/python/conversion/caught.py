@@ -1,4 +1,4 @@
-"""Rewrites an error that a `try` raises and catches itself as a boolean name, so that nothing is raised.
+"""Rewrites an error that one `try` raises and catches as a boolean name, so that nothing is raised.
 
     try:                                caught = False
         a                               try:
@@ -12,7 +12,7 @@
                                         if caught:
                                             d
 
-What is raised otherwise is caught as before. Where `d` ends by raising an error, a `try` around is written so next.
+Other errors are caught as before. If `d` ends by raising an error, the enclosing `try` is rewritten next.
 """
 
 import ast
@@ -25,7 +25,7 @@ from primsplit.frontends.python.conversion.plainer import OwnStatements, at
 
 
 def without_raising(function: ast.FunctionDef, asks: Asks) -> None:
-    """Write the `try` statements of a function so where one of the tests that raise is one that `asks` tells of."""
+    """Rewrite the `try` statements of a function in which a test that guards a `raise` satisfies `asks`."""
     _Tries(asks).generic_visit(function)
 
 
@@ -46,7 +46,7 @@ class _Tries(OwnStatements):
         return [first, at(node, ast.Try([tried, handled], [], [], node.finalbody))]
 
     def _raises(self, branch: ast.If, node: ast.Try) -> bool:
-        """True for a branch that leaves only by raising, at its end, what the first handler catches."""
+        """Whether a branch leaves only by a `raise` at its end, of an error that the first handler catches."""
         if branch.orelse or not node.handlers:
             return False
         *before, last = branch.body
@@ -57,7 +57,7 @@ class _Tries(OwnStatements):
         return not any(isinstance(n, _LEAVING) for part in (*before, *handling) for n in ast.walk(part))
 
     def _body(self, node: ast.Try, body: Sequence[ast.stmt], caught: str) -> list[ast.stmt]:
-        """Statements that give the name its value instead, and do what follows where they do not."""
+        """Return statements that set the name `caught` instead of raising, and run the rest only where they do not."""
         for k, branch in enumerate(body):
             if isinstance(branch, ast.If) and self._raises(branch, node):
                 then = [*branch.body[:-1], at(branch.body[-1], _give(caught, True))]
@@ -67,7 +67,7 @@ class _Tries(OwnStatements):
 
     @staticmethod
     def _behind(node: ast.Try, caught: str) -> list[ast.stmt]:
-        """What the `try` has in its `else`, where nothing was raised."""
+        """Return the `else` of the `try` as a branch that runs if nothing was raised."""
         if not node.orelse:
             return []
         return [at(node.orelse[0], ast.If(ast.UnaryOp(ast.Not(), ast.Name(caught, ast.Load())), node.orelse, []))]
@@ -77,9 +77,10 @@ _LEAVING = (ast.Raise, ast.Return, ast.Break, ast.Continue, ast.Yield, ast.Yield
 
 
 def _handling(handler: ast.ExceptHandler, names: Set[str]) -> list[ast.stmt] | None:
-    """What a handler does with the error of one of these classes, which is not made; None where it may look at it.
+    """Return the body of a handler for errors of these classes; None if the handler may read the error object.
 
-    What it raises at its end, itself or anew, is what a branch raises then.
+    No error object exists then. If the handler ends by raising, a bare `raise` names the class, and the new branch
+    raises.
     """
     *before, last = copy.deepcopy(handler.body)
     if isinstance(last, ast.Raise):
@@ -90,13 +91,13 @@ def _handling(handler: ast.ExceptHandler, names: Set[str]) -> list[ast.stmt] | N
             last.cause = None
         if not _raised(last):
             return None
-    made = [*before, last]
-    is_read = any(isinstance(n, ast.Name) and n.id == handler.name for part in made for n in ast.walk(part))
-    return None if is_read else made
+    body = [*before, last]
+    is_read = any(isinstance(n, ast.Name) and n.id == handler.name for part in body for n in ast.walk(part))
+    return None if is_read else body
 
 
 def _catches(handler: ast.ExceptHandler, name: str) -> bool:
-    """True where a handler catches an error that is raised by this name."""
+    """Whether a handler catches an error of the class with this name."""
     if handler.type is None:
         return True
     handled = handler.type.id if isinstance(handler.type, ast.Name) else ""
@@ -106,7 +107,7 @@ def _catches(handler: ast.ExceptHandler, name: str) -> bool:
 
 
 def _raised(statement: ast.stmt) -> str:
-    """The name of the class of an error that is raised; "" for what does more."""
+    """Return the name of the class of the error that a statement raises; "" for any other statement."""
     if not isinstance(statement, ast.Raise) or statement.cause is not None:
         return ""
     raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc

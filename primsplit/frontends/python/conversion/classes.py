@@ -13,7 +13,7 @@ from primsplit.tracing.handles.concretization import numpys_class
 
 
 def class_of(function: Any, value: Any) -> Any:
-    """`type(value)`: of what a statement gave, the class that it has on both sides."""
+    """Return `type(value)`; of a value from a joined statement, the class that it has on both sides."""
     value = settled(value)
     if function is not type and function is not BUILTINS["type"]:
         return function(value)
@@ -21,17 +21,20 @@ def class_of(function: Any, value: Any) -> Any:
 
 
 def _class(value: Any) -> type:
-    """The class that Python sees: NumPy's of what a traced array stands for."""
+    """Return the class that Python code sees: NumPy's class in place of a traced array."""
     return numpys_class(value) if type(value) is Array else type(value)
 
 
 def telling(function: Any) -> Any:
-    """What is called by the name of `isinstance` or `hasattr`; both have one answer for what a statement gave."""
+    """Return the function to call in place of `isinstance` or `hasattr`; any other function unchanged.
+
+    It gives one answer for a value from a joined statement, or raises NotJoined.
+    """
     original = getattr(function, "original", function)
     if original is not isinstance and original is not hasattr:
         return function
 
-    of_class = original is isinstance  # a copy of `asked` has a substitute for what it holds of Python's
+    of_class = original is isinstance  # a converted copy of `asked` gets substitutes for builtins in its cells
 
     def asked(value: Any, what: Any) -> Any:
         value = settled(value)
@@ -60,17 +63,17 @@ def _is_several(value: Any) -> bool:
 
 
 def _classes(value: Any) -> frozenset[type]:
-    """The classes that a value may have."""
+    """Return the classes that a value may have."""
     if type(value) is Either:
         return frozenset().union(*(_classes(value.things[k]) for k in value.possible()))
-    given = classes_given(value)
-    if given is not None:
-        return given
+    classes = classes_given(value)
+    if classes is not None:
+        return classes
     return frozenset([_class(value)])
 
 
 def _one(value: Any, answer: Callable[[type], Any]) -> Any:
-    """The one answer of all classes that a value may have. Raises NotJoined where there are several."""
+    """Return the answer that is the same for all classes of a value. Raises NotJoined if the answers differ."""
     first, *others = {answer(kind) for kind in _classes(value)}
     if others:
         at = value.at if type(value) is Either else given_at(value)

@@ -1,10 +1,12 @@
-"""A name that holds one of several things that Python tells apart, such as None and a number: the run knows which.
+"""Represents a name that holds one of several things which Python distinguishes, such as None and a number.
 
-first = None
-if a > 0:
-    first = a           # None or a number
-if first is not None:
-    b = first + 1       # a number: the branch says so
+The If returns the number of the thing as a traced value; a branch on it narrows what the name may hold.
+
+    first = None
+    if a > 0:
+        first = a           # None or a number
+    if first is not None:
+        b = first + 1       # a number: the branch says so
 """
 
 import enum
@@ -25,13 +27,14 @@ from primsplit.tracing.branching.paths import NotJoined, Path
 from primsplit.tracing.stack import levels
 
 Facts = Mapping[Value, frozenset[int]]
-"""Which numbers those may be that tell what a name holds."""
+"""The numbers that remain possible for the traced number of an `Either`."""
 
 
 class Either:
-    """One of `things`, told by its number; those at `traced` are what an If gives, all others were there before.
+    """One of `things`, selected by the traced `number`.
 
-    `at` is the place of the If, and the name is `called` so by errors.
+    The things at `traced` are outputs of the If; all others existed before it. `at` is the source line of the If;
+    errors use `called` as the name.
     """
 
     __slots__ = ("at", "called", "number", "things", "traced")
@@ -43,14 +46,14 @@ class Either:
         self.at, self.called = at, called
 
     def possible(self) -> list[int]:
-        """The numbers of those that it may be where the statements are that are recorded now."""
+        """Return the numbers of the things that remain possible at the statement that is being recorded."""
         allowed = [*self.things]
         for facts in _sides.value.known():
             allowed = [k for k in allowed if k in facts.get(self.number.value, allowed)]
         return allowed
 
     def refusal(self) -> NotJoined:
-        """The error for a name that is read where it may be several things."""
+        """Return the error for a read of the name where several things are possible."""
         return NotJoined(self.at, f"{self.called} is no number or array on one side, and read where it may be either")
 
     def __getattr__(self, name: str) -> Any:
@@ -68,32 +71,32 @@ class Either:
 
 
 def settled(value: Any) -> Any:
-    """The one thing that a name holds, where it is known which; else what it may hold."""
+    """Return the thing that a name holds, if only one is possible; else the value unchanged."""
     if type(value) is Either and len(possible := value.possible()) == 1:
         return value.things[possible[0]]
     return value
 
 
 def may_be_told(value: Any) -> bool:
-    """True for what Python tells apart from others, and which nothing changes."""
+    """Whether a value is None, a string or an enum member, for which Python code can test."""
     return value is None or isinstance(value, str | enum.Enum)
 
 
 def if_gives(value: Any) -> list[Any]:
-    """What an If gives of a value: nothing of what Python tells apart."""
+    """Return the parts of a value that an If can output: none of a value that `may_be_told`."""
     if type(value) is Either:
         return [value.things[k] for k in value.traced]
     return [] if may_be_told(value) else [value]
 
 
 class _Sides(NamedTuple):
-    """Facts that hold in the sides that this thread is in, and those that follow from the conditions it asked."""
+    """Facts that hold on the sides that this thread records, and those that follow from conditions it has tested."""
 
     facts: tuple[Facts, ...]
     told: dict[Value, tuple[Facts, Facts]]
 
     def known(self) -> Iterator[Facts]:
-        """Yield the facts where something is recorded now: in the sides, and on the paths that branches have taken."""
+        """Yield the facts that hold now: on the recorded sides, and on the path by the conditions it has taken."""
         yield from self.facts
         paths = (level.path for level in levels() if isinstance(level.path, Path))
         for taken in (decision for path in paths for decision in path.taken):
@@ -105,37 +108,37 @@ _sides = Scoped(lambda: _Sides((), {}))
 
 
 def no_facts() -> AbstractContextManager[object]:
-    """Forget inside the facts that earlier functions asked for."""
+    """Return a context manager that hides the facts of conditions tested before."""
     return _sides.set_to(_Sides((), {}))
 
 
 def holding(test: Any, outcome: bool) -> AbstractContextManager[object]:
-    """Let a condition have this outcome inside."""
+    """Return a context manager inside of which a condition has this outcome."""
     facts, told = _sides.value
     return _sides.set_to(_Sides((*facts, told_by(test, outcome)), told))
 
 
 def told_by(test: Any, outcome: bool) -> Facts:
-    """What a condition tells that has this outcome."""
+    """Return the facts that follow from this outcome of a condition."""
     return _sides.value.told.get(test.value, ({}, {}))[outcome] if isinstance(test, Array) else {}
 
 
 def tell(test: Array, terms: Sequence[Facts], outcome: bool) -> None:
-    """Let a condition that has this outcome tell all of these."""
-    found: dict[Value, frozenset[int]] = {}
+    """Store that this outcome of a condition implies all of these facts."""
+    allowed_by_all: dict[Value, frozenset[int]] = {}
     for facts in terms:
         for number, allowed in facts.items():
-            found[number] = allowed & found.get(number, allowed)
-    _sides.value.told[test.value] = ({}, found) if outcome else (found, {})
+            allowed_by_all[number] = allowed & allowed_by_all.get(number, allowed)
+    _sides.value.told[test.value] = ({}, allowed_by_all) if outcome else (allowed_by_all, {})
 
 
 def tell_opposite(test: Array, term: Array) -> None:
-    """Let a condition tell what the opposite of another tells."""
+    """Store the facts of a condition that is the negation of another."""
     _sides.value.told[test.value] = (told_by(term, True), told_by(term, False))
 
 
 def truth(value: Any) -> Any:
-    """A value as a condition: of what a name may hold, which of those are true."""
+    """Return a value as a condition; for an `Either`, the condition that it holds a thing which is true."""
     value = settled(value)
     return _asked(value, bool, is_told=False) if type(value) is Either else value
 
@@ -148,11 +151,11 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "NotIn": lambda a, b: a not in b,
 }
 COMPARED = frozenset(_COMPARISONS)
-"""The comparisons, as Python's syntax calls them, that tell what a name holds."""
+"""The comparisons, by the names of Python's `ast`, that can tell which thing a name holds."""
 
 
 def compared(kind: str, left: Any, right: Any) -> Any:
-    """A comparison of what two expressions give, of which each may be one of several things."""
+    """Return a comparison of two values, each of which may be an `Either`."""
     compare, left, right = _COMPARISONS[kind], settled(left), settled(right)
     if type(left) is Either and type(right) is not Either:
         is_told = all(map(may_be_told, right)) if kind in _OF_MEMBERS and _is_plain(right) else may_be_told(right)
@@ -172,9 +175,9 @@ def _is_plain(value: Any) -> bool:
 
 
 def _asked(either: Either, holds: Callable[[Any], bool], *, is_told: bool) -> Any:
-    """Whether something holds of what a name holds: known for each thing from before.
+    """Return the condition that `holds` is true of the thing in an `Either`; a bool if that is known.
 
-    Of what an If gives it is known only where it `is_told` by what no array is, as a text or None.
+    The answer for an output of the If is known only if `is_told`: the other operand is a string, None or the like.
     """
     possible = either.possible()
     if not either.traced.isdisjoint(possible) and not is_told:
@@ -194,7 +197,7 @@ def _asked(either: Either, holds: Callable[[Any], bool], *, is_told: bool) -> An
 
 
 def _both_asked(left: Either, right: Either, holds: Callable[[Any, Any], bool]) -> Any:
-    """Whether something holds of what two names hold, looked up by both numbers."""
+    """Return the condition that `holds` is true of the things in two `Either`s: a table lookup by both numbers."""
     rows, columns = left.possible(), right.possible()
     if not (left.traced.isdisjoint(rows) or right.traced.isdisjoint(columns)):
         raise left.refusal()
@@ -206,4 +209,4 @@ def _both_asked(left: Either, right: Either, holds: Callable[[Any, Any], bool]) 
 
 
 _AN_ARRAY = object()
-"""Stands for what an If gives, which is neither None nor a text."""
+"""A stand-in for an output of the If, which is neither None nor a string."""

@@ -5,12 +5,13 @@
             if c:                       a               # the first part
                 break                   if c:
             b                               ended = True
-    else:                               b               # the second, which is done if not ended
+    else:                               b               # the second part, which runs if not ended
         d                           if not ended:
                                         d
 
-A `while` has its test as the first statement of its parts, and a `return` is an end after which the function returns:
-the names that it reads have the values from then. So is a `raise`, and an `assert` is a branch with one.
+The test of a `while` becomes the first statement of its first part. A `return` ends the loop, and the function returns
+after the loop, with the values that the names had at the end. A `raise` works likewise, and an `assert` is a branch
+that raises.
 """
 
 import ast
@@ -20,12 +21,12 @@ from primsplit.frontends.python.conversion.plainer import OwnStatements, at
 
 Asks = Callable[[ast.expr], bool]
 _LAST = ast.Return | ast.Raise
-"""What ends the function with the loop."""
+"""The statements that end the function as well as the loop."""
 _ENDED = "_joined_ended"
 
 
 class Part(ast.stmt):
-    """Statements of a loop that are done where it has not ended."""
+    """Statements of a loop that run if the loop has not ended."""
 
     _fields = ("body",)
 
@@ -35,9 +36,9 @@ class Part(ast.stmt):
 
 
 class Steps(ast.stmt):
-    """A loop of which no statement breaks or returns; `target` and `iter` are those of a `for`.
+    """A loop without `break` and `return`; `target` and `iter` are those of a `for`.
 
-    `ended` is the name that is true once it has ended, and `item` that of what a `for` has come to.
+    The name `ended` is true once the loop has ended, and the name `item` holds the current item of a `for`.
     """
 
     _fields = ("target", "iter", "parts")
@@ -51,11 +52,11 @@ class Steps(ast.stmt):
 
 
 class _NotPlain(Exception):
-    """A loop is left in a way that has no place here."""
+    """The loop has an exit that this rewrite does not support."""
 
 
 def with_steps(function: ast.FunctionDef, asks: Asks) -> None:
-    """Write the loops of a function as Steps where one of the tests that end them is one that `asks` tells of."""
+    """Rewrite the loops of a function as Steps if a test that ends them satisfies `asks`."""
     _Loops(asks).generic_visit(function)
 
 
@@ -75,7 +76,7 @@ class _Loops(OwnStatements):
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         if not __debug__ or not self.asks(node.test):
-            return node  # Python that optimizes leaves it out
+            return node  # `python -O` leaves it out
         error = ast.Call(ast.Name("AssertionError", ast.Load()), [node.msg] if node.msg else [], [])
         return at(node, ast.If(ast.UnaryOp(ast.Not(), node.test), [at(node, ast.Raise(error))], []))
 
@@ -100,14 +101,14 @@ class _Loops(OwnStatements):
 
 
 class _Ends:
-    """The ends of one loop: the name that tells that it ended, and one for each `return` or `raise`, with its test."""
+    """The exits of one loop: the name that is true once it ended; a name and a test for each `return` and `raise`."""
 
     def __init__(self, number: int) -> None:
         self.ended, self.returned = f"{_ENDED}_{number}", f"_joined_returned_{number}"
         self.returns: list[tuple[str, ast.expr, ast.Return | ast.Raise]] = []
 
     def parts(self, body: Sequence[ast.stmt]) -> list[Part]:
-        """The body of the loop, cut behind what may end it."""
+        """Return the body of the loop, cut behind each statement that may end it."""
         for k, node in enumerate(body):
             if isinstance(node, ast.If) and _leaves(node) and not _goes_on([node]) and len(body) > k + 1:
                 then, otherwise = (side and self.written(side, node.test) for side in (node.body, node.orelse))
@@ -118,7 +119,7 @@ class _Ends:
         return [Part(self.written(body))]
 
     def written(self, body: Sequence[ast.stmt], test: ast.expr | None = None) -> list[ast.stmt]:
-        """Statements that give names their values where they left the loop. `test` is the last one asked."""
+        """Return statements that set names in place of leaving the loop. `test` is the innermost test around them."""
         for k, node in enumerate(body):
             if isinstance(node, ast.Continue):
                 return [*body[:k], at(node, ast.Pass())]
@@ -142,7 +143,7 @@ class _Ends:
         return [at(node, _give(name, True)), ended]
 
     def _branch(self, node: ast.If, rest: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """An `if` of which a side leaves, with what follows in the side that goes on, or else behind a test."""
+        """Return an `if` that has an exit, with what follows in its other side or behind a test of `ended`."""
         then, otherwise = [*node.body], [*node.orelse]
         behind: list[ast.stmt] = []
         if _always_leaves(then):
@@ -153,12 +154,12 @@ class _Ends:
             if _goes_on([node]):
                 raise _NotPlain
             behind = [at(node.test, ast.If(_not(self.ended), self.written(rest, node.test), []))]
-        made = ast.If(node.test, self.written(then, node.test), self.written(otherwise, node.test))
-        return [at(node, made), *behind]
+        branch = ast.If(node.test, self.written(then, node.test), self.written(otherwise, node.test))
+        return [at(node, branch), *behind]
 
 
 def _own_exits(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
-    """The statements that leave the loop whose body this is, or go on with its next step."""
+    """Yield the statements that leave the loop with this body, or continue with its next step."""
     for node in body:
         if isinstance(node, ast.Break | ast.Continue | _LAST):
             yield node
@@ -174,12 +175,12 @@ def _leaves(node: ast.stmt) -> bool:
 
 
 def _goes_on(body: Sequence[ast.stmt]) -> bool:
-    """True for statements with a `continue` of the loop."""
+    """Whether the statements have a `continue` of the loop."""
     return any(isinstance(inner, ast.Continue) for inner in _own_exits(body))
 
 
 def _always_leaves(body: Sequence[ast.stmt]) -> bool:
-    """True for statements after which nothing of the step is run."""
+    """Whether nothing of the step runs after the statements."""
     last = body[-1] if body else None
     if isinstance(last, ast.If):
         return _always_leaves(last.body) and _always_leaves(last.orelse)
@@ -187,7 +188,7 @@ def _always_leaves(body: Sequence[ast.stmt]) -> bool:
 
 
 def _tests_of_exits(body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
-    """The tests of the branches in which a loop is left."""
+    """Yield the tests of the branches that leave the loop."""
     for node in body:
         if isinstance(node, ast.If) and any(not isinstance(e, ast.Continue) for e in _own_exits([node])):
             yield node.test
@@ -195,7 +196,7 @@ def _tests_of_exits(body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
 
 
 def _tests_before(body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
-    """The tests of the branches that go on with the next step, before what may end the loop."""
+    """Yield the tests of the branches that `continue` with the next step."""
     for node in body:
         if isinstance(node, ast.If) and _goes_on([node]):
             yield node.test
@@ -211,7 +212,7 @@ def _not(name: str) -> ast.expr:
 
 
 def with_item(node: Steps) -> list[list[ast.stmt]]:
-    """The parts of a loop, of which the first gives its target what the loop goes through."""
+    """Return the bodies of the loop's parts; the first one begins by assigning the item to the target."""
     first: list[ast.stmt] = []
     if node.target is not None:
         first = [ast.copy_location(ast.Assign([node.target], ast.Name(node.item, ast.Load())), node)]
@@ -219,6 +220,6 @@ def with_item(node: Steps) -> list[list[ast.stmt]]:
 
 
 def made_here(items: ast.expr) -> ast.keyword:
-    """Whether what a loop goes through is an `enumerate` or `zip` that nothing else has seen."""
+    """Return a keyword argument: whether `items` is a call of `enumerate` or `zip`, which nothing else can hold."""
     is_call = isinstance(items, ast.Call) and isinstance(items.func, ast.Name) and items.func.id in {"enumerate", "zip"}
     return ast.keyword("is_made_here", ast.Constant(is_call))

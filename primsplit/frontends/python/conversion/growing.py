@@ -1,6 +1,9 @@
-"""Lists of numbers that grow on one side of a branch only: elements are stacked, and the run knows how many there are.
+"""Represents lists of numbers that grow on one side of a branch only, as a stack with a traced length.
 
-A name holds it that nothing else shows, so that `a.append(b)` gives the name another one: see `lists`.
+Only one name holds such a list, so that `a.append(b)` assigns a new list to the name: see `lists`.
+
+    if c:                           seen = If(c, Concat(seen, [b]), seen)
+        seen.append(b)
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +19,9 @@ from primsplit.tracing.branching.paths import NotJoined
 
 
 class Grown:
-    """A list: its `elements`, or where only the run knows how many those are, their stack; `most` is how many at most.
+    """An immutable list, as `elements`, or as a `stack` of at most `most` elements if only the run knows their count.
 
-    Elements that are tuples are stacked part by part. It is never changed. `at` is the place of the If that gave it.
+    Tuples are stacked part by part. `at` is the source line of the If that returned the list.
     """
 
     __slots__ = ("at", "elements", "most", "stack")
@@ -30,20 +33,20 @@ class Grown:
         self.stack, self.most, self.at = stack, len(elements) if elements is not None else most, at
 
     def stacked(self, at: tuple[str, int]) -> Any:
-        """The elements as arrays with a first axis, None for no elements.
+        """Return the elements stacked along a first axis; None if there are none.
 
-        Raises NotJoined for one that is no number or tuple of numbers: an array may be written to later.
+        Raises NotJoined if an element is no number or tuple of numbers: an array may be written to later.
         """
         if self.elements is None or not self.elements:
             return self.stack
-        if (found := self.stack_of_numbers()) is None:
+        if (stack := self.stack_of_numbers()) is None:
             raise NotJoined(at, _OTHERS)
-        return found
+        return stack
 
     def stack_of_numbers(self) -> Any:
-        """The elements, which are known, as arrays; None for none, and for other ones than numbers and tuples."""
-        found = [*map(trees.flatten, self.elements or ())]
-        rows, specs = [leaves for leaves, _ in found], {spec for _, spec in found}
+        """Return known elements stacked along a first axis; None for no elements, and for other than numbers."""
+        flat = [*map(trees.flatten, self.elements or ())]
+        rows, specs = [leaves for leaves, _ in flat], {spec for _, spec in flat}
         if len(specs) != 1 or not all(map(_is_of_numbers, rows)):
             return None
         return trees.unflatten(specs.pop(), [_stack(column) for column in zip(*rows, strict=True)])
@@ -66,12 +69,12 @@ def _stack(column: Sequence[Any]) -> Array:
 
 
 def grown(elements: Sequence[Any]) -> Grown:
-    """A list with these elements."""
+    """Return a list with these elements."""
     return Grown(elements)
 
 
 def appended(held: Any, element: Any) -> Grown:
-    """A list with one more element."""
+    """Return the list with one more element."""
     if held.elements is not None:
         return Grown((*held.elements, element))
     leaves, spec = trees.flatten(element)
@@ -87,7 +90,7 @@ def _longer(stack: Array, row: Array) -> Array:
 
 
 def length(held: Any) -> Any:
-    """How many elements a list has."""
+    """Return the number of elements of a list."""
     if held.elements is not None:
         return len(held.elements)
     first = trees.flatten(held.stack)[0][0]
@@ -96,12 +99,12 @@ def length(held: Any) -> Any:
 
 
 def total(held: Any) -> Any:
-    """The sum of the elements of a list."""
+    """Return the sum of the elements of a list."""
     return sum(held.elements) if held.elements is not None else np.sum(_numbers(held), axis=0)
 
 
 def extreme(name: str, function: Callable[[Any], Any], held: Any) -> Any:
-    """`max` or `min`, by its name, of the elements of a list: the first of the best, as in Python."""
+    """Return `max` or `min`, by its `name`, of a list: the first of equal elements, as in Python."""
     if held.elements is not None:
         return function(held.elements)
     stack, last = _numbers(held), length(held) - 1
@@ -114,19 +117,19 @@ def extreme(name: str, function: Callable[[Any], Any], held: Any) -> Any:
 
 
 def _numbers(held: Grown) -> Array:
-    """The stack of a list of numbers. Raises NotJoined for one of tuples."""
+    """Return the stack of a list of numbers. Raises NotJoined for a list of tuples."""
     if type(held.stack) is not Array:
         raise NotJoined(held.at, "a list of tuples that grows on one side is used as numbers")
     return held.stack
 
 
 def whole(held: Any) -> Any:
-    """The elements of a list as what a function of NumPy's takes."""
+    """Return the elements of a list as an argument for a NumPy function."""
     return [*held.elements] if held.elements is not None else _numbers(held)
 
 
 def element(held: Any, place: Any) -> Any:
-    """The element of a list at a place; the run fails where there is none."""
+    """Return the element of a list at a place; the run fails if there is none."""
     if held.elements is not None:
         return held.elements[place]
     index = place
@@ -138,17 +141,17 @@ def element(held: Any, place: Any) -> Any:
 
 
 def places(held: Any) -> range:
-    """The places that a list may have."""
+    """Return the places that a list may have."""
     return range(held.most)
 
 
 def is_behind(held: Any, place: int) -> Any:
-    """Whether a list ends before a place."""
+    """Return whether a list ends before a place."""
     return length(held) <= place
 
 
 def nothing_like(stack: Any) -> Any:
-    """A stack of no elements, of the types of another."""
+    """Return a stack without elements, with the types of another."""
     leaves, spec = trees.flatten(stack)
     return trees.unflatten(spec, [_no_rows(leaf) for leaf in leaves])
 

@@ -1,4 +1,4 @@
-"""Returns one of several things from a function to callers that ask which one it is."""
+"""Returns an `Either` from a function to callers that test which of its things it holds."""
 
 import sys
 import types
@@ -10,7 +10,7 @@ from primsplit.frontends.python.converter.operators import OPERATORS
 
 
 class _Taken:
-    """A function whose caller asks which of several things it returns."""
+    """A function whose caller tests which of several things it returns."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -20,7 +20,7 @@ class _Taken:
 
 
 def taken(called: Any) -> Any:
-    """What is called, so that it may return one of several things where its file is rewritten."""
+    """Return the function to call; if its file is rewritten, it may return an `Either`."""
     called = OPERATORS[False].called(called)
     function = called.__func__ if isinstance(called, types.MethodType) else called
     is_plain = isinstance(function, types.FunctionType)
@@ -28,7 +28,10 @@ def taken(called: Any) -> Any:
 
 
 def returned(value: Any) -> Any:
-    """What a function returns. Raises NotJoined for one of several things where its caller does not ask which."""
+    """Return the result of a function.
+
+    Raises NotJoined for an `Either` if the caller does not test which thing it holds.
+    """
     value = settled(value)
     if type(value) is Either:
         caller = sys._getframe(1).f_back

@@ -30,10 +30,10 @@ Lookup = Callable[[str], Any]
 
 
 class Callers(NamedTuple):
-    """The functions of the user's that one is called from: one that calls itself is looked through once.
+    """The user's functions on the call stack of the analysis, so that a recursive function is analyzed once.
 
-    `harmless` are those that were looked through, which need not be again: many call the same. What they set is noted
-    where their files are rewritten, but where it `is_strict`.
+    `harmless` caches the functions without side effects. What a function sets is noted if its file is rewritten, and
+    then allowed, unless the analysis `is_strict`.
     """
 
     codes: frozenset[types.CodeType] = frozenset()
@@ -41,27 +41,27 @@ class Callers(NamedTuple):
     is_strict: bool = False
 
     def inside(self, code: types.CodeType) -> "Callers":
-        """The callers of what a function calls."""
+        """Return the callers for the functions that `code` calls."""
         return self._replace(codes=self.codes | {code})
 
 
 UNKNOWN = object()
-"""What is looked up and not known before the statement runs."""
+"""A stand-in for a value that is not known before the statement runs."""
 
 _WRITERS = frozenset(
     {"at", "copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "setitem", "rvs"}
 )
-"""NumPy's and Python's functions that write to an argument."""
+"""Functions of NumPy and Python that write to an argument."""
 _METHODS = frozenset({
     "all", "any", "argmax", "argmin", "astype", "clip", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal",
     "dot", "flatten", "item", "max", "mean", "min", "prod", "ravel", "repeat", "reshape", "round", "squeeze", "std",
     "sum", "swapaxes", "take", "trace", "transpose", "var", "_replace",
 })  # fmt: skip
-"""Methods of arrays and numbers that compute."""
+"""Methods of arrays and numbers that compute without writing."""
 _OF_DICTIONARIES = frozenset({"get", "items", "keys", "values"})
-"""Methods that look up what a dictionary holds, as `held[key]` does."""
+"""Methods of a dictionary that read it, as `held[key]` does."""
 _OF_UFUNCS = frozenset({"accumulate", "outer", "reduce", "reduceat"})
-"""Methods of NumPy's ufuncs that compute; `at` writes."""
+"""Methods of NumPy's ufuncs that compute without writing; `at` writes."""
 _OF_PYTHON = frozenset({
     "abs", "all", "any", "bool", "complex", "divmod", "enumerate", "filter", "float", "int", "isinstance", "len",
     "list", "map", "max", "min", "pow", "range", "reversed", "round", "sorted", "sum", "tuple", "zip",
@@ -69,22 +69,22 @@ _OF_PYTHON = frozenset({
 _TELLING = frozenset({
     "print", "debug", "info", "warning", "warn", "error", "critical", "exception", "log",
 })  # fmt: skip
-"""What shows a text to people, of Python's `builtins`, `logging` and `warnings`: while the function is recorded."""
+"""Functions of `builtins`, `logging` and `warnings` that show a text to people, which happens while recording."""
 _TRANSFORMS = frozenset({
     "derivative", "grad", "hessian", "jacobian", "laplacian", "value_and_derivative", "value_and_grad",
     "value_and_jacobian", "value_grad_and_hessian", "value_grad_and_hvp", "vmap",
 })  # fmt: skip
-"""What this package makes functions of that call the one that they are given, and do nothing else but to compute."""
+"""Functions of this package that return a function which calls the given one, and has no effects of its own."""
 _OF_PACKAGE = _TRANSFORMS | {
     "cond", "fori_loop", "hvp", "jvp", "map", "project_to", "safe_where", "scan", "stop_gradient", "switch",
     "while_loop",
 }  # fmt: skip
-"""What computes, and calls the functions that it is given."""
+"""Functions of this package that compute and call the functions they receive, and have no effects of their own."""
 _MODULES = frozenset({"numpy", "scipy", math.__name__, cmath.__name__})
 
 
 def is_harmless(callee: Callee, lookup: Lookup, callers: Callers | None = None) -> bool:
-    """True for a call that changes nothing but what it returns. `lookup` gives what a name means at the statement."""
+    """Whether a call changes nothing but its result. `lookup` returns the value of a name at the statement."""
     callers = callers or Callers()
     first, *rest = callee
     owner = lookup(first) if first else UNKNOWN
@@ -113,14 +113,14 @@ def is_harmless(callee: Callee, lookup: Lookup, callers: Callers | None = None) 
 
 
 def may_be_called(function: Any, callers: Callers) -> bool:
-    """True for a function that changes nothing but what it returns."""
+    """Whether a call of the function changes nothing but its result."""
     if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
         return _is_harmless_function(function.__func__, callers, function.__self__)
     return _computes(function, getattr(function, "__name__", ""), callers)
 
 
 def _found(owner: Any, names: Sequence[str]) -> Any:
-    """What is found by these names, one after the other; UNKNOWN in what is."""
+    """Return the value of an attribute chain; UNKNOWN if the owner is."""
     for name in names:
         owner = UNKNOWN if owner is UNKNOWN else getattr(owner, name, None)
     return owner
@@ -130,15 +130,15 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def _is_of_package(function: Any, names: Set[str]) -> bool:
-    """True for a function of this package that its users know by one of these names."""
+    """Whether a function is the one that this package exports under one of these names."""
     name = getattr(function, "__name__", "")
     return name in names and getattr(sys.modules[_PACKAGE], name) is function
 
 
 def what_does_more(found: Effects, lookup: Lookup, callers: Callers | None = None) -> str | None:
-    """The name of the first thing that the statements read which may do more when it is read; None where all is well.
+    """Return the first name or attribute chain whose read may have side effects; None if there is none.
 
-    `lookup` gives what a name means; what they make themselves is made of that.
+    `lookup` returns the value of a name; the values that the statements compute come from these.
     """
     callers = callers or Callers()
     for chain in sorted({(name,) for name in found.read} | found.attributes):
@@ -151,12 +151,12 @@ def what_does_more(found: Effects, lookup: Lookup, callers: Callers | None = Non
 
 
 def _may_be_read(value: Any, callers: Callers) -> bool:
-    """True where it and all that it holds may be read, called and counted as often as one likes."""
+    """Whether a value and all that it holds may be read, called and iterated any number of times."""
     return all(_does_no_more(part, callers) for part in reached([value], held))
 
 
 def _does_no_more(value: Any, callers: Callers) -> bool:
-    """True for what is no iterator, draws no random numbers, and does nothing but compute when it is called or read."""
+    """Whether a value is no iterator, draws no random numbers, and only computes when it is called or read."""
     if type(value) in {Either, Grown}:
         return True
     value = getattr(value, "__func__", value) if isinstance(value, types.MethodType) else value
@@ -183,7 +183,7 @@ _FUNCTIONS = (types.FunctionType, types.MethodType, FunctionLike)
 
 
 def _members(kind: type) -> list[tuple[str, Any]]:
-    """What the user wrote into a class."""
+    """Return the members of a class that the user wrote."""
     return [] if is_library(kind.__module__) else [*vars(kind).items()]
 
 
@@ -193,11 +193,11 @@ _NOT_ASKED = frozenset({
     "__enter__", "__exit__", "__reduce__", "__getstate__", "__setstate__", "__copy__", "__deepcopy__",
     "__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__", "__imatmul__",
 })  # fmt: skip
-"""The methods with a meaning in Python that no expression without a call asks for; those that write are no joins."""
+"""Special methods that only a call, a constructor or a write can run, and a write is recorded as such."""
 
 
 def _is_quiet(name: str, member: Any, callers: Callers) -> bool:
-    """False for what a class has that an expression may run, and that does more than to compute."""
+    """Whether a member of a class that an expression may run only computes."""
     if isinstance(member, property):
         member = member.fget
     elif not isinstance(member, types.FunctionType):
@@ -213,14 +213,14 @@ _READ_ONLY = (
     staticmethod, classmethod, types.MemberDescriptorType, types.GetSetDescriptorType, types.BuiltinFunctionType, type,
     type(vars(collections.namedtuple("_", "field"))["field"]),
 )  # fmt: skip
-"""The kinds of descriptor that give a method or what an object holds."""
+"""Kinds of descriptors that return a method or a stored value."""
 
 
 def _computes(function: Any, name: str, callers: Callers) -> bool:
-    """True for a function that writes to nothing that it did not make."""
+    """Whether a function writes only to objects that it creates."""
     module = getattr(function, "__module__", None) or ""
     if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
-        return function.__new__.__code__.co_filename.startswith("<")  # a NamedTuple's, which Python made
+        return function.__new__.__code__.co_filename.startswith("<")  # a NamedTuple's, which Python generated
     if only_holds(function) or function is dataclasses.replace:
         return True
     if isinstance(function, types.FunctionType) and (package_of(module) or not is_library(module)):
@@ -238,7 +238,7 @@ def _computes(function: Any, name: str, callers: Callers) -> bool:
 
 
 def _module(value: Any) -> str:
-    """The top package that a module or function is of; of what draws random numbers, its module."""
+    """Return the top package of a module or function; "numpy.random..." in full for what draws random numbers."""
     value = getattr(value, "original", value)
     name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
     if isinstance(value, np.ufunc):
@@ -249,30 +249,30 @@ def _module(value: Any) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _effects_of(code: types.CodeType, is_noted: bool) -> Effects | None:
-    """What a function's statements do; None where that may be more than to give values to its own names.
+    """Return the effects of a function's statements; None if they may go beyond assignments to its own names.
 
-    A function that `is_noted`, as its file is rewritten, notes what else it sets.
+    If the function's file is rewritten (`is_noted`), it notes its other writes, and these are allowed.
     """
     try:
         statements = _statements_of(code)
-        found = effects(statements, returns=True, is_noted=is_noted)
+        result = effects(statements, returns=True, is_noted=is_noted)
     except (OSError, TypeError, SyntaxError, ValueError, Refused):
         return None
     own = {*code.co_varnames, *code.co_cellvars}
     if is_noted:
-        return found if found.assigned <= own.union(code.co_freevars) else None
-    return None if found.written or not found.assigned <= own else found
+        return result if result.assigned <= own.union(code.co_freevars) else None
+    return None if result.written or not result.assigned <= own else result
 
 
 def files_to_note(values: Iterable[Any]) -> frozenset[str]:
-    """The user's files with functions among what these values reach that would have to note what they set."""
+    """Return the user's files whose functions must note their writes, as `values` reach one that may write."""
     functions = (part for part in reached(values, seen) if isinstance(part, types.FunctionType))
     codes = {f.__code__ for f in functions if not is_library(f.__module__ or "")}
     return frozenset(c.co_filename for c in codes if not is_rewritten(c) and _effects_of(c, False) is None)
 
 
 def _statements_of(code: types.CodeType) -> Sequence[ast.AST]:
-    """What a function or lambda is made of. Raises Refused where its source tells no such thing."""
+    """Return the statements of a function, or the body of a lambda. Raises Refused for any other source."""
     if code.co_name == "<lambda>":
         whole = ast.parse("".join(inspect.findsource(code)[0]))
         (found,) = [n for n in ast.walk(whole) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
@@ -284,41 +284,41 @@ def _statements_of(code: types.CodeType) -> Sequence[ast.AST]:
 
 
 def _is_harmless_function(function: types.FunctionType, callers: Callers, bound: Any = UNKNOWN) -> bool:
-    """True for a function of the user's whose statements give values to its own names, and whose calls are harmless.
+    """Whether a function of the user assigns only to its own names and makes only harmless calls.
 
-    `bound` is the object whose method it is.
+    `bound` is the object to which the method is bound.
     """
     code, key = function.__code__, (id(function), id(bound))
     if callers.harmless is not None and key in callers.harmless:
         return True
     if code in callers.codes:
-        return True  # it is, if all else that it does is: the one that began to ask tells
+        return True  # a recursive call adds no effects of its own
     is_noted = is_rewritten(code) and not callers.is_strict
-    found = _effects_of(code, is_noted)
-    if found is None:
+    result = _effects_of(code, is_noted)
+    if result is None:
         return False
-    own = {*code.co_varnames, *code.co_cellvars, *found.inner}
+    own = {*code.co_varnames, *code.co_cellvars, *result.inner}
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
 
     def lookup(name: str) -> Any:
         if name in own:
-            is_bound = code.co_argcount > 0 and name == code.co_varnames[0] and name not in found.assigned
+            is_bound = code.co_argcount > 0 and name == code.co_varnames[0] and name not in result.assigned
             return bound if is_bound else UNKNOWN
         return cells[name].cell_contents if name in cells else meaning(name, function.__globals__)
 
     inside = callers.inside(code)
     defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    is_found = (
+    is_harmless_itself = (
         all(_may_be_read(v, inside) for v in defaults)
-        and what_does_more(found, lookup, inside) is None
-        and all(is_harmless(c, lookup, inside) for c in found.calls)
-        and (is_noted or not any(c[-1] == "replace" for c in found.calls))
+        and what_does_more(result, lookup, inside) is None
+        and all(is_harmless(c, lookup, inside) for c in result.calls)
+        and (is_noted or not any(c[-1] == "replace" for c in result.calls))
     )
-    if is_found and callers.harmless is not None:
+    if is_harmless_itself and callers.harmless is not None:
         callers.harmless[key] = function, bound
-    return is_found
+    return is_harmless_itself
 
 
 def meaning(name: str, names: dict[str, Any]) -> Any:
-    """What a name of a module means there; UNKNOWN for one that it does not have."""
+    """Return the value of a global name or a builtin; UNKNOWN if there is none."""
     return names.get(name, getattr(builtins, name, UNKNOWN))

@@ -22,28 +22,28 @@ from primsplit.tracing.handles import views
 from primsplit.tracing.handles.views import Choice
 
 HELPER = "_joins_"
-"""What the names begin with that functions of a rewritten file call, while it is written."""
+"""The prefix of the names by which code of a rewritten file calls its helper, before it is compiled."""
 
 
 class JoinsHelper(Helper):
-    """What functions of a rewritten file call: it lies in the constants of their code."""
+    """A helper that functions of a rewritten file call; it stands in the constants of their code."""
 
 
 def is_rewritten(code: types.CodeType) -> bool:
-    """True for the code of a function of a rewritten file, and of one whose copy has such code in this run."""
+    """Whether code is of a function of a rewritten file, or of one whose copy in this run has rewritten code."""
     conversion = current()
     is_in_file = conversion is not None and code.co_filename in conversion.rewritten
     return is_in_file or any(isinstance(const, JoinsHelper) for const in code.co_consts)
 
 
 def is_users_object(value: Any) -> bool:
-    """True for an object whose class, or a class that it comes from, is the user's."""
+    """Whether a class of the object, its own or a base class, is written by the user."""
     kinds = type(value).__mro__
     return type(value) is not Array and not all(is_library(kind.__module__) for kind in kinds)
 
 
 def reached(values: Iterable[Any], holds: Callable[[Any], list[Any]]) -> Iterator[Any]:
-    """The values and all that they hold, each once, but for plain numbers and texts in it: a table may have many."""
+    """Yield the values and all that they hold, each once; plain numbers and strings inside are skipped."""
     seen: set[int] = set()
     left = [*values]
     while left:
@@ -58,17 +58,17 @@ _PLAIN = frozenset({int, float, complex, str, bytes, bool, type(None), np.float6
 
 
 def is_numpys(value: Any) -> bool:
-    """True for an array of NumPy's."""
+    """Whether a value is a NumPy array."""
     return type(value) is np.ndarray
 
 
 def roots_of(array: Any) -> list[Any]:
-    """The arrays that this one is a view of, or may be, and which are views of none; or itself."""
+    """Return the base arrays that an array is, or may be, a view of; the array itself if it is no view."""
     return [base for base in (array, *bases_of(array)) if next(bases_of(base), None) is None]
 
 
 def bases_of(array: Any) -> Iterator[Any]:
-    """What an array is a view of, or may be one of, what those are views of, and so on."""
+    """Yield the arrays that an array is, or may be, a view of, the arrays that those are views of, and so on."""
     if type(array) is Array:
         yield from views.bases_of(array)
     while is_numpys(array) and array.base is not None:
@@ -77,7 +77,7 @@ def bases_of(array: Any) -> Iterator[Any]:
 
 
 def is_shown_whole(root: Any, arrays: Sequence[Any]) -> bool:
-    """True for an array of which those that show it are one array, or may be that one, and no views of their own."""
+    """Whether all arrays that show `root` are one array, or may be that one, and none is another view of it."""
     showing = [v for v in arrays if _shows(v, root)]
     first = next((v for v in showing if not isinstance(getattr(v, "view_of", None), Choice)), None)
 
@@ -90,7 +90,7 @@ def is_shown_whole(root: Any, arrays: Sequence[Any]) -> bool:
 
 
 def shows_memory(part: Any, root: Any) -> bool:
-    """True for a NumPy array that is a view of this one."""
+    """Whether a value is a NumPy array that shares the memory of `root`."""
     return is_numpys(part) and _shows(part, root)
 
 
@@ -99,14 +99,14 @@ def _shows(array: Any, root: Any) -> bool:
 
 
 def written_with(array: Array) -> Array:
-    """The array that a write to this one writes to: itself, or the one that it is surely a view of."""
+    """Return the array to which a write to this one goes: itself, or the base of which it certainly is a view."""
     while (view := array.view_of) is not None and view.write is not None and len(view.bases) == 1:
         array = view.base
     return array
 
 
 def held(value: Any) -> list[Any]:
-    """What a container or an object of the user's holds; of a derivative, the function that it is of."""
+    """Return the parts of a container or of a user's object; of a derivative, the function that it differentiates."""
     if isinstance(value, dict):
         return [*value.values()]
     if isinstance(value, list | tuple | set | frozenset):
@@ -126,7 +126,7 @@ def held(value: Any) -> list[Any]:
 
 
 def seen(value: Any) -> list[Any]:
-    """What something holds or, as a function, method, class or module, may read when it is called."""
+    """Return the parts of a value and, for a function, method, class or module, the values that it may read."""
     if isinstance(value, types.MethodType):
         return [value.__self__, value.__func__]
     if isinstance(value, staticmethod | classmethod):
@@ -146,12 +146,12 @@ def seen(value: Any) -> list[Any]:
 
 
 def _is_pythons(name: str) -> bool:
-    """True for a name of a module that Python gives it."""
+    """Whether Python sets this name in every module."""
     return name in {"__builtins__", "__loader__", "__spec__"}
 
 
 def hides(value: Any) -> bool:
-    """True for what may hold more than is seen: an object of a library's, or one that comes from its class."""
+    """Whether a value may hold more than `held` returns: its class, or a base class, is a library's."""
     if type(value) in {np.ndarray, Array, ComplexArray}:
         return bool(value.dtype.hasobject)
     if isinstance(value, FunctionLike):
@@ -167,18 +167,18 @@ _OPEN = (
     types.MethodType, types.BuiltinFunctionType, types.MemberDescriptorType, types.GetSetDescriptorType,
     types.CodeType,
 )  # fmt: skip
-"""The kinds that hold no arrays, or whose parts are seen."""
+"""The kinds that hold no arrays, or whose parts `seen` returns."""
 _HOLD_NOTHING = frozenset({"abc", "_abc", "enum", "logging", "numpy.random._generator", "typing"})
 
 
 def _of_class(kind: type) -> list[Any]:
-    """What the user wrote into a class, and what Python made of it apart from its own records."""
+    """Return the members of a class that the user wrote, without those that Python adds."""
     own = {} if is_library(kind.__module__) else vars(kind)
     return [v for name, v in own.items() if isinstance(v, types.FunctionType) or not name.startswith("__")]
 
 
 def _seen_by_function(function: types.FunctionType) -> list[Any]:
-    """What a function of the user's finds under the names that it reads, and what it has as attributes."""
+    """Return the values of the names that a function of the user's reads, and its attributes."""
     cells = (cell.cell_contents for cell in function.__closure__ or () if cell != types.CellType())
     of_module = (function.__globals__[n] for n in _names(function.__code__) if n in function.__globals__)
     defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
@@ -186,6 +186,6 @@ def _seen_by_function(function: types.FunctionType) -> list[Any]:
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """The names that code reads which are not its own, and that of the functions in it."""
+    """Return the global names and attributes that code and the functions inside it read."""
     inner = (const for const in code.co_consts if isinstance(const, types.CodeType))
     return {*code.co_names}.union(*map(_names, inner))

@@ -20,23 +20,23 @@ At = tuple[str, int]
 
 
 _given = Scoped[dict[int, tuple[Any, At, frozenset[type]]]](dict)
-"""The values that joined statements gave, by `id`: the place, and the classes that the values of their sides have."""
+"""The values that joined statements returned, by `id`, with the statement's place and the classes on both sides."""
 _choices = Scoped[dict[int, tuple[Any, Sequence[Any], Callable[[], Array]]]](dict)
-"""The chosen values, by `id`: the objects of which each is one, and the place of that one."""
+"""The selected values, by `id`: the objects of which each is one, and a function that returns the traced index."""
 
 
 def choices_forgotten() -> AbstractContextManager[object]:
-    """Forget afterwards which values were chosen inside."""
+    """Return a context manager that drops, at its end, the selections that were noted inside."""
     return _choices.set_to({**_choices.value})
 
 
 def nothing_given() -> AbstractContextManager[object]:
-    """Forget inside which values statements gave before."""
+    """Return a context manager that hides the values that statements returned before."""
     return _given.set_to({})
 
 
 def note_joined(value: Any, made: Sequence[Any], at: At) -> None:
-    """Remember that the statement at a place gave a value, one of those that the runs of its sides made."""
+    """Note that the statement at `at` returned a value, which is one of the values `made` by the runs of its sides."""
     _note(value, made, at)
     leaves = trees.leaves_or_none(value)
     sides = [trees.leaves_or_none(each) for each in made]
@@ -46,7 +46,7 @@ def note_joined(value: Any, made: Sequence[Any], at: At) -> None:
 
 
 def note_one_of(value: Any, several: Sequence[Any], place: Callable[[], Array]) -> None:
-    """Remember that a value is the one of several objects at a place that only the run knows."""
+    """Note that a value is the one of several objects at a traced index."""
     _choices.value[id(value)] = value, several, place
 
 
@@ -54,14 +54,14 @@ HOOKS.note_choice = note_one_of
 
 
 def _note(value: Any, made: Sequence[Any], at: At) -> None:
-    if not (value is None or isinstance(value, bool | int | str)):  # of which there is one for all
+    if not (value is None or isinstance(value, bool | int | str)):  # Python shares these objects
         _given.value[id(value)] = value, at, frozenset[type]().union(*map(_classes_of, made))
 
 
 def _classes_of(value: Any) -> frozenset[type]:
-    given = _given.value.get(id(value))
-    if given is not None:
-        return given[2]
+    noted = _given.value.get(id(value))
+    if noted is not None:
+        return noted[2]
     return frozenset([numpys_class(value) if type(value) is Array else type(value)])
 
 
@@ -69,7 +69,10 @@ IDENTITIES: Mapping[str, Callable[[Any, Any], bool]] = {"Is": operator.is_, "IsN
 
 
 def identified(kind: str, left: Any, right: Any) -> Any:
-    """`a is b` of what may be arrays: one that an If gave is another object than what it was given."""
+    """Return `a is b`, or `a is not b`, of values that may be traced.
+
+    Raises NotJoined where a joined statement returned one of them: the If's output is another object than its inputs.
+    """
     if left is right:
         return kind == "Is"
     if not _choices.value.keys().isdisjoint((id(left), id(right))):
@@ -87,14 +90,14 @@ def identified(kind: str, left: Any, right: Any) -> Any:
 
 
 def _is_chosen(left: Any, right: Any) -> Array:
-    """Whether two objects are one, at least one of which was chosen among several."""
+    """Return whether two objects are the same, at least one of which was selected among several."""
     numbers: dict[int, int] = {}
     one, other = _number(left, numbers), _number(right, numbers)
     return Array(op.Equal(one, other).value, weak=True)
 
 
 def _number(value: Any, numbers: dict[int, int]) -> int | Array:
-    """Return the number of an object among all of `numbers`, which get the new ones."""
+    """Return the number of an object in `numbers`, where new objects are added; a traced number for a selected one."""
     if id(value) not in _choices.value:
         return numbers.setdefault(id(value), len(numbers))
     _, several, place = _choices.value[id(value)]
@@ -105,7 +108,7 @@ def _number(value: Any, numbers: dict[int, int]) -> int | Array:
 
 
 def _compared_truths(left: Any, right: Any, *, is_same: bool) -> Any:
-    """Whether two truth values of Python's, of which there is one True, are the same or not."""
+    """Return whether two Python booleans are the same object, of which there is one True and one False."""
     for value, other in ((left, right), (right, left)):
         if type(value) is bool:
             return other if value is is_same else Array(op.Not(other).value, weak=True)
@@ -114,10 +117,10 @@ def _compared_truths(left: Any, right: Any, *, is_same: bool) -> Any:
 
 
 def classes_given(value: Any) -> frozenset[type] | None:
-    """The classes of which a value is that a joined statement gave; None for others."""
+    """Return the classes of a value that a joined statement returned; None for other values."""
     return _given.value[id(value)][2] if id(value) in _given.value else None
 
 
 def given_at(value: Any) -> At | None:
-    """The place of the joined statement that gave a value; None for others."""
+    """Return the place of the joined statement that returned a value; None for other values."""
     return _given.value[id(value)][1] if id(value) in _given.value else None

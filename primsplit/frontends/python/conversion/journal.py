@@ -1,4 +1,11 @@
-"""Records the changes of one side to lists, dictionaries, objects and arrays, and undoes them after the side."""
+"""Records the writes of one side to lists, dictionaries, objects and arrays, and undoes them after the side.
+
+```
+held = [1.0]
+if c:                           # before: {0: 1.0}, after: {0: 2.0}
+    held[0] = 2.0               # the list holds 1.0 again when the other side runs
+```
+"""
 
 import inspect
 import sys
@@ -20,21 +27,21 @@ from primsplit.tracing.handles.views import Choice, View
 from primsplit.tracing.undo_log import contents, note, note_all_attributes, note_cell, undone_otherwise
 
 Content = dict[Any, Any]
-"""What a list holds by position, a dictionary by key, an object by attribute; of a traced array, its elements."""
+"""The elements of a list by position, of a dictionary by key, of an object by attribute; an array is one element."""
 
 
 ShownWith = Callable[[Array], Sequence[Array]]
 
 
 class Change(NamedTuple):
-    """What one list, dictionary, object or array held before a side and after it."""
+    """The content of one list, dictionary, object or array before a side and after it."""
 
     owner: Any
     before: Content
     after: Content
 
     def values(self) -> list[tuple[int, Any]]:
-        """What is another object after the side, by its position."""
+        """Return the values that are other objects after the side than before, by their position."""
         before = [*self.before.values()]
         after = enumerate(self.after.values())
         return [(k, v) for k, v in after if k >= len(before) or not self._is_same(v, before[k])]
@@ -44,10 +51,10 @@ class Change(NamedTuple):
 
 
 class Journal:
-    """What one run of a side, which is recorded now, has changed.
+    """The changes by the run of a side that is being recorded.
 
-    `is_known` tells of an array of known numbers whether it was there before, `shown_with` of a traced one from before
-    which arrays the side may come to that show its elements, or none where that is not known.
+    `is_known` tells whether an array of known numbers existed before the side. `shown_with` returns the earlier arrays
+    that show elements of a traced one and that the side may reach; none if that is unknown.
     """
 
     def __init__(self, at: tuple[str, int], is_known: Callable[[Any], bool], shown_with: ShownWith) -> None:
@@ -55,13 +62,13 @@ class Journal:
         self.recording = tracing.current()
         self.noted: dict[int, tuple[Any, Content]] = {}
         self.lent: list[tuple[Array, Array, View | None]] = []
-        """The arrays from before that the side writes to, each with what it held and what it was a view of."""
+        """The earlier arrays that the side writes to, each with its earlier content and the view that it was."""
         self.changes: list[Change] = []
 
     def note(self, owner: Any, attribute: str | None = None) -> None:
-        """Remember what an owner holds, of which an element or an attribute is about to be another one.
+        """Note the content of an owner before an element or attribute of it is set.
 
-        Raises NotJoined for what may do more than to hold it.
+        Raises NotJoined if setting it may have other effects.
         """
         if isinstance(owner, ComplexArray) and attribute is None:
             for part in (owner.real, owner.imag):
@@ -81,14 +88,14 @@ class Journal:
         self.keep(owner)
 
     def keep(self, owner: Any) -> None:
-        """Remember what an owner holds, as it was at first."""
+        """Note the content of an owner, unless it is noted already."""
         if type(owner) is Array:
             self._lend(owner)
         else:
             self.noted.setdefault(id(owner), (owner, content(owner)))
 
     def _lend(self, array: Array) -> None:
-        """Let the side write to an array from before, if it may: else writing raises TraceError."""
+        """Let the side write to an earlier array, if that is possible; otherwise the write itself raises TraceError."""
         is_sides = array.recording is self.recording or self.recording is not tracing.current()
         if is_sides or array.is_number() or not tracing.is_open(array.recording):
             return
@@ -97,24 +104,27 @@ class Journal:
         for v, before, _ in lent:
             v.holding(before.value, self.recording)
         if len(shown) == 1 and isinstance(array.view_of, Choice):
-            array.being(None)  # the side sees none of those that it may be
+            array.being(None)  # the side shows none of the arrays of the choice
         self.lent += lent
 
     def take_back(self) -> None:
-        """Give the arrays from before what they held. What shows them in the side shows that too from now on."""
+        """Restore the content of the earlier arrays, which views of them that the side created then show too."""
         for array, before, view in self.lent:
             array.holding(before.value, before.recording).being(view)
         self.lent.clear()
 
     def note_values(self, owner: Any, attribute: str | None) -> None:
-        """Note also what the owner holds that `+=` changes in place."""
+        """Note also the parts of the owner that `+=` would change in place."""
         held = content(owner) if attribute is not None or _is_container(owner) else {}
         for name, value in held.items():
             if attribute in (None, name) and any(hasattr(type(value), m) for m in _IN_PLACE):
                 self.note(value)
 
     def undo(self) -> None:
-        """Give all but arrays what they held before. What nothing else holds was made by the side, and is gone."""
+        """Restore the content of all owners but arrays, and keep the changes.
+
+        An owner with no other reference was created by the side, and its changes are dropped.
+        """
         changes = [Change(owner, before, content(owner)) for owner, before in self.noted.values()]
         self.noted.clear()
         for k in range(len(changes)):
@@ -125,37 +135,40 @@ class Journal:
 
 
 _journals = Scoped[tuple[Journal, ...]](tuple)
-"""The journals of the sides that this thread is in."""
+"""The journals of the sides that this thread is recording, outermost first."""
 _IN_PLACE = ("__iadd__", "__isub__", "__imul__", "__itruediv__", "__ior__", "__iand__")
 _ALONE = 2
-"""How many references there are to what only a tuple holds: the tuple's, and that of the count."""
+"""The reference count of an object that only a tuple holds: the tuple's, and one for the call that counts."""
 
 
 @contextmanager
 def journal(at: tuple[str, int], is_known: Callable[[Any], bool], shown_with: ShownWith) -> Iterator[Journal]:
-    """A journal of what is done inside, which is undone afterwards; then it tells the changes.
+    """Yield a journal of the changes inside, which are undone at the end; then it lists them.
 
-    Arrays are what they have become until the journal takes them back, or something is raised.
+    Arrays keep their new content until the journal takes them back, or an error is raised.
     """
-    made = Journal(at, is_known, shown_with)
+    opened = Journal(at, is_known, shown_with)
     try:
         try:
-            with _journals.set_to((*_journals.value, made)), undone_otherwise():
-                yield made
+            with _journals.set_to((*_journals.value, opened)), undone_otherwise():
+                yield opened
         finally:
-            made.undo()
+            opened.undo()
     except BaseException:
-        made.take_back()
+        opened.take_back()
         raise
 
 
 def open_at() -> tuple[str, int] | None:
-    """The place of the statement of which a side is run; None outside of sides."""
+    """Return the place of the statement of which a side is being recorded; None outside of sides."""
     return _journals.value[-1].at if _journals.value else None
 
 
 def changing(owner: Any, attribute: str | None = None, *, in_place: bool = False) -> Any:
-    """The owner of an element or attribute that is set next, `in_place` by `+=`, where a side is run noted."""
+    """Return the owner of an element or attribute that is set next, after noting it if a side is being recorded.
+
+    `in_place` is true for `+=`.
+    """
     if _journals.value:
         _journals.value[-1].note(owner, attribute)
         if in_place:
@@ -164,14 +177,14 @@ def changing(owner: Any, attribute: str | None = None, *, in_place: bool = False
 
 
 def sharing(name: Callable[[], Any]) -> None:
-    """Note the one name that a function reads, which others read too, and which is given another value next."""
+    """Note the cell of the one variable that `name` reads, which other functions share and which is assigned next."""
     if _journals.value:
         (cell,) = name.__closure__ or ()
         _journals.value[-1].keep(cell)
 
 
 def filling(owner: Any) -> Any:
-    """The owner of a method that changes lists and dictionaries, where a side is run noted."""
+    """Return the owner of a method that changes lists and dictionaries, after noting it if a side is being recorded."""
     if _journals.value and not _is_container(owner):
         raise NotJoined(_journals.value[-1].at, "it calls a method that may change more than a list or dictionary")
     return changing(owner)
@@ -181,7 +194,7 @@ _SHARED, _ELEMENTS = "a shared name", "the elements"
 
 
 def content(owner: Any) -> Content:
-    """What a list, dictionary, object, shared name or array holds."""
+    """Return the content of a list, dictionary, object, shared name or array."""
     if type(owner) is Array:
         return {_ELEMENTS: owner.own().holding(owner.value, owner.recording)}
     if type(owner) is list:
@@ -192,7 +205,7 @@ def content(owner: Any) -> Content:
 
 
 def put(owner: Any, held: Content) -> None:
-    """Let a list, dictionary, object, shared name or array hold this instead."""
+    """Set the content of a list, dictionary, object, shared name or array."""
     if type(owner) is Array:
         owner.assign(held[_ELEMENTS])
     elif type(owner) is list:
@@ -209,7 +222,7 @@ def put(owner: Any, held: Content) -> None:
 
 
 def hold(owner: Any, held: Content) -> None:
-    """Let a list, dictionary, object or array hold this from now on, also where a side is run noted."""
+    """Set the content of a list, dictionary, object or array, and note the old content for the side or the run."""
     if _journals.value:
         _journals.value[-1].keep(owner)
     elif isinstance(owner, types.CellType):
@@ -226,7 +239,7 @@ def _is_container(owner: Any) -> bool:
 
 
 def _only_holds(owner: Any, attribute: str) -> bool:
-    """True for an object of the user's that holds what it is given as an attribute, and does nothing else."""
+    """Whether setting the attribute of a user's object stores the value, and does nothing else."""
     kind = type(owner)
     if not is_users_object(owner) or isinstance(owner, type | types.ModuleType) or not hasattr(owner, "__dict__"):
         return False

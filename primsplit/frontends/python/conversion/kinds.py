@@ -1,4 +1,12 @@
-"""Determines what a name is after a joined statement whose sides assign it things of several kinds."""
+"""Determines what a name is after a joined statement whose sides assign it things of several kinds.
+
+```
+if c:                           # the If returns the number 0 and the array a, or the number 1 and zeros
+    b = a
+else:
+    b = None                    # b is Either(number, {0: a, 1: None})
+```
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,37 +22,37 @@ from primsplit.tracing.asarray import as_array
 from primsplit.tracing.complex_array import ComplexArray
 
 VALUE = 0
-"""The number of what an If gives."""
+"""The number of the thing that is an output of the If."""
 
 
 def _stack(name: str) -> str:
-    """What the If calls the elements of a list that a name is."""
+    """Return the name of the If's output for the elements of a list."""
     return f"the elements of {name}"
 
 
 def _key(name: str) -> str:
-    """What the If calls the number of what a name is."""
+    """Return the name of the If's output for the number of the thing that a name holds."""
     return f"what {name} is"
 
 
 class Kinds:
-    """The things that names are after runs of the sides, by their numbers: the first is what the If gives."""
+    """The things that names hold after runs of the sides, by number; number 0 is the output of the If."""
 
     def __init__(self, at: tuple[str, int]) -> None:
         self.at = at
         self.things: dict[str, list[Any]] = {}
         self.others: set[str] = set()
-        """The names that a side gives something else: a list, say."""
+        """The names that hold something unsupported after a side, such as a list."""
         self.stacks: dict[str, Any] = {}
         self.most: dict[str, int] = {}
-        """The elements of lists that sides may have let grow, and how many those are at most."""
+        """The greatest length of each list that a side may have extended; `stacks` has an example of its elements."""
 
     def given(
         self, made: Mapping[str, Any], may_give: Callable[[str, Any], bool]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What the names hold that is no one of several, and the numbers that a side gives of what Python tells apart.
+        """Return the values of the names, and the numbers that a side outputs for things that Python distinguishes.
 
-        A name that may be what an If gave holds that. `may_give` tells what an If may give a name.
+        For an `Either` with a traced thing, the value is that thing. `may_give` tells whether an If can output a value.
         """
         values, numbers = {**made}, dict[str, Any]()
         for name in made:
@@ -62,7 +70,7 @@ class Kinds:
         return values, numbers
 
     def _stacked(self, name: str, value: Grown) -> dict[str, Any]:
-        """What a side gives of a list, by the name that the If calls it: nothing where that has no elements."""
+        """Return the stack of a list as an output of the If; nothing if the list is empty."""
         self.most[name] = max(self.most.get(name, 0), value.most)
         stack = value.stacked(self.at)
         if stack is not None:
@@ -78,42 +86,42 @@ class Kinds:
         return len(things) - 1
 
     def _renumbered(self, name: str, either: Either) -> Array:
-        """The number that something has here which has another number in what a name was."""
+        """Return the number of the thing in `either` by the numbering of this statement."""
         table = np.arange(max(either.things) + 1)
         for k in either.possible():
             table[k] = VALUE if k in either.traced else self._number_of(name, either.things[k])
         return either.number if all(table[k] == k for k in either.things) else op.Gather(table, either.number)
 
     def untold(self, given: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-        """What a side gives besides: that a name is what the If gives, and something in its place where it is not.
+        """Return the outputs that a side lacks and the other has: the number of the If's own output, and placeholders.
 
-        `given` is what the side gives by name, and `others` what the other side does, as its last run made it.
+        `given` are the outputs of the side by name; `others` are those of the other side in its last run.
         """
-        found: dict[str, Any] = {}
+        added: dict[str, Any] = {}
         for name in self.things:
             if _key(name) not in given:
-                found[_key(name)] = _number(VALUE)
+                added[_key(name)] = _number(VALUE)
             if name not in given and name in others:
-                found[name] = _in_place_of(others[name])
+                added[name] = _in_place_of(others[name])
         short = (name for name in self.stacks if _stack(name) not in given)
-        return found | {_stack(name): nothing_like(self.stacks[name]) for name in short}
+        return added | {_stack(name): nothing_like(self.stacks[name]) for name in short}
 
     def is_list(self, name: str, wholes: Sequence[Any]) -> bool:
-        """True for a name that is a list after each run of a side."""
+        """Whether a name holds a growing list after each run of a side."""
         return name in self.most and all(type(whole) is Grown for whole in wholes)
 
     def list_after(self, name: str, found: Mapping[str, Any]) -> Grown:
-        """The list that a name is after the If."""
+        """Return the list that a name holds after the If."""
         return Grown(None, found[_stack(name)], self.most[name], self.at) if _stack(name) in found else Grown([])
 
     def is_told(self, name: str, found: Mapping[str, Any]) -> bool:
-        """True for a name that is one of several things after the If, which gave it a number."""
+        """Whether a name is one of several things after the If, which returned its number."""
         return name not in self.others and _key(name) in found
 
     def after(self, name: str, called: str, found: Mapping[str, Any], value: Callable[[], Any]) -> Either:
-        """What a name is after the If, where it is not the same on both sides; `value` is what the If gives.
+        """Return the `Either` that a name holds after the If; `value` returns the If's output for it.
 
-        It is `called` so by errors.
+        Errors use `called` as the name.
         """
         traced = {VALUE: value()} if name in found else {}
         things = traced | dict(enumerate(self.things[name][1:], 1))
@@ -125,7 +133,7 @@ def _number(number: int) -> Array:
 
 
 def _in_place_of(value: Any) -> Any:
-    """Zeros of the type of a value, which are given where there is none."""
+    """Return zeros of the type of a value, as a placeholder on the side that has no such value."""
     leaves, spec = trees.flatten(value)
     return trees.unflatten(spec, [_zeros(leaf) for leaf in leaves])
 

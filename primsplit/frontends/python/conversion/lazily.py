@@ -26,16 +26,16 @@ _HELD = frozenset({
     list, tuple, set, frozenset, dict, str, range, np.ndarray, Array,
     *map(type, ({}.keys(), {}.values(), {}.items())),
 })  # fmt: skip
-"""What gives its elements to everyone who goes through it."""
+"""Containers, which can be iterated any number of times."""
 _ITERATORS = frozenset(
     map(type, (iter([]), iter(()), iter(range(0)), reversed([]), iter(""), iter({}), iter(set()), iter(np.ones(1))))
 )
 _OF_PARTS: dict[Any, tuple[Any, ...]] = {map: (abs, []), filter: (abs, []), zip: ([],), enumerate: ([],)}
-"""What takes the elements of iterators, with what it is made of."""
+"""Kinds of iterators that consume other iterators, each with arguments of an example."""
 
 
 def may_be_gone_through(values: Any, is_alone: bool) -> bool:
-    """True where all elements may be taken; `is_alone` says that nothing else holds an iterator over them."""
+    """Whether all elements may be taken; `is_alone` says that nothing else holds an iterator over them."""
     return type(values) in _HELD or (is_alone and _only_computes(values))
 
 
@@ -43,7 +43,7 @@ HOOKS.may_exhaust = may_be_gone_through
 
 
 def _only_computes(iterator: Any) -> bool:
-    """True for an iterator whose elements are computed without a change of anything that is seen."""
+    """Whether computing the elements of an iterator has no visible side effects."""
     if isinstance(iterator, types.GeneratorType):
         if is_library(iterator.gi_code.co_filename):
             return True
@@ -55,7 +55,7 @@ def _only_computes(iterator: Any) -> bool:
 
 
 def _source(generator: Any) -> Any:
-    """What a generator expression goes through; None for other generators, and at its end."""
+    """Return the iterator that a generator expression consumes; None for other generators, and at its end."""
     return generator.gi_frame.f_locals.get(".0") if generator.gi_frame is not None else None
 
 
@@ -68,19 +68,19 @@ def _is_iterator(part: Any) -> bool:
 
 
 def _holders(iterator: Any) -> list[int]:
-    """How many references there are to each iterator that this one takes elements of, those of this count included."""
+    """Return the reference count of each iterator that this one consumes, including the counting call's own."""
     if isinstance(iterator, types.GeneratorType):
         return [sys.getrefcount(_source(iterator))]
     return [sys.getrefcount(part) for part in _parts(iterator) if _is_iterator(part)]
 
 
 (_ALONE,) = _holders(_ for _ in [])
-"""How many those are to an iterator that nothing else goes through."""
+"""The reference count of the iterator of a generator expression that nothing else consumes."""
 _ALONE_IN = {kind: max(_holders(kind(*given))) for kind, given in _OF_PARTS.items()}
 
 
 def _is_quiet_part(part: Any) -> bool:
-    """True for an iterator, or a function that it calls for each element, which only computes."""
+    """Whether an iterator, or a function that it calls for each element, only computes."""
     return _only_computes(part) if _is_iterator(part) else part is None or may_be_called(part, _STRICT)
 
 
@@ -88,7 +88,7 @@ _STRICT = Callers(is_strict=True)
 
 
 def _is_quiet(generator: Any) -> bool:
-    """True for a generator expression that only computes, whatever it calls."""
+    """Whether a generator expression and the functions it calls only compute."""
     frame, code = generator.gi_frame, generator.gi_code
     if frame is None:
         return True
@@ -106,7 +106,7 @@ def _is_quiet(generator: Any) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _effects_of(code: types.CodeType) -> Effects | None:
-    """What the generator expressions do that begin where this one does; None for more than to compute."""
+    """Return the effects of the generator expressions at the code's first line; None if they do more than compute."""
     try:
         whole = ast.parse("".join(inspect.findsource(code)[0]))
         nodes = [n for n in ast.walk(whole) if isinstance(n, ast.GeneratorExp) and n.lineno == code.co_firstlineno]
@@ -116,7 +116,7 @@ def _effects_of(code: types.CodeType) -> Effects | None:
 
 
 def _behind_its_source(node: ast.GeneratorExp) -> ast.GeneratorExp:
-    """The expression without what it goes through, which was there before it."""
+    """Return the expression without its first iterable, which was evaluated before."""
     first, *others = node.generators
     begun = ast.comprehension(first.target, ast.Tuple([], ast.Load()), first.ifs, first.is_async)
     return ast.GeneratorExp(node.elt, [begun, *others])

@@ -1,12 +1,14 @@
-"""Rewrites uses of lists that grow on one side of a branch, and that only one name holds, as calls.
+"""Rewrites the uses of a list that grows on one side of a branch, and that only one name holds, as calls.
 
+```
 seen = []                       seen = joins.grown([])
 seen.append(a)                  seen = joins.appended(seen, a)
 for b in seen:                  for k in joins.places(seen):
-c                               if joins.is_behind(seen, k):
-break
-b = joins.element(seen, k)
-c
+    c                               if joins.is_behind(seen, k):
+                                        break
+                                    b = joins.element(seen, k)
+                                    c
+```
 """
 
 import ast
@@ -19,11 +21,11 @@ from primsplit.frontends.python.conversion.plainer import OwnStatements, at
 
 
 def with_growing(function: ast.FunctionDef, own: Set[str], helper: str, asks: Asks, *, grows: bool) -> set[int]:
-    """Write the lists of a function so that grow, of those names that are its `own`; return the lines of their loops.
+    """Rewrite the growing lists of a function, among its `own` names; return the lines of the loops over them.
 
-    They are those of comprehensions with a test that `asks` tells of and, where the function `grows` some, those that
-    are appended to. `helper` is the name of what serves the calls. A list with any use but those that are served is
-    left as it is.
+    A list grows in a comprehension with a test that satisfies `asks` and, if the function `grows` lists, where it is
+    appended to. `helper` is the name of the object whose methods are called. A list with any unsupported use is left
+    unchanged.
     """
     uses = _Uses(asks)
     uses.generic_visit(function)
@@ -36,10 +38,10 @@ def with_growing(function: ast.FunctionDef, own: Set[str], helper: str, asks: As
 
 
 class _Uses(OwnStatements):
-    """Counts how often names are used, and how often so that the use is served.
+    """Counts all uses of each name, and the uses that the rewrite supports.
 
-    `made` are the names that are given a new list, `appended` those whose list is appended to, and `chosen` those of
-    comprehensions that choose.
+    `made` are the names that are assigned a new list, `appended` those whose list is appended to, and `chosen` those
+    that are assigned a comprehension with a traced test.
     """
 
     def __init__(self, asks: Asks) -> None:
@@ -68,7 +70,7 @@ class _Uses(OwnStatements):
 
 
 def _served(node: ast.AST) -> list[str]:
-    """The names of the lists of which a statement or expression is a use that is served."""
+    """Return the names of the lists that a statement or expression uses in a supported way."""
     match node:
         case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, value) if _is_new_list(value):
             return [name]
@@ -88,7 +90,7 @@ def _served(node: ast.AST) -> list[str]:
 
 
 def _changes(node: ast.AST, name: str) -> bool:
-    """True where a list is appended to, or its name given another."""
+    """Whether a node appends to the list with this name, or assigns the name."""
     match node:
         case ast.Name(given, ast.Store()) | ast.Attribute(ast.Name(given), "append"):
             return given == name
@@ -107,7 +109,7 @@ def _is_known(index: ast.expr) -> bool:
 
 
 def _truths(test: ast.expr) -> list[ast.Name]:
-    """The names in a test that are asked for their truth."""
+    """Return the names in a test whose truth value is tested."""
     match test:
         case ast.Name():
             return [test]
@@ -119,7 +121,7 @@ def _truths(test: ast.expr) -> list[ast.Name]:
 
 
 def _is_chosen(value: ast.expr, asks: Asks) -> TypeGuard[ast.ListComp]:
-    """True for a comprehension with tests that are asked, over one thing, and of names that it does not read before."""
+    """Whether a value is a list comprehension over one iterable, with a test that `asks`, and without inner scopes."""
     match value:
         case ast.ListComp(_, [ast.comprehension(_, _, [_, *_] as tests, 0)]):
             return any(map(asks, tests)) and not any(isinstance(n, _SCOPES) for n in ast.walk(value) if n is not value)
@@ -130,12 +132,12 @@ _SCOPES = ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictC
 
 
 def _names(targets: Sequence[ast.expr]) -> list[str]:
-    """The name of a statement with one; none of one with others."""
+    """Return the name that a statement assigns, in a list; an empty list for other targets."""
     return [t.id for t in targets if isinstance(t, ast.Name)] if len(targets) == 1 else []
 
 
 class _Renamed(ast.NodeVisitor):
-    """Gives names others."""
+    """Renames variables in place."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = names
@@ -145,7 +147,7 @@ class _Renamed(ast.NodeVisitor):
 
 
 class _Lists(OwnStatements):
-    """Writes the uses of lists as calls."""
+    """Rewrites the uses of lists as calls."""
 
     def __init__(self, names: Set[str], helper: str, asks: Asks) -> None:
         super().__init__(asks)
@@ -158,7 +160,7 @@ class _Lists(OwnStatements):
         return self._made(node)
 
     def _gone_through(self, node: ast.Assign, chosen: ast.ListComp) -> list[ast.stmt]:
-        """A comprehension as a loop, whose target has another name: in a comprehension it is its own."""
+        """Return a comprehension as a loop; its target is renamed, as a comprehension has its own scope."""
         (terms,) = chosen.generators
         own = {n.id: f"_joined_{n.id}_{next(self.numbers)}" for n in ast.walk(terms.target) if isinstance(n, ast.Name)}
         for part in (terms.target, chosen.elt, *terms.ifs):
@@ -233,7 +235,7 @@ class _Lists(OwnStatements):
         return node
 
     def _as_counts(self, test: ast.expr) -> ast.expr:
-        """A test in which a list is true where it has elements."""
+        """Return a test in which a list is true if it has elements."""
         match test:
             case ast.Name(name) if name in self.names:
                 some = ast.Compare(self._call(test, "length", test), [ast.Gt()], [ast.Constant(0)])

@@ -1,4 +1,10 @@
-"""Looks up lists and tuples by a traced index, and dictionaries by a traced key."""
+"""Looks up lists and tuples by a traced index, and dictionaries by a traced key.
+
+```
+[2.0, 3.0][k]                   Gather([2.0, 3.0], k)
+{"a": 2.0, "b": 3.0}[key]       Gather([2.0, 3.0], Gather(places, number of key))
+```
+"""
 
 from typing import Any
 
@@ -11,9 +17,9 @@ from primsplit.tracing.array import Array
 
 
 def item(held: Any, index: Any) -> Any:
-    """`held[index]`; of what holds no numbers, or tuples of as many, Python's own.
+    """Return `held[index]`; Python's own lookup unless all elements are numbers, or tuples of as many numbers.
 
-    Raises NotJoined for a key that may be one of several, where one of these is not there or is not told.
+    Raises NotJoined if the key is an `Either` with a possible thing that is missing in the dictionary, or is traced.
     """
     index = settled(index)
     if type(index) is Either:
@@ -40,5 +46,5 @@ def _by_key(held: Any, key: Either) -> Any:
 
 
 def is_unknown_place(index: Any) -> bool:
-    """True for a whole number that only the run knows."""
+    """Whether an index is an integer that is known only at run time."""
     return type(index) is Array and index.known() is None and index.dtype.kind in "iu" and index.shape == ()

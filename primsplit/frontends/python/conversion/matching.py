@@ -9,7 +9,7 @@ from primsplit.tracing.branching.paths import NotJoined
 
 
 def matched(value: Any) -> Any:
-    """What is matched with patterns. Raises NotJoined where a joined statement gave it, or a part of it."""
+    """Return the subject of a `match`. Raises NotJoined if a joined statement returned it, or a part of it."""
     for each in reached([value], held):
         if (at := given_at(each)) is not None:
             raise NotJoined(at, "what it gives a name is matched with a pattern")
@@ -17,7 +17,7 @@ def matched(value: Any) -> Any:
 
 
 def is_sequence(value: Any, length: int) -> bool:
-    """True for what a pattern of so many parts takes."""
+    """Whether a value matches a sequence pattern with this number of parts."""
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray) and len(value) == length
 
 
@@ -25,5 +25,5 @@ _ONE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tup
 
 
 def part(value: Any, kind: Any, place: int) -> Any:
-    """The part of an object that a pattern of its class has at a place; of Python's own, the whole."""
+    """Return the part of an object for a positional pattern of its class; for Python's own classes, the object."""
     return value if kind in _ONE else getattr(value, kind.__match_args__[place])

@@ -1,4 +1,4 @@
-"""Stands for the value of a name that has none."""
+"""Stands for the value of a name that may be unassigned."""
 
 from typing import Any
 
@@ -7,7 +7,10 @@ from primsplit.tracing.branching.paths import NotJoined
 
 
 class NotAssigned:
-    """What a name holds that a side of the statement at `at` leaves without a value, or with one that no If gives."""
+    """The placeholder in a name that a side leaves unassigned, or assigns a value that no If can output.
+
+    `at` is the place of the statement, `why` the reason that an error states when the name is read.
+    """
 
     def __init__(self, at: tuple[str, int], why: str = "a name that it assigns on one side only is read later") -> None:
         self.at, self.why = at, why
@@ -22,7 +25,7 @@ class NotAssigned:
 
 
 def read(value: Any) -> Any:
-    """The value of a name that is read. Raises NotJoined where it may have none, or is one of several things."""
+    """Return the value of a name that is read. Raises NotJoined if it may be unassigned, or one of several things."""
     value = settled(told(value))
     if type(value) is Either:
         raise value.refusal()
@@ -30,12 +33,12 @@ def read(value: Any) -> Any:
 
 
 def told(value: Any) -> Any:
-    """The value of a name that is read to be told from others. Raises NotJoined where it may have none."""
+    """Return the value of a name, which may be an `Either`. Raises NotJoined if it may be unassigned."""
     if is_missing(value):
         raise NotJoined(value.at, value.why)
     return value
 
 
 def is_missing(value: Any) -> bool:
-    """True for what a name holds that has no value."""
+    """Whether a value is the placeholder of an unassigned name."""
     return type(value) is NotAssigned

@@ -1,4 +1,12 @@
-"""Records both sides of a statement as one If that assigns the names their values."""
+"""Records both sides of a statement as one If, whose outputs become the values of the assigned names.
+
+```
+if c:                           x = If(c, then: Mul(x, 2.0), else: Neg(x))
+    x = 2.0 * x
+else:
+    x = -x
+```
+"""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -49,23 +57,23 @@ from primsplit.tracing.control.branching import choose
 from primsplit.tracing.handles.views import Choice
 
 _OLD = "what was "
-"""What an If gives of a name beside its value: the array that it had before."""
+"""The prefix of the If's outputs for the earlier array of a name, beside its new value."""
 Side = Callable[..., tuple[Any, ...]]
 
 
 class Statement:
-    """A statement that is joined: what its names hold before it, and what each run of a side gives them."""
+    """A joined statement: the values of its names before it, and after each run of a side."""
 
     def __init__(self, join: Join, frame: FrameType, given: Sequence[Any], true: Side, false: Side) -> None:
         self.join, self.given = join, given
         self.sides = {True: true, False: false}
         self.runs: list[tuple[Sequence[Any], Sequence[Any]]] = []
         self.wholes: list[Sequence[Any]] = []
-        """What the names hold after each run, where they may be several things."""
+        """The values of the names after each run of a side; they may be `Either`s."""
         self.values: dict[bool, dict[str, Any]] = {}
         self.places, self.kinds = Places(), Kinds(join.at)
         self.last: Journal | None = None
-        """That of the run of a side that came last."""
+        """The journal of the last run of a side."""
         self.found: dict[tuple[int, ...], Any] = {}
         names = frame.f_locals
         unknown = join.effects.assigned | join.effects.inner
@@ -97,9 +105,10 @@ class Statement:
         return NotJoined(self.join.at, why, files_to_note(before))
 
     def _with_own_handles(self) -> set[str]:
-        """The names whose arrays a side may write to as its own; one that is shown elsewhere is lent to it (`Journal`).
+        """Return the names whose arrays a side may write to by a handle of its own.
 
-        Raises NotJoined where nobody knows whether one is.
+        An array that other names show too is lent to the side instead, by its `Journal`. Raises NotJoined if it is
+        unknown whether another name shows the array.
         """
         written = {n: v for n, v in zip(self.join.names, self.given, strict=True) if n in self.join.effects.written}
         arrays = {n: v for n, v in written.items() if _is_array(v)}
@@ -113,12 +122,12 @@ class Statement:
         return {n for n, v in arrays.items() if all(shown.count(id(root)) == 1 for root in roots_of(v))}
 
     def joined(self, test: Array) -> tuple[Any, ...]:
-        """Record the If; return what the names hold after it."""
+        """Record the If; return the values of the names after it."""
         into = tracing.current()
         before = len(into.ops)
         sides = [self._run(test, False), self._run(test, True)]
         try:
-            found = choose(scalar_condition(test), sides, (), besides=self._besides)
+            outputs = choose(scalar_condition(test), sides, (), besides=self._besides)
         except Exception as error:
             if isinstance(error, NotJoined) or _is_of_known_numbers(error):
                 raise
@@ -130,23 +139,23 @@ class Statement:
             self._take_back()
         blocks = (block for made in into.ops[before:] for block in made.blocks())
         if raising_op(itertools.chain.from_iterable(map(walk, blocks))) is not None:
-            raise self.refusal("a side may raise")  # what a `try` around the statement may catch
+            raise self.refusal("a side may raise")  # a `try` around the statement may catch that
         self._check_shown_once()
         for k, given in enumerate(self.given):
             if self._is_written_array(k):
                 self.found[tuple(id(own[k]) for own, _ in self.runs)] = given
 
         def chosen(name: str, made: Sequence[Any]) -> Any:
-            is_told = self.kinds.is_told(name, found) and not all(is_same(made[0], other) for other in made[1:])
+            is_told = self.kinds.is_told(name, outputs) and not all(is_same(made[0], other) for other in made[1:])
             if is_told and name not in self.kinds.most:
-                return self.kinds.after(name, _told(name), found, lambda: self._chosen(name, made, found))
-            return self._chosen(name, made, found)
+                return self.kinds.after(name, _label(name), outputs, lambda: self._chosen(name, made, outputs))
+            return self._chosen(name, made, outputs)
 
-        self.places.settle(chosen, arrays=True)  # first, as what shows them is read now
+        self.places.settle(chosen, arrays=True)  # first, as the views of these arrays are read below
         for k, name in enumerate(self.join.names):
             if self._is_written_array(k):
-                self.given[k].assign(found.get(_OLD + name, found[name]))
-        names = tuple(self._after(k, name, found) for k, name in enumerate(self.join.names))
+                self.given[k].assign(outputs.get(_OLD + name, outputs[name]))
+        names = tuple(self._after(k, name, outputs) for k, name in enumerate(self.join.names))
         self.places.settle(chosen, arrays=False)
         return names
 
@@ -164,22 +173,22 @@ class Statement:
         return {**more, **self.pointers.untold({**given, **more}, untold.keys())}
 
     def _left_by(self, which: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What a side leaves as it was, of what the other changes, and the numbers of what Python tells apart."""
+        """Return the values of places that only the other side changes, and the numbers of those that are no arrays."""
         left, told = self.kinds.given(self.places.before(which), _may_be_placed)
         return {name: value for name, value in left.items() if not may_be_told(value)}, told
 
     def _check_shown_once(self) -> None:
-        """Two names or places show one array only where they do so whichever side is run, or where that is followed.
+        """Check that two names or places show one array on both sides, or on neither, or that `Pointers` track it.
 
-        An array from before is followed (`Pointers`), and one that a side made where they show it as it is; views of
-        them are not.
+        An earlier array is tracked, and so is one that a side created if names hold the array itself; views are not.
+        Raises NotJoined.
         """
         chosen = (k for k, name in enumerate(self.join.names) if self._is_chosen(name))
-        named = [[made[k] for _, made in self.runs] for k in chosen]
+        named = [[after[k] for _, after in self.runs] for k in chosen]
         named = [row for row in named if not (_is_container(row[0]) and all(v is row[0] for v in row))]
         rows = {tuple(map(id, row)): row for row in (*named, *self.places.rows().values())}
-        for k, (own, made) in enumerate(self.runs):
-            left = [own[name] for name in self._rebound() if made[name] is not own[name]]
+        for k, (own, after) in enumerate(self.runs):
+            left = [own[name] for name in self._rebound() if after[name] is not own[name]]
             leaves = parted(trees.leaves_or_none([*left, *(row[k] for row in rows.values())]))
             arrays = [v for v in leaves if _is_array(v) or is_numpys(v)]
             roots = [id(root) for v in arrays for root in roots_of(v)]
@@ -189,7 +198,7 @@ class Statement:
                 raise self.refusal("two names show one array")
 
     def _not_followed(self, value: Any, own: Sequence[Any]) -> list[Any]:
-        """The roots of an array but those that were there before a run of a side, or stand for one that was."""
+        """Return the roots of an array that `Pointers` do not track: those that a run of a side created."""
         if isinstance(value, np.ndarray):
             return [] if self._is_known(value) else roots_of(value)
         if tracing.is_open(value.recording) or any(value is each for each in own):
@@ -199,7 +208,7 @@ class Statement:
         return roots_of(value)
 
     def _run(self, test: Any, which: bool) -> Callable[[], dict[str, Any]]:
-        """The side as a function of nothing: the values of its names that are numbers or arrays."""
+        """Return the side as a function without arguments that returns its outputs by name."""
 
         def side() -> dict[str, Any]:
             self._take_back()
@@ -208,12 +217,12 @@ class Statement:
                 self.wholes.append(self.sides[which](*own))
                 whole = dict(zip(self.join.names, self.wholes[-1], strict=True))
                 held, numbers = self.kinds.given({n: v for n, v in whole.items() if self._is_chosen(n)}, self._may_give)
-                made = [*{**whole, **held}.values()]
+                after = [*{**whole, **held}.values()]
                 values = {n: _copied(v) for n, v in held.items() if self._may_give(n, v)}
                 old = {_OLD + self.join.names[k]: own[k] for k in self._rebound()}
             self.last = changed
-            self.runs.append((own, made))
-            mine = [id(v) for v in made if _is_container(v) and not self._is_known(v)]
+            self.runs.append((own, after))
+            mine = [id(v) for v in after if _is_container(v) and not self._is_known(v)]
             changes = [c for c in changed.changes if id(c.owner) not in mine]
             placed, told = self.kinds.given(self.places.given(which, changes), _may_be_placed)
             numbers |= told
@@ -226,17 +235,17 @@ class Statement:
         return side
 
     def _before(self, array: Any, own: Sequence[Any], changed: Journal) -> Any:
-        """The array from before that this one is in a side that is being run; None for another."""
+        """Return the earlier array that an array is, in the side that is being run; None if the side created it."""
         if isinstance(array, np.ndarray):
             return array if self._is_known(array) else None
-        for given, mine in zip(self.given, own, strict=True):
-            if array is mine and type(given) is Array:
-                return given
+        for earlier, mine in zip(self.given, own, strict=True):
+            if array is mine and type(earlier) is Array:
+                return earlier
         is_lent = any(array is lent for lent, *_ in changed.lent)
         return array if is_lent or array.recording is not tracing.current() else None
 
     def _is_known(self, value: Any) -> bool:
-        """True where what was there before the statement may show a list, a dictionary or an array of known numbers."""
+        """Whether values from before the statement may show a list, a dictionary or an array of known numbers."""
         (value,) = roots_of(value) if is_numpys(value) else (value,)
         if not isinstance(value, np.ndarray | list | dict):
             return True
@@ -244,9 +253,10 @@ class Statement:
         return any(part is value or hides(part) or shows_memory(part, value) for part in reached(before, seen))
 
     def _shown_with(self, array: Array) -> list[Array]:
-        """The arrays that are lent to a side with this one: what shows it, all that those show, and so on.
+        """Return the arrays that are lent to a side with this one: those that show its elements, and theirs in turn.
 
-        The array alone where what was there before the statement shows no other; none where that is not known.
+        The array stands alone if no other value from before the statement shows it; the list is empty if that is
+        unknown.
         """
         parts = [*reached((v for v in (*self.given, *self.read) if not is_missing(v)), seen)]
         if any(map(hides, parts)):
@@ -263,77 +273,83 @@ class Statement:
         return [*found.values()] if all(may_be) else []
 
     def _take_back(self) -> None:
-        """Let the arrays that the last run wrote to be what they were."""
+        """Restore the arrays that the last run wrote to."""
         if self.last is not None:
             self.last.take_back()
 
     def _is_written_array(self, k: int) -> bool:
-        """True for a name with an array to which a side may write: it has a handle of its own."""
+        """Whether a name holds an array that a side may write to, by a handle of its own."""
         return self.join.names[k] in self.own
 
     def _rebound(self) -> list[int]:
-        """The names with an array to which a side may write, and that a side may give another array."""
+        """Return the positions of names with an array that a side may write to, and that a side may also rebind."""
         names = enumerate(self.join.names)
         return [k for k, n in names if n in self.join.effects.bound and self._is_written_array(k)]
 
     def _may_give(self, name: str, value: Any) -> bool:
-        """True for what the If may give the name; of lists and dictionaries, those of numbers that the side made."""
+        """Whether the If can output the value for the name. A list or dictionary must be new and hold only numbers."""
         if name in self.join.effects.written and _is_container(value):
             return all(map(_is_number, content(value).values())) and not self._is_known(value)
         return _is_value(value)
 
     def _is_chosen(self, name: str) -> bool:
-        """False for a name that may be without a value after the statement."""
+        """Whether a name certainly has a value after the statement."""
         return name in self.join.always or not is_missing(self.given[self.join.names.index(name)])
 
-    def _after(self, k: int, name: str, found: Mapping[str, Any]) -> Any:
-        made = [after[k] for _, after in self.runs]
-        given = self.given[k]
+    def _after(self, k: int, name: str, outputs: Mapping[str, Any]) -> Any:
+        outcomes = [after[k] for _, after in self.runs]
+        before = self.given[k]
         if not self._is_chosen(name):
             return NotAssigned(self.join.at)
         if self._is_written_array(k) and all(after[k] is own[k] for own, after in self.runs):
-            return given
+            return before
         wholes = [whole[k] for whole in self.wholes]
         if all(is_same(wholes[0], other) for other in wholes[1:]):
             return wholes[0]
         if self.kinds.is_list(name, wholes):
-            return self.kinds.list_after(name, found)
-        if self.kinds.is_told(name, found):
-            return self.kinds.after(name, _told(name), found, lambda: self._chosen(name, made, found))
-        if name not in found or name in self.kinds.others or name in self.kinds.most:
-            return NotAssigned(self.join.at, f"{_told(name)} is no number or array")
-        return self._chosen(name, made, found)
+            return self.kinds.list_after(name, outputs)
+        if self.kinds.is_told(name, outputs):
+            return self.kinds.after(name, _label(name), outputs, lambda: self._chosen(name, outcomes, outputs))
+        if name not in outputs or name in self.kinds.others or name in self.kinds.most:
+            return NotAssigned(self.join.at, f"{_label(name)} is no number or array")
+        return self._chosen(name, outcomes, outputs)
 
-    def _chosen(self, name: str, made: Sequence[Any], found: Mapping[str, Any]) -> Any:
-        """What a name or place holds that holds one of `made` after each run of a side."""
-        if all(is_same(made[0], other) for other in made[1:]):
-            return made[0]
-        if name not in found:
-            raise self.refusal(f"{_told(name)} is no number or array")
-        row = tuple(map(id, made))
+    def _chosen(self, name: str, outcomes: Sequence[Any], outputs: Mapping[str, Any]) -> Any:
+        """Return the value of a name or place that holds one of `outcomes` after each run of a side."""
+        if all(is_same(outcomes[0], other) for other in outcomes[1:]):
+            return outcomes[0]
+        if name not in outputs:
+            raise self.refusal(f"{_label(name)} is no number or array")
+        row = tuple(map(id, outcomes))
         if row not in self.found:
-            self.found[row] = self._unaliased(name, made, found)
-            note_joined(self.found[row], [thing for each in made for thing in if_gives(each)], self.join.at)
+            self.found[row] = self._unaliased(name, outcomes, outputs)
+            note_joined(self.found[row], [thing for each in outcomes for thing in if_gives(each)], self.join.at)
         return self.found[row]
 
-    def _unaliased(self, name: str, made: Sequence[Any], given: Mapping[str, Any]) -> Any:
-        """The chosen array; where a side gave the name a view of one from before, writing to either is refused."""
-        found = given[name]
-        leaves = parted(trees.leaves_or_none([v for v in made if not may_be_told(v)]))
+    def _unaliased(self, name: str, outcomes: Sequence[Any], outputs: Mapping[str, Any]) -> Any:
+        """Return the If's output as a new array, as a view of an earlier one, or as a choice among several.
+
+        Raises NotJoined or TraceError if a later write would have to reach an array that is not tracked.
+        """
+        output = outputs[name]
+        leaves = parted(trees.leaves_or_none([v for v in outcomes if not may_be_told(v)]))
         old = {id(base): base for base in map(self._from_before, leaves) if base is not None}
         is_outdated = name in self.places.outdated
-        if (followed := self.pointers.settled(name, given, is_outdated=is_outdated)) is not None:
+        if (followed := self.pointers.settled(name, outputs, is_outdated=is_outdated)) is not None:
             return followed
         if is_outdated:
-            raise self.refusal(f"{_told(name)} shows an array that is written to")
+            raise self.refusal(f"{_label(name)} shows an array that is written to")
         (base, *others) = old.values() or [None]
-        if others or not isinstance(base, Array) or type(found) is not Array:
+        if others or not isinstance(base, Array) or type(output) is not Array:
             raise self._several(name, None if others else base)
-        return found.viewing(base, lambda _: found, None)
+        return output.viewing(base, lambda _: output, None)
 
     def _several(self, name: str, base: Any) -> TraceError:
-        """The error for a name that may hold an array from before; one of known numbers is traced in another run."""
-        why = f"{_told(name)} is one of several arrays, which may be written to later"
+        """Return the error for a name that may hold an earlier array.
+
+        If that array holds known numbers, the error asks for another run in which it is traced.
+        """
+        why = f"{_label(name)} is one of several arrays, which may be written to later"
         place = made_at(base)
         if not is_numpys(base) or (is_converted() and place is None):
             return self.refusal(why)
@@ -342,7 +358,7 @@ class Statement:
         return error
 
     def _from_before(self, value: Any) -> Any:
-        """The array from before the statement that this one is, or a view of; None for any other."""
+        """Return the array from before the statement that a value is, or is a view of; None for any other value."""
         if not _is_array(value):
             return value if is_numpys(value) and self._is_known(value) else None
         shown = (array for array in (value, *bases_of(value)) if tracing.is_open(array.recording))
@@ -350,12 +366,12 @@ class Statement:
 
 
 def _is_of_known_numbers(error: Exception) -> bool:
-    """True for a write to an array of known numbers, which another run may have as a traced one."""
+    """Whether an error is a write to an array of known numbers, which another run may trace instead."""
     return isinstance(error, DtypeError) and error.again and (error.made_at is not None or not is_converted())
 
 
-def _told(name: str) -> str:
-    """What an error calls a name."""
+def _label(name: str) -> str:
+    """Return the words by which an error names a variable."""
     return "what it returns" if name == RESULT else name
 
 
@@ -372,7 +388,7 @@ def _copied(value: Any) -> Any:
 
 
 def _is_array(value: Any) -> bool:
-    """True for a traced array that can be written to."""
+    """Whether a value is a traced array that can be written to."""
     return type(value) is Array and not value.is_number()
 
 
@@ -381,7 +397,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_value(value: Any) -> bool:
-    """True for what an If may give."""
+    """Whether an If can output the value."""
     if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
         return all(map(_is_value, value))
     if is_record(value):
@@ -390,7 +406,7 @@ def _is_value(value: Any) -> bool:
 
 
 def is_same(value: Any, other: Any) -> bool:
-    """True for one object, and for equal constants of Python's."""
+    """Whether two values are one object, or equal Python constants."""
     if value is other:
         return True
     return type(value) is type(other) and type(value) in {int, bool, str, float, complex} and repr(value) == repr(other)

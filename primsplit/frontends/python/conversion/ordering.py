@@ -1,4 +1,4 @@
-"""Replaces Python's functions that compare arguments, such as min and sorted, by forms without branches."""
+"""Replaces Python's functions that compare arguments, such as `min` and `sorted`, by forms without branches."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from primsplit.frontends.python.overrides.builtin import BUILTINS
 from primsplit.frontends.python.overrides.table import Substitute
 
 ORDERING = frozenset({"min", "max", "sorted", "all", "any"})
-"""Their names."""
+"""The names of these functions."""
 
 
 def ordering(function: Any) -> Any:
-    """What is called by one of the names, or what does the same without branches."""
+    """Return the form without branches of a function that compares arguments; other functions unchanged."""
     original = getattr(function, "original", function)
     served = (BUILTINS[name] for name in ORDERING)
     return next((Substitute(each.traced, each.traced) for each in served if each.original is original), function)

@@ -1,5 +1,6 @@
-"""Rewrites `match` statements as branches: each `case` becomes an `elif` with its pattern's test, if that is plain.
+"""Rewrites `match` statements as branches: each `case` becomes an `elif` with the test of its pattern.
 
+```
 match a:                        if a == 1:
     case 1:                         b
         b                       elif a is None or a == "up":
@@ -7,6 +8,7 @@ match a:                        if a == 1:
         c                       elif n > 2:
     case n if n > 2:                n = a
         d                           d
+```
 """
 
 import ast
@@ -18,11 +20,14 @@ from primsplit.frontends.python.conversion.plainer import OwnStatements, at
 
 
 class _NotPlain(Exception):
-    """A pattern asks more than what an expression says."""
+    """A pattern has no equivalent expression."""
 
 
 def without_matches(function: ast.FunctionDef, helper: str) -> None:
-    """Write the `match` statements of a function as branches; the subjects of others are given to the helper."""
+    """Rewrite the `match` statements of a function as branches.
+
+    A `match` with other patterns stays, and passes its subject to `matched` of the object named `helper`.
+    """
     _Matches(function, helper).generic_visit(function)
 
 
@@ -57,7 +62,7 @@ class _Matches(OwnStatements):
 
 
 class _Names:
-    """The names that patterns with guards give a value, which they keep where the guard says no."""
+    """The names that patterns with guards assign, which keep these values if the guard is false."""
 
     def __init__(self, function: ast.FunctionDef, match: ast.Match) -> None:
         inside = {id(n) for n in ast.walk(match)}
@@ -65,7 +70,7 @@ class _Names:
         self.of_cases = [({_name_of(n) for n in ast.walk(c)}, _captured(c.pattern)) for c in match.cases]
 
     def are_seen_later(self, names: set[str]) -> bool:
-        """True where any is read outside of the cases that give it a value themselves."""
+        """Whether any of the names is read outside of the cases that assign it."""
         return not names.isdisjoint(self.outside) or any(used & names - own for used, own in self.of_cases)
 
 
@@ -78,7 +83,7 @@ def _captured(pattern: ast.pattern) -> set[str]:
 
 
 class _Case:
-    """A case as a branch: its `test`, or None for one that is always taken, and what gives its names their values."""
+    """A case as a branch: its `test`, or None if it always matches, and the assignments of its names."""
 
     def __init__(
         self, case: ast.match_case, subject: ast.expr | Sequence[ast.expr], names: _Names, helper: str
@@ -98,16 +103,16 @@ class _Case:
         ]
 
     def branch(self, rest: list[ast.stmt]) -> ast.stmt:
-        """The case, and what follows where it is not the one."""
+        """Return the case as an `if`, with `rest` as its `else`."""
         test: Any = self.test
-        made = ast.If(ast.copy_location(test, self.pattern), [*self.given, *self.body], rest)
+        statement = ast.If(ast.copy_location(test, self.pattern), [*self.given, *self.body], rest)
         end = test.end_lineno
-        made = ast.copy_location(made, self.pattern)
-        made.end_lineno = end
-        return ast.fix_missing_locations(made)
+        statement = ast.copy_location(statement, self.pattern)
+        statement.end_lineno = end
+        return ast.fix_missing_locations(statement)
 
     def _asked(self, pattern: ast.pattern, subject: ast.expr | Sequence[ast.expr]) -> ast.expr | None:
-        """What a pattern asks of the subject, or of the parts of one; None for one that takes everything."""
+        """Return the test of a pattern for the subject, or for its parts; None for a pattern that always matches."""
         match pattern:
             case ast.MatchAs(None, None):
                 return None
@@ -166,7 +171,7 @@ _SCOPES = ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictC
 
 
 class _WithValues(ast.NodeTransformer):
-    """Puts what names are given in their places."""
+    """Replaces names by the expressions that a pattern assigns to them."""
 
     def __init__(self, values: dict[str, ast.expr]) -> None:
         self.values = values

@@ -1,4 +1,10 @@
-"""Tracks what the sides of a joined statement change in containers and arrays, and updates these after the If."""
+"""Tracks what the sides of a joined statement change in containers and arrays, and updates these after the If.
+
+```
+if c:                           # held[0] = If(c, then: a, else: what held[0] was)
+    held[0] = a
+```
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,37 +15,38 @@ from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 
 Place = tuple[int, int]
-"""The id of an owner, and a position among what it holds."""
+"""The `id` of an owner, and a position in its content."""
 
 
 class Places:
-    """The elements and attributes that runs of the sides have changed; of an array all elements are one."""
+    """The elements and attributes that runs of the sides have changed; all elements of an array are one place."""
 
     def __init__(self) -> None:
         self.owners: dict[int, Change] = {}
         self.runs: list[tuple[bool, dict[int, Change]]] = []
         self.changed: dict[bool, dict[Place, None]] = {False: {}, True: {}}
-        """The places that each side changes, in their order."""
+        """The places that each side changes, in the order of the changes."""
         self.outdated: set[str] = set()
-        """The places that a side leaves as they were, with an array to whose base it wrote."""
+        """The places that a side leaves unchanged and that hold a view of an array it wrote to."""
 
     def given(self, which: bool, changes: Sequence[Change]) -> dict[str, Any]:
-        """Remember what a run of a side has changed; return the values, by name."""
-        found = {id(change.owner): change for change in changes}
-        self.runs.append((which, found))
-        self.owners |= {key: change for key, change in found.items() if key not in self.owners}
-        values = {(key, k): v for key, change in found.items() for k, v in change.values()}
+        """Note the changes by a run of a side; return the new values by the names of the If's outputs."""
+        by_owner = {id(change.owner): change for change in changes}
+        self.runs.append((which, by_owner))
+        self.owners |= {key: change for key, change in by_owner.items() if key not in self.owners}
+        values = {(key, k): v for key, change in by_owner.items() for k, v in change.values()}
         self.changed[which] |= dict.fromkeys(values)
         return {self._name(place): v for place, v in values.items()}
 
     def have_other_keys(self) -> bool:
-        """True where a list, dictionary or object has other keys after one side than after another."""
+        """Whether a list, dictionary or object has other keys after one side than after the other."""
         return any([*after] != [*contents[0]] for contents in map(self._after, self.owners) for after in contents[1:])
 
     def as_written(self, which: bool, before: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-        """What a side leaves as it was, of what the other changes, from the values `before`.
+        """Return the values that a side leaves in the places that only the other side changes.
 
-        An array from before that the side has written to is among what it has `given`.
+        `before` are the values before the statement. An earlier array that the side wrote to is replaced by its value
+        in `given`.
         """
         written = {key: given[self._name((key, k))] for key, k in self.changed[which] if self._is_array(key)}
 
@@ -56,17 +63,17 @@ class Places:
         return {name: as_it_is(value) for name, value in before.items()}
 
     def before(self, which: bool) -> dict[str, Any]:
-        """What the places held, by name, that the other side changes, and not this one."""
+        """Return the values before the statement, by name, of the places that only the other side changes."""
         left = [place for place in self.changed[not which] if place not in self.changed[which]]
         return {self._name(p): [*self.owners[p[0]].before.values()][p[1]] for p in left}
 
     def rows(self) -> dict[Place, list[Any]]:
-        """What each place that is changed holds after each run."""
+        """Return the values that each changed place holds after each run."""
         held = {key: [[*after.values()] for after in self._after(key)] for key in self.owners}
         return {(key, k): [values[k] for values in held[key]] for key, k in self.changed[False] | self.changed[True]}
 
     def settle(self, chosen: Callable[[str, Sequence[Any]], Any], *, arrays: bool) -> None:
-        """Let each array, or else each other owner, hold what is chosen, by name, of what it holds after the runs."""
+        """Set the content of each array, or else of each other owner, to the values that `chosen` selects by name."""
         rows = self.rows()
         for key, change in self.owners.items():
             if self._is_array(key) is not arrays:
@@ -81,11 +88,11 @@ class Places:
         return type(self.owners[key].owner) is Array
 
     def _after(self, key: int) -> list[dict[Any, Any]]:
-        """What an owner holds after each run."""
+        """Return the content of an owner after each run."""
         return [changes[key].after if key in changes else self.owners[key].before for _, changes in self.runs]
 
     def _name(self, place: Place) -> str:
-        """What the If calls the place: its key, and the number of its owner."""
+        """Return the name of the If's output for a place: its key, and the position of its owner."""
         key, k = place
         name = [*self.owners[key].after][k]
         return f"{name if isinstance(name, str | int) else k} of {[*self.owners].index(key)}"

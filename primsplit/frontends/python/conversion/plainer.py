@@ -1,6 +1,14 @@
-"""Simplifies control flow: what follows an `if` that ends in `return` or `continue` moves into its `else`.
+"""Rewrites control flow into plainer forms with the same meaning, whose branches may be joined.
 
-What is written so does the same, statement by statement, and its branches may be joined.
+```
+def f(a):                       def f(a):
+    if a > 0:                       if a > 0:
+        return b                        result = b
+    c                               else:
+    return d                            c
+                                        result = d
+                                    return result
+```
 """
 
 import ast
@@ -9,18 +17,18 @@ import itertools
 from collections.abc import Callable, Sequence, Set
 
 RESULT = "_joined_result"
-"""The name of what a function returns, where its branches return."""
+"""The name that holds the result of a function whose branches return."""
 
 
 def without_continues(function: ast.FunctionDef, asks: Callable[[ast.expr], bool]) -> None:
-    """Write the loops of a function with what follows an `if` that ends in `continue` in its `else` instead."""
+    """Rewrite the loops of a function: what follows an `if` that ends in `continue` moves into its `else`."""
     _WithoutContinue(asks).generic_visit(function)
 
 
 def _without_continue(body: list[ast.stmt], skipped: str) -> list[ast.stmt]:
-    """The body of a loop, with what follows a `continue` in the `else` of its `if`.
+    """Return the body of a loop with what follows a `continue` in the `else` of its `if`.
 
-    Where a side may go on or not, it gives the name `skipped` a value, and what follows is behind a test of that.
+    If a side may continue or not, it sets the name `skipped`, and a test of that name guards what follows.
     """
     for k, node in enumerate(body):
         if isinstance(node, ast.Continue):
@@ -43,7 +51,7 @@ def _without_continue(body: list[ast.stmt], skipped: str) -> list[ast.stmt]:
 
 
 def _marked(body: list[ast.stmt], skipped: str) -> list[ast.stmt]:
-    """Statements that give the name a value where they go on with the loop."""
+    """Return statements that set the name `skipped` in place of `continue`."""
     for k, node in enumerate(body):
         if isinstance(node, ast.Continue):
             return [*body[:k], at(node, _given(skipped, True))]
@@ -61,23 +69,23 @@ def _given(name: str, value: bool) -> ast.stmt:
 
 
 def _goes_on(node: ast.AST) -> bool:
-    """True for a branch of branches alone that goes on with the loop that it is in."""
+    """Whether a statement is a branch with a `continue`, inside of nothing but branches."""
     if isinstance(node, ast.If):
         return any(isinstance(n, ast.Continue) or _goes_on(n) for n in (*node.body, *node.orelse))
     return False
 
 
 def with_names_before(function: ast.FunctionDef, asks: Callable[[ast.expr], bool]) -> None:
-    """Let tests that begin by giving a name its value, as `if (n := f(x)) > 1` does, be behind an assignment.
+    """Move an assignment with which a test begins, as in `if (n := f(x)) > 1`, to a statement before the test.
 
-    A `while` with such a test is one without an end of its own, that breaks. `asks` is as for `with_one_return`.
+    A `while` with such a test becomes an endless one with a `break`. `asks` is that of `with_one_return`.
     """
     if any(asks(n.test) for n in ast.walk(function) if isinstance(n, ast.If | ast.While)):
         _NamesBefore(asks).generic_visit(function)
 
 
 def as_sum_of_choices(node: ast.Call, asks: Callable[[ast.expr], bool]) -> None:
-    """Let `sum(a for k in b if c)` be `sum(a if c else 0 for k in b)`, where the tests ask."""
+    """Rewrite `sum(a for k in b if c)` to `sum(a if c else 0 for k in b)` if a test satisfies `asks`."""
     match node:
         case ast.Call(ast.Name("sum"), [ast.GeneratorExp() | ast.ListComp() as terms], []):
             last = terms.generators[-1]
@@ -88,7 +96,7 @@ def as_sum_of_choices(node: ast.Call, asks: Callable[[ast.expr], bool]) -> None:
 
 
 def as_sum_of_ones(node: ast.Call, asks: Callable[[ast.expr], bool]) -> None:
-    """Let `len([k for k in b if c])` be `sum([1 for k in b if c])`, where the tests ask."""
+    """Rewrite `len([k for k in b if c])` to `sum([1 for k in b if c])` if a test satisfies `asks`."""
     match node:
         case ast.Call(ast.Name("len") as function, [ast.ListComp(ast.Name(term)) as terms], []):
             last = terms.generators[-1]
@@ -98,7 +106,7 @@ def as_sum_of_ones(node: ast.Call, asks: Callable[[ast.expr], bool]) -> None:
 
 
 def binds(tree: ast.AST, name: str) -> bool:
-    """True for a file that may give a name of Python's own another meaning somewhere."""
+    """Whether a file may assign the name of a builtin somewhere."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(given, ast.Store() | ast.Del()) | ast.arg(given) if given == name:
@@ -111,7 +119,10 @@ def binds(tree: ast.AST, name: str) -> bool:
 
 
 def as_choice(node: ast.expr) -> ast.expr:
-    """`a or b` as `a if a else b`, `a and b` as `b if a else a`, where `a` is a name; `bool` and `not` of tests."""
+    """Return `a or b` as `a if a else b`, and `a and b` as `b if a else a`, where `a` is a name.
+
+    A call of `bool` and a `not` become conditional expressions of True and False.
+    """
     match node:
         case ast.Call(ast.Name("bool"), [test], []):
             return _truth(test, node, then=True)
@@ -126,15 +137,15 @@ def as_choice(node: ast.expr) -> ast.expr:
 
 
 def _truth(test: ast.expr, node: ast.expr, *, then: bool) -> ast.expr:
-    """A Python boolean, chosen by a test."""
+    """Return a test as a conditional expression of the constants True and False."""
     chosen = ast.IfExp(test, ast.Constant(then), ast.Constant(not then))
     return ast.fix_missing_locations(ast.copy_location(chosen, node))
 
 
 def with_one_return(function: ast.FunctionDef, asks: Callable[[ast.expr], bool]) -> bool:
-    """Let the branches of a function give its result a name, which it returns at its end; False where they do not.
+    """Rewrite a function so that its branches assign the result, which its last statement returns.
 
-    `asks` tells of a test whether it is one of those that are many.
+    Return whether that was possible. `asks` tells whether a test is on a line where a traced condition was tested.
     """
     branches = [n for n in function.body if isinstance(n, ast.If) and _returns(n)]
     if not any(asks(n.test) for b in branches for n in ast.walk(b) if isinstance(n, ast.If)):
@@ -150,7 +161,7 @@ def with_one_return(function: ast.FunctionDef, asks: Callable[[ast.expr], bool])
 
 
 def _with_result(body: Sequence[ast.stmt]) -> list[ast.stmt] | None:
-    """Statements that give the result its name where these return; None where a loop or another block returns."""
+    """Return statements that assign the result in place of `return`; None if a loop or another block returns."""
     for k, node in enumerate(body):
         if isinstance(node, ast.Return):
             return [*body[:k], _result(node, node.value or ast.Constant(None))]
@@ -166,7 +177,7 @@ def _with_result(body: Sequence[ast.stmt]) -> list[ast.stmt] | None:
 
 
 def _sides(node: ast.If, rest: Sequence[ast.stmt]) -> tuple[list[ast.stmt] | None, list[ast.stmt] | None]:
-    """Both sides of a branch, each with what follows it where it does not return."""
+    """Return both sides of a branch, each followed by the `rest` unless it returns."""
     then, otherwise = [*node.body], [*node.orelse]
     if rest and _ends(then):
         otherwise += rest
@@ -178,7 +189,7 @@ def _sides(node: ast.If, rest: Sequence[ast.stmt]) -> tuple[list[ast.stmt] | Non
 
 
 def _ends(body: Sequence[ast.stmt]) -> bool:
-    """True for statements after which nothing of the function is run."""
+    """Whether the statements always return."""
     last = body[-1] if body else None
     if isinstance(last, ast.If):
         return _ends(last.body) and _ends(last.orelse)
@@ -186,7 +197,7 @@ def _ends(body: Sequence[ast.stmt]) -> bool:
 
 
 def _returns(node: ast.AST) -> bool:
-    """True for a statement that returns from the function that it is in."""
+    """Whether a statement may return from its function."""
     if isinstance(node, ast.Return):
         return True
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
@@ -199,9 +210,9 @@ def _result(node: ast.stmt, value: ast.expr) -> ast.stmt:
 
 
 class OwnStatements(ast.NodeTransformer):
-    """Writes a function's own statements anew, and leaves the functions and classes inside of it as they are.
+    """A rewrite of a function's statements that leaves the functions and classes inside of it unchanged.
 
-    `asks` tells of a test whether it is one of those that are many; `numbers` are for the names that are made.
+    `asks` tells whether a test is on a line where a traced condition was tested; `numbers` make new names unique.
     """
 
     def __init__(self, asks: Callable[[ast.expr], bool]) -> None:
@@ -250,9 +261,10 @@ class _NamesBefore(OwnStatements):
 
 
 def _part_terms(node: ast.If) -> None:
-    """Let `if a and (n := b): c` be `if a: if (n := b): c`, and `if a or (n := b): c` be two branches that do `c`.
+    """Rewrite `if a and (n := b): c` to nested branches, so that the assignment begins a test.
 
-    What has to be written twice for that is short; else the test stays as it is.
+    `if a or (n := b): c` becomes two branches with the body `c`. The test stays as it is unless the part that is
+    duplicated is short.
     """
     if not isinstance(node.test, ast.BoolOp):
         return
@@ -270,7 +282,7 @@ def _part_terms(node: ast.If) -> None:
 
 
 _SHORT = 256
-"""How many nodes of syntax are written twice at most: in a chain of such tests each doubles what is behind it."""
+"""The most syntax nodes that are duplicated: in a chain of such tests, each doubles what follows it."""
 
 
 def _may_be_copied(body: Sequence[ast.stmt]) -> bool:
@@ -291,7 +303,7 @@ def _assigned(given: ast.NamedExpr) -> ast.stmt:
 
 
 def _taken_out(test: ast.expr) -> tuple[ast.NamedExpr | None, ast.expr]:
-    """What a test computes first, where that gives a name its value, and the test with the name in its place."""
+    """Return the assignment that a test evaluates first, or None, and the test with the name in its place."""
     given = None
     match test:
         case ast.NamedExpr():
@@ -313,16 +325,16 @@ def _taken_out(test: ast.expr) -> tuple[ast.NamedExpr | None, ast.expr]:
 
 
 def at(node: ast.AST, made: ast.stmt) -> ast.stmt:
-    """The statement, at the lines of another node."""
+    """Return the statement with the source lines of another node."""
     return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
 def bound(names: Set[str]) -> ast.stmt:
-    """What makes names those of the function that it is in, also where sides alone assign them."""
+    """Return a statement that makes names local to the function in which it stands, also if only sides assign them."""
     given: list[ast.stmt] = [ast.Assign([ast.Name(n, ast.Store())], ast.Constant(None)) for n in sorted(names)]
     return ast.If(ast.Constant(False), given, [])
 
 
 def later(node: ast.expr) -> ast.Lambda:
-    """The expression as a function of nothing."""
+    """Return the expression as a function without arguments."""
     return ast.Lambda(ast.arguments([], [], None, [], [], None, []), node)

@@ -1,7 +1,10 @@
-"""Tracks which earlier array each side's value is: a number that the If returns beside the value.
+"""Tracks which earlier array the value of each side is: a number that the If returns beside the value.
 
-After `if c: a, b = b, a` each name is one of the two arrays that there were. A write to it is one to that array, which
-other names may show too: see `views.Choice`.
+    if c:                           # a is array 1 or array 0, b is array 0 or array 1
+        a, b = b, a
+    a += 1                          # writes to both: each is old + 1 where the number of `a` selects it
+
+A write to such a name is a write to the selected array, which other names may show too: see `views.Choice`.
 """
 
 from collections import Counter
@@ -23,14 +26,14 @@ from primsplit.tracing.handles.views import Choice, View
 from primsplit.tracing.regions import same_everywhere
 
 MOST = 64
-"""Of how many arrays what is written to may be one; each such write is a choice for every one of them."""
+"""The most arrays among which a written one may be; each such write is a selection for every one of them."""
 Before = Callable[[Any], Any]
 
 
 class Leaf(NamedTuple):
-    """A value's array, by its position among those of the value.
+    """One array of a value, by its position among the value's arrays.
 
-    What a side made is told by the first that shows it: afterwards it is the If's for that one, also for all others.
+    An array that a side created is identified by the first leaf that holds it; after the If, it is that leaf's output.
     """
 
     name: str
@@ -38,19 +41,19 @@ class Leaf(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What the If calls its number."""
+        """The name of the If's output for the number of the array."""
         return f"which array is {self.k} of {self.name}"
 
 
 class Number(NamedTuple):
-    """What an array is after a run of a side: the numbers that it may have, and that which it has, if that is known."""
+    """The numbers that an array may have after a run of a side, and the number that it has, if known."""
 
     all: frozenset[int]
     now: Array | None
 
 
 class Known(Array):
-    """An array of known numbers from before: it is read anew where Python wrote to it, and holds no traced values."""
+    """An earlier array of known numbers: it is read again after Python wrote to it, and cannot hold traced values."""
 
     __slots__ = ("held",)
 
@@ -64,16 +67,16 @@ class Known(Array):
             self.version += 1
 
     def assign(self, new: Array) -> None:
-        """Refuse it with a DtypeError: another run has a traced array in its place."""
+        """Raise a DtypeError: another run has a traced array in its place."""
         raise plain_out("a traced value is written into a NumPy array", self.held)
 
     def poison(self) -> None:
-        """Refused likewise: what Python reads of the array would not be stopped."""
+        """Raise a DtypeError, as poisoning the array cannot stop Python code that reads it."""
         raise plain_out("a traced value may be written into a NumPy array", self.held)
 
 
 def _shown_twice(arrays: Iterable[Any]) -> set[int]:
-    """The ids of what several of these arrays show, where one is a choice that owns what it shows."""
+    """Return the ids of the arrays that several of these show, if one of them is a choice that owns its arrays."""
     listed = [*arrays]
     if not any(isinstance(each.view_of, Choice) and each.view_of.owns for each in listed):
         return set()
@@ -82,10 +85,10 @@ def _shown_twice(arrays: Iterable[Any]) -> set[int]:
 
 
 class Pointers:
-    """The arrays that the values of a statement may be, by their numbers, and the number of each value.
+    """The arrays that the values of a statement may be, each with a number, and the number of each value.
 
-    They are those from before, and those that a side made. An array that is one of several counts as these where the
-    statement may come to one of these otherwise: in choices of choices the ways to what is written to would double.
+    They are earlier arrays and arrays that a side created. A choice among several arrays is replaced by these if the
+    statement can reach one of them in another way: otherwise nested choices would double the paths to an array.
     """
 
     def __init__(self, before: Iterable[Any]) -> None:
@@ -96,17 +99,17 @@ class Pointers:
         self.made: dict[Leaf, Array] = {}
         self.met: dict[Leaf, list[Number | None]] = {}
         self.plain: set[Leaf] = set()
-        """The values that some side gives as numbers, which nothing can be written to."""
+        """The leaves that some side sets to numbers, which nothing can write to."""
         self.lent: Mapping[int, View | None] = {}
-        """What the arrays that a side was lent are views of after it, by their ids."""
+        """The views that the arrays lent to a side are after it, by their ids."""
 
     def given(
         self, values: Mapping[str, Any], before: Before, lent: Sequence[tuple[Array, Array, View | None]] = ()
     ) -> dict[str, Any]:
-        """Note that a side gives these values; return the numbers that it gives with them.
+        """Note the values that a side outputs; return the numbers of their arrays as further outputs.
 
-        `before` tells the array from before that one is, if it is one; `lent` are those that the side was lent, each
-        with what it was a view of.
+        `before` returns the earlier array that an array is, or None; `lent` are the arrays lent to the side, each with
+        the view that it was.
         """
         self.lent = {id(array): view for array, _, view in lent}
         leaves = {Leaf(n, k): leaf for n, v in values.items() for k, leaf in enumerate(_leaves(v))}
@@ -115,25 +118,25 @@ class Pointers:
         shown: dict[int, Leaf] = {}
         for leaf, array in arrays.items():
             shown.setdefault(id(array), leaf)
-        found = {}
+        outputs = {}
         for leaf, array in arrays.items():
             number = self._number(array, before, self._newest(shown, leaf))
             self.met.setdefault(leaf, []).append(number)
             is_told = number is not None and number.now is not None
-            found[leaf.key] = number.now if number is not None and is_told else _constant(_UNTOLD)
-        return found
+            outputs[leaf.key] = number.now if number is not None and is_told else _constant(_UNTOLD)
+        return outputs
 
     def untold(self, given: Mapping[str, Any], more: Set[str]) -> dict[str, Any]:
-        """The numbers that a side does not give with what it gives, as those are no arrays there, but in the other."""
+        """Return numbers as placeholders for the values that are arrays on the other side only."""
         keys = [leaf.key for leaf in self.met if leaf in self.plain or leaf.name in more]
         return {key: _constant(_UNTOLD) for key in keys if key not in given}
 
     def _newest(self, shown: Mapping[int, Leaf], leaf: Leaf) -> Callable[[Any], int]:
-        """The number of an array that a side made, and that the value of a leaf may be: by the first that shows it."""
+        """Return a function from an array that a side created to its number, by the first leaf that holds it."""
         return lambda array: self._of_new(shown.get(id(array), leaf))
 
     def _number(self, array: Any, before: Before, new: Callable[[Any], int]) -> Number | None:
-        """The number of an array; None for another view of one from before. `new` tells that of one that is new."""
+        """Return the number of an array; None for another view of an earlier one. `new` numbers new arrays."""
         is_older = isinstance(array, Known) and array.recording is not tracing.current()
         array = array.held if isinstance(array, Known) else array
         old = array if is_older else before(array)
@@ -149,7 +152,7 @@ class Pointers:
         return _one(new(array)) if all(before(base) is None for base in bases_of(array)) else None
 
     def _is_whole(self, array: Array, view: Choice) -> bool:
-        """True for an array from before of which nothing else that the statement may come to shows a part."""
+        """Whether the statement can reach the memory of an earlier array by no other array."""
         roots = (root for base in view.bases for root in roots_of(base))
         return not any(id(root) in self.shown_twice for root in roots)
 
@@ -185,22 +188,22 @@ class Pointers:
         return Number(found, _renumbered(choice, now))
 
     def have_lost_one(self) -> bool:
-        """True where two values show one array that a side made, and the first is not known to be it afterwards."""
+        """Whether two values show one array that a side created, and the output of the first may be another view."""
         return any(None in self.met[leaf] and self._is_shared(leaf) for leaf in self.new)
 
     def _is_shared(self, leaf: Leaf) -> bool:
-        """True where another value may be the array that a side made for this one."""
+        """Whether another value may be the array that a side created for this one."""
         return any(self.new.get(leaf) in self._all(other) for other in self.met if other != leaf)
 
     def _all(self, leaf: Leaf) -> set[int]:
-        """The numbers that a value may have."""
+        """Return the numbers that a value may have."""
         return {k for number in self.met.get(leaf, []) if number is not None for k in number.all}
 
     def settled(self, name: str, found: Mapping[str, Any], *, is_outdated: bool = False) -> Any:
-        """The value of a name after the If, whose arrays are those that they may be.
+        """Return the value of a name after the If, with each array as a choice among those that it may be.
 
-        None where one may be another view of one from before. `found` is what the If gives; what it gives for a name
-        that `is_outdated` is read anew from those arrays.
+        Returns None if one may be another view of an earlier array. `found` are the outputs of the If. The output for a
+        name that `is_outdated` is read again from those arrays.
         """
         leaves, spec = trees.flatten(found[name])
         parts = {Leaf(name, k): part for k, part in enumerate(parted(leaves))}
@@ -215,7 +218,10 @@ class Pointers:
         return trees.unflatten(spec, wholes)
 
     def _one_of(self, leaf: Leaf, given: Any, found: Mapping[str, Any]) -> Any:
-        """The array that is one of those of which the numbers of a value tell; `given` is what the If gives for it."""
+        """Return the output `given` of a leaf as a choice among the arrays that it may be.
+
+        If it can be only one array, return that one.
+        """
         is_mixed = leaf in self.met and leaf in self.plain
         if leaf in self.met and not is_mixed and type(given) is Array and given.shape == ():
             given.scalar = False
@@ -234,7 +240,7 @@ class Pointers:
         return given.being(Choice(arrays, choose, number=found[leaf.key], numbers=places, owns=owns))
 
     def _array(self, number: int, found: Mapping[str, Any]) -> Array:
-        """The array of a number; of one that a side made, what the If gives for the value that shows it."""
+        """Return the array of a number; for one that a side created, the If's output for the leaf that holds it."""
         array = self.arrays[number]
         if isinstance(array, Array):
             return array
@@ -245,15 +251,15 @@ class Pointers:
 
 
 def _renumbered(choice: Choice, new: Sequence[Array]) -> Array:
-    """The new number of the array that a choice is; it may be one of many, so that known ones are looked up."""
+    """Return this statement's number for the array that a choice selects; known numbers become a table lookup."""
     known = [each.known() for each in new]
-    told = [int(k) for k in known if k is not None]
+    known_numbers = [int(k) for k in known if k is not None]
     number: Array = choice.number
-    if told == choice.numbers:
+    if known_numbers == choice.numbers:
         return number
-    if len(told) == len(new):
-        table = np.full(max(choice.numbers) + 1, told[0])
-        table[choice.numbers] = told
+    if len(known_numbers) == len(new):
+        table = np.full(max(choice.numbers) + 1, known_numbers[0])
+        table[choice.numbers] = known_numbers
         return op.Gather(table, number)
     which = new[0]
     for k, other in enumerate(new[1:], 1):
@@ -266,7 +272,7 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def parted(leaves: Iterable[Any]) -> list[Any]:
-    """The leaves, two real arrays for each complex one that may be written to."""
+    """Return the leaves, with each complex array that can be written to as its two real ones."""
     return [part for leaf in leaves for part in ((leaf.real, leaf.imag) if _is_complex(leaf) else (leaf,))]
 
 
@@ -275,7 +281,7 @@ def _is_complex(leaf: Any) -> bool:
 
 
 def _has_elements(leaf: Any) -> bool:
-    """True for an array that may be written to, and for one of known numbers, which the other side may give it for."""
+    """Whether a leaf is an array that may be written to, or one of known numbers, which a side may return too."""
     return not leaf.is_number() if type(leaf) is Array else is_numpys(leaf)
 
 
@@ -284,7 +290,7 @@ def _one(number: int) -> Number:
 
 
 _UNTOLD = -1
-"""What is given as the number of an array of which nobody knows it."""
+"""The number of an array that is unknown."""
 
 
 def _constant(number: int) -> Array:

@@ -1,4 +1,10 @@
-"""Reads names that joins assign in a rewritten file: some may have no value, or be one of several things."""
+"""Rewrites reads of names that joins assign: a name may be unassigned, or hold one of several things.
+
+```
+b = a + 1                       b = joins.read(a) + 1
+if a is None:                   if joins.compared("Is", joins.told(a), None):
+```
+"""
 
 import ast
 import builtins
@@ -8,21 +14,21 @@ from primsplit.frontends.python.conversion.either import COMPARED
 
 
 class Reads(ast.NodeTransformer):
-    """Writes reads of names: as told apart where that is asked, and otherwise as what they surely are."""
+    """A rewrite of reads: as an `Either` if the code tests which thing it is, else as the one thing possible."""
 
     helper: str
 
     def __init__(self) -> None:
         self.uncertain: set[str] = set()
-        """The names of the function that a join may leave without a value, which is asked at each read of them."""
+        """The names of the function that a join may leave unassigned, or that may hold an `Either`."""
         self.modules: Set[str] = frozenset()
-        """The names that the file's imports give modules."""
+        """The names of modules that the file imports."""
         self.told: set[ast.expr] = set()
-        """The expressions whose value may be one of several things, which a name is given."""
+        """The expressions that a name is assigned, whose value may be an `Either`."""
         self.attributes: Set[str] = frozenset()
-        """The attributes that the file sets, which may be one of several things too."""
+        """The attributes that the file sets, which may hold an `Either` too."""
         self.holds_none = False
-        """Whether lists or dictionaries of the file are given None, so that their elements may be."""
+        """Whether the file stores None in lists or dictionaries, so that their elements may be an `Either`."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return self._called("read", node) if self._is_uncertain(node) else node
@@ -46,16 +52,16 @@ class Reads(ast.NodeTransformer):
         return self._called("compared", node, ast.Constant(kind), *map(self._told, operands))
 
     def _told(self, node: ast.expr) -> ast.expr:
-        """An expression whose value may be one of several things; of a name, without asking which."""
+        """Return an expression whose value may be an `Either`, as the code tests which thing it is."""
         if self._is_uncertain(node):
             return self._called("told", node if isinstance(node, ast.Name) else self._of_place(node))
-        found: ast.expr = self.visit(node)
-        if isinstance(found, ast.Call) and self._may_be_users(node):
-            found.func = self._called("taken", found.func)
-        return found
+        visited: ast.expr = self.visit(node)
+        if isinstance(visited, ast.Call) and self._may_be_users(node):
+            visited.func = self._called("taken", visited.func)
+        return visited
 
     def _of_class(self, node: ast.Call) -> ast.expr | None:
-        """A call of `isinstance`, `hasattr` or `type`, which ask for the class of something; None for another."""
+        """Return a call of `isinstance`, `hasattr` or `type` as one that accepts an `Either`; None for other calls."""
         match node:
             case ast.Call(ast.Name("isinstance" | "hasattr") as function, [value, what], []):
                 node.func, node.args = self._called("telling", function), [self._told(value), self.visit(what)]
@@ -65,10 +71,10 @@ class Reads(ast.NodeTransformer):
         return None
 
     def _given_by_places(self, function: ast.FunctionDef) -> set[str]:
-        """The names that are given attributes or elements which may be one of several things."""
+        """Return the names that are assigned attributes or elements which may be an `Either`."""
         assigned = [n for n in ast.walk(function) if isinstance(n, ast.Assign) and self._is_uncertain(n.value)]
-        found = {t.id for n in assigned for t in n.targets if isinstance(t, ast.Name)}
-        return found | (given_by_parts(function) if self.holds_none else set())
+        names = {t.id for n in assigned for t in n.targets if isinstance(t, ast.Name)}
+        return names | (given_by_parts(function) if self.holds_none else set())
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
         if node.value is not None:
@@ -79,20 +85,20 @@ class Reads(ast.NodeTransformer):
         return node
 
     def _may_be_users(self, node: ast.expr) -> bool:
-        """True for a call of what may be a function of the user's, which may return one of several things."""
+        """Whether an expression is a call of a function that may be the user's, and may return an `Either`."""
         return may_be_users(node, self.modules)
 
     def _as_truth(self, node: ast.expr) -> ast.expr:
-        """A test that is visited, as a condition: of a name that may be several things, which of them are true."""
+        """Return a visited test as a condition: the read of an uncertain name becomes a test of its truth value."""
         match node:
             case ast.Call(ast.Attribute(ast.Name(self.helper), "read"), [name]):
                 return self._called("truth", node, self._called("told", name))
         return node
 
     def _of_place(self, node: ast.expr) -> ast.expr:
-        """An attribute or element whose parts are visited."""
-        found: ast.expr = self.generic_visit(node)  # type: ignore[assignment]
-        return found
+        """Return an attribute or element with its parts visited."""
+        visited: ast.expr = self.generic_visit(node)  # type: ignore[assignment]
+        return visited
 
     def _is_uncertain(self, node: ast.expr) -> bool:
         match node:
@@ -105,16 +111,16 @@ class Reads(ast.NodeTransformer):
         return False
 
     def _called(self, method: str, node: ast.expr, *args: ast.expr) -> ast.expr:
-        """A call of the helper, of an expression or, in its place, of what is given."""
-        made = ast.Call(self._helper(method), [*(args or (node,))], [])
-        return ast.fix_missing_locations(ast.copy_location(made, node))
+        """Return a call of the helper's method at the lines of the expression, by default with the expression."""
+        call = ast.Call(self._helper(method), [*(args or (node,))], [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
 
     def _helper(self, method: str) -> ast.Attribute:
         return ast.Attribute(ast.Name(self.helper, ast.Load()), method, ast.Load())
 
 
 def may_be_users(node: ast.AST, modules: Set[str]) -> bool:
-    """True for a call of what may be a function of the user's; `modules` are names of modules."""
+    """Whether a node is a call of a function that may be the user's; `modules` are names of modules."""
     called = node.func if isinstance(node, ast.Call) else None
     if isinstance(called, ast.Name):
         return not hasattr(builtins, called.id)
@@ -124,29 +130,29 @@ def may_be_users(node: ast.AST, modules: Set[str]) -> bool:
 
 
 def modules_of(tree: ast.AST) -> set[str]:
-    """The names that imports of a file give modules."""
+    """Return the names of modules that a file imports."""
     names = (name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names)
     return {name.asname or name.name.partition(".")[0] for name in names}
 
 
 def given_by_calls(nodes: Iterable[ast.AST], modules: Set[str]) -> set[str]:
-    """The names that are given what functions of the user's may return."""
+    """Return the names that are assigned the results of functions that may be the user's."""
     assigned = (n for n in nodes if isinstance(n, ast.Assign) and may_be_users(n.value, modules))
     return {target.id for n in assigned for target in n.targets if isinstance(target, ast.Name)}
 
 
 def given_by_parts(tree: ast.AST) -> set[str]:
-    """The names that are given elements of lists and tuples: by loops, comprehensions and `a, b = c`."""
-    found: set[str] = set()
+    """Return the names that are assigned elements of lists and tuples: by loops, comprehensions and `a, b = c`."""
+    names: set[str] = set()
     for node in ast.walk(tree):
         match node:
             case ast.For(target) | ast.comprehension(target) | ast.Assign([ast.Tuple() | ast.List() as target]):
-                found |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
-    return found
+                names |= {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return names
 
 
 def with_copies(names: Set[str], nodes: Iterable[ast.AST]) -> set[str]:
-    """The names, and those that are given what one of these holds, by `a = b`."""
+    """Return the names, and those that are assigned one of them by `a = b`."""
     pairs = [
         (node.value.id, target.id)
         for node in nodes
@@ -161,12 +167,12 @@ def with_copies(names: Set[str], nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def attributes_set(tree: ast.AST) -> set[str]:
-    """The attributes that a file sets."""
+    """Return the attributes that a file sets."""
     return {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
 
 
 def holds_none(tree: ast.AST) -> bool:
-    """True for a file that puts None into lists or dictionaries."""
+    """Whether a file stores None in lists or dictionaries."""
     for node in ast.walk(tree):
         match node:
             case ast.List(parts) | ast.Dict(_, parts) if any(map(_is_none, parts)):

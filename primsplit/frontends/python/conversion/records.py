@@ -1,4 +1,4 @@
-"""Joins frozen dataclasses, which are values like tuples, by their fields."""
+"""Joins frozen dataclasses, which are values like tuples, field by field."""
 
 import dataclasses
 import types
@@ -10,7 +10,7 @@ from primsplit.tracing.branching.paths import NotJoined
 
 
 def is_record(value: Any) -> bool:
-    """True for a frozen dataclass that holds its fields, and nothing else."""
+    """Whether a value is a frozen dataclass that holds its fields, and nothing else."""
     kind = type(value)
     is_frozen = dataclasses.is_dataclass(kind) and vars(kind).get("__dataclass_params__", _NEVER).frozen
     return is_frozen and {*getattr(value, "__dict__", ())} <= {f.name for f in dataclasses.fields(kind)}
@@ -20,23 +20,26 @@ _NEVER = types.SimpleNamespace(frozen=False)
 
 
 def fields_of(record: Any) -> list[Any]:
-    """What a frozen dataclass holds."""
+    """Return the values of the fields of a frozen dataclass."""
     return [getattr(record, field.name) for field in dataclasses.fields(record)]
 
 
 def only_holds(kind: Any) -> bool:
-    """True for a dataclass whose objects hold what they are given, and which does nothing else when one is made."""
+    """Whether a class is a dataclass whose construction stores its arguments, and does nothing else."""
     if not isinstance(kind, type) or not dataclasses.is_dataclass(kind) or type(kind) is not type:
         return False
-    made = {name: getattr(kind, name) for name in ("__init__", "__setattr__")}
-    is_pythons = all(f is object.__setattr__ or f.__code__.co_filename.startswith("<") for f in made.values())
-    makers: Iterator[Any] = (f.default_factory for f in dataclasses.fields(kind))
+    methods = {name: getattr(kind, name) for name in ("__init__", "__setattr__")}
+    is_pythons = all(f is object.__setattr__ or f.__code__.co_filename.startswith("<") for f in methods.values())
+    factories: Iterator[Any] = (f.default_factory for f in dataclasses.fields(kind))
     is_plain = kind.__new__ is object.__new__ and not hasattr(kind, "__post_init__")
-    return is_pythons and is_plain and all(m in {dataclasses.MISSING, list, dict} for m in makers)
+    return is_pythons and is_plain and all(m in {dataclasses.MISSING, list, dict} for m in factories)
 
 
 def replacing(function: Any) -> Any:
-    """What is called by the name `replace`: that of dataclasses, in a side, only for what `only_holds` its fields."""
+    """Return the function to call in place of `replace`.
+
+    On a side, `dataclasses.replace` raises NotJoined for a class that is not `only_holds`.
+    """
     return _replaced if function is dataclasses.replace else function
 
 

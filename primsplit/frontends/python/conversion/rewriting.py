@@ -8,8 +8,8 @@
                                     return v,
                                 v, = joins.statement(0, test, true, false)
 
-What a side writes to, as in `a[i] = b` or `a.v = b`, it asks for as `joins.changing(a)`: see `journal`. So does every
-function of the file, which a side may call.
+A write as in `a[i] = b` or `a.v = b` reads its owner as `joins.changing(a)`, which notes it: see `journal`. Other
+functions of the file do so too, as a side may call them.
 """
 
 import ast
@@ -59,14 +59,15 @@ from primsplit.frontends.python.conversion.yielding import with_yields_behind
 
 _TRUE, _FALSE, _STEP = "_true_side", "_false_side", "_step"
 SIDES = frozenset({_TRUE, _FALSE, _STEP})
-"""What the functions are called that a side is written as."""
+"""The names of the functions that hold a side."""
 
 
 @dataclass(frozen=True)
 class Join:
-    """A statement or expression that may be joined: where it is, what its sides do, and what both always assign.
+    """A statement or expression that may be joined: its place, its effects, the names that it assigns.
 
-    Of the steps of a loop, `ended` is the name that tells that it has.
+    `always` are the names that both sides assign on every path. The name `ended`, of a loop's steps, is true once the
+    loop has ended.
     """
 
     at: tuple[str, int]
@@ -78,7 +79,7 @@ class Join:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a whole file. `sums` tells whether `sum` and `len` are Python's own in it."""
+    """Facts about a whole file. `sums` tells whether `sum` and `len` are Python's own in it."""
 
     modules: frozenset[str]
     attributes: frozenset[str]
@@ -92,13 +93,13 @@ class Facts:
 
 
 def lines_of(statement: ast.stmt) -> range:
-    """The lines of a statement, with those of its decorators."""
+    """Return the lines of a statement, with those of its decorators."""
     first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
     return range(first, (statement.end_lineno or statement.lineno) + 1)
 
 
 class Writer(Stores):
-    """Writes the joins of a file, where a line of the test was asked about and is not left out."""
+    """Rewrites the joins of a file: statements whose test is on a line in `asked` and not in `left_out`."""
 
     def __init__(
         self, filename: str, facts: Facts, asked: Set[int], left_out: Set[int], growing: Set[int], helper: str
@@ -110,21 +111,21 @@ class Writer(Stores):
         self.growing = growing
         self.joins: list[Join] = []
         self.refused: dict[int, str] = {}
-        """Why what was asked about at some lines is no join."""
+        """The reasons, by line, why a statement that was asked for cannot be joined."""
         self.own: set[str] | None = None
-        """The names of the function that are seen nowhere else; None outside of functions."""
+        """The names of the function that no other function sees; None outside of functions."""
         self.shared: set[str] = set()
-        """The names of the function that functions in it, or around it, see too."""
+        """The names of the function that functions inside or around it see too."""
         self.joined = 0
-        """How many joins are around what is visited."""
+        """The number of joins around the visited node."""
         self.followed: set[str] = set()
-        """The names that tell the ends of loops that are not joined: what gives them a value is followed both ways."""
+        """The `ended` names of loops that are not joined: a branch that sets one is recorded path by path."""
 
     def written(self, file: ast.Module, lines: Set[int] | None = None) -> ast.Module:
-        """The file with its joins; with `lines`, only its statements that have one of these lines.
+        """Return the file with its joins; with `lines`, only its top-level statements that have one of these lines.
 
-        A statement is a function, a class, or what else stands at the top of the file. What is written of it depends on
-        no other, but for `facts` and on what a file imports from `__future__`.
+        The rewritten form of a top-level statement depends on no other, except by `facts` and by imports from
+        `__future__`.
         """
         body: list[ast.stmt] = []
         for statement in file.body:
@@ -233,22 +234,22 @@ class Writer(Stores):
         ]
 
     def _join_steps(self, node: Steps) -> Join | None:
-        """The parts of a loop as what to join; None where they do more than to give values to names and elements."""
+        """Return the join of a loop's parts; None if they do more than assign to names and elements."""
         try:
-            found = effects(itertools.chain.from_iterable(with_item(node)))
+            loop_effects = effects(itertools.chain.from_iterable(with_item(node)))
         except Refused as error:
             self.refused[node.lineno] = error.why
             return None
-        names = self._given(found)
+        names = self._given(loop_effects)
         if node.lineno in self.left_out or not self._is_own(names):
             return None
-        found.read.discard(node.item)
-        return Join((self.filename, node.lineno), found, names, frozenset(), node.ended)
+        loop_effects.read.discard(node.item)
+        return Join((self.filename, node.lineno), loop_effects, names, frozenset(), node.ended)
 
     def _loop(
         self, node: Steps, target: ast.expr | None, items: ast.expr | None, body: list[ast.stmt]
     ) -> list[ast.stmt]:
-        """A `for` where there is something to go through, or a `while` without an end of its own."""
+        """Return a `for` over the items, or an endless `while` if there are none."""
         if target is None or items is None:
             return self._at(node, [ast.While(ast.Constant(True), body, [])])
         return self._at(node, [ast.For(target, items, body, [])])
@@ -285,7 +286,7 @@ class Writer(Stores):
         return self._called("read", self._of_place(node)) if self._is_uncertain(node) else self._of_place(node)
 
     def _of_place(self, node: ast.expr) -> Any:
-        """An attribute or element whose parts are visited."""
+        """Return an attribute or element with its parts visited."""
         if isinstance(node, ast.Attribute):
             return self._noted(node, ast.Constant(node.attr))
         return self._of_element(node) if isinstance(node, ast.Subscript) else self.visit(node)
@@ -334,7 +335,7 @@ class Writer(Stores):
         return node
 
     def _noted(self, node: Any, *attribute: ast.expr, keywords: Sequence[ast.keyword] = ()) -> Any:
-        """An attribute or element that is set, of an owner that is noted before."""
+        """Return an attribute or element with its parts visited; if it is set, its owner is noted before."""
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Store):
             owner = ast.Call(self._helper("changing"), [node.value, *attribute], [*keywords])
@@ -345,20 +346,23 @@ class Writer(Stores):
         return ast.Expr(ast.Call(self._helper("sharing"), [later(ast.Name(name, ast.Load()))], []))
 
     def _given(self, found: Effects) -> tuple[str, ...]:
-        """The names to which a join gives values; those that are shared are noted instead."""
+        """Return the names that a join assigns; names that other functions see are noted instead."""
         return tuple(sorted((found.assigned | found.written) - self.shared))
 
     def _join(self, node: ast.If | ast.IfExp, sides: Sequence[ast.AST], always: frozenset[str]) -> Join | None:
-        """What to join; None for what is not asked about, or may not be. In a side any branch may be asked about."""
+        """Return the join of a branch; None if no line asked for it, or if it cannot be joined.
+
+        All branches on a side count as asked for.
+        """
         is_asked = self.joined > 0 or self._asks(node.test)
         if self.own is None or not is_asked or node.lineno in self.left_out:
             return None
         try:
-            of_test, found = effects([node.test]), effects(sides)
+            of_test, of_sides = effects([node.test]), effects(sides)
         except Refused as error:
             self.refused[node.lineno] = error.why
             return None
-        names = self._given(found)
+        names = self._given(of_sides)
         if (
             of_test.assigned
             or of_test.written
@@ -367,30 +371,30 @@ class Writer(Stores):
             or not self.followed.isdisjoint(names)
         ):
             return None
-        found.read |= of_test.read
-        found.attributes |= of_test.attributes
-        found.calls |= of_test.calls
-        found.inner |= of_test.inner
-        return Join((self.filename, node.lineno), found, names, always)
+        of_sides.read |= of_test.read
+        of_sides.attributes |= of_test.attributes
+        of_sides.calls |= of_test.calls
+        of_sides.inner |= of_test.inner
+        return Join((self.filename, node.lineno), of_sides, names, always)
 
     def _is_own(self, names: Sequence[str]) -> bool:
-        """True for names of the function that nothing else sees; Python gives `__name` another name in a class."""
+        """Whether only the function sees the names. Names that begin with `__` are excluded: a class mangles them."""
         return self.own is not None and self.own.issuperset(names) and not any(n.startswith("__") for n in names)
 
     def _asks(self, test: ast.expr) -> bool:
-        """True for a test with a line where a condition was asked."""
+        """Whether a test is on a line where a traced condition was tested."""
         return not self.asked.isdisjoint(range(test.lineno, (test.end_lineno or test.lineno) + 1))
 
     def _side(self, name: str, join: Join, body: Sequence[ast.stmt]) -> ast.FunctionDef:
         params = ast.arguments([], [ast.arg(n) for n in join.names], None, [], [], None, [])
         end = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in join.names], ast.Load()))
-        made = ast.parse(f"def {name}(): pass").body[0]
-        if not isinstance(made, ast.FunctionDef):
-            raise TypeError(made)
+        definition = ast.parse(f"def {name}(): pass").body[0]
+        if not isinstance(definition, ast.FunctionDef):
+            raise TypeError(definition)
         shared = sorted(self.shared.intersection(*map(stored, [ast.Module([*body], [])])))
         noted = [ast.Nonlocal(shared), *map(self._sharing, shared)] if shared else []
-        made.args, made.body = params, [*noted, *body, end]
-        return made
+        definition.args, definition.body = params, [*noted, *body, end]
+        return definition
 
     def _call(self, method: str, join: Join, test: ast.expr, sides: Sequence[ast.expr]) -> ast.Call:
         self.joins.append(join)
@@ -398,12 +402,12 @@ class Writer(Stores):
         return ast.Call(self._helper(method), [number, self._test(test, number), *sides], [])
 
     def _calls(self, nodes: Sequence[ast.expr]) -> bool:
-        """True for expressions that call something, which is to be called once."""
+        """Whether expressions call something, which must be called only once."""
         calls = (inner.func for node in nodes for inner in ast.walk(node) if isinstance(inner, ast.Call))
         return any(ast.dump(called) not in map(ast.dump, map(self._helper, ("read", "told"))) for called in calls)
 
     def _test(self, node: ast.expr, number: ast.Constant) -> ast.expr:
-        """The test of a join as one truth value, whatever `and`, `or`, `not` and chains of comparisons make it."""
+        """Return the test of a join as one truth value, with `and`, `or`, `not` and chained comparisons as calls."""
         if isinstance(node, ast.BoolOp):
             method = "all_of" if isinstance(node.op, ast.And) else "any_of"
             return ast.Call(self._helper(method), [number, *(later(self._test(v, number)) for v in node.values)], [])
@@ -417,6 +421,6 @@ class Writer(Stores):
 
 
 def _is_choice(node: ast.expr, asks: Callable[[ast.expr], bool]) -> bool:
-    """True for `a if c else b`, or what is written so, where the test asks."""
+    """Whether an expression is `a if c else b`, or an equivalent, with a test that satisfies `asks`."""
     chosen = as_choice(node)
     return isinstance(chosen, ast.IfExp) and asks(chosen.test)

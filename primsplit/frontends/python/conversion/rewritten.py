@@ -1,6 +1,7 @@
-"""Files whose functions record both sides of some statements: rewritten, then converted, function by function.
+"""Rewrites files so that functions record both sides of some statements, and compiles these function by function.
 
-A file is rewritten once for each set of lines that asked for a condition. What no line asked for is written once.
+A file is rewritten once for each set of lines with traced conditions. Definitions without such a line are rewritten
+once.
 """
 
 import ast
@@ -34,11 +35,11 @@ _numbers = itertools.count()
 Helping = Callable[[Sequence[Join]], JoinsHelper]
 
 UNASKED = f"{HELPER}unasked"
-"""The name of the helper in functions that no join is in."""
+"""The name of the helper in functions without joins."""
 
 
 class _Unasked(NamedTuple):
-    """A file in which nothing is asked: what is known of it, and its definitions, which note what they set."""
+    """A file without traced conditions: its facts, and its definitions, which note what they set."""
 
     facts: Facts
     definitions: Index
@@ -47,7 +48,7 @@ class _Unasked(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def _unasked(filename: str, text: str) -> _Unasked:
-    """A file's definitions that no join is in. Raises SyntaxError or ValueError for what is no Python."""
+    """Return the definitions of a file without joins. Raises SyntaxError or ValueError if it is not Python."""
     file = ast.parse(text, filename)
     facts = Facts.of(file)
     writer = Writer(filename, facts, frozenset(), frozenset(), frozenset(), UNASKED)
@@ -55,25 +56,25 @@ def _unasked(filename: str, text: str) -> _Unasked:
 
 
 class RewrittenFile:
-    """A file in which what was asked at some lines is joined."""
+    """A file with joins in place of the statements that were asked for."""
 
     def __init__(self, joins: Sequence[Join], refused: Mapping[int, str], *, looks_up: bool) -> None:
         self.joins, self.refused, self.looks_up = joins, refused, looks_up
         self.definitions: list[tuple[Index, str]] = []
-        """Those that hold joins, and all others, each with the name of the helper that they call."""
+        """The definitions with joins, and all others, each with the name of the helper that they call."""
         self.helper: JoinsHelper | None = None
         self.codes: dict[Code, Code] = {}
 
     def code_of(self, function: Function) -> Code | None:
-        """The code of a function's copy; None for a function that the file does not have."""
+        """Return the code for a function's copy; None if the file does not define the function."""
         code = function.__code__
         if self.helper is None or self.helper in code.co_consts:
             return code if self.helper is not None else None
         if code not in self.codes:
-            found = self._code_of(function)
-            if found is None:
+            new = self._code_of(function)
+            if new is None:
                 return None
-            self.codes[code] = found
+            self.codes[code] = new
         return self.codes[code]
 
     def _code_of(self, function: Function) -> Code | None:
@@ -93,19 +94,19 @@ class RewrittenFile:
             return None
         helpers = {OPERATORS_NAME: OPERATORS[is_package], name: self.helper}
         node = Transformer(frozenset({name})).visit(copy.deepcopy(definition.node))
-        made = _named_like_their_function(compiled(definition._replace(node=node), code, helpers))
-        return made if {*made.co_freevars} == {*code.co_freevars} else None
+        new = _named_like_their_function(compiled(definition._replace(node=node), code, helpers))
+        return new if {*new.co_freevars} == {*code.co_freevars} else None
 
 
 def _named_like_their_function(code: Code, name: str = "") -> Code:
-    """The code, with the sides of joins named like the functions that they are in."""
+    """Return the code with the sides of joins named like the function around them."""
     own = name if code.co_name in SIDES else code.co_name
     consts = (_named_like_their_function(c, own) if isinstance(c, types.CodeType) else c for c in code.co_consts)
     return code.replace(co_name=own, co_consts=tuple(consts))
 
 
 class _Asked(NamedTuple):
-    """What is asked of a file: the lines of conditions, of statements left out, and where lists grow."""
+    """The request for a file: the lines of conditions, of statements left out, and of lists that grow."""
 
     filename: str
     text: str
@@ -117,7 +118,7 @@ class _Asked(NamedTuple):
 
 
 class _Known:
-    """Files that were rewritten: writing one takes as long as it has lines."""
+    """A cache of rewritten files, as rewriting takes time in proportion to the lines."""
 
     lock = threading.Lock()
     files: ClassVar[Recent[_Asked, RewrittenFile]] = Recent(32)
@@ -132,17 +133,17 @@ def rewritten(
     *,
     notes: bool = False,
 ) -> RewrittenFile:
-    """A file with what was asked at these lines joined. `helping` makes of its joins what the new code calls.
+    """Return a file with the statements at these lines joined. `helping` makes the helper object from the joins.
 
-    Where something is joined, or the file `notes` it, functions note what they set; else it has no codes.
+    If there are joins, or if `notes`, functions note what they set; otherwise the file has no codes.
     """
     key = _Asked(filename, text_of(filename), frozenset(asked), frozenset(left_out), frozenset(growing), notes, helping)
     with _Known.lock:
         known = _Known.files.used(key)
-    found = known or _rewritten(key)
+    file = known or _rewritten(key)
     with _Known.lock:
-        _Known.files[key] = found
-    return found
+        _Known.files[key] = file
+    return file
 
 
 def _rewritten(key: _Asked) -> RewrittenFile:
@@ -156,8 +157,8 @@ def _rewritten(key: _Asked) -> RewrittenFile:
     here = {line for s in file.body if not lines.isdisjoint(own := lines_of(s)) for line in own}
     tree = writer.written(file, here)
     looks_up = writer.looks_up or others.looks_up
-    found = RewrittenFile(writer.joins, writer.refused, looks_up=looks_up)
+    result = RewrittenFile(writer.joins, writer.refused, looks_up=looks_up)
     if writer.joins or looks_up or key.notes:
-        found.helper = key.helping(writer.joins)
-        found.definitions = [(index_of(tree), name), (others.definitions, UNASKED)]
-    return found
+        result.helper = key.helping(writer.joins)
+        result.definitions = [(index_of(tree), name), (others.definitions, UNASKED)]
+    return result

@@ -1,4 +1,4 @@
-"""The runtime helpers that functions with joined statements call: conditions, branches and loops."""
+"""Defines the runtime helpers that functions with joined statements call: conditions, branches and loops."""
 
 import sys
 import types
@@ -57,7 +57,7 @@ Run = Callable[..., Any]
 
 
 class Joins(JoinsHelper):
-    """What the joined statements of a file call."""
+    """The helper object of a file, with the operators that its rewritten functions call."""
 
     def __init__(self, joins: Sequence[Join]) -> None:
         self.joins = joins
@@ -77,7 +77,7 @@ class Joins(JoinsHelper):
     sharing = staticmethod(sharing)
 
     def statement(self, number: int, test: Any, true: Side, false: Side) -> tuple[Any, ...]:
-        """The values that the statement's names have after it."""
+        """Return the values of the statement's names after it."""
         join, frame = self.joins[number], sys._getframe(1)
         missing = NotAssigned(join.at)
         given = [frame.f_locals.get(name, missing) for name in join.names]
@@ -86,11 +86,11 @@ class Joins(JoinsHelper):
         return Statement(join, frame, given, true, false).joined(test)
 
     def choice(self, number: int, test: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
-        """The value of `a if test else b`, which a name is given."""
+        """Return `a if test else b` for an assignment to a name; it may be an `Either`."""
         return self._choice(number, test, true, false)
 
     def read_choice(self, number: int, test: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
-        """The value of `a if test else b`, which is used at once."""
+        """Return `a if test else b` for immediate use."""
         return read(self._choice(number, test, true, false))
 
     def _choice(self, number: int, test: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
@@ -104,20 +104,20 @@ class Joins(JoinsHelper):
     matched, is_sequence, part = staticmethod(matched), staticmethod(is_sequence), staticmethod(part)
 
     def loop(self, number: int) -> Loop:
-        """A loop whose end may be in the numbers."""
+        """Return the state of a loop that may end by a traced condition."""
         return Loop(self.joins[number])
 
     def all_of(self, number: int, *terms: Callable[[], Any]) -> Any:
-        """`a and b and c`, as a condition."""
+        """Return `a and b and c` as a condition."""
         return _combined(terms, self.joins[number].at, decides=False)
 
     def any_of(self, number: int, *terms: Callable[[], Any]) -> Any:
-        """`a or b or c`, as a condition."""
+        """Return `a or b or c` as a condition."""
         return _combined(terms, self.joins[number].at, decides=True)
 
     @staticmethod
     def none_of(term: Callable[[], Any]) -> Any:
-        """`not a`, as a condition."""
+        """Return `not a` as a condition."""
         value = term()
         if not is_unknown(value):
             return not value
@@ -127,7 +127,7 @@ class Joins(JoinsHelper):
 
 
 def _combined(terms: Sequence[Callable[[], Any]], at: tuple[str, int], *, decides: bool) -> Any:
-    """Terms in their order: one that is `decides` ends it, and those behind are not computed, as in Python."""
+    """Return `and` or `or` of terms: the first that equals `decides` ends the evaluation, as in Python."""
     for k, term in enumerate(terms):
         value = term()
         if is_unknown(value):
@@ -138,9 +138,9 @@ def _combined(terms: Sequence[Callable[[], Any]], at: tuple[str, int], *, decide
 
 
 def _behind(first: Array, rest: Sequence[Callable[[], Any]], at: tuple[str, int], *, decides: bool) -> Any:
-    """A term that only the run knows, and those behind it: in an If, as what the first rules out may have no value.
+    """Return a traced term combined with the terms behind it, which an If evaluates only if the first does not decide.
 
-    Raises NotJoined where computing them changes anything.
+    Raises NotJoined if evaluating them has side effects.
     """
     if not rest:
         return first
@@ -149,7 +149,7 @@ def _behind(first: Array, rest: Sequence[Callable[[], Any]], at: tuple[str, int]
         return np.bool_(decides)
 
     known: list[bool | None] = []
-    told = [told_by(first, not decides)]
+    facts = [told_by(first, not decides)]
 
     def others() -> Any:
         with journal(at, lambda _: True, lambda _: []) as changed, holding(first, not decides):
@@ -157,12 +157,12 @@ def _behind(first: Array, rest: Sequence[Callable[[], Any]], at: tuple[str, int]
             if changed.noted:
                 raise NotJoined(at, "its condition changes what it reads")
         known.append(None if is_unknown(found) else bool(found))
-        told.append(told_by(found, not decides))
+        facts.append(told_by(found, not decides))
         return _truth(found) if is_unknown(found) else np.bool_(found)
 
     sides = (others, ended) if decides else (ended, others)
     found = choose(scalar_condition(first), list(sides), ())
-    tell(found, told if len(known) == 1 else told[:1], not decides)
+    tell(found, facts if len(known) == 1 else facts[:1], not decides)
     return decides if known and all(k is decides for k in known) else found
 
 
@@ -178,11 +178,14 @@ def joined(
     growing: Set[tuple[str, int]],
     refused: dict[tuple[str, int], str],
 ) -> AbstractContextManager[Run] | None:
-    """What lets the statements that `run` asked at these places be joined, but for those left out; None for none.
+    """Return a context manager that joins the statements with conditions at the places `asked`, but for those left out.
 
-    In the files `noting`, all functions note what they set; in functions with statements that are `growing`, lists have
-    other lengths after one side. It gives what to run in place of `run`. `refused` is told why some statements are
-    never joined. None are where the source of a function that tells Python's values from traced ones cannot be read.
+    It yields the function to run in place of `run`. All functions of the files `noting` note what they set. Statements
+    in `growing` change the length of a list on one side. The reasons why statements are never joined are added to
+    `refused`.
+
+    Returns None if nothing is to be joined, or if the source of a function that distinguishes Python's values from
+    traced ones cannot be read.
     """
     run = origin(run)
     telling = functions_that_tell(run)
@@ -196,16 +199,16 @@ def joined(
         refused |= {(filename, line): why for line, why in file.refused.items()}
         unread = next((p for p in asked if p.filename == filename and not is_in_source(filename, p.line)), None)
         if unread is not None:
-            told = f"the source of {unread.function} ({filename}) cannot be read, so its branches stay apart"
-            refused[filename, 0] = told
+            reason = f"the source of {unread.function} ({filename}) cannot be read, so its branches stay apart"
+            refused[filename, 0] = reason
         if file.helper is not None:
             files[filename] = file
     if not all(_is_rewritten(function, files) for function in telling):
         return None
     if not any(file.joins or file.looks_up for file in files.values()):
         return None
-    found = _converted(run, files)
-    return None if found is None else _with_joins(*found)
+    converted = _converted(run, files)
+    return None if converted is None else _with_joins(*converted)
 
 
 HOOKS.join_branches = joined
@@ -217,7 +220,7 @@ def _is_rewritten(function: types.FunctionType, files: Mapping[str, RewrittenFil
 
 
 def _converted(run: Run, files: Mapping[str, RewrittenFile]) -> tuple[Conversion, Run] | None:
-    """A conversion with these files, inside of the one that this thread runs, and the copy of `run` in it."""
+    """Return a conversion with these files, nested in the one that this thread runs, and the copy of `run` in it."""
     conversion = Conversion.inside(current(), OPERATORS, rewritten=files)
     with conversion.running():
         copied = lifted(conversion, origin(run))
@@ -225,10 +228,10 @@ def _converted(run: Run, files: Mapping[str, RewrittenFile]) -> tuple[Conversion
 
 
 def truths_told(run: Run) -> AbstractContextManager[Run] | None:
-    """What lets functions see what `is True` says of a traced value; None where none asks that does not see it already.
+    """Return a context manager that lets `is True` compare traced values; None if no function needs it or it is active.
 
-    It gives what to run in place of `run`.
-    Raises ConcretizationError where the source of one that asks cannot be read.
+    It yields the function to run in place of `run`. Raises ConcretizationError if the source of a function with such a
+    comparison cannot be read.
     """
     asking = [] if are_told() else functions_that_compare_truths(origin(run))
     if not asking:
@@ -243,8 +246,8 @@ def truths_told(run: Run) -> AbstractContextManager[Run] | None:
                 place=tracing.user_place(),
                 cure="Write `if flag:` for `if flag is True:`, or keep the function in a file.",
             )
-    found = _converted(run, files)
-    return None if found is None else _with_truths(*found)
+    converted = _converted(run, files)
+    return None if converted is None else _with_truths(*converted)
 
 
 HOOKS.show_truths = truths_told

@@ -1,6 +1,9 @@
 """Finds the `if` statements that may be joined: their sides only assign to names and elements.
 
-Both sides of such a statement can be run one after the other, and what they give is chosen from afterwards.
+Both sides of such a statement can be run one after the other, and an If selects from their results.
+
+    if c:                           Effects(read={"b", "np"}, assigned={"a"}, bound={"a"}, calls={("np", "sin")})
+        a = np.sin(b)
 """
 
 import ast
@@ -11,17 +14,17 @@ from primsplit.frontends.python.conversion.exits import Part, Steps
 from primsplit.frontends.python.conversion.holders import HELPER
 
 Callee = tuple[str, ...]
-"""What is called, as it is written: ("np", "sin"). What a call gives is called by RESULT: ("ps", "grad", "()")."""
+"""The called expression as names: ("np", "sin"). RESULT stands for the result of a call: ("ps", "grad", "()")."""
 RESULT = "()"
 
 
 @dataclass
 class Effects:
-    """What statements or expressions do: the names they read and assign, and what they call.
+    """The effects of statements or expressions: the names that they read and assign, and what they call.
 
-    Of those assigned, `bound` are given a value by `=`. `written` are the names whose array they may write to, `inner`
-    those that a comprehension gives to elements, and `attributes` what they read of names without calling it:
-    ("self", "mass"). `fills` where they call a method that changes lists or dictionaries.
+    Of the assigned names, `bound` are assigned by `=`. `written` are the names whose array may be written to, `inner`
+    those that a comprehension assigns to elements, and `attributes` the attribute chains that are read without a call:
+    ("self", "mass"). `fills` tells whether a method that changes lists or dictionaries is called.
     """
 
     read: set[str] = field(default_factory=set)
@@ -41,11 +44,11 @@ FILLING = frozenset({
 
 
 _CONTEXTS = frozenset({"errstate", "printoptions", "catch_warnings", "nullcontext"})
-"""What a `with` may be of, in NumPy and Python."""
+"""The context managers of NumPy and Python that a `with` may enter."""
 
 
 class Refused(Exception):
-    """The statement does more than to give values to names and elements; `why` says what."""
+    """The statement does more than assign to names and elements; `why` states the reason."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -72,14 +75,14 @@ REASONS: dict[type[ast.AST], str] = {
 
 
 def _refusal(node: ast.AST) -> Refused:
-    """What is refused in a statement or expression, by its kind."""
+    """Return the error for a statement or expression of this kind."""
     return Refused(REASONS.get(type(node), f"it has a {type(node).__name__} in it"))
 
 
 def effects(nodes: Iterable[ast.AST], *, returns: bool = False, is_noted: bool = True) -> Effects:
-    """What the statements or expressions do. Raises Refused for one that may do anything else.
+    """Return the effects of statements or expressions. Raises Refused for one that may have others.
 
-    `returns` lets them return, as those of a whole function do. What they set need not be told where it `is_noted`.
+    `returns` allows `return`, as in the body of a function. If `is_noted`, writes are noted by the code and allowed.
     """
     reader = _Reader(returns, is_noted)
     for node in nodes:
@@ -88,21 +91,21 @@ def effects(nodes: Iterable[ast.AST], *, returns: bool = False, is_noted: bool =
 
 
 def names_of_others(function: ast.FunctionDef) -> set[str]:
-    """The names of a function that others see too: its module, what encloses it, and functions in it."""
-    found: set[str] = set()
+    """Return the names of a function that other scopes see: its module, enclosing and inner functions."""
+    names: set[str] = set()
     for node in _of_scope(function):
         if isinstance(node, ast.Global | ast.Nonlocal):
-            found.update(node.names)
+            names.update(node.names)
         elif isinstance(node, _SCOPES):
-            found |= _free(node)
-    return found
+            names |= _free(node)
+    return names
 
 
 _SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 def _of_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """What a function is made of; of functions in it, themselves alone."""
+    """Yield the nodes of a function; of the functions in it, only their own node."""
     for child in ast.iter_child_nodes(node):
         yield child
         if not isinstance(child, _SCOPES):
@@ -110,43 +113,43 @@ def _of_scope(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _free(function: ast.AST) -> set[str]:
-    """The names that a function may read or assign which are not its own."""
+    """Return the names that a function may read or assign which are not local to it."""
     parts = [*_of_scope(function)]
     used = {n.id for n in parts if isinstance(n, ast.Name)}.union(*(_free(n) for n in parts if isinstance(n, _SCOPES)))
     declared = {name for n in parts if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
     own = {a.arg for a in parts if isinstance(a, ast.arg)}
-    if not any(isinstance(n, ast.ClassDef | ast.comprehension) for n in parts):  # whose names are others
+    if not any(isinstance(n, ast.ClassDef | ast.comprehension) for n in parts):  # these have scopes of their own
         own |= {n.id for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return (used | declared) - (own - declared)
 
 
 def declared(function: ast.FunctionDef, kind: type[ast.Global | ast.Nonlocal]) -> set[str]:
-    """The names that a function declares to be its module's, or those of a function around it."""
+    """Return the names that a function declares `global` or `nonlocal`, by `kind`."""
     return {name for node in _of_scope(function) if isinstance(node, kind) for name in node.names}
 
 
 def stored(node: ast.AST) -> set[str]:
-    """The names that are given values somewhere in a node."""
+    """Return the names that are assigned somewhere in a node."""
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def own_names(function: ast.FunctionDef) -> set[str]:
-    """The names that a function assigns, and its parameters."""
+    """Return the names that a function assigns, and its parameters."""
     return stored(function) | {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
 
 
 def always_assigned(statements: Iterable[ast.stmt]) -> set[str]:
-    """The names that have a value after the statements, whichever branches they take."""
-    found: set[str] = set()
+    """Return the names that are assigned after the statements, on every path through them."""
+    names: set[str] = set()
     for statement in statements:
         if isinstance(statement, ast.If):
-            found |= always_assigned(statement.body) & always_assigned(statement.orelse)
+            names |= always_assigned(statement.body) & always_assigned(statement.orelse)
         elif isinstance(statement, ast.Try):
             ways = [[*statement.body, *statement.orelse], *(h.body for h in statement.handlers)]
-            found |= set.intersection(*map(always_assigned, ways)) | always_assigned(statement.finalbody)
+            names |= set.intersection(*map(always_assigned, ways)) | always_assigned(statement.finalbody)
         elif not isinstance(statement, ast.For | ast.While | Steps):
-            found |= stored(statement)
-    return found
+            names |= stored(statement)
+    return names
 
 
 _HARMLESS = (
@@ -154,17 +157,17 @@ _HARMLESS = (
     ast.boolop, ast.Constant, ast.Load, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.List,
     ast.Starred, ast.Dict, ast.keyword, ast.Slice, ast.JoinedStr, ast.FormattedValue, ast.ListComp, ast.GeneratorExp,
 )  # fmt: skip
-"""What does nothing but what its parts do."""
+"""The kinds of nodes without effects beyond those of their parts."""
 
 
 class _Reader(ast.NodeVisitor):
-    """Collects effects, and stops at what may have others."""
+    """Collects effects, and raises Refused at a node that may have others."""
 
     def __init__(self, returns: bool, is_noted: bool) -> None:
         self.found = Effects()
         self.returns, self.is_noted = returns, is_noted
         self.loops = 0
-        """How many loops of the statements are around what is read."""
+        """The number of loops around the visited node."""
 
     def generic_visit(self, node: ast.AST) -> None:
         if not isinstance(node, _HARMLESS):
@@ -177,7 +180,7 @@ class _Reader(ast.NodeVisitor):
         super().generic_visit(node)
 
     def visit_With(self, node: ast.With) -> None:
-        """What is in force inside of `np.errstate(...)` and its like matters to nothing that is traced."""
+        """Visit the body: `np.errstate(...)` and the like do not affect what is traced."""
         calls = [item.context_expr for item in node.items if item.optional_vars is None]
         names = [_names_of(call.func) for call in calls if isinstance(call, ast.Call)]
         if not all(name and name[-1] in _CONTEXTS for name in names) or len(names) < len(node.items):
@@ -186,9 +189,9 @@ class _Reader(ast.NodeVisitor):
             self.visit(part)
 
     def visit_Try(self, node: ast.Try) -> None:
-        """What is caught was raised by what Python knows without the numbers, or is a branch of its own."""
+        """Visit all parts: a caught error depends on known values, or its `raise` is a branch of its own."""
         if any(handler.name is not None for handler in node.handlers):
-            raise Refused("it gives the error that it catches a name")  # which has no value afterwards
+            raise Refused("it gives the error that it catches a name")  # Python deletes that name afterwards
         types = [handler.type for handler in node.handlers if handler.type is not None]
         handled = [statement for handler in node.handlers for statement in handler.body]
         for part in (*node.body, *types, *handled, *node.orelse, *node.finalbody):
@@ -226,7 +229,7 @@ class _Reader(ast.NodeVisitor):
         self.visit_Break(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        """What it does when it is called is counted as if it were done where it is written."""
+        """Visit the body, as if the function were called where it is defined."""
         self.found.inner.update(a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg))
         for part in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None), node.body):
             self.visit(part)
@@ -249,7 +252,7 @@ class _Reader(ast.NodeVisitor):
             self.found.read.add(node.id)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """Of an array, it writes to it; of a number, it gives the name another one."""
+        """Count `a += b` as an assignment of the name, and as a write to its array."""
         if isinstance(node.target, ast.Name):
             self.found.assigned.add(node.target.id)
             self.found.written.add(node.target.id)
@@ -285,12 +288,12 @@ class _Reader(ast.NodeVisitor):
 
 
 def _is_helpers(called: ast.expr) -> bool:
-    """True for a call of what a rewritten file calls."""
+    """Whether an expression is a call of the helper of a rewritten file."""
     return (_names_of(called) or ("",))[0].startswith(HELPER)
 
 
 def _names_of(node: ast.expr) -> Callee | None:
-    """`np.linalg.norm` as its names; None for what does not begin with a name."""
+    """Return `np.linalg.norm` as its names; None for an expression that does not begin with a name."""
     if isinstance(node, ast.Name):
         return (node.id,)
     owner = _names_of(node.value) if isinstance(node, ast.Attribute) else None
@@ -298,7 +301,7 @@ def _names_of(node: ast.expr) -> Callee | None:
 
 
 def _written_as(node: ast.expr) -> Callee:
-    """What is called, as its names; of a method of an expression, an empty name and its own."""
+    """Return the names of a called expression; of a method of an expression, an empty name and the method's."""
     if isinstance(node, ast.Call) and (made_by := _names_of(node.func)) is not None:
         return (*made_by, RESULT)
     names = _names_of(node)

@@ -1,4 +1,12 @@
-"""Records each part of a joined loop as one If, which keeps the values where the loop has ended."""
+"""Records each part of a joined loop as one If, which keeps the values once the loop has ended.
+
+```
+for k in range(3):              a, ended = If(ended, then: a, ended; else: 2.0 * a, a > 1)     # for each k
+    if a > 1:
+        break
+    a = 2.0 * a
+```
+"""
 
 import itertools
 import sys
@@ -20,10 +28,10 @@ from primsplit.tracing.branching.paths import MOST, NotJoined
 
 
 class Loop:
-    """A loop that goes on while its numbers may not have ended it.
+    """A loop that runs on as long as its traced condition may not have ended it.
 
-    What a part of it gives is kept where the loop had not ended before. What Python knows of a name without the
-    numbers, such as a counter, has its value in what follows as if the loop went on: it would not be run otherwise.
+    The results of a part are kept only if the loop had not ended before. A value that Python knows, such as a counter,
+    has in the following parts the value as if the loop runs on: they have no effect otherwise.
     """
 
     def __init__(self, join: Join) -> None:
@@ -31,30 +39,30 @@ class Loop:
         self.ended: Any = False
         self.is_over = False
         self.kept: dict[str, Any] = {}
-        """The values after the loop of those names whose value in what follows is another."""
+        """The values after the loop of the names that have another value in the following parts."""
         self.may_go_on = True
         self.count = 0
         self.is_counted = False
-        """Whether it ends where what it goes through does, or changes objects, which may tell it to."""
+        """Whether the loop ends with its iterable, or changes objects, which may end it."""
         self.known: dict[types.CodeType, list[Any]] = {}
-        """What Python knew of the names without the numbers when each part was done last."""
+        """The values that Python knew of the names when each part ran last."""
 
     def items(self, iterable: Any, *, is_made_here: bool) -> Any:
-        """What the loop goes through."""
+        """Return the iterable of the loop, after noting whether items may be taken that the loop does not use."""
         self.may_go_on, self.is_counted = _is_held(iterable, is_made_here=is_made_here), True
         return iterable
 
     def done(self, part: Side) -> tuple[Any, ...]:
-        """The values that the names have in the parts that follow."""
+        """Return the values of the names after the part, for the parts that follow."""
         frame, names = sys._getframe(1), self.join.names
         missing = NotAssigned(self.join.at)
         given = [frame.f_locals.get(name, missing) for name in names]
         self.count += 1
-        made = self._kept_or(part, given, frame) if is_unknown(self.ended) else part(*given)
-        ended = made[names.index(self.join.ended)]
+        after = self._kept_or(part, given, frame) if is_unknown(self.ended) else part(*given)
+        ended = after[names.index(self.join.ended)]
         self.is_over = not is_unknown(ended) and bool(ended)
         self.ended = self.kept.get(self.join.ended, ended)
-        return made
+        return after
 
     def _kept_or(self, part: Side, given: Sequence[Any], frame: FrameType) -> tuple[Any, ...]:
         if not self.may_go_on:
@@ -77,7 +85,7 @@ class Loop:
         return found
 
     def _check_end(self, part: Side, found: Sequence[Any]) -> None:
-        """Raise NotJoined where all that Python knows is what it knew a step before: nothing else ends the loop."""
+        """Raise NotJoined if no value that Python knows changed in the last step: the recording would not end."""
         known = [value if _is_pythons(value) else _OF_THE_RUN for value in found]
         before = self.known.get(part.__code__)
         if not self.is_counted and before is not None and all(map(is_same, known, before)):
@@ -86,7 +94,7 @@ class Loop:
         self.known[part.__code__] = known
 
     def _next(self, name: str, made: Sequence[Any], merged: Any) -> Any:
-        """What a name is in the next step. Where each run of this step gave it the same number, it is that."""
+        """Return the value of a name in the next part: a known one if all runs agree on it, else the If's output."""
         if _is_pythons(made[0]) and all(is_same(made[0], other) for other in made[1:]) and merged is not made[0]:
             self.kept[name] = merged
             return made[0]
@@ -94,25 +102,25 @@ class Loop:
         return merged
 
     def after(self) -> tuple[Any, ...]:
-        """What the names hold after the loop."""
+        """Return the values of the names after the loop."""
         frame = sys._getframe(1)
         missing = NotAssigned(self.join.at)
         return tuple(self.kept.get(n, frame.f_locals.get(n, missing)) for n in self.join.names)
 
 
 _OF_THE_RUN = object()
-"""Stands for what only the run knows."""
+"""A stand-in for values that are known only at run time."""
 
 
 def _is_pythons(value: Any) -> bool:
-    """True for what Python knows without the numbers: no array, and nothing that holds one."""
+    """Whether Python knows a value while recording: it is no array, and holds none."""
     if isinstance(value, tuple):
         return all(map(_is_pythons, value))
     return not isinstance(value, Array | np.ndarray | Either | Grown) and not is_missing(value)
 
 
 class _Step(Statement):
-    """A step of a loop, or none where that has ended."""
+    """One part of a loop, which does nothing if the loop has ended."""
 
     def _is_chosen(self, name: str) -> bool:
         return not is_missing(self.given[self.join.names.index(name)])
@@ -122,16 +130,16 @@ _HELD = (
     range, list, tuple, str, dict, np.ndarray, Array, itertools.product, itertools.combinations, itertools.permutations,
     *map(type, ({}.keys(), {}.values(), {}.items())),
 )  # fmt: skip
-"""What gives its items to everyone who goes through it, or may be gone through without a loss."""
+"""Containers, and iterators from which taking an unused item loses nothing."""
 _ITERATORS = frozenset(
     map(type, (iter([]), iter(()), iter(range(0)), reversed([]), iter(""), iter({}), iter(np.ones(1))))
 )
 
 
 def _is_held(iterable: Any, *, is_made_here: bool) -> bool:
-    """True for what nobody misses an item of that a loop has taken and not used.
+    """Whether taking an item that the loop does not use has no visible effect.
 
-    `is_made_here` says that `enumerate` or `zip` is called where the loop begins.
+    `is_made_here` says that the iterable is a call of `enumerate` or `zip` in the loop's first line.
     """
     if isinstance(iterable, enumerate | zip):
         return is_made_here and _owns_all(iterable)
@@ -139,7 +147,7 @@ def _is_held(iterable: Any, *, is_made_here: bool) -> bool:
 
 
 def _owns_all(pairs: Any) -> bool:
-    """True for an `enumerate` or `zip` that alone goes through all of its iterators."""
+    """Whether an `enumerate` or `zip` is the only one that consumes its iterators."""
     if max(_holders(pairs), default=0) > _ALONE[type(pairs)]:
         return False
     return all(type(part) in _ITERATORS or (type(part) in _ALONE and _owns_all(part)) for part in _parts(pairs))
@@ -150,9 +158,9 @@ def _parts(pairs: Any) -> list[Any]:
 
 
 def _holders(pairs: Any) -> list[int]:
-    """How many references there are to each iterator, those of this count included."""
+    """Return the reference count of each iterator, including the counting call's own."""
     return [sys.getrefcount(part) for part in _parts(pairs)]
 
 
 _ALONE = {kind: _holders(kind([0]))[0] for kind in (enumerate, zip)}
-"""How many those are to an iterator that nothing else goes through."""
+"""The reference count of an iterator that nothing else consumes."""

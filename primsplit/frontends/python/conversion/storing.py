@@ -1,7 +1,9 @@
-"""Stores at an index that only the run knows: each element becomes the new value or stays as it was.
+"""Stores at a traced index: each element becomes the new value or keeps the old one.
 
+```
 held[k] = a                     joins.put(a, held, k)
 held[k] += a                    joins.changed(held, k, "iadd", lambda: a)
+```
 """
 
 import ast
@@ -24,11 +26,11 @@ from primsplit.tracing.asarray import as_array
 
 
 class Stores(Reads):
-    """Writes the statements that store at places which were asked about, or at keys that may be several."""
+    """A rewrite of statements that store at a traced index, or at a key that may be an `Either`."""
 
     filename: str
     looks_up = False
-    """Whether it looks up elements of lists, or stores them."""
+    """Whether the code looks up or stores elements of lists through the helper."""
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         match node.targets:
@@ -42,15 +44,15 @@ class Stores(Reads):
         return super().visit_Assign(node)
 
     def _one_by_one(self, node: ast.Assign, parts: Sequence[ast.expr]) -> list[ast.stmt]:
-        """`a[j], b = c, d` as `first, second = c, d`, and then an assignment for each."""
+        """Return `a[j], b = c, d` as `first, second = c, d` and an assignment for each target."""
         names = [f"_joined_part_{k}" for k in range(len(parts))]
-        given = ast.Assign([ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())], node.value)
+        first = ast.Assign([ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())], node.value)
         each = [ast.Assign([p], ast.Name(n, ast.Load())) for n, p in zip(names, parts, strict=True)]
-        made: list[ast.stmt] = []
-        for statement in (given, *each):
-            found = self.visit(at(node, statement))
-            made += found if isinstance(found, list) else [found]
-        return made
+        statements: list[ast.stmt] = []
+        for statement in (first, *each):
+            visited = self.visit(at(node, statement))
+            statements += visited if isinstance(visited, list) else [visited]
+        return statements
 
     def _changed(self, node: ast.AugAssign, target: ast.Subscript) -> ast.stmt:
         name = ast.Constant(_IN_PLACE[type(node.op)])
@@ -58,7 +60,7 @@ class Stores(Reads):
         return at(node, ast.Expr(self._stored("changed", *parts, name, later(self.visit(node.value)))))
 
     def _parts(self, target: ast.Subscript, *keywords: ast.keyword) -> tuple[ast.expr, ast.expr]:
-        """What is stored to, which is noted before, and the place."""
+        """Return the owner of an element, which is noted before the store, and the index."""
         self.looks_up = True
         self.told.add(target.slice)
         owner = ast.Call(self._helper("changing"), [self.visit(target.value)], [*keywords])
@@ -68,7 +70,7 @@ class Stores(Reads):
         return ast.Call(self._helper(method), [*args], [])
 
     def _is_of_the_run(self, target: ast.Subscript) -> bool:
-        """True for an element that is stored at a place that was asked for, or at a key that may be several."""
+        """Whether an element is stored at a line where a traced index was used, or at a key that may be an `Either`."""
         if isinstance(target.slice, ast.Slice | ast.Tuple | ast.Constant):
             return False
         return self._asks(target) or self._is_uncertain(target.slice)
@@ -82,16 +84,16 @@ _IN_PLACE: Mapping[type[ast.operator], str] = {
     ast.Mod: "imod", ast.Pow: "ipow", ast.MatMult: "imatmul", ast.BitAnd: "iand", ast.BitOr: "ior",
     ast.BitXor: "ixor", ast.LShift: "ilshift", ast.RShift: "irshift",
 }  # fmt: skip
-"""The functions of Python's `operator` that its syntax calls these."""
+"""The functions of Python's `operator` module for augmented assignment, by the syntax node."""
 
 
 def put(value: Any, held: Any, index: Any) -> None:
-    """`held[index] = value`. Raises NotJoined for a key that may be one of several, where one of these is not there."""
+    """Perform `held[index] = value`. Raises NotJoined for an `Either` key with a possible thing that is missing."""
     index = settled(index)
     if type(index) is Either:
         _put_by_key(value, held, index)
     elif type(held) is list and is_unknown_place(index) and _are_alike([value, *held]):
-        place = op.Gather(np.arange(len(held)), index)  # the run fails where there is none
+        place = op.Gather(np.arange(len(held)), index)  # the run fails for an index out of range
         for k, old in enumerate(held):
             held[k] = _chosen(op.Equal(place, k), value, old)
     else:
@@ -99,7 +101,7 @@ def put(value: Any, held: Any, index: Any) -> None:
 
 
 def changed(held: Any, index: Any, name: str, value: Callable[[], Any]) -> None:
-    """`held[index] += value()`, or another operator by its name."""
+    """Perform `held[index] += value()`, or the augmented assignment with this name in `operator`."""
     index = settled(index)
     put(getattr(operator, name)(item(held, index), value()), held, index)
 
@@ -116,10 +118,10 @@ def _put_by_key(value: Any, held: Any, key: Either) -> None:
 
 
 def _are_alike(values: list[Any]) -> bool:
-    """True for numbers, and for tuples of as many."""
-    found = [*map(trees.flatten, values)]
-    is_of_numbers = all(map(_is_number, (leaf for leaves, _ in found for leaf in leaves)))
-    return is_of_numbers and not any(isinstance(v, list | dict) for v in values) and len({s for _, s in found}) == 1
+    """Whether all values are numbers, or all are tuples of numbers with one structure."""
+    flat = [*map(trees.flatten, values)]
+    is_of_numbers = all(map(_is_number, (leaf for leaves, _ in flat for leaf in leaves)))
+    return is_of_numbers and not any(isinstance(v, list | dict) for v in values) and len({s for _, s in flat}) == 1
 
 
 def _is_number(leaf: Any) -> bool:
@@ -127,14 +129,14 @@ def _is_number(leaf: Any) -> bool:
 
 
 def _chosen(test: Array, new: Any, old: Any) -> Any:
-    """The new value where the test holds, else the old one."""
+    """Return the new value if the test holds, else the old one, leaf by leaf."""
     leaves, spec = trees.flatten(new)
     return trees.unflatten(spec, [_one(test, *pair) for pair in zip(leaves, trees.flatten(old)[0], strict=True)])
 
 
 def _one(test: Array, new: Any, old: Any) -> Array:
     weak = all(a.weak if isinstance(a, Array) else not isinstance(a, np.generic) for a in (new, old))
-    found = Array(as_array(np.where(test, new, old)).value, weak=weak, scalar=True)
+    chosen = Array(as_array(np.where(test, new, old)).value, weak=weak, scalar=True)
     place = tracing.user_place()
-    note_joined(found, [new, old], ("", 0) if place is None else (place.filename, place.line))
-    return found
+    note_joined(chosen, [new, old], ("", 0) if place is None else (place.filename, place.line))
+    return chosen

@@ -18,7 +18,7 @@ _told = Scoped(bool)
 
 
 def are_told() -> bool:
-    """Whether this thread rewrites functions that distinguish Python's own values from traced ones."""
+    """Return whether this thread rewrites functions that distinguish Python's own values from traced ones."""
     return _told.value
 
 
@@ -28,12 +28,12 @@ def functions_told() -> AbstractContextManager[object]:
 
 
 def functions_that_tell(run: Callable[..., Any]) -> list[types.FunctionType]:
-    """The user's functions, among those that this one reads, that ask which object or of what class something is."""
+    """Return the user's functions, among those that `run` reads, that test the identity or class of a value."""
     return [f for f in _users_functions(run) if _tells(f.__code__)]
 
 
 def functions_that_compare_truths(run: Callable[..., Any]) -> list[types.FunctionType]:
-    """Those that compare by `is` with what may be True or False."""
+    """Return the user's functions that compare by `is` with a value that may be True or False."""
     return [f for f in _users_functions(run) if any(_may_be_truth(each, f) for each in _compared(f.__code__))]
 
 
@@ -55,7 +55,7 @@ _ASKING = frozenset({"isinstance", "hasattr", "type", "__class__"})
 
 @functools.lru_cache(maxsize=4096)
 def _tells(code: types.CodeType) -> bool:
-    """True where the code compares by `is`, matches patterns or asks for classes."""
+    """Whether the code compares by `is`, matches patterns or tests classes."""
     if is_written_by_python(code):
         return False
     if not _ASKING.isdisjoint(code.co_names):
@@ -71,7 +71,7 @@ def _asks(name: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _compared(code: types.CodeType) -> tuple[tuple[dis.Instruction, dis.Instruction], ...]:
-    """The last two instructions that give what the code compares by `is`, on its right."""
+    """Return, for each comparison by `is`, the last two instructions that compute its right operand."""
     if is_written_by_python(code):
         return ()
     listed = [*dis.get_instructions(code)]
@@ -81,7 +81,7 @@ def _compared(code: types.CodeType) -> tuple[tuple[dis.Instruction, dis.Instruct
 
 
 def _may_be_truth(given: tuple[dis.Instruction, dis.Instruction], function: types.FunctionType) -> bool:
-    """False for a constant, a global name and what a module calls so, where these are no truth values."""
+    """Whether the operand may be a bool: not if it is a constant, global or module attribute with another value."""
     owner, last = given
     if last.opname == "LOAD_CONST":
         return isinstance(last.argval, bool)

@@ -11,10 +11,10 @@ _joins = Scoped(bool)
 
 
 def joining() -> AbstractContextManager[object]:
-    """Let this thread run a function with joins."""
+    """Return a context manager inside of which this thread runs a function with joins."""
     return _joins.set_to(True)
 
 
 def is_unknown(test: Any) -> bool:
-    """Whether this is a condition that only the run knows, in a function that is run with joins."""
+    """Whether a condition is known only at run time, in a function that is run with joins."""
     return _joins.value and type(test) is Array and test.known() is None

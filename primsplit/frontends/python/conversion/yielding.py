@@ -1,12 +1,12 @@
-"""Rewrites branches that all end in a `yield` of a generator into one `yield` behind them.
+"""Rewrites branches of a generator that all end in a `yield` so that one `yield` follows them.
 
-What the user wrote, and what becomes of it:
-
-    if c:                   if c:
-        yield a                 given = a
-    else:                   else:
-        yield b                 given = b
-                            yield given
+```
+if c:                   if c:
+    yield a                 given = a
+else:                   else:
+    yield b                 given = b
+                        yield given
+```
 """
 
 import ast
@@ -17,7 +17,7 @@ from primsplit.frontends.python.conversion.plainer import OwnStatements, at
 
 
 def with_yields_behind(function: ast.FunctionDef, asks: Asks) -> None:
-    """Write the branches of a function so whose tests `asks` tells of."""
+    """Rewrite the branches of a generator whose tests satisfy `asks`."""
     if any(isinstance(n, ast.Yield) for n in ast.walk(function)):
         _Yields(asks).generic_visit(function)
 
@@ -35,7 +35,7 @@ class _Yields(OwnStatements):
 
 
 def _yielded(body: Sequence[ast.stmt]) -> ast.expr | None:
-    """What statements give at their end; None where they do not."""
+    """Return the value that statements yield at their end; None if they do not."""
     match body:
         case [*_, ast.Expr(ast.Yield(value))]:
             return value
