@@ -1,4 +1,4 @@
-"""Makes function objects that differ from another one in their code, their global names or their cells."""
+"""Creates function objects that differ from a given one in their code, global names or cells."""
 
 import types
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ def function_like(
     names: dict[str, Any] | None = None,
     cells: Sequence[types.CellType] | None = None,
 ) -> Function:
-    """Return a function with this code, these global names and these cells, and all else of another function.
+    """Return a function with other code, global names or cells, and all other parts of the given function.
 
-    Its attributes are those of the other: the dictionary is shared.
+    It shares the attribute dictionary of the given function.
     """
     code = function.__code__ if code is None else code
     names = function.__globals__ if names is None else names
     closure = function.__closure__ if cells is None else tuple(cells)
-    made = Function(code, names, function.__name__, function.__defaults__, closure)
-    made.__kwdefaults__ = function.__kwdefaults__
-    made.__dict__ = function.__dict__
-    made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
+    new = Function(code, names, function.__name__, function.__defaults__, closure)
+    new.__kwdefaults__ = function.__kwdefaults__
+    new.__dict__ = function.__dict__
+    new.__qualname__, new.__module__, new.__doc__ = function.__qualname__, function.__module__, function.__doc__
     annotated = "__annotate__" if hasattr(function, "__annotate__") else "__annotations__"
-    setattr(made, annotated, getattr(function, annotated))
-    return made
+    setattr(new, annotated, getattr(function, annotated))
+    return new

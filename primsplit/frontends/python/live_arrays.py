@@ -1,12 +1,12 @@
-"""Runs a function so that names of arrays mean traced arrays, for as long as the run takes.
+"""Runs a function so that names of arrays mean traced arrays for the time of the run.
 
 ```
 f = lambda w: np.sum(X @ w)    ->    run with X traced: np.sum(MatMul(X, w)), where X is an input
 ```
 
-It says no where the function may come to an array otherwise than by a name: through a container or an attribute, by
-text, by an import, or in a library; where it asks for classes, which a traced array has others of; and where it may
-hand an array out of the run.
+It refuses a function that may reach an array in another way than by a name (through a container or attribute, by text,
+by an import, or in a library), that tests classes, which a traced array has others of, or that may pass an array out of
+the run.
 """
 
 import dis
@@ -30,13 +30,13 @@ KEEPING = frozenset({
     "add", "append", "appendleft", "extend", "insert", "open", "print", "put", "setattr", "setdefault", "update",
     "warn",
 })  # fmt: skip
-"""Names in code that may hand a value out of the run."""
+"""Names in code that may pass a value out of the run."""
 
 
 def with_live_arrays(
     run: Callable[..., Any], arrays: Sequence[Any]
 ) -> Callable[[Sequence[Any]], AbstractContextManager[Callable[..., Any]]] | None:
-    """Return a function from traced arrays to the run with them in the place of these; None where that is not sure."""
+    """Return a function from traced arrays to the run with them in place of `arrays`; None if that is not certain."""
     ids = [id(a) for a in arrays]
     if type(run) is not types.FunctionType or met_past_names(run, frozenset(ids)):
         return None
@@ -55,7 +55,7 @@ HOOKS.with_live_arrays = with_live_arrays
 
 
 def _is_plain(function: types.FunctionType) -> bool:
-    """Whether a function imports nothing, asks for no classes, and writes to nothing but its own variables."""
+    """Whether a function imports nothing, tests no classes, and writes to nothing but its own variables."""
     if not (ASKING | KEEPING).isdisjoint(names_read(function.__code__)):
         return False
     for code in _codes(function.__code__):

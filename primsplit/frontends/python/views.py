@@ -1,7 +1,10 @@
-"""Copies a function, and those that it reads by name, so that names mean other things in one run of the copy.
+"""Copies a function, and those that it reads by name, so that names have other values in one run of the copy.
 
-A copy has the function's own code and reads its module through a view, in which names of functions mean their copies,
-and other names what `meaning` gives. The functions and the modules themselves stay as they are.
+A copy has the function's own code and reads its module through a view. In the view, names of functions have their
+copies as values, and other names the values that `meaning` returns. The functions and modules themselves stay
+unchanged.
+
+    def f(w): return X @ w          f's copy reads X as meaning(X), say a traced array
 """
 
 import builtins
@@ -18,7 +21,7 @@ from primsplit.ir.caching.held import content, members
 
 Function = types.FunctionType
 Meaning = Callable[[Any], Any]
-"""What a name that holds a value means: the value itself for most."""
+"""A function from the value of a name to its value in a copy, which is the same for most."""
 
 _PYTHONS = ("__name__", "__file__", "__package__", "__spec__", "__loader__", "__doc__")
 """The names of a module that Python reads past the view."""
@@ -31,20 +34,20 @@ class Copies:
         self.functions = {id(f) for f in functions}
         self.of = meaning
         self.made: dict[int, tuple[Any, Any]] = {}
-        """By the id of a value, the value, which keeps its id, and what it means."""
+        """The new values by the id of a value, with that value, which keeps the id valid."""
         self.cells: dict[int, types.CellType] = {}
         self.is_open = True
 
     def meaning(self, value: Any) -> Any:
-        """What a name that holds this value means in a copy."""
+        """Return the value in a copy of a name with this value."""
         if not self.is_open:
             return value
         if type(value) is Function and id(value) in self.functions:
             return self.copy(value)
         if id(value) in self.made:
             return self.made[id(value)][1]
-        found = self._other_meaning(value)
-        return value if found is value else self.made.setdefault(id(value), (value, found))[1]
+        new = self._other_meaning(value)
+        return value if new is value else self.made.setdefault(id(value), (value, new))[1]
 
     def _other_meaning(self, value: Any) -> Any:
         if _is_users_module(value):
@@ -56,19 +59,19 @@ class Copies:
         return self.of(value)
 
     def copy(self, function: Function) -> Any:
-        """The copy of a function: one, however often it is asked for."""
+        """Return the copy of a function; the same one each time."""
         if id(function) in self.made:
             return self.made[id(function)][1]
         is_users = not is_library(function.__module__ or "")
         cells = [(cell, self._cell(cell, is_users)) for cell in function.__closure__ or ()]
         names = self.view(function.__globals__) if is_users else function.__globals__
-        found = function_like(function, names=names, cells=[new for _, new in cells])
-        self.made[id(function)] = function, found
-        self._give_defaults(function, found)
+        copied = function_like(function, names=names, cells=[new for _, new in cells])
+        self.made[id(function)] = function, copied
+        self._give_defaults(function, copied)
         for old, new in cells:
             if new is not old:
                 new.cell_contents = self.meaning(old.cell_contents)
-        return found
+        return copied
 
     def _give_defaults(self, function: Function, copy: Function) -> None:
         positional, named = function.__defaults__, function.__kwdefaults__
@@ -76,7 +79,7 @@ class Copies:
         copy.__kwdefaults__ = named and {name: self.meaning(v) for name, v in named.items()}
 
     def _cell(self, cell: types.CellType, is_users: bool) -> types.CellType:
-        """The cell, or a new one where its value means something else; of a library's function only what is called."""
+        """Return the cell, or a new one if its value changes; in a library's function, only callables change."""
         held = content(cell)
         is_copied = id(_function_of(held)) in self.functions or _is_users_module(held)
         if not is_copied and (self.of(held) is held or not (is_users or callable(held))):
@@ -84,14 +87,14 @@ class Copies:
         return self.cells.setdefault(id(cell), types.CellType())
 
     def view(self, names: dict[str, Any]) -> "_View":
-        """The view of a module's names."""
+        """Return the view of a module's names."""
         if id(names) not in self.made:
             self.made[id(names)] = names, _View(names, self)
         found: _View = self.made[id(names)][1]
         return found
 
     def close(self) -> None:
-        """Let all names mean what they hold, as the run has ended."""
+        """Restore the meaning of all names, as the run has ended."""
         self.is_open = False
         for _, found in self.made.values():
             if isinstance(found, _View):
@@ -110,7 +113,7 @@ class _View(dict[str, Any]):
         self.read_by_python = frozenset(super().keys())
 
     def write_through(self) -> None:
-        """Give the module what `global` statements of copies assigned: Python puts it into this dictionary itself."""
+        """Pass assignments by `global` statements of copies to the module: Python stores them in this dictionary."""
         for name in [*super().keys()]:
             if name not in self.read_by_python:
                 self.names[name] = super().pop(name)
@@ -121,7 +124,7 @@ class _View(dict[str, Any]):
         return self.copies.meaning(self.names[name])
 
     def get(self, name: str, default: Any = None) -> Any:
-        """What a name means; the default for one that is not there."""
+        """Return the value of a name in the copies; the default if there is none."""
         return self[name] if name in self.names else default
 
     def __contains__(self, name: object) -> bool:
@@ -134,15 +137,15 @@ class _View(dict[str, Any]):
         return len(self.names)
 
     def keys(self) -> Any:
-        """The names."""
+        """Return the names."""
         return self.names.keys()
 
     def values(self) -> Any:
-        """What they mean."""
+        """Return the values in the copies."""
         return [self[name] for name in list(self.names)]
 
     def items(self) -> Any:
-        """Both."""
+        """Return the names with their values in the copies."""
         return [(name, self[name]) for name in list(self.names)]
 
 
@@ -164,57 +167,57 @@ class _ModuleView(types.ModuleType):
 
 
 def _function_of(value: Any) -> Any:
-    """The function that a bound method or a partial calls; any other value itself."""
+    """Return the function that a bound method or a partial calls; any other value itself."""
     if type(value) is functools.partial:
         return _function_of(value.func)
     return value.__func__ if type(value) is types.MethodType else value
 
 
 def functions_by_name(run: Function, meaning: Meaning) -> list[Function] | None:
-    """The functions that are all of the user's that `run` reads, with the closures of ours that lead to them.
+    """Return the user's functions that `run` reads, and the closures of this package that lead to them.
 
-    None where a copy of each would not be enough: where one is a method or lies in a container, which hold the function
-    itself, or where code looks names up by text, or deletes them.
+    Returns None if copies of these would not suffice: one is a method or lies in a container, which hold the function
+    itself, or code looks names up by text or deletes them.
     """
     met = objects_met(run)
-    found = functions_read(run, met, meaning)
-    if found is None:
+    functions = functions_read(run, met, meaning)
+    if functions is None:
         return None
-    copied = {id(f) for f in found}
+    copied = {id(f) for f in functions}
     by_name = {id(f) for f in _found_by_name(run)}
     is_held = any(id(v) in copied for m in met for v in held_in_container(m))
-    return None if is_held or not copied <= by_name else found
+    return None if is_held or not copied <= by_name else functions
 
 
 def functions_read(run: Function, met: Iterable[Any], meaning: Meaning) -> list[Function] | None:
-    """The user's functions among what `run` meets, with the closures of ours that lead to them.
+    """Return the user's functions among the objects `met`, and the closures of this package that lead to them.
 
-    None where one looks names up by text, or deletes them, or assigns to what means something else.
+    Returns None if one looks names up by text, deletes them, or assigns a name whose value changes in copies.
     """
     theirs = [f for f in met if type(f) is Function and not is_library(f.__module__ or "")]
-    found = _leading_to(_found_by_name(run), theirs, meaning)
-    copied = {id(f) for f in found}
-    return found if all(_only_reads(f, copied, meaning) for f in theirs) else None
+    functions = _leading_to(_found_by_name(run), theirs, meaning)
+    copied = {id(f) for f in functions}
+    return functions if all(_only_reads(f, copied, meaning) for f in theirs) else None
 
 
 def _found_by_name(run: Function) -> list[Function]:
     found: dict[int, Function] = {}
-    waiting: list[Any] = [run]
-    while waiting:
-        function = waiting.pop()
+    pending: list[Any] = [run]
+    while pending:
+        function = pending.pop()
         if type(function) is not Function or id(function) in found:
             continue
         found[id(function)] = function
         cells = [content(cell) for cell in function.__closure__ or ()]
-        waiting += cells
+        pending += cells
         if not is_library(function.__module__ or ""):
             names = names_read(function.__code__)
             held = [function.__globals__[n] for n in names if n in function.__globals__]
-            waiting += held
+            pending += held
             modules = [m for m in (*held, *cells) if _is_users_module(m)]
             while modules:
                 attributes = [v for n, v in vars(modules.pop()).items() if n in names]
-                waiting += attributes
+                pending += attributes
                 modules += filter(_is_users_module, attributes)
     return [*found.values()]
 
@@ -224,7 +227,7 @@ def _is_users_module(value: Any) -> bool:
 
 
 def _leading_to(found: list[Function], theirs: list[Function], meaning: Meaning) -> list[Function]:
-    """The functions of the user's, and those of ours with a cell that leads to one, or to what means something else."""
+    """Return the user's functions, and those of this package with a cell that leads to one or to a changed value."""
     calling = (f for f in found for c in f.__closure__ or () if callable(v := content(c)) and meaning(v) is not v)
     kept = {id(f): f for f in (*theirs, *calling)}
     is_more = True
@@ -240,7 +243,7 @@ def _called_in_cells(function: Function) -> list[Any]:
 
 
 def held_in_container(value: Any) -> list[Any]:
-    """What a container, an object or a class holds."""
+    """Return the parts of a container, an object or a class."""
     if isinstance(value, dict):
         return [*value.keys(), *(v for n, v in value.items() if n != "__wrapped__")]
     if isinstance(value, list | tuple | set | frozenset):
@@ -253,7 +256,7 @@ def held_in_container(value: Any) -> list[Any]:
 
 
 def _only_reads(function: Function, copied: set[int], meaning: Meaning) -> bool:
-    """True for code that deletes no name of its module, and assigns to no cell whose value means another."""
+    """Whether code deletes no name of its module, and assigns to no cell whose value changes in copies."""
     if not _PAST_VIEWS.isdisjoint(names_read(function.__code__)):
         return False
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -265,7 +268,7 @@ def _only_reads(function: Function, copied: set[int], meaning: Meaning) -> bool:
 
 
 _PAST_VIEWS = BY_TEXT - {"globals", "getattr"}
-"""What code may read a module by that no view of it shows."""
+"""Names in code that may read a module past its view."""
 _CELLS = frozenset({"STORE_DEREF", "DELETE_DEREF"})
 
 
@@ -280,7 +283,7 @@ def _stores(code: types.CodeType) -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def copied(run: Any, functions: Iterable[Function], meaning: Meaning) -> Iterator[Callable[..., Any]]:
-    """`run` with copies of functions, for as long as the run takes: afterwards names mean what they hold."""
+    """Yield `run` with copies of functions, which have their own meaning of names until the run ends."""
     copies = Copies(functions, meaning)
     try:
         yield copies.copy(run)

@@ -1,7 +1,9 @@
-"""Decides what is called in a copy: the copy of a function, a substitute, or what the user wrote.
+"""Selects the function that a copy calls: the copy of a function, a substitute, or the user's own function.
 
-An operator is given the callee before its arguments are evaluated, and returns what Python calls in its place. So the
-call itself stays in the user's frame.
+An operator receives the callee before its arguments are evaluated, and returns the object that Python calls in its
+place. So the call itself stays in the user's frame.
+
+    np.array([x[0]])        ->      called(np.array)([x[0]])        # called returns the substitute of np.array
 """
 
 import builtins
@@ -44,7 +46,7 @@ _WRAPPER = type(functools.lru_cache(lambda: None))
 
 
 def callee(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
-    """Return what is called in place of this; `is_package` tells that the code of an installed package calls it."""
+    """Return the function to call in place of `called`; `is_package` tells whether an installed package calls it."""
     kind = type(called)
     if kind is Function or kind is np.ufunc:
         return _known(conversion, called)
@@ -61,9 +63,9 @@ def callee(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
 
 
 def _object(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
-    """Return what is called in place of a class, an object, or what is written in C."""
-    if conversion.serves and (found := _served(conversion, called, is_package=is_package)) is not called:
-        return found
+    """Return the function to call in place of a class, an object, or a function written in C."""
+    if conversion.serves and (substitute := _served(conversion, called, is_package=is_package)) is not called:
+        return substitute
     if isinstance(called, type):
         return _constructor(conversion, called, is_package=is_package)
     if type(called) is _WRAPPER:
@@ -75,32 +77,32 @@ def _object(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
 
 
 def _known(conversion: Conversion, called: Any) -> Any:
-    """Return what is called in place of a function or a ufunc, which is one for the whole conversion."""
+    """Return the function to call in place of a function or ufunc, which is cached for the whole conversion."""
     if type(called) is Function and called.__module__ in _OF_ARRAYS:
         return called
     if id(called) not in conversion.callees:
-        found = _function(conversion, called) if type(called) is Function else _numpys(conversion, called)
-        conversion.callees[id(called)] = called, found
+        replacement = _function(conversion, called) if type(called) is Function else _numpys(conversion, called)
+        conversion.callees[id(called)] = called, replacement
     return conversion.callees[id(called)][1]
 
 
 def _numpys(conversion: Conversion, ufunc: np.ufunc) -> Any:
-    """Return what is called in place of a ufunc."""
+    """Return the function to call in place of a ufunc."""
     substitute = substitute_of(ufunc) if conversion.serves else ufunc
-    found = _calling(conversion, substitute)
-    if found is not substitute:  # a function without source reads methods from it
-        vars(found).update({name: getattr(substitute, name) for name in _OF_UFUNCS})
-    return found
+    replacement = _calling(conversion, substitute)
+    if replacement is not substitute:  # a function without source reads methods from it
+        vars(replacement).update({name: getattr(substitute, name) for name in _OF_UFUNCS})
+    return replacement
 
 
 _OF_UFUNCS = ("reduce", "accumulate", "reduceat", "outer", "at", "nin", "nout", "nargs", "identity", "signature")
 
 
 def _function(conversion: Conversion, function: Function) -> Any:
-    made = conversion.copy(function)
-    if made is not function:
-        found = of_coefficients(function, made)
-        return found if found is made else _calling(conversion, found)
+    copied = conversion.copy(function)
+    if copied is not function:
+        counted = of_coefficients(function, copied)
+        return counted if counted is copied else _calling(conversion, counted)
     if conversion.serves and function in CALLED:
         return CALLED[function]
     if conversion.serves and is_stood_in_for(function):
@@ -112,12 +114,12 @@ def _function(conversion: Conversion, function: Function) -> Any:
 
 def _method(conversion: Conversion, method: types.MethodType) -> Any:
     note_method(method.__self__, method.__name__)
-    found = _changed_method(conversion, method)
-    if found is method and is_generator(method.__self__):
+    replacement = _changed_method(conversion, method)
+    if replacement is method and is_generator(method.__self__):
         return of_generator(method)
-    if found is method or not isinstance(found, types.MethodType):
-        return _calling(conversion, found) if type(method.__func__) is Function else method
-    return found
+    if replacement is method or not isinstance(replacement, types.MethodType):
+        return _calling(conversion, replacement) if type(method.__func__) is Function else method
+    return replacement
 
 
 def _changed_method(conversion: Conversion, method: types.MethodType) -> Any:
@@ -127,12 +129,12 @@ def _changed_method(conversion: Conversion, method: types.MethodType) -> Any:
         owner = substitute_of(method.__self__)
         if isinstance(owner, ModuleSubstitute) and method.__name__ in owner.own:
             return owner.own[method.__name__]
-    made = conversion.method(function)
-    return method if made is function else types.MethodType(of_coefficients(function, made), method.__self__)
+    copied = conversion.method(function)
+    return method if copied is function else types.MethodType(of_coefficients(function, copied), method.__self__)
 
 
 def _served(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
-    """Return the substitute of what is written in C, or of a library's class or object; itself if it has none."""
+    """Return the substitute of a function in C, or of a library's class or object; itself if it has none."""
     if isinstance(called, Substitute):
         return called if called.traced in _ASKING else _calling(conversion, called)
     if is_package and called is np.trim_zeros:
@@ -158,21 +160,21 @@ _OF_USERS: dict[Any, Any] = {
 }  # fmt: skip
 _OF_PACKAGES = {**_OF_USERS, float: NUMBERS[float], int: NUMBERS[int], complex: NUMBERS[complex]}
 CLASSES = frozenset(_OF_PACKAGES)
-"""The classes that mean something else where they are called."""
+"""The classes that have substitutes where they are called."""
 
 _OF_ARRAYS = frozenset({"primsplit.tracing.array", "primsplit.tracing.handles.methods"})
-"""The modules of the methods of traced arrays, which are called as they are."""
+"""The modules with the methods of traced arrays, which are called unchanged."""
 _ASKING = tuple(BUILTINS[name].traced for name in ("all", "any", "hasattr", "getattr", "isinstance", "type", "len"))
 """Substitutes that get their arguments unchanged: `all` and `any` count references, the others ask for a class."""
 
 _CALLING = frozenset({map, filter, functools.reduce, *(v for v in vars(itertools).values() if isinstance(v, type))})
-"""What is written in C and calls a function that it is given."""
+"""Functions and classes in C that call a function they receive."""
 _LIBRARIES = frozenset({"primsplit", "numpy", "scipy", "optree", "heapq", "_heapq", "bisect", "_bisect"})
-"""The libraries whose functions call the functions that they are given."""
+"""Libraries whose functions call the functions they receive."""
 
 
 def _calling(conversion: Conversion, called: Any, *, is_package: bool = False) -> Any:
-    """Return a function that is given copies of the user's functions; the function itself if it calls none."""
+    """Return a function that passes copies of the user's functions to `called`; `called` itself if it calls none."""
     module = getattr(called, "__module__", None) or type(called).__module__
     is_calling = module.partition(".")[0] in _LIBRARIES or called in _CALLING if _is_hashable(called) else True
     if not is_calling and not isinstance(called, Substitute):
@@ -188,8 +190,8 @@ def _calling(conversion: Conversion, called: Any, *, is_package: bool = False) -
         note_arguments(called, args, options)
         args = tuple(lifted(conversion, a) for a in args)
         options = {name: lifted(conversion, a) for name, a in options.items()}
-        found = own(*args, **options)
-        return noted(found, (args, options)) if is_numpys else found
+        result = own(*args, **options)
+        return noted(result, (args, options)) if is_numpys else result
 
     return call
 
@@ -199,17 +201,17 @@ def _is_hashable(value: Any) -> bool:
 
 
 def lifted(conversion: Conversion, value: Any) -> Any:
-    """Return what is handed to a function that calls it: the copy of a function, the substitute of a library's.
+    """Return the value to pass to a function that may call it: a function's copy, or a library function's substitute.
 
-    A closure of this package is copied, too, if it leads to one.
+    A closure of this package is copied too, if a cell of it leads to such a function.
     """
     kind = type(value)
     if kind in {list, tuple} and any(type(v) is Function for v in value):
         return kind(lifted(conversion, v) for v in value)
     if kind is Function:
-        made = conversion.copy(value)
-        if made is not value:
-            return made
+        copied = conversion.copy(value)
+        if copied is not value:
+            return copied
         if conversion.serves and is_stood_in_for(value):
             return substitute_of(value)
         return _closure(conversion, value)
@@ -229,18 +231,18 @@ def lifted(conversion: Conversion, value: Any) -> Any:
 
 
 def _closure(conversion: Conversion, function: Function) -> Function:
-    """Return a closure of this package with copies in its cells; itself if none of them changes."""
+    """Return a closure of this package with copies in its cells; itself if no cell changes."""
     if function.__module__ is None or function.__module__.partition(".")[0] != "primsplit" or not function.__closure__:
         return function
     if id(function) in conversion.closures:
-        found: Function = conversion.closures[id(function)][1]
-        return found
+        known: Function = conversion.closures[id(function)][1]
+        return known
     conversion.closures[id(function)] = function, function  # for a closure that holds itself
     cells = []
     for cell in function.__closure__:
         held = content(cell)
-        made = _held(conversion, held)
-        cells.append(cell if made is held else types.CellType(made))
+        new = _held(conversion, held)
+        cells.append(cell if new is held else types.CellType(new))
     if all(a is b for a, b in zip(cells, function.__closure__, strict=True)):
         return function
     copied = remember_origin(function_like(function, cells=cells), function)
@@ -249,7 +251,7 @@ def _closure(conversion: Conversion, function: Function) -> Function:
 
 
 def _held(conversion: Conversion, held: Any) -> Any:
-    """Return what a cell of this package's code holds in a copy of it."""
+    """Return the value of a cell in a copy of this package's code."""
     if isinstance(held, FunctionLike):
         return held
     if conversion.changed(type(held), "__call__") is not None:
@@ -258,7 +260,7 @@ def _held(conversion: Conversion, held: Any) -> Any:
 
 
 class Called:
-    """An object of the user's that is called; all else of it is its own."""
+    """A callable object of the user's, whose `__call__` is a copy."""
 
     def __init__(self, conversion: Conversion, value: Any) -> None:
         self._conversion, self._value = conversion, value
@@ -271,7 +273,7 @@ class Called:
 
 
 def _uncached(conversion: Conversion, cached: Any) -> Any:
-    """Return a cached function that computes what traced arguments give."""
+    """Return a cached function that bypasses its cache for traced arguments."""
     inner = callee(conversion, cached.__wrapped__, is_package=False)
     if inner is cached.__wrapped__:
         return cached
@@ -294,21 +296,21 @@ def _dispatched(conversion: Conversion, function: Any) -> Callable[..., Any]:
 
 
 def _constructor(conversion: Conversion, kind: Any, *, is_package: bool) -> Any:
-    """Return what makes an instance of a class by copies of the functions that do it."""
+    """Return a function that creates an instance of a class by copies of the methods that do it."""
     if type(kind).__call__ is not type.__call__ or not kind.__flags__ & HEAP:
         return _calling(conversion, kind, is_package=is_package) if kind in _CALLING else kind
     new, init = kind.__new__, kind.__init__
-    made_new, made_init = conversion.method(new), conversion.changed(kind, "__init__")
-    if made_init is None and _is_of_dataclass(kind, init):
-        made_init = _initialized(conversion, kind)
-    if made_new is new and made_init is None:
+    new_copy, init_copy = conversion.method(new), conversion.changed(kind, "__init__")
+    if init_copy is None and _is_of_dataclass(kind, init):
+        init_copy = _initialized(conversion, kind)
+    if new_copy is new and init_copy is None:
         return _calling(conversion, kind) if kind is np.vectorize else kind
 
     def make(*args: Any, **options: Any) -> Any:
-        made = new(kind) if new is object.__new__ else made_new(kind, *args, **options)
-        if isinstance(made, kind):
-            (made_init or kind.__init__)(made, *args, **options)
-        return made
+        instance = new(kind) if new is object.__new__ else new_copy(kind, *args, **options)
+        if isinstance(instance, kind):
+            (init_copy or kind.__init__)(instance, *args, **options)
+        return instance
 
     return make
 
@@ -319,7 +321,7 @@ def _is_of_dataclass(kind: type, init: Any) -> bool:
 
 
 def _initialized(conversion: Conversion, kind: Any) -> Any:
-    """Return what Python's own `__init__` of a dataclass does, with the copy of `__post_init__`; None without one."""
+    """Return the generated `__init__` of a dataclass with the copy of `__post_init__`; None if it has no copy."""
     behind = conversion.changed(kind, "__post_init__")
     if behind is None:
         return None
@@ -327,9 +329,9 @@ def _initialized(conversion: Conversion, kind: Any) -> Any:
     is_frozen = kind.__dataclass_params__.frozen
     put = object.__setattr__ if is_frozen else conversion.changed(kind, "__setattr__") or setattr
 
-    def init(made: Any, *args: Any, **options: Any) -> None:
-        bound = signature.bind(made, *args, **options).arguments
-        handed = []
+    def init(instance: Any, *args: Any, **options: Any) -> None:
+        bound = signature.bind(instance, *args, **options).arguments
+        init_only = []
         for field in kind.__dataclass_fields__.values():
             if field._field_type is dataclasses._FIELD_CLASSVAR:  # type: ignore[attr-defined]
                 continue
@@ -342,9 +344,9 @@ def _initialized(conversion: Conversion, kind: Any) -> Any:
             else:
                 continue
             if field._field_type is dataclasses._FIELD_INITVAR:  # type: ignore[attr-defined]
-                handed.append(value)
+                init_only.append(value)
             else:
-                put(made, field.name, value)
-        behind(made, *handed)
+                put(instance, field.name, value)
+        behind(instance, *init_only)
 
     return init

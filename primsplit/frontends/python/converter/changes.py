@@ -1,4 +1,4 @@
-"""Notes what functions written in C change: `setattr(a, "n", 1)`, `heappush(a, 1)`; `print` prints a text once."""
+"""Notes the writes of functions in C, such as `setattr(a, "n", 1)`, `heappush(a, 1)`; `print` prints a text once."""
 
 import functools
 import io
@@ -29,7 +29,7 @@ _OF_LISTS = frozenset({"heapq", "_heapq", "bisect", "_bisect"})
 
 
 def changing_first(called: Any) -> Callable[..., Any] | None:
-    """Return a function that notes the first argument and calls this one; None for one that changes no argument."""
+    """Return a function that notes the first argument before the call; None if the call changes no argument."""
     if type(called) in _DESCRIPTORS and issubclass(called.__objclass__, CONTAINERS):
         return functools.partial(_with_owner, called)
     return _CHANGING.get(id(called))
@@ -52,7 +52,7 @@ def _with_container(called: Any, owner: Any, *args: Any) -> Any:
 
 
 def _printed(*values: Any, file: Any = None, flush: bool = False, **options: Any) -> None:
-    """Print what no earlier run of the function has printed."""
+    """Print the text if no earlier run of the function has printed it."""
     text = io.StringIO()
     print(*values, file=text, **options)
     if may_print((id(file), text.getvalue())):
@@ -64,7 +64,7 @@ _CHANGING: Mapping[int, Callable[..., Any]] = {
     **{id(each): functools.partial(_with_container, each) for each in _ELEMENTS},
     id(print): _printed,
 }
-"""By the `id` of a function, which lives as long as Python, its substitute that notes the first argument."""
+"""The substitutes that note the first argument, by the `id` of a function, which lives as long as Python."""
 
 
 def note_arguments(called: Any, args: Sequence[Any], options: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Finds functions of installed packages that may call `type(x)`, which is NumPy's class in converted functions only."""
+"""Finds functions of packages that may call `type(x)`, which returns NumPy's class in converted functions only."""
 
 import functools
 import types
@@ -25,7 +25,7 @@ def may_ask_for_classes(function: Function) -> bool:
 
 
 def _called(function: Function) -> Iterator[Function]:
-    """Give the functions of the same package that the function names: those of its module and of its own class."""
+    """Yield the functions of the same package whose names the function uses: those of its module and its class."""
     names = function.__globals__
     package = package_of(names.get("__name__", ""))
     owner = names.get(function.__qualname__.partition(".")[0])
@@ -33,6 +33,6 @@ def _called(function: Function) -> Iterator[Function]:
     for name in function.__code__.co_names:
         for holder in (names, *holders):
             held = holder.get(name)
-            found = held.__func__ if isinstance(held, staticmethod | classmethod) else held
-            if type(found) is Function and package_of(found.__module__ or "") == package:
-                yield found
+            function_in = held.__func__ if isinstance(held, staticmethod | classmethod) else held
+            if type(function_in) is Function and package_of(function_in.__module__ or "") == package:
+                yield function_in

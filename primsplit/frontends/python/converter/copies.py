@@ -1,8 +1,11 @@
-"""Compiles converted definitions, and gives functions copies that have the converted code.
+"""Compiles converted definitions and creates copies of functions with the converted code.
 
-A copy reads the globals, cells, defaults and attributes of the function itself: the dictionaries and cells are the
-user's own objects. The code is compiled once for each code object, and found again by its identity: equal code of two
-files has two conversions, each with its own file name and lines.
+A copy uses the globals, cells, defaults and attributes of the function itself: the dictionaries and cells are the
+user's own objects. Each code object is compiled once and cached by identity: equal code in two files has two
+conversions, each with its own file name and lines.
+
+    f                       # the user's function object, unchanged
+    Conversion(...).copy(f) # a function with the same globals and cells, and converted code
 """
 
 import ast
@@ -38,22 +41,22 @@ Code = types.CodeType
 
 
 class Helper:
-    """What converted code calls: it lies in the constants of the code."""
+    """An object that converted code calls; it stands in the constants of the code."""
 
 
 class Caller(Helper, ABC):
-    """A helper that decides what is called."""
+    """A helper that selects the function to call."""
 
     @abstractmethod
     def called(self, function: Any) -> Any:
-        """Return what is called in place of a function."""
+        """Return the function to call in place of `function`."""
 
 
 class Rewritten(Protocol):
     """A file whose functions are rewritten before they are converted."""
 
     def code_of(self, function: Function) -> Code | None:
-        """Return the converted code of one of its functions; None for a function that it does not have."""
+        """Return the converted code of a function of the file; None for a function that the file does not have."""
         ...
 
 
@@ -64,10 +67,10 @@ class _Known(NamedTuple):
 
 
 _known: dict[int, _Known] = {}
-"""By the `id` of a code object what it was converted to; an entry is removed with its code object."""
+"""The conversions by the `id` of a code object; an entry is removed with its code object."""
 _lock = threading.RLock()
 _origins: WeakKeyDictionary[Function, Function] = WeakKeyDictionary()
-"""Of each copy the function that it is a copy of."""
+"""The original function of each copy."""
 
 
 def current() -> "Conversion | None":
@@ -93,7 +96,7 @@ def converted(function: Any) -> Any:
 
 
 def calculated(operator: str, *operands: Any) -> Any:
-    """Return what an operator gives in a converted function of a package."""
+    """Return the result of an operator in a converted function of a package."""
     conversion = current()
     if conversion is None:
         raise RuntimeError("no conversion is running in this thread")
@@ -101,27 +104,27 @@ def calculated(operator: str, *operands: Any) -> Any:
 
 
 def is_converted(code: Code) -> bool:
-    """Whether the code is that of a copy, or of a function in one."""
+    """Whether the code is that of a copy, or of a function inside a copy."""
     return any(isinstance(const, Helper) for const in code.co_consts)
 
 
 def origin(value: Any) -> Any:
-    """Return the function that this is a copy of; any other value itself."""
+    """Return the original of a copy; any other value itself."""
     return _origins.get(value, value) if type(value) is Function else value
 
 
 def remember_origin(copied: Function, function: Function) -> Function:
-    """Remember the function that another is a copy of; return the copy."""
+    """Store the original of a copy; return the copy."""
     _origins[copied] = function
     return copied
 
 
 class Conversion:
-    """One run of a function whose own and called functions are copies.
+    """One run of a function that is converted with the functions it calls.
 
     `serves` tells whether functions of NumPy, SciPy and Python have their substitutes in it. Functions of the installed
-    `packages` are copied too; the functions of the files in `rewritten` have the code that these give. With
-    `without_source` functions whose source cannot be read are copied too, and read substitutes by names.
+    `packages` are copied too, and functions of the files in `rewritten` get the code from there. With `without_source`,
+    functions whose source cannot be read are copied too, and read substitutes by name.
     """
 
     def __init__(
@@ -137,11 +140,11 @@ class Conversion:
         self.serves, self.packages, self.without_source = serves, packages, without_source
         self.rewritten = rewritten or {}
         self.copies: dict[int, tuple[Any, Any]] = {}
-        """By the `id` of a function the function, which keeps its `id`, and its copy."""
+        """The copies by the `id` of the function, with the function, which keeps the `id` valid."""
         self.callees: dict[int, tuple[Any, Any]] = {}
-        """By the `id` of a function or a ufunc that is called the function, and what is called in its place."""
+        """The functions to call by the `id` of a called function or ufunc, with that function."""
         self.closures: dict[int, tuple[Function, Function]] = {}
-        """The same of the closures of this package."""
+        """The copies of closures of this package, likewise."""
         self.special: dict[tuple[type, str], Any] = {}
 
     @classmethod
@@ -155,7 +158,7 @@ class Conversion:
         without_source: bool = False,
         rewritten: Mapping[str, Rewritten] | None = None,
     ) -> "Conversion":
-        """Return a conversion that does this in addition to what the one `around` it does."""
+        """Return a conversion that extends the one `around` it."""
         if around is None:
             return cls(operators, serves=serves, packages=packages, without_source=without_source, rewritten=rewritten)
         return cls(
@@ -167,7 +170,7 @@ class Conversion:
         )
 
     def copy(self, function: Any) -> Any:
-        """Return the copy of a function; of one that is not to be copied the function itself."""
+        """Return the copy of a function; the function itself if it is not to be copied."""
         function = origin(function)
         if id(function) not in self.copies:
             self.copies[id(function)] = function, self._copied(function)
@@ -194,7 +197,7 @@ class Conversion:
         return remember_origin(made, function)
 
     def is_convertible(self, function: Function) -> bool:
-        """Whether the function is the user's own, or one of the packages that are copied, or asks for classes."""
+        """Whether a function is the user's own, is of a package that is copied, or may test for classes."""
         if is_written_by_python(function.__code__):
             return False
         if function.__globals__.get("__name__") in LIKE_PACKAGES:
@@ -205,7 +208,7 @@ class Conversion:
         return not package or package in self.packages or may_ask_for_classes(function)
 
     def changed(self, kind: type, name: str) -> Any:
-        """Return what is called in place of a special method of a class; None if Python calls the same."""
+        """Return the function to call in place of a special method of a class; None if it is unchanged."""
         if not kind.__flags__ & HEAP:
             return None
         key = kind, name
@@ -217,8 +220,8 @@ class Conversion:
         if kind.__module__.partition(".")[0] == "primsplit":
             return None
         held = static(kind, name)
-        made = self.method(held)
-        return None if made is held else made
+        new = self.method(held)
+        return None if new is held else new
 
     def method(self, function: Any) -> Any:
         """Return the substitute of a method's function, or its copy; itself if it has neither."""
@@ -227,7 +230,7 @@ class Conversion:
         return self.copy(function) if type(function) is Function else function
 
     def running(self) -> AbstractContextManager[object]:
-        """Let this thread run it inside."""
+        """Return a context manager inside of which this thread runs the conversion."""
         return run_with(self)
 
 
@@ -237,7 +240,7 @@ ABSENT = object()
 
 
 def static(kind: type, name: str) -> Any:
-    """Return what a class, or a class that it derives from, holds under a name; ABSENT for nothing."""
+    """Return the value of a name in a class or its bases, without binding; ABSENT if there is none."""
     return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), ABSENT)
 
 
@@ -253,7 +256,7 @@ def _package(function: Function) -> str:
 
 
 def _with_code(function: Function, code: Code) -> Function:
-    """Return a function of this code that has all else of the function."""
+    """Return a function with this code and all other parts of the function."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     closure = tuple(cells[name] for name in code.co_freevars)
     return remember_origin(function_like(function, code=code, cells=closure), function)
@@ -282,12 +285,12 @@ def _new_conversion(function: Function, operators: Helper) -> _Known:
         if not _is_of(code, compiled(definition, code, {})):
             raise _changed_source(function)
         node = Transformer().visit(copy.deepcopy(definition.node))
-        made = compiled(definition._replace(node=node), code, {OPERATORS: operators})
+        new_code = compiled(definition._replace(node=node), code, {OPERATORS: operators})
     except RecursionError:
         raise SourceError(f"the source of {function.__qualname__} is nested too deeply to be converted") from None
-    if {*made.co_freevars} != {*code.co_freevars}:
+    if {*new_code.co_freevars} != {*code.co_freevars}:
         raise _changed_source(function)
-    return _Known(weakref.ref(code, functools.partial(_forget, _known, key)), made, node)
+    return _Known(weakref.ref(code, functools.partial(_forget, _known, key)), new_code, node)
 
 
 def _changed_source(function: Function) -> SourceError:
@@ -299,7 +302,7 @@ def _forget(known: dict[int, _Known], key: int, _: object) -> None:
 
 
 def converted_source(function: Callable[..., Any], operators: Helper) -> str:
-    """Return the text of a function's copy. Raises SourceError if the source of the function cannot be read."""
+    """Return the source of a function's copy. Raises SourceError if the source of the function cannot be read."""
     node = _conversion_of(origin(function), operators).node
     return ast.unparse(node)
 
@@ -307,13 +310,13 @@ def converted_source(function: Callable[..., Any], operators: Helper) -> str:
 def compiled(definition: Definition, code: Code, helpers: Mapping[str, Helper]) -> Code:
     """Return the code of a definition in place of `code`, with its free variables, file name and qualified name.
 
-    The names of the helpers stand for objects, which lie in the constants of the code.
+    The names of the helpers are replaced by the objects, which stand in the constants of the code.
     """
     node = copy.deepcopy(definition.node)
     if isinstance(node, ast.Lambda):
         body = ast.copy_location(ast.Return(node.body), node.body)
         node = ast.copy_location(_function(code.co_name, node.args, [body]), node)
-    node.returns = None  # decorators stay: the first line of the code is theirs
+    node.returns = None  # decorators stay: they determine the first line
     node.args.defaults = [ast.copy_location(ast.Constant(None), d) for d in node.args.defaults]
     node.args.kw_defaults = [d and ast.copy_location(ast.Constant(None), d) for d in node.args.kw_defaults]
     for arg in ast.walk(node.args):
@@ -342,7 +345,7 @@ def compiled(definition: Definition, code: Code, helpers: Mapping[str, Helper]) 
 
 
 def _begin_where_they_are(tree: ast.AST) -> None:
-    """Let each call of a helper count at its first line: Python counts a method's call where the method's name ends."""
+    """Set the position of each call of a helper to its first line: Python uses the line where a method's name ends."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and _is_helper(node.value):
             node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
@@ -359,13 +362,13 @@ _FUTURES = 0x1000000
 
 def _function(name: str, args: ast.arguments | None, body: list[ast.stmt]) -> ast.FunctionDef:
     no_arguments = ast.arguments([], [], None, [], [], None, [])
-    made = ast.FunctionDef(name, args or no_arguments, body, [], None, None)
-    _without_type_parameters(made)
-    return made
+    definition = ast.FunctionDef(name, args or no_arguments, body, [], None, None)
+    _without_type_parameters(definition)
+    return definition
 
 
 def _without_type_parameters(node: ast.FunctionDef | ast.ClassDef) -> None:
-    """Give a node the field that Python 3.12 added."""
+    """Add the field of function and class nodes that Python 3.12 introduced."""
     if "type_params" in node._fields:
         vars(node)["type_params"] = []
 
@@ -378,7 +381,7 @@ def _codes(code: Code) -> Iterator[Code]:
 
 
 class _HelpersNames(ast.NodeTransformer):
-    """Reads helpers from the constants, where a text stands for each of them."""
+    """Replaces the names of helpers by string constants, which `_finished` replaces by the helpers."""
 
     def __init__(self, helpers: Mapping[str, Helper]) -> None:
         self.helpers = helpers
@@ -392,7 +395,7 @@ def _text(helper: str) -> str:
 
 
 def _finished(code: Code, helpers: Mapping[str, Helper], prefix: str, own: str) -> Code:
-    """Return the code with the helpers themselves, and with the qualified names that the user's functions have."""
+    """Return the code with the helpers in its constants, and with the qualified names of the user's functions."""
     texts = {_text(helper): value for helper, value in helpers.items()}
 
     def named(text: str) -> str:
@@ -407,7 +410,7 @@ def _finished(code: Code, helpers: Mapping[str, Helper], prefix: str, own: str) 
 
 
 def _is_of(code: Code, compiled_again: Code) -> bool:
-    """Whether a function has the code that its source compiles to; pytest rewrites the asserts of tests."""
+    """Whether a function has the code that its source compiles to. Code with pytest's rewritten asserts is accepted."""
     if any(name.startswith("@py") for name in (*code.co_varnames, *code.co_names, *code.co_freevars)):
         return True
     if code.co_code != compiled_again.co_code or code.co_names != compiled_again.co_names:

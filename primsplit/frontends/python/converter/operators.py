@@ -1,7 +1,7 @@
 """Defines the operators that copies call as `_ps`: outside of a conversion each does what Python does.
 
-In one, calls reach copies and substitutes, known arrays can be indexed by traced numbers, and methods of the user's
-that Python calls itself are copies.
+In a conversion, calls go to copies and substitutes, known arrays accept traced indices, and methods of the user's that
+Python itself calls are copies.
 """
 
 import operator
@@ -29,19 +29,19 @@ _PLAIN = frozenset({
 
 
 class Operators(Caller):
-    """The operators in copies of the user's functions; with `is_package` in those of installed packages."""
+    """The operators in copies of the user's functions; with `is_package`, in those of installed packages."""
 
     def __init__(self, *, is_package: bool) -> None:
         self.is_package = is_package
 
     def called(self, function: Any) -> Any:
-        """What is called in place of a function."""
+        """Return the function to call in place of `function`."""
         conversion = current()
         return function if conversion is None else callee(conversion, function, is_package=self.is_package)
 
     @staticmethod
     def owner(value: Any) -> Any:
-        """What an attribute is read from, or written to."""
+        """Return the object whose attribute is read or written in place of `value`."""
         conversion = current()
         if conversion is None or type(value) in _PLAIN:
             is_number = conversion is not None and type(value) is Array and value.is_number()
@@ -53,7 +53,7 @@ class Operators(Caller):
 
     @staticmethod
     def indexed(value: Any) -> Any:
-        """What an element is read from, or written to."""
+        """Return the object whose element is read or written in place of `value`."""
         conversion = current()
         if conversion is None:
             return value
@@ -70,58 +70,58 @@ class Operators(Caller):
 
     @classmethod
     def changed(cls, value: Any) -> Any:
-        """Return what an element is written to."""
+        """Note a container, then return the object whose element is written."""
         note(value)
         return cls.indexed(value)
 
     @classmethod
     def indexed_in_place(cls, value: Any) -> Any:
-        """Return what an element of which is changed by `+=`."""
+        """Note a container and its elements, then return the object whose element `+=` changes."""
         note_elements(value)
         return cls.indexed(value)
 
     @classmethod
     def changed_owner(cls, value: Any, name: str | types.FunctionType) -> Any:
-        """Return what an attribute is written to."""
+        """Note an attribute, then return the object on which it is written."""
         note_attribute(value, _attribute(name))
         return cls.owner(value)
 
     @classmethod
     def owner_in_place(cls, value: Any, name: str | types.FunctionType) -> Any:
-        """Return what an attribute of which is changed by `+=`."""
+        """Note an attribute and its value, then return the object whose attribute `+=` changes."""
         note_attribute(value, _attribute(name), in_place=True)
         return cls.owner(value)
 
     @staticmethod
     def assigning(name: types.FunctionType) -> None:
-        """Note that a name may be given another value that other functions see."""
+        """Note the value of a name that other functions see, which may be assigned next."""
         note_name(name)
 
     @staticmethod
     def iterated(value: Any) -> Any:
-        """What a loop goes over."""
+        """Return the iterable of a loop in place of `value`."""
         conversion = current()
         return value if conversion is None or type(value) in _PLAIN else special.iterated(conversion, value)
 
     @staticmethod
     def managed(value: Any) -> Any:
-        """The context manager of a `with` statement."""
+        """Return the context manager of a `with` statement in place of `value`."""
         conversion = current()
         return value if conversion is None else special.managed(conversion, value)
 
     @staticmethod
     def is_(left: Any, right: Any) -> Any:
-        """`left is right`."""
+        """Return `left is right`."""
         return left is right if current() is None else identified("Is", left, right)
 
     @staticmethod
     def is_not(left: Any, right: Any) -> Any:
-        """`left is not right`."""
+        """Return `left is not right`."""
         return left is not right if current() is None else identified("IsNot", left, right)
 
     @staticmethod
     def in_(value: Any, holder: Any) -> Any:
-        """`value in holder`."""
+        """Return `value in holder`."""
         conversion = current()
         if conversion is None or type(holder) in _PLAIN:
             return value in holder
@@ -129,12 +129,12 @@ class Operators(Caller):
 
     @classmethod
     def not_in(cls, value: Any, holder: Any) -> Any:
-        """`value not in holder`."""
+        """Return `value not in holder`."""
         return not cls.in_(value, holder)
 
 
 def _attribute(name: str | types.FunctionType) -> str:
-    """Return an attribute's name; a private one is told by a function that reads it."""
+    """Return an attribute's name; a private one is read from the code of a function that uses it."""
     return name if isinstance(name, str) else name.__code__.co_names[0]
 
 
@@ -144,10 +144,10 @@ def _two_operands(name: str, python: Callable[[Any, Any], Any]) -> Callable[[Any
         if conversion is None:
             return python(left, right)
         if type(left) in _PLAIN and type(right) in _PLAIN:
-            found = python(left, right)
+            result = python(left, right)
         else:
-            found = special.two_operands(conversion, name, python, left, right)
-        return noted(found, (left, right)) if type(found) is np.ndarray and conversion.serves else found
+            result = special.two_operands(conversion, name, python, left, right)
+        return noted(result, (left, right)) if type(result) is np.ndarray and conversion.serves else result
 
     return call
 
@@ -157,12 +157,12 @@ def _in_place(name: str, python: Callable[[Any, Any], Any]) -> Callable[[Any, An
         conversion = current()
         note(left)
         if conversion is None or (type(left) in _PLAIN and type(right) in _PLAIN):
-            found = python(left, right)
+            result = python(left, right)
         else:
-            found = special.in_place(conversion, name, python, left, right)
-        if conversion is not None and conversion.serves and found is not left and type(found) is np.ndarray:
-            return noted(found, (left, right))
-        return found
+            result = special.in_place(conversion, name, python, left, right)
+        if conversion is not None and conversion.serves and result is not left and type(result) is np.ndarray:
+            return noted(result, (left, right))
+        return result
 
     return call
 
@@ -172,8 +172,8 @@ def _one_operand(name: str, python: Callable[[Any], Any]) -> Callable[[Any], Any
         conversion = current()
         if conversion is None:
             return python(value)
-        found = python(value) if type(value) in _PLAIN else special.one_operand(conversion, name, python, value)
-        return noted(found, (value,)) if type(found) is np.ndarray and conversion.serves else found
+        result = python(value) if type(value) in _PLAIN else special.one_operand(conversion, name, python, value)
+        return noted(result, (value,)) if type(result) is np.ndarray and conversion.serves else result
 
     return call
 
@@ -187,7 +187,7 @@ BINARY: dict[str, tuple[str, Callable[[Any, Any], Any], Callable[[Any, Any], Any
     "bit_xor": ("xor", operator.xor, operator.ixor), "bit_and": ("and", operator.and_, operator.iand),
     "floor_div": ("floordiv", operator.floordiv, operator.ifloordiv),
 }  # fmt: skip
-"""The operators by the names of Python's nodes: Python's method, and what it does, also in place."""
+"""The operators by Python's syntax: the method's name, the function, and the function for augmented assignment."""
 COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "eq": ("eq", operator.eq), "not_eq": ("ne", operator.ne), "lt": ("lt", operator.lt), "lte": ("le", operator.le),
     "gt": ("gt", operator.gt), "gte": ("ge", operator.ge),

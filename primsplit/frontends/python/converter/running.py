@@ -1,4 +1,4 @@
-"""Runs a converted copy of a function, in which functions that ask a traced value for a number have substitutes."""
+"""Runs a converted copy of a function, in which functions that need the number of a traced value have substitutes."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -25,11 +25,11 @@ Written = frozenset[tracing.Instruction]
 def converted(
     run: Run, written: Written, packages: frozenset[str], is_second: bool
 ) -> AbstractContextManager[Run] | None:
-    """Return a context that gives a copy of `run`, in which functions have substitutes; None if it needs no copy.
+    """Return a context manager that yields a converted copy of `run`; None if it needs no copy.
 
-    Arrays that NumPy makes by the instructions `written` are traced ones, since they are written to. Functions of the
-    installed `packages` are converted like the user's. In a run that `is_second`, since another one failed, so are
-    functions without source, and what makes arrays that people write to makes traced ones.
+    Arrays that NumPy creates at the instructions `written` are traced, as traced values are written to them. Functions
+    of the installed `packages` are converted like the user's. In a second run (`is_second`), after a first one failed,
+    functions without source are converted too, and all functions that create arrays to write to return traced ones.
     """
     register_scipys()
     around = current()
@@ -59,17 +59,17 @@ HOOKS.converted = converted
 
 
 def source_of(function: Callable[..., Any]) -> str:
-    """The text of a function's converted copy. Raises SpecError where its source cannot be read."""
-    given: Any = inspect.unwrap(function)
-    given = getattr(given, "__func__", given)
-    if not isinstance(given, FunctionType):
+    """Return the source of a function's converted copy. Raises SpecError if its source cannot be read."""
+    unwrapped: Any = inspect.unwrap(function)
+    unwrapped = getattr(unwrapped, "__func__", unwrapped)
+    if not isinstance(unwrapped, FunctionType):
         raise SpecError(
             f"{name_of(function)} has no source in Python",
             place=tracing.user_place(),
             cure="Give a function or a method that is written in Python.",
         )
     try:
-        return converted_source(given, OPERATORS[False])
+        return converted_source(unwrapped, OPERATORS[False])
     except SourceError as error:
         raise SpecError(
             str(error), place=tracing.user_place(), cure="Define the function in a file or in a notebook."

@@ -1,4 +1,4 @@
-"""Finds the definition of a function in the source of its file, by its name, its first line and its columns."""
+"""Finds the definition of a function in its source file, by its name, first line and columns."""
 
 import ast
 import itertools
@@ -15,10 +15,9 @@ Node = ast.FunctionDef | ast.Lambda
 
 
 class Definition(NamedTuple):
-    """The node of a function. `private` is the class around it, after which `__name` is named; "" for none.
+    """The node of a function. `private` is the class around it, by which Python mangles `__name`; "" if there is none.
 
-    `imports` are the import statements of its module: Python compiles calls of what a module imports in a way of their
-    own.
+    `imports` are the import statements of its module: Python compiles calls of imported names differently.
     """
 
     node: Node
@@ -31,7 +30,7 @@ class SourceError(Exception):
 
 
 Index = Mapping[tuple[str, int], list[Definition]]
-"""Definitions by name and first line; several lambdas may begin on one line, the outer ones first."""
+"""Definitions by name and first line; if several lambdas begin on one line, the outer ones stand first."""
 
 
 class _Files(threading.local):
@@ -46,16 +45,16 @@ _files = _Files()
 
 def index_of(tree: ast.AST) -> dict[tuple[str, int], list[Definition]]:
     """Return the definitions in a tree."""
-    found: dict[tuple[str, int], list[Definition]] = {}
+    definitions: dict[tuple[str, int], list[Definition]] = {}
     imports = tuple(_imports(tree))
-    waiting: list[tuple[ast.AST, str]] = [(tree, "")]
-    while waiting:
-        node, private = waiting.pop()
+    pending: list[tuple[ast.AST, str]] = [(tree, "")]
+    while pending:
+        node, private = pending.pop()
         if isinstance(node, Node):
-            found.setdefault((name_of(node), first_line(node)), []).append(Definition(node, private, imports))
+            definitions.setdefault((name_of(node), first_line(node)), []).append(Definition(node, private, imports))
         inner = node.name if isinstance(node, ast.ClassDef) else private
-        waiting += [(child, inner) for child in reversed([*ast.iter_child_nodes(node)])]
-    return found
+        pending += [(child, inner) for child in reversed([*ast.iter_child_nodes(node)])]
+    return definitions
 
 
 def _imports(node: ast.AST) -> Iterator[ast.stmt]:
@@ -68,18 +67,18 @@ def _imports(node: ast.AST) -> Iterator[ast.stmt]:
 
 
 def name_of(node: Node) -> str:
-    """Return the name of a function as its code has it."""
+    """Return the name of a function as its code object has it."""
     return node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
 
 
 def first_line(node: Node) -> int:
-    """Return the first line of a function, that of its decorators included."""
+    """Return the first line of a function, including its decorators."""
     decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
     return min([node.lineno, *(d.lineno for d in decorators)])
 
 
 def text_of(filename: str, names: Mapping[str, Any] | None = None) -> str:
-    """Return the text of a file, of a cell of a notebook or of what `python -c` was given; "" if it cannot be had."""
+    """Return the source text of a file, a notebook cell, or the argument of `python -c`; "" if it is not available."""
     lines = linecache.getlines(filename, dict(names) if names else None)
     if not lines and filename == "<string>" and "-c" in sys.orig_argv:
         return sys.orig_argv[sys.orig_argv.index("-c") + 1]
@@ -115,25 +114,27 @@ def _index_of_file(filename: str, text: str) -> Index:
 
 
 def is_in_source(filename: str, line: int) -> bool:
-    """Whether a function that has this line is in the source of a file."""
+    """Whether the source of a file has a function that includes this line."""
     definitions = itertools.chain.from_iterable(_index_of_file(filename, text_of(filename)).values())
     return any(first_line(node) <= line <= _last(node)[0] for node, *_ in definitions)
 
 
-def matching(code: types.CodeType, found: list[Definition] | tuple[()]) -> Definition | None:
-    """Return the definition of a code object among those with its name and line; None if none is."""
-    found = [d for d in found if _parameters(d.node) == _parameters_of(code)]
-    if len(found) > 1:  # lambdas on one line: the smallest that all of the code's instructions are in
+def matching(code: types.CodeType, candidates: list[Definition] | tuple[()]) -> Definition | None:
+    """Return the definition of a code object among those with its name and line; None if none matches."""
+    candidates = [d for d in candidates if _parameters(d.node) == _parameters_of(code)]
+    if len(candidates) > 1:  # lambdas on one line: the smallest that contains all instructions of the code
         spots = [*_spots(code)]
-        around = [d for d in found if all(_is_inside(spot, d.node) for spot in spots)]
-        found = sorted(around, key=lambda d: (_last(d.node)[0] - d.node.lineno, _last(d.node)[1] - d.node.col_offset))
-    return found[0] if found else None
+        around = [d for d in candidates if all(_is_inside(spot, d.node) for spot in spots)]
+        candidates = sorted(
+            around, key=lambda d: (_last(d.node)[0] - d.node.lineno, _last(d.node)[1] - d.node.col_offset)
+        )
+    return candidates[0] if candidates else None
 
 
 def _parameters(node: Node) -> tuple[str, ...]:
-    given = node.args
-    named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-    return tuple(a.arg for a in (*named, *filter(None, (given.vararg, given.kwarg))))
+    arguments = node.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return tuple(a.arg for a in (*named, *filter(None, (arguments.vararg, arguments.kwarg))))
 
 
 def _parameters_of(code: types.CodeType) -> tuple[str, ...]:
@@ -143,7 +144,7 @@ def _parameters_of(code: types.CodeType) -> tuple[str, ...]:
 
 
 def _spots(code: types.CodeType) -> Iterator[tuple[int, int]]:
-    """Yield where the instructions of a code object begin."""
+    """Yield the start positions of the instructions of a code object."""
     for line, last_line, column, last_column in code.co_positions():
         if line is not None and column is not None and (line, column) != (last_line, last_column):
             yield line, column
@@ -158,11 +159,11 @@ def _is_inside(spot: tuple[int, int], node: Node) -> bool:
 
 
 def like(own: Definition, code: types.CodeType, index: Index) -> Definition | None:
-    """Return the definition in a rewritten tree that is at the place of a user's own; None if there is none.
+    """Return the definition in a rewritten tree at the position of the user's own; None if there is none.
 
-    What is written around a lambda may be one at the same place: the innermost is the user's.
+    The rewrite may wrap a lambda in another one at the same position: the innermost is the user's.
     """
-    found = index.get((code.co_name, code.co_firstlineno), ())
+    candidates = index.get((code.co_name, code.co_firstlineno), ())
     place = own.node.lineno, own.node.col_offset, *_last(own.node)
-    at = [d for d in found if (d.node.lineno, d.node.col_offset, *_last(d.node)) == place]
-    return next((d for d in reversed(at) if _parameters(d.node) == _parameters(own.node)), None)
+    there = [d for d in candidates if (d.node.lineno, d.node.col_offset, *_last(d.node)) == place]
+    return next((d for d in reversed(there) if _parameters(d.node) == _parameters(own.node)), None)

@@ -1,7 +1,9 @@
-"""Calls the methods that Python calls for operators, elements, iterations and attributes, as copies.
+"""Calls copies of the methods that Python calls for operators, elements, iterations and attributes.
 
-`a + b` calls `type(a).__add__` past any operator of ours. Where that is a function of the user's, or one of a library's
-that has a substitute, an operator calls its copy or substitute by Python's own protocol; all else Python does itself.
+`a + b` calls `type(a).__add__` directly. If that is a function of the user's, or of a library's that has a substitute,
+the operator calls its copy or substitute by Python's own protocol. In all other cases Python evaluates the expression.
+
+    a + b       ->      type(a).__add__'s copy, then type(b).__radd__'s copy, in Python's order
 """
 
 import functools
@@ -18,18 +20,18 @@ REFLECTED = {
     "pow": "rpow", "lshift": "rlshift", "rshift": "rrshift", "or": "ror", "xor": "rxor", "and": "rand",
     "floordiv": "rfloordiv", "eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le",
 }  # fmt: skip
-"""The special method that is asked of the right operand, by that of the left one."""
+"""The special method of the right operand, by that of the left operand."""
 
 
 def two_operands(conversion: Conversion, name: str, python: Callable[..., Any], left: Any, right: Any) -> Any:
-    """Return `left + right` for the method `add`: by copies where a method of either operand is one."""
+    """Return `left + right` for the method `add`, by copies if a method of either operand has one."""
     kinds = type(left), type(right)
     own, reflected = f"__{name}__", f"__{REFLECTED[name]}__"
     if conversion.changed(kinds[0], own) is None and conversion.changed(kinds[1], reflected) is None:
         return python(left, right)
-    for given, method, other in _in_order(kinds, left, right, own, reflected):
-        call = conversion.changed(type(given), method) or getattr(type(given), method, None)
-        if call is not None and (result := call(given, other)) is not NotImplemented:
+    for operand, method, other in _in_order(kinds, left, right, own, reflected):
+        call = conversion.changed(type(operand), method) or getattr(type(operand), method, None)
+        if call is not None and (result := call(operand, other)) is not NotImplemented:
             return result
     return python(_Refusing(left), _Refusing(right)) if name in {"eq", "ne"} else python(left, right)
 
@@ -37,7 +39,7 @@ def two_operands(conversion: Conversion, name: str, python: Callable[..., Any], 
 def _in_order(
     kinds: tuple[type, type], left: Any, right: Any, own: str, reflected: str
 ) -> Iterator[tuple[Any, str, Any]]:
-    """Yield what is asked first and then: a class derived from the left one's, with a method of its own, goes first."""
+    """Yield the operands and methods in Python's order: a right operand of a derived class may come first."""
     first, second = (left, own, right), (right, reflected, left)
     is_derived = kinds[1] is not kinds[0] and issubclass(kinds[1], kinds[0])
     if is_derived and static(kinds[1], reflected) is not static(kinds[0], reflected):
@@ -48,7 +50,7 @@ def _in_order(
 
 
 class _Refusing:
-    """An operand that is equal to itself alone, as Python has it where neither operand answers."""
+    """An operand that equals only itself, as in Python if neither operand implements the comparison."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -60,7 +62,7 @@ class _Refusing:
 
 
 def in_place(conversion: Conversion, name: str, python: Callable[..., Any], left: Any, right: Any) -> Any:
-    """Return what `left += right` gives the name for the method `add`."""
+    """Return the new value of the name in `left += right` for the method `add`."""
     call = conversion.changed(type(left), f"__i{name}__")
     if call is not None and (result := call(left, right)) is not NotImplemented:
         return result
@@ -82,7 +84,7 @@ def contains(conversion: Conversion, value: Any, holder: Any) -> Any:
 
 
 def iterated(conversion: Conversion, value: Any) -> Any:
-    """Return what a loop goes over in place of an object with iteration methods of the user's."""
+    """Return the iterable for a loop over an object with the user's own iteration methods."""
     begin = conversion.changed(type(value), "__iter__")
     steps = value if begin is None else begin(value)
     step = conversion.changed(type(steps), "__next__")
@@ -95,7 +97,7 @@ def iterated(conversion: Conversion, value: Any) -> Any:
 
 
 class _Steps:
-    """An iterator by its step."""
+    """An iterator defined by its step function."""
 
     def __init__(self, step: Callable[[], Any]) -> None:
         self._step = step
@@ -174,7 +176,7 @@ def has_own_elements(conversion: Conversion, kind: type) -> bool:
 
 
 class Owner:
-    """An object some of whose attributes are computed by functions of the user's."""
+    """An object with attributes that functions of the user's compute."""
 
     __slots__ = ("_conversion", "_value")
 
@@ -204,7 +206,7 @@ class Owner:
 
 
 def attribute(conversion: Conversion, value: Any, name: str) -> Any:
-    """Return an attribute, computed by the copy of its function where it is one of the user's."""
+    """Return an attribute, computed by a copy if a function of the user's computes it."""
     held = static(type(value), name)
     if type(held) is property and type(held.fget) is FunctionType:
         return conversion.copy(held.fget)(value)

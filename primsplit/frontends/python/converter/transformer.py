@@ -1,9 +1,9 @@
-"""Rewrites a definition so that its calls, elements, attributes, operators and iterations ask operators of ours.
+"""Rewrites a definition: its calls, elements, attributes, operators and iterations call operators of this package.
 
     table[i] = math.sin(x) + 1      _ps.indexed(table)[i] = _ps.add(_ps.called(_ps.owner(math).sin)(x), 1)
 
-Statements, names, and the order in which Python evaluates stay as they are: an operator is given what Python has
-evaluated there, and what it returns takes its place.
+Statements, names and Python's order of evaluation stay as they are: an operator receives the value that Python has
+evaluated there, and its result takes that place.
 """
 
 import ast
@@ -14,14 +14,14 @@ Made = TypeVar("Made", bound=ast.AST)
 OPERATORS = "_ps"
 """The name of the operators in a copy."""
 LOOP = "_loop_"
-"""What the names of objects begin with that record a loop in a rewritten function."""
+"""The prefix of the names that hold loop recorders in a rewritten function."""
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mult", ast.MatMult: "matmult", ast.Div: "div", ast.Mod: "mod",
     ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitOr: "bit_or", ast.BitXor: "bit_xor",
     ast.BitAnd: "bit_and", ast.FloorDiv: "floor_div",
 }  # fmt: skip
-"""The operators for Python's operators of two operands."""
+"""The operators for Python's binary operators."""
 UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "eq", ast.NotEq: "not_eq", ast.Lt: "lt", ast.LtE: "lte", ast.Gt: "gt", ast.GtE: "gte",
@@ -30,12 +30,12 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 
 
 class Transformer(ast.NodeTransformer):
-    """Rewrites a function. Calls of `helpers`, which are names of ours, stay as they are."""
+    """A rewrite of a function. Calls of `helpers`, which are names of this package, stay unchanged."""
 
     def __init__(self, helpers: frozenset[str] = frozenset()) -> None:
         self.helpers = helpers | {OPERATORS}
         self.in_place: set[ast.expr] = set()
-        """The targets of `+=` and its like."""
+        """The targets of augmented assignments."""
 
     def _asked(self, node: ast.AST, operator: str, *operands: ast.expr) -> ast.expr:
         owner = ast.Attribute(ast.Name(OPERATORS, ast.Load()), operator, ast.Load())
@@ -90,7 +90,7 @@ class Transformer(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
-        if len(node.ops) > 1:  # whose middle terms are evaluated once
+        if len(node.ops) > 1:  # the middle terms must be evaluated once
             return node
         return self._asked(node, COMPARISONS[type(node.ops[0])], node.left, *node.comparators)
 
@@ -101,7 +101,7 @@ class Transformer(ast.NodeTransformer):
         return [node, *(self._noted(node, name) for name in node.names)]
 
     def _noted(self, node: ast.stmt, name: str) -> ast.stmt:
-        """Return what notes that a function may set a name that is not its own."""
+        """Return a statement that notes a global or nonlocal name before the function may assign it."""
         return _at(node, ast.Expr(self._asked(node, "assigning", _function_of_nothing(ast.Name(name, ast.Load())))))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
@@ -154,7 +154,7 @@ class Transformer(ast.NodeTransformer):
 
 
 def _attribute_name(name: str) -> ast.expr:
-    """Return an expression of an attribute's name. Python compiles a private one to another, which a function tells."""
+    """Return an expression for an attribute's name; for a private one, a function, whose code has the mangled name."""
     if not name.startswith("__") or name.endswith("__"):
         return ast.Constant(name)
     owner = ast.arg("owner")
@@ -167,5 +167,5 @@ def _function_of_nothing(value: ast.expr) -> ast.expr:
 
 
 def _at(node: ast.AST, new: Made) -> Made:
-    """Return a new node, and the new ones in it, at the place of another."""
+    """Return a new node, and the new nodes in it, at the position of another."""
     return ast.fix_missing_locations(ast.copy_location(new, node))

@@ -1,7 +1,9 @@
-"""Copies functions whose source cannot be read, such as generated ones: the names that they read mean other things.
+"""Copies functions whose source cannot be read, such as generated ones, with other values for the names that they read.
 
-What such a copy calls by a name has its copy or substitute. Its elements and operators are Python's own. Its globals
-are a view of the user's, which stay as they are.
+Calls by a name reach a copy or a substitute. Elements and operators are Python's own. The globals of the copy are a
+view of the user's globals, which stay unchanged.
+
+    f.__globals__["sin"]        ->      in the copy: meaning(f.__globals__["sin"]), the substitute of math.sin
 """
 
 import builtins
@@ -17,12 +19,12 @@ Meaning = Callable[[Any], Any]
 
 
 def is_copied(code: types.CodeType) -> bool:
-    """Whether a copy reads all names through its view: code that assigns or deletes globals writes past it."""
+    """Whether a copy reads all names through its view: code that assigns or deletes globals would bypass it."""
     return all(each.opname not in {"STORE_GLOBAL", "DELETE_GLOBAL"} for each in dis.get_instructions(code))
 
 
 def copied(function: types.FunctionType, meaning: Meaning) -> types.FunctionType:
-    """Return a copy of a function whose names mean what `meaning` gives for what they hold."""
+    """Return a copy of a function whose names have the values that `meaning` returns for theirs."""
     names = _Names(function.__globals__, meaning)
     cells = tuple(_cell(cell, meaning) for cell in function.__closure__ or ())
     return function_like(function, names=names, cells=cells)
@@ -33,8 +35,8 @@ def _cell(cell: types.CellType, meaning: Meaning) -> types.CellType:
         held = cell.cell_contents
     except ValueError:
         return cell
-    made = _meant(held, meaning)
-    return cell if made is held else types.CellType(made)
+    new = _meant(held, meaning)
+    return cell if new is held else types.CellType(new)
 
 
 def _meant(value: Any, meaning: Meaning) -> Any:
