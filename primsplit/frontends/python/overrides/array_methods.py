@@ -1,4 +1,4 @@
-"""Methods of known NumPy arrays that are called with traced arguments, or whose results people write to."""
+"""Methods of known NumPy arrays with traced arguments, or with results that the function writes to."""
 
 import functools
 from collections.abc import Callable
@@ -14,11 +14,11 @@ _MAKING = frozenset({
     "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "reshape", "round", "searchsorted",
     "std", "sum", "take", "trace", "var",
 })  # fmt: skip
-"""The methods that may make a new array."""
+"""The methods that may create a new array."""
 
 
 def method_of_array(method: Any) -> Callable[..., Any]:
-    """What is called in place of a method of a NumPy array: the method itself if there is nothing to change."""
+    """Return the function to call in place of a NumPy array's method; the method itself if it needs no substitute."""
     call = _form_of(method.__name__)
     return method if call is None else functools.partial(call, method)
 
@@ -32,9 +32,9 @@ def _form_of(name: str) -> Callable[..., Any] | None:
 
 
 def _copying(method: Any, *args: Any, **options: Any) -> Any:
-    """A copy, which traced values can be written to; the array itself where NumPy makes none."""
-    found = method(*args, **options)
-    return found if found is method.__self__ else writable(found)
+    """Return a copy that traced values can be written to; the array itself if NumPy does not copy it."""
+    result = method(*args, **options)
+    return result if result is method.__self__ else writable(result)
 
 
 def _writing(method: Any, *args: Any, **options: Any) -> Any:
@@ -46,5 +46,5 @@ def _writing(method: Any, *args: Any, **options: Any) -> Any:
 def _making(method: Any, *args: Any, **options: Any) -> Any:
     if holds_traced([*args, *options.values()]):
         return getattr(writable(method.__self__), method.__name__)(*args, **options)
-    found = method(*args, **options)
-    return found if options.get("out") is not None else noted(found, (method.__self__,))
+    result = method(*args, **options)
+    return result if options.get("out") is not None else noted(result, (method.__self__,))

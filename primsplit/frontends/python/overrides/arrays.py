@@ -28,7 +28,7 @@ Function = Callable[..., Any]
 
 
 def _unlike(traced: Function) -> Function:
-    """The function without `like`, by which NumPy chooses whose form it calls: this one."""
+    """Return the function with an ignored argument `like`, by which NumPy selects the implementation."""
 
     def call(*args: Any, like: Any = None, **options: Any) -> Any:
         return traced(*args, **options)
@@ -37,7 +37,7 @@ def _unlike(traced: Function) -> Function:
 
 
 def _of_held(make: Function) -> Function:
-    """What makes an array of anything, given what an object of the user's says is its array where that is traced."""
+    """Return a function that creates an array of any object; of a user's object, from the traced array it provides."""
 
     def call(x: Any, *args: Any, **options: Any) -> Any:
         held = array_held(x)
@@ -47,16 +47,16 @@ def _of_held(make: Function) -> Function:
 
 
 def _maker(original: Function, traced: Function) -> Function:
-    """A function whose results people write into; a table of which NumPy makes no copy stays itself."""
+    """Return a function that creates arrays to write to; a known array that NumPy does not copy is returned itself."""
 
     def make(*args: Any, **options: Any) -> Any:
         if any(map(holds_traced, (*args, *options.values()))):
             return called(traced, original, args, options)
-        made = original(*args, **options)
+        created = original(*args, **options)
         source = args[0] if args else None
-        if type(source) is np.ndarray and np.may_share_memory(made, source) and made.shape == source.shape:
+        if type(source) is np.ndarray and np.may_share_memory(created, source) and created.shape == source.shape:
             return source
-        return writable(made) if expects_writes() else noted(made, (args, options))
+        return writable(created) if expects_writes() else noted(created, (args, options))
 
     return make
 
@@ -65,31 +65,31 @@ JOINING: frozenset[Function] = frozenset({
     np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.select, np.piecewise,
     np.linalg.multi_dot, np.lexsort, np.choose,
 })  # fmt: skip
-"""Functions of lists of arrays, which dispatch on what is in the list; of np.block the lists tell the places."""
+"""Functions of lists of arrays, which dispatch on the elements; the nesting matters to np.block."""
 
 
 def _of_lists(original: Function) -> Function:
-    """A function of lists of arrays, given lists of traced numbers among these."""
+    """Return a function of lists of arrays that accepts lists of traced numbers as arrays."""
 
     def call(*args: Any, **options: Any) -> Any:
-        found = original(*map(_joined_inside, args), **{n: _joined_inside(v) for n, v in options.items()})
-        return noted(found, (args, options))
+        result = original(*map(_joined_inside, args), **{n: _joined_inside(v) for n, v in options.items()})
+        return noted(result, (args, options))
 
     return original if original is np.block else call
 
 
 class _UfuncSubstitute(Substitute):
-    """A ufunc whose methods take lists with traced numbers in them too."""
+    """A ufunc whose methods also accept lists with traced numbers."""
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.original, name)
-        if not is_converted() or not callable(found):
-            return found
-        return _at(found) if name == "at" else listing(found)
+        method = getattr(self.original, name)
+        if not is_converted() or not callable(method):
+            return method
+        return _at(method) if name == "at" else listing(method)
 
 
 def _at(original: Function) -> Function:
-    """`ufunc.at`, whose tuple of indices is no list of numbers."""
+    """Return `ufunc.at`, for which a tuple of indices is no list of numbers."""
 
     def call(x: Any, key: Any, *operands: Any) -> None:
         indices = _joined_inside(key) if isinstance(key, tuple) else _joined(key)
@@ -104,7 +104,7 @@ WRITING = frozenset({np.copyto, np.fill_diagonal, np.place, np.put, np.put_along
 
 @functools.cache
 def _place_of_out(function: Function) -> float:
-    """How many arguments stand before the one that is written to; infinity where none is."""
+    """Return the position of the argument that the function writes to; infinity if there is none."""
     if function in WRITING:
         return 0
     if isinstance(function, np.ufunc):
@@ -121,7 +121,7 @@ _ORDERS = frozenset("FAKfak")
 
 
 def listing(original: Function) -> Function:
-    """A function of arrays, given lists with traced numbers in them."""
+    """Return a function of arrays that also accepts lists with traced numbers."""
 
     def call(*args: Any, **options: Any) -> Any:
         args = tuple(map(_joined, args))
@@ -135,8 +135,8 @@ def listing(original: Function) -> Function:
         is_apart = is_written or is_turned or "copy" in options
         known = known_arrays(arrays) if arrays and not is_apart else None
         if known is None:
-            found = original(*args, **options)
-            return found if is_written else noted(found, (args, options))
+            result = original(*args, **options)
+            return result if is_written else noted(result, (args, options))
         numbers = {id(a): k for a, k in zip(arrays, known, strict=True)}
         plain = original(
             *(numbers.get(id(a), a) for a in args), **{n: numbers.get(id(v), v) for n, v in options.items()}
@@ -149,20 +149,20 @@ def listing(original: Function) -> Function:
 
 
 def _is_view(found: Any, given: Sequence[Any]) -> bool:
-    """True for an array, or arrays, in the memory of one of those given."""
+    """Whether a result, or an array in it, shares the memory of an argument."""
     parts = found if isinstance(found, tuple | list) else (found,)
     return any(np.may_share_memory(p, g) for p in parts for g in given if isinstance(p, np.ndarray))
 
 
 def _known_views(views: Any, plain: Any) -> Any:
-    """Traced views of known arrays, with the numbers that NumPy's have."""
+    """Return traced views of known arrays, with the numbers of NumPy's views."""
     if isinstance(views, tuple | list):
         return type(views)(_known_views(v, p) for v, p in zip(views, plain, strict=True))
     return views.holding(tracing.constant(plain)) if type(views) is Array else views
 
 
 def _like(plain: Any, arrays: Sequence[Array]) -> Any:
-    """What NumPy made of known arrays, which has their order in memory."""
+    """Return NumPy's result for known arrays as a traced array, which notes whether it is contiguous."""
     found = writable(plain)
     if isinstance(found, Array):
         found.contiguous = found.ndim < 2 or all(a.contiguous or a.ndim < 2 for a in arrays)
@@ -170,7 +170,7 @@ def _like(plain: Any, arrays: Sequence[Array]) -> Any:
 
 
 def _sized(original: Function) -> Function:
-    """A function of arrays and sizes, given lists with traced numbers in them, or sizes that only the run knows."""
+    """Return a function of arrays and sizes that accepts lists with traced numbers, and traced sizes."""
     of_arrays = listing(original)
 
     def call(*args: Any, **options: Any) -> Any:
@@ -191,10 +191,10 @@ def _joined_inside(value: Any) -> Any:
 
 
 class _Rows:
-    """np.r_ and np.c_ of traced arrays: pieces one after the other along an axis.
+    """`np.r_` and `np.c_` of traced arrays: concatenates pieces along an axis.
 
-    `placed` is NumPy's text in front of the pieces: the axis, how many axes a piece has at least, and before which of
-    these its own come; -1 is the last.
+    `placed` is NumPy's string before the pieces: the axis, the least number of axes of a piece, and the position of its
+    own axes among these; -1 is the last.
     """
 
     def __init__(self, original: Any, placed: str) -> None:
@@ -231,12 +231,12 @@ class _Rows:
 
 
 def _piece(part: Any) -> Any:
-    """A piece of np.r_ as an array: a slice counts."""
+    """Return a piece of np.r_ as an array; a slice becomes a range."""
     return FUNCTIONS[np.asarray](part) if holds_array(part) else np.r_[part]
 
 
 def _with_axes(array: Any, least: int, place: int) -> Any:
-    """The array with at least so many axes, the new ones of size 1 before and behind its own."""
+    """Return the array with at least `least` axes; new axes of size 1 stand before and after its own."""
     new = least - np.ndim(array)
     if new <= 0:
         return array
@@ -247,7 +247,7 @@ def _with_axes(array: Any, least: int, place: int) -> Any:
 
 
 def _enumerated(x: Any) -> Any:
-    """np.ndenumerate."""
+    """Return `np.ndenumerate(x)`."""
     return ((i, x[i]) for i in np.ndindex(*x.shape)) if isinstance(x, Array) else np.ndenumerate(x)
 
 
@@ -264,15 +264,15 @@ MADE: dict[Function, Function] = {
     **{f: listing(f) for f in (np.zeros_like, np.ones_like, np.empty_like, np.copy, np.diag)},
     np.tile: _sized(np.tile),
 }  # fmt: skip
-"""What makes arrays that people write into, and what makes them of traced arguments."""
+"""Functions that create arrays to write to, and their forms for traced arguments."""
 
 
 _DEFINED: dict[Function, Function] = {np.empty: np.zeros, np.empty_like: np.zeros_like}
-"""Functions with the same elements in each run, in place of those that leave the memory as it was."""
+"""Functions with the same elements in each run, in place of those that leave memory uninitialized."""
 
 
 def _of_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
-    """np.asarray_chkfinite: a run with NaN or infinity fails."""
+    """Return `np.asarray_chkfinite(a)`: a run with NaN or infinity fails."""
     given = FUNCTIONS[np.asarray](a, dtype)
     return refusing(given, np.logical_not(np.isfinite(given)), ValueError("array must not contain infs or NaNs"))
 
@@ -291,19 +291,19 @@ TAKING: dict[Function, Function] = {
     np.lib.stride_tricks.as_strided: strided.as_strided, np.interp: FUNCTIONS[np.interp],
     **WINDOWS, np.fft.fftfreq: frequencies.fftfreq, np.fft.rfftfreq: frequencies.rfftfreq,
 }  # fmt: skip
-"""What takes traced arguments that NumPy does not dispatch on."""
+"""Functions that accept traced arguments on which NumPy does not dispatch."""
 
 
 def _taking(original: Function, traced: Function) -> Substitute:
-    """Substitutes for a function whose first argument NumPy dispatches on, in some of these also the second."""
-    found = when_traced(original, traced, noted)
+    """Return a substitute for a function whose first argument, and in some cases the second, NumPy dispatches on."""
+    substitute = when_traced(original, traced, noted)
     if type(original) is not type(np.sum):
-        return found
+        return substitute
     count = 2 if original in _OF_TWO else 1
 
     def call(*args: Any, **options: Any) -> Any:
         is_numpys = any(isinstance(a, Array | ComplexArray) for a in args[:count])
-        return (original if is_numpys else found.traced)(*args, **options)
+        return (original if is_numpys else substitute.traced)(*args, **options)
 
     return Substitute(original, call)
 
@@ -311,7 +311,7 @@ def _taking(original: Function, traced: Function) -> Substitute:
 _OF_TWO = frozenset({np.linspace, np.logspace, np.geomspace})
 
 SPLITTING: tuple[Function, ...] = (np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit)
-"""Functions that take a list of places, which is no array of numbers."""
+"""Functions that accept a list of places, which is no array of numbers."""
 
 
 def _splitting(original: Function) -> Function:
@@ -322,18 +322,18 @@ def _splitting(original: Function) -> Function:
 
 
 HELD: tuple[Function, ...] = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
-"""Functions that make an array of any object that says what its array is."""
+"""Functions that create an array of any object that provides one."""
 
 MODULES = (np, np.linalg, np.fft, np.lib, np.lib.stride_tricks)
 
 
 def _plain(original: Function) -> Function:
-    """A function of numbers that are known, which works on arrays of its own making."""
+    """Return a function of known numbers, which works on arrays that it creates."""
 
     def call(*args: Any, **options: Any) -> Any:
         with running_plainly():
-            found = original(*args, **options)
-        return tuple(map(writable, found))
+            results = original(*args, **options)
+        return tuple(map(writable, results))
 
     return call
 
@@ -342,7 +342,7 @@ RULES: tuple[Function, ...] = (
     np.polynomial.chebyshev.chebgauss, np.polynomial.hermite.hermgauss, np.polynomial.hermite_e.hermegauss,
     np.polynomial.laguerre.laggauss, np.polynomial.legendre.leggauss,
 )  # fmt: skip
-"""The points and weights of Gauss's rules, of a known number of points."""
+"""Functions that return the points and weights of Gaussian quadrature for a known number of points."""
 
 
 def _register_all() -> None:

@@ -1,7 +1,9 @@
 """Substitutes for Python's own functions that compare traced numbers, or need a size known only at run time.
 
-`min`, `max` and `sorted` compare, and every comparison would be a branch. A choice between two values that are there
-already has the same value and the same gradient, and needs no branch. `all` and `any` are one condition of several.
+`min`, `max` and `sorted` compare, and each comparison would be a branch. A selection between two existing values has
+the same value and gradient without a branch. `all` and `any` combine several conditions to one.
+
+    max(a, b)       ->      Where(b > a, b, a)
 """
 
 import builtins
@@ -31,12 +33,12 @@ Function = Callable[..., Any]
 
 
 def _length(x: Any) -> Any:
-    """`len(x)`; for a traced array a size, with which can be calculated."""
+    """Return `len(x)`; for a traced array a size, which supports arithmetic."""
     return x.shape[0] if isinstance(x, Array) and x.shape else builtins.len(x)
 
 
 def _range(*bounds: Any) -> Any:
-    """`range`; of a size that only the run knows, its numbers as an array, which is an index: no loop goes over it."""
+    """Return `range(...)`; with a traced bound, an array of the numbers, which can index but not drive a loop."""
     unknown = any(map(_is_unknown, bounds))
     return FUNCTIONS[np.arange](*bounds) if unknown else builtins.range(*bounds)
 
@@ -48,7 +50,7 @@ def _is_unknown(bound: Any) -> bool:
 
 
 def _extreme(original: Function, is_better: Function, of_sizes: Function) -> Function:
-    """`min` or `max`: the first of the best, as in Python, by a `key` if there is one."""
+    """Return `min` or `max`: the first of equal elements, as in Python, by a `key` if there is one."""
 
     def pick(best: Any, new: Any) -> Any:
         if not (isinstance(best, Array) or isinstance(new, Array)):
@@ -78,7 +80,7 @@ def _extreme(original: Function, is_better: Function, of_sizes: Function) -> Fun
 
 
 def _by_keys(values: list[Any], keys: list[Any], is_better: Function) -> Any:
-    """The number whose key is the first of the best."""
+    """Return the value with the best key, the first of equal ones."""
 
     def pick(best: tuple[Any, Any], new: tuple[Any, Any]) -> tuple[Any, Any]:
         condition = is_better(new[1], best[1])
@@ -90,15 +92,15 @@ def _by_keys(values: list[Any], keys: list[Any], is_better: Function) -> Any:
 
 
 def _chosen(condition: Array, new: Any, best: Any) -> Any:
-    """The one or the other number, without a branch."""
+    """Return one of two numbers by a condition, without a branch."""
     known = condition.known()
     if known is not None:
         return new if known else best
-    found = FUNCTIONS[np.where](Array(HOOKS.scalar_condition(condition)), new, best)
-    made = Array(found.value, weak=is_weak(best) and is_weak(new), scalar=True)
-    note_classes(made, [best, new])
-    HOOKS.note_choice(made, [best, new], lambda: op.Cast(condition, to=np.int64))
-    return made
+    selected = FUNCTIONS[np.where](Array(HOOKS.scalar_condition(condition)), new, best)
+    number = Array(selected.value, weak=is_weak(best) and is_weak(new), scalar=True)
+    note_classes(number, [best, new])
+    HOOKS.note_choice(number, [best, new], lambda: op.Cast(condition, to=np.int64))
+    return number
 
 
 def _sorted(values: Any, *, key: Any = None, reverse: Any = False) -> Any:
@@ -113,9 +115,9 @@ def _sorted(values: Any, *, key: Any = None, reverse: Any = False) -> Any:
 
 
 def _of_conditions(decides: bool, combined: np.ufunc) -> Function:
-    """`all` or `any`: one condition of all those that only the run knows. One that `decides` ends it, as in Python.
+    """Return `all` or `any`: all traced conditions combined to one. A known one that `decides` ends it, as in Python.
 
-    Where that would be seen, nothing is taken behind a condition that may decide.
+    If evaluating further elements would be visible, none is taken after a traced condition.
     """
     original = any if decides else all
 
@@ -139,16 +141,16 @@ def _references(value: Any) -> int:
 
 
 _HELD_ONCE = Substitute(_references, _references)(object())
-"""How many references there are to what nothing but a call of a substitute holds."""
+"""The reference count of an object that only the call of a substitute holds."""
 
 
 def _answering(kinds: Any) -> Any:
-    """Classes, or what answers for them: traced rotations are instances of SciPy's class."""
+    """Return classes, or their substitutes for `isinstance`: traced rotations are instances of SciPy's class."""
     return tuple(map(_answering, kinds)) if isinstance(kinds, tuple) else substitute_of(kinds)
 
 
 def is_instance(x: Any, kinds: Any) -> bool:
-    """`isinstance`; an abstract class such as Iterable goes by what NumPy would have in the place of a traced array."""
+    """Return `isinstance(x, kinds)`; a traced array counts as an instance of NumPy's class and its abstract bases."""
     if not isinstance(x, Array):
         return isinstance(x, _answering(kinds))
     if builtins.type(kinds) is builtins.type(typing.Sized):
@@ -163,7 +165,7 @@ def is_instance(x: Any, kinds: Any) -> bool:
 
 
 def _type(*args: Any, **options: Any) -> Any:
-    """`type(x)`, which is NumPy's class of what stands for NumPy's arrays; `type` with more arguments makes a class."""
+    """Return `type(x)`, which is NumPy's class for a traced array; `type` with more arguments creates a class."""
     if len(args) == 1 and not options:
         (value,) = args
         return numpys_class(value) if isinstance(value, Array) else builtins.type(value)
@@ -171,14 +173,14 @@ def _type(*args: Any, **options: Any) -> Any:
 
 
 def _has_attribute(x: Any, name: str) -> bool:
-    """`hasattr`; of a traced array, whether what it stands for has the attribute."""
+    """Return `hasattr(x, name)`; for a traced array, whether NumPy's class has the attribute."""
     return hasattr(numpys_class(x) if isinstance(x, Array) else x, name)
 
 
 def _attribute(x: Any, name: str, *otherwise: Any) -> Any:
-    """`getattr`; of a traced array, what it has where what it stands for has the attribute.
+    """Return `getattr(x, name)`; for a traced array, only if NumPy's class has the attribute.
 
-    Raises UnsupportedFunction for an attribute that traced arrays lack.
+    Raises UnsupportedFunction for an attribute of NumPy's class that traced arrays lack.
     """
     if not isinstance(x, Array):
         return getattr(x, name, *otherwise)
@@ -195,9 +197,10 @@ def _attribute(x: Any, name: str, *otherwise: Any) -> Any:
 
 
 class NumberOwner:
-    """A traced number whose attributes the function asks for.
+    """A traced number whose attributes the function reads.
 
-    Where the function would catch that it has none, it has those of what it stands for; else also those of an array.
+    If the function would catch an AttributeError, the number has only the attributes of NumPy's class; otherwise it
+    also has those of a traced array.
     """
 
     __slots__ = ("_number",)
@@ -226,4 +229,4 @@ BUILTINS: dict[str, Any] = {
     "isinstance": Substitute(builtins.isinstance, is_instance),
     "type": Substitute(builtins.type, _type),
 }
-"""Substitutes for functions of Python, by their names."""
+"""The substitutes for Python's functions, by name."""

@@ -1,4 +1,9 @@
-"""One of several arrays, numbers or tuples of them; only the run knows which."""
+"""Selects one of several arrays, numbers or tuples of them by a traced index.
+
+```
+chosen([a, b], [k])     ->      [Gather(Stack(a, b), k)]
+```
+"""
 
 import functools
 from collections.abc import Sequence
@@ -16,11 +21,11 @@ from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.regions import same_everywhere
 
 _MOST = 64
-"""Of how many arrays one is chosen: a write to it is a choice for every one of them."""
+"""The most arrays among which one is selected: a write to it is a selection for every one of them."""
 
 
 def may_be_chosen(values: Sequence[Any]) -> bool:
-    """True for numbers of one kind, arrays of one type and shape, one object, and tuples of as many of these."""
+    """Whether values are numbers of one kind, arrays of one type and shape, one object, or tuples of these."""
     if all(value is values[0] for value in values):
         return True
     if all(type(value) is type(values[0]) for value in values) and isinstance(values[0], tuple):
@@ -29,17 +34,17 @@ def may_be_chosen(values: Sequence[Any]) -> bool:
 
 
 def are_numbers(values: Sequence[Any]) -> bool:
-    """True for numbers of one kind, which an array holds as they are."""
+    """Whether values are numbers of one kind, which an array holds without conversion."""
     return all(map(is_number, values)) and len({getattr(v, "dtype", type(v)) for v in values}) == 1
 
 
 def is_number(value: Any) -> bool:
-    """True for a number of Python's or NumPy's, traced or not."""
+    """Whether a value is a number of Python or NumPy, traced or not."""
     return isinstance(value, int | float | np.number) or (isinstance(value, Array) and value.shape == ())
 
 
 def is_weak(value: Any) -> bool:
-    """True for a number of Python's."""
+    """Whether a value is a Python number."""
     return value.weak if isinstance(value, Array) else not isinstance(value, np.generic | np.ndarray)
 
 
@@ -51,15 +56,18 @@ def _are_arrays(values: Sequence[Any]) -> bool:
 
 
 def chosen(values: Sequence[Any], places: Sequence[Array]) -> list[Any]:
-    """Those at these places. An array that is written to later is that one, as in Python; `is` says which it is."""
+    """Return the values at traced places.
+
+    A later write to one is a write to the selected array, as in Python, and `is` tells which one that is.
+    """
     first = values[0]
     if all(value is first for value in values):
         return [first] * len(places)
-    found = _tuples(values, places) if isinstance(first, tuple) else _arrays(values, places)
+    selected = _tuples(values, places) if isinstance(first, tuple) else _arrays(values, places)
     truths.made += 1
-    for each, place in zip(found, places, strict=True):
+    for each, place in zip(selected, places, strict=True):
         HOOKS.note_choice(each, values, functools.partial(_same, place))
-    return found
+    return selected
 
 
 def _same(place: Array) -> Array:
@@ -79,15 +87,15 @@ def _arrays(values: Sequence[Any], places: Sequence[Array]) -> list[Any]:
             note_classes(number, values)
         return chosen_numbers
     arrays, numbers = _numbered(values)
-    found = []
+    selected = []
     for place in places:
         choice = Choice(arrays, np.where, number=numbers[place], numbers=range(len(arrays)), owns=False)
-        found.append(Array(stacked[place].value).being(choice))
-    return found
+        selected.append(Array(stacked[place].value).being(choice))
+    return selected
 
 
 def _numbered(values: Sequence[Array]) -> tuple[list[Array], Array]:
-    """The arrays that these are, those of which each is one where it is one of several, and the number of each."""
+    """Return the distinct arrays, with a choice replaced by its candidates, and the number of each value among them."""
     arrays: dict[int, Array] = {}
     places: dict[int, int] = {}
     numbers: list[Any] = []

@@ -1,7 +1,8 @@
 """Converts traced numbers where Python's number classes are called: `float(x)`, `int(x)`, `complex(x)`.
 
-Python lets no object say what `float(x)` is. So in a converted function of an installed package these calls give traced
-numbers for traced ones. The user's own code is told what to write instead, but for `int`.
+Python lets no object define `float(x)` as anything but a float. So in a converted function of an installed package
+these calls return traced numbers for traced ones. In the user's own code they raise an error that suggests an
+alternative, except for `int`.
 """
 
 import functools
@@ -22,7 +23,7 @@ from primsplit.tracing.hooks import HOOKS
 
 
 def _converting(kind: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
-    """The class where it is called; `traced` where it is called with traced numbers."""
+    """Return a callable in place of the class; it calls `traced` if an argument is traced."""
 
     @functools.wraps(kind, updated=())
     def call(*args: Any, **options: Any) -> Any:
@@ -33,7 +34,7 @@ def _converting(kind: Callable[..., Any], traced: Callable[..., Any]) -> Callabl
 
 
 def _one_number(x: Any, kind: str) -> Any:
-    """What `float` or `int` converts, as a traced Python number. Raises TypeError for several, as NumPy does."""
+    """Return the argument of `float` or `int` as a traced Python number. Raises TypeError for several, as in NumPy."""
     if holds_complex(x):
         raise TypeError(f"{kind}() argument must be a string or a real number, not 'complex'")
     array = as_array(x)
@@ -47,7 +48,7 @@ def _float(x: Any) -> Array:
 
 
 def _int(x: Any) -> Any:
-    """The whole part, which has no derivative; where the arrays of a guard tell it, a number of Python's."""
+    """Return the integer part, which has no derivative; if example arrays determine it, a Python number."""
     if isinstance(x, Size):
         return x
     number = _one_number(x, "int")
@@ -58,7 +59,7 @@ def _int(x: Any) -> Any:
 
 
 def _users_int(x: Any) -> Any:
-    """The same in the user's own code; where there are arrays of a guard, these tell it, or it is refused."""
+    """Return `int(x)` in the user's own code: with example arrays they determine it, or it is refused."""
     return int(x) if isinstance(x, Array) and tracing.current().examples is not None else _int(x)
 
 
@@ -69,7 +70,7 @@ def _complex(real: Any, imag: Any = 0.0) -> Any:
 NUMBERS: dict[type, Callable[..., Any]] = {
     float: _converting(float, _float), int: _converting(int, _int), complex: _converting(complex, _complex),
 }  # fmt: skip
-"""What is called in place of Python's classes of numbers in an installed package."""
+"""The callables in place of Python's number classes in an installed package."""
 
 USERS: dict[type, Callable[..., Any]] = {int: _converting(int, _users_int)}
-"""What is called in place of them in the user's own code: `int` alone, since it is how sizes are computed."""
+"""The callables in place of them in the user's own code: only `int`, as it computes sizes."""

@@ -19,13 +19,13 @@ UFUNCS = {
 
 
 def _number(name: str, x: Any) -> Array:
-    """An argument of a function of `cmath`, a complex number. Raises ShapeError for an array."""
-    found = operand(x)
-    if found.shape != ():
+    """Return an argument of a `cmath` function as a complex number. Raises ShapeError for an array."""
+    number = operand(x)
+    if number.shape != ():
         raise ShapeError(
-            f"cmath.{name} takes one number, not {found.type}", place=tracing.user_place(), cure=f"Write np.{name}."
+            f"cmath.{name} takes one number, not {number.type}", place=tracing.user_place(), cure=f"Write np.{name}."
         )
-    return astype(found, np.complex128)
+    return astype(number, np.complex128)
 
 
 def _register(name: str, function: Any) -> None:

@@ -1,4 +1,4 @@
-"""np.nditer of traced arrays: the elements one by one, as arrays without axes that can be written to; np.broadcast."""
+"""Replaces np.nditer and np.broadcast of traced arrays by iterators over single elements, which can be written to."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,9 +17,9 @@ _FLAGS = {"multi_index", "c_index", "refs_ok", "zerosize_ok", "buffered"}
 
 
 class ElementIterator:
-    """What np.nditer gives of one traced array, or of several that broadcast, row by row.
+    """The `np.nditer` of one traced array, or of several that broadcast, row by row.
 
-    Raises UnsupportedFunction for chunks, other axes, and results that it would make; NumberAsked for symbolic sizes.
+    Raises UnsupportedFunction for chunks, other axes, and results that it would create; NumberAsked for symbolic sizes.
     """
 
     def __init__(self, op: Any, flags: Sequence[str] = (), op_flags: Any = None, *rest: Any, **options: Any) -> None:
@@ -41,7 +41,7 @@ class ElementIterator:
 
     @staticmethod
     def _broadcast(arrays: Sequence[Array]) -> list[Array]:
-        """The arrays in one shape; those that have it are themselves, so that they can be written to."""
+        """Return the arrays in one shape; those that have it stay the same objects, so that writes reach them."""
         return [a if a.shape == s.shape else s for a, s in zip(arrays, _in_one_shape(arrays), strict=True)]
 
     def reset(self) -> None:
@@ -50,7 +50,7 @@ class ElementIterator:
 
     @property
     def finished(self) -> bool:
-        """True behind the last element."""
+        """Whether all elements were visited."""
         return self.iterindex >= self.itersize
 
     @property
@@ -60,17 +60,17 @@ class ElementIterator:
 
     @property
     def multi_index(self) -> tuple[int, ...]:
-        """The place of the element."""
+        """The index of the element."""
         return tuple(map(int, np.unravel_index(self.iterindex, self.shape)))
 
     @property
     def value(self) -> Any:
-        """The element; of several arrays a tuple."""
-        found = tuple(a[(*self.multi_index, ...)] for a in self.operands)
-        return found[0] if len(found) == 1 else found
+        """The element; a tuple for several arrays."""
+        elements = tuple(a[(*self.multi_index, ...)] for a in self.operands)
+        return elements[0] if len(elements) == 1 else elements
 
     def iternext(self) -> bool:
-        """Go to the next element; False where there is none."""
+        """Go to the next element; return False if there is none."""
         self.iterindex += 1
         return not self.finished
 
@@ -96,14 +96,14 @@ class ElementIterator:
 
 
 def _flags_of_each(flags: Any, count: int) -> Sequence[Sequence[str]]:
-    """The flags of each operand: those of all where they are no lists."""
+    """Return the flags of each operand; a flat list of flags is for all."""
     if not flags:
         return [()] * count
     return [flags] * count if isinstance(flags[0], str) else list(flags)
 
 
 class BroadcastElements:
-    """What np.broadcast gives of arrays: the shape that they have together, and their elements as tuples."""
+    """The `np.broadcast` of arrays: their common shape, and their elements as tuples."""
 
     def __init__(self, *given: Any) -> None:
         self.operands = _in_one_shape([array_like(g) for g in given])

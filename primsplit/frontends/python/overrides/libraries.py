@@ -10,7 +10,7 @@ families = (arrays, complex_numbers, iterating, numbers, vectorized)
 
 
 def register_scipys() -> None:
-    """Register what stands in for SciPy's functions, where it is loaded; only then are ours imported."""
+    """Register the substitutes for SciPy's functions if SciPy is loaded; only then are their modules imported."""
     if "scipy" in sys.modules:
         *_, science = import_families("primsplit.frontends.scipy", "adaptive", "optimize", "overrides.science")
         science.register_loaded()

@@ -1,8 +1,12 @@
 """Turns errors of `math` functions for some numbers into branches, if the user's code handles the error.
 
-Elsewhere what they raise for is NaN or infinite, as in NumPy, so that the choice costs nothing where nobody makes it.
-The conditions are those of CPython's mathmodule.c. They ask the arguments and not the result, which has no finite
-derivative there.
+If it does not, the result is NaN or infinite, as in NumPy, and there is no branch. The conditions are those of
+CPython's mathmodule.c. They test the arguments and not the result, which has no finite derivative there.
+
+    try:                            the condition x <= 0.0, and a branch that raises ValueError
+        y = math.log(x)
+    except ValueError:
+        y = 0.0
 """
 
 import math
@@ -18,7 +22,7 @@ from primsplit.numpy.ufuncs import ELEMENTWISE
 _Condition = Callable[..., Any]
 _LOG_LARGEST = math.log(sys.float_info.max)
 _ENDS_OF_GAMMA = 171.62437695630272
-"""Gamma of a larger number is beyond float64 (its logarithm there is that of the largest)."""
+"""The largest number whose gamma is within float64; `_ENDS_OF_LGAMMA` is that for the logarithm of gamma."""
 _ENDS_OF_LGAMMA = 2.5563481638716906e305
 
 
@@ -76,7 +80,7 @@ _DOMAIN: Mapping[str, _Condition] = {
     "gamma": _is_pole,
     "lgamma": lambda x: (x <= 0.0) & _is_whole(x),
 }
-"""For which arguments a function raises ValueError."""
+"""The arguments for which a function raises ValueError."""
 _RANGE: Mapping[str, _Condition] = {
     "exp": _above(_LOG_LARGEST),
     "expm1": _above(_LOG_LARGEST),
@@ -87,7 +91,7 @@ _RANGE: Mapping[str, _Condition] = {
     "gamma": _above(_ENDS_OF_GAMMA),
     "lgamma": _beyond(_ENDS_OF_LGAMMA),
 }
-"""For which arguments a function raises OverflowError."""
+"""The arguments for which a function raises OverflowError."""
 _ERRORS: tuple[tuple[type[Exception], Mapping[str, _Condition], str], ...] = (
     (ValueError, _DOMAIN, "math domain error"),
     (OverflowError, _RANGE, "math range error"),
@@ -95,7 +99,7 @@ _ERRORS: tuple[tuple[type[Exception], Mapping[str, _Condition], str], ...] = (
 
 
 def raise_as_python(name: str, *args: Any) -> None:
-    """Raise what `math.name` raises for these numbers, on a path of its own, where the user's code catches it."""
-    for error, conditions, told in _ERRORS:
+    """Raise the error of `math.name` for these numbers on a separate path, if the user's code catches it."""
+    for error, conditions, message in _ERRORS:
         if name in conditions and tracing.is_caught(error) and conditions[name](*args):
-            raise error(told)
+            raise error(message)

@@ -1,6 +1,6 @@
 """Substitutes for NumPy's number classes where they are called to convert: `np.float32(x)`.
 
-They are stood in for there alone: elsewhere a class is a dtype, or is compared with `is`.
+Only calls have substitutes: elsewhere a class is a dtype, or is compared with `is`.
 """
 
 from collections.abc import Callable
@@ -22,19 +22,19 @@ CONVERTING: tuple[Any, ...] = (
 
 
 def _converted(kind: Any) -> Callable[..., Any]:
-    """Traced numbers of this class, and arrays of its dtype: one that has it already is not copied."""
+    """Return a converter of traced numbers and arrays to this class; one of that dtype is not copied."""
 
     def call(*args: Any) -> Any:
         if not holds_traced(args):
             return kind(*args)
-        found = FUNCTIONS[np.asarray](*args, dtype=kind)
-        return found if found.ndim else found[()]
+        array = FUNCTIONS[np.asarray](*args, dtype=kind)
+        return array if array.ndim else array[()]
 
     return _as_dtype(call, kind)
 
 
 def _complex(kind: Any) -> Callable[..., Any]:
-    """Traced complex numbers and arrays, of one part or of both."""
+    """Return a converter of one or two real parts to a traced complex number or array."""
 
     def call(*parts: Any) -> Any:
         if not holds_traced(parts):
@@ -46,13 +46,13 @@ def _complex(kind: Any) -> Callable[..., Any]:
 
 
 def _as_dtype(call: Callable[..., Any], kind: Any) -> Callable[..., Any]:
-    """Return the function, which NumPy takes for a dtype as it takes the class."""
+    """Return the function with the `dtype` attribute by which NumPy accepts it as a dtype, like the class."""
     call.dtype = np.dtype(kind)  # type: ignore[attr-defined]  # NumPy asks any object for it
     return call
 
 
 def _matrix(maker: Callable[..., Any], instead: str) -> Callable[..., Any]:
-    """What makes a np.matrix. Raises UnsupportedFunction for traced numbers."""
+    """Return a function that creates a np.matrix. It raises UnsupportedFunction for traced numbers."""
 
     def call(data: Any, *args: Any, **options: Any) -> Any:
         if not holds_traced(data):
@@ -73,4 +73,4 @@ CALLED: dict[Any, Callable[..., Any]] = {
     np.asmatrix: _matrix(np.asmatrix, "np.atleast_2d(x)"),
     np.bmat: _matrix(np.bmat, "np.block(x)"),
 }
-"""What is called in place of NumPy's classes, and of the functions that make matrices."""
+"""The callables in place of NumPy's classes and of the functions that create matrices."""

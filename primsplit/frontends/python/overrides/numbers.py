@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 
 
 def _number(name: str, x: Any) -> Array:
-    """An argument of a function of `math`, as a Python float."""
+    """Return an argument of a `math` function as a traced Python float."""
     array = as_array(x)
     if array.shape != ():
         raise ShapeError(
@@ -31,7 +31,7 @@ def _number(name: str, x: Any) -> Array:
 
 
 def _of_numbers(name: str, traced: Function) -> Substitute:
-    """Substitutes for a function of numbers. What raises there gives NaN or inf, unless the user's code catches it."""
+    """Return a substitute for a function of numbers: its errors become NaN or inf, unless user code catches them."""
 
     def call(*args: Any) -> Any:
         numbers = [_number(name, a) for a in args]
@@ -56,8 +56,8 @@ _UFUNCS = {
 
 
 def _log(x: Array, base: Any = math.e) -> Array:
-    found: Array = ELEMENTWISE["log"](x)
-    return found if base is math.e else found / ELEMENTWISE["log"](base)
+    result: Array = ELEMENTWISE["log"](x)
+    return result if base is math.e else result / ELEMENTWISE["log"](base)
 
 
 def _hypot(*sides: Any) -> Array:
@@ -66,22 +66,22 @@ def _hypot(*sides: Any) -> Array:
 
 
 def _remainder(x: Array, y: Array) -> Array:
-    """What is left of x beyond the nearest whole multiple of y, the even one of two that are as near."""
+    """Return x minus the nearest multiple of y, the even multiple of two that are equally near."""
     size = ELEMENTWISE["fabs"](y)
     left = ELEMENTWISE["fabs"](ELEMENTWISE["fmod"](x, 2.0 * y))
     multiple = np.where(left <= 0.5 * size, 0.0, np.where(left < 1.5 * size, 1.0, 2.0))
-    found: Array = np.copysign(1.0, x) * (left - multiple * size)
-    return found
+    result: Array = np.copysign(1.0, x) * (left - multiple * size)
+    return result
 
 
 def _dist(p: Iterable[Any], q: Iterable[Any]) -> Any:
-    """math.dist."""
+    """Return `math.dist(p, q)`."""
     pairs = list(zip(p, q, strict=True))
     return Array(_hypot(*(_number("dist", a) - _number("dist", b) for a, b in pairs)).value, weak=True)
 
 
 def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-9, abs_tol: float = 0.0) -> Any:
-    """math.isclose."""
+    """Return `math.isclose(a, b)`."""
     a, b = _number("isclose", a), _number("isclose", b)
     far = ELEMENTWISE["maximum"](abs(a), abs(b))
     near = abs(a - b) <= ELEMENTWISE["maximum"](far * rel_tol, abs_tol)
@@ -89,14 +89,14 @@ def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-9, abs_tol: float = 0.0) -> 
 
 
 def _modf(x: Any) -> tuple[Any, Any]:
-    """math.modf: the fraction and the whole part, each with the sign of `x`."""
-    given = _number("modf", x)
-    whole = ELEMENTWISE["trunc"](given)
-    return Array((given - whole).value, weak=True), Array(whole.value, weak=True)
+    """Return `math.modf(x)`: the fraction and the integer part, each with the sign of `x`."""
+    number = _number("modf", x)
+    whole = ELEMENTWISE["trunc"](number)
+    return Array((number - whole).value, weak=True), Array(whole.value, weak=True)
 
 
 def _in_sequence(name: str, combine: Function, first: float, *, keeps_classes: bool) -> Substitute:
-    """Substitutes for math.fsum and math.prod."""
+    """Return a substitute for math.fsum or math.prod."""
     original = getattr(math, name)
 
     def call(values: Iterable[Any], **options: Any) -> Any:

@@ -1,8 +1,10 @@
 """NumPy arrays in a converted function: known arrays with traced indices, and arrays that may be written to.
 
-NumPy asks an index for its number, and a known array holds no traced value. So `table[i]` of a traced number records
-the table, and an array to which a traced value is written is traced from where it was made: the write says where that
-is, and the function is run once more.
+NumPy needs the number of an index, and a known array holds no traced value. So `table[i]` with a traced index records
+the table as a constant, and an array to which a traced value is written is traced from its creation on: the error of
+the write tells the place of creation, and the function runs once more.
+
+    table[i]        ->      Gather(table, i)
 """
 
 from collections.abc import Iterator
@@ -21,38 +23,38 @@ from primsplit.tracing.trees import PART_OF
 
 
 def writable(value: Any) -> Any:
-    """A NumPy array as a traced array, which traced values can be written to; anything else as it is."""
+    """Return a NumPy array as a traced array, which traced values can be written to; any other value unchanged."""
     if not isinstance(value, np.ndarray):
         return value
     if value.dtype in PART_OF:
         return constant(value)
     if not is_held(value.dtype):
         return value
-    found = Array(tracing.constant(value))
-    found.contiguous = value.flags.c_contiguous
-    return found
+    array = Array(tracing.constant(value))
+    array.contiguous = value.flags.c_contiguous
+    return array
 
 
-def noted(found: Any, given: Any = ()) -> Any:
-    """What a function made of what it was given: its new arrays are traced if traced values are written to them later.
+def noted(result: Any, arguments: Any = ()) -> Any:
+    """Return the result of a function, with new arrays traced if traced values are written to them later.
 
-    Where any other is made is remembered.
+    The places that create other new arrays are noted.
     """
-    if type(found) in {tuple, list}:
-        sources = [*_arrays(given)]
-        parts = [_noted(f, sources) for f in found]
-        return found if all(a is b for a, b in zip(parts, found, strict=True)) else type(found)(parts)
-    return _noted(found, [*_arrays(given)]) if type(found) is np.ndarray else found
+    if type(result) in {tuple, list}:
+        sources = [*_arrays(arguments)]
+        parts = [_noted(f, sources) for f in result]
+        return result if all(a is b for a, b in zip(parts, result, strict=True)) else type(result)(parts)
+    return _noted(result, [*_arrays(arguments)]) if type(result) is np.ndarray else result
 
 
-def _noted(found: Any, sources: list[Any]) -> Any:
-    if type(found) is not np.ndarray or not _can_be_held(found.dtype):
-        return found
-    return writable(found) if is_written_later(found, sources) else found
+def _noted(result: Any, sources: list[Any]) -> Any:
+    if type(result) is not np.ndarray or not _can_be_held(result.dtype):
+        return result
+    return writable(result) if is_written_later(result, sources) else result
 
 
 def _arrays(given: Any) -> Iterator[Any]:
-    """The arrays in nested lists, tuples and dictionaries."""
+    """Yield the arrays in nested lists, tuples and dictionaries."""
     if isinstance(given, np.ndarray):
         yield given
     elif isinstance(given, list | tuple | dict):
@@ -65,7 +67,7 @@ def _can_be_held(dtype: np.dtype[Any]) -> bool:
 
 
 class Elements:
-    """What reads and writes the elements of a known array."""
+    """Reads and writes the elements of a known array."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -85,7 +87,7 @@ class Elements:
 
 
 class ElementsInARow:
-    """What reads and writes the elements of `x.flat`, of a known array."""
+    """Reads and writes the elements of `x.flat`, of a known array."""
 
     def __init__(self, flat: Any) -> None:
         self._flat = flat
@@ -100,7 +102,7 @@ class ElementsInARow:
 
 
 def elements_of(value: Any) -> Any:
-    """What reads and writes elements of a known array, or of the iterator over it."""
+    """Return an object that reads and writes the elements of a known array, or of its `flat` iterator."""
     return ElementsInARow(value) if type(value) is np.flatiter else Elements(value)
 
 
@@ -109,9 +111,9 @@ def _is_traced(key: Any) -> bool:
 
 
 def not_made(array: Any) -> TraceError:
-    """The error for a write of a traced value to a known array.
+    """Return the error for a write of a traced value to a known array.
 
-    One that the function made can be written to when the function is run once more.
+    If the function created the array, the error names the place, and the function runs once more with it traced.
     """
     error = TraceError(
         "a traced value is written to an array of NumPy's, which holds known numbers",

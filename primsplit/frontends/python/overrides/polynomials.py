@@ -1,6 +1,6 @@
-"""Runs NumPy's polynomial modules, which are written in Python, with replaced names, as user code.
+"""Runs NumPy's polynomial modules, which are written in Python, as converted copies with a few substitutes.
 
-Sizes never depend on coefficients: leading coefficients that are 0, which NumPy drops, stay where they are traced.
+Sizes never depend on coefficients: traced leading coefficients that are 0 stay, where NumPy drops them.
 """
 
 import functools
@@ -33,7 +33,7 @@ MODULES = (
     "numpy.lib._polynomial_impl",
 )  # fmt: skip
 _SERIES = ("cheb", "herm", "lag", "leg", "roots")
-"""What the names of series and of their functions begin with."""
+"""The prefixes of the names of series and of their functions."""
 TRIMMING = {"trimseq", "trimcoef", "trim_zeros"}
 """Functions that drop coefficients."""
 SHIFTING = {"polymulx", "chebmulx", "legmulx", "hermmulx", "hermemulx", "lagmulx"}
@@ -41,7 +41,7 @@ SHIFTING = {"polymulx", "chebmulx", "legmulx", "hermmulx", "hermemulx", "lagmulx
 
 
 COUNTED: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {}
-"""Functions of series by their names: which arguments are coefficients, and the form for a symbolic number of these."""
+"""Functions of series by name: the arguments that are coefficients, and the form for a symbolic number of these."""
 for _name, _family in series.FAMILIES.items():
     COUNTED |= {
         f"{_name}val": (("c",), functools.partial(series.valued, _family)),
@@ -54,7 +54,7 @@ for _name, _family in series.FAMILIES.items():
 
 
 def _counted(original: Callable[..., Any], names: tuple[str, ...], form: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, or its form where the number of an argument's coefficients is known to the run alone."""
+    """Return the function, or its form if the number of an argument's coefficients is known only at run time."""
     signature = inspect.signature(original)
 
     def call(*args: Any, **options: Any) -> Any:
@@ -71,14 +71,14 @@ def _is_symbolic(c: Any) -> bool:
 
 
 def namespaces() -> Iterator[dict[str, Any]]:
-    """The dictionaries of the modules that are loaded."""
+    """Yield the dictionaries of the modules that are loaded."""
     for name in MODULES:
         if name in sys.modules:
             yield vars(sys.modules[name])
 
 
 def of_coefficients(function: Any, copy: Callable[..., Any]) -> Any:
-    """What is called in place of a function of these modules: its copy, or a form that never drops coefficients."""
+    """Return the function to call in place of one of these modules: its copy, or a form that keeps all coefficients."""
     if function.__globals__.get("__name__") not in MODULES:
         return copy
     name = function.__name__
@@ -90,7 +90,7 @@ def of_coefficients(function: Any, copy: Callable[..., Any]) -> Any:
 
 
 def _whole(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that drops coefficients only where all of them are known."""
+    """Return a function that drops coefficients only if all of them are known."""
 
     def call(coefficients: Any, *args: Any, **options: Any) -> Any:
         known = coefficients.known() if isinstance(coefficients, Array) else None
@@ -102,17 +102,17 @@ def _whole(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_coefficients(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`as_series`, which asks whether there are coefficients: a run without any fails."""
+    """Return `as_series`, which tests whether there are coefficients: a run without any fails."""
 
     def call(alist: Any, trim: bool = True) -> Any:
-        given = [_not_empty(a) if _is_symbolic(a) else a for a in alist]
-        return original(given, trim)
+        checked = [_not_empty(a) if _is_symbolic(a) else a for a in alist]
+        return original(checked, trim)
 
     return call
 
 
 def _through_points(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The fit of a series, which asks whether there are points, and warns by the rank: a run without points fails."""
+    """Return the fit of a series, without tests for points and warnings by rank: a run without points fails."""
 
     def call(vander_f: Any, x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None) -> Any:
         if not any(map(holds_traced, (x, y, w))):
@@ -125,7 +125,7 @@ def _through_points(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_points(x: Array, y: Array, deg: Any) -> None:
-    """Raise what NumPy raises."""
+    """Raise NumPy's errors for these arguments."""
     degrees = np.asarray(deg)
     if degrees.ndim > 1 or degrees.dtype.kind not in "iu" or degrees.size == 0:
         raise TypeError("deg must be an int or non-empty 1-D array of int")
@@ -142,7 +142,7 @@ def _check_points(x: Array, y: Array, deg: Any) -> None:
 
 
 def _fitted(vander_f: Any, x: Any, y: Any, deg: Any, rcond: Any, full: bool, w: Any) -> Any:
-    """The coefficients, as NumPy's `_fit` has them: those of least norm beside columns of length 1."""
+    """Return the coefficients as NumPy's `_fit`: of least norm for columns scaled to length 1."""
     x, y, powers = x + 0.0, y + 0.0, np.arange(int(deg) + 1) if np.ndim(deg) == 0 else np.sort(deg)
     matrix, right = vander_f(x, int(powers[-1]))[:, powers], y
     if w is not None:
@@ -153,12 +153,12 @@ def _fitted(vander_f: Any, x: Any, y: Any, deg: Any, rcond: Any, full: bool, w: 
     cutoff = rcond if rcond is not None or not isinstance(count, int) else count * np.finfo(x.dtype).eps
     length = np.sqrt(np.square(matrix).sum(0))
     length = np.where(length == 0, 1.0, length)
-    found, residuals, rank, s = np.linalg.lstsq(matrix / length, right, cutoff)
-    found = found / (length[:, None] if y.ndim == 2 else length)
+    solution, residuals, rank, s = np.linalg.lstsq(matrix / length, right, cutoff)
+    solution = solution / (length[:, None] if y.ndim == 2 else length)
     if np.ndim(deg):
-        found, some = asarray(np.zeros((int(powers[-1]) + 1, *found.shape[1:]), found.dtype)), found
-        found[powers] = some
-    return (found, [residuals, rank, s, cutoff]) if full else found
+        solution, some = asarray(np.zeros((int(powers[-1]) + 1, *solution.shape[1:]), solution.dtype)), solution
+        solution[powers] = some
+    return (solution, [residuals, rank, s, cutoff]) if full else solution
 
 
 def _not_empty(c: Array) -> Array:
@@ -166,7 +166,7 @@ def _not_empty(c: Array) -> Array:
 
 
 def _of_series(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The map of one interval to another, of a polynomial too, of which NumPy would make an array of objects."""
+    """Return the map of one interval to another, also for a polynomial, which NumPy would put into an object array."""
 
     def call(x: Any, old: Any, new: Any) -> Any:
         if not hasattr(x, "convert"):
@@ -178,7 +178,7 @@ def _of_series(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _shifted(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A product with x, which asks a single coefficient whether it is 0: that of two, of which the second is 0."""
+    """Return a product with x, which tests whether a single coefficient is 0; a second one, 0, avoids that test."""
 
     def call(c: Any) -> Any:
         return original(np.append(c, 0.0))[:-1] if np.size(c) == 1 else original(c)
@@ -187,17 +187,17 @@ def _shifted(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_polynomials(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of coefficients, given np.poly1d's of traced ones, of which NumPy would make arrays."""
+    """Return a function of coefficients that accepts np.poly1d's of traced ones, of which NumPy would create arrays."""
     known = listing(original)
 
     def call(*args: Any, **options: Any) -> Any:
         if not any(isinstance(a, np.poly1d) and isinstance(a.coeffs, Array) for a in args):
             return known(*args, **options)
-        found = known(*(a.coeffs if isinstance(a, np.poly1d) else a for a in args), **options)
+        result = known(*(a.coeffs if isinstance(a, np.poly1d) else a for a in args), **options)
         if original is np.polyval:
-            return found
+            return result
         make = converted(np.poly1d)
-        return tuple(map(make, found)) if isinstance(found, tuple) else make(found)
+        return tuple(map(make, result)) if isinstance(result, tuple) else make(result)
 
     return call
 
@@ -209,10 +209,10 @@ STANDING: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "_fit": lambda f: Substitute(f, _through_points(f)),
     "mapdomain": lambda f: Substitute(f, _of_series(f)),
 }
-"""What stands in for functions of these modules, by their names there."""
+"""Functions that create the substitutes for functions of these modules, by their names there."""
 
 TRIM_ZEROS = STANDING["trim_zeros"](np.trim_zeros)
-"""What stands in for np.trim_zeros in these modules."""
+"""The substitute for np.trim_zeros in these modules."""
 
 
 for _name, _given in COUNTED.items():
@@ -226,10 +226,10 @@ for _function in (np.polyadd, np.polyder, np.polydiv, np.polyint, np.polymul, np
 
 
 def _asked_directly(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that would go through a traced vector's elements to find who answers for it."""
+    """Return a function that calls its traced form directly: NumPy would iterate over the vector to dispatch."""
 
-    def call(given: Any) -> Any:
-        return FUNCTIONS[original](given) if holds_traced(given) else original(given)
+    def call(coefficients: Any) -> Any:
+        return FUNCTIONS[original](coefficients) if holds_traced(coefficients) else original(coefficients)
 
     return call
 

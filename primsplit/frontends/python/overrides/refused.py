@@ -31,7 +31,7 @@ REFUSED: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def _refusing(name: str, original: Callable[..., Any], cure: str) -> Callable[..., Any]:
-    """The function, which is told of where it asks a traced value for a number."""
+    """Return the function with an error that states why it needs the number of a traced value."""
 
     def call(*args: Any, **options: Any) -> Any:
         try:
@@ -47,7 +47,7 @@ def _refusing(name: str, original: Callable[..., Any], cure: str) -> Callable[..
 
 
 def register_refused(module: str) -> None:
-    """Let the functions of a loaded module that have no form for traced arrays say so."""
+    """Register errors for the functions of a loaded module that have no form for traced arrays."""
     for kind, names in REFUSED.get(module, {}).items():
         for name in names:
             original = getattr(sys.modules[module], name, None)

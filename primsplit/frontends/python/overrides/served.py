@@ -1,4 +1,4 @@
-"""Lists the functions that are served in converted functions alone, by the names that users write."""
+"""Lists the functions that have substitutes only in converted functions, by the names that users write."""
 
 import cmath
 import math
@@ -26,11 +26,11 @@ LOADED = {
     "math": math,
     "cmath": cmath,
 }
-"""The modules whose functions are registered whether or not SciPy is loaded, by what people call them."""
+"""The modules whose functions are registered whether or not SciPy is loaded, by their usual names."""
 
 
 def served_names() -> Iterator[str]:
-    """The functions and classes that traced values may be given to: SciPy's too where it is not loaded."""
+    """Yield the functions and classes that accept traced values, including SciPy's if it is not loaded."""
     for prefix, module in LOADED.items():
         for name, value in vars(module).items():
             if is_function(value) and not isinstance(value, np.ufunc) and value not in FUNCTIONS:
@@ -51,6 +51,6 @@ def served_names() -> Iterator[str]:
 
 
 def refused_names() -> Iterator[str]:
-    """The functions of SciPy that say why they take no traced values."""
+    """Yield the functions of SciPy that raise an error for traced values."""
     for module, kinds in REFUSED.items():
         yield from (f"{module}.{name}" for names in kinds.values() for name in names)

@@ -20,13 +20,13 @@ Function = Callable[..., Any]
 
 
 def stands_in_for(original: Function, *, replace: bool = False) -> Callable[[Function], Function]:
-    """Register a function that is called in place of a library's where an argument is traced.
+    """Register a function that is called in place of a library's if an argument is traced.
 
-    It is for functions that NumPy does not dispatch: compiled ones, and those that ask their argument for a number. A
-    traced function that fails since it calls one is converted, and calls what is decorated, with the same arguments;
-    plain arguments go to the original as always, in every thread. Raises RuleError for a function that traced values
-    reach by themselves (see `implements`), for one of other arguments, and where another module has registered one,
-    unless `replace` is True.
+    It is for functions that NumPy does not dispatch: compiled ones, and those that need the number of an argument. A
+    traced function that fails because it calls one is converted, and then calls the decorated function with the same
+    arguments. Calls with plain arguments reach the original as always, in every thread. Raises RuleError for a function
+    that traced values reach by themselves (see `implements`), for a substitute with other parameters, and if another
+    module has registered one, unless `replace` is True.
 
     >>> import statistics
     >>> @extend.stands_in_for(statistics.fmean)
@@ -37,8 +37,8 @@ def stands_in_for(original: Function, *, replace: bool = False) -> Callable[[Fun
     """
     name = getattr(original, "__name__", repr(original))
     if isinstance(original, np.ufunc | type(np.sum)):
-        told = f"{name} asks its arguments for a form of their own"
-        raise RuleError(told, place=user_place(), cure=f"Give it one: extend.implements({name}).")
+        why = f"{name} asks its arguments for a form of their own"
+        raise RuleError(why, place=user_place(), cure=f"Give it one: extend.implements({name}).")
 
     def stand_in(traced: Function) -> Function:
         check_takes_arguments_of(original, name, traced, "substitute")

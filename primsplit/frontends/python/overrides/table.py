@@ -1,4 +1,4 @@
-"""The table of substitutes for functions of libraries."""
+"""Defines the table of substitutes for functions of libraries."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ Function = Callable[..., Any]
 
 
 class Substitute:
-    """A function or object of a library, or what stands in for it in converted functions.
+    """A function or object of a library that behaves as `traced` in converted functions, and as `original` elsewhere.
 
     `owner` is the module that registered it.
     """
@@ -42,7 +42,7 @@ class Substitute:
 class ModuleSubstitute:
     """A module or an object whose functions have substitutes.
 
-    `own` are those for attributes that are no objects of their own, such as methods.
+    `own` are the substitutes for attributes that are no objects of their own, such as methods.
     """
 
     def __init__(self, original: Any, own: Mapping[str, Any] | None = None) -> None:
@@ -50,8 +50,8 @@ class ModuleSubstitute:
         self.own = dict(own or {})
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.original, name)
-        return self.own.get(name, found) if is_converted() else found
+        attribute = getattr(self.original, name)
+        return self.own.get(name, attribute) if is_converted() else attribute
 
     def __dir__(self) -> list[str]:
         return dir(self.original)
@@ -62,40 +62,40 @@ class ModuleSubstitute:
 
 _substitutes: dict[int, Any] = {}
 originals = _substitutes.keys()
-"""The ids of what has a substitute."""
+"""The ids of the objects with a substitute."""
 _kept: list[Any] = []
-"""The originals, so that no other object gets their place in memory."""
+"""The originals, kept alive so that no other object gets their id."""
 
 
 def register(original: Any, substitute: Any) -> None:
-    """Let `substitute` stand in for a library's module, function or object."""
+    """Register `substitute` for a library's module, function or object."""
     _substitutes[id(original)] = substitute
     _kept.append(original)
 
 
 def substitute_of(value: Any) -> Any:
-    """Substitutes for a library's module, function or object; the value itself where nothing does."""
+    """Return the substitute for a library's module, function or object; the value itself if there is none."""
     return _substitutes.get(id(value), value)
 
 
 def is_stood_in_for(value: Any) -> bool:
-    """True for a library's module, function or object that has a substitute."""
+    """Whether a library's module, function or object has a substitute."""
     return id(value) in _substitutes
 
 
 def is_function(value: Any) -> bool:
-    """True for a function or object that has a substitute, False for a module."""
+    """Whether a value is a function or object, and no module, that has a substitute."""
     return is_stood_in_for(value) and not isinstance(_substitutes[id(value)], ModuleSubstitute)
 
 
 methods: dict[tuple[type, str], tuple[Any, Any]] = {}
-"""Methods of a library's classes, by class and name: what each is, and what stands in for it."""
+"""Methods of a library's classes, by class and name: the original and its substitute."""
 _of_methods: dict[int, Any] = {}
-"""By the `id` of a method's function what stands in for it."""
+"""The substitutes by the `id` of a method's function."""
 
 
 def substitute_of_method(function: Any) -> Any:
-    """The function that stands in for a method of a library's class; None if nothing does."""
+    """Return the substitute for a method of a library's class; None if there is none."""
     return _of_methods.get(id(function))
 
 
@@ -104,9 +104,9 @@ IMMUTABLE = 1 << 8
 
 
 def register_method(owner: type, name: str, traced: Function) -> None:
-    """Let `traced` stand in for a method of a library's class, its base classes' too, where an argument is traced.
+    """Register `traced` for a method of a library's class or its base class, for calls with a traced argument.
 
-    A class that has no such method in this version of the library, or is compiled and keeps its own, is left alone.
+    A class without such a method in this version of the library, or a compiled class, is left alone.
     """
     holder = next((c for c in owner.__mro__ if name in vars(c)), None)
     if holder is None or holder.__flags__ & IMMUTABLE or (holder, name) in methods:
@@ -127,19 +127,19 @@ def register_method(owner: type, name: str, traced: Function) -> None:
 
 
 def holds_array(value: Any) -> bool:
-    """True for a traced array, and for lists and tuples with one in them."""
+    """Whether a value is a traced array, or a list or tuple that contains one."""
     return isinstance(value, Array) or (isinstance(value, list | tuple) and any(map(holds_array, value)))
 
 
 def is_unknown(value: Any) -> bool:
-    """True for a traced array whose elements only the run knows, and for lists and tuples with one in them."""
+    """Whether a value is a traced array with elements known only at run time, or a list or tuple that contains one."""
     if isinstance(value, Array):
         return value.known() is None
     return any(map(is_unknown, value)) if isinstance(value, list | tuple) else holds_traced(value)
 
 
 def when_unknown(original: Function, traced: Function) -> Substitute:
-    """Substitutes for a function of NumPy's arrays, which known ones are: all that has another form is unknown."""
+    """Return a substitute that calls `traced` only if an argument is unknown; known arrays go to NumPy."""
 
     def call(*args: Any, **options: Any) -> Any:
         is_traced = any(map(is_unknown, (*args, *options.values())))
@@ -151,15 +151,16 @@ def when_unknown(original: Function, traced: Function) -> Substitute:
 def when_traced(
     original: Function, traced: Function, known: Function | None = None, owner: str = "primsplit"
 ) -> Substitute:
-    """Substitutes for a function that only traced arguments make another of.
+    """Return a substitute that calls `traced` if an argument is traced.
 
-    `known` is done to its own results, and is given the arguments too. `owner` is the module that registers it.
+    `known` is applied to the original's results, with its arguments. `owner` is the module that registers the
+    substitute.
     """
 
     def call(*args: Any, **options: Any) -> Any:
         if any(map(holds_traced, (*args, *options.values()))):
             return called(traced, original, args, options)
-        found = original(*args, **options)
-        return found if known is None else known(found, (args, options))
+        result = original(*args, **options)
+        return result if known is None else known(result, (args, options))
 
     return Substitute(original, call, owner)

@@ -1,4 +1,9 @@
-"""np.vectorize and np.frompyfunc: records the function once, for one element, and maps it over all elements."""
+"""Records the function of np.vectorize or np.frompyfunc once, for one element, and maps it over all elements.
+
+```
+np.vectorize(f)(x)      ->      Scan over the elements of x, with f's record as its body
+```
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -21,14 +26,18 @@ from primsplit.tracing.control.scanning import mapped
 from primsplit.tracing.hooks import HOOKS
 
 _CORES = re.compile(r"\(([^)]*)\)")
-"""The axes that a signature names, of each argument."""
+"""The axes of each argument that a signature names."""
 
 
-def call(made: "np.vectorize", *args: Any, **options: Any) -> Any:
-    """What calls a vectorized function of traced arrays: a map over their elements."""
-    given: dict[Any, Any] = {**dict(enumerate(args)), **options}
-    found = _over_elements(made, given, len(args)) if made.signature is None else _over_cores(made, given, len(args))
-    return _cast(found, made.otypes)
+def call(vectorize: "np.vectorize", *args: Any, **options: Any) -> Any:
+    """Return the result of a vectorized function for traced arrays: a map over their elements."""
+    arguments: dict[Any, Any] = {**dict(enumerate(args)), **options}
+    result = (
+        _over_elements(vectorize, arguments, len(args))
+        if vectorize.signature is None
+        else _over_cores(vectorize, arguments, len(args))
+    )
+    return _cast(result, vectorize.otypes)
 
 
 def _over_elements(made: "np.vectorize", given: dict[Any, Any], positions: int) -> Any:
@@ -38,7 +47,7 @@ def _over_elements(made: "np.vectorize", given: dict[Any, Any], positions: int) 
 
 
 def call_ufunc_of_objects(ufunc: np.ufunc, *given: Any) -> Any:
-    """What calls a ufunc of `np.frompyfunc`. The numbers keep a dtype, where NumPy gives an array of objects."""
+    """Return the result of a ufunc of `np.frompyfunc`. Its numbers keep a dtype; NumPy returns an array of objects."""
     arrays = FUNCTIONS[np.broadcast_arrays](*(array_like(x) for x in given))
     return _mapped(lambda elements: ufunc(*map(_boxed, elements)), arrays, arrays[0].shape)
 
@@ -47,14 +56,14 @@ HOOKS.apply_ufunc_of_objects = call_ufunc_of_objects
 
 
 def _boxed(element: Array) -> npt.NDArray[Any]:
-    """The element as an object, which NumPy hands to the function as it is."""
+    """Return the element in an array of objects, which NumPy passes to the function unchanged."""
     box = np.empty((), object)
     box[()] = Array(element.value, scalar=True)
     return box
 
 
 def _over_cores(made: "np.vectorize", given: dict[Any, Any], positions: int) -> Any:
-    """The function of the last axes that the signature names, for each place along the axes before them."""
+    """Return the function of the last axes, which the signature names, mapped over the axes before them."""
     walked = [k for k in given if k not in made.excluded]
     arrays = [array_like(given[k]) for k in walked]
     cores = [
@@ -74,32 +83,34 @@ def _over_cores(made: "np.vectorize", given: dict[Any, Any], positions: int) -> 
     return _mapped(_one(made, given, walked, positions), wide, shape)
 
 
-def _one(made: "np.vectorize", given: dict[Any, Any], walked: list[Any], positions: int) -> Callable[..., Any]:
-    """The function of what is walked alone."""
+def _one(made: "np.vectorize", given: dict[Any, Any], mapped_names: list[Any], positions: int) -> Callable[..., Any]:
+    """Return the function of the mapped arguments alone."""
 
     def one(elements: tuple[Array, ...]) -> Any:
-        told = given | {k: Array(e.value, scalar=not e.shape) for k, e in zip(walked, elements, strict=True)}
-        named = {k: v for k, v in told.items() if isinstance(k, str)}
-        return made.pyfunc(*(told[i] for i in range(positions)), **named)
+        all_arguments = given | {
+            k: Array(e.value, scalar=not e.shape) for k, e in zip(mapped_names, elements, strict=True)
+        }
+        named = {k: v for k, v in all_arguments.items() if isinstance(k, str)}
+        return made.pyfunc(*(all_arguments[i] for i in range(positions)), **named)
 
     return one
 
 
 def _mapped(one: Callable[..., Any], arrays: Sequence[Array], shape: Shape) -> Any:
-    """The function for each place along the first axes, which have this shape in all arrays."""
+    """Return the function mapped over the first axes, which have this shape in all arrays."""
     if not shape:
         return one(tuple(arrays))
     rows = tuple(reshape_to(a, (dims.product(shape), *a.shape[len(shape) :])) for a in arrays)
-    found, structure = trees.flatten(mapped(one, rows))
-    return trees.unflatten(structure, [reshape_to(a, (*shape, *a.shape[1:])) for a in found])
+    leaves, structure = trees.flatten(mapped(one, rows))
+    return trees.unflatten(structure, [reshape_to(a, (*shape, *a.shape[1:])) for a in leaves])
 
 
-def _cast(found: Any, otypes: str | None) -> Any:
+def _cast(result: Any, otypes: str | None) -> Any:
     if otypes is None:
-        return found
-    if isinstance(found, tuple):
-        return tuple(array_like(a).astype(code) for a, code in zip(found, otypes, strict=True))
-    return array_like(found).astype(otypes[0])
+        return result
+    if isinstance(result, tuple):
+        return tuple(array_like(a).astype(code) for a, code in zip(result, otypes, strict=True))
+    return array_like(result).astype(otypes[0])
 
 
 register_method(np.vectorize, "__call__", call)
