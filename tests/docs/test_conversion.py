@@ -55,6 +55,7 @@ def test_what_is_served_gives_what_python_gives(name: str, capsys: pytest.Captur
         assert np.shape(found) == np.shape(expected)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", [name for name in SERVED if ROWS[name].smooth])
 def test_what_is_served_has_the_derivative_of_central_differences(name: str) -> None:
     row = ROWS[name]

@@ -171,6 +171,7 @@ LONG = {"bayesian_logistic", "heat_conduction"}
 """Demos of thousands of steps: slow tests."""
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in DEMOS])
 def test_a_model_is_exported_checked_and_put_to_use(name: str, tmp_path: Path) -> None:
     model, file = MODELS / f"{name}.py", tmp_path / f"{name}.onnx"

@@ -72,7 +72,6 @@ def check(grown: Grown, folder: Path) -> None:
             checked.at(inputs, values)
 
 
-@pytest.mark.sweep(4)
 @pytest.mark.parametrize("seed", range(16))
 def test_a_random_model_has_its_own_value_and_right_derivatives(seed: int, tmp_path: Path) -> None:
     check(random_model(seed), tmp_path)

@@ -171,6 +171,7 @@ COUNTED = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("nodes", "shapes"), COUNTED.values(), ids=list(COUNTED))
 def test_so_it_has_where_axes_are_counted_from_the_front_or_computed(
     nodes: str, shapes: Sequence[tuple[int, ...]], saved: Saved

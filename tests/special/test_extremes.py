@@ -88,6 +88,7 @@ BEYOND: dict[str, list[list[float]]] = {
 """Arguments of which the last alone are in the domain."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", BEYOND)
 def test_beyond_the_domain_value_and_derivative_are_nan(name: str) -> None:
     columns, function = [np.array(c) for c in zip(*BEYOND[name], strict=True)], getattr(sp, name)

@@ -62,6 +62,7 @@ FAMILIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_families_of_large_shapes_are_scipys(name: str) -> None:
     f, a = FAMILIES[name], np.array([3e6, 1e9])

@@ -132,6 +132,7 @@ def test_derivatives_of_beta_functions_in_the_shapes_are_mpmaths_far_out_too() -
         np.testing.assert_allclose(found, exact, rtol=1e-10)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("a", "b", "x", "in_a", "in_b"),
     [

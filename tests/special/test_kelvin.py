@@ -51,6 +51,7 @@ def test_what_is_special_is_scipys() -> None:
     np.testing.assert_allclose(ps.trace(pairs, x)(x), pairs(x))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("place", range(4))
 def test_derivatives_agree_with_central_differences(place: int) -> None:
     first, second = PAIRS[place]

@@ -11,6 +11,7 @@ from tools.bench.stages import rows_of
 from tools.bench.suite import rows
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("bench", sorted({stage.bench for stage in STAGES if stage.bench}))
 def test_each_stage_changes_something_in_its_row(bench: str, monkeypatch: pytest.MonkeyPatch) -> None:
     changed: set[str] = set()

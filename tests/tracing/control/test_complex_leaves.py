@@ -176,7 +176,7 @@ def test_parts_of_float32_stay_float32() -> None:
 
 def bounded(x, y):
     z = x + 1j * y
-    for _ in range(30):
+    for _ in range(14):
         z = z * z + (0.3 + 0.2j)
         if abs(z) > 1.2:
             z = z / abs(z) * 0.9
@@ -185,7 +185,7 @@ def bounded(x, y):
 
 def escaping(x, y):
     z, steps = 0j, 0
-    for _ in range(100):
+    for _ in range(70):
         z = z * z + (x + 1j * y)
         if abs(z) > 2:
             break
@@ -196,7 +196,7 @@ def escaping(x, y):
 def exchanged(x, y):
     a, b = np.stack([x + 1j, y * 2j]), np.stack([y - 1j, 0.5 * x + 0j])
     first = a
-    for i in range(20):
+    for i in range(14):
         if a[0].real > b[1].imag:
             a, b = b, a
         a[0] = a[0] * (0.9 + 0.1j)

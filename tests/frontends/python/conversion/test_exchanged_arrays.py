@@ -493,6 +493,7 @@ def _few_paths(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "FEW", 4)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.usefixtures("_few_paths")
 @pytest.mark.parametrize("function", FOLLOWED)
 def test_a_name_that_is_one_of_several_arrays_is_what_it_is_in_python(function: Callable[..., Any]) -> None:
@@ -505,7 +506,7 @@ def test_a_name_that_is_one_of_several_arrays_is_what_it_is_in_python(function: 
 def test_the_best_of_many_steps_is_kept() -> None:
     def kept(x):
         best, sums = x * 1.0, np.zeros(3)
-        for i in range(100):
+        for i in range(70):
             found = np.sin((i + 1) * x)
             if np.sum(found) > np.sum(best):
                 best = found
@@ -518,7 +519,7 @@ def test_the_best_of_many_steps_is_kept() -> None:
 def nelder_mead(x):
     corners = [x, *(x + 0.3 * np.eye(3))]
     values = [np.sum(np.cosh(c)) for c in corners]
-    for _ in range(12):
+    for _ in range(6):
         for i in range(3):
             for j in range(3 - i):
                 if values[j] > values[j + 1]:

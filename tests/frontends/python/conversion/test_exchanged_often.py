@@ -63,5 +63,5 @@ def test_it_is_right_and_twice_the_steps_are_four_times_the_operators(function: 
     for x in points:
         np.testing.assert_allclose(program(x), function(x), rtol=1e-12)
     check_grads(function, points[0], symbolic=False)
-    short, long = (len(ps.trace(function, ps.spec("float64", [n])).listing().splitlines()) for n in (16, 32))
+    short, long = (len(ps.trace(function, ps.spec("float64", [n])).listing().splitlines()) for n in (12, 24))
     assert long < 5 * short

@@ -17,7 +17,7 @@ X = np.array([0.3, 0.7, -0.2])
 
 
 def by_names_of_a_module(x):
-    for _ in range(40):
+    for _ in range(16):
         found = elsewhere.slope(x)
         if np.linalg.norm(found) < 0.05:
             break
@@ -29,7 +29,7 @@ def by_names_of_a_module(x):
 
 
 def by_its_own_name(x):
-    for _ in range(40):
+    for _ in range(16):
         found = slope(x)
         if np.linalg.norm(found) < 0.05:
             return np.sum(x) * 2
@@ -39,7 +39,7 @@ def by_its_own_name(x):
 
 def by_an_object(x):
     steps = elsewhere.Momentum(x)
-    for _ in range(40):
+    for _ in range(16):
         if steps.step(slope(steps.x)) < 0.001:
             break
     return steps.x @ steps.speed
@@ -47,7 +47,7 @@ def by_an_object(x):
 
 def of_known_numbers(x):
     total = 0.0
-    for k in range(40):
+    for k in range(16):
         if x[k % 3] > total:
             total = total + 0.01 * np.sum((elsewhere.differences() @ x) ** 2)
         else:

@@ -279,6 +279,7 @@ def slopes(function: Callable[..., Any], x: Any) -> Any:
     return np.array([(function(x + step) - function(x - step)) / 2e-6 for step in steps])
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_what_a_name_is_depends_on_the_branches(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve numbers are hundreds of paths and more; sixteen are recorded."""

@@ -97,6 +97,7 @@ def chosen(x):
 FUNCTIONS = [chosen, crossings, best_run, spread, weighted_by_the_place, of_pairs, iterates]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_one_side_may_append(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "MOST", 17)
@@ -135,7 +136,7 @@ def nearest(x):
 
 def labelled(x):
     means = [x[0], x[1], (x[2] + x[3]) / 2]
-    for _ in range(3):
+    for _ in range(2):
         sums, counts = [0.1, 0.2, 0.3], [1, 1, 1]
         labels = [int(np.argmin([(value - mean) ** 2 for mean in means])) for value in x]
         for k in range(3):

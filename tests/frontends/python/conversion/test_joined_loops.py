@@ -20,7 +20,7 @@ Function = Callable[[Any], Any]
 
 def newton(x: Any) -> Any:
     guess = x[0]
-    for _ in range(20):
+    for _ in range(14):
         change = (guess - x[1] * np.sin(guess) - x[0]) / (1 - x[1] * np.cos(guess))
         guess = guess - change
         if abs(change) < 1e-12:
@@ -30,7 +30,7 @@ def newton(x: Any) -> Any:
 
 def newton_while(x: Any) -> Any:
     guess, change, count = x[0], 1.0, 0
-    while abs(change) > 1e-12 and count < 18:
+    while abs(change) > 1e-12 and count < 14:
         change = (guess - x[1] * np.sin(guess) - x[0]) / (1 - x[1] * np.cos(guess))
         guess = guess - change
         count += 1
@@ -39,7 +39,7 @@ def newton_while(x: Any) -> Any:
 
 def newton_return(x: Any) -> Any:
     guess = x[0]
-    for count in range(18):
+    for count in range(14):
         change = (guess - x[1] * np.sin(guess) - x[0]) / (1 - x[1] * np.cos(guess))
         guess -= change
         if abs(change) < 1e-12:
@@ -49,7 +49,7 @@ def newton_return(x: Any) -> Any:
 
 def counted(x: Any) -> Any:
     total = 0.0
-    for k in range(30):
+    for k in range(20):
         total = total + x[0] * k
         if total > 8.07 * x[2]:
             break
@@ -59,7 +59,7 @@ def counted(x: Any) -> Any:
 
 def not_found(x: Any) -> Any:
     place = -1.0
-    for k in range(25):
+    for k in range(18):
         if x[0] * k > 4.13:
             place = x[0] * k
             break
@@ -70,10 +70,10 @@ def not_found(x: Any) -> Any:
 
 def from_within(x: Any) -> Any:
     level, speed = x[0], x[1]
-    for k in range(30):
+    for k in range(16):
         if level < 1.03:
             speed = speed * 1.1
-            if speed > 3.0:
+            if speed > 1.52:
                 speed = speed + x[2]
                 break
         level = level * 0.9
@@ -90,14 +90,14 @@ def forever(x: Any) -> Any:
         total = total * 0.9 + x[1]
         if total > 2.0:
             return total * x[2]
-        if k == 25:
+        if k == 16:
             break
     return -total + k
 
 
 def in_place(x: Any) -> Any:
     state = x.copy()
-    for k, (rate, other) in enumerate(zip(np.linspace(0.1, 0.3, 20), x[::-1].repeat(7), strict=False)):
+    for k, (rate, other) in enumerate(zip(np.linspace(0.1, 0.3, 15), x[::-1].repeat(5), strict=False)):
         state -= rate * (state - other)
         state[k % 3] *= 0.95
         if np.sum(state**2) < 1.0:
@@ -109,7 +109,7 @@ def inside_another(x: Any) -> Any:
     roots = np.zeros(3)
     for i in range(3):
         root = 1.5
-        for count in range(25):
+        for count in range(10):
             change = (root**2 - abs(x[i])) / (2 * root)
             if change > 0.5:
                 change = 0.5 + 0.1 * change
@@ -122,7 +122,7 @@ def inside_another(x: Any) -> Any:
 
 def root_of(value: Any) -> Any:
     guess = 1.0 + value
-    for _ in range(30):
+    for _ in range(9):
         following = 0.5 * (guess + value / guess)
         if math.fabs(following - guess) < 1e-13:
             return following
@@ -136,8 +136,8 @@ def in_helpers(x: Any) -> Any:
 
 def nested_ends(x: Any) -> Any:
     total = 0.0
-    for i in range(8):
-        for j in range(8):
+    for i in range(5):
+        for j in range(6):
             total = total + x[0] * i + x[1] * j
             if total > 30.17:
                 return total * x[2]
@@ -150,7 +150,7 @@ def nested_ends(x: Any) -> Any:
 
 def checked(x: Any) -> Any:
     level = x[0]
-    for k in range(25):
+    for k in range(15):
         if abs(level) > 1e3:
             raise OverflowError("too large")
         assert level > -5.0, "too small"
@@ -163,7 +163,7 @@ def checked(x: Any) -> Any:
 def caught(x: Any) -> Any:
     total = x[0]
     try:
-        for k in range(25):
+        for k in range(16):
             total = total * 1.1 + x[1]
             if total > 5.03:
                 raise ValueError(k)
@@ -201,7 +201,7 @@ def from_known_numbers(x: Any) -> Any:
 
 def fixed_point(x: Any) -> Any:
     place = np.zeros(3)
-    for _ in range(30):
+    for _ in range(16):
         new = np.tanh(0.3 * place[::-1] + x)
         if np.linalg.norm(new - place) < 1e-3:
             break
@@ -211,7 +211,7 @@ def fixed_point(x: Any) -> Any:
 
 def fixed_point_old(x: Any) -> Any:
     place = 0 * x
-    for k in range(20):
+    for k in range(16):
         old = place
         place = np.tanh(0.3 * place[::-1] + x)
         if np.linalg.norm(place - old) < 1e-3:
@@ -261,7 +261,7 @@ def swapped_arrays(x: Any) -> Any:
 def left_by_a_flag(x: Any) -> Any:
     """As an environment says that an episode is over."""
     place, total, inside = x[0] - x[1], 0.0, True
-    for _ in range(20):
+    for _ in range(14):
         place = place + 0.3 * np.cos(place * x[2])
         over = bool(place < -2.5 or place > 1.9)
         inside = not (place < -1.5 or place > 1.2)
@@ -280,6 +280,7 @@ LOOPS: list[Function] = [
 POINTS = [np.array(p) for p in ([1.0, 0.3, 0.7], [0.4, 0.9, 2.0], [2.0, 0.1, 0.31], [0.2, 0.02, 1.3])]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", LOOPS, ids=lambda f: f.__name__)
 def test_a_loop_that_the_numbers_end_is_what_python_does(function: Function) -> None:
     differentiated = ps.value_and_grad(function)

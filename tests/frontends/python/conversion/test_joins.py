@@ -310,6 +310,7 @@ def halved_in_brackets(x):
 NINE = rng.standard_normal(9)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("function", "x"),
     [

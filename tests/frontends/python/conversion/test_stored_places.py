@@ -109,6 +109,7 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_what_is_stored_is_read_where_it_was_stored(function: Callable[..., Any]) -> None:
     program = ps.trace(function, POINTS[0])

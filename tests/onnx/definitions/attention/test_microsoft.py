@@ -182,6 +182,7 @@ def test_a_rotary_embedding_is_what_its_kernel_computes(row: Node, tmp_path: Pat
 KERNELS = since("onnxruntime", "1.31", "its own kernels read masks and windows otherwise, or lack inputs")
 
 
+@pytest.mark.sweep(2)
 @KERNELS
 @pytest.mark.parametrize("row", ATTENTION + MULTI, ids=title)
 def test_attention_is_what_its_kernel_computes(row: Node, tmp_path: Path) -> None:
@@ -221,6 +222,7 @@ def test_a_cache_that_cannot_hold_its_window_is_refused(names: bool, tmp_path: P
         defined(windowed(NEXT, 2, [4, 2], names=names), tmp_path / "node.onnx")
 
 
+@pytest.mark.sweep(2)
 @KERNELS
 @pytest.mark.parametrize("row", GROUPED + WINDOWED, ids=title)
 def test_grouped_attention_is_what_its_kernel_computes(row: Node, tmp_path: Path) -> None:
