@@ -1,9 +1,10 @@
 """Run the rewrites that must precede differentiation.
 
 Written-out softmax, log-softmax, GELU in float32, layer norms, maxima of windows by reshape and products of sliding
-windows are recognized, and a Relu is swapped with the pooling that reads it. The first three, and those products,
-change values by roundings. A norm, and `1 / (1 + exp(z))`, keep their ops, as calls with rules of their own: they
-change gradients alone, which are 0 where `exp(z)` overflows. No other rewrite changes a value.
+windows are recognized, and a Relu is swapped with the pooling that reads it. A recurrence of log-sum-exps becomes
+products. The first three, and the products, change values by roundings. A norm, and `1 / (1 + exp(z))`, keep their ops,
+as calls with rules of their own: they change gradients alone, which are 0 where `exp(z)` overflows. No other rewrite
+changes a value.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from primsplit.ir.analysis.orders import order_of
 from primsplit.rewrites.cse import merge_common
 from primsplit.transforms.idioms.convolutions import recognize_convolutions
 from primsplit.transforms.idioms.kinks import recognize_kinks
+from primsplit.transforms.idioms.log_recurrences import recognize_log_recurrences
 from primsplit.transforms.idioms.logistics import recognize_logistics
 from primsplit.transforms.idioms.norms import recognize_norms
 from primsplit.transforms.idioms.pooled_relu import pool_before_relu
@@ -38,6 +40,7 @@ def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
         recognize,
         recognize_pools,
         recognize_convolutions,
+        recognize_log_recurrences,
     ):
         block = rewrite(block)
     return recognize_norms(pool_before_relu(recognize_logistics(block)), wrt, of)
