@@ -16,7 +16,7 @@ from primsplit.ir.errors import SpecError
 
 
 class Style(StrEnum):
-    """How a listing is written."""
+    """The format of a listing."""
 
     TEXT = "text"
     PYTHON = "python"

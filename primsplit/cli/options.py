@@ -29,7 +29,7 @@ from primsplit.transforms.policies import POLICIES
 
 
 class FormName(StrEnum):
-    """How forward and backward pass are laid out in files."""
+    """The layout of forward and backward pass in files."""
 
     JOINT = "joint"
     SPLIT = "split"
@@ -49,7 +49,7 @@ class ModeName(StrEnum):
 
 
 class BranchesName(StrEnum):
-    """How Python branches on values known only at run time are treated."""
+    """The treatment of Python branches on values known only at run time."""
 
     EXPLORE = "explore"
     ERROR = "error"
@@ -58,14 +58,14 @@ class BranchesName(StrEnum):
 
 
 class ProviderName(StrEnum):
-    """Where files run: a name of `providers.Provider`."""
+    """The execution provider of files: a name of `providers.Provider`."""
 
     CPU = "cpu"
     CUDA = "cuda"
 
 
 class WeightsName(StrEnum):
-    """How files receive weights: a name of `providers.GivenAs`."""
+    """The form in which files receive weights: a name of `providers.GivenAs`."""
 
     INPUTS = "inputs"
     DEFAULTS = "defaults"

@@ -150,7 +150,7 @@ def dirichlet(alpha: Any, size: Any = None, *, dtype: npt.DTypeLike | None = Non
 
 
 def bernoulli(p: Any = 0.5, size: Any = None, *, dtype: npt.DTypeLike = bool, seed: int | None = None) -> Any:
-    """True with probability `p`, which gets no gradient; in another `dtype`, 1. Size and errors as in `normal`."""
+    """Draw True with probability `p`, which gets no gradient; in another `dtype`, 1. Size and errors as in `normal`."""
     if not tracing.is_recording():
         shape = np.shape(p) if size is None else size
         return _plain(lambda rng: rng.random(shape) < p, dtype, seed)

@@ -12,10 +12,10 @@ see `targets/cuda.py`. They may be slower on the CPU.
 """
 
 GivenAs = Literal["inputs", "defaults"]
-"""How a file takes weights that it differentiates: as plain inputs, or as inputs that keep the model's numbers.
+"""The form in which a file takes weights that it differentiates: inputs without or with defaults.
 
-A run may leave out an input with a default. onnxruntime for JavaScript cannot set one: in node it silently uses the
-default, and in browsers it refuses the name.
+The defaults are the model's numbers. A run may leave out an input with a default. onnxruntime for JavaScript cannot set
+one: in node it silently uses the default, and in browsers it refuses the name.
 """
 
 

@@ -118,7 +118,7 @@ class Runtime:
 
 
 OLDEST = Runtime("onnxruntime", (1, 20))
-"""What files are for where nothing is said: all versions that they run in."""
+"""The default target of files: all versions in which they run."""
 
 
 def version_of(text: str) -> Version:

@@ -42,7 +42,7 @@ def subtract(x: Array, y: Array) -> Array:
 
 @elementwise("divide")
 def divide(x: Array, y: Array) -> Array:
-    """True division; NumPy has it for floats only."""
+    """Return the quotient of floats; NumPy's true division has no integer form."""
     return op.Div(x, y)
 
 

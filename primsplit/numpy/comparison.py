@@ -113,7 +113,7 @@ def isneginf(x: Any, out: Any = None) -> Any:
 
 @implements(np.isreal)
 def isreal(x: Any) -> Array:
-    """True everywhere in a real array."""
+    """Return True everywhere for a real array."""
     return _everywhere(array_like(x), answer=True)
 
 

@@ -21,7 +21,7 @@ class _Run(NamedTuple):
     written: frozenset[tracing.Instruction]
     traces_new: bool
     made: dict[int, tuple[weakref.ref[Any], tracing.Instruction]]
-    """Where the function made the memory of each array, by the array's `id`."""
+    """The instructions that created the memory of each array in the function, by the array's `id`."""
 
 
 _run = Scoped(lambda: _Run(is_converted=False, written=frozenset(), traces_new=False, made={}))

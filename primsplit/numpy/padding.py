@@ -23,14 +23,14 @@ Copied = Literal["edge", "reflect", "symmetric", "wrap"]
 """The modes of np.pad whose margins are elements of the array."""
 
 STATISTICS: dict[str, Callable[..., Array]] = {"maximum": maximum, "mean": mean, "median": median, "minimum": minimum}
-"""What the modes of np.pad that are named so have in their margins."""
+"""The functions that compute the margins in the modes of np.pad with these names."""
 
 _OPTIONS: dict[Any, set[str]] = {
     "constant": {"constant_values"}, "empty": set(), "edge": set(), "wrap": set(),
     "linear_ramp": {"end_values"}, "reflect": {"reflect_type"}, "symmetric": {"reflect_type"},
     **{mode: {"stat_length"} for mode in STATISTICS},
 }  # fmt: skip
-"""What a mode can be told."""
+"""The options of each mode."""
 
 
 @implements(np.pad)

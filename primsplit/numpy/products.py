@@ -289,7 +289,7 @@ def _columns(x: Array) -> Any:
 
 
 def _best_cuts(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Where to cut the chain of factors i..j-1, for each i and j (Cormen et al., Introduction to Algorithms, 15.2)."""
+    """Return the best cut of the factors i..j-1, by i and j (Cormen et al., Introduction to Algorithms, 15.2)."""
     count = len(sizes) - 1
     cost = {(i, i + 1): 0 for i in range(count)}
     cut: dict[tuple[int, int], int] = {}

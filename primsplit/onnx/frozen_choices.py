@@ -23,7 +23,7 @@ from primsplit.tracing.hooks import HOOKS
 CONDITIONS: Mapping[str, int] = {"If": 0, "Loop": 1, "Where": 0}
 """The input of a node that chooses what runs. No trait: the choices that this module freezes."""
 RUNS = 16
-"""How many conditions of a model are computed by onnxruntime if folding does not know them."""
+"""The most conditions of a model that onnxruntime computes because constant folding cannot."""
 LARGEST = 65536
 """The most bytes of a value that is read or computed for that."""
 

@@ -18,9 +18,9 @@ from primsplit.onnx.versions import nodes_of
 FREE = 3_000
 """The number of nodes that any file may grow to."""
 CALLS = 100
-"""How often a node of a function may be inlined, on average."""
+"""The most times that a node of a function may be inlined, on average."""
 STEPS = 300
-"""How often a node may be recorded, on average: once for each step of a loop that is unrolled."""
+"""The most times that a node may be recorded, on average: once for each step of an unrolled loop."""
 BYTES = 1_000
 """The bytes of weights that allow one node more: a model of many layers has weights for them."""
 DEEPEST = 100

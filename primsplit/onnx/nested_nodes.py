@@ -31,7 +31,7 @@ KINDS = frozenset({"Loop", "Scan", BATCH_SCAN})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How graphs in a node are recorded: as a block with inputs of given types, or here, on given values.
+    """The way to record graphs in a node: as a block with inputs of given types, or in place on given values.
 
     `known` are the aligned values of unknown rank around the node.
     """

@@ -62,7 +62,7 @@ REMEMBERED = 4096
 
 @dataclass
 class CacheStatistics(Statistics):
-    """How often a use found its recording, how often it was recorded, and how often it was read from the store."""
+    """The number of uses that hit a recording, that had to record, and that read a recording from the store."""
 
     read: int = 0
 
@@ -93,7 +93,7 @@ class _Runs(Compiled):
         self.recording_of: dict[Place, Signature | None] = {}
         """The recording of each program; None for a program of several, or of none."""
         self.places: tuple[Known | None, Limited[Any, Place]] = (None, Limited(LOOKS))
-        """What the function read, and where the programs of calls are kept as long as it reads the same."""
+        """The values that the function read, and the places of programs of calls while these values stay the same."""
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if tracing.is_recording() or self.is_guarded:

@@ -10,7 +10,7 @@ from primsplit.ir.caching.unchanged import Unchanged
 
 @dataclass
 class Statistics:
-    """How often a call found its program, and how often it had to be recorded."""
+    """The number of calls that found their program, and of calls that had to record it."""
 
     hits: int = 0
     misses: int = 0

@@ -32,11 +32,13 @@ from primsplit.tracing.states import State
 Function = Callable[..., Any]
 
 Freeze = Literal["allow", "error"]
-"""How an array from outside of the function is treated: as part of the program, or refused."""
+"""The treatment of an array from outside of the function: it becomes part of the program, or is refused."""
 
 Branches = Literal["explore", "error", "guard", "static"]
-"""How a Python branch on a traced value is treated: record every way, none, the ways that arrays took, or only the way
-that the arguments take."""
+"""The treatment of a Python branch on a traced value.
+
+It records every path, none, the paths that examples took, or only the path that the arguments take.
+"""
 
 
 class Told(NamedTuple):

@@ -24,9 +24,9 @@ from primsplit.tracing.regions import emit_if, record
 MANY = 2**14
 """The length from which on the saved logarithms take longer than the ops that are added."""
 HALVINGS = 4
-"""How often two halves are merged."""
+"""The number of times that two halves are merged."""
 DEPTH = 4
-"""How deep the logarithms may be nested in sums and differences."""
+"""The greatest depth at which the logarithms may be nested in sums and differences."""
 REDUCTIONS = frozenset({"ReduceSum", "ReduceMean"})
 
 

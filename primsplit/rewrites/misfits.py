@@ -17,7 +17,7 @@ from primsplit.rewrites.evaluation import EVALUATORS, evaluate
 from primsplit.tracing.regions import visible
 
 DEPTH = 8
-"""How many ops in a row are evaluated for a divisor."""
+"""The most ops in a row that are evaluated for a divisor."""
 LARGEST = 1024
 """The most elements of an array that is evaluated."""
 

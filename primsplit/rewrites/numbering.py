@@ -43,7 +43,7 @@ class Parts:
 
     @property
     def lead(self) -> int:
-        """How many inputs and parameters a Loop has before its condition."""
+        """The number of inputs and parameters that a Loop has before its condition."""
         return 0 if self.is_scan else 1
 
     @property

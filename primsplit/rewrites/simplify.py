@@ -18,7 +18,7 @@ from primsplit.rewrites.rewriting import Rewriter
 families = (arithmetic, layout, pieces, selection)
 
 DEPTH = 8
-"""How often the result of a rewrite is simplified again."""
+"""The most times that the result of a rewrite is simplified again."""
 
 
 def simplify(block: Block) -> Block:

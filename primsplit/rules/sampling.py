@@ -26,7 +26,7 @@ CUBIC = -0.75
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How an image is read."""
+    """The attributes that determine how an image is sampled."""
 
     mode: str
     padding: str

@@ -22,9 +22,9 @@ Numbers = np.ndarray[Any, np.dtype[Any]]
 TERMS = 32
 """Terms of a fit: the next one is below 1e-16 of the first."""
 SECOND_FROM = 1.0
-"""Where the fits for K start."""
+"""The least argument for which the fits for K hold."""
 HANKEL_FROM = 3.0
-"""Where the fits for J and Y start."""
+"""The least argument for which the fits for J and Y hold."""
 SMALLEST = 1e-20
 """The smallest term that a power series keeps, relative to its first term."""
 

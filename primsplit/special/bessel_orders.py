@@ -38,7 +38,7 @@ Pair = tuple[Array, Array]
 MOST = 30
 """The largest order that is supported."""
 FIRST_FROM = 8.0
-"""Where the fits for I start, unless 3/2 of the order is larger."""
+"""The least argument for which the fits for I hold, unless 3/2 of the order is larger."""
 OVERFLOWN = 1500.0
 """I of all orders is infinite from here on, in float64."""
 DEEPEST = 8.0

@@ -134,7 +134,7 @@ def _log_gamma_rise(x: Array, by: Array) -> Array:
 
 
 def _is_from_above(a: Array, b: Array, x: Array) -> Array:
-    """Where to use the upper function's fraction: it converges sooner, or a small shape makes the function small.
+    """Return where to use the upper function's fraction: it converges sooner, or a small shape gives a small result.
 
     Subtracting a number near 1 from 1 would lose it.
     """

@@ -21,9 +21,9 @@ from primsplit.tracing.calls.primitive import Function, primitive, rrule
 Pair = tuple[Array, Array]
 """The real and imaginary parts of complex numbers."""
 FIRST_FROM = 6.0
-"""Where the fits for I start, or at 3 n."""
+"""The least argument for which the fits for I hold, unless 3 n is larger."""
 SECOND_FROM = 1.0
-"""Where the fits for K start."""
+"""The least argument for which the fits for K hold."""
 LARGEST = 1e9
 """Well below this x, ber is already infinite and ker 0, in float64."""
 SMALLEST = 1e-20

@@ -144,7 +144,7 @@ def _first_dtype(op: Op) -> str:
 
 
 def _lacks_float64(kind: str) -> bool:
-    """True for an operator of floats without a kernel for float64."""
+    """Whether an operator of floats has no kernel for float64."""
     rows = KERNELS.get(kind, ())
     return bool(rows) and all("float64" not in dtypes for row in rows for dtypes in row.values())
 

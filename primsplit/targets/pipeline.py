@@ -80,7 +80,7 @@ def _in_order(block: Block, _: Target) -> Block:
 
 
 LEGAL: tuple[Stage, ...] = (around(reverse_at_least_one, "Raise lengths of 0 that ReverseSequence reads to 1."),)
-"""What belongs to the replacement of operators without a kernel."""
+"""The stages that belong to the replacement of operators without a kernel."""
 
 GUARDS: tuple[Stage, ...] = (
     plain(write_later, "form", "Write values that a pullback recomputes in standard operators."),

@@ -15,7 +15,7 @@ from primsplit.ir import Block, Op, Var
 from primsplit.tracing.calls.homogeneity import TEST, Power, powers
 
 _NAMES: Mapping[Power, str] = {0.0: "free", 1.0: "linear", math.inf: "zero", TEST: "test"}
-"""How a value depends on the cotangents, by how it scales with them."""
+"""The dependence of a value on the cotangents, by the power with which it scales."""
 
 
 class NotLinear(Exception):

@@ -20,7 +20,7 @@ Verdict = Literal["ok", "wrong", "unclear"]
 Function = Callable[[list[Array]], Array]
 
 ROUNDINGS = 4
-"""How many times as far from float64 a file may be as the function is in NumPy, in its own dtypes."""
+"""The largest error of a file against float64, in multiples of the error of the NumPy function in its own dtypes."""
 ROUNDS = "within rounding"
 
 STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)

@@ -34,9 +34,9 @@ TOLERANCES = {"float64": (1e-10, 1e-6), "float32": (1e-4, 1e-3), "float16": (2e-
 """The relative errors allowed in values and in gradients, by the dtype in which they are computed."""
 
 SEARCHES = frozenset(f"call::{name}" for name in ("fixed_point", "least_squares", "minimize", "newton", "root"))
-"""What SciPy searches to a tolerance of its own, and a file to rounding."""
+"""The searches that SciPy ends at its own tolerance, and a file at rounding."""
 STEPS = frozenset({"call::other_steps"})
-"""Where a file takes other steps through an equation than SciPy, held to the same tolerance."""
+"""The calls in which a file takes other steps than SciPy, with the same tolerance."""
 SOONER, DOUBTFUL = 1e-5, 1e-3
 """The errors that default tolerances explain, and those that they may explain."""
 TOLERATED = {"SciPy's own search ends sooner": SEARCHES, "SciPy takes other steps": STEPS}
@@ -124,7 +124,7 @@ class FileCheck:
 
     @cached_property
     def repeats(self) -> bool:
-        """True if the function returns the same in each call, which is false for one that draws random numbers.
+        """Whether the function returns the same in each call, which is false for one that draws random numbers.
 
         A drawn mask may happen to be the same in two calls.
         """
@@ -295,7 +295,7 @@ class FileCheck:
         return units
 
     def _scale(self, position: int) -> Array:
-        """How far each element of an input is moved by a step of 1."""
+        """Return the distance that a step of 1 moves each element of an input."""
         x = self.wide[position]
         level = float(np.sqrt(np.mean(x**2))) if x.size else 0.0
         # A parameter at exactly zero has no scale of its own: it moves by a step as for 1 where all of them are zero.

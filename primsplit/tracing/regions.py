@@ -83,7 +83,7 @@ def emit_if(condition: Value, then: Block, otherwise: Block, types: Sequence[Typ
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How a Scan reads or writes one of its sequences: along which axis, and whether from the end."""
+    """The axis along which a Scan reads or writes one of its sequences, and whether it goes from the end."""
 
     axis: int = 0
     reverse: bool = False

@@ -43,7 +43,7 @@ def module_of(function: Any) -> str:
 
 
 def is_own(function: Any) -> bool:
-    """True for a function of this package."""
+    """Whether a function is of this package."""
     return _is_of_package(module_of(function))
 
 

@@ -66,7 +66,7 @@ class UndoLog:
         self.calls_repeated = False
         """Whether something that the run called was run several times."""
         self._printed: collections.Counter[object] = collections.Counter()
-        """How often this run has printed each text, and how often an earlier one did at most."""
+        """The number of times that this run has printed each text; `_printed_before` has the most of an earlier run."""
         self._printed_before: collections.Counter[object] = collections.Counter()
 
     @property

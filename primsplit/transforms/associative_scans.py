@@ -19,7 +19,7 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import count_up, reshape_to, zeros
 
 ROUNDING = 64
-"""How many roundings of its terms a step may be off."""
+"""The largest error of a step, in units of rounding of its terms."""
 SHORT = 128
 """The length up to which doubling is faster than pairs: it takes fewer operators, and passes over little data."""
 

@@ -27,7 +27,7 @@ from primsplit.transforms.outline import block_key
 
 LEAST_CALLS = 4
 LEAST_OPS = 8
-"""How many ops a body has at least: joining takes an op or two for each call."""
+"""The least number of ops in a body: joining adds an op or two for each call."""
 LARGEST = 64
 """The most elements of an input: the kernels of larger arrays take longer than their calls."""
 MOST_JOINS = 64

@@ -187,7 +187,7 @@ class Expressions:
         return self.load(node, name, ())
 
     def is_number(self, name: str) -> bool:
-        """True for a name that is not an array: a scalar of the user's, a loop, an integer argument, pi."""
+        """Whether a name is no array, but a scalar of the user's, a loop, an integer argument or pi."""
         bound = name in self.values or name in self.loops or name in self.building.integers or name == "_"
         return bound or (name in NUMBERS and name != "e" and not self.building.exists(name))
 
@@ -303,7 +303,7 @@ READERS: Mapping[type[ast.expr], Callable[[Expressions, Any], int | None]] = {
     ast.Attribute: Expressions._attribute,
     ast.Subscript: Expressions._subscript,
 }
-"""What reads each kind of expression; None where it is one that a nest does not have."""
+"""The readers by the kind of expression; other kinds have no meaning in a nest."""
 
 
 def _number(node: ast.expr) -> int | float | None:

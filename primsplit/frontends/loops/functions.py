@@ -8,7 +8,7 @@ from primsplit.ir.analysis import costs
 
 
 class Function(NamedTuple):
-    """How many parents it has, and the kind of ONNX operator that is about as long."""
+    """The number of a function's arguments, and the kind of ONNX operator that takes about as long."""
 
     arity: int
     kind: str
@@ -69,10 +69,13 @@ ALIASES: Mapping[str, str] = {
 """Other names that they go by, in Python, in NumPy and among loop vectorizers."""
 
 COMBINATIONS: Mapping[str, int] = {"identity": 1, "muladd": 3, "fma": 3, "fms": 3, "fnma": 3, "fnms": 3}
-"""What is written out: x, a * b + c twice, a * b - c, c - a * b, -a * b - c; with the number of arguments."""
+"""Functions that become several operations, with their numbers of arguments.
+
+`identity` is x, `muladd` and `fma` are a * b + c, `fms` is a * b - c, `fnma` is c - a * b, and `fnms` is -a * b - c.
+"""
 
 REDUCTIONS: Mapping[str, str] = {"+": "add", "*": "multiply", "max": "maximum", "min": "minimum"}
-"""What a nest can combine over a loop, by its spelling."""
+"""The functions that a nest can reduce with over a loop, by their spelling."""
 
 
 def cost(function: str) -> float:

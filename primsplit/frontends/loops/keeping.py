@@ -29,7 +29,7 @@ class Temporary:
     line: int
 
     def shape(self, sizes: Sizes) -> tuple[Dim, ...]:
-        """How often each of its loops runs."""
+        """Return the number of turns of each of its loops."""
         return tuple(sizes.length(loop) for loop in self.loops)
 
     def nbytes(self, sizes: Sizes, itemsize: int) -> Dim:
@@ -39,7 +39,7 @@ class Temporary:
 
 @dataclass(frozen=True)
 class Choice:
-    """How a reverse nest gets what line `line` of the forward nest computes, and what computing it again would cost."""
+    """The way in which a reverse nest gets the value of a forward line, and the cost of recomputing it."""
 
     line: int
     how: Literal["again", "read", "kept"]
@@ -99,7 +99,7 @@ class _Sources:
         self.had: set[int] = set()
 
     def choose(self, at: int) -> Choice:
-        """How to get a value, with what was chosen before."""
+        """Return the choice for a value, after the choices made before."""
         needs = self._again(at, set())
         price = sum(_price(self.nest.operations[one], self._readable(one)) for one in needs)
         if at in self.results:
@@ -118,7 +118,7 @@ class _Sources:
         return seen
 
     def _is_outer(self, needs: set[int], at: int) -> bool:
-        """True for a product that is larger than everything that it is of: sums contract it, and nobody makes it."""
+        """Whether a line is a product larger than each of its factors: sums contract it, so that it is never stored."""
         lines = [self.nest.operations[one] for one in needs]
         computed = [line for line in lines if line.kind not in {"load", "constant", "index", "size"}]
         sources = [one for one in needs if self.nest.operations[one].kind == "load"]
@@ -131,7 +131,7 @@ class _Sources:
         )
 
     def _readable(self, at: int) -> bool:
-        """True for a line that loads from an array that is still there when the reverse nest runs."""
+        """Whether a line loads from an array that still exists when the reverse nest runs."""
         reference = self.nest.operations[at].reference
         return reference is not None and _arrays(reference) <= self.lasting
 

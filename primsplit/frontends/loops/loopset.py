@@ -45,8 +45,10 @@ class Quotient:
 
 
 Symbol = str | Axis | Extreme | Quotient
-"""What a linear expression is of: a loop or an integer argument by its name, the length of an axis, or what is no
-polynomial of these. The last two are in the bounds of loops and in lengths only, never in an index.
+"""A symbol of a linear expression: a loop or integer argument by its name, or the length of an axis.
+
+An Extreme or a Quotient stands for a part that is no polynomial of these. They occur in the bounds of loops and in
+lengths only, never in an index.
 """
 
 

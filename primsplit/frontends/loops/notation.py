@@ -237,7 +237,7 @@ class _Statement:
         return tuple(self.reader.linear(node) for node in nodes)
 
     def _uses(self, array: str) -> list[Use]:
-        """How the axes are indexed; the arguments are noted in the order of their appearance."""
+        """Return the indices of all axes, and note the arguments in the order of their appearance."""
         building, reader = self.building, self.reader
         indices = self._indices()
         made = self.operator == ":="

@@ -350,4 +350,4 @@ STATEMENTS: Mapping[type[ast.stmt], Callable[[_Reader, Any], None]] = {
     ast.Pass: _Reader._pass,
     ast.Return: _Reader._return,
 }
-"""What reads each kind of statement."""
+"""The readers by the kind of statement."""

@@ -16,7 +16,7 @@ from primsplit.frontends.loops.loopset import Index, Linear, Reference
 Element = tuple[str, tuple[Index, ...]]
 Key = str | Element
 IDENTITIES = {"add": 0.0, "multiply": 1.0, "maximum": float("-inf"), "minimum": float("inf")}
-"""What changes nothing, by the function that combines."""
+"""The identity element of each function that reduces."""
 
 RECURRENCE = "A running sum is np.cumsum; what a turn leaves for the next is a ps.scan."
 

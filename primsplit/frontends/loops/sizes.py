@@ -33,7 +33,7 @@ class Sizes:
     integers: Mapping[str, Dim]
 
     def length(self, loop: str) -> Dim:
-        """How often the loop runs."""
+        """Return the number of turns of a loop."""
         start, stop = self.ranges[loop]
         return stop - start
 

@@ -28,7 +28,7 @@ Pullback = Callable[..., Any]
 BLOCK = 64
 """Samples of a block, a power of two: the products cost 128 multiplications a sample, less than a step of a Scan."""
 PASSES = 4
-"""How often at most what is left over is solved for. Each pass squares the relative error of the first one."""
+"""The most passes of refinement. Each pass squares the relative error of the first one."""
 TINY = float(np.finfo(np.float64).tiny)
 
 

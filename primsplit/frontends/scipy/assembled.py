@@ -143,12 +143,12 @@ class Assembled(Held):
 
 
 def is_sparse(value: Any) -> bool:
-    """True for sparse matrices, SciPy's and ours."""
+    """Whether a value is a sparse matrix, of SciPy or of traced elements."""
     return isinstance(value, Assembled) or (hasattr(value, "tocsr") and not isinstance(value, Array))
 
 
 def holds_known(value: Any) -> bool:
-    """True for SciPy's sparse matrices of real numbers."""
+    """Whether a value is a SciPy sparse matrix of real numbers."""
     return is_sparse(value) and not isinstance(value, Assembled) and value.dtype.kind in "biuf"
 
 

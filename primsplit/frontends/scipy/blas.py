@@ -110,7 +110,7 @@ def _scaled(product: Array, alpha: Any) -> Array:
 
 
 def _is_number(value: Any, number: int) -> bool:
-    """True for what is known to be this number."""
+    """Whether a value is known to equal this number."""
     known = value.known() if isinstance(value, Array) else value
     return isinstance(known, int | float | np.ndarray | np.generic) and np.ndim(known) == 0 and bool(known == number)
 

@@ -158,7 +158,7 @@ def _left_over(weights: Any, past: Any, size: Dim) -> Any:
 
 
 def deconvolve(signal: Any, divisor: Any) -> tuple[Any, Any]:
-    """What, convolved with the divisor, gives the signal but for a rest, and the rest."""
+    """Return the quotient, whose convolution with the divisor approximates the signal, and the remainder."""
     whole, part = (np.atleast_1d(operand(inexact(v))) for v in (signal, divisor))
     whole, part = of_at_least(whole, 1), of_at_least(part, 1)
     n, m = whole.shape[0], part.shape[0]

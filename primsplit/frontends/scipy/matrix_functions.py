@@ -38,7 +38,7 @@ __all__ = [
 MOST = 60
 """The most steps of an iteration that doubles its digits, or of square roots that are taken one of the other."""
 NEAR = 0.25
-"""How far from the identity a matrix is whose logarithm is taken by quadrature."""
+"""The largest distance from the identity at which the logarithm of a matrix is computed by quadrature."""
 NODES, WEIGHTS = (0.5 * v for v in np.polynomial.legendre.leggauss(12))
 
 

@@ -79,7 +79,7 @@ def _spread(weights: Any, origin: Any, axes: Any, rank: int) -> tuple[Any, list[
 
 
 def margins(count: Dim, origin: Dim) -> tuple[Dim, Dim]:
-    """How far windows of `count` reach beyond the first and the last element. Raises ValueError as SciPy does."""
+    """Return the reach of windows beyond the first and the last element. Raises ValueError as SciPy does."""
     before = dims.floor_divide(count, 2) + origin
     if dims.above(0, before) or dims.at_least(before, dims.maximum(count, 1)):
         raise ValueError("Invalid origin: it must lie in the window")

@@ -65,7 +65,10 @@ def _kept(peaks: Any, found: Properties, keep: Any) -> Any:
 
 
 def _prominences(signal: Any, peaks: Any) -> Properties:
-    """How far each peak stands above the higher of its bases, the lowest places on each side before a higher number."""
+    """Return the height of each peak above the higher of its bases, and the places of the bases.
+
+    A base is the lowest place on a side, up to the first element that is higher than the peak.
+    """
     places = count_up(signal.shape[0])
     peak, tops = peaks[:, None], signal[peaks][:, None]
     ends = ~(signal <= tops)

@@ -14,7 +14,7 @@ from primsplit.tracing.asarray import array_like
 __all__ = ["lombscargle"]
 
 LEAST = 2.0**-53
-"""What SciPy divides by at least."""
+"""The least divisor in SciPy."""
 CLEAR = 1e-6
 """A determinant from which on cosine and sine are told apart without turning them."""
 

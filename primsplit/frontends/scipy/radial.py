@@ -117,7 +117,7 @@ class RadialBasis:
         return np.sum(apart * apart, axis=-1)
 
     def _size(self) -> Dim:
-        """How many monomials there are."""
+        """Return the number of monomials."""
         return 1 + self.y.shape[1] if self.powers is None else len(self.powers)
 
     def _polynomials(self, x: Any) -> Any:

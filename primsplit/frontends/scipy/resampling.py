@@ -44,9 +44,9 @@ CONTINUED = {
     "constant": "mirror", "wrap": "mirror", "mirror": "mirror", "grid-constant": "mirror", "nearest": "reflect",
     "reflect": "reflect", "grid-mirror": "reflect", "grid-wrap": "grid-wrap",
 }  # fmt: skip
-"""How the coefficients go on beyond the edges of an image that itself goes on in each mode."""
+"""The extension of the coefficients beyond the edges, by the mode in which the image itself is extended."""
 MARGIN = 12
-"""What SciPy adds on each side of an image whose coefficients do not go on as the image does."""
+"""The padding that SciPy adds on each side of an image whose coefficients are not extended as the image is."""
 
 
 def spline_filter1d(input: Any, order: int = 3, axis: int = -1, output: Any = np.float64, mode: str = "mirror") -> Any:

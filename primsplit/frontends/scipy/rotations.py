@@ -23,7 +23,7 @@ from primsplit.tracing.asarray import Held, array_like
 __all__ = ["Turn"]
 
 MISSING = ("approx_equal", "as_davenport", "reduce")
-"""What a rotation of SciPy's has, and one of traced numbers has not."""
+"""The attributes of SciPy's rotations that rotations of traced numbers lack."""
 SMALL = 0.25
 """Up to here functions of a squared angle are summed as series, which have derivatives at 0."""
 TERMS = 9
@@ -331,7 +331,7 @@ def _of_orthogonal(m: Any) -> Any:
 
 
 LOCKED = 1e-7
-"""How near the middle angle is to where the other two are one."""
+"""The largest distance of the middle angle from gimbal lock, where the other two angles are one."""
 
 
 def _angles(q: Any, axes: Sequence[int], *, is_extrinsic: bool) -> Any:

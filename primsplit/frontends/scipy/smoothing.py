@@ -19,7 +19,7 @@ MANY = 48
 """The least number of sites that are not written out as a matrix of all values."""
 
 ALLOWED = 1e-9
-"""How far the spline may be from SciPy's, relative to the values."""
+"""The largest difference of the spline from SciPy's, relative to the values."""
 
 
 def is_long(x: Any) -> bool:

@@ -69,7 +69,7 @@ def _known_solution(found: Any, given: tuple[Any, dict[str, Any]]) -> Callable[[
 
 
 KNOWN = {"splu": _known_factors, "factorized": _known_solution}
-"""What is made of SciPy's factors of known matrices, so that they solve for traced right sides."""
+"""Functions that adapt SciPy's factors of known matrices so that they solve for traced right sides."""
 
 
 def spsolve_triangular(

@@ -123,7 +123,7 @@ def softmax(x: Any, axis: Axis = None) -> Any:
 
 
 def _is_narrow(x: Any) -> bool:
-    """True for integers of 8 or 16 bits, whose exponentials NumPy rounds to few digits."""
+    """Whether a value has integers of 8 or 16 bits, whose exponentials NumPy rounds to few digits."""
     dtype = plain_or_traced(x).dtype
     return dtype.kind in "iu" and dtype.itemsize < 4
 

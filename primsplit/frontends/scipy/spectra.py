@@ -24,9 +24,9 @@ from primsplit.tracing.handles.concretization import literal_size
 __all__ = ["coherence", "csd", "istft", "periodogram", "spectrogram", "stft", "welch"]
 
 USUAL = 256
-"""How many samples a segment has where nothing says it."""
+"""The default number of samples of a segment."""
 EDGES = {"even": "reflect", "constant": "edge", "zeros": "constant"}
-"""How np.pad continues a signal at its ends."""
+"""The modes of np.pad that extend a signal at its ends, by SciPy's names."""
 
 
 class Segments(NamedTuple):
@@ -216,7 +216,7 @@ def _common_power(x: Any, y: Any, fs: Any, segments: Segments, scaling: str, axi
 
 @as_scipys("scipy.signal", Segments)
 def coherence(x: Any, y: Any, fs: Any, segments: Segments, axis: int) -> Any:
-    """How much of the power of two signals they have in common at each frequency."""
+    """Return the frequencies and the coherence of two signals: their squared cross spectrum by both power spectra."""
     freqs, common = _common_power(x, y, fs, segments, "density", axis, "mean")
     powers = [_averaged_power(v, fs, segments, axis=axis)[1] for v in (x, y)]
     return freqs, _power(common) / powers[0] / powers[1]

@@ -31,7 +31,7 @@ ROWS = 16
 """The least rows that a block takes up: fewer take more steps, more of them more numbers."""
 
 TOLERANCE = 1e4
-"""How many units of rounding a residual may have for the sweeps to stand in for elimination with pivots."""
+"""The largest residual, in units of rounding, for which the sweeps replace elimination with pivots."""
 
 
 @dataclass(frozen=True)

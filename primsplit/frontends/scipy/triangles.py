@@ -13,7 +13,7 @@ from primsplit.tracing.asarray import array_like
 __all__ = ["Nearest", "Triangulated", "griddata"]
 
 SLACK = 1e-12
-"""How far outside of a triangle, in parts of it, a point may be that belongs to it."""
+"""The largest distance outside of a triangle, in parts of it, of a point that belongs to it."""
 
 
 def _points(args: tuple[Any, ...], axes: Dim) -> Any:

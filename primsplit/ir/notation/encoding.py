@@ -32,7 +32,7 @@ class Unstorable(PrimsplitError):
 
 
 class Calls(Protocol):
-    """How the rules of calls are written and read."""
+    """The functions that write and read the rules of calls."""
 
     def tell(self, op: Op) -> Any:
         """Return as JSON values what a call holds besides its body. Raises Unstorable."""

@@ -72,4 +72,4 @@ FASTER: dict[str, Callable[..., Array]] = {
     "ReduceLogSumExp": log_sum_exp,
     "ReduceL2": euclidean,
 }
-"""What to run instead of an operator that has a kernel."""
+"""The replacements for operators that have a kernel."""

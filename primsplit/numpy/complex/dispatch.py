@@ -38,9 +38,9 @@ _Function = TypeVar("_Function", bound=Function)
 PRODUCTS: dict[str, Function] = {}
 """The ufuncs that sum products, by their names: functions of ComplexArrays."""
 REDUCED: dict[str, Function] = {"add": np.sum, "multiply": np.prod, "maximum": np.max, "minimum": np.min}
-"""What a ufunc's `reduce` is."""
+"""The functions that equal the `reduce` of a ufunc."""
 ACCUMULATED: dict[str, Function] = {"add": np.cumsum, "multiply": np.cumprod}
-"""What a ufunc's `accumulate` is."""
+"""The functions that equal the `accumulate` of a ufunc."""
 
 
 def offers(*keys: Any, dtype_at: int | None = None) -> Callable[[_Function], _Function]:

@@ -9,7 +9,7 @@ from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.tracing.array import FUNCTIONS, Array, implements
 
 NARROW = frozenset(map(np.dtype, ("float32", "int8", "int16", "uint8", "uint16")))
-"""What becomes complex64; the rest becomes complex128."""
+"""The dtypes that become complex64; all others become complex128."""
 
 
 def _where_needed(is_outside: Callable[[Any], Any]) -> Callable[[Any], Any]:

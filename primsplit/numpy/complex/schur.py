@@ -158,7 +158,10 @@ def _root(z: Parts) -> Parts:
 
 
 def _first_vector(near: Near, shift: Parts, start: Array, end: Array) -> tuple[Array, Array]:
-    """Where the reflections may start, and the first column of H - s from there on: its real parts, then the others."""
+    """Return the first row at which reflections may start, and the first column of H - s from there.
+
+    The real parts of the column come before the imaginary parts.
+    """
     gap = difference(near.d, shift)
     total = _size(gap) + _modulus(near.below_after)
     safe = op.Where(op.Equal(total, 0.0), 1.0, total)

@@ -152,7 +152,7 @@ def diagonal(x: Array) -> Array:
 
 
 def on_diagonal(x: Array) -> Array:
-    """True on the main diagonal, bool of the last two sizes."""
+    """Return True on the main diagonal and False elsewhere, with the last two sizes of `x`."""
     return op.Equal(op.Unsqueeze(counting(x, -2), [1]), op.Unsqueeze(counting(x, -1), [0]))
 
 

@@ -175,7 +175,7 @@ def _eigenvectors_with(a: Array, values: Array, vectors: Array) -> tuple[Array, 
 
 
 def is_blurred(gap: Array, magnitudes: Array) -> Array:
-    """Where a gap [..., n or 1, n] is at most n units in the last place of the largest of [..., n], but not 0."""
+    """Return where a gap [..., n or 1, n] is not 0, but at most n units in the last place of the largest magnitude."""
     largest = op.Unsqueeze(op.ReduceMax(magnitudes, [-1], keepdims=1), [-1])
     units = op.Mul(op.Cast(size(gap, -1), to=gap.dtype), float(float_limits(gap).eps))
     near = op.LessOrEqual(op.Abs(gap), op.Mul(largest, units))

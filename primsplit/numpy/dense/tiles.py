@@ -34,7 +34,7 @@ ON_DIAGONAL = np.eye(TILE, dtype=bool)
 ON_DIAGONAL.flags.writeable = False
 
 Bounds = Any
-"""Where rows begin and end: numbers, or vectors of one element."""
+"""The first row and the row behind the last: numbers, or vectors of one element."""
 
 
 def tiles(t: Array, *, lower: bool, unit: bool) -> tuple[Array, Array]:
@@ -66,12 +66,12 @@ def tiles(t: Array, *, lower: bool, unit: bool) -> tuple[Array, Array]:
 
 
 def _first(n: int) -> int:
-    """How many rows the first block has."""
+    """Return the number of rows of the first block."""
     return n - TILE * ((n - 1) // TILE)
 
 
 def _counts(n: Array) -> tuple[Array, Array]:
-    """How many rows the first block has, and how many blocks follow; vectors of one element."""
+    """Return the number of rows of the first block, and the number of blocks after it, as vectors of one element."""
     after = op.Max(op.Div(op.Sub(n, 1), TILE), np.array([0]))
     return op.Sub(n, op.Mul(after, TILE)), after
 

@@ -103,7 +103,7 @@ def inverse_order(order: Array) -> Array:
 
 
 def inversions(order: Array) -> Array:
-    """How many pairs of permutations [..., n] are out of order, a number of float32 for each."""
+    """Return the number of inversions of permutations [..., n], as float32."""
     turned = front(op.Unsqueeze(order, [-1]))
     first, second = np.triu_indices(int(order.shape[-1]), 1)
     pairs = op.Greater(op.Gather(turned, first, axis=0), op.Gather(turned, second, axis=0))

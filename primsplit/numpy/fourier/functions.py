@@ -175,7 +175,7 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Norm = None, out: Any = N
 
 
 def _weights(n: Dim, kept: Dim, dtype: np.dtype[Any]) -> Array:
-    """How many of the n numbers each of the half stands for: 2, but 1 for the first and the middle of an even n."""
+    """Return the multiplicity of each number of the half: 1 for the first and the middle of an even n, else 2."""
     if isinstance(n, int):
         numbers = np.arange(n // 2 + 1)
         return literal(np.where((numbers == 0) | (2 * numbers == n), 1, 2), dtype)

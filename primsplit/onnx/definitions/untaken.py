@@ -130,7 +130,7 @@ def _starts(step: Op, body: Block) -> list[tuple[Any, Any]]:
 
 
 def _quiet_rule(*inputs: Array, outputs: int, operator: str, **attributes: Any) -> tuple[Any, Any]:
-    """Where the cotangent is 0, take the derivative at a point where it is finite."""
+    """Return the primal and a pullback that, for a cotangent of 0, evaluates the derivative where it is finite."""
     z = Array(record_call("primsplit::Quiet", [x.value for x in inputs], {"operator": operator, **attributes})[0])
 
     def pullback(dz: Array) -> list[Array | None]:

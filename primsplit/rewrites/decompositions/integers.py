@@ -75,7 +75,7 @@ def narrow(x: Array, dtype: np.dtype[Any], *, ordered: bool) -> Array:
 
 
 def where(condition: Array, x: Array, y: Array) -> Array:
-    """Where, for the dtypes without a kernel."""
+    """Return Where for the dtypes without a kernel."""
     chosen = op.Where(condition, widen(x, ordered=False), widen(y, ordered=False))
     return narrow(chosen, x.dtype, ordered=False)
 

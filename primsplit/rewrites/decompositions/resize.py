@@ -32,7 +32,7 @@ ROUNDINGS: dict[str, Callable[[Array], Array]] = {
 
 @dataclass(frozen=True)
 class Interpolation:
-    """How a value between positions is computed."""
+    """The attributes of Resize that determine a value between positions."""
 
     mode: str
     nearest_mode: str

@@ -1,4 +1,4 @@
-"""Where windows of convolutions and poolings lie, and how to read (`unfold`) and add up (`fold`) their elements.
+"""Compute the positions of windows of convolutions and poolings; read (`unfold`) and add up (`fold`) their elements.
 
 A window over an axis has `kernel` taps, `dilation` apart; windows are `stride` apart. Kernel sizes are numbers; sizes
 of the array may be symbols. `unfold` returns one strided slice for each tap of the window; `fold` is its transpose.
@@ -38,7 +38,7 @@ class Windows:
 
     @property
     def spans(self) -> list[Dim]:
-        """How far each window reaches, both ends counted."""
+        """Return the extent of a window along each axis, both ends counted."""
         return [span_of(k, d) for k, d in zip(self.kernel, self.dilations, strict=True)]
 
     @property

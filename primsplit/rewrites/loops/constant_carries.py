@@ -11,7 +11,7 @@ from primsplit.ir import Block, Op, Value, has_blocks, rename_block, same_types
 from primsplit.rewrites.rewriting import Rewriter
 
 LEADS = {"Scan": (0, 0), "Loop": (2, 1)}
-"""How many inputs, and parameters of the body, precede those of the carries; and how many results of the body."""
+"""The numbers of inputs, which equal those of parameters of the body, and of results of the body before the carries."""
 
 
 def read_constant_carries_outside(block: Block) -> Block:

@@ -31,7 +31,7 @@ FLOPS = 4
 SLOW = 80.0
 """The cost of an element of an operator that is not in the cost table."""
 ROUNDS = 8
-"""How often ops are removed from a region before it is given up: their removal may force others out."""
+"""The most rounds in which ops are removed from a region: their removal may force others out."""
 
 
 def row_counts(block: Block) -> list[int]:

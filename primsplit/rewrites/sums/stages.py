@@ -27,7 +27,7 @@ MANY = 2**13
 MANY_ROWS = 2**11
 """Rows from which on it is split: onnxruntime adds them up one after the other."""
 TRIED = 2**11
-"""How many numbers above a limit are tried as divisors."""
+"""The most numbers above a limit that are tried as divisors."""
 SHORT = 32
 """The least length of a part: shorter ones take longer than a copy."""
 PART = 128

@@ -294,7 +294,7 @@ class _Joining:
         self.noting: set[str] = set()
         """The files whose functions note what they set, also where nothing was tested."""
         self.growing: set[tuple[str, int]] = set()
-        """Where a list has another length after one side."""
+        """The places of branches after which a list has another length on one side."""
         self.goes_on = False
         """Whether a loop may have no end."""
         self.asked_for_number: PrimsplitError | None = None

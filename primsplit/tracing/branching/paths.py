@@ -36,7 +36,7 @@ WAYS_OUT = (
 
 
 INDEX = "an integer index"
-"""How the error begins where a list is indexed by a traced number."""
+"""The beginning of the error for a list that is indexed by a traced number."""
 
 
 class Endless(ConcretizationError):

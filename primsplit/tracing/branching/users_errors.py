@@ -130,7 +130,7 @@ def _is_whole_number(value: object) -> bool:
 
 _OF_FITTED_MODELS = "A fitted model is a function too: ps.load what skl2onnx.to_onnx writes of it."
 _NOT_TAKEN = re.compile(rf"(not|got|convert) '?{Array.__name__}\b|^object supporting the buffer API required")
-"""How compiled functions refuse a type."""
+"""The errors by which compiled functions refuse a type."""
 
 
 def _array_asked(error: Exception) -> NumberAsked | None:

@@ -7,7 +7,7 @@ import threading
 
 
 class Truths(threading.local):
-    """How many this thread has created."""
+    """The number of traced truth values that this thread has created."""
 
     made = 0
 

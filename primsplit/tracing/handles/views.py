@@ -15,7 +15,7 @@ from primsplit.ir.errors import Place, TraceError
 
 
 class Writes(threading.local):
-    """How often this thread has written to an array, or changed the base of a view.
+    """The number of writes to arrays, and of changes of a view's base, in this thread.
 
     What is up to date stays so while the count is the same: views of views of one array are checked once.
     """

@@ -26,7 +26,7 @@ def shape(site: Site) -> Outputs:
 
 @batching("Size")
 def size(site: Site) -> Outputs:
-    """How many elements one example has."""
+    """Return the number of elements of one example."""
     return Shared(op.ReduceProd(op.Shape(site.input(0), start=1), [0], keepdims=0))
 
 

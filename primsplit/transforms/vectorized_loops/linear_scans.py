@@ -41,7 +41,7 @@ MOST = 4
 LARGEST = 64
 """The most numbers of a carry of which each is a recurrence of its own."""
 PASSES = 3
-"""How often at most the recurrence is solved for what is left over."""
+"""The most passes of refinement of the recurrence."""
 
 
 def solve_linear_scans(block: Block) -> Block:

@@ -114,7 +114,7 @@ def _taps_of(x: Array, y: Array, taps: int) -> Array:
 
 
 def _blocks(count: Dim) -> Dim:
-    """How many rows hold so many numbers."""
+    """Return the number of rows that hold `count` numbers."""
     return dims.floor_divide(count + (BLOCK - 1), BLOCK)
 
 

@@ -109,7 +109,7 @@ class Convolution:
         return self._unfolded(_turned(found, [w.stride for w in windows]), loops, outer, counts)
 
     def is_gradient(self) -> bool:
-        """True for few results along each window, of long sums: for what the gradient of a kernel is.
+        """Whether there are few results along each window, each a long sum, as in the gradient of a kernel.
 
         Sums whose length only the run knows are taken to be long.
         """
@@ -144,7 +144,7 @@ class Convolution:
         return self._unfolded(turned_back, (*roles.group, *roles.results, *roles.batch), outer, counts)
 
     def is_band_gradient(self) -> bool:
-        """True for the gradient of a kernel of few taps and nothing else, in float64."""
+        """Whether this is the gradient of a kernel of few taps without a batch, in float64."""
         return self._is_band(self.windows[0].outer) and not self.roles.batch
 
     def as_band_gradient(self) -> Term:

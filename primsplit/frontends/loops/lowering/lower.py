@@ -124,7 +124,7 @@ class _Lowering:
         return reference if is_load and reference is not None and is_window(self.space, reference) else None
 
     def _widens(self, at: int) -> bool:
-        """True for a product that none of its factors is as large as."""
+        """Whether a product is larger than each of its factors."""
         loops = set(self.nest.operations[at].loops)
         return all(not loops <= span for factor in self.factors(at) for span in factor.spans())
 

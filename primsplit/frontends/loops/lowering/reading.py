@@ -17,7 +17,7 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import size_scalar, transpose
 
 Use = Course | Term
-"""How an axis is indexed: by a sum of loops, or by numbers that were computed."""
+"""The index of an axis: a sum of loops, or computed numbers."""
 
 
 def load(space: Space, reference: Reference) -> Term:
@@ -95,7 +95,7 @@ def read(space: Space, array: Array, uses: Sequence[Use]) -> Term:
 
 
 def has_windows(use: Use, uses: Sequence[Use]) -> bool:
-    """True for the sum of two loops that are in no other index."""
+    """Whether an index is the sum of two loops that occur in no other index."""
     if isinstance(use, Term) or len(use.terms) != 2:
         return False
     others = [loop for other in uses if other is not use for loop in loops_of(other)]

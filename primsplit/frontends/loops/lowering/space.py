@@ -53,11 +53,11 @@ class Space:
         self.arrays = dict(arrays)
 
     def count(self, loop: str) -> Dim:
-        """How many turns a loop has."""
+        """Return the number of turns of a loop."""
         return self.runs[loop].count
 
     def counts(self, loops: tuple[str, ...]) -> tuple[Dim, ...]:
-        """How many turns each of these loops has: the shape of an array over them."""
+        """Return the number of turns of each of these loops: the shape of an array over them."""
         return tuple(self.runs[loop].count for loop in loops)
 
     def course(self, index: Linear) -> Course:
@@ -75,7 +75,7 @@ class Space:
         return total
 
     def reach(self, course: Course) -> Dim:
-        """How many numbers there are from the lowest to the highest."""
+        """Return the number of integers from the lowest to the highest value of an index."""
         if len(course.terms) == 1 and abs(course.terms[0][1]) == 1:
             return self.count(course.terms[0][0])
         total: Dim = 1

@@ -184,7 +184,7 @@ def _padded(block: tuple[Array, list[tuple[Dim, Dim]]], shape: Shape) -> Array:
 
 
 def _before(low: Dim, count: Dim, size: Dim) -> Dim:
-    """How many places are in front of a block. One without elements may begin behind the array."""
+    """Return the number of places before a block. A block without elements may begin behind the array."""
     return low if dims.same(low, 0) or dims.at_least(count, 1) else dims.minimum(low, size - count)
 
 
@@ -240,14 +240,14 @@ def _ahead(numbers: Term, by: Dim) -> Term:
 
 
 def _margins(goal: Goal, size: Dim) -> tuple[Dim, Dim]:
-    """How far an index that is padded goes beyond the axis, at either end."""
+    """Return how far a padded index goes beyond the axis, at either end."""
     if goal.numbers is None or goal.bend is None or goal.bend.how != "pad":
         return 0, 0
     return dims.maximum(0, goal.low * -1), dims.maximum(0, goal.low + goal.count - size)
 
 
 def _is_whole(goal: Goal, size: Dim) -> bool:
-    """True where the value goes along the whole axis, one after the other; or to places that are told already."""
+    """Whether the value covers the whole axis in order, or goes to computed places."""
     if goal.numbers is not None:
         return True
     steps = [factor for _, factor in goal.course.terms]

@@ -55,7 +55,7 @@ def _window(axis: int, use: Use, uses: Sequence[Use], kept: Sequence[str], reduc
 
 
 def _is_straight(use: Use, uses: Sequence[Use]) -> bool:
-    """True for an index that is one loop, which is in no other."""
+    """Whether an index is one loop that occurs in no other index."""
     return isinstance(use, Course) and len(use.terms) == 1 and sum(use.loops[0] in loops_of(u) for u in uses) == 1
 
 

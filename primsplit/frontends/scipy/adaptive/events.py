@@ -74,7 +74,7 @@ def watch(events: Any, bind: Callable[[Event], Event]) -> Watch:
 
 
 def _most(event: Event) -> float:
-    """How many events of a kind end the solution."""
+    """Return the number of events of a kind that end the solution; infinity if none does."""
     terminal = getattr(event, "terminal", None)
     if terminal is None or terminal == 0:
         return np.inf

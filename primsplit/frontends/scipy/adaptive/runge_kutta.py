@@ -54,11 +54,11 @@ class Taken(NamedTuple):
 
 
 class Method(Protocol):
-    """How a step is taken; the error is of the order of the step to the power of `error_estimator_order` + 1."""
+    """A method to take a step; the error is of the order of the step to the power of `error_estimator_order` + 1."""
 
     @property
     def error_estimator_order(self) -> int:
-        """The order of the solution that the error is that of."""
+        """The order of the solution to which the error estimate belongs."""
 
     def taken(self, f: Function, t: Any, y: Array, slope: Array, h: Any) -> Taken:
         """One step of size `h` from `y` at `t`, where the slope is known."""
@@ -100,7 +100,7 @@ class Watching(Protocol):
 
 @primitive
 def other_steps(fractions: Any) -> Any:
-    """Where steps end that are others than those of the function of SciPy's that they stand for."""
+    """Return the ends of steps, marked as other steps than those of SciPy's function."""
     return fractions
 
 

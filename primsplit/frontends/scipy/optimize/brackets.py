@@ -23,7 +23,7 @@ class Stop(NamedTuple):
     most: int
 
     def within(self, x: Array) -> Array:
-        """How near is near enough."""
+        """Return the distance from a root at which the search ends."""
         return self.xtol + self.rtol * op.Abs(x)
 
 

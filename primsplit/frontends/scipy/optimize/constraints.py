@@ -30,11 +30,11 @@ from primsplit.transforms.gradient import vector_jacobian
 Function = Callable[[Any], Any]
 MOST = 60
 NEAR = 1e-9
-"""How far constraints may be missed before Newton's steps begin."""
+"""The largest violation of the constraints at which Newton's steps begin."""
 FAR = 1e-3
 """The part of x that Newton's steps may move it by: further away is what they find that is no minimum."""
 TOLERATED = 1e-6
-"""How far constraints may be missed where weighing them more does not help."""
+"""The largest violation of the constraints in a result, where a larger weight does not reduce it."""
 STEEPEST = 1e9
 """The most that a missed constraint is weighed with."""
 

@@ -26,7 +26,7 @@ from primsplit.tracing.calls.recorded import StandIn
 __all__ = ["bisect", "brenth", "brentq", "fixed_point", "newton", "ridder", "root_scalar", "toms748"]
 
 NUMBER = StandIn(Type(np.float64, ()), weak=True, scalar=True)
-"""What SciPy's C code calls a function with: a Python number."""
+"""The argument that SciPy's C code passes to a function: a Python number."""
 RTOL = 4 * float(np.finfo(np.float64).eps)
 
 

@@ -141,7 +141,7 @@ def leastsq(
 
 
 REACHES = {"epsfcn", "ftol", "gtol", "max_nfev", "maxfev", "xtol"}
-"""What says when a search ends."""
+"""The options that determine when a search ends."""
 
 
 def curve_fit(

@@ -49,7 +49,7 @@ ENDS = (None, "not-a-knot", "natural", "clamped")
 
 
 EXT = {"extrapolate": 0, "zeros": 1, "const": 3}
-"""What FITPACK's splines are beyond their ends; 2 and "raise" have no form, as only the run knows the places."""
+"""The behaviour of FITPACK's splines beyond their ends; 2 and "raise" have no form: only the run knows the points."""
 
 
 def read_ext(ext: Any) -> int:
@@ -332,7 +332,7 @@ MAKERS = {
     "barycentric_interpolate": "barycentric_interpolate",
     "krogh_interpolate": "krogh_interpolate",
 }
-"""What makes an interpolant of traced values."""
+"""The functions that create an interpolant of traced values, by SciPy's names."""
 
 
 class _SplineSubstitute(Substitute):

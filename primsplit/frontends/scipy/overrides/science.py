@@ -98,11 +98,11 @@ MODULES: dict[str, tuple[ModuleType, ...]] = {
     "scipy.sparse.linalg": (sparse_systems, sparse_factors, sparse_spectra),
     "scipy.stats": (descriptive, scores, trimmed, ordinal, distances, circular, hypotheses),
 }
-"""What stands in for the functions of a module, by the names in `__all__`."""
+"""The modules with substitutes for the functions of a SciPy module, by the names in `__all__`."""
 ALIASES: dict[str, dict[str, Any]] = {"scipy.ndimage": {"sum": labelled.sum_labels}}
 """Older names of functions that are Python's own, too."""
 KNOWN = {"scipy.sparse.linalg": sparse_factors.KNOWN}
-"""What is done to what functions make of known arguments alone."""
+"""Functions that adapt the results of SciPy's functions for known arguments."""
 CLASSES = {
     "scipy.spatial": (register_neighbours,),
     "scipy.sparse": (register_sparse,),

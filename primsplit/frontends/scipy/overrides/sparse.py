@@ -27,7 +27,7 @@ def _reflected(a: Any, x: Any) -> Any:
 
 
 def _is_matrix(a: Any) -> bool:
-    """True for the classes whose `*` multiplies matrices."""
+    """Whether a value is of a class whose `*` is the matrix product."""
     return type(a).__name__.endswith("_matrix")
 
 

@@ -218,7 +218,7 @@ MAKERS = {
     "InterpolatedUnivariateSpline": "interpolated", "LSQUnivariateSpline": "least_squares", "make_lsq_spline": "lsq",
     "make_smoothing_spline": "smoothing", "RectBivariateSpline": "of_rectangle",
 }  # fmt: skip
-"""What makes a spline of traced values, or asks one."""
+"""The functions that create or evaluate a spline of traced values, by SciPy's names."""
 
 
 def register_splines(module: ModuleType) -> None:

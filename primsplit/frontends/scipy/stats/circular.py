@@ -31,7 +31,7 @@ def circmean(samples: Any, high: Any, low: Any, axis: Any, keepdims: Any) -> Any
 
 
 def _length(samples: Any, period: Any, axis: Any, *, keepdims: Any) -> Any:
-    """How far from the centre the mean of the points on a circle is, at most 1."""
+    """Return the distance of the mean of points on a circle from the centre, at most 1."""
     return np.minimum(np.hypot(*_sides(samples, period, axis, keepdims=keepdims)), 1.0)
 
 

@@ -108,7 +108,7 @@ def kurtosis(a: Any, axis: Any, fisher: Any, bias: Any, nan_policy: Any, keepdim
 
 
 def _freed(n: Any, fixed: int) -> Any:
-    """How many of so many numbers are free, at least 1."""
+    """Return the degrees of freedom of n numbers of which some are fixed, at least 1."""
     return np.maximum(n - float(fixed), 1.0) if isinstance(n, Array) else max(n - float(fixed), 1.0)
 
 
@@ -132,7 +132,7 @@ class Description(NamedTuple):
 
 @as_scipys("scipy.stats")
 def describe(a: Any, axis: Any, ddof: Any, bias: Any) -> Description:
-    """How many numbers there are, the least and the largest, and their moments."""
+    """Return the count, the least and the largest number, and the moments."""
     given: Any = array_like(floating(a))
     x, along = (np.ravel(given), 0) if axis is None else (given, axis)
     x = of_at_least(x, 1, along)

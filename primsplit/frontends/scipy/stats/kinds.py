@@ -17,7 +17,7 @@ from primsplit.tracing.asarray import array_like
 Function = Callable[..., Any]
 
 TINY = float(np.finfo(np.float64).tiny)
-"""Where a density begins that has no value at 0."""
+"""The start of a density that is undefined at 0."""
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -261,7 +261,10 @@ class Continuous(_Known):
         return (defined(found, given, *shapes, loc, scale) if self.chooses else found), scale
 
     def _held(self, z: Array) -> tuple[Any, Any]:
-        """Where `z` is outside of the support, or infinite, and `z` with a number inside there: no gradient is NaN."""
+        """Return whether `z` is outside of the support or infinite, and `z` with a number inside there.
+
+        That number keeps NaN out of the gradient.
+        """
         if self.low == -np.inf:
             return False, z
         is_outside = np.logical_or(z < self.low, z > min(self.high, LARGEST))

@@ -19,7 +19,7 @@ from primsplit.tracing.asarray import array_like
 from primsplit.tracing.broadcasting import expand_to
 
 BESIDE, OTHER = ("weights", "qk", "y", "f_exp"), "b"
-"""What lies along the axes of a sample, and a sample of another size, by their names in SciPy."""
+"""SciPy's names of arguments that lie along the axes of a sample, and of a sample of another size."""
 OF_SEVERAL = ("bartlett", "f_oneway", "levene")
 """Functions of any number of samples."""
 
@@ -41,7 +41,7 @@ def whole_sample(x: Any, axis: Any) -> Any:
 
 
 def count_of(x: Any, axis: int) -> Any:
-    """How many numbers a sample has, as a number of its dtype where only the run knows."""
+    """Return the number of elements of a sample; as a traced number of its dtype if only the run knows."""
     size: Dim = x.shape[axis]
     return size if isinstance(size, int) else size_as(size, x.dtype)
 
@@ -66,13 +66,13 @@ class Numbers:
         return np.sum(held, axis=self.axis, keepdims=keepdims)
 
     def count(self, *, keepdims: Any = False) -> Any:
-        """How many numbers count."""
+        """Return the number of elements that are present."""
         if self.there is None:
             return count_of(self.x, self.axis)
         return np.sum(self.there, axis=self.axis, keepdims=keepdims, dtype=self.x.dtype)
 
     def away(self) -> Any:
-        """How far the numbers are from their mean."""
+        """Return the differences of the numbers from their mean."""
         return self.x - self.mean(self.x, keepdims=True)
 
     def spread(self, ddof: Any, *, keepdims: Any = False) -> Any:
