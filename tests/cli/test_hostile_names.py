@@ -69,6 +69,7 @@ COMMANDS: list[tuple[str, ...]] = [
 ]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("told", HOSTILE)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_command_prints_what_a_terminal_obeys(
@@ -93,6 +94,7 @@ def test_no_command_prints_what_a_terminal_obeys(
     assert not (tmp_path / "pwned").exists()
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("told", HOSTILE)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_listing_as_python_or_text_is_the_program_and_nothing_else(

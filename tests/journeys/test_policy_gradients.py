@@ -107,6 +107,7 @@ def in_all_forms(made: ps.SplitProgram, args: list[np.ndarray], seeds: list[np.n
     return [list(joint.session()(*(named[n] for n in joint.inputs))), apart]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("sizes", [SIZES, dict.fromkeys(SIZES, 1)], ids=["some", "one"])
 @pytest.mark.parametrize(("function", "shapes"), CASES, ids=lambda v: getattr(v, "__name__", ""))
 def test_gradients_are_those_of_the_default_under_every_policy(

@@ -52,6 +52,7 @@ def dot(left: Any, right: Any) -> Any:
     return total
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_nestings_agree(name: str) -> None:
     f, x = scalar_of(name)

@@ -12,6 +12,7 @@ from tests.numpy.agreement import check_agrees
 FLAGS = np.random.default_rng(0).integers(0, 3, (3, 11))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int64"])
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
 def test_flags_are_packed_as_numpy_does(dtype: str, axis: Any) -> None:

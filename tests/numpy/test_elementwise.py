@@ -77,6 +77,7 @@ def assert_close(found: Any, wanted: Any, ulps: float, what: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=ulps * float(limits.eps), atol=ulps * float(least), err_msg=what)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", sorted(set(UFUNCS) - set(REFUSED) - PRODUCTS))
 def test_a_ufunc_gives_what_numpy_gives_in_every_dtype(name: str) -> None:
     ufunc = UFUNCS[name]
@@ -270,6 +271,7 @@ GRADIENTS: list[tuple[Any, ...]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("function", "args"), [(r[1], r[2:]) for r in GRADIENTS], ids=[r[0] for r in GRADIENTS])
 def test_first_and_second_derivatives_agree_with_central_differences(
     function: Callable[..., Any], args: tuple[Any, ...]

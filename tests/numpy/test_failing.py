@@ -36,6 +36,7 @@ SINGULAR = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("matrix", SINGULAR.values(), ids=SINGULAR)
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_a_singular_matrix_raises_as_numpy_does(function: Callable[[Any], Any], matrix: Any) -> None:

@@ -166,6 +166,7 @@ PICKING = {"take along an axis", "take, wrapped", "take, clipped", "resize"}
 """They pick elements that an empty array has not: onnxruntime refuses that even where there is nothing to pick into."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_layout_and_its_gradients_are_numpys(name: str) -> None:
     check_grads(FUNCTIONS[name], X, step=2e-3, resize=(1,) if name in PICKING else (1, 0))

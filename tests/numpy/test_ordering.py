@@ -27,6 +27,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int64", "uint8", "uint16", "uint32", "float16", "float64", "bool"])
 @pytest.mark.parametrize("name", VALUES)
 def test_an_order_of_any_dtype_is_numpys_ties_included(name: str, dtype: str) -> None:

@@ -99,6 +99,7 @@ GRADIENTS: dict[str, tuple[Any, ...]] = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_the_gradient_of_a_reduction_is_right_to_second_order(name: str) -> None:
     check_grads(*GRADIENTS[name])

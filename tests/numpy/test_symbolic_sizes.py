@@ -248,6 +248,7 @@ def test_a_mask_that_is_written_through_has_as_many_elements_in_any_shape(functi
     np.testing.assert_array_equal(ps.trace(function, *by_symbols((x, mask)))(x, mask), function(x, mask))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", MISMATCHED)
 def test_a_run_whose_sizes_numpy_refuses_fails(name: str) -> None:
     function, *shapes = MISMATCHED[name]

@@ -183,6 +183,7 @@ WRITES: dict[str, Write] = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", WRITES)
 def test_a_write_and_its_gradients_are_numpys(name: str) -> None:
     def f(x: Any, v: Any) -> Any:

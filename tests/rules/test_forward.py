@@ -292,6 +292,7 @@ def pushed_of(row: Row) -> tuple[Any, Any]:
 WITH_RULES = [row for row in ROWS if row.kind in FRULES]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("row", sampled(WITH_RULES), ids=str)
 def test_a_forward_rule_transposed_is_the_reverse_rule(row: Row) -> None:
     """P21: for each operator with both rules, transpose(frule) is the pullback, in numbers."""

@@ -139,6 +139,7 @@ NOT_TAKEN: Mapping[str, set[Callable[[str], Any]]] = {
 CASES = [(n, r) for n in (*VALUES, *EARLIER) for r in READINGS if r not in NOT_TAKEN.get(n, ())]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "reading"), CASES, ids=lambda c: getattr(c, "__name__", c))
 def test_weights_are_read_however_they_are_moved(name: str, reading: Callable[[str], Any], tmp_path: Path) -> None:
     made = ps.split(ps.load(read_weights(reading(name), name, tmp_path)), wrt="x")

@@ -34,6 +34,7 @@ DISTANCES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("distance", DISTANCES)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_kernel_has_its_second_derivatives_where_points_meet(kernel: str, distance: str) -> None:

@@ -46,6 +46,7 @@ def test_a_nest_has_the_value_dtype_and_shape_that_its_loops_have(row: Row) -> N
         np.testing.assert_allclose(array, right, rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("row", CORPUS, ids=lambda row: row.text)
 def test_its_gradients_are_those_of_differences(row: Row) -> None:
     nest = ps.loops(row.text)
@@ -89,6 +90,7 @@ def _of_size(row: Row, size: int) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("row", SYMBOLIC, ids=lambda row: row.text)
 def test_one_program_of_symbolic_sizes_has_value_and_gradients_at_every_size(row: Row) -> None:
     nest = ps.loops(row.text)

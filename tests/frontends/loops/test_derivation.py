@@ -55,6 +55,7 @@ NESTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("threshold", [4.5, 0.0, np.inf], ids=["by cost", "all kept", "all again"])
 @pytest.mark.parametrize(("text", "arrays"), NESTS, ids=[row[0] for row in NESTS])
 def test_the_reverse_nest_meets_differences(text: str, arrays: dict[str, Any], threshold: float) -> None:

@@ -109,6 +109,7 @@ def test_it_is_scipys_with_gradients(name: str) -> None:
         check_grads(lambda x: np.sum(np.sin(f(x))), X, modes=modes, symbolic=False, value_tolerance=1e-10, step=1e-3)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ["bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "minres", "qmr"])
 def test_an_iteration_has_its_derivatives_at_every_size(name: str) -> None:
     def f(x: Any) -> Any:

@@ -245,7 +245,7 @@ OTHERWISE_SINCE_1_18 = frozenset({"lfilter_zi", "linregress", "linregress of one
 """What SciPy 1.18 answers for one coefficient or one point, which it refused before, and says of two points."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_function_is_scipys_at_every_size(name: str) -> None:

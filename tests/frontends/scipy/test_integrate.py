@@ -19,6 +19,7 @@ X = np.cumsum(0.8 + 0.4 * random.random((3, 6)), axis=1)
 RULES = ("trapezoid", "simpson", "cumulative_trapezoid")
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("count", [6, 5, 2, 1])
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_is_scipys_with_gradients(name: str, count: int) -> None:

@@ -174,6 +174,7 @@ OF_SITES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", AT_POINTS)
 def test_an_interpolant_at_traced_points_is_scipys_with_gradients(name: str) -> None:
 
@@ -183,6 +184,7 @@ def test_an_interpolant_at_traced_points_is_scipys_with_gradients(name: str) -> 
     check_grads(f, AT, value_tolerance=1e-10, step=1e-3)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", OF_VALUES)
 def test_a_spline_of_traced_values_is_scipys_with_gradients(name: str) -> None:
     check_grads(OF_VALUES[name], VALUES, order=2, symbolic=False, step=1e-3)

@@ -59,6 +59,7 @@ def test_a_filter_is_as_accurate_as_scipys(name: str, kind: str, dtype: Any) -> 
         assert np.abs(found - right).max() <= 8 * scipys_own + 4 * np.finfo(dtype).eps * np.abs(right).max()
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", sorted(FILTERS.keys() - {"poles closer than blocks allow"}))
 def test_a_filter_goes_by_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The results are right where going by samples would make them 0."""

@@ -147,6 +147,7 @@ for name in ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "canberra", "
     )
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_data_that_scipy_refuses_fail_in_the_run_with_its_error(case: Case) -> None:
     with pytest.raises(ValueError, match=r"\w+"):

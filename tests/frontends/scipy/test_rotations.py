@@ -93,6 +93,7 @@ def test_rotations_are_scipys_with_gradients(name: str) -> None:
     check_grads(f, x, symbolic=False)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", TWO)
 def test_what_rotations_do_is_scipys_with_gradients(name: str) -> None:
     f, *given = TWO[name]

@@ -82,6 +82,7 @@ def agree(found: Any, wanted: Any, tolerance: float) -> None:
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
     def f(x: Any, y: Any, m: Any) -> Any:

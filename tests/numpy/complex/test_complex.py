@@ -68,6 +68,7 @@ ARRAYS: list[Callable[..., Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("place", range(len(ARRAYS)))
 def test_functions_of_arrays_are_numpys_and_have_right_gradients(place: int) -> None:
     check_grads(of(ARRAYS[place]), A, B, U, V, symbolic=False)
@@ -214,6 +215,7 @@ def test_the_gradient_of_a_size_or_an_angle_is_zero_at_zero() -> None:
             np.testing.assert_array_equal(found, x)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("place", range(len(ELEMENTWISE)))
 def test_tangents_are_those_of_central_differences(place: int) -> None:
     function = of(ELEMENTWISE[place])

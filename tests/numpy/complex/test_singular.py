@@ -90,6 +90,7 @@ def test_norms_of_singular_values_are_numpys(order: Any) -> None:
     check_grads(lambda a, b: np.linalg.norm(a + 1j * b, order, (2, 0), True), a, b, symbolic=False, order=1)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("rows", [3, 5])
 @pytest.mark.parametrize("values", [[3.0, 2.0, 1.0], [3.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 1e-5, 1e-9]])
 def test_a_spectral_norm_that_is_loaded_has_the_gradient_of_the_one_that_was_saved(

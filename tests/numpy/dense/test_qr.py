@@ -11,6 +11,7 @@ from tests.numpy.matrices import normal
 SHAPES = [(1, 1), (5, 3), (32, 32), (33, 33), (40, 32), (70, 33), (100, 100), (3, 5), (40, 70), (130, 1)]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("is_symbolic", [False, True])
 @pytest.mark.parametrize("mode", ["reduced", "complete"])
 @pytest.mark.parametrize("shape", SHAPES)

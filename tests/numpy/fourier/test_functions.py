@@ -39,6 +39,7 @@ TRANSFORMS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_a_transform_of_any_size_is_numpys(name: str, dtype: str) -> None:
@@ -171,6 +172,7 @@ FIXED = {stft, analytic_signal}
 """Those whose code tells the size."""
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("function", "args"), USED, ids=lambda v: getattr(v, "__name__", ""))
 def test_what_people_write_with_transforms_has_right_gradients(function: Any, args: Any) -> None:
     check_agrees(function, *args, symbolic=function not in FIXED)

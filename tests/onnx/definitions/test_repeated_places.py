@@ -44,6 +44,7 @@ PLACES = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("kind", ["ScatterND", "ScatterElements", "Scatter"])
 @pytest.mark.parametrize("name", PLACES)
 @pytest.mark.parametrize("is_constant", [True, False])

@@ -155,6 +155,7 @@ CROPS = {
 EVERY = {**MIXTURES, **MIXES, **TURNS, **CROPS}
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", EVERY)
 def test_the_value_is_the_kernels_and_the_gradient_right(name: str, tmp_path: Path) -> None:
     order = 1 if name in MIXES or name in CROPS else 2

@@ -134,6 +134,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.usefixtures("_in_tiles_of_little")
 @pytest.mark.parametrize("rows", [12, 11])
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -32,6 +32,7 @@ def layer(kind: str, dtype: str, steps: Any = "T", batch: Any = "N") -> Any:
     return made.joint(), weights
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
 @pytest.mark.parametrize("kind", GATES)
 @pytest.mark.parametrize(("steps", "batch"), [(0, 2), (3, 0), (0, 0), (1, 1)])

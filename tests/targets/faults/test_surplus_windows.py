@@ -88,6 +88,7 @@ def test_nor_have_the_indices_one() -> None:
     assert [found.shape for found in both(of_size(SHORT[0], 1))] == [(1, 2, 0), (1, 2, 0)]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("form", SHORT, ids=str)
 @pytest.mark.parametrize("kind", POOLS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

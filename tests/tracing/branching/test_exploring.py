@@ -189,6 +189,7 @@ def counted(x):
     return ps.scan(step, 0.0, x)[0]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     "function",
     [constant_of_positive, signs_of_positive, counted, lambda x: counted(x) + (x**2).sum()],

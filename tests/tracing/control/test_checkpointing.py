@@ -59,6 +59,7 @@ def test_steps_that_are_only_counted_are_checkpointed_too() -> None:
         kept(counted("nonsense"), 9)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("checkpoint", ["sqrt", 1, 2, 4])
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ MADE: dict[str, Callable[[], Any]] = {
 CASES = [(n, m) for n in [*VIEWS, *COPIES] for m in MADE if "complex" not in m or n not in {"sort", "clip", "mask"}]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "made"), CASES)
 def test_what_is_written_to_a_view_or_a_copy_is_seen_as_in_numpy(name: str, made: str) -> None:
     function = (VIEWS | COPIES)[name]

@@ -56,6 +56,7 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_polynomial_is_numpys_and_has_derivatives_of_second_order(name: str) -> None:
     check_grads(FUNCTIONS[name], C, order=2, symbolic=False)

@@ -97,7 +97,7 @@ DERIVED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", DERIVED)
 def test_an_event_is_scipys_with_its_gradient(name: str) -> None:
     function = DERIVED[name]

@@ -103,6 +103,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_root_is_scipys_with_first_and_second_derivatives(name: str) -> None:
     function = FUNCTIONS[name]

@@ -96,7 +96,7 @@ LONG = {"linregress' error", "weighted distances"}
 """Further results and options of functions that other rows differentiate: slow tests."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in FUNCTIONS])
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]
@@ -130,6 +130,7 @@ TESTS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", TESTS)
 def test_a_test_of_a_hypothesis_has_scipys_probability(name: str) -> None:
     def f(x: Any, y: Any) -> Any:

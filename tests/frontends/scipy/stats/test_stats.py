@@ -84,7 +84,7 @@ OF_INTEGRALS = (
 POINTS = np.array([-2.7, -0.4, 0.0, 0.3, 0.9, 1.0, 1.8, 5.0, np.nan])
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", CONTINUOUS)
 @pytest.mark.filterwarnings("ignore:divide by zero")
 def test_the_functions_of_a_family_are_scipys(name: str) -> None:
@@ -108,7 +108,7 @@ AWAY = {"pareto": 3.0, "loguniform": 0.6, "reciprocal": 0.6, "lognorm": 0.4, "in
 """How far the points go to be inside of the support, and where differences of a steep density are accurate."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     "name",
     [
@@ -161,6 +161,7 @@ FAR: list[tuple[str, tuple[float, ...], list[float], list[float]]] = [
 """A family, its shapes, and numbers far out on the left and on the right."""
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("name", "shapes", "low", "high"), FAR)
 def test_the_logarithm_of_a_probability_is_scipys_far_out(
     name: str, shapes: tuple[float, ...], low: list[float], high: list[float]

@@ -156,6 +156,7 @@ HARD: dict[str, Array] = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", HARD)
 def test_hard_matrices_have_numpys_eigenvalues(name: str) -> None:
     a = HARD[name]
@@ -168,6 +169,7 @@ def no_basis(n: int) -> Array:
     return 2 * np.eye(n) + np.eye(n, k=1)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     "matrix",
     [no_basis(2), no_basis(2).T, no_basis(3), -3 * no_basis(4), np.kron(np.eye(2), no_basis(2)),
@@ -180,6 +182,7 @@ def test_eigenvalues_without_a_basis_of_vectors_have_nan_for_slopes(matrix: Arra
     assert np.isnan(slopes).all()
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ["zero", "the unit matrix", "a cycle", "symmetric", "equal", "near to a block"])
 def test_symmetric_functions_of_equal_eigenvalues_with_a_basis_have_their_slopes(name: str) -> None:
     matrices = {

@@ -85,6 +85,7 @@ SYMBOLIC = (
 STANDARD = since("onnx", "1.23", "its reference of Attention is of an older opset")
 
 
+@pytest.mark.sweep(2)
 @STANDARD
 @pytest.mark.parametrize("name", CASES)
 def test_attention_and_its_gradient_are_those_of_the_standard(name: str) -> None:
