@@ -28,7 +28,7 @@ class Var:
 
 
 Value = Var | np.ndarray
-"""What an operation reads: a Var, or a constant, which is an array."""
+"""The input of an operation: a Var, or a constant, which is an array."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ KERNELS: dict[str, Callable[..., Any]] = {name: getattr(np, name) for name in NA
 
 
 def look(names: dict[Var, Any], value: Value) -> Any:
-    """What a value stands for: a constant for itself, and so does a Var without a name here."""
+    """Return the value of a Var by `names`; a constant, or a Var without a name here, stands for itself."""
     return names.get(value, value) if isinstance(value, Var) else value
 
 

@@ -1,9 +1,9 @@
-"""How well a building's least damped vibration is damped; the gradient by the dampers' shares tells where to put them.
+"""The damping ratio of a building's least damped vibration; the gradient tells where to put the dampers.
 
 A shear building (Chopra, Dynamics of Structures, 4th ed., 2012, chapters 9 and 14): each floor is a mass, each storey a
-spring and a damper between two floors. With dampers that are not proportional to the springs the modes are the complex
-eigenvalues w of the first-order system's matrix, and -Re(w) / |w| is a mode's damping ratio. What is minimized is a
-smooth maximum of the negative ratios, so that the least damped modes count most.
+spring and a damper between two floors. If the dampers are not proportional to the springs, the modes are the complex
+eigenvalues w of the first-order system's matrix, and -Re(w) / |w| is a mode's damping ratio. The objective is a smooth
+maximum of the negative ratios, so that the least damped modes count most.
 
 The file takes `share`, `stiffness` and `total`, and gives `y` and `d_share`. The demo moves the same total of damping
 to where it helps most, the second storey: the least damping ratio grows from 4.0 % to 4.6 %.
@@ -18,7 +18,7 @@ Array = npt.NDArray[np.float64]
 
 FLOORS = 4
 SHARPNESS = 200.0
-"""How much the least damped modes count: the smooth maximum is at most log(2 FLOORS) / SHARPNESS too large."""
+"""The weight of the least damped modes: the smooth maximum is at most log(2 FLOORS) / SHARPNESS too large."""
 
 main = "poorest_damping"
 wrt = ("share",)

@@ -1,11 +1,11 @@
-"""How far a six-joint robot arm's tool is from its targets; the gradient by the joint angles solves inverse kinematics.
+"""The distance of a six-joint robot arm's tool from its targets; the gradient by the joint angles gives the angles.
 
 The arm is Universal Robots' UR5 (third series) with the Denavit-Hartenberg parameters of its maker's manual. Each joint
 turns the frame of the link before it about its z axis, shifts it along z and x and tilts it about x (Spong, Hutchinson
 and Vidyasagar, Robot Modeling and Control, 2006, eq. 3.10).
 
-The file takes `angles` and `targets`, and gives the miss `y` and `d_angles`. The demo prints that the tools, up to 1.26
-m away at first, end on their targets to 1e-12 m.
+The file takes `angles` and `targets`, and gives the distance `y` and `d_angles`. The demo prints that the tools, up to
+1.26 m away at first, end on their targets to 1e-12 m.
 """
 
 import sys

@@ -115,7 +115,7 @@ def example_inputs() -> tuple[Array, Labels]:
 
 
 def first_values(session: Any) -> dict[str, Array]:
-    """What the file says its states are at first, by the names of inputs."""
+    """Return the initial values of the file's states, by the names of inputs."""
     rows = json.loads(session.get_modelmeta().custom_metadata_map["primsplit.states"])
     shapes = {i.name: i.shape for i in session.get_inputs()}
     found = {}

@@ -54,9 +54,10 @@ def runge_kutta(pendulum: Pendulum, angle: Array, speed: Array, torque: Array, i
 
 
 def cost(commands: Array, pendulum: Pendulum, start: tuple[Array, Array], interval: Array) -> Array:
-    """What a swing costs, a scalar: the distance from rest upright at the end, a little for height and torque before.
+    """Return the cost of a swing, a scalar.
 
-    commands [N] are squashed into the motor's range; start is angle [] and speed []; interval [] is in seconds.
+    It is the distance from rest upright at the end, and a little for height and torque before. commands [N] are
+    squashed into the motor's range; start is angle [] and speed []; interval [] is in seconds.
     """
     import primsplit as ps
 

@@ -1,11 +1,11 @@
-"""How far a model of hares and lynxes is from 21 years of furs; the gradient fits its parameters.
+"""The misfit of a model of hares and lynxes to 21 years of furs; the gradient fits its parameters.
 
 hares' = birth hares - hunt hares lynxes, lynxes' = gain hares lynxes - death lynxes (Lotka, 1925; Volterra, 1926), and
 the furs that the Hudson's Bay Company took from 1900 to 1920, in thousands (Howard, Modeling Basics, 2009; fitted in
 Carpenter, Predator-Prey Population Dynamics, Stan case study, 2018). The equations are integrated by the method of
-Dormand and Prince (J. Comp. Appl. Math. 6, 1980) with the steps that its error asks for (Hairer, Norsett and Wanner,
-Solving Ordinary Differential Equations I, 1993, eq. II.4.13): `ps.while_loop` in `ps.scan`, so that one file serves
-every number of observations. `fixed_misfit` takes Runge-Kutta steps of equal size.
+Dormand and Prince (J. Comp. Appl. Math. 6, 1980) with the steps that its error estimate requires (Hairer, Norsett and
+Wanner, Solving Ordinary Differential Equations I, 1993, eq. II.4.13): `ps.while_loop` in `ps.scan`, so that one file
+serves every number of observations. `fixed_misfit` takes Runge-Kutta steps of equal size.
 
 The file takes `params.log_rates`, `params.log_first`, `years` and `furs`, and gives the misfit `y` and two gradients.
 The demo prints a misfit of 0.048 over all years and rates of 0.540, 0.0272, 0.0237 and 0.796, near the 0.55, 0.028,
@@ -133,7 +133,7 @@ def example_inputs() -> tuple[dict[str, Array], Array, Array]:
 
 
 def minimized(told: Callable[[Array], tuple[float, Array]], point: Array, steps: int) -> tuple[Array, float, Array]:
-    """Where the method of Broyden, Fletcher, Goldfarb and Shanno comes to, and the value and the slope there.
+    """Return the minimum by the method of Broyden, Fletcher, Goldfarb and Shanno, with the value and the slope there.
 
     Nocedal and Wright, Numerical Optimization, 2nd edition, 2006, algorithm 6.1.
     """

@@ -92,7 +92,7 @@ def part(section: Section) -> str:
 
 
 def outcome(row: Row) -> str:
-    """What becomes of a row's example."""
+    """Return the result of tracing a row's example, in words."""
     if row.refused:
         return f"refused: {row.refused}"
     ifs = f", {row.ifs} If{'s' if row.ifs > 1 else ''}" if row.ifs else ""
@@ -113,7 +113,7 @@ def wrapped(text: str) -> str:
 
 
 def started(way: Command) -> str:
-    """What becomes of the program, started in this way."""
+    """Return the result of the program, started in this way, in words."""
     return f"refused: {way.refused}" if way.refused else "served"
 
 
@@ -127,7 +127,7 @@ def tables() -> str:
 
 
 def operators() -> list[tuple[str, str]]:
-    """How Python writes each operator that copies ask for, and its name there."""
+    """Return Python's spelling of each operator that copies call, and its name there."""
     a, b = ast.Name("a"), ast.Name("b")
     found: list[tuple[ast.expr, str]] = [(ast.BinOp(a, kind(), b), name) for kind, name in BINARY.items()]
     found += [(ast.UnaryOp(kind(), a), name) for kind, name in UNARY.items()]
@@ -183,7 +183,7 @@ def _is_of_users(node: ast.ImportFrom) -> bool:
 
 
 def _is_ours(node: ast.stmt) -> bool:
-    """True for the docstring and the section."""
+    """Whether a statement is the docstring or the section."""
     is_section = isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and "Row(" in ast.unparse(node)
     return is_section or isinstance(node, ast.Expr)
 

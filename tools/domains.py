@@ -232,7 +232,7 @@ def values_and_gradients(subject: Subject, given: list[Any], wrt: tuple[int, ...
 
 
 def faults(subject: Subject, most: int, seed: int) -> Iterator[Fault]:
-    """What is wrong: the kind, the arguments, what comes and what is right."""
+    """Yield the wrong results: the kind, the arguments, the result and the right one."""
     given = subject.cases(most, seed)
     try:
         right = np.asarray(subject.function(*given), np.float64)

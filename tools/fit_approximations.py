@@ -43,7 +43,7 @@ def error_function_targets() -> list[Target]:
 
 
 def erfinv_target(part: str, low: Any, high: float, degree: int, origin: float) -> Target:
-    """What erfinv is made of where y is near 1."""
+    """Return the part of erfinv near y = 1 that is fitted."""
     formula = "erfinv(y) / s, in s = sqrt(w) with w = -log(1 - y**2)"
     return Target(f"ERFINV_{part}", formula, lambda s: erfinv_of(s * s) / s, low, high, (degree, degree), origin)
 
@@ -103,19 +103,19 @@ def lgamma_between_zeros(z: Any) -> Any:
 
 
 def stirling_rest(v: Any) -> Any:
-    """What Stirling's formula leaves, times x."""
+    """Return the remainder of Stirling's formula, times x."""
     x = 1 / mp.sqrt(v)
     return x * (mp.loggamma(x) - ((x - mp.mpf(1) / 2) * mp.log(x) - x + mp.log(2 * mp.pi) / 2))
 
 
 def psi_rest(v: Any) -> Any:
-    """What log(x) - 1 / (2 x) leaves of digamma, times -x**2."""
+    """Return the remainder of digamma after log(x) - 1 / (2 x), times -x**2."""
     x = 1 / mp.sqrt(v)
     return x * x * (mp.log(x) - 1 / (2 * x) - mp.digamma(x))
 
 
 def trigamma_rest(v: Any) -> Any:
-    """What 1 / x + 1 / (2 x**2) leaves of trigamma, times x**3."""
+    """Return the remainder of trigamma after 1 / x + 1 / (2 x**2), times x**3."""
     x = 1 / mp.sqrt(v)
     return x**3 * (mp.psi(1, x) - 1 / x - 1 / (2 * x * x))
 
@@ -172,7 +172,7 @@ TABLES: dict[str, tuple[Callable[[], Sequence[str]], Callable[[], Sequence[Targe
     "numpy/approximations/coefficients.py": (constants, targets),
     "special/integral_coefficients.py": (expi_zero, integral_targets),
 }
-"""What stands first in each table, and what is fitted."""
+"""The first lines of each table, and the targets that are fitted."""
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def scaled_first_kind(order: int, t: Any) -> Any:
 
 
 def second_kind(order: int, x: Any) -> Any:
-    """What the logarithm leaves of K0, or the logarithm and the pole of K1, over x."""
+    """Return the remainder of K0 after the logarithm, or of K1 after the logarithm and the pole, over x."""
     rest = mp.besselk(order, x) + (-1) ** order * mp.log(x / 2) * mp.besseli(order, x)
     return (rest - 1 / x) / x if order else rest
 

@@ -10,7 +10,7 @@ import mpmath as mp
 from tools.rational_fits import Target, write_table
 
 FRESNEL_FROM = 1.6
-"""Where the auxiliary functions of Fresnel's integrals start."""
+"""The least argument for the auxiliary functions of Fresnel's integrals."""
 
 
 def targets() -> list[Target]:
@@ -68,7 +68,7 @@ def fresnel_far(v: Any) -> tuple[Any, Any]:
 
 
 def entire_cosine(v: Any) -> Any:
-    """What the logarithm leaves of Ci, over x**2, as a function of x**2."""
+    """Return the remainder of Ci after the logarithm, over x**2, as a function of x**2."""
     return (mp.ci(mp.sqrt(v)) - mp.log(v) / 2 - mp.euler) / v
 
 

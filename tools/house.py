@@ -153,7 +153,7 @@ def _texts(value: ast.AST) -> Iterator[str]:
 
 
 def _is_of_functions(value: ast.AST) -> bool:
-    """True for a dictionary made of a rule, all of whose values are functions."""
+    """Whether a value is a dictionary by a rule, with functions as all values."""
     if isinstance(value, ast.DictComp):
         return _is_function(value.value)
     is_made = isinstance(value, ast.Call) and ast.unparse(value.func) == "dict.fromkeys"
@@ -161,7 +161,10 @@ def _is_of_functions(value: ast.AST) -> bool:
 
 
 def _is_function(value: ast.expr) -> bool:
-    """True for a function, a call that makes one, and a tuple of them. Data have names in capitals, classes one."""
+    """Whether a value is a function, a call that makes one, or a tuple of them.
+
+    Data have names in capitals, classes begin with one.
+    """
     if isinstance(value, ast.Tuple):
         return bool(value.elts) and all(map(_is_function, value.elts))
     if isinstance(value, ast.Call):
@@ -174,14 +177,14 @@ def _is_function(value: ast.expr) -> bool:
 
 
 def has_mirrored_test(module: Module) -> bool:
-    """True where `tests` holds a test of this module at the same path; that of a package is named as the package is."""
+    """Whether `tests` has a test of this module at the same path; that of a package is named as the package is."""
     inside = module.path.relative_to(PACKAGE)
     name = f"{inside.parent.name}.py" if inside.name == "__init__.py" else inside.name
     return (ROOT / "tests" / inside.parent / f"test_{name}").exists()
 
 
 def code(module: Module) -> bool:
-    """True for a module that defines something; a package's docstring and a list of imports need no test."""
+    """Whether a module defines something; a package's docstring and a list of imports need no test."""
     return any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in module.tree().body)
 
 

@@ -99,7 +99,7 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 LIFTED = frozenset({"Constant"})
 """Turned into initializers when a model is loaded; no kernel is looked for."""
 OPTIONAL_NEEDED = {"Clip": 3, "Resize": 3, "Slice": 4}
-"""How many inputs such a model has where that is more than the schema asks for."""
+"""The number of inputs of such a model, if that is more than the schema requires."""
 
 Row = dict[str, frozenset[str]]
 """One kernel definition, or several merged: for each type variable of the schema, the dtypes it may have."""
@@ -186,7 +186,10 @@ def tensors_only(schema: defs.OpSchema) -> bool:
 
 
 def listed_rows(schema: defs.OpSchema) -> list[Row]:
-    """What onnxruntime's list says. A variable that a kernel leaves open may have every dtype of the schema."""
+    """Return the rows of onnxruntime's list.
+
+    A type variable that a kernel leaves open may have every dtype of the schema.
+    """
     allowed = choices(schema)
     rows = []
     for kernel in native.get_all_opkernel_def():

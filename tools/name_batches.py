@@ -1,4 +1,4 @@
-"""What the tests check of NumPy's and SciPy's functions, asked of batches: `ps.vmap` against the points one by one.
+"""Check NumPy's and SciPy's functions, as in the tests, on batches: `ps.vmap` against the points one by one.
 
     python -m tools.name_batches [--verbose] [pytest's arguments, such as tests/frontends/scipy]
 
@@ -138,7 +138,7 @@ def _batched(case: Case, chosen: Sequence[int]) -> Verdict:
 
 
 def _distance(found: Sequence[Any], wanted: Sequence[Sequence[Any]], size: int) -> str:
-    """How a batch's results differ from its examples'; nothing where they do not."""
+    """Return the difference of a batch's results from its examples'; an empty text if there is none."""
     for number, (value, examples) in enumerate(zip(found, zip(*wanted, strict=True), strict=True)):
         expected = np.stack(examples)[:size]
         if (value.shape, value.dtype) != (expected.shape, expected.dtype):

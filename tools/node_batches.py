@@ -1,4 +1,4 @@
-"""What `node_sweep.py` asks with `--mode vmap` of a loaded case: a batch of points, with the gradients at each.
+"""Check a loaded case for `node_sweep.py --mode vmap`: a batch of points, with the gradients at each.
 
 Each point of the batch is given to the file that the sweep compares with the standard's numbers and with central
 differences; `ps.vmap` of the same program is to give the stack of what it gives. The points differ in what has a
@@ -72,7 +72,7 @@ def _agrees(program: Any, points: list[list[Any]], differing: Sequence[int], wan
 
 
 def _distance(value: Any, wanted: Any) -> str:
-    """How a batch's result differs from the stack of its examples' results; nothing where it does not."""
+    """Return the difference of a batch's result from its examples' results, stacked; an empty text if there is none."""
     if (value.shape, value.dtype) != (wanted.shape, wanted.dtype):
         return f"{value.dtype}{value.shape} for {wanted.dtype}{wanted.shape}"
     tolerance = TOLERANCES.get(wanted.dtype.name)

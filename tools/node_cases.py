@@ -32,7 +32,7 @@ class Case:
     inputs: list[Any]
     expected: list[Any]
     is_large: bool = False
-    """True for the light networks: their weights are one number, and no result depends on the picture."""
+    """Whether this is a light network: its weights are one number, and no result depends on the picture."""
     names: list[str] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What `node_sweep.py` asks with `--mode jvp` and `--order 2` of a loaded case: tangents, and second derivatives.
+"""Check a loaded case for `node_sweep.py --mode jvp` and `--order 2`: tangents, and second derivatives.
 
 Tangents are compared with the gradients, which the sweep compares with central differences: <dz, J v> = <J^T dz, v>.
 Second derivatives, by the pullback's own pullback and by its tangents, are compared with each other and with central

@@ -1,4 +1,4 @@
-"""What central and one-sided differences say of a derivative that was found: right, wrong, or at no smooth point."""
+"""The verdict of central and one-sided differences on a derivative: right, wrong, or at no smooth point."""
 
 import warnings
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What `node_sweep.py` asks of a loaded case by default: whether the gradient agrees with central differences.
+"""Check a loaded case for `node_sweep.py`: its gradient against central differences.
 
 Its product with a random direction is compared in float64, where the case has such a form: with differences of onnx's
 reference evaluator, else of the program evaluated op by op in NumPy, else of the float64 file in onnxruntime. The
@@ -65,7 +65,7 @@ class Gradient:
         self.dtype = max((self.inputs[i].dtype.name for i in self.gradients), key=lambda n: TOLERANCES[n])
 
     def distance(self, exact: "Gradient") -> str:
-        """How far the gradient is from an exact one; nothing where it is near."""
+        """Return the distance of the gradient from an exact one in words; an empty text if it is small."""
         tolerance = TOLERANCES[self.dtype] * max(exact.size, 1e-3)
         pairs = ((g.astype(float), exact.gradients[i]) for i, g in self.gradients.items())
         far = max(float(np.max(np.abs(a - b), initial=0)) if np.isfinite(a).all() else np.inf for a, b in pairs)

@@ -34,7 +34,7 @@ from tools.node_gradients import gradient_verdict
 
 DRAWN = {"Bernoulli", "Dropout", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 TRIALS = 6
-"""How many points beside a rough one are tried: some functions end there."""
+"""The number of points beside a rough one that are tried: some functions end there."""
 FEW_BITS = QUANTIZED | CARRIERS.keys()
 """Dtypes whose numbers are compared one by one: NumPy does not count them among its own."""
 HUGE = 1e100
@@ -60,7 +60,7 @@ GROUPS = {
     "cannot load the program": "onnxruntime refuses the model: text in a locale that the machine lacks",
     "onnxruntime failed": "onnxruntime refuses the model when it runs",
 }
-"""What a refusal's first line holds, and what it comes to."""
+"""Patterns of a refusal's first line, and the summary of each."""
 Judge = Callable[[Loaded], Verdict]
 JUDGES: dict[str, Judge] = {"gradient": gradient_verdict, "jvp": tangent_verdict, "vmap": batch_verdict}
 
@@ -108,7 +108,7 @@ def _agree(values: list[Any], expected: list[Any]) -> bool:
 
 
 def _equal(value: Any, wanted: Any) -> bool:
-    """True for the same numbers, up to rounding where they are floats; texts are not compared."""
+    """Whether values are the same numbers, up to rounding for floats; texts are not compared."""
     name = wanted.dtype.name
     if name in TOLERANCES:
         tolerance = TOLERANCES[name]

@@ -27,13 +27,13 @@ from onnxruntime import InferenceSession as Session
 Level = onnxruntime.GraphOptimizationLevel
 LEVELS = {"basic": Level.ORT_ENABLE_BASIC, "extended": Level.ORT_ENABLE_EXTENDED, "all": Level.ORT_ENABLE_ALL}
 TOLERANCES = {"float64": 1e-12, "float32": 2e-5, "float16": 2e-2}
-"""How far an output may be off, in parts of its largest element: a fusion may round otherwise."""
+"""The largest difference of an output, in parts of its largest element: a fusion may round otherwise."""
 ULPS = 16
-"""How far it may be off in units in the last place of the largest element of any output: terms may cancel."""
+"""The largest difference in units in the last place of the largest element of any output: terms may cancel."""
 
 
 class Report:
-    """What was found: `counts` by word. Files that differ are saved to the folder, where there is one."""
+    """The results: `counts` by word. Files that differ are saved to the folder, if there is one."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
@@ -125,7 +125,7 @@ class Comparison:
 
 
 def caught(made: Callable[[], Any]) -> Any:
-    """What is made, or the error of making it."""
+    """Return the result of a call, or its error."""
     try:
         return made()
     except Exception as error:  # noqa: BLE001  # onnxruntime's errors share no ancestor of their own
@@ -133,7 +133,7 @@ def caught(made: Callable[[], Any]) -> Any:
 
 
 def difference(plain: Any, found: Any) -> str:
-    """How outputs, or the error in their place, differ from those of the unoptimized file; empty where they do not."""
+    """Return the difference of outputs, or of an error, from those of the unoptimized file; an empty text for none."""
     if isinstance(plain, Exception) or isinstance(found, Exception):
         if isinstance(plain, Exception) and isinstance(found, Exception):
             return ""
@@ -145,7 +145,7 @@ def difference(plain: Any, found: Any) -> str:
 
 
 def _of_arrays(plain: np.ndarray[Any, Any], found: np.ndarray[Any, Any], largest: float) -> str:
-    """How an output differs, where `largest` is the largest element of any."""
+    """Return the difference of an output in words, where `largest` is the largest element of any."""
     if plain.shape != found.shape or plain.dtype != found.dtype:
         return f"is {found.dtype}{list(found.shape)}, not {plain.dtype}{list(plain.shape)}"
     if plain.dtype.name not in TOLERANCES:

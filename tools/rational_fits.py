@@ -20,10 +20,10 @@ ROUNDS = 8
 
 @dataclass(frozen=True)
 class Target:
-    """What to fit: a function on [low, high] by a numerator and a denominator of these degrees.
+    """The target of a fit: a function on [low, high], and the degrees of numerator and denominator.
 
-    The origin of their powers is the low end where poles lie to the left of it: all coefficients of the denominator
-    are positive then, and nothing cancels.
+    The origin of their powers is the low end if poles lie to the left of it: all coefficients of the denominator are
+    positive then, and nothing cancels.
     """
 
     name: str

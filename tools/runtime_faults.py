@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 LONGEST = 60.0
 """Seconds after which a model hangs."""
 MEMORY = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
-"""What makes the C library fill memory when it is taken and when it is freed, also that which it keeps at hand."""
+"""Settings by which the C library fills memory when it is taken and when it is freed, also memory that it keeps."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -77,7 +77,7 @@ def install(version: str, folder: Path) -> Path:
 
 
 def run_apart(names: Iterable[str], folder: Path | None = None) -> dict[str, str]:
-    """What each model does in the onnxruntime of a folder, or the installed one, by the name of its fault.
+    """Return what each model does in a folder's onnxruntime, or the installed one, by the name of its fault.
 
     They run in a process of their own; where a model ends it, or hangs, another goes on with the next.
     """

@@ -109,7 +109,7 @@ class Written:
         return self._values_of(made)
 
     def _values_of(self, made: Any) -> Arrays:
-        """What a split of a first derivative gives at the point, by the names that it is differentiated by."""
+        """Return the results of a split of a first derivative at the point, by the names of its gradients."""
         seeds = dict(
             zip(made.seed_names, (self.directions[made.program.outputs[i]] for i in made.split.of), strict=True)
         )

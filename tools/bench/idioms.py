@@ -1,4 +1,4 @@
-"""What NumPy users write out by hand, beside the function or the operator that does it, and beside torch and jax."""
+"""Time expressions that NumPy users write out by hand, beside the function or operator, and beside torch and jax."""
 
 from collections.abc import Iterator
 from functools import partial

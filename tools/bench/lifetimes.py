@@ -1,4 +1,4 @@
-"""Where a gradient file's memory goes: what lives while each node runs, in the order in which onnxruntime runs them.
+"""List the values that a gradient file keeps in memory while each node runs, in onnxruntime's order.
 
     python -m tools.bench.lifetimes transformer [--all] [--needed]
     python -m tools.bench.lifetimes gradient.onnx
@@ -154,7 +154,7 @@ def _writes_over(node: Node, source: Living, shape: tuple[int, ...]) -> bool:
 
 
 def _over(node: Node) -> int:
-    """What the kernel takes beside its output."""
+    """Return the bytes that the kernel takes beside its output."""
     return WORKSPACE.get(node.kind, 0) * sum(node.sizes)
 
 

@@ -1,4 +1,4 @@
-"""What stands before and beside a run: loading a large program, and calls of Python."""
+"""Time the work around a run: loading a large program, and calls of Python."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""How much memory a gradient file takes in onnxruntime, and what the order of its ops and the memory pattern do to it.
+"""Measure the memory of a gradient file in onnxruntime, by the order of its ops and the memory pattern.
 
     python -m tools.bench.memory [LAYERS]
 

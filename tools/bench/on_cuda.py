@@ -49,7 +49,7 @@ class OnDevice:
         self.binding.synchronize_outputs()
 
     def read(self) -> list[np.ndarray[Any, Any]]:
-        """What the last call gave."""
+        """Return the results of the last call."""
         return [value.numpy() for value in self.outputs]
 
 

@@ -1,10 +1,10 @@
-"""What a call costs besides the arithmetic: gradients and programs of tiny arrays, beside onnxruntime's own call.
+"""Time the overhead of a call: gradients and programs of tiny arrays, beside onnxruntime's own call.
 
     python -m tools.bench.overhead
 
-`ps.grad(f)(x)` looks for a program that was made for the same signature and the same state of everything that `f`
-reads; the rows with captured arrays tell what it costs to make sure of that. The second table is of products prepared
-once, `(x, v) -> (value, gradient, H v)`: what a call costs beyond onnxruntime's is to stay under 10 us.
+`ps.grad(f)(x)` looks for a program for the same signature and the same state of everything that `f` reads; the rows
+with captured arrays show the cost of checking that. The second table is of products prepared once, `(x, v) -> (value,
+gradient, H v)`: the overhead beyond onnxruntime's is to stay under 10 us.
 """
 
 import functools

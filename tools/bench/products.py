@@ -29,7 +29,7 @@ MODELS = Path(__file__).parents[2] / "models"
 
 
 def multiply_adds(program: Any) -> int:
-    """What the matrix products of a program of literal sizes take, as they stand in its file."""
+    """Return the number of multiplications in the matrix products of a program of literal sizes, as in its file."""
     from primsplit.ir import walk
     from primsplit.rewrites.rewriting import literal_shape
     from primsplit.targets.finish import finish

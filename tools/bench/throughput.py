@@ -1,6 +1,8 @@
-"""How long it takes to trace, split and save a program, per op.
+"""Time tracing, splitting and saving of a program, per op.
 
+```
 python -m tools.bench.throughput [ops]
+```
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""What keeps the two sides of an `if` from one If. With more than 1,024 paths such a function is refused."""
+"""Statements that keep the two sides of an `if` from one If. With over 1,024 paths such a function is refused."""
 
 import contextlib
 import random

@@ -58,7 +58,7 @@ def recursion_that_the_numbers_end(x: Any) -> Any:
 
 
 class Account:
-    """What a method, a property and the like belong to."""
+    """The owner of a method, a property and the like."""
 
     rate = 0.5
 

@@ -1,4 +1,4 @@
-"""What a function changes of what is not its own."""
+"""Changes by a function of objects that are not its own."""
 
 import time
 from typing import Any
@@ -11,7 +11,7 @@ LOG: list[str] = []
 
 
 class Counter:
-    """What counts calls."""
+    """A counter of calls."""
 
     calls = 0
 

@@ -1,4 +1,4 @@
-"""What may stand in the two sides of an `if` that is recorded as one If, where there are many such `if`s."""
+"""Statements that may stand in the sides of an `if` that is recorded as one If, if there are many such `if`s."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where a function's source is: in a file, a cell of a notebook, a text, nowhere."""
+"""Places of a function's source: a file, a cell of a notebook, a text, nowhere."""
 
 import functools
 import linecache
@@ -78,7 +78,7 @@ def a_function_written_in_c() -> Any:
 
 
 class Scale:
-    """What a method belongs to."""
+    """The owner of a method."""
 
     def __init__(self, below: float) -> None:
         self.below = below

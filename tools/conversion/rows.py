@@ -1,4 +1,4 @@
-"""What a row of docs/conversion.md is: a construct, an example of it, and what tracing makes of the example."""
+"""The parts of a row of docs/conversion.md: a construct, an example of it, and the result of tracing the example."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

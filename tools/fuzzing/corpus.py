@@ -94,7 +94,7 @@ Maker = Callable[[Random], dict[str, bytes]]
 
 
 def model_files(random: Random) -> dict[str, bytes]:
-    """What a command line finds in its folder: a model, a Python file, arrays."""
+    """Return the files in the folder of a command line: a model, a Python file, arrays."""
     arrays = io.BytesIO()
     np.savez(arrays, x=np.ones((4, 3), np.float32), d_y=np.ones(4, np.float32))
     model = perceptron() if random.random() < 0.5 else some_model(random)

@@ -11,7 +11,7 @@ from tools.fuzzing.structure import changed_structure
 from tools.fuzzing.texts import changed_texts
 
 SHARES = {"bytes": 2, "fields": 3, "structure": 8, "texts": 3, "arrays": 2, "commands": 2}
-"""How often each kind comes."""
+"""The relative frequency of each kind."""
 
 
 def draw(seed: int, number: int, kind: str = "") -> Case:

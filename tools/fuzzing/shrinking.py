@@ -57,5 +57,5 @@ FIELDS = ("functions", "node", "output", "value_info", "initializer", "metadata_
 
 
 def _holders(model: onnx.ModelProto) -> list[Any]:
-    """What has parts in a model."""
+    """Return the messages of a model that have parts."""
     return [model, model.graph, *model.graph.node]

@@ -1,4 +1,4 @@
-"""What one input comes to: an answer, an error of primsplit's own, or a fault."""
+"""The outcome of one input: an answer, an error of primsplit's own, or a fault."""
 
 import ast
 import contextlib
@@ -46,7 +46,7 @@ FOREIGN = f"inside primsplit; {TRACEBACK}=1 shows where"
 
 
 class Outcome(NamedTuple):
-    """What an input came to: `fault` is empty where that is right; `key` is alike for faults of one kind."""
+    """The outcome of an input: `fault` is empty if that is right; `key` is equal for faults of one kind."""
 
     said: str
     fault: str = ""
@@ -55,7 +55,7 @@ class Outcome(NamedTuple):
 
 
 MODEL_ALONE = "onnxruntime runs the model alone"
-"""What is said before onnxruntime gets the model itself: it may end the process, which is no fault of primsplit's."""
+"""The message before onnxruntime gets the model itself: it may end the process, which is no fault of primsplit's."""
 GRADIENT = "onnxruntime runs the gradient"
 Say = Callable[[str], object]
 
@@ -176,7 +176,7 @@ def _refused(error: PrimsplitError, step: str) -> Outcome:
 
 
 def _is_injected(text: str) -> bool:
-    """True where a text of a file's became a line, or has a character that a terminal obeys."""
+    """Whether a text of a file's became a line, or has a character that a terminal obeys."""
     return any(line.strip().startswith(MARK) for line in text.splitlines()) or any(c in text for c in "\x1b\x9b\x07")
 
 

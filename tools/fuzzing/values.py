@@ -46,7 +46,7 @@ def original() -> Any:
 
 
 def run_alone(session: Any, feeds: Arrays) -> Sequence[Any] | str | None:
-    """What the model computes, or how it fails; None where it takes other inputs, or refuses these."""
+    """Return the results of the model, or its error; None if it takes other inputs, or refuses these."""
     inputs = [i.name for i in session.get_inputs()]
     if any(name not in feeds for name in inputs):
         return None
@@ -59,7 +59,7 @@ def run_alone(session: Any, feeds: Arrays) -> Sequence[Any] | str | None:
 
 
 def difference(session: Any, feeds: Arrays, expected: Sequence[Any], names: Sequence[str], found: Sequence[Any]) -> str:
-    """What a run of the gradient file has else than the model; `names` are those of the file's outputs."""
+    """Return the difference of a run of the gradient file from the model; `names` are those of the file's outputs."""
     given = {i.name: feeds[i.name] for i in session.get_inputs()}
     outputs = [o.name for o in session.get_outputs()]
     for name, wanted, made in zip(outputs, expected, found, strict=False):
@@ -89,7 +89,7 @@ def _is_alike(wanted: Any, made: Any) -> bool:
 
 
 def _slope(session: Any, given: Arrays, cotangents: Arrays, gradients: Arrays) -> str:
-    """What the gradients say of a step along a direction, where two differences agree on something else."""
+    """Return the slope by the gradients along a direction, if two differences agree on another one."""
     outputs = [o.name for o in session.get_outputs()]
     moved = {n: gradients[f"d_{n}"] for n in given if f"d_{n}" in gradients}
     if not cotangents or not moved or any(v.dtype.itemsize < 4 or v.dtype.kind != "f" for v in moved.values()):

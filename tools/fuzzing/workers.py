@@ -47,7 +47,7 @@ class Worker:
 
 
 def tried(get: Get, numbers: list[int], jobs: int) -> Iterator[tuple[int, Outcome]]:
-    """What each numbered input comes to, as it gets known."""
+    """Yield the outcome of each numbered input, as it becomes known."""
     waiting = list(reversed(numbers))
     working: list[Worker] = []
     while waiting or working:
@@ -99,7 +99,7 @@ def _lost(status: int, said: str, *, late: bool) -> Outcome:
 
 
 def _heard(worker: Worker, data: bytes) -> Iterator[tuple[int, Outcome]]:
-    """What a process said, line by line: a number that it begins, or what that came to."""
+    """Yield the messages of a process, line by line: a number that it begins, or the outcome of that."""
     *lines, worker.read = (worker.read + data).split(b"\n")
     for line in lines:
         said = json.loads(line)

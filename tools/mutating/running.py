@@ -23,7 +23,7 @@ SLACK = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long a mutant may take: `files` of tests at most, as long as they take `seconds` without the change."""
+    """The limits of a mutant: at most `files` of tests, as long as they take `seconds` without the change."""
 
     files: int = 8
     seconds: float = 60.0

@@ -43,7 +43,7 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 Exported = tuple[SplitProgram, list[Any]]
 """A program, and the arguments of the function."""
 Entry = tuple[str, Callable[[], Exported | None]]
-"""What a file is called, and what makes its program; None where the dtype has none."""
+"""The name of a file, and a function that creates its program; None if the dtype has none."""
 
 
 def main() -> None:
@@ -114,7 +114,7 @@ def rounded_to(dtype: str, value: Any) -> Any:
 
 @ps.checkpoint
 def layer(x: Any, w: Any) -> Any:
-    """What is computed again where its derivative is wanted."""
+    """Return a layer that is computed again for its derivative."""
     return np.tanh(np.exp(x @ w) * x)
 
 

@@ -20,7 +20,7 @@ FILES = 20
 
 @dataclass
 class Differences:
-    """What two corpora have in common, and what not: names of entries, and of files as ENTRY/FILE."""
+    """The common and the different parts of two corpora: names of entries, and of files as ENTRY/FILE."""
 
     same: Counter[str] = field(default_factory=Counter)
     changed: list[tuple[Path, Path]] = field(default_factory=list)

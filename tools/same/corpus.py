@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 MODES = ("gradient", "jvp", "linearize", "hvp", "jacobian", "hessian", "value")
 FORMS = ("joint", "split", "functions")
 SAMPLED = 200
-"""How many node cases and how many tests are taken."""
+"""The number of node cases, and of tests, that are taken."""
 
 
 def sample(names: Iterable[str], count: int = SAMPLED) -> list[str]:
@@ -114,7 +114,7 @@ def _write_split(made: Any, folder: Path) -> None:
 
 
 def benches() -> dict[str, Entry]:
-    """What the benches run: the models that onnxruntime is given."""
+    """Return the benches' entries: the models that onnxruntime runs."""
     from tools.bench import densities, fixed, loops, nests, per_example
 
     random = np.random.default_rng(0)
