@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What was collected lives to the end: Python's collector, off until here, seldom walks it."""
+    """Keep collected tests until the end: Python's collector, off until here, seldom walks them."""
     gc.set_threshold(50_000, 10, 10)
     gc.enable()
 

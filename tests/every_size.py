@@ -32,7 +32,7 @@ KINDS: Mapping[str, Callable[[Any], Any]] = {
     "share": lambda x: 1 / (1 + np.exp(-x)),
     "places": lambda x: np.abs(10 * x).astype(np.int64) % 3,
 }
-"""What arrays are made of random numbers."""
+"""The kinds of arrays, each computed from random numbers."""
 
 
 def check_every_size(function: Callable[..., Any], *told: str, sizes: tuple[int, ...] = SIZES) -> None:

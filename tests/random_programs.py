@@ -42,7 +42,7 @@ def _binary(draw: Draw, pool: Pool) -> Any:
 
 
 def _meets(a: Array, b: Array) -> bool:
-    """True where the two broadcast whatever N is."""
+    """Whether the two broadcast whatever N is."""
     pairs = zip(a.shape[::-1], b.shape[::-1], strict=False)
     return all(dims.same(x, y) or dims.is_one(x) or dims.is_one(y) for x, y in pairs)
 

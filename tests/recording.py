@@ -32,7 +32,7 @@ def sub_block(function: Callable[..., Any], *types: str, name: str = "body") -> 
 
 
 def derivative(function: Callable[..., Any], *types: str) -> Block:
-    """What is recorded, as part of a pullback; the blocks inside of it too."""
+    """Record a function as part of a pullback; the blocks inside of it too."""
     return _remarked(record(function, *types))
 
 

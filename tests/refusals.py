@@ -1,4 +1,4 @@
-"""What older libraries refuse aloud, and no file can go around: a test that meets it is skipped, with the reason.
+"""Refusals by older libraries that no file can avoid: a test that meets one is skipped, with the reason.
 
 docs/runtime_faults.md lists each as not cured. What they compute wrongly is not here: such tests ask for a version.
 """

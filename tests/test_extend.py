@@ -21,7 +21,7 @@ from tests.registered import only_here
 
 @pytest.fixture(autouse=True)
 def _only_here() -> Iterator[None]:
-    """What a test registers is gone after it."""
+    """Undo registrations after each test."""
     with only_here():
         yield
 
@@ -67,7 +67,7 @@ W = np.array([[0.5, -1.0], [1.5, 0.25], [-0.75, 2.0]])
 
 
 def plain_swoosh(x: np.ndarray, beta: float = 1.0) -> np.ndarray:
-    """What it computes, by NumPy alone."""
+    """Return the operator's result, by NumPy alone."""
     return x / (1.0 + np.exp(-beta * x))
 
 

@@ -12,7 +12,7 @@ def installed(library: str) -> tuple[int, ...]:
 
 
 def is_since(library: str, version: str) -> bool:
-    """True where the library is of this version or a later one."""
+    """Whether the library is of this version or a later one."""
     return installed(library) >= tuple(int(part) for part in version.split("."))
 
 
@@ -22,4 +22,4 @@ def since(library: str, version: str, reason: str) -> pytest.MarkDecorator:
 
 
 UNDERFLOW = 0.0 if is_since("onnxruntime", "1.21") else 6e-309
-"""How far from 0 a float64 exponential that underflows may be: onnxruntime before 1.21 makes 5.6e-309 of exp(-inf)."""
+"""The largest float64 exponential of an underflowing number: onnxruntime before 1.21 gives 5.6e-309 for exp(-inf)."""

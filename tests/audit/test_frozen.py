@@ -1,4 +1,4 @@
-"""What a trace freezes, wherever the function reads it."""
+"""A trace freezes values, wherever the function reads them, and reports each."""
 
 import random
 from typing import Any

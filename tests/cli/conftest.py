@@ -15,7 +15,7 @@ from primsplit.cli import app
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command did."""
+    """The status, output and errors of a command."""
 
     status: int
     out: str

@@ -1,4 +1,4 @@
-"""What the caller tells of an ONNX model's inputs: lengths of sequences, optional values, arrays, bounds."""
+"""The caller's options for an ONNX model's inputs: lengths of sequences, optional values, arrays, bounds."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -95,7 +95,7 @@ def test_paragraphs_of_a_help_are_broken_by_the_terminal_alone(primsplit: Callab
 
 
 def test_only_the_module_of_outputs_prints() -> None:
-    """What leaves elsewhere would not be escaped: `plain_text`."""
+    """Output that another module prints would not be escaped: see `plain_text`."""
     for path in Path(output.__file__).parent.glob("*.py"):
         tree = ast.parse(path.read_text())
         named = {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}

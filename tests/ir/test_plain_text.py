@@ -1,4 +1,4 @@
-"""What a terminal would obey or hide is escaped, and nothing else is changed."""
+"""Characters that a terminal would obey or hide are escaped, and nothing else is changed."""
 
 import ast
 import json

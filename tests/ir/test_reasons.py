@@ -1,4 +1,4 @@
-"""What a traced function raises is caught by the class that the function, Python or NumPy gives it."""
+"""An error of a traced function is caught by the class that the function, Python or NumPy gives it."""
 
 import copy
 import pathlib

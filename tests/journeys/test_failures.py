@@ -1,4 +1,4 @@
-"""What leaves its trace, or fails in it, is told where it happened, and leaves nothing behind."""
+"""A value that leaves its trace, or an error in it, is reported where it happened, and leaves nothing behind."""
 
 from typing import Any
 

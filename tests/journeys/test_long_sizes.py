@@ -70,7 +70,7 @@ def test_a_gradient_of_nothing_has_no_elements(axes: tuple[int, int]) -> None:
 
 
 def test_a_rule_reads_a_product_of_long_sizes_from_what_has_it() -> None:
-    """Where no value has the factors; this rule lays its rows out in one axis."""
+    """No value has the factors; this rule lays its rows out in one axis."""
     sizes = ["B" * 50, "N" * 50, "M" * 50]
 
     def f(x: Any, scale: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a function may return: no array, numbers that depend on nothing, integers, None among arrays."""
+"""Results that a function may return: no array, numbers that depend on nothing, integers, None among arrays."""
 
 from collections.abc import Callable
 from typing import Any

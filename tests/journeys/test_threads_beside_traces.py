@@ -74,7 +74,7 @@ class Stopped(Exception):
 
 
 def state() -> list[Any]:
-    """What a trace might exchange, by identity."""
+    """Return the parts that a trace might exchange, by identity."""
     functions = [float_sum, of_tables, many_branches, of_counts, Model.__call__, Model.__init__]
     codes = [part for f in functions for part in (f.__code__, f.__defaults__, f.__dict__ or None, f.__globals__)]
     names = [v for module in OBJECTS for _, v in sorted(vars(module).items(), key=lambda item: item[0])]

@@ -157,7 +157,7 @@ print(json.dumps(model.demo(sys.argv[2])))
 
 
 def _primsplit(*arguments: Any) -> str:
-    """What the command line prints."""
+    """Return the output of the command line."""
     done = CliRunner().invoke(app, [str(a) for a in arguments])
     assert done.exit_code == 0, done.output
     return done.stdout

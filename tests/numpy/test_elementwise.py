@@ -19,7 +19,7 @@ PRODUCTS = {"matmul", "matvec", "vecmat", "vecdot"}
 
 
 def run(function: Callable[..., Any], *args: Any) -> Any:
-    """What the exported program gives for these arrays."""
+    """Return the results of the exported program for these arrays."""
     found = ps.trace(function, *args).session()(*map(np.asarray, args))
     return found if len(found) > 1 else found[0]
 

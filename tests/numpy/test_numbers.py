@@ -1,4 +1,4 @@
-"""What has no axes: NumPy's numbers, which are never written to, apart from arrays without axes; Python's numbers."""
+"""Values without axes: NumPy's numbers, which are never written to, apart from 0-d arrays; Python's numbers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -225,7 +225,7 @@ def test_a_power_of_pythons_integers_has_a_known_exponent() -> None:
 
 
 class Scaled:
-    """What a kernel of a Gaussian process does, or a polynomial of one's own: it answers from the right."""
+    """A factor that answers from the right, as a kernel of a Gaussian process or a polynomial class does."""
 
     def __init__(self, factor: Any) -> None:
         self.factor = factor

@@ -109,7 +109,7 @@ def described(name: str, dtype: np.dtype[Any], shape: Any) -> onnx.ValueInfoProt
 
 
 def run(nodes: Sequence[onnx.NodeProto], values: dict[str, Array], wanted: Sequence[str], opset: int) -> list[Array]:
-    """What onnxruntime gives for nodes at these values. Raises DoesNotFit where it refuses them."""
+    """Return onnxruntime's results for nodes at these values. Raises DoesNotFit where it refuses them."""
     inputs = [described(n, a.dtype, a.shape) for n, a in values.items()]
     graph = helper.make_graph(list(nodes), "tried", inputs, [onnx.ValueInfoProto(name=n) for n in wanted])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
@@ -263,7 +263,7 @@ def ordered(g: Grower) -> None:
 
 
 def branched(g: Grower) -> None:
-    """What both branches read is around them."""
+    """Grow an If, both branches of which read values from around it."""
     x, _ = g.pick()
     condition = g.add("Less", [g.add("ReduceSum", [x], keepdims=0), g.weight()])
     then, other = g.inner(), g.inner()

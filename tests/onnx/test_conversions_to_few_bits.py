@@ -37,7 +37,7 @@ INTEGERS = {
     "int2": [(-2.5, 1), (-1.5, -2), (-0.6, -1), (-0.4, 0), (0.5, 1), (1.4, 1)],
     "uint2": [(-0.4, 0), (0.4, 0), (0.5, 1), (1.5, 2), (2.5, 3), (2.6, 3), (3.4, 3)],
 }
-"""What onnxruntime's own Cast of opset 25 gives."""
+"""The results of onnxruntime's own Cast of opset 25."""
 
 
 @pytest.mark.parametrize("name", INTEGERS)

@@ -26,7 +26,7 @@ def saved(folder: Path, opset: int, own: int, body: str, attributes: str = "<k>"
 
 
 def shares(x: Any) -> Any:
-    """What Softmax meant before opset 13: shares of all axes from the first one on."""
+    """Return Softmax as before opset 13: shares of all axes from the first one on."""
     powers = np.exp(x)
     return powers / powers.sum(axis=(1, 2), keepdims=True)
 

@@ -1,4 +1,4 @@
-"""What a file says of its nodes is text for people: it never changes what is computed."""
+"""A file's metadata about its nodes is text for people: it never changes what is computed."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -287,7 +287,7 @@ def test_a_carry_that_doubles_has_a_gradient(model, most) -> None:
 
 @pytest.mark.parametrize("steps", [0, 1, 4])
 def test_a_carry_that_is_appended_to_and_attended_to_has_a_gradient(model, steps) -> None:
-    """What a decoder does with its past: each step sees all steps before it, and one file serves every length."""
+    """As a decoder treats its past: each step sees all steps before it, and one file serves every length."""
     loaded = model(APPENDING)
     random = np.random.default_rng(steps)
     x, w, h = random.normal(size=(steps, 2)), random.normal(size=(2, 2)), random.normal(size=2)

@@ -61,7 +61,7 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc l
 
 
 def printed(code: str, **environment: str) -> str:
-    """What a fresh process prints."""
+    """Return the output of a fresh process."""
     own = {k: v for k, v in os.environ.items() if k != "PRIMSPLIT_THREADS"}
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -81,7 +81,7 @@ def test_sessions_of_small_arrays_have_no_further_threads() -> None:
 
 @linux
 def test_sessions_of_larger_arrays_share_out_a_bounded_number_of_threads() -> None:
-    """What a session leaves, others get: the first may have three further threads again."""
+    """Threads that a session frees serve others: the first may have three further threads again."""
     kept, later = map(int, printed(WITH_LENGTHS.replace("SMALLEST", "10_000"), PRIMSPLIT_THREADS="4").split())
     assert 16 <= kept <= 32
     assert later == 3

@@ -51,7 +51,7 @@ def test_a_loop_carries_and_stacks_values_of_unknown_rank(nodes: str, saved: Sav
 
 
 def running(x: np.ndarray) -> np.ndarray:
-    """What "a sum over rows" gives."""
+    """Return the result of "a sum over rows"."""
     h, rows = np.zeros(x.shape[1:]), np.zeros(x.shape)
     for i, row in enumerate(x):
         rows[i] = h = h * row + np.sin(row)

@@ -157,7 +157,7 @@ def examples() -> dict[str, list[Example]]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """True for arrays that are equal but for rounding; NaN is NaN."""
+    """Whether arrays are equal up to rounding; NaN equals NaN."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     if a.dtype.kind != "f":

@@ -1,4 +1,4 @@
-"""What the standard says of an operator, whatever the installed onnx says."""
+"""The standard's facts about an operator, whatever the installed onnx says."""
 
 import pytest
 

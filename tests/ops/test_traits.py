@@ -199,7 +199,7 @@ def changes(x: Any) -> Iterator[Any]:
 
 
 def reads(example: Example, position: int) -> bool:
-    """True where other values of an input are seen in the results, or refused."""
+    """Whether other values of an input change the results, or are refused."""
     for x in changes(example.inputs[position]):
         found = example.run([x if i == position else v for i, v in enumerate(example.inputs)])
         is_random = example.kind.startswith("Random")
@@ -257,12 +257,12 @@ def attribute(example: Example, name: str) -> Any:
 
 
 def holds_under(example: Example, condition: Condition | None) -> bool:
-    """True where the attributes are those of which a column speaks."""
+    """Whether the attributes satisfy the condition of a column."""
     return condition is None or attribute(example, condition[0]) in condition[1]
 
 
 def has_body(example: Example) -> bool:
-    """True for a node with a graph."""
+    """Whether a node has a graph."""
     return any(isinstance(value, onnx.GraphProto) for value in example.attributes.values())
 
 
@@ -365,12 +365,12 @@ def test_only_operators_that_fill_give_numbers_that_they_are_not_given(kind: str
 
 
 def is_wide_enough(array: Any) -> bool:
-    """True for floats in which sums and products can be compared."""
+    """Whether an array has floats in which sums and products can be compared."""
     return array is not None and array.dtype in (np.float32, np.float64)
 
 
 def close(a: Any, b: Any) -> bool:
-    """True for arrays that are equal but for what is lost when large terms cancel."""
+    """Whether arrays are equal but for what is lost when large terms cancel."""
     size = 1 + np.max(np.abs(b), initial=0.0)
     return a.shape == b.shape and bool(np.allclose(a, b, rtol=2e-3, atol=2e-3 * size))
 
@@ -392,7 +392,7 @@ def of_first_type(example: Example, results: Sequence[Any]) -> list[Any]:
 
 
 def grows_evenly(example: Example, position: int) -> bool:
-    """What adding to an input adds to the results does not depend on the input."""
+    """Whether the change of the results by an addition to an input does not depend on the input."""
     x = example.inputs[position]
     for seed, size in enumerate((1, -30, 20)):
         draw = np.random.default_rng(seed)
@@ -408,7 +408,7 @@ def grows_evenly(example: Example, position: int) -> bool:
 
 
 def grows_alike(a: Any, b: Any, c: Any, d: Any) -> bool:
-    """True for b - a = d - c, and for what does not grow."""
+    """Whether b - a = d - c, or the value does not grow."""
     if not is_wide_enough(a):
         return np.array_equal(a, b)
     return a.shape == b.shape == c.shape == d.shape and bool(np.isfinite([a, b, c, d]).all()) and close(b - a, d - c)
@@ -438,7 +438,7 @@ def test_inputs_that_the_results_grow_evenly_with_are_those_in_terms(kind: str) 
 
 @pytest.mark.parametrize("kind", sorted(kinds_where(lambda t: t.terms)))
 def test_the_results_are_the_sum_of_the_terms(kind: str) -> None:
-    """What d at one input adds is the result for d alone, with the inputs zero that only other terms have."""
+    """The change by d at one input is the result for d alone, with the inputs zero that only other terms have."""
     decided = False
     for example in filter(is_sum_of_products, examples()[kind]):
         sums = terms(kind, len(example.inputs))
@@ -493,7 +493,7 @@ def test_recurrent_layers_are_those_with_a_hidden_size() -> None:
 
 NEAR = (1e-10, 1e-6, 1e-3, 0.01, 0.3, 1.0 - 1e-8, 1.0 + 1e-8, 1.5, np.pi / 2 - 1e-5, 3.3, 12.0, 20.0)
 STEP = 1e-9
-"""Where slopes are looked for, to both sides of 0, and how far apart the two points are."""
+"""The relative distance of two points near each of NEAR, to both sides of 0, at which slopes are taken."""
 
 
 def largest_slope(kind: str, count: int, position: int, other: float) -> float:
@@ -554,7 +554,7 @@ def test_contractions_are_products_of_two_inputs_that_are_not_elementwise() -> N
 
 
 def is_product(factors: Sequence[int]) -> bool:
-    """True for a term of several factors."""
+    """Whether a term has several factors."""
     return len(factors) > 1
 
 
@@ -646,7 +646,7 @@ def signed(example: Example, least: float) -> Iterator[Any]:
 
 
 def decides_signs(example: Example) -> bool:
-    """True for an example of floats whose results are floats, and of no random operator."""
+    """Whether an example has floats as inputs and results, and no random operator."""
     row = traits(example.kind)
     if example.outputs is None or row.random or row.bodies or example.kind not in TRAITS:
         return False
@@ -654,7 +654,7 @@ def decides_signs(example: Example) -> bool:
 
 
 def least_sign(example: Example) -> str:
-    """What the results are for floats of all signs."""
+    """Return the sign of the results for floats of all signs."""
     found = np.concatenate([np.ravel(y) for y in signed(example, -np.inf)] or [np.array([-1.0])])
     return "" if not found.size else "positive" if np.all(found > 0) else "nonnegative" if np.all(found >= 0) else ""
 

@@ -63,7 +63,7 @@ class Writer:
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a statement stands: how deep, how often it is run by Python loops, what it may read besides the state."""
+    """The position of a statement: its depth, its runs by Python loops, what it may read besides the state."""
 
     indent: int = 1
     depth: int = DEPTH

@@ -1,4 +1,4 @@
-"""What `wrt` asks for that has no derivative is named with its dtype, and what could be asked for beside it."""
+"""An argument in `wrt` without a derivative is named with its dtype, and what could be asked for beside it."""
 
 import pathlib
 

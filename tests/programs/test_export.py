@@ -235,5 +235,5 @@ def test_a_product_is_the_same_program_through_every_door() -> None:
 
 
 def operators(program: ps.Program) -> Counter[str]:
-    """How often the file has each operator."""
+    """Return the number of nodes of each operator in the file."""
     return Counter(node.op_type for node in program.to_onnx().graph.node)

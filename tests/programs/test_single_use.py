@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 def in_another_thread(work: Callable[[], Any]) -> Any:
-    """What `work` returns, or raises, in a thread of its own, which has ended then."""
+    """Return the result of `work`, or raise its error, in a thread of its own, which has ended then."""
     found: list[Any] = []
 
     def run(_: int) -> None:
@@ -133,7 +133,7 @@ def test_new_arrays_are_refused_while_a_caller_refers_to_outputs() -> None:
 
 
 def beside(work: Callable[[], Any], then: Callable[[], Any]) -> Any:
-    """What `then` returns, or raises, while the thread is alive that has done `work`."""
+    """Return the result of `then`, or raise its error, while the thread is alive that has done `work`."""
     done, go_on = threading.Event(), threading.Event()
 
     def run() -> None:

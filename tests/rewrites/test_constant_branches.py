@@ -18,7 +18,7 @@ def kinds(program: ps.Program) -> set[str]:
 
 
 def test_a_branch_of_a_known_condition_is_taken_with_the_sizes_that_it_tells() -> None:
-    """What a branch keeps has sizes that only the run knows, until it is known which branch is run."""
+    """A branch's captures have sizes that only the run knows, until it is known which branch is run."""
 
     def f(x):
         first = ps.cond(np.array([1, 2]).sum() > 2, np.exp, np.sin, x)
@@ -73,7 +73,7 @@ def test_a_condition_that_another_branch_keeps_is_known_in_the_pullback() -> Non
 
 
 def test_a_size_that_a_constant_tells_decides_a_branch() -> None:
-    """How long the range is, its operator does not tell: onnxruntime takes the branch, and may end its process."""
+    """The operator does not tell the length of the range: onnxruntime takes the branch, and may end its process."""
 
     def f(x):
         rows, columns = op.Shape(x, start=0, end=1), op.Shape(x, start=1, end=2)
@@ -89,7 +89,7 @@ def test_a_size_that_a_constant_tells_decides_a_branch() -> None:
 
 @pytest.mark.parametrize("first", [0.3, -0.3])
 def test_a_size_that_a_constant_tells_inside_of_a_branch_holds_there_alone(first: float) -> None:
-    """What one branch keeps has a size that is 0 in the other: the derivative of u**2 keeps a constant."""
+    """A capture of one branch has a size that is 0 in the other: the derivative of u**2 keeps a constant."""
 
     def second(x):
         return ps.grad(ps.grad(lambda s: ps.cond(s > 0, lambda u: np.sin(u * x[0]), lambda u: u**2, s)))(x[0])

@@ -103,7 +103,7 @@ def _by_onnxruntime(block: Block) -> np.ndarray:
 
 
 def _folded(block: Block) -> np.ndarray:
-    """What the pass makes of an op, or the table of evaluators of one that reads data, which stays an op."""
+    """Return the folded value of an op, or the evaluators' value of one that reads data, which stays an op."""
     (result,) = fold_constants(block).results
     if isinstance(result, Const):
         return result.numpy()

@@ -14,7 +14,7 @@ random = np.random.default_rng(0)
 
 
 def kinds(function: Callable[[Any], Any], *shape: int | str) -> Counter[str]:
-    """How many ops of each kind the pullback has."""
+    """Return the number of ops of each kind in the pullback."""
     return Counter(o.kind for o in ps.split(function, ps.spec("float64", shape)).split.pullback.ops)
 
 

@@ -48,7 +48,7 @@ def test_numbers_that_do_not_fit_are_refused_at_their_node(name: str, tmp_path: 
 
 
 def test_a_divisor_that_onnxruntime_alone_folds_is_looked_at(tmp_path: Path) -> None:
-    """What is computed of weights stays computed here."""
+    """Computations on weights alone stay in this package."""
     nodes = [
         node("Cast", "x", "i", to=7),
         node("Floor", "h", "f"),

@@ -1,4 +1,4 @@
-"""What is computed again stays apart from the primal in one file, and is run late, by onnxruntime too."""
+"""Recomputed ops stay apart from the primal in one file, and are run late, by onnxruntime too."""
 
 from collections import Counter
 from pathlib import Path
@@ -38,7 +38,7 @@ def split_of(block: Any, policy: Any = "default", rows: Any = 64) -> ps.SplitPro
 
 
 def optimized(made: ps.SplitProgram, folder: Path) -> Counter[str]:
-    """How many nodes of each kind onnxruntime leaves in the joint file."""
+    """Return the number of nodes of each kind that onnxruntime leaves in the joint file."""
     options = onnxruntime.SessionOptions()
     options.optimized_model_filepath = str(folder / "optimized.onnx")
     onnxruntime.InferenceSession(made.joint().to_onnx().SerializeToString(), options)

@@ -1,4 +1,4 @@
-"""Where a forward pass that is computed again is cut: at narrow places, in segments of about the square root."""
+"""The cuts of a forward pass that is recomputed: at narrow places, in segments of about the square root."""
 
 from collections.abc import Sequence
 

@@ -11,7 +11,7 @@ from primsplit.rewrites.signs import is_nonnegative
 
 
 def told(function: Any) -> bool:
-    """What is told of the result of a function of two arrays."""
+    """Return whether the result of a function of two arrays is known to be nonnegative."""
     block = ps.trace(function, np.ones(3), np.ones(3)).block
     return is_nonnegative(block.results[0], {v: made for made in block.ops for v in made.outputs})
 

@@ -1,4 +1,4 @@
-"""What a branch keeps for its pullback has its sizes after the other branch too, where they are few."""
+"""A branch's captures for its pullback have their sizes after the other branch too, if they are few."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is checked of each row of a derivative rule in each run of the tests."""
+"""The checks of each row of a derivative rule in each run of the tests."""
 
 from collections.abc import Callable
 from typing import Any

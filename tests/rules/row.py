@@ -1,4 +1,4 @@
-"""How a row of the table of derivative rules is written.
+"""A row of the table of derivative rules.
 
 `F(3, 4)` is a float64 input sampled from the row's domain. An array is an input of the program; a list, number or
 Const is part of it.

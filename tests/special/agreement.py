@@ -1,4 +1,4 @@
-"""What is checked of a special function: SciPy's values, and slopes that are those of SciPy's differences."""
+"""The checks of a special function: SciPy's values, and slopes that are those of SciPy's differences."""
 
 from typing import Any
 

@@ -42,7 +42,7 @@ EXACT = [
     (sp.kv, 0.3, 1.8, 0.148936157066700267), (sp.ive, 0.3, 20.0, 0.0895732013991963207),
     (sp.iv, 2.5, 50.0, 275315763003540218749.493),
 ]  # fmt: skip
-"""Where SciPy's own values are wrong in the 14th digit; these are mpmath's."""
+"""Points where SciPy's own values are wrong in the 14th digit; these are mpmath's."""
 
 
 @pytest.mark.parametrize(("function", "order", "x", "exact"), EXACT)

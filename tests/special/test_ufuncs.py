@@ -16,7 +16,7 @@ from tests.versions import is_since, since
 
 
 def run(function: Callable[..., Any], *args: Any) -> Any:
-    """What the exported program gives for these arrays."""
+    """Return the results of the exported program for these arrays."""
     return ps.trace(function, *args).session()(*args)[0]
 
 

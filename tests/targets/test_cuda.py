@@ -100,7 +100,7 @@ def is_right_on_cuda(node: onnx.NodeProto) -> bool:
 
 
 def is_cut_unevenly(node: onnx.NodeProto) -> bool:
-    """True for a transposed convolution that onnxruntime leaves to the CPU."""
+    """Whether a node is a transposed convolution that onnxruntime leaves to the CPU."""
     pads = [list(a.ints) for a in node.attribute if a.name == "pads"]
     return node.op_type == "ConvTranspose" and any(p[: len(p) // 2] != p[len(p) // 2 :] for p in pads)
 

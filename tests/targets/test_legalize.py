@@ -1,4 +1,4 @@
-"""What stands for an operator without a kernel: sizes of its own at each use, every output, each in its dtype."""
+"""The replacement of an operator without a kernel: sizes of its own at each use, every output, each in its dtype."""
 
 from typing import Any
 
@@ -71,7 +71,7 @@ STRETCHED: list[dict[str, Any]] = [
     {"auto_pad": "SAME_UPPER", "strides": [3], "output_shape": [9]},
     {"auto_pad": "SAME_LOWER", "strides": [3], "output_shape": [12]},
 ]
-"""What makes the sum of two taps longer than they reach, which onnxruntime leaves, moves, or refuses."""
+"""Attributes by which the sum of two taps is longer than their reach, which onnxruntime leaves, moves, or refuses."""
 
 
 @pytest.mark.parametrize("attributes", STRETCHED, ids=str)

@@ -1,4 +1,4 @@
-"""What onnxruntime before 1.31 lacks or computes wrongly is written otherwise; the values are the standard's."""
+"""Operators that onnxruntime before 1.31 lacks or computes wrongly are replaced; the values are the standard's."""
 
 from collections.abc import Callable
 from fractions import Fraction

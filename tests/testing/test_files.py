@@ -1,4 +1,4 @@
-"""What check_model refuses."""
+"""The errors of check_model."""
 
 import numpy as np
 import onnx

@@ -1,4 +1,4 @@
-"""How the checks are reached."""
+"""The public names of the checks."""
 
 import subprocess
 import sys

@@ -67,7 +67,7 @@ def test_the_lowest_number_has_no_differences(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_model_runs_before_its_gradient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the one ends the process, so may the other: that is no fault of primsplit's."""
+    """If the model ends the process, so may its gradient: that is no fault of primsplit's."""
     monkeypatch.chdir(tmp_path)
     said: list[object] = []
     real = Session.run

@@ -44,7 +44,7 @@ NOT_SEEN = {
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, str]:
-    """What the models of mended faults do in the installed onnxruntime."""
+    """Return the results of the models of mended faults in the installed onnxruntime."""
     return run_apart([fault.name for fault in MENDED if fault.name in MODELS])
 
 

@@ -1,4 +1,4 @@
-"""What is generated is up to date."""
+"""Generated files are up to date."""
 
 import subprocess
 import sys

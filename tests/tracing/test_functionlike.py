@@ -82,7 +82,7 @@ def test_what_no_name_leads_to_says_so() -> None:
 
 
 def test_what_has_a_rule_is_pickled_by_name_alone() -> None:
-    """What it was made of does not tell the rule."""
+    """Its wrapped function does not determine the rule."""
     made = ps.cached(energy)
     ps.rrule(made)(lambda x: (np.sum(x**3), lambda dy: (3.0 * x**2 * dy,)))
     assert copy.copy(made) is made

@@ -105,7 +105,7 @@ def test_a_state_that_is_handed_on_as_it_came_keeps_its_value(tmp_path: Path) ->
 
 
 def test_a_rule_that_fails_says_at_which_node(tmp_path: Path) -> None:
-    """What a rule cannot take is a fault; here constants that no reader checks, as long as there are such."""
+    """An input that a rule cannot take is a fault; here constants that no reader checks, as long as there are such."""
     model = linear()
     with_nodes(node("MatMul", "x W", "z"), node("ThresholdedRelu", "z", "y"))(model)
     program = ps.load(written(tmp_path, model))

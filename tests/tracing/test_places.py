@@ -1,4 +1,4 @@
-"""What is noted of a function's code goes with the code."""
+"""Notes about a function's code live as long as the code."""
 
 import gc
 from typing import Any

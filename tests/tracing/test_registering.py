@@ -1,4 +1,4 @@
-"""What registers a rule is refused at the user's line where it would never be used, or would be used wrongly."""
+"""A registration that would never be used, or would be used wrongly, is refused at the user's line."""
 
 from collections.abc import Callable
 from typing import Any

@@ -39,7 +39,7 @@ def largest(program: Any) -> int:
 
 @pytest.mark.parametrize("transform", [ps.hessian, ps.laplacian])
 def test_a_file_holds_no_more_directions_at_a_time_than_it_is_told(transform: Any) -> None:
-    """What each direction makes of the 20 x 20 products is not made of all 20 at once."""
+    """The results of a direction for the 20 x 20 products are not computed for all 20 at once."""
     x = np.linspace(-1.0, 1.0, 20)
     function = transform(lambda x: np.sum(np.tanh(np.outer(x, x))))
     chunked = transform(lambda x: np.sum(np.tanh(np.outer(x, x))), chunk=2)

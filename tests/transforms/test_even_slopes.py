@@ -1,4 +1,4 @@
-"""What is smooth at 0 but written with a root, a norm or |x| has its derivatives there; expected values are by hand."""
+"""A function that is smooth at 0 but written with a root, a norm or |x| has its derivatives there, computed by hand."""
 
 from collections.abc import Callable
 from typing import Any

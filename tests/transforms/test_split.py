@@ -357,7 +357,7 @@ def test_a_longer_chain_is_split_into_lists_longer_in_proportion() -> None:
 
 
 def test_an_output_that_a_rule_hands_on_may_have_no_cotangent() -> None:
-    """What it is outside of the call is what it was before it."""
+    """Outside of the call it is what it was before."""
     first = ps.primitive(lambda x, y: (x, np.tanh(np.sum(y))))
     second = ps.cached(lambda x, y, s: (np.sin(y * s), y, s))
 

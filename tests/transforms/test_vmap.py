@@ -263,7 +263,7 @@ agraph (double[3] x, bool whole) => (double[3] z) {
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_branch_that_gives_a_number_or_a_vector_has_a_batch(whole: bool, tmp_path: Path) -> None:
-    """What is read of its own rank is its dtype at most."""
+    """At most the dtype is read of its own rank."""
     path = str(tmp_path / "ranks.onnx")
     onnx.save(onnx.parser.parse_model(NUMBER_OR_VECTOR), path)
     model = ps.load(path)

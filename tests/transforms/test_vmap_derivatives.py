@@ -161,7 +161,7 @@ def test_a_primitive_keeps_its_forward_rule_in_a_batch() -> None:
 @pytest.mark.parametrize("count", [2, 0])
 @pytest.mark.parametrize("size", [3, 1, 0])
 def test_the_gradient_of_a_call_in_a_batch_has_no_loop_over_the_examples(count: int, size: int) -> None:
-    """What the call keeps of shapes is that of one example, which all share."""
+    """The shapes that the call captures are those of one example, which all share."""
     energy = ps.cached(lambda x, t: np.sum(x * x) * t)
     specs = ps.spec("float64", ["B", "N"]), ps.spec("float64", ["B"])
     program = ps.trace(ps.vmap(ps.grad(energy, wrt=(0, 1))), *specs)
@@ -193,7 +193,7 @@ def test_an_output_that_examples_share_stays_so_where_a_rule_makes_it_of_one_tha
 
 
 def test_products_with_the_hessian_of_second_derivatives_of_branches_are_right() -> None:
-    """What each example's branch keeps of the vector around it has a size that other examples have not."""
+    """The captures of each example's branch from the vector around it have a size that other examples lack."""
 
     def second(x: Any) -> Any:
         def one(s: Any) -> Any:

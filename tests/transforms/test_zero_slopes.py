@@ -1,4 +1,4 @@
-"""Where 0 / 0 in a derivative is 0, and where it is NaN."""
+"""The points at which 0 / 0 in a derivative is 0, and those at which it is NaN."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a nest and its derivative print as."""
+"""The listings of a nest and its derivative."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the notation reads, and how it refuses: at the place, with the next thing to write."""
+"""The notation that is accepted, and its errors: at the place, with the next thing to write."""
 
 import pytest
 

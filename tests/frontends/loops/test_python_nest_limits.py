@@ -1,4 +1,4 @@
-"""What no nest has is refused at its line: order of turns, ranges that depend, statements, names and signatures."""
+"""Each construct that no nest has is refused at its line: order of turns, dependent ranges, statements, signatures."""
 
 import math
 from collections.abc import Callable

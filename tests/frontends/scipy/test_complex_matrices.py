@@ -66,7 +66,7 @@ SLOW = {
     "logm", "fractional_matrix_power", "tanhm", "tanm", "cosm", "polar left", "expm_frechet", "cho_solve lower",
     "lu_solve 1", "lu with rows in place",
 }  # fmt: skip
-"""What takes seconds to differentiate, or what other rows have."""
+"""Rows that take seconds to differentiate, or repeat what other rows cover."""
 
 
 @pytest.mark.sweep(3)

@@ -79,7 +79,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a range of frequencies": (lambda x: scipys.zoom_fft(x, [0.2, 0.7], 4), (LONG,)),
 }  # fmt: skip
 SLOW = {n for n in FUNCTIONS if n.startswith(("fftconvolve", "correlate2d", "convolve valid", "sections both"))}
-"""What is made of functions that other rows have."""
+"""Rows of compositions of functions that other rows cover."""
 
 
 @pytest.mark.sweep(2)

@@ -46,7 +46,7 @@ DISTANCES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 FUNCTIONS = LINALG | DISTANCES
 WIDE = {"euclidean", "linregress"}
-"""What is float64 as SciPy gives it up to 1.17; SciPy 1.18 keeps float32."""
+"""Functions whose result is float64 in SciPy up to 1.17; SciPy 1.18 keeps float32."""
 
 
 def check(name: str, dtype: str, rtol: float) -> None:

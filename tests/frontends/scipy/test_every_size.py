@@ -242,7 +242,7 @@ NOTHING: dict[str, Row] = {
 
 ROWS: dict[str, Row] = FILTERS | SPLINES | IMAGES | SAMPLES | SPECTRA | NOTHING
 OTHERWISE_SINCE_1_18 = frozenset({"lfilter_zi", "linregress", "linregress of one value"})
-"""What SciPy 1.18 answers for one coefficient or one point, which it refused before, and says of two points."""
+"""Functions that SciPy 1.18 computes for one coefficient or one point, which it refused before, or warns of for two."""
 
 
 @pytest.mark.sweep(4)

@@ -1,4 +1,4 @@
-"""What the gradient files of three networks hold at their peak, as onnxruntime plans it: counted, not measured.
+"""The bytes that the gradient files of three networks hold at their peak, by onnxruntime's plan: counted, not measured.
 
 The bounds are in multiples of an activation. They are the present counts, to be lowered; a growth has a reason or is a
 fault.

@@ -82,7 +82,7 @@ def agree(found: Any, wanted: Any) -> None:
 
 
 LONG = {"of matrices", "as zyx", "as XYZ", "as zxz", "angles zxz", "angles xyz"}
-"""What is differentiated at any number of rotations, and orders of axes like those of other rows: slow tests."""
+"""Conversions at any number of rotations, and orders of axes like those of other rows: slow tests."""
 
 
 @pytest.mark.sweep(3)

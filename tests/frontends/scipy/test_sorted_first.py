@@ -1,4 +1,4 @@
-"""What SciPy sorts, flips or leaves out before it interpolates or integrates is so where only the run knows it."""
+"""Data that SciPy sorts, flips or leaves out before it interpolates or integrates, where only the run knows it."""
 
 from collections.abc import Callable
 from typing import Any

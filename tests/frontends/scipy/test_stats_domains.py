@@ -38,7 +38,7 @@ def rows_beyond(name: str) -> list[list[float]]:
 
 
 def all_of(name: str, x: Any, q: Any, *parameters: Any) -> tuple[Any, Any]:
-    """What a family has of numbers, probabilities and parameters."""
+    """Return all results of a family for numbers, probabilities and parameters."""
     own, family = FAMILIES[name], getattr(scipy.stats, name)
     of_numbers = [getattr(family, m)(q if m in {"ppf", "isf"} else x, *parameters) for m in own.own]
     rest = [m for m in own.methods if m not in own.own and m != "interval"]

@@ -147,7 +147,7 @@ FUNCTIONS: dict[str, Row] = {
     ),
 }  # fmt: skip
 LOOSE = {"leastsq": 1e-7, "fsolve": 1e-7, "newton": 1e-9}
-"""Where SciPy's own answer is right to no more than this."""
+"""The tolerance where SciPy's own answer is no more accurate."""
 SIZED_ELSEWHERE = {
     "solve_continuous_are", "solve_discrete_are", "eigh_tridiagonal", "eigvalsh_tridiagonal", "multivariate_normal",
     "convolve2d", "correlate2d", "pearsonr", "linregress", "sem", "zscore", "Rotation.from_matrix",

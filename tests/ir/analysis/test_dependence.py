@@ -1,4 +1,4 @@
-"""What values are made of, through loops and branches."""
+"""The values that a value depends on, through loops and branches."""
 
 from typing import Any
 

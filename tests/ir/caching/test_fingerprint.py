@@ -1,4 +1,4 @@
-"""What a cached program depends on: changing any of it traces again, changing anything else does not."""
+"""The dependencies of a cached program: a change of one traces again, a change of anything else does not."""
 
 import array
 import collections
@@ -30,7 +30,7 @@ settings.scale = 2.0  # type: ignore[attr-defined]
 
 
 def traces(call: Callable[[], Any]) -> int:
-    """How often something was traced in a call."""
+    """Return the number of traces during a call."""
     before = Counters.traces
     call()
     return Counters.traces - before
@@ -210,7 +210,7 @@ def scale_of(held: Held | None) -> float:
 
 
 def held_without_attributes() -> list[tuple[str, Callable[[], float], Callable[[], Any]]]:
-    """What Python's own objects without attributes hold: a way to read 2.0, and one to make it 5.0."""
+    """Return Python's own objects without attributes, each with a way to read 2.0, and one to set it to 5.0."""
     queue, raw, numbers = collections.deque([2.0]), bytearray(b"\2"), array.array("d", [2.0])
     first, second, third = {"k": 2.0}, {"k": 2.0}, {"k": 2.0}
     proxy, values, get = types.MappingProxyType(first), second.values(), third.get

@@ -1,4 +1,4 @@
-"""What objects hold: contents, attributes, slots, also of Python's own objects."""
+"""The parts of objects: contents, attributes, slots, also of Python's own objects."""
 
 import array
 import collections

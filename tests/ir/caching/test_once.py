@@ -113,7 +113,7 @@ def test_a_builder_may_call_a_function_that_another_thread_traces_through_its_ru
 
 
 def test_a_builder_gets_numbers_from_a_compiled_function() -> None:
-    """What a builder keeps is for every later trace, so it must be no value of the one at hand."""
+    """A builder's results are for every later trace, so they must be no values of the current one."""
     kinds: list[type] = []
     slope = ps.grad(lambda z: np.sum(z * z))
 

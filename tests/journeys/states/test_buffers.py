@@ -265,7 +265,7 @@ def test_a_gradient_of_captured_data_is_that_of_a_fresh_recording_at_every_step(
 
 
 def test_onnxruntime_shares_the_memory_of_arrays_that_are_bound() -> None:
-    """What `Prepared` rests on: a value made of an array lies where that does, and sees later writes."""
+    """The assumption of `Prepared`: a value made of an array shares its memory, and sees later writes."""
     array = np.arange(3.0)
     value = onnxruntime.OrtValue.ortvalue_from_numpy(array)
     assert value.data_ptr() == array.ctypes.data

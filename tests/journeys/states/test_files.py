@@ -55,7 +55,7 @@ def file(tmp_path: Path) -> str:
 
 
 def driven(path: str, steps: int) -> tuple[list[float], dict[str, Array]]:
-    """What a driver does that has onnxruntime and reads the metadata."""
+    """Run a file as a driver does that has onnxruntime and reads the metadata."""
     session = onnxruntime.InferenceSession(path)
     rows = json.loads(session.get_modelmeta().custom_metadata_map["primsplit.states"])
     shapes = {i.name: i.shape for i in session.get_inputs()}

@@ -1,4 +1,4 @@
-"""What overwrites an array: in-place products of NumPy and BLAS. The caller's arrays stay as they were."""
+"""Functions that overwrite an array: in-place products of NumPy and BLAS. The caller's arrays stay as they were."""
 
 from collections.abc import Callable
 from typing import Any

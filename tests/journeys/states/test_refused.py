@@ -1,4 +1,4 @@
-"""What no state can be, where none can be written to, and what tells so: at the user's line, with a cure."""
+"""Objects that no state can be, and places where none can be written to are refused at the user's line, with a cure."""
 
 from collections.abc import Callable
 from typing import Any

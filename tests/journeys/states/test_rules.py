@@ -133,7 +133,7 @@ def test_a_forward_rule_and_a_builder_get_the_slots_too() -> None:
 
 
 def test_calls_in_flight_do_not_disturb_each_other() -> None:
-    """What a pullback needs is a capture, and not in the slot: the second call may overwrite that before the first."""
+    """A value that a pullback needs is a capture, not in the slot: the second call may overwrite that first."""
     mul_ = with_rule(overwriting())
 
     def call(a: Array, b: Array) -> Array:

@@ -124,7 +124,7 @@ SMOOTH: dict[str, Callable[..., Any]] = {
     "tensorinv": lambda z, w: np.linalg.tensorinv(MATRIX + 0.1 * z[:, :3], 1) * w[:, :3],
 }  # fmt: skip
 SLOW = {"cond", "corrcoef", "cov of one", "poly", "prod of all", "polyfit"}
-"""What other rows have, or what takes seconds to differentiate."""
+"""Rows that repeat what other rows cover, or take seconds to differentiate."""
 MODULES = {
     "along_axes": "prod|prod of all|cumprod|cumulative_sum|accumulate|nansum|nanmean|nanmax",
     "statistics": "cov|cov of one|corrcoef|trapezoid",

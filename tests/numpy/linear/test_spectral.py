@@ -91,7 +91,7 @@ ONCE = {
     "pinv of a wide batch",
     "pinv of a wide batch without what is faint",
 }
-"""What is differentiated once, to save time: its second derivative is made of the same rules as another's."""
+"""Rows that are differentiated once, to save time: their second derivatives use the rules of other rows."""
 
 
 @pytest.mark.sweep(3)

@@ -85,7 +85,7 @@ def ranked(node: Node, results: Sequence[Any]) -> Node:
 
 
 def kernel(node: Node, path: Path) -> list[Any]:
-    """What onnxruntime's own kernel gives."""
+    """Return the results of onnxruntime's own kernel."""
     session = onnxruntime.InferenceSession(node.save(path), providers=["CPUExecutionProvider"])
     return session.run(None, node.fed())
 
@@ -108,7 +108,7 @@ def kernel_in_place(node: Node, path: Path, shared: dict[int, int]) -> list[Any]
 
 
 def defined(node: Node, path: Path) -> list[Any]:
-    """What the definition gives, run by onnxruntime."""
+    """Return the results of the definition, run by onnxruntime."""
     found = ps.load(node.save(path))(*node.fed().values())
     return list(found) if isinstance(found, tuple) else [found]
 

@@ -18,7 +18,7 @@ NEWEST = 28
 
 
 def evaluated(kind: str, inputs: tuple[Any, ...], attributes: dict[str, Any], outputs: int) -> tuple[np.ndarray, ...]:
-    """What onnx's reference evaluator gives."""
+    """Return the results of onnx's reference evaluator."""
     names = [f"x{i}" if x is not None else "" for i, x in enumerate(inputs)]
     results = [f"y{i}" for i in range(outputs)]
     domain, _, name = kind.rpartition("::")

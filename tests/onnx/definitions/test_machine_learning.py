@@ -181,7 +181,7 @@ JUMPS = [
     row("Normalizer", np.concatenate([X, np.zeros((1, 4), np.float32)]), norm="L1"),
     row("Imputer", X, imputed_value_floats=[3.0], replaced_value_float=float(X[1, 2])),
 ]
-"""What has no gradient, or is at a point where a difference quotient has no limit."""
+"""Rows without a gradient, or at a point where a difference quotient has no limit."""
 
 
 def title(given: Node) -> str:
@@ -257,7 +257,7 @@ def test_not_a_number_is_a_key_since_version_4(tmp_path: Path) -> None:
 
 
 def test_the_gradient_of_a_pipeline_with_categories_is_that_of_its_numbers(tmp_path: Path) -> None:
-    """What scikit-learn's OneHotEncoder beside a StandardScaler is exported as."""
+    """The form in which scikit-learn's OneHotEncoder beside a StandardScaler is exported."""
     model = onnx.parser.parse_model("""
         <ir_version: 10, opset_import: ["": 21, "ai.onnx.ml": 3]>
         pipeline (float[N, 2] numbers, string[N, 1] animal) => (float[N, 1] y) {
@@ -277,7 +277,7 @@ def test_the_gradient_of_a_pipeline_with_categories_is_that_of_its_numbers(tmp_p
 
 
 def test_maps_of_labels_to_probabilities_are_the_probabilities(tmp_path: Path) -> None:
-    """What skl2onnx writes for a classifier unless it is told not to."""
+    """The form in which skl2onnx writes a classifier by default."""
     classes = {"coefficients": [0.1, 0.2, 0.3, -0.4], "intercepts": [0.1, 0.2], "classlabels_ints": [5, 7]}
     nodes = [
         helper.make_node("LinearClassifier", ["x"], ["label", "p"], domain="ai.onnx.ml", **classes),

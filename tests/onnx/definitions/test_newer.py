@@ -1,4 +1,4 @@
-"""What opsets above the written one brought: values of onnx's reference, gradients of first and second order."""
+"""Operators of opsets above the written one: values of onnx's reference, gradients of first and second order."""
 
 from collections.abc import Callable
 from typing import Any

@@ -26,7 +26,7 @@ def node(kind: str, inputs: str, output: str, **attributes: Any) -> onnx.NodePro
 
 
 def layer() -> tuple[list[onnx.NodeProto], dict[str, Any], list[Any]]:
-    """What a transformer does with its words: attention of one head, a sum, a normalization, and a gelu between."""
+    """Return the nodes of a transformer's layer: attention of one head, a sum, a normalization, and a gelu between."""
     weights = {name: draw(8, 8) for name in ("wq", "wk", "wv", "wo")} | {
         "w1": draw(8, 16), "b1": draw(16), "w2": draw(16, 8), "b2": draw(8), "g1": draw(8), "c1": draw(8),
         "g2": draw(8), "c2": draw(8), "scale": np.float32(8**-0.5), "root": np.float32(2**0.5), "one": np.float32(1),

@@ -35,7 +35,7 @@ def trees(count: int, modes: Sequence[str] = MODES) -> dict[str, Any]:
 
 
 def votes(what: str, count: int, targets: Sequence[int], least: float = -1.0) -> dict[str, Any]:
-    """What each leaf gives each target."""
+    """Return the votes of each leaf for each target."""
     rows = [(tree, leaf, target) for tree in range(count) for leaf in range(3, 7) for target in targets]
     return {
         f"{what}_treeids": [tree for tree, _, _ in rows],

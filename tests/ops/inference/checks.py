@@ -1,4 +1,4 @@
-"""What is checked of each row: types against onnx's C++ inference, and against what onnxruntime produces."""
+"""The checks of each row: types against onnx's C++ inference, and against onnxruntime's results."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def types_of(row: Row, sizes: dict[str, Dim]) -> list[Type]:
 
 
 def _is_misread(row: Row, n: int, m: int) -> bool:
-    """True where the installed onnxruntime or onnx is wrong about, or ends the process at, what is empty."""
+    """Whether the installed onnxruntime or onnx is wrong about empty arrays here, or ends the process."""
     if n and m:
         return False
     if row.kind in {"TopK", "OneHot"}:
@@ -77,7 +77,7 @@ def _array(value: Value, random: np.random.Generator) -> np.ndarray:
 
 
 def _run(row: Row, values: list[Value | None]) -> list[np.ndarray]:
-    """What onnxruntime makes of the operator, from a file that says nothing of its outputs."""
+    """Return onnxruntime's results for the operator, from a file that declares no types of its outputs."""
     random = np.random.default_rng(0)
     arrays = {f"i{k}": _array(v, random) for k, v in enumerate(values) if v is not None}
     names = [f"i{k}" if v is not None else "" for k, v in enumerate(values)]

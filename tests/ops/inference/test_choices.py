@@ -1,4 +1,4 @@
-"""What onnxruntime refuses to load is refused when the model is read, at its node."""
+"""A node that onnxruntime refuses to load is refused when the model is read."""
 
 import subprocess
 import sys

@@ -19,7 +19,7 @@ X = np.array([-4.0, -1.5, 0.25, 2.0])
 
 @pytest.fixture(autouse=True)
 def _only_here() -> Iterator[None]:
-    """What a test registers is gone after it."""
+    """Undo registrations after each test."""
     with only_here():
         yield
 

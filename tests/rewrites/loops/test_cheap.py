@@ -24,7 +24,7 @@ STEPS: dict[str, tuple[int, Step]] = {
 
 
 def stacked(step: Step) -> int:
-    """How many values the forward loop of a gradient stacks, its own results aside."""
+    """Return the number of values that the forward loop of a gradient stacks, its own results aside."""
     program = ps.split(lambda c, xs: run(step, c, xs), ps.spec("float64", [3]), ps.spec("float64", ["N", 3])).joint()
     forward = next(op for op in walk(program.block) if op.kind == "Scan")
     return len(forward.outputs) - 1

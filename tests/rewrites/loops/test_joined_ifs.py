@@ -1,4 +1,4 @@
-"""What a step computes around the guards of the loops inside of it goes into one guard."""
+"""The ops around the guards of the loops inside of a step go into one guard."""
 
 from collections.abc import Callable
 from typing import Any
@@ -109,12 +109,12 @@ def test_a_branch_of_the_users_around_a_loop_keeps_its_rows(many: int) -> None:
 
 
 def test_a_step_whose_carry_grows_is_left() -> None:
-    """What cuts blocks out of a carry is told by the step's own ops when the file is loaded and differentiated."""
+    """The step's own ops tell which blocks are cut out of a carry when the file is loaded and differentiated."""
     block = finish(ps.trace(lambda a: np.sum(np.linalg.inv(a) ** 2), ps.spec("float64", ["N", "N"])).block)
     assert join_ifs(block) is block
     assert any(has(op, "If", "Scan") for op in walk(block) if op.kind == "Loop")
 
 
 def has(op: Op, *inner: str) -> bool:
-    """True for an op in whose blocks there are all these kinds."""
+    """Whether the blocks of an op have all these kinds."""
     return any(side.kinds.issuperset(inner) for side in op.blocks())

@@ -1,4 +1,4 @@
-"""What a derivative adds to a product of matrices is a part of it, and values are left alone."""
+"""A derivative's addend to a product of matrices becomes a part of it, and values are left alone."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is rewritten for derivatives alone: of a loop that takes values and tangents along, the tangents."""
+"""Rewrites of derivatives alone: of a loop that takes values and tangents along, the tangents."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What products make again of an array that is kept anyway, and what is left."""
+"""Operands that products compute again from an array that is kept anyway, and those that are left."""
 
 from collections.abc import Callable
 from typing import Any

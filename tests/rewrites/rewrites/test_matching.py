@@ -14,7 +14,7 @@ from tests.recording import record
 
 
 def found(root: Node, block: Block) -> list[dict[str, Any]]:
-    """What a pattern captures in each way in which it fits the last op of a block."""
+    """Return the captures of a pattern in each way in which it fits the last op of a block."""
     made_by = {v: step for step in block.ops for v in step.outputs}
     return [match.captured for match in Template(root).matches(block.ops[-1], made_by)]
 

@@ -17,7 +17,7 @@ REDUCTIONS: dict[str, Any] = {
     "ReduceLogSum": lambda x, **options: np.log(np.sum(x, **options)),
     "ReduceLogSumExp": lambda x, **options: np.log(np.sum(np.exp(x), **options)),
 }
-"""What each is of positive numbers."""
+"""The reference for each operator, for positive numbers."""
 
 
 def _check(kind: str, x: np.ndarray[Any, Any], spec: list[Any], axes: list[int], *, keepdims: int = 0) -> None:

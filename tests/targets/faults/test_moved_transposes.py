@@ -1,4 +1,4 @@
-"""Where a Transpose may come to stand: behind what works element by element, and not behind a Reshape."""
+"""The positions to which a Transpose may move: behind elementwise ops, and not behind a Reshape."""
 
 import pytest
 

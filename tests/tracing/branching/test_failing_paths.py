@@ -20,7 +20,7 @@ class OutOfRangeError(Exception):
 
 
 class Holder:
-    """What attributes are put into."""
+    """An object on which attributes are set."""
 
 
 def no_name(x: Any) -> Any:

@@ -96,7 +96,7 @@ def check(seed: int, *, gradient: bool) -> None:
 
 
 def near_a_kink(function, x) -> bool:
-    """Where the two one-sided differences are not the same, no derivative is measured."""
+    """Whether the two one-sided differences differ, so that no derivative is measured."""
     step = np.full(4, 1e-6)
     ahead, behind = function(x + step) - function(x.copy()), function(x.copy()) - function(x - step)
     return abs(ahead - behind) > 1e-3 * (abs(ahead) + abs(behind)) + 1e-9

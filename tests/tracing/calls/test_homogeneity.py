@@ -1,4 +1,4 @@
-"""How results scale with an argument."""
+"""The scaling of results with an argument."""
 
 import math
 from collections.abc import Callable

@@ -52,7 +52,7 @@ def test_a_captured_number_comes_back_with_its_axes() -> None:
 
 
 def test_the_other_side_may_be_nan() -> None:
-    """Where of both sides keeps the NaN of sqrt's derivative at 0; cond does not evaluate it (jax#347)."""
+    """A Where of both sides keeps the NaN of sqrt's derivative at 0; cond does not evaluate it (jax#347)."""
 
     def chosen(x):
         return ps.cond(x < 1, lambda: x, lambda: np.sqrt(x - 1))

@@ -1,4 +1,4 @@
-"""How a row of the table of rules becomes a batch: some inputs differ between the examples, the others are shared."""
+"""A row of the table of rules as a batch: some inputs differ between the examples, the others are shared."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -78,7 +78,7 @@ def check_batch(row: Row) -> None:
 
 
 def _nothing(examples: np.ndarray, found: np.ndarray, told: Sequence[Any]) -> np.ndarray:
-    """What no examples give: a size that depends on data is told by nothing."""
+    """Return an empty batch: a size that depends on data is determined by nothing."""
     known = [d if isinstance(d, int) else n for d, n in zip(told[1:], found.shape[1:], strict=True)]
     return examples[:0].reshape((0, *known))
 

@@ -36,7 +36,7 @@ OTHERS: dict[str, Function] = {
 
 
 def calls(function: Function) -> int:
-    """How many calls there are after the pass."""
+    """Return the number of calls after the pass."""
     block = recognize_logistics(record(function, "float64[N]"))
     return sum(op.kind == "call::logistic" for op in walk(block))
 

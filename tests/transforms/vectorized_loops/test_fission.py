@@ -1,4 +1,4 @@
-"""What a step does not need of the step before is done for all steps at once."""
+"""Work of a step that does not need the step before is done for all steps at once."""
 
 import numpy as np
 import pytest

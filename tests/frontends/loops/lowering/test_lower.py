@@ -1,4 +1,4 @@
-"""What nests become: products are MatMul and windows Conv, nothing large is made, and numbers keep their dtype."""
+"""The operators of nests: products are MatMul and windows Conv, nothing large is stored, numbers keep their dtype."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a mask leaves out of a sum counts for nothing, also where it is infinite or NaN: in values and gradients."""
+"""Elements that a mask leaves out of a sum have no effect, even if infinite or NaN: in values and gradients."""
 
 from typing import Any
 

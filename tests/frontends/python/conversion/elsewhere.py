@@ -1,4 +1,4 @@
-"""What steps of an iteration call that is written in another file: functions that write, and an object that is set."""
+"""Functions in another file that steps of an iteration call: some write, and one sets an object."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What Python's numbers raise, and the user's code catches, is a branch; what nobody catches is NaN or infinite."""
+"""An error of Python's numbers that the user's code catches is a branch; an uncaught one is NaN or infinite."""
 
 import math
 from collections.abc import Callable

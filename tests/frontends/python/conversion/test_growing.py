@@ -16,7 +16,7 @@ X = np.array([0.3, -0.8, 1.1, 0.4])
 
 
 def appended(x: Any) -> Any:
-    """What was seen, and the sum of the sines of all of it after each step."""
+    """Append to a carry; return the carry, and the sum of the sines of all of it after each step."""
 
     def step(seen: Any, e: Any) -> Any:
         after = np.concatenate([seen, np.reshape(e * seen[0], (1,))])

@@ -1,4 +1,4 @@
-"""What Python tells apart by `is`, by class and by pattern, of what joined branches give, in this file and others."""
+"""Tests by `is`, by class and by pattern of values from joined branches, in this file and others."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What follows a Python branch is recorded once, after the If; what must stay in the sides stays there."""
+"""The code behind a Python branch is recorded once, after the If; code that must stay in the sides stays there."""
 
 import numpy as np
 import pytest

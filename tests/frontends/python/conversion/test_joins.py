@@ -198,7 +198,7 @@ def marked_cells(x):
 
 
 class Cart:
-    """What is pushed, with a list and another object of its own."""
+    """A cart that is pushed, with a list and another object of its own."""
 
     def __init__(self, place):
         self.place, self.pushes, self.history, self.wheel = place, 0, [0.0, 1.0], self
@@ -240,7 +240,7 @@ def written_and_replaced(x):
 
 
 class Tank:
-    """What is filled by methods, which are called on one side alone."""
+    """A tank that methods fill, which are called on one side alone."""
 
     def __init__(self):
         self.level, self.spilled, self.fills, self.history = 0.5, 0.0, 0, [0.0, 1.0]
@@ -474,7 +474,7 @@ def view_written_before(x):
 
 
 class Counted:
-    """What counts how often it is read."""
+    """An object that counts its reads."""
 
     def __init__(self):
         self.count = 0.0
@@ -578,7 +578,7 @@ def added_in_place(x):
 
 
 class Bounded:
-    """What sets more than it is given."""
+    """An object that sets more than the assigned attribute."""
 
     def __init__(self):
         self.held, self.sets = 0.0, 0
@@ -704,7 +704,7 @@ def shared_on_one_side(x):
 
 
 def text_behind_a_continue(x):
-    """What follows a `continue` is in a side of its test, and gives a name what no If gives."""
+    """The code behind a `continue` is in a side of its test, and assigns a name a value that no If outputs."""
     state, total = "idle", 0.0
     for value in x:
         if state == "run":
@@ -852,7 +852,7 @@ def test_a_function_has_its_own_code_afterwards() -> None:
 
 
 def names_in_tests(x):
-    """What a test gives a name is there behind it, also in an `elif` and in the test of a `while`."""
+    """A name that a test assigns has its value behind it, also in an `elif` and in the test of a `while`."""
     total, steps = 0.0, 0
     while abs(excess := np.sum(x) - 1) > 0.3 and (steps := steps + 1) < 20:
         x = x - 0.2 * excess / len(x)

@@ -123,7 +123,7 @@ def test_functions_stay_as_they_are_while_copies_are_traced(branches: ModuleType
 
 
 def test_a_method_computes_right_in_other_threads(branches: ModuleType) -> None:
-    """What it calls may have other code for the time of a trace, which does on plain values what its own does."""
+    """Its callees may have other code during a trace, which computes the same on plain values."""
     names = set(vars(branches))
     with Watcher(lambda: (branches.f(X), set(vars(branches)) == names)) as watcher:
         branches.pause = watcher.asking()

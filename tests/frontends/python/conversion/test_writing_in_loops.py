@@ -136,7 +136,7 @@ def test_a_loop_over_an_axis_serves_its_length_alone_and_says_so() -> None:
 
 
 def doubled(*given):
-    """What is given last, doubled in place."""
+    """Double the last argument in place, and return it."""
     row = given[-1]
     row *= 2
     return row

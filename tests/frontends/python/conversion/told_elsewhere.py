@@ -1,4 +1,4 @@
-"""What asks for the class of something, or which object it is, in another file than the branches that give it."""
+"""Functions in another file than the branches that test the class or the identity of a value from them."""
 
 
 def signed(is_up, value):

@@ -1,4 +1,4 @@
-"""What functions written in C change is undone after a run that is not the last."""
+"""Changes by functions written in C are undone after each run but the last."""
 
 import heapq
 import operator

@@ -1,4 +1,4 @@
-"""What is chosen by the class of an argument is chosen as for NumPy's arrays, through every transform."""
+"""Code that selects by the class of an argument selects as for NumPy's arrays, through every transform."""
 
 import functools
 from collections.abc import Callable

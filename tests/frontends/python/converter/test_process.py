@@ -32,7 +32,7 @@ def contents(cell: types.CellType) -> Any:
 
 
 def parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """What an object holds that a trace might exchange, by where it is."""
+    """Yield the parts of an object that a trace might exchange, by their places."""
     if isinstance(value, types.FunctionType):
         yield f"{name}.__code__", value.__code__
         yield from ((f"{name}.default{k}", v) for k, v in enumerate(value.__defaults__ or ()))

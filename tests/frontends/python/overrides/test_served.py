@@ -1,4 +1,4 @@
-"""What plain NumPy, `math` and SciPy do not hand over is served all the same: lists, buffers, tables and sizes."""
+"""Calls that plain NumPy, `math` and SciPy do not dispatch are served too: lists, buffers, tables and sizes."""
 
 import dataclasses
 import math

@@ -43,7 +43,7 @@ class Curve:
 
 
 class Held:
-    """What no tree of arguments looks into."""
+    """An object into which no tree of arguments looks."""
 
     def __init__(self, values: npt.NDArray[Any]) -> None:
         self.values = values
@@ -92,7 +92,7 @@ def written_copies_of_what_is_computed(x: Any) -> Any:
 
 
 def counted_by_arrays(x: Any) -> Any:
-    """What numbers that are known decide is decided while the function is recorded."""
+    """Decisions by known numbers are taken while the function is recorded."""
     names = {i: f"n{i}" for i in np.arange(3)}
     half = np.arange(4.0) * 0.5
     total = sum(x[i] * len(names[i]) for i in np.arange(3) if half[i] < 0.9)

@@ -89,7 +89,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 
 OF_KNOWN_SIZE = {"trimmed", "trimboth", "differential_entropy", "angles", "rankdata", "spearmanr"}
-"""What they leave out or compare depends on the size, or one number is a case of its own."""
+"""Functions whose omissions or comparisons depend on the size, or for which one number is a case of its own."""
 
 
 LONG = {"linregress' error", "weighted distances"}

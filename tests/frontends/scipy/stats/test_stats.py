@@ -105,7 +105,7 @@ def test_the_functions_of_a_family_are_scipys(name: str) -> None:
 
 
 AWAY = {"pareto": 3.0, "loguniform": 0.6, "reciprocal": 0.6, "lognorm": 0.4, "invweibull": 0.4}
-"""How far the points go to be inside of the support, and where differences of a steep density are accurate."""
+"""The offset of the points, to be inside of the support, and where differences of a steep density are accurate."""
 
 
 @pytest.mark.sweep(4)

@@ -27,7 +27,7 @@ def exponential(a: Any) -> Any:
 
 
 def squares(a: Any) -> Any:
-    """What no phase of an eigenvector changes."""
+    """Return a result that the phase of an eigenvector does not change."""
     return np.abs(np.linalg.eig(a).eigenvectors) ** 2
 
 

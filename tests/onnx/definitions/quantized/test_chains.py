@@ -84,7 +84,7 @@ FEW_BITS = {
     "float8_e4m3fn": ([-14, 0.625, 2.5, 384], [1, 1, 1, 1], [0, 0.025, 0.1, -16]),
     "float8_e5m2": ([-14, 0.625, 2.5, 384], [1, 1, 1, 1], [0, 0.025, 0.1, -16]),
 }
-"""What -7, 0.3, 1.2 and 200 divided by 0.5 are rounded to, what does not saturate, and the derivative by the scale."""
+"""The roundings of -7, 0.3, 1.2 and 200 divided by 0.5, which are unsaturated, and the derivative by the scale."""
 
 
 KNOWN = {onnx.helper.tensor_dtype_to_np_dtype(t).name for t in onnx.TensorProto.DataType.values() if t}

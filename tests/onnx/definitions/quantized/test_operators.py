@@ -56,7 +56,7 @@ PAIR = [node("QuantizeLinear", "x s z", "q"), node("DequantizeLinear", "q s z", 
 
 
 def inside(x: np.ndarray, s: Any = S, z: Any = Z) -> np.ndarray:
-    """Where x is not saturated."""
+    """Return 1 where x is not saturated, else 0."""
     rounded = np.round(x / s) + np.float32(z)
     limits = np.iinfo(np.asarray(z).dtype)
     return ((rounded >= limits.min) & (rounded <= limits.max)).astype(x.dtype)
