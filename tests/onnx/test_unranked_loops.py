@@ -95,6 +95,7 @@ SCANS: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray], Sequence[tuple[i
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("nodes", "expected", "shapes"), SCANS.values(), ids=list(SCANS))
 def test_a_scan_walks_along_values_of_unknown_rank(
     nodes: str, expected: Callable[[np.ndarray], np.ndarray], shapes: Sequence[tuple[int, ...]], saved: Saved

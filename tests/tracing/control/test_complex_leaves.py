@@ -88,6 +88,7 @@ def mapped(x, y):
     return np.sum(np.abs(ps.map(lambda w: w * w * z[0], z)))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     "loop", [counted, of_no_steps, over_complex_rows, in_parts, nested, written_to, growing, mapped]
 )
@@ -204,6 +205,7 @@ def exchanged(x, y):
     return np.sum(np.abs(a) ** 2) + np.sum(b.imag) + first[0].real
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", [bounded, escaping, exchanged])
 def test_complex_numbers_go_through_joined_branches(function: Callable[..., Any]) -> None:
     check_grads(function, np.array(0.4), np.array(0.3))

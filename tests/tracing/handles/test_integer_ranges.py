@@ -93,6 +93,7 @@ def above_every_dtype(x: Any) -> Any:
     return x[0] * (seed % 2**64)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", [congruential, factorial, power, above_every_dtype])
 def test_integers_that_may_leave_int64_are_refused_with_the_cause_first(function: Callable[..., Any]) -> None:
     with pytest.raises(PrimsplitError) as refused:

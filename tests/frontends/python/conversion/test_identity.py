@@ -92,6 +92,7 @@ FOLLOWED = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", FOLLOWED)
 def test_what_both_sides_have_in_common_is_told(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     compare(with_few_paths(function, monkeypatch), function)

@@ -246,6 +246,7 @@ def _few_paths(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "FEW", 4)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     "function",
     [

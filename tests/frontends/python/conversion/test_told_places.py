@@ -168,6 +168,7 @@ def compare(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, *, ma
 PLACES = [an_attribute, elements_of_a_list, a_text, of_a_dictionary, matched, keys_of_dictionaries]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", PLACES)
 def test_what_a_place_holds_depends_on_the_branches(function: Callable[..., Any], monkeypatch) -> None:
     compare(function, monkeypatch)

@@ -206,6 +206,7 @@ CASES: list[Callable[[], Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
 def test_a_converted_function_gives_what_the_function_gives(function: Callable[[], Any]) -> None:
     conversion = OfEverything()

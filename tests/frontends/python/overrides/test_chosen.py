@@ -70,6 +70,7 @@ def all_but_the_largest(x):
     return sum(a * b for a, b in (p for p in pairs if p is not largest))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.filterwarnings("ignore::primsplit.ir.errors.UnrolledLoopWarning")
 @pytest.mark.parametrize("function", [arrays, rows_of_a_matrix, tuples, least, written_to, beams, all_but_the_largest])
 def test_the_order_is_that_of_the_run(function: Callable[..., Any]) -> None:
@@ -114,6 +115,7 @@ def of_those_that_were_chosen(x):
     return sum((k + 1.0) * (row is largest) * row[0] for k, row in enumerate(rows))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.filterwarnings("ignore::primsplit.ir.errors.UnrolledLoopWarning")
 @pytest.mark.parametrize("function", [of_an_array_of_elements, both_ends, of_those_that_were_chosen])
 def test_which_object_was_chosen_is_that_of_the_run(function: Callable[..., Any]) -> None:

@@ -100,6 +100,7 @@ STIFF: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", STIFF)
 def test_a_stiff_equation_is_solved_with_its_gradient(name: str) -> None:
     """Against Radau's steps at tolerances that leave SciPy and the differences eight digits."""
@@ -135,6 +136,7 @@ def test_a_solution_that_ends_early_says_so() -> None:
     assert np.isnan(y[0, 1])
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("first", [False, True])
 def test_odeint_is_as_near_as_its_tolerances_with_its_gradient(first: bool) -> None:
     times = np.linspace(0, 3, 7)
@@ -157,18 +159,21 @@ FINEST = {"rtol": 1e-12, "atol": 1e-12}
 """So fine that the steps, which differ from one point of the differences to the next, change less than 1e-6 of them."""
 
 
-def test_solutions_have_first_and_second_derivatives_at_every_size() -> None:
-    def solved(y: Any) -> Any:
-        return solve_ivp(lambda t, y: -y * y[::-1], (0, 0.5), y, **FINEST).y[:, -1]
+def solved(y: Any) -> Any:
+    return solve_ivp(lambda t, y: -y * y[::-1], (0, 0.5), y, **FINEST).y[:, -1]
 
-    def implicit(y: Any) -> Any:
-        return solve_ivp(lambda t, y: -y * y[::-1] * np.exp(-t), (0, 0.5), y, "Radau", **FINE).y[:, -1]
 
-    def stepped(y: Any) -> Any:
-        return odeint(lambda y, t: -y * y[::-1], y, [0.0, 0.5], **FINEST)[-1]
+def solved_implicitly(y: Any) -> Any:
+    return solve_ivp(lambda t, y: -y * y[::-1] * np.exp(-t), (0, 0.5), y, "Radau", **FINE).y[:, -1]
 
-    for function in (solved, implicit, stepped):
-        check_grads(function, START, value_tolerance=1e-9)
+
+def stepped(y: Any) -> Any:
+    return odeint(lambda y, t: -y * y[::-1], y, [0.0, 0.5], **FINEST)[-1]
+
+
+@pytest.mark.parametrize("function", [solved, pytest.param(solved_implicitly, marks=pytest.mark.slow), stepped])
+def test_solutions_have_first_and_second_derivatives_at_every_size(function: Callable[[Any], Any]) -> None:
+    check_grads(function, START, value_tolerance=1e-9)
 
 
 def test_an_integral_over_an_area_has_first_and_second_derivatives_at_every_size() -> None:

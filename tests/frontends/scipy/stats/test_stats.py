@@ -177,6 +177,7 @@ def test_the_logarithm_of_a_probability_is_scipys_far_out(
         np.testing.assert_allclose(ps.grad(lambda x, f=f: np.sum(f(x)))(x), wanted, rtol=1e-6)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("method", ["cdf", "sf", "logcdf", "logsf"])
 def test_probabilities_between_a_number_and_infinity_have_tangents(method: str) -> None:
     x, rates = np.array([0.3, 1.0, 2.9]), np.array([1.0, 0.5, 2.0])
@@ -337,6 +338,7 @@ NORMALS: list[tuple[str, tuple[Any, ...]]] = [
 ]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("given", [row[1] for row in NORMALS], ids=[row[0] for row in NORMALS])
 def test_a_normal_distribution_of_vectors_is_scipys(given: tuple[Any, ...]) -> None:
     symmetric = given[2].ndim == 2

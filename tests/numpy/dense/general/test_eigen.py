@@ -99,6 +99,7 @@ OF_COMPLEX: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", OF_COMPLEX)
 def test_a_function_of_complex_numbers_and_its_gradients_are_numpys(name: str) -> None:
     function, shape = OF_COMPLEX[name]
