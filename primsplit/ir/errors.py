@@ -14,10 +14,20 @@ LONGEST_QUOTE = 160
 """The most characters of a line of the user's that an error shows."""
 
 
+class Line(NamedTuple):
+    """A line of the program that a file was written from, as that file tells it; `text` is "" where it does not."""
+
+    filename: str
+    line: int
+    function: str
+    text: str
+
+
 class Place(NamedTuple):
     """A line of the user's program; `column` tells expressions on one line apart.
 
-    `variables` are those that the expression is assigned to.
+    `variables` are those that the expression is assigned to. `written` is, for a node of a model, the line of the
+    program that the model was written from.
     """
 
     filename: str
@@ -25,6 +35,7 @@ class Place(NamedTuple):
     function: str
     column: int = 0
     variables: tuple[str, ...] = ()
+    written: Line | None = None
 
     @property
     def whole_line(self) -> "Place":
@@ -33,7 +44,9 @@ class Place(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The text of the line, or "" where the source is not on disk, or the place is a node of a model."""
+        """The text of the line, or "" where it is not on disk, or is a node of a model whose file does not tell it."""
+        if self.written is not None:
+            return in_one_line(self.written.text)
         if self.filename.endswith(".onnx"):
             return ""
         return in_one_line(linecache.getline(self.filename, self.line).strip())
@@ -43,6 +56,12 @@ class Place(NamedTuple):
         """The text of the line, its beginning where it is long: written by a program, say."""
         source = self.source
         return source if len(source) <= LONGEST_QUOTE else source[: LONGEST_QUOTE - 3].rstrip() + "..."
+
+    @property
+    def short(self) -> str:
+        """`file.py:12`, the file without its folders; for a node the line that it was written for, if that is known."""
+        line = self.written or self
+        return in_one_line(f"{os.path.basename(line.filename)}:{line.line}")
 
     def __str__(self) -> str:
         """`file.py:12 in f`, the file without its folders."""

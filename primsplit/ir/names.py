@@ -9,7 +9,7 @@ np.exp(x) * y                                ->   a = Exp(x), b = Mul(a, y)
 import keyword
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, count, product
 from string import ascii_lowercase
@@ -18,7 +18,7 @@ from typing import Any
 import numpy.typing as npt
 
 from primsplit.ir import Block, Const, Op, Var
-from primsplit.ir.providers import GivenAs, Provider, check_given_as, check_provider
+from primsplit.ir.providers import GivenAs, Provenance, Provider, check_given_as, check_provenance, check_provider
 from primsplit.ir.runtimes import OLDEST, Runtime, read_target
 
 
@@ -27,10 +27,12 @@ class Names:
 
     After `learn` has seen the program, no letter is used that a Var has as its hint. A cotangent is called `d_h`, a
     tangent `t_h`, if it is the only one of that name and only one value is called `h`. Otherwise it gets a letter,
-    since numbers would not show which belong together: `unclear` are those hints.
+    since numbers would not show which belong together: `unclear` are those hints. Without `hints` every Var gets a
+    letter.
     """
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
+    def __init__(self, taken: Iterable[str] = (), *, hints: bool = True) -> None:
+        self.has_hints = hints
         self.of: dict[Var, str] = {}
         self.taken = set(taken)
         self.letters = _letters()
@@ -47,7 +49,7 @@ class Names:
 
     def hint(self, var: Var) -> str:
         """Return the hint of a Var, "" if it would be unclear."""
-        return "" if var.hint in self.unclear else var.hint
+        return "" if not self.has_hints or var.hint in self.unclear else var.hint
 
     def give(self, var: Var, wanted: str = "") -> str:
         """Return the name of a Var: the one it has, else `wanted` or its hint, else the next free letter."""
@@ -62,11 +64,19 @@ class Names:
         self.of[var] = name
         return name
 
-    def _numbered(self, stem: str) -> str:
-        if stem not in self.taken:
+    def give_made(self, var: Var, kind: str) -> str:
+        """Return the name of what an operator makes: like `give`, but `exp`, `exp_1` in the place of letters."""
+        if not self.has_hints or var in self.of or self.hint(var):
+            return self.give(var)
+        self.of[var] = name = self._numbered(_stem(kind), self.hints)
+        self.taken.add(name)
+        return name
+
+    def _numbered(self, stem: str, kept: Collection[str] = ()) -> str:
+        if stem not in self.taken and stem not in kept:
             return stem
         numbers = self.numbers.setdefault(stem, count(1))
-        return next(name for i in numbers if (name := f"{stem}_{i}") not in self.taken)
+        return next(name for i in numbers if (name := f"{stem}_{i}") not in self.taken and name not in kept)
 
 
 def kept_apart(names: Iterable[str]) -> list[str]:
@@ -138,7 +148,8 @@ class NamedBlock:
 
     `gradients` are the positions of results that are gradients, which are computed last. `defaults` are the numbers
     that inputs have if a run sets none; `states` are the inputs and outputs that a run hands on to the next. `provider`
-    is the execution provider of onnxruntime that the file is for, `runtime` the oldest version that runs it.
+    is the execution provider of onnxruntime that the file is for, `runtime` the oldest version that runs it,
+    `provenance` what it tells of its source.
     """
 
     block: Block
@@ -149,14 +160,22 @@ class NamedBlock:
     states: tuple[StatePair, ...] = ()
     provider: Provider = "cpu"
     runtime: Runtime = OLDEST
+    provenance: Provenance = "full"
 
-    def on(self, provider: Provider, weights: GivenAs = "inputs", target: str | None = None) -> "NamedBlock":
+    def on(
+        self,
+        provider: Provider,
+        weights: GivenAs = "inputs",
+        target: str | None = None,
+        provenance: Provenance = "full",
+    ) -> "NamedBlock":
         """Return the named block for another provider, without defaults unless weights are to keep their numbers.
 
         `target` is that of `read_target`. Raises SpecError for a provider or target that files are not written for, or
-        another way to take weights.
+        another way to take weights, or another provenance.
         """
         check_provider(provider)
         check_given_as(weights)
-        defaults = self.defaults if weights == "defaults" else {}
-        return replace(self, provider=provider, runtime=read_target(target), defaults=defaults)
+        check_provenance(provenance)
+        runtime, defaults = read_target(target), self.defaults if weights == "defaults" else {}
+        return replace(self, provider=provider, runtime=runtime, defaults=defaults, provenance=provenance)

@@ -1,4 +1,4 @@
-"""List the execution providers of onnxruntime that files are written for, and how a file takes its weights."""
+"""List the providers that files are written for, how a file takes its weights, and what it tells of its source."""
 
 from typing import Literal, get_args
 
@@ -17,6 +17,19 @@ GivenAs = Literal["inputs", "defaults"]
 The defaults are the model's numbers. A run may leave out an input with a default. onnxruntime for JavaScript cannot set
 one: in node it silently uses the default, and in browsers it refuses the name.
 """
+
+Provenance = Literal["full", "lines", "none"]
+"""How much a file tells of the program that it was written from.
+
+"full": the user's lines with their text; "lines": files, line numbers and names of functions and variables; "none":
+none of that, and no text of an error that the user raises. Inputs, outputs, states and weights keep their names.
+"""
+
+
+def check_provenance(provenance: str) -> None:
+    """Raise SpecError for another provenance."""
+    if not isinstance(provenance, str) or provenance not in get_args(Provenance):
+        raise SpecError(f"provenance={provenance!r} is none of {', '.join(get_args(Provenance))}")
 
 
 def check_provider(provider: str) -> None:

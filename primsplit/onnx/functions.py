@@ -18,7 +18,8 @@ from primsplit.ir import Block, Const, Op, Type, Value, Var, is_call
 from primsplit.ir.names import NamedBlock, Names
 from primsplit.ir.providers import Provider
 from primsplit.ir.runtimes import Runtime
-from primsplit.onnx.save import Initializers, Model, Writer, new_model, tell
+from primsplit.onnx.provenance import NodeNames
+from primsplit.onnx.save import Initializers, Model, Writer, document, new_model, tell
 from primsplit.onnx.tensors import fill
 from primsplit.ops.schema import OPSET
 from primsplit.targets.finish import finish
@@ -35,8 +36,9 @@ def to_function_model(
         main.call(name, program)
     for output in joint.outputs:
         main.graph.output.append(main.writer.value_info(output, main.types[output]))
-    tell(main.proto, main.stored.told())
-    return Model(main.proto, main.stored.waiting, main.name_of)
+    document(main.graph, joint.gradients)
+    tell(main.proto, {**main.stored.told(), **main.nodes.told()})
+    return Model(main.proto, main.stored.waiting, main.name_of, main.nodes.nodes)
 
 
 class _Main:
@@ -48,10 +50,11 @@ class _Main:
         self.proto = new_model(next(iter(functions)), metadata)
         self.proto.opset_import.add(domain=DOMAIN, version=1)
         self.graph = self.proto.graph
-        self.functions = Functions(self.proto, joint.provider, joint.runtime)
+        self.nodes = NodeNames(joint.provenance)
+        self.functions = Functions(self.proto, joint.provider, joint.runtime, self.nodes)
         self.stored = Initializers(self.graph)
         programs = (joint, *functions.values())
-        self.writer = Writer(self.stored.hold, {n for p in programs for n in (*p.inputs, *p.outputs)})
+        self.writer = Writer(self.stored.hold, self.nodes, {n for p in programs for n in (*p.inputs, *p.outputs)})
         self.ends = frozenset(joint.outputs)
         self.inputs = dict(zip(joint.block.params, joint.inputs, strict=True))
         self.types = {n: p.type for p, n in self.inputs.items()}
@@ -90,8 +93,9 @@ class _Main:
 class Functions:
     """The functions of a model. Those that others call, of primitives that are not inlined, are written once each."""
 
-    def __init__(self, proto: onnx.ModelProto, provider: Provider, runtime: Runtime) -> None:
+    def __init__(self, proto: onnx.ModelProto, provider: Provider, runtime: Runtime, nodes: NodeNames) -> None:
         self.proto = proto
+        self.nodes = nodes
         self.provider: Provider = provider
         self.runtime = runtime
         self.names = Names()
@@ -103,7 +107,7 @@ class Functions:
         block = self.with_calls(
             finish(program.block, is_function=True, keep_calls=True, provider=self.provider, runtime=self.runtime)
         )
-        return write_function(self.proto.functions.add(domain=DOMAIN, name=name), program, block)
+        return write_function(self.proto.functions.add(domain=DOMAIN, name=name), program, block, self.nodes)
 
     def with_calls(self, block: Block) -> Block:
         """Return the block with its calls, also in sub-blocks, as ops of the model's own functions."""
@@ -121,7 +125,8 @@ class Functions:
         for name, long, known in self.called:
             if known is body or known == body:
                 return name, long
-        name = self.names.give(Var(Type(np.bool_, ())), wanted)
+        called = "function" if self.nodes.provenance == "none" else wanted
+        name = self.names.give(Var(Type(np.bool_, ())), called)
         inputs = tuple(f"x{i}" for i in range(len(body.params)))
         outputs = tuple(f"y{i}" for i in range(len(body.results)))
         long = self.write(name, NamedBlock(body, inputs, outputs))
@@ -129,7 +134,7 @@ class Functions:
         return name, long
 
 
-def write_function(function: onnx.FunctionProto, program: NamedBlock, block: Block) -> list[Const]:
+def write_function(function: onnx.FunctionProto, program: NamedBlock, block: Block, nodes: NodeNames) -> list[Const]:
     """Write a named block, finished, as a model-local function.
 
     Return the constants that a call must pass after its inputs.
@@ -150,7 +155,7 @@ def write_function(function: onnx.FunctionProto, program: NamedBlock, block: Blo
             long.append(const)
             parameters.append(name)
 
-    writer = Writer(hold, {*program.inputs, *program.outputs})
+    writer = Writer(hold, nodes, {*program.inputs, *program.outputs})
     for param, name in zip(block.params, program.inputs, strict=True):
         writer.declare(param, name)
     body = onnx.FunctionProto()

@@ -18,7 +18,7 @@ import onnx.helper
 from primsplit import tracing
 from primsplit.ir import BFLOAT16, Block, Const, Role, Type, Value, Var, dims
 from primsplit.ir.dims import Dim
-from primsplit.ir.errors import ParseError, Place, PrimsplitError, UnsupportedFunction
+from primsplit.ir.errors import Line, ParseError, Place, PrimsplitError, UnsupportedFunction
 from primsplit.onnx import gradient_node, shape_vectors
 from primsplit.onnx.aligned import Known, Recorder, record_aligned
 from primsplit.onnx.aligned.node import aligned
@@ -34,6 +34,7 @@ from primsplit.onnx.invalid_nodes import told_node
 from primsplit.onnx.known import settled_integers
 from primsplit.onnx.model_tensors import tensor_in
 from primsplit.onnx.nested_nodes import KINDS, Reading, record_nested
+from primsplit.onnx.provenance import line_of
 from primsplit.onnx.ranks import Widened, settled, widened_squeeze
 from primsplit.onnx.sequences.branches import record_if
 from primsplit.onnx.sequences.forms import Entry, is_held, require_tensor
@@ -77,6 +78,11 @@ class GraphReader:
         self.aligned: Known = {}
         self.shapes: shape_vectors.Known = {}
         self.count = 0
+        self.lines: Mapping[str, Line] = {}
+
+    def place(self, node: onnx.NodeProto) -> Place:
+        """Return the place of the node that is read: its number and name, and the line that it was written for."""
+        return Place(self.file, self.count, node.name or node.op_type, written=line_of(node.name, self.lines))
 
     def initializer(self, tensor: onnx.TensorProto, role: Role = "") -> Const:
         """Return the constant of an initializer, under its name."""
@@ -132,7 +138,7 @@ class GraphReader:
         ranks = functools.cache(lambda: demanded(graph))
         for node in graph.node:
             self.count += 1
-            recorded.place = place = Place(self.file, self.count, node.name or node.op_type)
+            recorded.place = place = self.place(node)
             before = len(recorded.ops)
             remarks = (p.value for p in node.metadata_props if p.key == "remark")
             recorded.remark = next((text for text in remarks if isinstance(text, str)), "")

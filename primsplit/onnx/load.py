@@ -24,6 +24,7 @@ from primsplit.onnx.jumps import with_jumps
 from primsplit.onnx.limits import STEPS, most_nodes, node_count
 from primsplit.onnx.local_functions import inlined
 from primsplit.onnx.modelfile import CONTRIB, ModelFile, graphs, read_file
+from primsplit.onnx.provenance import read_lines
 from primsplit.onnx.running_order import in_running_order
 from primsplit.onnx.save import PRODUCER
 from primsplit.onnx.sequences.ends import Ends, Said
@@ -84,6 +85,7 @@ def load_model(
 def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bool) -> Model:
     graph = proto.graph
     tensors = {**file.tensors, **{t.name: t for t in graph.initializer}}
+    ends.reader.lines = read_lines(file.proto)
     reader, metadata = ends.reader, {p.key: p.value for p in file.proto.metadata_props}
     found = look_at(graph, tensors.values(), metadata)
     with fresh_stack(), recording() as recorded:

@@ -206,6 +206,7 @@ def _short(proto: onnx.ModelProto) -> onnx.ModelProto:
     short = onnx.ModelProto(
         ir_version=max(proto.ir_version, 4), functions=proto.functions, metadata_props=proto.metadata_props
     )
+    short.producer_version = proto.producer_version
     short.opset_import.extend(proto.opset_import)
     source, graph = proto.graph, short.graph
     graph.name = source.name or "model"

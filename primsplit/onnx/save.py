@@ -1,13 +1,17 @@
 """Write a Block as an ONNX model, directly into its protobuf: objects in between would take most of the time.
 
 ```
-y: float32[N] = Exp(x)   ->   <node op_type=Exp name=Exp_1 input=[x] output=[y] metadata: place, source>
+y: float32[N] = Exp(x)   ->   <node op_type=Exp name="model.py:3 y/Exp" input=[x] output=[y] metadata: remark>
 ```
+
+`provenance` says how a node is named, and where the text of its line is.
 """
 
+import functools
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -15,9 +19,11 @@ import onnx
 import onnx.helper
 
 from primsplit.ir import Block, Const, Loaded, Op, Type, Value, Var, walk
-from primsplit.ir.errors import FileError, Place, PrimsplitError
+from primsplit.ir.errors import FileError, PrimsplitError
 from primsplit.ir.names import Names
+from primsplit.ir.providers import Provenance
 from primsplit.ir.runtimes import fault
+from primsplit.onnx.provenance import NodeNames, Nodes
 from primsplit.onnx.tensors import fill, size_in_file, type_number
 from primsplit.onnx.weights import FileConstants
 from primsplit.ops.inference.standard import type_proto
@@ -39,12 +45,14 @@ Into = onnx.GraphProto | onnx.FunctionProto
 class Model:
     """A model, and the data of its long constants, still to be written: in its tensors, or in a file beside it.
 
-    `name_of` returns the main graph's name of a value, None for one that it does not have.
+    `name_of` returns the main graph's name of a value, None for one that it does not have. `nodes` is what is
+    known of the nodes by their names.
     """
 
     proto: onnx.ModelProto
     waiting: list[tuple[onnx.TensorProto, Const]] = field(default_factory=list)
     name_of: Callable[[Value], str | None] = field(default=lambda value: None)
+    nodes: Nodes = field(default_factory=Nodes)
 
     @property
     def waiting_bytes(self) -> int:
@@ -57,13 +65,25 @@ class Model:
         return self.waiting_bytes <= LARGEST
 
 
+@functools.cache
+def _version() -> str:
+    return version(PRODUCER)
+
+
 def new_model(name: str, metadata: Mapping[str, str] | None = None) -> onnx.ModelProto:
     """Return an empty model of the pinned versions."""
-    proto = onnx.ModelProto(ir_version=IR_VERSION, producer_name=PRODUCER)
+    proto = onnx.ModelProto(ir_version=IR_VERSION, producer_name=PRODUCER, producer_version=_version())
     proto.opset_import.add(domain="", version=OPSET)
     proto.graph.name = name or PRODUCER
     tell(proto, metadata or {})
     return proto
+
+
+def document(graph: onnx.GraphProto, derivatives: Collection[int]) -> None:
+    """Write the texts of a graph and of its outputs, those at some positions being derivatives."""
+    graph.doc_string = f"{graph.name}, with derivatives" if derivatives else graph.name
+    for i in derivatives:
+        graph.output[i].doc_string = "derivative"
 
 
 def tell(proto: onnx.ModelProto, metadata: Mapping[str, str]) -> None:
@@ -79,19 +99,23 @@ def to_model(
     metadata: Mapping[str, str] | None = None,
     *,
     defaults: Mapping[str, Const] | None = None,
+    derivatives: Collection[int] = (),
+    provenance: Provenance = "full",
 ) -> Model:
     """Return the model of a block that has no captures. `inputs` and `outputs` name its parameters and results.
 
-    `defaults` are the numbers of inputs that a run may leave out: initializers of the inputs' names. Raises
-    PrimsplitError for sub-blocks more than `DEEPEST` deep.
+    `derivatives` are the positions of results that are such, as the model's texts say. `defaults` are the numbers of
+    inputs that a run may leave out: initializers of the inputs' names. Raises PrimsplitError for sub-blocks more than
+    `DEEPEST` deep.
 
     Constants are shared if they are the same object; a result that is a parameter or a constant, or is returned twice,
     goes through Identity, since ONNX needs a separate value for each output.
     """
-    proto = new_model(block.name, metadata)
+    nodes = NodeNames(provenance)
+    proto = new_model("" if provenance == "none" else block.name, metadata)
     graph = proto.graph
     stored = Initializers(graph)
-    writer = Writer(stored.hold)
+    writer = Writer(stored.hold, nodes)
     input_names = list(inputs) if inputs is not None else [writer.names.give(p) for p in block.params]
     output_names = list(outputs) if outputs is not None else [f"y{i}" for i in range(len(block.results))]
     writer.names.taken.update(input_names, output_names)
@@ -101,11 +125,12 @@ def to_model(
     writer.body(block, output_names, graph)
     for result, name in zip(block.results, output_names, strict=True):
         graph.output.append(writer.value_info(name, result.type))
+    document(graph, derivatives)
     for name in input_names:
         if defaults and name in defaults:
             stored.hold(defaults[name], name)
-    tell(proto, stored.told())
-    return Model(proto, stored.waiting, writer.name_of)
+    tell(proto, {**stored.told(), **nodes.told()})
+    return Model(proto, stored.waiting, writer.name_of, nodes.nodes)
 
 
 class Initializers:
@@ -140,14 +165,16 @@ class Initializers:
 class Writer:
     """Turns Vars into names, Ops into nodes of a graph or function. `hold` writes a Const under a name."""
 
-    def __init__(self, hold: Callable[[Const, str], None], taken: Collection[str] = ()) -> None:
+    def __init__(self, hold: Callable[[Const, str], None], nodes: NodeNames, taken: Collection[str] = ()) -> None:
         self.hold = hold
-        self.names = Names(taken)
+        self.nodes = nodes
+        self.is_named = nodes.provenance != "none"
+        self.names = Names(taken, hints=self.is_named)
         self.initializers: dict[Any, str] = {}
         self.reserved: dict[Any, str] = {}
         self.constants: dict[Const, str] = {}
-        self.counts: dict[str, int] = {}
-        self.begun: dict[tuple[str, Place | None, str], onnx.NodeProto] = {}
+        self.outputs: set[str] = set()
+        self.begun: dict[tuple[str, str], onnx.NodeProto] = {}
         self.types: dict[Any, onnx.TypeProto] = {}
         self.draws: set[int] = set()
         self.depth = 0
@@ -181,7 +208,7 @@ class Writer:
             if isinstance(result, Var) and is_own:
                 self.declare(result, name)
             own.append(is_own)
-        ends = set(output_names)
+        self.outputs = ends = set(output_names)
         for op in block.ops:
             self.node(op, into, ends)
         for result, name, is_own in zip(block.results, output_names, own, strict=True):
@@ -216,7 +243,8 @@ class Writer:
         key = const.key
         known = self.initializers.get(key)
         if known is None:
-            hint = "" if MADE_AGAIN.fullmatch(const.hint) else const.hint
+            hint = const.hint if const.is_weight or self.is_named else ""
+            hint = "" if MADE_AGAIN.fullmatch(hint) else hint
             known = self.reserved.get(key) or self.names.give(Var(const.type), hint or f"c{len(self.initializers)}")
             self.initializers[key] = known
             self.hold(const, known)
@@ -233,14 +261,14 @@ class Writer:
             self.names.of[op.outputs[0]] = self.read(op.inputs[0])
             return
         kind = op.kind.rpartition("::")[2]
-        number = self.counts[kind] = self.counts.get(kind, 0) + 1
         inputs = [self.read(v) for v in op.inputs]
         if traits(kind).random and "seed" not in op.attributes:
             self.set_apart(into)
-        outputs = [self.names.give(v) for v in op.outputs]
+        outputs = [self.names.give_made(v, op.kind) for v in op.outputs]
         node = into.node.add()
         node.CopyFrom(self.begin(op))
-        node.name = f"{kind}_{number}"
+        is_told = bool(outputs) and (outputs[0] in self.outputs or bool(self.names.hint(op.outputs[0])))
+        node.name = self.nodes.give(op, kind, outputs[0] if is_told else "")
         node.input.extend(inputs)
         node.output.extend(outputs)
         if op.attributes:
@@ -280,16 +308,16 @@ class Writer:
         self.draws.add(len(into.node))
 
     def begin(self, op: Op) -> onnx.NodeProto:
-        """Return the common part of nodes of an operator at one place: its name, and its source."""
-        key = (op.kind, op.place, op.remark)
+        """Return the common part of nodes of an operator with one remark."""
+        key = (op.kind, op.remark)
         found = self.begun.get(key)
         if found is None:
             domain, _, kind = op.kind.rpartition("::")
             found = self.begun[key] = onnx.NodeProto(op_type=kind)
             if domain:
                 found.domain = domain
-            for name, value in _told(op.place, op.remark).items():
-                found.metadata_props.add(key=name, value=value)
+            if op.remark and self.is_named:
+                found.metadata_props.add(key="remark", value=op.remark.encode(errors="replace").decode())
         return found
 
     def attribute(self, into: Any, name: str, value: Any) -> None:
@@ -305,17 +333,17 @@ class Writer:
 
     def subgraph(self, block: Block, graph: onnx.GraphProto) -> None:
         """Write a block that may read values outside of it."""
-        graph.name = block.name or "body"
+        graph.name = block.name if block.name and self.is_named else "body"
         for param in block.params:
             name = self.names.give(param)
             graph.input.append(self.value_info(name, param.type))
-        inside = {v for op in block.ops for v in op.outputs}
+        inside = {v: op.kind for op in block.ops for v in op.outputs}
         own: dict[Var, str] = {}
         is_own: list[bool] = []
         for result in block.results:
             is_own.append(isinstance(result, Var) and result in inside and result not in own)
             if isinstance(result, Var) and is_own[-1]:
-                own[result] = self.names.give(result)
+                own[result] = self.names.give_made(result, inside[result])
         ends = set(own.values())
         for op in block.ops:
             self.node(op, graph, ends)
@@ -328,16 +356,6 @@ class Writer:
     def copy(self, result: Value, name: str, into: Into) -> None:
         """Give a value another name."""
         into.node.add(op_type="Identity", name=f"result {name}", input=[self.read(result)], output=[name])
-
-
-def _told(place: Place | None, remark: str) -> Mapping[str, str]:
-    """Return a node's metadata about the user's line, and about its purpose."""
-    told: dict[str, str] = {}
-    if place is not None and place.filename:
-        told["place"] = str(place)
-        told["source"] = place.source
-    told["remark"] = remark
-    return {key: text.encode(errors="replace").decode() for key, text in told.items() if text}
 
 
 def beside(model: Model, least: int) -> dict[str, Const]:

@@ -18,7 +18,7 @@ from primsplit.ir.names import Names, name_captures
 from primsplit.ir.notation.listing import names_of
 from primsplit.ir.parts import Split
 from primsplit.ir.plain_text import in_one_line
-from primsplit.ir.providers import GivenAs, Provider
+from primsplit.ir.providers import GivenAs, Provenance, Provider
 from primsplit.ir.zeros import with_gradients
 from primsplit.programs.asked import Wrt, select_inputs, select_results, with_asked_params
 from primsplit.programs.compiled import Compiled
@@ -254,15 +254,17 @@ class SplitProgram:
         provider: Provider = "cpu",
         weights: GivenAs = "inputs",
         target: str | None = None,
+        provenance: Provenance = "full",
     ) -> list[str]:
         """Write one file, or for `form="split"` `<stem>.forward.onnx` and `<stem>.backward.onnx`; return the paths.
 
         `provider` is the execution provider of onnxruntime that they are for, "cpu" or "cuda". Differentiated weights
         are inputs; with `weights="defaults"` they keep their numbers, for runs that give none (onnxruntime for
-        JavaScript then takes no others). `target` is that of `Program.to_onnx`. Two files appear together or not at
-        all. Raises FileError, SpecError for another form, provider, target or way to take weights.
+        JavaScript then takes no others). `target` and `provenance` are those of `Program.to_onnx`. Two files appear
+        together or not at all. Raises FileError, SpecError for another form, provider, target, way to take weights or
+        provenance.
         """
-        return save_in_form(self, os.fspath(path), form, provider, weights, target)
+        return save_in_form(self, os.fspath(path), form, provider, weights, target, provenance)
 
 
 def _told(op: Op) -> str:

@@ -5,13 +5,13 @@ Importing onnx_ir and onnxruntime takes several times as long as the rest of pri
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from primsplit.ir import Block, Const, Loaded, walk
 from primsplit.ir.collector import paused
 from primsplit.ir.errors import FileError, SpecError
 from primsplit.ir.names import NamedBlock
-from primsplit.ir.reasons import Reason
 from primsplit.programs.restarts import report_restarting_draws
 from primsplit.rewrites.cse import merge_repeated
 from primsplit.tracing.hooks import HOOKS
@@ -40,7 +40,9 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = (), *, merged: 
         jumps = find_jumps(held)
         finished = finish(with_numbers(held.block, jumps), held.gradients, provider=held.provider, runtime=held.runtime)
         block, jumps = without_numbers(merge_repeated(finished) if merged else finished, jumps)
-        model = to_model(block, held.inputs, held.outputs, _told(named, names), defaults=held.defaults)
+        told = _told(named, names)
+        said: dict[str, Any] = {"derivatives": held.gradients, "provenance": held.provenance}
+        model = to_model(block, held.inputs, held.outputs, told, defaults=held.defaults, **said)
         tell(model.proto, told_jumps(jumps, model.name_of))
         return model
 
@@ -83,7 +85,7 @@ def make_session(named: NamedBlock, threads: int | None = None) -> Any:
 
     has_many = any(True for _ in itertools.islice(walk(named.block), MANY, None))
     with paused(), own_errors(f"no program can be made of {named.block.name}"):
-        model = make_model(named, merged=has_many)
+        model = make_model(replace(named, provenance="lines"), merged=has_many)
         arrays = {name: _own_array(const) for name, const in beside(model, IN_PLACE if model.fits else 0).items()}
     return Session(
         model.proto,
@@ -92,7 +94,7 @@ def make_session(named: NamedBlock, threads: int | None = None) -> Any:
         plan_memory=_is_small(named.block),
         packs=not packs_for_nothing(named.block),
         data=arrays,
-        reasons=_reasons(named.block),
+        nodes=model.nodes,
     )
 
 
@@ -103,12 +105,6 @@ def _own_array(const: Const) -> Any:
     """Return the numbers of a constant, copied if somebody may write to them later."""
     is_shared = isinstance(const.data, Loaded) and const.data.is_shared
     return const.numpy().copy() if is_shared else const.numpy()
-
-
-def _reasons(block: Block) -> dict[tuple[str, str], Reason]:
-    """Return why a block may fail, by the text and place of its nodes."""
-    remarks = ((op.remark, op.place) for op in walk(block) if isinstance(op.remark, Reason))
-    return {(remark, "" if place is None else str(place)): remark for remark, place in remarks}
 
 
 SMALL = 2**24

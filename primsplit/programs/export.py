@@ -15,7 +15,7 @@ from primsplit.ir import Block
 from primsplit.ir.collector import paused
 from primsplit.ir.errors import ShapeError, SpecError
 from primsplit.ir.names import kept_apart
-from primsplit.ir.providers import GivenAs, Provider
+from primsplit.ir.providers import GivenAs, Provenance, Provider
 from primsplit.programs.api import SplitProgram, split, trace
 from primsplit.programs.asked import Wrt, select_inputs, select_results, with_asked_params
 from primsplit.programs.flat import flat_program
@@ -103,6 +103,7 @@ def export(
     provider: Provider = "cpu",
     weights: GivenAs = "inputs",
     target: str | None = None,
+    provenance: Provenance = "full",
     **named: Any,
 ) -> list[str]:
     """Write a function, Program or Split with its derivative as ONNX; return the paths written.
@@ -117,11 +118,12 @@ def export(
     onnxruntime that the files are for: "cpu", or "cuda", where float64 takes other ways. Weights that are
     differentiated are inputs; with `weights="defaults"` they keep their numbers, as for `SplitProgram.save`. The files
     run in every onnxruntime from 1.20 on; with `target="onnxruntime>=1.32"` from that version on only, and go around no
-    fault that is mended there (docs/runtime_faults.md lists them).
+    fault that is mended there (docs/runtime_faults.md lists them). `provenance` is what the files tell of their source:
+    "full" your lines, each once with its text; "lines" files, line numbers and names; "none" nothing.
 
-    Raises FileError where the path cannot be written, SpecError for a mode, form, provider, target or name that is
-    none, and for what is said of a Split again, ShapeError where a mode needs a scalar, MissingRule where there is no
-    derivative.
+    Raises FileError where the path cannot be written, SpecError for a mode, form, provider, target, provenance or name
+    that is none, and for what is said of a Split again, ShapeError where a mode needs a scalar, MissingRule where there
+    is no derivative.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -134,9 +136,9 @@ def export(
     if isinstance(function, SplitProgram):
         told = {"policy": None if policy == "default" else policy, **named}
         _refuse_told(function, specs, {"wrt": wrt, "of": of, "chunk": chunk, "mode": mode, **told})
-        return save_derived(function, path, mode, form, provider, weights, target)
+        return save_derived(function, path, mode, form, provider, weights, target, provenance)
     made = derive(function, *specs, mode=mode, wrt=wrt, of=of, chunk=chunk, policy=policy, **named)
-    return save_derived(made, path, mode, form, provider, weights, target)
+    return save_derived(made, path, mode, form, provider, weights, target, provenance)
 
 
 def _refuse_told(made: SplitProgram, specs: tuple[Any, ...], told: dict[str, Any]) -> None:
@@ -154,6 +156,7 @@ def save_derived(
     provider: Provider = "cpu",
     weights: GivenAs = "inputs",
     target: str | None = None,
+    provenance: Provenance = "full",
 ) -> list[str]:
     """Write a result of `derive`; return the paths.
 
@@ -162,12 +165,12 @@ def save_derived(
     if isinstance(made, Program):
         if form != "joint":
             raise SpecError(f"form={form!r} is for derivatives with two passes, and not for mode={mode!r}")
-        made.save(path, provider, weights, target)
+        made.save(path, provider, weights, target, provenance)
         return [path]
     if isinstance(made, SplitProgram):
         _check_wrt(made)
     form = "split" if mode == "linearize" and form == "joint" else form
-    return made.save(path, form, provider, weights, target)
+    return made.save(path, form, provider, weights, target, provenance)
 
 
 def _check_wrt(made: SplitProgram) -> None:

@@ -18,7 +18,7 @@ from primsplit.ir.frozen_branches import FrozenBranch
 from primsplit.ir.machine import check_threads
 from primsplit.ir.names import NamedBlock
 from primsplit.ir.plain_text import in_one_line
-from primsplit.ir.providers import GivenAs, Provider
+from primsplit.ir.providers import GivenAs, Provenance, Provider
 from primsplit.ir.reasons import FOLDED
 from primsplit.programs.binding import ARRAY, Binding
 from primsplit.programs.called import inline_block
@@ -369,14 +369,22 @@ class Program(Binding):
                 self._session = make_session(self.named, self.threads) if self.outputs else nothing_to_run(self.block)
         return self._session
 
-    def to_onnx(self, provider: Provider = "cpu", weights: GivenAs = "inputs", target: str | None = None) -> Any:
+    def to_onnx(
+        self,
+        provider: Provider = "cpu",
+        weights: GivenAs = "inputs",
+        target: str | None = None,
+        provenance: Provenance = "full",
+    ) -> Any:
         """The program as an `onnx.ModelProto`, for "cpu" or "cuda". Raises DtypeError for what has no kernel there.
 
         Weights that became inputs are such, or with "defaults" inputs that keep their numbers for runs that give none.
         With `target="onnxruntime>=1.32"` it runs in these versions only, without ways around what was wrong before;
-        otherwise in all from 1.20 on. Raises SpecError for another provider, way to take weights or target.
+        otherwise in all from 1.20 on. `provenance` is what it tells of its source: "full" your lines with their text,
+        "lines" their places and names, "none" nothing. Raises SpecError for another provider, way to take weights,
+        target or provenance.
         """
-        return make_proto(self.named.on(provider, weights, target))
+        return make_proto(self.named.on(provider, weights, target, provenance))
 
     def save(
         self,
@@ -384,9 +392,10 @@ class Program(Binding):
         provider: Provider = "cpu",
         weights: GivenAs = "inputs",
         target: str | None = None,
+        provenance: Provenance = "full",
     ) -> None:
         """Write the program as an ONNX file, whole or not at all; see `to_onnx`. Raises FileError."""
-        save_models([(self.named.on(provider, weights, target), os.fspath(path))])
+        save_models([(self.named.on(provider, weights, target, provenance), os.fspath(path))])
 
     def listing(self, style: str = "text") -> str:
         """Return the program as "text", as "python" that traces to it, or a page of "html".

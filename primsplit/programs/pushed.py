@@ -15,7 +15,7 @@ from primsplit import tracing
 from primsplit.ir import Block, Type, Value, Var
 from primsplit.ir.errors import DtypeError
 from primsplit.ir.names import Names, name_captures
-from primsplit.ir.providers import GivenAs, Provider
+from primsplit.ir.providers import GivenAs, Provenance, Provider
 from primsplit.ir.zeros import zeros_op
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.called import inline_block
@@ -132,12 +132,14 @@ class PushedProgram:
         provider: Provider = "cpu",
         weights: GivenAs = "inputs",
         target: str | None = None,
+        provenance: Provenance = "full",
     ) -> list[str]:
         """Write one file, or for `form="split"` `<stem>.forward.onnx` and `<stem>.linear.onnx`; return the paths.
 
-        `target` is that of `Program.to_onnx`. Raises FileError, SpecError for another form, provider or target.
+        `target` and `provenance` are those of `Program.to_onnx`. Raises FileError, SpecError for another form,
+        provider, target or provenance.
         """
-        return save_in_form(self, path, form, provider, weights, target)
+        return save_in_form(self, path, form, provider, weights, target, provenance)
 
     def _with_zeros(self, block: Block, lead: int) -> Block:
         """Return the block with a tangent for each result in `of`: zeros for one that does not depend on the inputs."""

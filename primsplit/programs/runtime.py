@@ -17,9 +17,10 @@ from primsplit.ir import Type
 from primsplit.ir.caching.counters import Counters
 from primsplit.ir.carriers import CARRIERS, DTYPE_OF, in_carrier
 from primsplit.ir.errors import BranchError, DtypeError, RunError, ShapeError
-from primsplit.ir.reasons import RAISES, Reason, run_error, run_error_like
+from primsplit.ir.reasons import Reason, run_error, run_error_like
 from primsplit.onnx.external_files import check_external_files
-from primsplit.onnx.modelfile import graphs
+from primsplit.onnx.modelfile import parsed
+from primsplit.onnx.provenance import Nodes, nodes_of_model
 from primsplit.onnx.tensors import raw_bytes
 from primsplit.onnx.threads import open_session
 from primsplit.ops.inference import type_string
@@ -33,7 +34,8 @@ class Session:
     memory. `threads` is 0 for a share of the process's threads, or a number. `skipped` are the names of onnxruntime's
     passes over the graph that are left out. Without `packs` constant matrices are kept once, as they are, and packed by
     each run. `data` are initializers that the model declares as external. `carried` has the dtypes of inputs and
-    outputs that the file holds in other ones, from its metadata. Raises RunError; for a file with external data that it
+    outputs that the file holds in other ones, from its metadata. `nodes` is what is known of the nodes, by default
+    as the model tells. Raises RunError; for a file with external data that it
     may not read, ParseError or FileError.
     """
 
@@ -47,7 +49,7 @@ class Session:
         plan_memory: bool = False,
         packs: bool = True,
         data: Mapping[str, npt.NDArray[Any]] | None = None,
-        reasons: Mapping[tuple[str, str], Reason] | None = None,
+        nodes: Nodes | None = None,
     ) -> None:
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
@@ -61,8 +63,8 @@ class Session:
             options.add_session_config_entry("session.disable_prepacking", "1")
             for name, value in self.data.items():  # else each is copied
                 options.add_initializer(name, value)
-        self.places, self.raised = ({}, {}) if isinstance(model, str) else _told_of_nodes(model)
-        self.reasons = reasons or {}
+        self.path = model if isinstance(model, str) else ""
+        self._nodes = nodes if nodes is not None or isinstance(model, str) else nodes_of_model(model)
         if isinstance(model, str):
             check_external_files(model)
         source = model if isinstance(model, str) else model.SerializeToString()
@@ -194,13 +196,13 @@ class Session:
 
     def _told(self, what: str, error: Exception) -> RunError:
         text = str(error)
-        nodes = re.findall(r"[Nn]ode[^'(]*[('](?:[^'()]*Name:\s*')?([A-Za-z]+_\d+)", text)
-        place = self.places.get(nodes[-1], "") if nodes else ""
-        raised = self.raised.get(nodes[-1]) if nodes else None
-        because = (f"at {place}",) if place else ()
+        nodes = self._nodes if self._nodes is not None else nodes_of_model(parsed(self.path))
+        node = nodes.named_in(text)
+        place, raised = nodes.places.get(node), nodes.raised.get(node)
+        because = () if place is None else (f"at {place}:  {place.source}".rstrip(" :"),)
         if raised is not None:
             base = BranchError if raised.startswith("raises BranchError") else RunError
-            reason = self.reasons.get((raised, place.partition(":  ")[0])) or Reason.told(raised)
+            reason = raised if isinstance(raised, Reason) else Reason.told(raised)
             return run_error(reason, f"the program {raised}", because, base=base)
         # Some kernels give no message.
         message = text.rsplit("Status Message:", maxsplit=1)[-1].strip() or text.strip() or type(error).__name__
@@ -302,16 +304,3 @@ def _to_array(value: onnxruntime.OrtValue) -> npt.NDArray[Any]:
     pairs = np.frombuffer(ctypes.string_at(value.data_ptr(), (count + 1) // 2), np.uint8)
     elements = np.stack([pairs & 15, pairs >> 4], 1).reshape(-1)[:count].astype(np.int8)
     return (elements if dtype.name == "uint4" else (elements ^ 8) - 8).astype(dtype).reshape(shape)
-
-
-def _told_of_nodes(model: onnx.ModelProto) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the user's line of each node by its name; and the error of each node that stands for one."""
-    places: dict[str, str] = {}
-    raised: dict[str, str] = {}
-    for node in (node for graph in graphs(model.graph) for node in graph.node):
-        told = {p.key: p.value for p in node.metadata_props}
-        if "place" in told:
-            places[node.name] = f"{told['place']}:  {told.get('source', '')}"
-        if told.get("remark", "").startswith(RAISES):
-            raised[node.name] = told["remark"]
-    return places, raised

@@ -7,6 +7,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.ir.errors import RuleError, ShapeError, TraceError
+from primsplit.onnx.provenance import line_of, read_lines
 from tests.numpy.agreement import check_grads
 
 
@@ -221,11 +222,10 @@ def test_the_ops_of_a_librarys_function_have_the_line_of_their_own_call() -> Non
 
     for function in (first, second):
         made = ps.split(function, ps.spec("float64", [3])).joint().to_onnx()
-        places = {p.value for node in made.graph.node for p in node.metadata_props if p.key == "place"}
-        assert {place.rpartition(" in ")[2] for place in places} == {function.__name__}
+        assert {line.function for line in read_lines(made).values()} == {function.__name__}
 
 
 def test_the_ops_of_a_users_primitive_keep_their_lines() -> None:
     made = ps.trace(lambda x: mean_square(x) + 1.0, ps.spec("float64", [3])).to_onnx()
-    places = [p.value for node in made.graph.node for p in node.metadata_props if p.key == "place"]
-    assert sum("in mean_square" in place for place in places) >= 2
+    lines = [line_of(node.name, read_lines(made)) for node in made.graph.node]
+    assert sum(line is not None and line.function == "mean_square" for line in lines) >= 2

@@ -16,6 +16,7 @@ from onnx import helper, numpy_helper
 
 import primsplit as ps
 from primsplit.ir.errors import FileError, PrimsplitError
+from primsplit.onnx.provenance import read_lines
 from tests.versions import since
 
 rng = np.random.default_rng(5)
@@ -344,8 +345,9 @@ def test_a_line_that_is_no_text_is_told_as_far_as_it_is_one(tmp_path: Path) -> N
     exec(compile(source.read_text(), str(source), "exec"), space)
     path = str(tmp_path / "f.onnx")
     ps.trace(space["f"], ps.spec("float32", ["N"])).save(path)
-    told = {p.key: p.value for p in onnx.load(path).graph.node[0].metadata_props}
-    assert told["place"] == r"caf\udce9.py:3 in f"
+    model = onnx.load(path)
+    assert model.graph.node[0].name == "caf/udce9.py:3 y/Sin"
+    assert [*read_lines(model)] == ["caf/udce9.py:3"]
 
 
 def test_a_copy_in_a_branch_is_no_node() -> None:

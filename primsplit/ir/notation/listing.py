@@ -77,7 +77,7 @@ def listing(program: Block | SplitLike, names: Mapping[Var, str] | None = None, 
     shows NumPy's functions that are recorded by name as they are called: `max(x, axes=(1,), keepdims=False)`.
     """
     blocks = (program,) if isinstance(program, Block) else (program.primal, program.pullback)
-    printer = _Printer(blocks, names or {}, brief=brief)
+    printer = Printer.of(blocks, names or {}, brief=brief)
     if isinstance(program, Block):
         return layout(printer.block(program))
     primal, pullback = list(printer.block(program.primal)), list(printer.block(program.pullback))
@@ -138,14 +138,19 @@ def _indented(line: Line) -> str:
     return "  " * line.depth + (line.target or line.code)
 
 
-class _Printer:
+class Printer:
     """Turns blocks into lines."""
 
-    def __init__(self, blocks: Sequence[Block], given: Mapping[Var, str], *, brief: bool) -> None:
-        self.constants = Constants(*blocks)
-        self.names = {var: quoted(name) for var, name in names_of(*blocks, given=given).of.items()}
+    def __init__(self, constants: Constants, names: Mapping[Var, str], *, brief: bool) -> None:
+        self.constants = constants
+        self.names = {var: quoted(name) for var, name in names.items()}
         self.last: Place | None = None
         self.told: set[str] | None = set() if brief else None
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block], given: Mapping[Var, str], *, brief: bool) -> "Printer":
+        """Return the printer of some blocks, in which these names are given."""
+        return cls(Constants(*blocks), names_of(*blocks, given=given).of, brief=brief)
 
     def block(self, block: Block) -> Iterator[Line]:
         """Yield the lines of a block that stands alone."""
@@ -156,10 +161,14 @@ class _Printer:
     def body(self, block: Block, head: str, tail: str, depth: int) -> Iterator[Line]:
         params = [self.typed(p) for p in block.params]
         yield from wrapped(depth, "", f"{head}(", params, f"){tail}:", "")
-        for op in block.ops:
-            yield from self.op(op, depth + 1)
+        yield from self.ops(block, depth + 1)
         results = ", ".join(self.value(r, None) for r in block.results)
         yield Line(depth + 1, "", f"return {results}".rstrip(), "")
+
+    def ops(self, block: Block, depth: int) -> Iterator[Line]:
+        """Yield the lines of the ops of a block."""
+        for op in block.ops:
+            yield from self.op(op, depth)
 
     def op(self, op: Op, depth: int) -> Iterator[Line]:
         """Yield the lines of the op, and of its sub-blocks below it."""
@@ -189,7 +198,7 @@ class _Printer:
         """Whether the listing has this body already, apart from the names and places of its ops."""
         if self.told is None:
             return False
-        own = _Printer((body,), {}, brief=False)
+        own = Printer.of((body,), {}, brief=False)
         text = layout([line._replace(comment="") for line in own.block(body)])
         found = text in self.told
         self.told.add(text)
@@ -199,7 +208,7 @@ class _Printer:
         place = op.place.whole_line if op.place is not None and op.place.filename else None
         if place is None:
             return "" if op.remark == SUMMED else op.remark
-        told = f"{place.filename.rpartition('/')[2]}:{place.line}"
+        told = place.short
         if place != self.last and not op.remark and place.source:
             source = place.source
             told += "  " + (source if len(source) <= LONGEST_SOURCE else source[: LONGEST_SOURCE - 3].rstrip() + "...")
