@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from primsplit.ir import Block, Const, Type, walk
 from primsplit.ir.errors import Place
-from primsplit.programs.api import SplitProgram
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.labels import input_names
+from primsplit.programs.program import Program
 
 Scope = Mapping[str, Any]
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -42,7 +42,7 @@ class Frozen:
         return {"name": self.name, "type": self.type, "bytes": self.size, "value": self.value, **where}
 
 
-def frozen_values(made: SplitProgram, function: Callable[..., Any]) -> list[Frozen]:
+def frozen_values(program: Program, function: Callable[..., Any]) -> list[Frozen]:
     """The frozen values of a traced function, the largest first.
 
     Those are: the globals, closed-over variables and attributes that its functions read, if they are numbers, texts or
@@ -50,7 +50,7 @@ def frozen_values(made: SplitProgram, function: Callable[..., Any]) -> list[Froz
     and calls of random generators, which drew while the function was traced. Functions that recorded nothing are not
     examined.
     """
-    block = made.program.block
+    block = program.block
     named = {f.name: f for f in _named(block, function)}
     lines = {(f.place.filename, line) for f in named.values() if f.place for line in _lines_of(f.name, f.place)}
     unnamed: dict[Any, Frozen] = {}
@@ -59,7 +59,7 @@ def frozen_values(made: SplitProgram, function: Callable[..., Any]) -> list[Froz
             array = const.numpy()
             unnamed.setdefault((const.place, str(const.type)), _frozen("", array, const.place))
     found = sorted([*named.values(), *unnamed.values()], key=lambda f: -f.size)
-    return [*found, *draws(block, function), *_static_arguments(made, function)]
+    return [*found, *draws(block, function), *_static_arguments(program, function)]
 
 
 def _arrays(block: Block) -> Iterator[Const]:
@@ -96,8 +96,7 @@ def value_text(array: npt.NDArray[Any]) -> str:
     return f"{known.min():.4g} to {known.max():.4g}, some NaN" if known.size else "NaN"
 
 
-def _static_arguments(made: SplitProgram, function: Callable[..., Any]) -> Iterator[Frozen]:
-    program = made.program
+def _static_arguments(program: Program, function: Callable[..., Any]) -> Iterator[Frozen]:
     for name, value in zip(input_names(function, program.arguments), program.static, strict=True):
         if value is not ARRAY:
             yield _frozen(f"argument {name}", value, None)

@@ -1,10 +1,10 @@
-"""Reports on a split: inputs and outputs, the listing, the work of each line, captures, frozen values."""
+"""Reports on a split before it is written: inputs and outputs, the listing, the work of each line, captures."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from primsplit.audit.frozen import frozen_values, value_text
+from primsplit.audit.frozen import value_text
 from primsplit.ir import Block, Op, is_call
 from primsplit.ir.dims import Dim
 from primsplit.ir.errors import Place
@@ -13,27 +13,26 @@ from primsplit.programs.api import SplitProgram
 from primsplit.programs.carried import Carried
 
 
-def report(made: SplitProgram, function: Callable[..., Any]) -> dict[str, Any]:
+def report(made: SplitProgram) -> dict[str, Any]:
     """The report as texts and numbers, for JSON.
 
     `inputs` and `outputs` are those of the joint file. `lines`: how many operators each of the user's lines has in the
-    primal and in the pullback. `states`: the state that calls hand on; None is the output of one that is only read.
-    `captures`: the values that the pullback reads, with their kinds, and the bytes stored for them; `stored`: the sum.
-    `recomputed`: the values that it computes again under a policy. `frozen`: see `frozen_values`.
+    primal, forward, and in the pullback, backward. `states`: the state that calls hand on; None is the output of one
+    that is only read. `captures`: the values that the pullback reads, with their kinds, and the bytes stored for them;
+    `stored`: the sum. `recomputed`: the values that it computes again under a policy.
     """
     joint = made.joint()
     return {
         "function": made.program.block.name,
         "inputs": [_input(made, n, str(t)) for n, t in zip(joint.inputs, joint.types, strict=True)],
         "outputs": [{"name": n, "type": str(r.type)} for n, r in zip(joint.outputs, joint.block.results, strict=True)],
-        "operators": {"primal": len([*operators(made.primal)]), "pullback": len([*operators(made.pullback)])},
+        "operators": {"forward": len([*operators(made.primal)]), "backward": len([*operators(made.pullback)])},
         "listing": made.listing(),
         "lines": _lines(made.primal, made.pullback),
         "states": [_state(carried) for carried in joint.states],
         "captures": made.capture_table(),
         "stored": _stored(made),
         "recomputed": made.recomputed_table(),
-        "frozen": [f.as_dict() for f in frozen_values(made, function)],
     }
 
 
@@ -60,7 +59,7 @@ def _lines(primal: Block, pullback: Block) -> list[dict[str, Any]]:
     for place in dict.fromkeys((*forward, *backward)):
         where = "sums of cotangents" if place is None else str(place)
         source = "" if place is None else place.source
-        rows.append({"place": where, "source": source, "primal": forward[place], "pullback": backward[place]})
+        rows.append({"place": where, "source": source, "forward": forward[place], "backward": backward[place]})
     return rows
 
 

@@ -1,18 +1,26 @@
-"""`primsplit audit`: lists the gradient of a function, for a person to check."""
+"""`primsplit audit`: lists what a file holds, for a person to check: an operator a line, each node of the file."""
 
 import os
+import tempfile
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
+from primsplit.audit.file_report import NO_LINE, constant_rows, report_files
+from primsplit.audit.frozen import frozen_values
 from primsplit.audit.report import report
+from primsplit.audit.styles import list_files
+from primsplit.audit.written import Written, read_written
 from primsplit.cli import options
 from primsplit.cli.failures import command
-from primsplit.cli.loaded import LoadedModel, read_subject
+from primsplit.cli.loaded import LoadedModel, Subject, read_subject
 from primsplit.cli.output import console, print_json, print_page, print_text, size_text, table
-from primsplit.ir.errors import SpecError
+from primsplit.ir.errors import PrimsplitError, SpecError
+from primsplit.programs.api import SplitProgram
+from primsplit.programs.export import save_derived
 
 
 class Style(StrEnum):
@@ -23,13 +31,44 @@ class Style(StrEnum):
     HTML = "html"
 
 
+class Stage(StrEnum):
+    """Which program is listed, on the way from a function to a file."""
+
+    RECORDED = "recorded"
+    SPLIT = "split"
+    FILE = "file"
+
+
 @command
 def audit(
     target: options.TargetOrModel,
     *,
     spec: options.Spec = None,
     wrt: options.Wrt = None,
+    of: options.Of = None,
+    mode: options.Mode = None,
+    form: options.Form = options.FormName.JOINT,
+    chunk: options.Chunk = None,
+    policy: options.Policy = None,
     dtype: options.Dtype = None,
+    branches: options.Branches = options.BranchesName.EXPLORE,
+    length: options.Length = None,
+    absent: options.Absent = None,
+    safe_where: options.SafeWhere = False,
+    constant: options.Constant = None,
+    provider: options.Provider = options.ProviderName.CPU,
+    weights: options.Weights = options.WeightsName.INPUTS,
+    runtime: options.Target = None,
+    provenance: options.Provenance = options.ProvenanceName.FULL,
+    stage: Annotated[
+        Stage,
+        typer.Option(
+            "--stage",
+            help="The file that is written; the forward and backward pass before they are optimized; or the function "
+            "as it was recorded.",
+            **options.one_of(Stage),
+        ),
+    ] = Stage.FILE,
     frozen: Annotated[
         bool, typer.Option("--frozen", help="Only the values that the trace froze: what the function read elsewhere.")
     ] = False,
@@ -41,38 +80,123 @@ def audit(
             **options.one_of(Style),
         ),
     ] = None,
-    policy: options.Policy = None,
-    length: options.Length = None,
-    absent: options.Absent = None,
-    safe_where: options.SafeWhere = False,
-    constant: options.Constant = None,
     json: options.Json = False,
 ) -> None:
-    """List the forward and backward pass of a function or model, with the lines or nodes that they come from.
+    """List every node of the ONNX file that `primsplit export` writes with these options, or of an ONNX file.
 
-    Below them it lists the states that calls hand on, the values that the backward pass reads from the forward pass,
-    and the values from outside that are frozen into the program.
+    A node has its section, the line or node that it comes from, and the rule that made it. Below are the values that
+    the backward pass reads from the forward pass, the states that calls hand on, and the constants; of a Python file
+    also the values from outside that are frozen into the program.
+
+    An ONNX file is listed as it is. To list its gradient, say --stage split, or list what `primsplit grad` writes.
     """
     if frozen and style is not None:
         raise SpecError("--frozen asks for the frozen values alone, and --style for the listing alone")
     told = options.Told(length, absent, safe_where=safe_where, constant=constant)
-    made = read_subject(target, spec, wrt, dtype, quiet=json, told=told, policy=policy)
-    if style is not None:
-        _show_listing(made.split.listing(style.value), style, json=json)
+    show = Showing(style, frozen=frozen, json=json)
+    if target.endswith(".onnx") and stage is Stage.FILE:
+        refuse_derivative(
+            spec=spec, wrt=wrt, of=of, mode=mode, chunk=chunk, policy=policy, dtype=dtype, form=form,
+            branches=branches, provider=provider, weights=weights, target=runtime, provenance=provenance,
+        )  # fmt: skip
+        file = read_written(target)
+        rows = {"frozen": constant_rows(file)} if frozen else {}
+        show.files([file], {**rows, "frozen_branches": _frozen_branches(file, told)})
         return
+    made = read_subject(
+        target, spec, wrt, dtype, quiet=json, told=told, mode=mode, policy=policy, chunk=chunk, branches=branches, of=of
+    )
+    if stage is not Stage.FILE:
+        show.stage(made, stage)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, f"{os.path.splitext(os.path.basename(made.path))[0]}.onnx")
+        paths = save_derived(
+            made.derived, path, made.mode, form.value, provider.value, weights.value, runtime, provenance.value
+        )
+        files = [*map(read_written, paths)]
+        again = made.derived.recomputed_table() if isinstance(made.derived, SplitProgram) else []
+        show.files(files, {"recomputed": again, "frozen": _frozen(made)})
+
+
+DEFAULTS = {"joint", "explore", "cpu", "inputs", "full"}
+
+
+def refuse_derivative(**said: Any) -> None:
+    """Raise SpecError if an option asks for a derivative, or another way to write it, of a file that is listed."""
+    given = next((name for name, value in said.items() if value and str(value) not in DEFAULTS), None)
+    if given is not None:
+        raise SpecError(
+            f"--{given} is for a derivative, and an ONNX file is listed as it is",
+            cure="Say --stage split for its gradient, or write that with primsplit grad, and list its file.",
+        )
+
+
+def _frozen_branches(file: Written, told: options.Told) -> list[dict[str, Any]]:
+    """Return the choices by constants alone of a model from elsewhere, if it can be loaded."""
+    if file.is_ours or not any(op.kind in {"If", "Loop"} for op in file.ops()):
+        return []
+    try:
+        return [branch.as_dict() for branch in told.load(file.path).frozen_branches]
+    except PrimsplitError:
+        return []
+
+
+def _frozen(made: Subject) -> list[dict[str, Any]]:
     if isinstance(made, LoadedModel):
-        branches = [branch.as_dict() for branch in made.model.frozen_branches]
-        found = {**report(made.split, made.model), "frozen": made.frozen(), "frozen_branches": branches}
-    else:
-        found = report(made.split, made.file.function)
-    if json:
-        print_json(found["frozen"] if frozen else found)
-        return
-    if not frozen:
-        _show_split(found)
-    _show_frozen(found["frozen"])
-    if found.get("frozen_branches"):
-        _show_branches(found["frozen_branches"])
+        return made.frozen()
+    return [f.as_dict() for f in frozen_values(made.recorded, made.file.function)]
+
+
+class Showing:
+    """Prints what was asked for: a listing alone, the frozen values alone, or all; as JSON if requested."""
+
+    def __init__(self, style: Style | None, *, frozen: bool, json: bool) -> None:
+        self.style = style
+        self.frozen = frozen
+        self.json = json
+
+    def files(self, files: Sequence[Written], beside: dict[str, Any]) -> None:
+        """Print the listing of files, and what they do not tell themselves."""
+        if self.style is not None:
+            _show_listing(list_files(files, self.style.value), self.style, json=self.json)
+            return
+        found = {"stage": Stage.FILE.value, "files": report_files(files), **beside}
+        if not self.json and not self.frozen:
+            for file in found["files"]:
+                _show_file(file)
+            if found.get("recomputed"):
+                _show_recomputed(found["recomputed"])
+        self.rest(found)
+
+    def stage(self, made: Subject, stage: Stage) -> None:
+        """Print a program before it is written."""
+        program = made.recorded if stage is Stage.RECORDED else made.derived
+        if self.style is not None:
+            _show_listing(program.listing(self.style.value), self.style, json=self.json)
+            return
+        found: dict[str, Any] = {"stage": stage.value, "listing": program.listing()}
+        if isinstance(program, SplitProgram):
+            found.update(report(program))
+        found["frozen"] = _frozen(made)
+        if isinstance(made, LoadedModel):
+            found["frozen_branches"] = [branch.as_dict() for branch in made.model.frozen_branches]
+        if not self.json and not self.frozen:
+            if isinstance(program, SplitProgram):
+                _show_split(found)
+            else:
+                console().print(Text(found["listing"]), soft_wrap=True)
+        self.rest(found)
+
+    def rest(self, found: dict[str, Any]) -> None:
+        """Print all as JSON, or the frozen values and branches."""
+        if self.json:
+            print_json(found["frozen"] if self.frozen else found)
+            return
+        if "frozen" in found:
+            _show_frozen(found["frozen"])
+        if found.get("frozen_branches"):
+            _show_branches(found["frozen_branches"])
 
 
 def _show_listing(text: str, style: Style, *, json: bool) -> None:
@@ -84,26 +208,66 @@ def _show_listing(text: str, style: Style, *, json: bool) -> None:
         print_text(text)
 
 
+def _show_file(found: dict[str, Any]) -> None:
+    out = console()
+    by = f"  {found['producer']}" if found["producer"] else ""
+    told = f"{found['file']}  {size_text(found['bytes'])}{by}  sha256 {found['sha256']}"
+    out.print(Text(told, style="bold"), soft_wrap=True)
+    _show_ends(found)
+    _heading(f"Listing: {_counts(found['operators'])}")
+    out.print(Text(found["listing"]), soft_wrap=True)
+    if any(row["source"] or row["place"] != NO_LINE for row in found["lines"]):
+        _show_lines(found)
+    if found["states"]:
+        _show_states(found["states"])
+    if found["captures"] or "backward" in found["operators"]:
+        _show_captures(found)
+    if found["constants"]:
+        _show_constants(found["constants"])
+
+
+def _counts(operators: dict[str, int]) -> str:
+    """Return `12 operators forward, 19 backward`, with the tangents among the latter."""
+    if "" in operators:
+        return f"{operators['']} operators"
+    tangent = operators.get("tangent", 0)
+    backward = operators.get("backward", 0) + tangent
+    told = f", {backward} backward" if backward else ""
+    of_them = f" ({tangent} of tangents)" if tangent else ""
+    return f"{operators.get('forward', 0)} operators forward{told}{of_them}"
+
+
+def _show_ends(found: dict[str, Any]) -> None:
+    _heading("Inputs and outputs")
+    rows = [(v["role"], v["name"], v["type"]) for v in found["inputs"]]
+    rows += [("output", v["name"], v["type"]) for v in found["outputs"]]
+    console().print(table(("", "name", "type"), rows))
+
+
+def _show_lines(found: dict[str, Any]) -> None:
+    _heading("Operators a line")
+    sections = [name for name in found["lines"][0] if name not in {"place", "source"}]
+    rows = [(v["place"], *(v[name] for name in sections), v["source"]) for v in found["lines"]]
+    console().print(table(("line", *sections, ""), rows, right=sections))
+
+
+def _show_constants(constants: list[dict[str, Any]]) -> None:
+    _heading("Constants: the arrays in the file that the listing shows by name")
+    rows = [(c["name"], c["type"], size_text(c["bytes"]), c["value"]) for c in constants]
+    console().print(table(("name", "type", "bytes", "value"), rows, right=("bytes",), whole=("type", "bytes")))
+
+
 def _show_split(found: dict[str, Any]) -> None:
-    _show_program(found)
+    _show_ends(found)
+    counts = found["operators"]
+    _heading(f"Listing: {counts['forward']} operators forward, {counts['backward']} backward")
+    console().print(Text(found["listing"]), soft_wrap=True)
+    _show_lines(found)
     if found["states"]:
         _show_states(found["states"])
     _show_captures(found)
     if found["recomputed"]:
         _show_recomputed(found["recomputed"])
-
-
-def _show_program(found: dict[str, Any]) -> None:
-    out = console()
-    _heading("Inputs and outputs")
-    rows = [(v["role"], v["name"], v["type"]) for v in found["inputs"]]
-    out.print(table(("", "name", "type"), rows + [("output", v["name"], v["type"]) for v in found["outputs"]]))
-    counts = found["operators"]
-    _heading(f"Listing: {counts['primal']} operators forward, {counts['pullback']} backward")
-    out.print(Text(found["listing"]), soft_wrap=True)
-    _heading("Operators a line")
-    lines = [(v["place"], v["primal"], v["pullback"], v["source"]) for v in found["lines"]]
-    out.print(table(("line", "forward", "backward", ""), lines, right=("forward", "backward")))
 
 
 def _show_states(states: list[dict[str, Any]]) -> None:

@@ -2,11 +2,12 @@
 
 import os
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from primsplit.cli import options
+from primsplit.cli.audited import write_audit
 from primsplit.cli.failures import command
 from primsplit.cli.grad import grad
 from primsplit.cli.options import Exported, FormName, progress
@@ -28,6 +29,7 @@ def export(
     ] = None,
     spec: options.Spec = None,
     wrt: options.Wrt = None,
+    of: options.Of = None,
     mode: options.Mode = None,
     form: options.Form = FormName.JOINT,
     chunk: options.Chunk = None,
@@ -41,6 +43,8 @@ def export(
     provider: options.Provider = options.ProviderName.CPU,
     weights: options.Weights = options.WeightsName.INPUTS,
     runtime: options.Target = None,
+    provenance: options.Provenance = options.ProvenanceName.FULL,
+    audit: options.Audit = None,
     json: options.Json = False,
 ) -> None:
     """Write a NumPy function and its gradient, or another derivative, as ONNX.
@@ -55,15 +59,22 @@ def export(
         if dtype is not None or branches is not options.BranchesName.EXPLORE:
             raise SpecError("--dtype and --branches are for Python files: a model has its dtypes already")
         told = {"spec": spec, "length": length, "absent": absent, "safe_where": safe_where, "constant": constant}
+        more: dict[str, Any] = {"runtime": runtime, "provenance": provenance, "audit": audit}
         said = {"mode": mode, "form": form, "chunk": chunk, "policy": policy, "provider": provider, "weights": weights}
-        grad(target, onnx=onnx, wrt=wrt, **told, **said, runtime=runtime, json=json)
+        grad(target, onnx=onnx, wrt=wrt, of=of, **told, **said, **more, json=json)
         return
     options.Told(length, absent, safe_where=safe_where, constant=constant).refuse()
     started = time.perf_counter()
-    made = Exported(target, spec, wrt, dtype, quiet=json, mode=mode, chunk=chunk, branches=branches, policy=policy)
+    made = Exported(
+        target, spec, wrt, dtype, quiet=json, mode=mode, chunk=chunk, branches=branches, policy=policy, of=of
+    )
     keep_apart("--onnx", onnx, made.file.path)
+    keep_apart("--audit", audit, made.file.path)
     path = os.path.splitext(os.path.basename(made.file.path))[0] + ".onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
-        paths = save_derived(made.derived, path, made.mode, form.value, provider.value, weights.value, runtime)
+        paths = save_derived(
+            made.derived, path, made.mode, form.value, provider.value, weights.value, runtime, provenance.value
+        )
+        write_audit(audit, paths)
     seconds = time.perf_counter() - started
     tell(made.file.name, made.derived, paths, form.value, seconds, drawn=made.drawn(), json=json)

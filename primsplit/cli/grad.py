@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from primsplit.cli import options
+from primsplit.cli.audited import write_audit
 from primsplit.cli.failures import command
 from primsplit.cli.options import FormName, progress
 from primsplit.cli.overwriting import keep_apart
@@ -31,9 +32,7 @@ def grad(
             "as 1/sqrt(d) and running statistics; repeat.",
         ),
     ] = None,
-    of: Annotated[
-        list[str] | None, typer.Option("--of", metavar="NAME", help="An output to differentiate; repeat.")
-    ] = None,
+    of: options.Of = None,
     spec: options.Spec = None,
     mode: options.Mode = None,
     form: options.Form = FormName.JOINT,
@@ -46,6 +45,8 @@ def grad(
     provider: options.Provider = options.ProviderName.CPU,
     weights: options.Weights = options.WeightsName.INPUTS,
     runtime: options.Target = None,
+    provenance: options.Provenance = options.ProvenanceName.FULL,
+    audit: options.Audit = None,
     json: options.Json = False,
 ) -> None:
     """Write an ONNX model with its gradient, or another derivative, in standard operators.
@@ -56,6 +57,7 @@ def grad(
     if model.endswith(".py"):
         raise SpecError(f"{model} is no ONNX model", cure=f"For Python files there is primsplit export {model}.")
     keep_apart("--onnx", onnx, model, form=form.value)
+    keep_apart("--audit", audit, model)
     started = time.perf_counter()
     with progress(f"differentiating {model}", quiet=json):
         kind = read_mode("gradient" if mode is None else mode.value)
@@ -71,7 +73,8 @@ def grad(
         )
     path = os.path.splitext(os.path.basename(model))[0] + ".grad.onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
-        paths = save_derived(made, path, kind, form.value, provider.value, weights.value, runtime)
+        paths = save_derived(made, path, kind, form.value, provider.value, weights.value, runtime, provenance.value)
+        write_audit(audit, paths)
     seconds = time.perf_counter() - started
     left_out = program.float_constants if "params" in (wrt or ()) else {}
     told_too: dict[str, Any] = {"left_out": left_out, "branches": program.frozen_branches}

@@ -8,7 +8,17 @@ from typing import Any
 from primsplit.cli.arrays import Arrays, as_declared, read_arrays
 from primsplit.cli.domains import integer_bounds
 from primsplit.cli.late import reference_function
-from primsplit.cli.options import DtypeName, Exported, ModeName, Told, progress, read_policy, read_ranges, read_specs
+from primsplit.cli.options import (
+    BranchesName,
+    DtypeName,
+    Exported,
+    ModeName,
+    Told,
+    progress,
+    read_policy,
+    read_ranges,
+    read_specs,
+)
 from primsplit.ir import Type
 from primsplit.ir.errors import ParseError, RunError, SpecError
 from primsplit.programs.api import SplitProgram
@@ -36,6 +46,8 @@ class LoadedModel:
         told: Told,
         mode: ModeName | None = ModeName.GRADIENT,
         policy: list[str] | None = None,
+        chunk: int | None = None,
+        of: list[str] | None = None,
     ) -> None:
         if dtype is not None:
             raise SpecError("--dtype is for Python files: a model has its dtypes already")
@@ -45,15 +57,20 @@ class LoadedModel:
             self.path = path
             self.model: Program = _with_ranks(path, texts, told)
             self.mode = read_mode((mode or ModeName.GRADIENT).value)
-            self._wrt = wrt or None
-            self.derived = derive(self.model, mode=self.mode, wrt=self._wrt, policy=read_policy(policy))
+            self._asked: dict[str, Any] = {"wrt": wrt or None, "of": of or None}
+            self.derived = derive(self.model, mode=self.mode, chunk=chunk, policy=read_policy(policy), **self._asked)
         self._texts = texts
         self._told = told
+
+    @property
+    def recorded(self) -> Program:
+        """The model as it was loaded."""
+        return self.model
 
     @cached_property
     def split(self) -> SplitProgram:
         """The gradient, whatever derivative was requested."""
-        return gradient_beside(self.derived, self.model, mode=self.mode, wrt=self._wrt)
+        return gradient_beside(self.derived, self.model, mode=self.mode, **self._asked)
 
     @property
     def arguments(self) -> Arguments:
@@ -146,12 +163,16 @@ def read_subject(
     told: Told,
     mode: ModeName | None = ModeName.GRADIENT,
     policy: list[str] | None = None,
+    chunk: int | None = None,
+    branches: BranchesName = BranchesName.EXPLORE,
+    of: list[str] | None = None,
 ) -> Subject:
     """The subject of a command: a model if the path ends in .onnx, else a function of a Python file."""
+    said: dict[str, Any] = {"mode": mode, "chunk": chunk, "policy": policy, "of": of}
     if target.endswith(".onnx"):
-        return LoadedModel(target, spec, wrt, dtype, quiet=quiet, told=told, mode=mode, policy=policy)
+        return LoadedModel(target, spec, wrt, dtype, quiet=quiet, told=told, **said)
     told.refuse()
-    return Exported(target, spec, wrt, dtype, quiet=quiet, mode=mode, policy=policy)
+    return Exported(target, spec, wrt, dtype, quiet=quiet, branches=branches, **said)
 
 
 def name_of(subject: Subject) -> str:

@@ -15,7 +15,7 @@ from primsplit.cli.failures import user_output_to_stderr
 from primsplit.cli.output import plain, progress_console
 from primsplit.ir import Type
 from primsplit.ir.errors import SpecError
-from primsplit.programs.api import SplitProgram
+from primsplit.programs.api import SplitProgram, trace
 from primsplit.programs.arguments import Arguments, Call, arguments_of
 from primsplit.programs.examples import Way
 from primsplit.programs.export import Derived, derive, gradient_beside, read_mode
@@ -71,6 +71,14 @@ class WeightsName(StrEnum):
     DEFAULTS = "defaults"
 
 
+class ProvenanceName(StrEnum):
+    """How much files tell of their source: a name of `providers.Provenance`."""
+
+    FULL = "full"
+    LINES = "lines"
+    NONE = "none"
+
+
 class DtypeName(StrEnum):
     """The dtypes that carry gradients."""
 
@@ -119,6 +127,7 @@ Wrt = Annotated[
     list[str] | None,
     typer.Option("--wrt", metavar="NAME", help="An argument to differentiate, instead of the file's `wrt`; repeat."),
 ]
+Of = Annotated[list[str] | None, typer.Option("--of", metavar="NAME", help="An output to differentiate; repeat.")]
 Form = Annotated[
     FormName,
     typer.Option(
@@ -146,7 +155,7 @@ Policy = Annotated[
         "--policy",
         metavar="POLICY",
         help="What the forward pass keeps for the backward pass: save_all, recompute_cheap, nothing, or the names of "
-        "values as `primsplit audit` lists them; repeat. The rest is computed again.",
+        "values as `primsplit audit --stage split` lists them; repeat. The rest is computed again.",
     ),
 ]
 
@@ -184,6 +193,22 @@ Weights = Annotated[
         "defaults for runs that give none. onnxruntime for JavaScript ignores numbers given for an input with a "
         "default (node) or refuses them (browsers).",
         **one_of(WeightsName),
+    ),
+]
+Provenance = Annotated[
+    ProvenanceName,
+    typer.Option(
+        "--provenance",
+        help="What files tell of the source: your lines with their text; files, line numbers and names; or nothing.",
+        **one_of(ProvenanceName),
+    ),
+]
+Audit = Annotated[
+    str | None,
+    typer.Option(
+        "--audit",
+        metavar="PATH",
+        help="Also write the listing of the file that is written: as a page (.html), as text, or as a report (.json).",
     ),
 ]
 Length = Annotated[
@@ -313,6 +338,7 @@ class Exported:
         chunk: int | None = None,
         branches: BranchesName = BranchesName.EXPLORE,
         policy: list[str] | None = None,
+        of: list[str] | None = None,
     ) -> None:
         texts = read_specs(spec)
         with progress(f"reading {target}", quiet=quiet) as told, user_output_to_stderr():
@@ -321,10 +347,23 @@ class Exported:
             told.update(plain(f"tracing {self.file.name}"))
             function, (args, named) = _recorded(self.file, self.arguments, branches)
             self.mode = read_mode(mode.value if mode is not None else self.file.mode or "gradient")
-            named = {**named, "wrt": wrt or self.file.wrt}
+            self._trace = partial(trace, function, *args, **named)
+            named = {**named, "wrt": wrt or self.file.wrt, "of": of or None}
             made = derive(function, *args, mode=self.mode, chunk=chunk, policy=read_policy(policy), **named)
             self.derived: Derived = made
             self._gradient = partial(gradient_beside, made, function, *args, mode=self.mode, **named)
+
+    @property
+    def path(self) -> str:
+        """The path of the file."""
+        return self.file.path
+
+    @cached_property
+    def recorded(self) -> Program:
+        """The function alone, as it was recorded."""
+        if not isinstance(self.derived, Program):
+            return self.derived.program
+        return self.derived if self.mode == "value" else self._trace()
 
     @cached_property
     def split(self) -> SplitProgram:
@@ -333,8 +372,7 @@ class Exported:
 
     def drawn(self) -> list[Frozen]:
         """The calls of random generators that drew while the function was traced."""
-        program = self.derived if isinstance(self.derived, Program) else self.derived.program
-        return list(draws(program.block, self.file.function))
+        return list(draws(self.recorded.block, self.file.function))
 
 
 def _recorded(file: UserFile, arguments: Arguments, branches: BranchesName) -> tuple[Any, Call]:

@@ -15,7 +15,7 @@ X = np.array([1.0, 2.0, 3.0])
 
 
 def _names(function: Any, *args: Any) -> dict[str, str]:
-    return {f.name: f.value for f in frozen_values(ps.split(function, *args, wrt=0), function)}
+    return {f.name: f.value for f in frozen_values(ps.trace(function, *args), function)}
 
 
 def test_globals_and_constant_keys_are_named() -> None:
@@ -55,7 +55,7 @@ def test_an_array_made_inside_is_told_by_its_line() -> None:
     def f(x: Any) -> Any:
         return (x * np.linspace(0.0, 1.0, 3)).sum()
 
-    (found,) = frozen_values(ps.split(f, X), f)
+    (found,) = frozen_values(ps.trace(f, X), f)
     assert (found.name, found.type, found.size) == ("", "float64[3]", 24)
     assert found.place is not None
     assert found.place.source == "return (x * np.linspace(0.0, 1.0, 3)).sum()"
@@ -78,7 +78,7 @@ def test_calls_of_random_generators_are_told_for_scalars_too() -> None:
         noise = np.random.normal(size=3)
         return (x * noise * np.random.uniform() * GENERATOR.normal() * generator.normal() * random.random()).sum()
 
-    found = [v for v in frozen_values(ps.split(f, X), f) if v.type == "random"]
+    found = [v for v in frozen_values(ps.trace(f, X), f) if v.type == "random"]
     assert sorted(v.name for v in found) == [
         "GENERATOR.normal()", "generator.normal()", "np.random.normal()", "np.random.uniform()", "random.random()",
     ]  # fmt: skip
@@ -91,11 +91,11 @@ def test_what_makes_a_path_fail_is_not_frozen() -> None:
             raise ValueError("too large")
         return x * 2
 
-    assert frozen_values(ps.split(f, X), f) == []
+    assert frozen_values(ps.trace(f, X), f) == []
 
 
 def test_draws_of_the_program_are_not_frozen() -> None:
     def f(x: Any) -> Any:
         return (x * ps.random.normal(size=3)).sum()
 
-    assert frozen_values(ps.split(f, X), f) == []
+    assert frozen_values(ps.trace(f, X), f) == []

@@ -1,8 +1,12 @@
 """`primsplit audit`: the listing, the lines, the captures and the frozen values of a function."""
 
+import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 MODEL = """
 import numpy as np
@@ -31,7 +35,9 @@ def test_the_report_names_lines_captures_and_frozen_values(
     assert done.status == 0, done.error
     for phrase in (
         "differentiated",
-        "loss.pullback(",
+        "# forward: ",
+        "# backward: ",
+        "pullback of Tanh",
         "model.py:7",
         "return np.tanh(x @ W)",
         "Captures",
@@ -42,11 +48,13 @@ def test_the_report_names_lines_captures_and_frozen_values(
 
 
 def test_the_json_has_the_numbers(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
-    found = primsplit("audit", model(MODEL), "--wrt", "x", "--json").json
-    assert {v["name"]: v["role"] for v in found["inputs"]} == {"x": "differentiated", "y": "data"}
-    assert sum(line["primal"] for line in found["lines"]) == found["operators"]["primal"]
-    assert sum(line["pullback"] for line in found["lines"]) == found["operators"]["pullback"]
-    assert {c["kind"] for c in found["captures"]} <= {"input", "output", "intermediate", "shape"}
+    (found,) = primsplit("audit", model(MODEL), "--wrt", "x", "--json").json["files"]
+    split = primsplit("audit", model(MODEL), "--wrt", "x", "--stage", "split", "--json").json
+    for report in (found, split):
+        assert {v["name"]: v["role"] for v in report["inputs"]} == {"x": "differentiated", "y": "data"}
+        for section in ("forward", "backward"):
+            assert sum(line[section] for line in report["lines"]) == report["operators"][section]
+        assert {c["kind"] for c in report["captures"]} <= {"input", "output", "intermediate", "shape"}
 
 
 def test_lines_of_branches_and_loops_are_counted(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
@@ -60,18 +68,23 @@ def test_lines_of_branches_and_loops_are_counted(primsplit: Callable[..., Any], 
         return ps.fori_loop(0, 3, lambda i, c:
             np.sin(c), x)
     """)
-    found = primsplit("audit", path, "--spec", "x:f64[3]", "--json").json
-    told = {line["source"]: (line["primal"], line["pullback"]) for line in found["lines"]}
+    split = primsplit("audit", path, "--spec", "x:f64[3]", "--stage", "split", "--json").json
+    told = {line["source"]: (line["forward"], line["backward"]) for line in split["lines"]}
     assert told["x = np.exp(x)"] == (1, 1)
+    (found,) = primsplit("audit", path, "--spec", "x:f64[3]", "--json").json["files"]
+    told = {line["source"]: (line["forward"], line["backward"]) for line in found["lines"]}
     assert told["np.sin(c), x)"][0] == 1
-    assert sum(line["primal"] for line in found["lines"]) == found["operators"]["primal"]
+    assert sum(line["forward"] for line in found["lines"]) == found["operators"]["forward"]
 
 
 def test_a_plain_product_stores_nothing(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
     path = model("def product(a, b): return a @ b\n")
-    found = primsplit("audit", path, "--spec", "a:f64[N,3]", "--spec", "b:f64[3,4]", "--json").json
-    assert found["stored"] == "0 B"
-    assert {(c["name"], c["kind"], c["bytes"]) for c in found["captures"]} == {("a", "input", "0"), ("b", "input", "0")}
+    specs = ("--spec", "a:f64[N,3]", "--spec", "b:f64[3,4]")
+    (found,) = primsplit("audit", path, *specs, "--json").json["files"]
+    for report in (found, primsplit("audit", path, *specs, "--stage", "split", "--json").json):
+        assert report["stored"] == "0 B"
+        captures = {(c["name"], c["kind"], c["bytes"]) for c in report["captures"]}
+        assert captures == {("a", "input", "0"), ("b", "input", "0")}
 
 
 def test_frozen_lists_what_was_read_from_outside_and_nothing_else(
@@ -90,6 +103,8 @@ def test_the_listing_alone_comes_in_three_styles(primsplit: Callable[..., Any], 
     path = model(MODEL)
     text = primsplit("audit", path, "--style", "text").out
     assert text.startswith("loss(x: float64[4,2]")
+    for stage in ("recorded", "split"):
+        assert primsplit("audit", path, "--stage", stage, "--style", "text").out.startswith("loss(x: float64[4,2]")
     assert "Frozen values" not in text
     compile(primsplit("audit", path, "--style", "python").out, "listing.py", "exec")
     assert "<html" in primsplit("audit", path, "--style", "html").out
@@ -102,3 +117,58 @@ def test_a_listing_is_json_where_that_is_asked_for(primsplit: Callable[..., Any]
     assert done.json["listing"] + "\n" == primsplit("audit", path, "--style", "python").out
     done = primsplit("audit", path, "--style", "python", "--frozen")
     assert (done.status, "--frozen" in done.error) == (1, True)
+
+
+SPLIT_OPTIONS: list[list[str]] = [
+    [],
+    ["--mode", "jvp"],
+    ["--mode", "jacobian", "--chunk", "2"],
+    ["--form", "split"],
+    ["--form", "functions", "--policy", "nothing"],
+    ["--dtype", "f32", "--provider", "cuda", "--target", "onnxruntime>=1.32"],
+    ["--provenance", "none", "--wrt", "x"],
+]
+
+
+@pytest.mark.parametrize("told", SPLIT_OPTIONS, ids=" ".join)
+def test_what_is_listed_is_the_file_that_export_writes_with_these_options(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path, told: list[str]
+) -> None:
+    path = model(MODEL)
+    page = tmp_path / "audit.json"
+    done = primsplit("export", path, "--onnx", tmp_path / "model.onnx", "--audit", page, *told)
+    assert done.status == 0, done.error
+    found = primsplit("audit", path, *told, "--json").json["files"]
+    assert found == json.loads(page.read_text())["files"]
+    for file in found:
+        data = (tmp_path / file["file"]).read_bytes()
+        assert (file["bytes"], file["sha256"]) == (len(data), hashlib.sha256(data).hexdigest())
+
+
+def test_the_mode_that_a_file_declares_is_listed(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+    path = model(MODEL + "\nmode = 'jvp'\nwrt = ['x']\n")
+    (found,) = primsplit("audit", path, "--json").json["files"]
+    assert [v["name"] for v in found["outputs"]] == ["result", "t_result"]
+    assert primsplit("audit", path, "--stage", "split", "--style", "text").out.count("loss.tangent(") == 1
+
+
+def test_an_audit_is_a_page_a_text_or_a_report_by_its_ending(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    for name, begin in (("a.html", "<!doctype html>"), ("a.txt", "loss("), ("a.json", "{")):
+        primsplit("export", model(MODEL), "--onnx", tmp_path / "f.onnx", "--audit", tmp_path / name)
+        assert (tmp_path / name).read_text().startswith(begin)
+    for taken in ("f.onnx", "model.py"):
+        done = primsplit("export", model(MODEL), "--onnx", tmp_path / "f.onnx", "--audit", tmp_path / taken)
+        assert done.status == 1
+        assert "--audit" in done.error
+
+
+def test_a_written_file_lists_the_lines_that_it_was_written_from(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    primsplit("export", model(MODEL), "--onnx", tmp_path / "model.onnx")
+    (tmp_path / "model.py").unlink()
+    found = primsplit("audit", tmp_path / "model.onnx")
+    assert "model.py:7  return np.tanh(x @ W)" in found.out
+    assert "Captures: what the backward pass reads" in found.out

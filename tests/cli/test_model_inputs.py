@@ -30,7 +30,7 @@ EMBEDDED = """g (int64[n] ids, float[n] w) => (float[n,1] y)
 COMMANDS = {
     "grad": ["--onnx", "out.onnx"],
     "export": ["--onnx", "out.onnx"],
-    "audit": [],
+    "audit": ["--stage", "split"],
     "check": [],
     "bench": ["--runs", "2"],
 }

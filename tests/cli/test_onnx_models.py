@@ -76,7 +76,7 @@ def test_a_wrong_gradient_file_is_found(primsplit: Callable[..., Any], network: 
 def test_audit_tells_the_nodes_the_captures_and_the_weights_that_stay_fixed(
     primsplit: Callable[..., Any], network: Path
 ) -> None:
-    done = primsplit("audit", network, "--wrt", "b", "--json")
+    done = primsplit("audit", network, "--stage", "split", "--wrt", "b", "--json")
     assert done.status == 0, done.error
     assert {v["name"]: v["role"] for v in done.json["inputs"]}["b"] == "differentiated"
     assert any(v["place"].startswith("network.onnx:1 in first") for v in done.json["lines"])
@@ -85,6 +85,20 @@ def test_audit_tells_the_nodes_the_captures_and_the_weights_that_stay_fixed(
     for style in ("text", "python", "html"):
         assert "Tanh" in primsplit("audit", network, "--style", style).out
     assert "W" in primsplit("audit", network, "--frozen").out
+
+
+def test_audit_lists_a_model_as_it_is_and_refuses_to_differentiate_it(
+    primsplit: Callable[..., Any], network: Path
+) -> None:
+    (found,) = primsplit("audit", network, "--json").json["files"]
+    assert [node["operator"] for node in found["nodes"]] == ["MatMul", "Add", "Tanh"]
+    assert found["operators"] == {"": 3}
+    assert "MatMul(x, W)  # first" in found["listing"]
+    assert {v["name"]: v["role"] for v in found["inputs"]} == {"x": "data"}
+    for options in (["--wrt", "b"], ["--mode", "jvp"], ["--form", "split"], ["--provider", "cuda"]):
+        done = primsplit("audit", network, *options)
+        assert done.status == 1
+        assert f"{options[0]} is for a derivative, and an ONNX file is listed as it is" in done.error
 
 
 @pytest.mark.parametrize("command", ["audit", "check", "bench"])

@@ -33,7 +33,7 @@ def example_inputs():
 def test_audit_tells_what_is_kept_and_what_is_computed_again(
     primsplit: Callable[..., Any], model: Callable[..., Path], told: list[str], kept: set[str]
 ) -> None:
-    found = primsplit("audit", f"{model(MODEL)}:layer", *told, "--json").json
+    found = primsplit("audit", f"{model(MODEL)}:layer", "--stage", "split", *told, "--json").json
     assert {c["name"] for c in found["captures"] if c["kind"] == "intermediate"} == kept
     assert {c["name"] for c in found["recomputed"]} == {"hidden", "tanh"} - kept
     assert found["stored"] == f"{32 * len(kept)} B"
@@ -69,7 +69,7 @@ def test_an_onnx_model_has_policies_too(primsplit: Callable[..., Any], tmp_path:
     ps.trace(lambda x: np.sum(np.tanh(np.exp(x))), ps.spec("float32", ["N"])).save(source)
     primsplit("grad", source, "--onnx", path, "--form", "split", "--policy", "nothing")
     assert len(ps.load(str(tmp_path / "g.forward.onnx")).outputs) == 1
-    found = primsplit("audit", source, "--policy", "nothing", "--json").json
+    found = primsplit("audit", source, "--stage", "split", "--policy", "nothing", "--json").json
     assert found["stored"] == "0 B"
 
 

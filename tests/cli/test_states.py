@@ -74,7 +74,7 @@ def test_audit_lists_the_states(path: Path, primsplit: Run) -> None:
     done = primsplit("audit", path)
     assert done.status == 0, done.error
     assert "States: what calls hand on to the next" in done.out
-    found = primsplit("audit", path, "--json").json
+    (found,) = primsplit("audit", path, "--json").json["files"]
     roles = {given["name"]: given["role"] for given in found["inputs"]}
     assert roles["state.moment.in"] == roles["state.weights.in"] == "state"
     assert found["states"] == [

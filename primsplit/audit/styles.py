@@ -1,0 +1,19 @@
+"""List files in a style: text, Python that traces to them, or a page of HTML."""
+
+from collections.abc import Sequence
+
+from primsplit.audit.file_listing import list_file
+from primsplit.audit.written import Written
+from primsplit.ir import Var
+from primsplit.programs.page import to_page
+from primsplit.programs.python_text import to_python
+
+
+def list_files(files: Sequence[Written], style: str) -> str:
+    """Return the files of one derivative in one of the styles."""
+    if style == "python":
+        blocks = [block for file in files for block in (file.block, *file.functions.values())]
+        names = {v: name for file in files for v, name in file.names.items() if isinstance(v, Var)}
+        return to_python(*blocks, names=names)
+    texts = [text for file in files for text in list_file(file)]
+    return to_page(files[0].block.name, texts) if style == "html" else "\n".join(texts)
