@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from primsplit.audit.file_listing import is_literal, list_file
-from primsplit.audit.frozen import value_text
+from primsplit.audit.frozen import array_digest, value_text
 from primsplit.audit.sections import BACKWARD, FORWARD, TANGENT, Section, part_told
 from primsplit.audit.written import Written
 from primsplit.ir import Block, Const, Op, Var, walk
@@ -177,8 +177,9 @@ def _state(file: Written, index: int) -> dict[str, Any]:
 
 
 def constant_rows(file: Written) -> list[dict[str, Any]]:
-    """Return a row for each initializer of a file, the largest first."""
-    return sorted((_constant(name, const) for name, const in file.held.items()), key=lambda row: -int(row["bytes"]))
+    """Return a row for each initializer of a file with the digest of its numbers, the largest first."""
+    rows = [{**_constant(name, const), "digest": array_digest(const.numpy())} for name, const in file.held.items()]
+    return sorted(rows, key=lambda row: -int(row["bytes"]))
 
 
 def _constant(name: str, const: Const) -> dict[str, Any]:

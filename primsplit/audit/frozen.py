@@ -5,6 +5,8 @@ A later change of such a value does not change the exported file; therefore they
 
 import ast
 import dataclasses
+import datetime
+import hashlib
 import inspect
 import random
 import sys
@@ -15,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from primsplit.audit.origins import URGENT, Origin, is_clock, literals, origin_in
 from primsplit.ir import Block, Const, Type, walk
 from primsplit.ir.errors import Place
 from primsplit.programs.binding import ARRAY
@@ -27,46 +30,77 @@ AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """One frozen value: its name in the program ("" without one), and a line that reads it."""
+    """One frozen value: its name in the program ("" without one), a line that reads it, and where it comes from.
+
+    `digest` is the beginning of the SHA-256 of an array's bytes, `numbers` the elements of one that is not long.
+    """
 
     name: str
     type: str
     size: int
     place: Place | None
     value: str
+    origin: Origin = ""
+    digest: str = ""
+    numbers: tuple[Any, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The value as a dict for JSON."""
         place = self.place
         where = {} if place is None else {"file": place.filename, "line": place.line, "source": place.source}
-        return {"name": self.name, "type": self.type, "bytes": self.size, "value": self.value, **where}
+        told = {"name": self.name, "origin": self.origin, "type": self.type, "bytes": self.size, "value": self.value}
+        return {**told, "digest": self.digest, **where}
 
 
 def frozen_values(program: Program, function: Callable[..., Any]) -> list[Frozen]:
-    """The frozen values of a traced function, the largest first.
+    """The frozen values of a traced function: what draws and tells the time first, then the largest.
 
     Those are: the globals, closed-over variables and attributes that its functions read, if they are numbers, texts or
-    arrays; arrays that became part of the program on a line that reads none of those; arguments that are not arrays;
-    and calls of random generators, which drew while the function was traced. Functions that recorded nothing are not
-    examined.
+    arrays; every other array that became part of the program, under the variable of the function that held it;
+    arguments that are not arrays; and calls of random generators and clocks while the function was traced. Functions
+    that recorded nothing are not examined.
     """
     block = program.block
     named = {f.name: f for f in _named(block, function)}
-    lines = {(f.place.filename, line) for f in named.values() if f.place for line in _lines_of(f.name, f.place)}
-    unnamed: dict[Any, Frozen] = {}
+    lines = {
+        (f.place.filename, line, f.numbers) for f in named.values() if f.place for line in _lines_of(f.name, f.place)
+    }
+    others: dict[Any, Frozen] = {}
     for const in _arrays(block):
-        if const.place is not None and (const.place.filename, const.place.line) not in lines:
-            array = const.numpy()
-            unnamed.setdefault((const.place, str(const.type)), _frozen("", array, const.place))
-    found = sorted([*named.values(), *unnamed.values()], key=lambda f: -f.size)
-    return [*found, *draws(block, function), *_static_arguments(program, function)]
+        place = const.place
+        name = "".join(place.variables) if place is not None else ""
+        if (
+            place is None
+            or name in named
+            or (not name and (place.filename, place.line, _numbers(const.numpy())) in lines)
+        ):
+            continue
+        origin = _origin_of(name, place) if name else "computed"
+        key = (name, place.filename) if name else (place, str(const.type))
+        others.setdefault(key, _frozen(name, const.numpy(), place, origin))
+    found = [*named.values(), *others.values(), *draws(block, function), *_static_arguments(program, function)]
+    return sorted(found, key=lambda f: (f.origin not in URGENT, f.origin == "argument", -f.size))
+
+
+def literal_values(program: Program) -> list[Frozen]:
+    """The numbers that stand in the function's lines and that the program reads, in its order."""
+    found = literals(program.block, _parsed)
+    return [Frozen(text, str(c.type), c.type.dtype.itemsize, place, text, "literal") for text, c, place in found]
+
+
+def _origin_of(name: str, place: Place) -> Origin:
+    """Return the origin of a local variable of the function around a place."""
+    nodes = [n for function in _functions(place.filename, {place.line}) for n in _inside(function)]
+    return origin_in(nodes, name, place.line)
 
 
 def _arrays(block: Block) -> Iterator[Const]:
     """The arrays that the user's code brought in, without the short integer vectors that indexing makes."""
     used = [*(v for op in walk(block) for v in op.inputs), *block.results]
     for const in used:
-        if isinstance(const, Const) and const.place is not None and const.type.rank and not _is_index(const):
+        if not isinstance(const, Const) or const.place is None or not const.type.rank:
+            continue
+        if const.place.variables or not _is_index(const):
             yield const
 
 
@@ -74,12 +108,33 @@ def _is_index(const: Const) -> bool:
     return const.type.dtype.kind in "iu" and const.is_small
 
 
-def _frozen(name: str, value: Any, place: Place | None) -> Frozen:
+def _frozen(name: str, value: Any, place: Place | None, origin: Origin) -> Frozen:
     if isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
-        return Frozen(name, str(Type(array.dtype, array.shape)), array.nbytes, place, value_text(array))
+        text, type_ = value_text(array), str(Type(array.dtype, array.shape))
+        return Frozen(name, type_, array.nbytes, place, text, origin, array_digest(array), _numbers(array))
     text = repr(value)
-    return Frozen(name, type(value).__name__, 0, place, text if len(text) <= 60 else text[:57] + "...")
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    return Frozen(name, type(value).__name__, 0, place, shown, origin, "", _numbers(value))
+
+
+def _numbers(value: Any) -> tuple[Any, ...]:
+    """Return the elements of an array, a list or a number, the first thousand of a long one."""
+    try:
+        flat = np.asarray(value).reshape(-1)
+    except ValueError:
+        return ()
+    return (flat.size, *flat[:1000].tolist())
+
+
+def array_digest(array: npt.NDArray[Any]) -> str:
+    """Return the first 16 digits of the SHA-256 of an array's elements, in order, as a file holds them."""
+    if array.dtype.kind == "O":
+        data = repr(array.tolist()).encode()
+    else:
+        native = array.astype(array.dtype.newbyteorder("<")) if array.dtype.isbuiltin == 1 else array
+        data = np.ascontiguousarray(native).tobytes()
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def value_text(array: npt.NDArray[Any]) -> str:
@@ -99,7 +154,7 @@ def value_text(array: npt.NDArray[Any]) -> str:
 def _static_arguments(program: Program, function: Callable[..., Any]) -> Iterator[Frozen]:
     for name, value in zip(input_names(function, program.arguments), program.static, strict=True):
         if value is not ARRAY:
-            yield _frozen(f"argument {name}", value, None)
+            yield _frozen(f"argument {name}", value, None, "argument")
 
 
 # What the functions read from outside.
@@ -111,7 +166,18 @@ def _named(block: Block, function: Callable[..., Any]) -> Iterator[Frozen]:
         for expression in _outside(node, scope):
             value = _look_up(expression, scope)
             if _is_value(value):
-                yield _frozen(ast.unparse(expression), value, _place(filename, expression, node))
+                origin = _origin(expression, function, scope)
+                yield _frozen(ast.unparse(expression), value, _place(filename, expression, node), origin)
+
+
+def _origin(expression: ast.expr, function: Callable[..., Any], scope: Scope) -> Origin:
+    """Return whether a path begins at the function's object, at a variable around the function, or at a global."""
+    root = _root(expression)
+    if root == "self":
+        return "attribute"
+    inner = inspect.unwrap(function)
+    code = getattr(getattr(inner, "__func__", inner), "__code__", None)
+    return "closure" if code is not None and root in code.co_freevars else "global"
 
 
 def _traced_functions(block: Block, function: Callable[..., Any]) -> Iterator[tuple[str, Scope, AnyFunction]]:
@@ -131,7 +197,7 @@ def _place(filename: str, expression: ast.expr, node: AnyFunction) -> Place:
 
 
 def draws(block: Block, function: Callable[..., Any]) -> Iterator[Frozen]:
-    """The calls of NumPy's and Python's random generators in the functions that a program was recorded from.
+    """The calls of NumPy's and Python's random generators, and of clocks, in the functions of a recorded program.
 
     Calls of a generator that is a local variable of the function are left out: they draw the same numbers in each call.
     """
@@ -142,9 +208,11 @@ def draws(block: Block, function: Callable[..., Any]) -> Iterator[Frozen]:
             if not isinstance(call, ast.Call) or _root(call.func) in own:
                 continue
             method = _reach(call.func, scope, generators)
+            name, place = f"{ast.unparse(call.func)}()", _place(filename, call, node)
             if isinstance(getattr(method, "__self__", method), generators):
-                name = f"{ast.unparse(call.func)}()"
-                yield Frozen(name, "random", 0, _place(filename, call, node), "drawn while tracing")
+                yield Frozen(name, "random", 0, place, "drawn while tracing", "draw")
+            elif is_clock(method):
+                yield Frozen(name, "time", 0, place, "read while tracing", "clock")
 
 
 def _reach(node: ast.expr, scope: Scope, generators: tuple[type, ...]) -> Any:
@@ -156,6 +224,8 @@ def _reach(node: ast.expr, scope: Scope, generators: tuple[type, ...]) -> Any:
     value = _reach(node.value, scope, generators)
     if isinstance(value, generators):
         return value
+    if value in {datetime.date, datetime.datetime}:
+        return getattr(value, node.attr, None)
     return getattr(value, node.attr, None) if inspect.ismodule(value) else _look_up(node, scope)
 
 

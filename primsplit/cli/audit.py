@@ -10,7 +10,8 @@ import typer
 from rich.text import Text
 
 from primsplit.audit.file_report import NO_LINE, constant_rows, report_files
-from primsplit.audit.frozen import frozen_values
+from primsplit.audit.frozen import frozen_values, literal_values
+from primsplit.audit.origins import URGENT
 from primsplit.audit.report import report
 from primsplit.audit.styles import list_files
 from primsplit.audit.written import Written, read_written
@@ -116,7 +117,7 @@ def audit(
         )
         files = [*map(read_written, paths)]
         again = made.derived.recomputed_table() if isinstance(made.derived, SplitProgram) else []
-        show.files(files, {"recomputed": again, "frozen": _frozen(made)})
+        show.files(files, {"recomputed": again, "frozen": _frozen(made, alone=frozen)})
 
 
 DEFAULTS = {"joint", "explore", "cpu", "inputs", "full"}
@@ -142,10 +143,12 @@ def _frozen_branches(file: Written, told: options.Told) -> list[dict[str, Any]]:
         return []
 
 
-def _frozen(made: Subject) -> list[dict[str, Any]]:
+def _frozen(made: Subject, *, alone: bool) -> list[dict[str, Any]]:
+    """Return what a program holds from outside; with the literals of its lines if it is shown alone."""
     if isinstance(made, LoadedModel):
         return made.frozen()
-    return [f.as_dict() for f in frozen_values(made.recorded, made.file.function)]
+    found = frozen_values(made.recorded, made.file.function)
+    return [f.as_dict() for f in (*found, *(literal_values(made.recorded) if alone else ()))]
 
 
 class Showing:
@@ -178,7 +181,7 @@ class Showing:
         found: dict[str, Any] = {"stage": stage.value, "listing": program.listing()}
         if isinstance(program, SplitProgram):
             found.update(report(program))
-        found["frozen"] = _frozen(made)
+        found["frozen"] = _frozen(made, alone=self.frozen)
         if isinstance(made, LoadedModel):
             found["frozen_branches"] = [branch.as_dict() for branch in made.model.frozen_branches]
         if not self.json and not self.frozen:
@@ -308,11 +311,19 @@ def _show_frozen(frozen: list[dict[str, Any]]) -> None:
         console().print("none")
         return
     rows = [
-        (v["name"] or "?", v["type"], size_text(v["bytes"]) if v["bytes"] else "", v["value"], *_where(v))
+        (
+            Text(v["name"] or "?", "bold red" if v.get("origin") in URGENT else ""),
+            v["type"],
+            v.get("origin", ""),
+            size_text(v["bytes"]) if v["bytes"] else "",
+            v["value"],
+            v.get("digest", ""),
+            *_where(v),
+        )
         for v in frozen
     ]
-    columns = ("name", "type", "bytes", "value", "line", "")
-    console().print(table(columns, rows, right=("bytes",), whole=("type", "bytes", "line")))
+    columns = ("name", "type", "origin", "bytes", "value", "sha256", "line", "")
+    console().print(table(columns, rows, right=("bytes",), whole=("type", "origin", "bytes", "sha256", "line")))
 
 
 def _show_branches(branches: list[dict[str, Any]]) -> None:

@@ -372,7 +372,7 @@ class Exported:
 
     def drawn(self) -> list[Frozen]:
         """The calls of random generators that drew while the function was traced."""
-        return list(draws(self.recorded.block, self.file.function))
+        return [found for found in draws(self.recorded.block, self.file.function) if found.origin == "draw"]
 
 
 def _recorded(file: UserFile, arguments: Arguments, branches: BranchesName) -> tuple[Any, Call]:

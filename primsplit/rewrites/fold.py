@@ -109,6 +109,7 @@ def folded(op: Op) -> Const | None:
     if value is None or value.nbytes > _budget(constants):
         return None
     place = next((c.place for c in constants if c.place is not None), op.place)
+    place = None if place is None else place._replace(variables=())  # it is another array than that of the variable
     return Const(np.ascontiguousarray(value).reshape(value.shape), op.outputs[0].hint, place)
 
 

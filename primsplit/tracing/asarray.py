@@ -13,6 +13,7 @@ from primsplit.ir.errors import DtypeError, TraceError
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.converting import method_of
 from primsplit.tracing.hooks import HOOKS
+from primsplit.tracing.places import place_of_array
 
 
 class Held:
@@ -39,7 +40,7 @@ def lift(value: Any, dtype: npt.DTypeLike | None = None) -> Value:
     if isinstance(value, Var | Const):
         return value
     if isinstance(value, np.ndarray | np.generic | np.flatiter):
-        return _constant(plain(value))
+        return _constant(plain(value), value)
     if isinstance(value, Size):
         return _scalar_size(value)
     if isinstance(value, Held):
@@ -94,14 +95,15 @@ def plain(value: "npt.NDArray[Any] | np.generic | np.flatiter[Any]") -> npt.NDAr
     return np.asarray(value)
 
 
-def _constant(array: npt.NDArray[Any]) -> Const:
+def _constant(array: npt.NDArray[Any], given: object) -> Const:
+    """Return the constant of an array, which is `given` in the user's function."""
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if not is_held(array.dtype):
         cure = "Where a complex array cannot stand, z.real and z.imag can." if array.dtype.kind == "c" else ""
         told = f"arrays of dtype {array.dtype} cannot be part of a program"
         raise TraceError(told, place=tracing.user_place(), cure=cure)
-    return Const(data_of(array), place=tracing.user_place())
+    return Const(data_of(array), place=place_of_array(given) if array.ndim else tracing.user_place())
 
 
 def _scalar_size(size: Size) -> Value:

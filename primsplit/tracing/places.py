@@ -68,6 +68,17 @@ def user_place() -> Place | None:
     return None
 
 
+def place_of_array(array: object) -> Place | None:
+    """Return the user's place, with the variable of the user's function that holds this array in `variables`."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    names = (name for name, held in frame.f_locals.items() if held is array and name.isidentifier())
+    return _place_in(frame)._replace(variables=tuple(names)[:1])
+
+
 class Instruction(NamedTuple):
     """An instruction of the user's program, which runs once or many times."""
 

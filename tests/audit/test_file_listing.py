@@ -119,27 +119,6 @@ def test_values_have_the_names_and_types_of_the_file(tmp_path: Path) -> None:
     ]
 
 
-def test_an_operator_and_a_type_that_nobody_knows_are_listed(tmp_path: Path) -> None:
-    graph = helper.make_graph(
-        [
-            helper.make_node("Odd", ["x"], ["a", "b"], domain="my.domain", level=3, texts=["p", "q"]),
-            helper.make_node("SequenceConstruct", ["a", "b"], ["s"]),
-        ],
-        "g",
-        [helper.make_tensor_value_info("x", 1, None)],
-        [helper.make_tensor_sequence_value_info("s", 1, ["N"])],
-    )
-    domains = [helper.make_opsetid("", 21), helper.make_opsetid("my.domain", 1)]
-    onnx.save(helper.make_model(graph, opset_imports=domains), tmp_path / "m.onnx")
-    (text,) = list_file(read_written(str(tmp_path / "m.onnx")))
-    assert text.splitlines() == [
-        "g(x: float32[...]):",
-        "  a, b                    = my.domain::Odd(x, level=3, texts=['p', 'q'])",
-        "  s: sequence(float32[N]) = SequenceConstruct(a, b)",
-        "  return s",
-    ]
-
-
 def test_a_line_names_the_users_line_and_the_rule(tmp_path: Path) -> None:
     def loss(w: Any, x: Any) -> Any:
         hidden = np.tanh(x @ w)

@@ -1,12 +1,15 @@
 """A trace freezes values, wherever the function reads them, and reports each."""
 
+import hashlib
 import random
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import primsplit as ps
-from primsplit.audit.frozen import frozen_values
+from primsplit.audit.frozen import frozen_values, literal_values
 
 TABLE = {"rate": 0.5, "weights": np.array([1.0, 2.0, 3.0])}
 COUNT = 3
@@ -56,7 +59,7 @@ def test_an_array_made_inside_is_told_by_its_line() -> None:
         return (x * np.linspace(0.0, 1.0, 3)).sum()
 
     (found,) = frozen_values(ps.trace(f, X), f)
-    assert (found.name, found.type, found.size) == ("", "float64[3]", 24)
+    assert (found.name, found.type, found.size, found.origin) == ("", "float64[3]", 24, "computed")
     assert found.place is not None
     assert found.place.source == "return (x * np.linspace(0.0, 1.0, 3)).sum()"
 
@@ -99,3 +102,66 @@ def test_draws_of_the_program_are_not_frozen() -> None:
         return (x * ps.random.normal(size=3)).sum()
 
     assert frozen_values(ps.trace(f, X), f) == []
+
+
+def _origins(function: Any, *args: Any) -> dict[str, str]:
+    return {f.name: f.origin for f in frozen_values(ps.trace(function, *args), function)}
+
+
+def test_every_array_has_the_name_of_its_variable_and_its_origin(tmp_path: Path) -> None:
+    np.arange(3.0).tofile(tmp_path / "table.bin")
+    outer = np.array([3.0, 2.0, 1.0])
+
+    def f(x: Any) -> Any:
+        drawn = np.random.default_rng(0).standard_normal(3)
+        read = np.fromfile(tmp_path / "table.bin")
+        grid = np.linspace(0.0, 1.0, 3)
+        return np.sum((x * drawn + read) ** grid * outer * TABLE["weights"])
+
+    assert _origins(f, X) == {
+        "drawn": "draw",
+        "read": "file",
+        "grid": "computed",
+        "outer": "closure",
+        "TABLE['weights']": "global",
+    }
+
+
+def test_an_array_without_a_variable_stands_beside_those_of_its_line() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(x * TABLE["weights"] * np.linspace(0.0, 1.0, 3)[:, None])
+
+    found = frozen_values(ps.trace(f, X), f)
+    assert [(v.name, v.type) for v in found] == [("TABLE['weights']", "float64[3]"), ("", "float64[3,1]")]
+
+
+def test_draws_and_clocks_come_first() -> None:
+    def f(x: Any) -> Any:
+        noise = np.random.normal(size=3)
+        return np.sum(x * TABLE["weights"] * noise) * time.time()
+
+    origins = [*_origins(f, X).values()]
+    assert sorted(origins[:3]) == ["clock", "draw", "draw"]
+    assert origins[3:] == ["global"]
+
+
+def test_a_digest_is_that_of_the_bytes() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(x * TABLE["weights"])
+
+    (found,) = frozen_values(ps.trace(f, X), f)
+    assert hashlib.sha256(X.tobytes()).hexdigest().startswith(found.digest)
+    assert len(found.digest) == 16
+
+
+def test_literals_are_the_numbers_of_the_users_lines() -> None:
+    def f(x: Any) -> Any:
+        hidden = np.tanh(x * 0.12345) + 7
+        return np.sum(np.log1p(hidden)) * COUNT
+
+    found = literal_values(ps.trace(f, X))
+    line = f.__code__.co_firstlineno
+    assert [(v.name, v.origin, v.place.line if v.place else 0) for v in found] == [
+        ("0.12345", "literal", line + 1),
+        ("7", "literal", line + 1),
+    ]

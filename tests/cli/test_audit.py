@@ -152,18 +152,6 @@ def test_the_mode_that_a_file_declares_is_listed(primsplit: Callable[..., Any], 
     assert primsplit("audit", path, "--stage", "split", "--style", "text").out.count("loss.tangent(") == 1
 
 
-def test_an_audit_is_a_page_a_text_or_a_report_by_its_ending(
-    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
-) -> None:
-    for name, begin in (("a.html", "<!doctype html>"), ("a.txt", "loss("), ("a.json", "{")):
-        primsplit("export", model(MODEL), "--onnx", tmp_path / "f.onnx", "--audit", tmp_path / name)
-        assert (tmp_path / name).read_text().startswith(begin)
-    for taken in ("f.onnx", "model.py"):
-        done = primsplit("export", model(MODEL), "--onnx", tmp_path / "f.onnx", "--audit", tmp_path / taken)
-        assert done.status == 1
-        assert "--audit" in done.error
-
-
 def test_a_written_file_lists_the_lines_that_it_was_written_from(
     primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -1,0 +1,88 @@
+"""Say where a frozen value comes from: a draw, a clock, a file, a computation, or a literal in the user's text."""
+
+import ast
+import datetime
+import os
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+
+from primsplit.ir import Block, Const, is_call, walk
+from primsplit.ir.errors import Place
+from primsplit.programs.frozen_numbers import CLOCKS, CLOCKS_WITHOUT_ARGUMENT, OF_DATES
+
+Origin = Literal["draw", "clock", "file", "global", "closure", "attribute", "argument", "computed", "literal", ""]
+URGENT: tuple[Origin, ...] = ("draw", "clock")
+"""The origins of values that would be others in each run of the Python function."""
+READERS = frozenset({
+    "fromfile", "fromregex", "genfromtxt", "load", "loadtxt", "memmap", "open", "open_memmap", "read", "read_bytes",
+    "read_csv", "read_text", "imread", "loadmat",
+})  # fmt: skip
+"""Names of functions that read files."""
+DRAWS = frozenset({
+    "beta", "binomial", "bytes", "chisquare", "choice", "dirichlet", "exponential", "gamma", "gauss", "geometric",
+    "integers", "laplace", "lognormal", "multinomial", "multivariate_normal", "normal", "permutation", "poisson",
+    "rand", "randint", "randn", "random", "random_sample", "rvs", "sample", "shuffle", "standard_normal", "uniform",
+})  # fmt: skip
+"""Names of methods of random generators."""
+
+
+def is_clock(function: Any) -> bool:
+    """Whether a function tells the time."""
+    if any(function is each for each in (*CLOCKS, *CLOCKS_WITHOUT_ARGUMENT)):
+        return True
+    owner = getattr(function, "__self__", None)
+    kinds = (datetime.date, datetime.datetime)
+    return owner in kinds and getattr(function, "__name__", "") in OF_DATES
+
+
+def origin_in(nodes: list[ast.AST], name: str, line: int) -> Origin:
+    """Return the origin of a local variable, by what a function last assigns to it before a line."""
+    assigned = [n for n in nodes if isinstance(n, ast.Assign | ast.AnnAssign | ast.NamedExpr) and n.lineno <= line]
+    values = [n.value for n in assigned if n.value is not None and name in _targets(n)]
+    if not values:
+        return "computed"
+    called = {_name(node.func) for node in ast.walk(values[-1]) if isinstance(node, ast.Call)}
+    return "draw" if called & DRAWS else "file" if called & READERS else "computed"
+
+
+def _targets(node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> set[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+
+
+def _name(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def literals(block: Block, tree_of: Any) -> Iterator[tuple[str, Const, Place]]:
+    """Yield the numbers that a program reads and that stand in the user's line as they are, each once a line.
+
+    `tree_of` returns the syntax tree of a file.
+    """
+    told: set[tuple[Place, str]] = set()
+    trees: dict[str, dict[int, list[ast.Constant]]] = {}
+    calls = {id(inner) for op in walk(block) if is_call(op) for body in op.blocks() for inner in walk(body)}
+    for op in walk(block):
+        if op.place is None or id(op) in calls or not os.path.isfile(op.place.filename):
+            continue
+        if op.place.filename not in trees:
+            trees[op.place.filename] = _numbers(tree_of(op.place.filename))
+        place = op.place.whole_line
+        for value in op.inputs:
+            if not isinstance(value, Const) or value.type.rank != 0 or value.type.dtype.kind not in "iuf":
+                continue
+            for number in trees[op.place.filename].get(place.line, []):
+                text = ast.unparse(number)
+                if value.numpy()[()] == np.asarray(number.value, value.type.dtype)[()] and (place, text) not in told:
+                    told.add((place, text))
+                    yield text, value, place
+
+
+def _numbers(tree: ast.AST) -> dict[int, list[ast.Constant]]:
+    found: dict[int, list[ast.Constant]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) in {int, float}:
+            found.setdefault(node.lineno, []).append(node)
+    return found
