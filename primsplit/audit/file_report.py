@@ -10,16 +10,13 @@ from typing import Any
 
 from primsplit.audit.file_listing import is_literal, list_file
 from primsplit.audit.frozen import array_digest, value_text
-from primsplit.audit.sections import BACKWARD, FORWARD, TANGENT, Section, part_told
+from primsplit.audit.sections import BACKWARD, FORWARD, NO_LINE, TANGENT, Section, part_told
 from primsplit.audit.written import Written
 from primsplit.ir import Block, Const, Op, Var, walk
 from primsplit.ir.analysis.dependence import SHAPES
 from primsplit.ir.dims import Dim
 from primsplit.ir.errors import Place
 from primsplit.ir.notation.literals import bytes_text
-
-NO_LINE = "no line"
-"""The place of nodes that stand for no line of the user's."""
 
 
 def report_files(files: Sequence[Written]) -> list[dict[str, Any]]:

@@ -11,6 +11,8 @@ from primsplit.ir import Block, Op, Var, reads
 from primsplit.ir.analysis.orders import AGAIN
 
 FORWARD, BACKWARD, TANGENT = "forward", "backward", "tangent"
+NO_LINE = "no line"
+"""The place of nodes that stand for no line of the user's."""
 IN_ORDER = (FORWARD, BACKWARD, TANGENT)
 BEGINNINGS = {"pullback of ": BACKWARD, AGAIN: BACKWARD, "tangent of ": TANGENT}
 """How the remark begins of an op that is a part of a derivative."""

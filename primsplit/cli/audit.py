@@ -9,14 +9,13 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from primsplit.audit.file_report import NO_LINE, constant_rows, report_files
 from primsplit.audit.frozen import frozen_values, literal_values
 from primsplit.audit.origins import URGENT
 from primsplit.audit.report import report
-from primsplit.audit.styles import list_files
-from primsplit.audit.written import Written, read_written
+from primsplit.audit.sections import NO_LINE
 from primsplit.cli import options
 from primsplit.cli.failures import command
+from primsplit.cli.late import constant_rows, list_files, read_written, report_files, rules_used, unused_rules
 from primsplit.cli.loaded import LoadedModel, Subject, read_subject
 from primsplit.cli.output import console, print_json, print_page, print_text, size_text, table
 from primsplit.ir.errors import PrimsplitError, SpecError
@@ -73,6 +72,10 @@ def audit(
     frozen: Annotated[
         bool, typer.Option("--frozen", help="Only the values that the trace froze: what the function read elsewhere.")
     ] = False,
+    rules: Annotated[
+        bool,
+        typer.Option("--rules", help="Only the rules that made nodes of the file, and rules of yours that made none."),
+    ] = False,
     style: Annotated[
         Style | None,
         typer.Option(
@@ -91,8 +94,10 @@ def audit(
 
     An ONNX file is listed as it is. To list its gradient, say --stage split, or list what `primsplit grad` writes.
     """
-    if frozen and style is not None:
-        raise SpecError("--frozen asks for the frozen values alone, and --style for the listing alone")
+    if sum((frozen, rules, style is not None)) > 1:
+        raise SpecError("--frozen asks for the frozen values alone, --rules for the rules, --style for the listing")
+    if rules and stage is not Stage.FILE:
+        raise SpecError("--rules tells of the nodes of a file, and not of another stage")
     told = options.Told(length, absent, safe_where=safe_where, constant=constant)
     show = Showing(style, frozen=frozen, json=json)
     if target.endswith(".onnx") and stage is Stage.FILE:
@@ -101,6 +106,9 @@ def audit(
             branches=branches, provider=provider, weights=weights, target=runtime, provenance=provenance,
         )  # fmt: skip
         file = read_written(target)
+        if rules:
+            _show_rules(rules_used([file]), [], json=json)
+            return
         rows = {"frozen": constant_rows(file)} if frozen else {}
         show.files([file], {**rows, "frozen_branches": _frozen_branches(file, told)})
         return
@@ -116,6 +124,11 @@ def audit(
             made.derived, path, made.mode, form.value, provider.value, weights.value, runtime, provenance.value
         )
         files = [*map(read_written, paths)]
+        if rules:
+            used = rules_used(files, made.recorded.block)
+            scope = {} if isinstance(made, LoadedModel) else getattr(made.file.function, "__globals__", {})
+            _show_rules(used, unused_rules(used, scope), json=json)
+            return
         again = made.derived.recomputed_table() if isinstance(made.derived, SplitProgram) else []
         show.files(files, {"recomputed": again, "frozen": _frozen(made, alone=frozen)})
 
@@ -133,7 +146,7 @@ def refuse_derivative(**said: Any) -> None:
         )
 
 
-def _frozen_branches(file: Written, told: options.Told) -> list[dict[str, Any]]:
+def _frozen_branches(file: Any, told: options.Told) -> list[dict[str, Any]]:
     """Return the choices by constants alone of a model from elsewhere, if it can be loaded."""
     if file.is_ours or not any(op.kind in {"If", "Loop"} for op in file.ops()):
         return []
@@ -159,7 +172,7 @@ class Showing:
         self.frozen = frozen
         self.json = json
 
-    def files(self, files: Sequence[Written], beside: dict[str, Any]) -> None:
+    def files(self, files: Sequence[Any], beside: dict[str, Any]) -> None:
         """Print the listing of files, and what they do not tell themselves."""
         if self.style is not None:
             _show_listing(list_files(files, self.style.value), self.style, json=self.json)
@@ -324,6 +337,21 @@ def _show_frozen(frozen: list[dict[str, Any]]) -> None:
     ]
     columns = ("name", "type", "origin", "bytes", "value", "sha256", "line", "")
     console().print(table(columns, rows, right=("bytes",), whole=("type", "origin", "bytes", "sha256", "line")))
+
+
+def _show_rules(used: list[dict[str, Any]], unused: list[dict[str, str]], *, json: bool) -> None:
+    if json:
+        print_json({"rules": used, "unused": unused})
+        return
+    _heading("Rules: what made the nodes of the derivatives")
+    rows = [(r["rule"], r["part"], r["nodes"], r["form"], r["where"], ", ".join(r["lines"])) for r in used]
+    columns = ("rule", "", "nodes", "form", "defined at", "lines")
+    console().print(table(columns, rows, right=("nodes",), whole=("defined at",)))
+    _heading("Rules of yours that made no node")
+    if unused:
+        console().print(table(("rule", "of", "defined at"), [(r["rule"], r["of"], r["where"]) for r in unused]))
+    else:
+        console().print("none")
 
 
 def _show_branches(branches: list[dict[str, Any]]) -> None:

@@ -3,9 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from primsplit.audit.file_report import report_files
-from primsplit.audit.styles import list_files
-from primsplit.audit.written import read_written
+from primsplit.cli.late import list_files, read_written, report_files
 from primsplit.cli.overwriting import keep_apart
 from primsplit.ir.atomic_files import write_whole
 from primsplit.ir.plain_text import in_json, in_lines

@@ -89,3 +89,45 @@ def nest_texts() -> Any:
     from primsplit.frontends.loops import listing
 
     return listing
+
+
+def read_written(path: str) -> Any:
+    """A file as it is written: see `audit.written.Written`."""
+    from primsplit.audit import written
+
+    return written.read_written(path)
+
+
+def list_files(files: Any, style: str) -> str:
+    """The listing of files in a style."""
+    from primsplit.audit import styles
+
+    return styles.list_files(files, style)
+
+
+def report_files(files: Any) -> list[dict[str, Any]]:
+    """The reports of the files of one derivative."""
+    from primsplit.audit import file_report
+
+    return file_report.report_files(files)
+
+
+def constant_rows(file: Any) -> list[dict[str, Any]]:
+    """A row for each initializer of a file."""
+    from primsplit.audit import file_report
+
+    return file_report.constant_rows(file)
+
+
+def rules_used(files: Any, block: Any = None) -> list[dict[str, Any]]:
+    """A row for each rule that made nodes of the files."""
+    from primsplit.audit import rules_used
+
+    return rules_used.rules_used(files, block)
+
+
+def unused_rules(rows: Any, scope: Any) -> list[dict[str, str]]:
+    """The rules of the user's that made none of the nodes of these rows."""
+    from primsplit.audit import rules_used
+
+    return rules_used.unused_rules(rows, scope)

@@ -95,8 +95,11 @@ def test_frozen_lists_what_was_read_from_outside_and_nothing_else(
         ("W", "float64[2,3]", 48, 7),
         ("RATE", "float", 0, 11),
     ]
-    done = primsplit("audit", model("def f(x): return x * 2.0\n", "plain.py"), "--spec", "x:f64[3]", "--frozen")
-    assert done.out.rstrip().endswith("none")
+    plain = model("def f(x): return x * x\n", "plain.py")
+    assert primsplit("audit", plain, "--spec", "x:f64[3]", "--frozen").out.rstrip().endswith("none")
+    literal = model("def f(x): return x * 2.5\n", "literal.py")
+    (found,) = primsplit("audit", literal, "--spec", "x:f64[3]", "--frozen", "--json").json
+    assert (found["name"], found["origin"], found["line"]) == ("2.5", "literal", 1)
 
 
 def test_the_listing_alone_comes_in_three_styles(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
@@ -160,3 +163,45 @@ def test_a_written_file_lists_the_lines_that_it_was_written_from(
     found = primsplit("audit", tmp_path / "model.onnx")
     assert "model.py:7  return np.tanh(x @ W)" in found.out
     assert "Captures: what the backward pass reads" in found.out
+
+
+RULED = """
+import numpy as np
+import primsplit as ps
+
+@ps.primitive
+def gently(x): return np.tanh(x)
+
+@ps.rrule(gently)
+def of_gently(x):
+    y = np.tanh(x)
+    return y, lambda d: (d * (1.0 - y * y),)
+
+@ps.primitive
+def never(x): return 2.0 * x
+
+@ps.rrule(never)
+def of_never(x): return 2.0 * x, lambda d: (2.0 * d,)
+
+def loss(x: "f64[3]"): return np.sum(gently(x))
+
+main = loss
+"""
+
+
+def test_rules_lists_what_made_the_nodes_and_the_rules_that_made_none(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = model(RULED, "ruled.py")
+    found = primsplit("audit", path, "--rules", "--json").json
+    assert {row["rule"]: row["where"] for row in found["rules"]}["gently"] == "ruled.py:7"
+    assert [row for row in found["unused"] if row["of"] == "primitive"] == [
+        {"rule": "never", "of": "primitive", "where": "ruled.py:15"}
+    ]
+    shown = primsplit("audit", path, "--rules").out
+    assert "Rules of yours that made no node" in shown
+    primsplit("export", path, "--onnx", tmp_path / "f.onnx")
+    told = primsplit("audit", tmp_path / "f.onnx", "--rules", "--json").json
+    assert {row["rule"]: row["nodes"] for row in told["rules"]} == {r["rule"]: r["nodes"] for r in found["rules"]}
+    for options in (["--rules", "--frozen"], ["--rules", "--stage", "split"]):
+        assert primsplit("audit", path, *options).status == 1
