@@ -90,15 +90,15 @@ class Copies:
         """Return the view of a module's names."""
         if id(names) not in self.made:
             self.made[id(names)] = names, _View(names, self)
-        found: _View = self.made[id(names)][1]
-        return found
+        known_view: _View = self.made[id(names)][1]
+        return known_view
 
     def close(self) -> None:
         """Restore the meaning of all names, as the run has ended."""
         self.is_open = False
-        for _, found in self.made.values():
-            if isinstance(found, _View):
-                found.write_through()
+        for _, new in self.made.values():
+            if isinstance(new, _View):
+                new.write_through()
 
 
 class _View(dict[str, Any]):
@@ -201,13 +201,13 @@ def functions_read(run: Function, met: Iterable[Any], meaning: Meaning) -> list[
 
 
 def _found_by_name(run: Function) -> list[Function]:
-    found: dict[int, Function] = {}
+    functions: dict[int, Function] = {}
     pending: list[Any] = [run]
     while pending:
         function = pending.pop()
-        if type(function) is not Function or id(function) in found:
+        if type(function) is not Function or id(function) in functions:
             continue
-        found[id(function)] = function
+        functions[id(function)] = function
         cells = [content(cell) for cell in function.__closure__ or ()]
         pending += cells
         if not is_library(function.__module__ or ""):
@@ -219,7 +219,7 @@ def _found_by_name(run: Function) -> list[Function]:
                 attributes = [v for n, v in vars(modules.pop()).items() if n in names]
                 pending += attributes
                 modules += filter(_is_users_module, attributes)
-    return [*found.values()]
+    return [*functions.values()]
 
 
 def _is_users_module(value: Any) -> bool:

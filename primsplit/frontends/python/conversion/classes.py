@@ -39,7 +39,7 @@ def telling(function: Any) -> Any:
     def asked(value: Any, what: Any) -> Any:
         value = settled(value)
         if not _is_several(value):
-            # Asked from here, a traced array would answer as in a library: with its own class.
+            # From a library's frame, a traced array would answer with its own class.
             if of_class:
                 return is_instance(value, what)
             return hasattr(_class(value) if type(value) is Array else value, what)

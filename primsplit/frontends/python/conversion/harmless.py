@@ -275,8 +275,8 @@ def _statements_of(code: types.CodeType) -> Sequence[ast.AST]:
     """Return the statements of a function, or the body of a lambda. Raises Refused for any other source."""
     if code.co_name == "<lambda>":
         whole = ast.parse("".join(inspect.findsource(code)[0]))
-        (found,) = [n for n in ast.walk(whole) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
-        return [found.body]
+        (function,) = [n for n in ast.walk(whole) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+        return [function.body]
     (node,) = ast.parse(textwrap.dedent(inspect.getsource(code))).body
     if not isinstance(node, ast.FunctionDef):
         raise Refused("it is no function")

@@ -93,15 +93,15 @@ def _is_quiet(generator: Any) -> bool:
     if frame is None:
         return True
     names = frame.f_locals
-    found = _effects_of(code)
+    its_effects = _effects_of(code)
 
     def lookup(name: str) -> Any:
-        is_own = found is None or name in found.inner or name in code.co_varnames
+        is_own = its_effects is None or name in its_effects.inner or name in code.co_varnames
         return UNKNOWN if is_own else names.get(name, meaning(name, frame.f_globals))
 
-    if found is None or what_does_more(found, lookup, _STRICT) is not None:
+    if its_effects is None or what_does_more(its_effects, lookup, _STRICT) is not None:
         return False
-    return all(is_harmless(callee, lookup, _STRICT) for callee in found.calls)
+    return all(is_harmless(callee, lookup, _STRICT) for callee in its_effects.calls)
 
 
 @functools.lru_cache(maxsize=4096)

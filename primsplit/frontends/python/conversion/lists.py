@@ -216,9 +216,9 @@ class _Lists(OwnStatements):
         self.lines.add(node.iter.lineno)
         place: ast.expr = ast.Name(f"_joined_place_{next(self.numbers)}", ast.Load())
         first = at(node.iter, ast.If(self._call(node.iter, "is_behind", node.iter, place), [ast.Break()], []))
-        given = at(node.iter, ast.Assign([node.target], self._call(node.iter, "element", node.iter, place)))
+        assigned = at(node.iter, ast.Assign([node.target], self._call(node.iter, "element", node.iter, place)))
         target = ast.Name(place.id, ast.Store()) if isinstance(place, ast.Name) else place
-        return at(node, ast.For(target, self._call(node.iter, "places", node.iter), [first, given, *node.body], []))
+        return at(node, ast.For(target, self._call(node.iter, "places", node.iter), [first, assigned, *node.body], []))
 
     def visit_If(self, node: ast.If) -> ast.AST:
         return self._tested(node)

@@ -164,18 +164,18 @@ class Statement:
         if self.places.have_other_keys():
             why = "a list, a dictionary or an object has another length after one of its sides"
             raise NotJoined(self.join.at, why, grows=True)
-        left, told = self._left_by(bool(which))
+        left, numbers_told = self._left_by(bool(which))
         others, _ = self._left_by(not which)
         numbers = self.pointers.given(left, lambda array: array)
         written = self.places.as_written(bool(which), left, given)
-        untold = self.kinds.untold({**given, **written, **told}, {**self.values[not which], **others})
-        more = {**written, **told, **numbers, **untold}
+        untold = self.kinds.untold({**given, **written, **numbers_told}, {**self.values[not which], **others})
+        more = {**written, **numbers_told, **numbers, **untold}
         return {**more, **self.pointers.untold({**given, **more}, untold.keys())}
 
     def _left_by(self, which: bool) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the values of places that only the other side changes, and the numbers of those that are no arrays."""
-        left, told = self.kinds.given(self.places.before(which), _may_be_placed)
-        return {name: value for name, value in left.items() if not may_be_told(value)}, told
+        left, numbers = self.kinds.given(self.places.before(which), _may_be_placed)
+        return {name: value for name, value in left.items() if not may_be_told(value)}, numbers
 
     def _check_shown_once(self) -> None:
         """Check that two names or places show one array on both sides, or on neither, or that `Pointers` track it.
@@ -224,8 +224,8 @@ class Statement:
             self.runs.append((own, after))
             mine = [id(v) for v in after if _is_container(v) and not self._is_known(v)]
             changes = [c for c in changed.changes if id(c.owner) not in mine]
-            placed, told = self.kinds.given(self.places.given(which, changes), _may_be_placed)
-            numbers |= told
+            placed, numbers_of_places = self.kinds.given(self.places.given(which, changes), _may_be_placed)
+            numbers |= numbers_of_places
             values |= {n: v for n, v in placed.items() if _is_value(v)}
             self.values[which] = values
             pointed = self.pointers.given(values, lambda array: self._before(array, own, changed), changed.lent)
@@ -261,16 +261,16 @@ class Statement:
         parts = [*reached((v for v in (*self.given, *self.read) if not is_missing(v)), seen)]
         if any(map(hides, parts)):
             return []
-        found, roots = {id(array): array}, {*map(id, roots_of(array))}
+        lent, roots = {id(array): array}, {*map(id, roots_of(array))}
         shown = {id(part): {*map(id, roots_of(part))} for part in parts if _is_array(part)}
         if not any(roots & theirs for key, theirs in shown.items() if key != id(array)):
             return [array]
-        while more := [p for p in parts if id(p) in shown and id(p) not in found and shown[id(p)] & roots]:
-            found |= {id(part): part for part in more}
+        while more := [p for p in parts if id(p) in shown and id(p) not in lent and shown[id(p)] & roots]:
+            lent |= {id(part): part for part in more}
             roots = roots.union(*(shown[id(part)] for part in more))
-        found |= {id(base): base for part in [*found.values()] for base in bases_of(part)}
-        may_be = (type(v) is Array and (v.view_of is None or v.view_of.write is not None) for v in found.values())
-        return [*found.values()] if all(may_be) else []
+        lent |= {id(base): base for part in [*lent.values()] for base in bases_of(part)}
+        may_be = (type(v) is Array and (v.view_of is None or v.view_of.write is not None) for v in lent.values())
+        return [*lent.values()] if all(may_be) else []
 
     def _take_back(self) -> None:
         """Restore the arrays that the last run wrote to."""

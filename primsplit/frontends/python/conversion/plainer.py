@@ -245,18 +245,18 @@ class _NamesBefore(OwnStatements):
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
         _part_terms(node)
         self.generic_visit(node)
-        given, node.test = _taken_out(node.test)
-        return [_assigned(given), node] if given else node
+        assignment, node.test = _taken_out(node.test)
+        return [_assigned(assignment), node] if assignment else node
 
     def visit_While(self, node: ast.While) -> ast.AST:
         self.generic_visit(node)
         if node.orelse:
             return node
-        given, test = _taken_out(node.test)
-        if given:
+        assignment, test = _taken_out(node.test)
+        if assignment:
             end = at(node.test, ast.If(ast.UnaryOp(ast.Not(), test), [at(node.test, ast.Break())], []))
             node.test = ast.copy_location(ast.Constant(True), node.test)
-            node.body = [_assigned(given), end, *node.body]
+            node.body = [_assigned(assignment), end, *node.body]
         return node
 
 
@@ -304,24 +304,24 @@ def _assigned(given: ast.NamedExpr) -> ast.stmt:
 
 def _taken_out(test: ast.expr) -> tuple[ast.NamedExpr | None, ast.expr]:
     """Return the assignment that a test evaluates first, or None, and the test with the name in its place."""
-    given = None
+    assignment = None
     match test:
         case ast.NamedExpr():
             return test, ast.copy_location(ast.Name(test.target.id, ast.Load()), test)
         case ast.BoolOp():
-            given, test.values[0] = _taken_out(test.values[0])
+            assignment, test.values[0] = _taken_out(test.values[0])
         case ast.Compare(ast.Constant()):
-            given, test.comparators[0] = _taken_out(test.comparators[0])
+            assignment, test.comparators[0] = _taken_out(test.comparators[0])
         case ast.BinOp(ast.Constant()):
-            given, test.right = _taken_out(test.right)
+            assignment, test.right = _taken_out(test.right)
         case ast.Compare() | ast.BinOp():
-            given, test.left = _taken_out(test.left)
+            assignment, test.left = _taken_out(test.left)
         case ast.UnaryOp():
-            given, test.operand = _taken_out(test.operand)
+            assignment, test.operand = _taken_out(test.operand)
         case ast.Call(ast.Name(), [first, *others]):
-            given, found = _taken_out(first)
-            test.args = [found, *others]
-    return given, test
+            assignment, argument = _taken_out(first)
+            test.args = [argument, *others]
+    return assignment, test
 
 
 def at(node: ast.AST, made: ast.stmt) -> ast.stmt:
@@ -331,8 +331,8 @@ def at(node: ast.AST, made: ast.stmt) -> ast.stmt:
 
 def bound(names: Set[str]) -> ast.stmt:
     """Return a statement that makes names local to the function in which it stands, also if only sides assign them."""
-    given: list[ast.stmt] = [ast.Assign([ast.Name(n, ast.Store())], ast.Constant(None)) for n in sorted(names)]
-    return ast.If(ast.Constant(False), given, [])
+    assignments: list[ast.stmt] = [ast.Assign([ast.Name(n, ast.Store())], ast.Constant(None)) for n in sorted(names)]
+    return ast.If(ast.Constant(False), assignments, [])
 
 
 def later(node: ast.expr) -> ast.Lambda:

@@ -181,11 +181,11 @@ class Pointers:
         known = [n for n in numbers if n is not None]
         if len(known) < len(numbers):
             return None
-        found = frozenset().union(*(n.all for n in known))
+        possible = frozenset().union(*(n.all for n in known))
         now = [n.now for n in known if n.now is not None]
         if choice.choose is None or len(now) < len(known):
-            return Number(found, None)
-        return Number(found, _renumbered(choice, now))
+            return Number(possible, None)
+        return Number(possible, _renumbered(choice, now))
 
     def have_lost_one(self) -> bool:
         """Whether two values show one array that a side created, and the output of the first may be another view."""
@@ -213,8 +213,11 @@ class Pointers:
         for array in arrays if is_outdated else ():
             if isinstance(array, Array) and isinstance(array.view_of, Choice):
                 array.being(array.view_of.outdated())
-        made = iter(arrays)
-        wholes = [ComplexArray(next(made), next(made)) if _is_complex(x) else next(made) for x in leaves]
+        settled_arrays = iter(arrays)
+        wholes = [
+            ComplexArray(next(settled_arrays), next(settled_arrays)) if _is_complex(x) else next(settled_arrays)
+            for x in leaves
+        ]
         return trees.unflatten(spec, wholes)
 
     def _one_of(self, leaf: Leaf, given: Any, found: Mapping[str, Any]) -> Any:
@@ -245,8 +248,8 @@ class Pointers:
         if isinstance(array, Array):
             return array
         if array not in self.made:
-            given = _leaves(found[array.name])[array.k]
-            self.made[array] = given if self._all(array) == {number} else given.own()
+            output = _leaves(found[array.name])[array.k]
+            self.made[array] = output if self._all(array) == {number} else output.own()
         return self.made[array]
 
 

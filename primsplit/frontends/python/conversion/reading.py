@@ -160,10 +160,10 @@ def with_copies(names: Set[str], nodes: Iterable[ast.AST]) -> set[str]:
         for target in node.targets
         if isinstance(target, ast.Name)
     ]
-    found = {*names}
-    while more := {target for name, target in pairs if name in found} - found:
-        found |= more
-    return found
+    all_names = {*names}
+    while more := {target for name, target in pairs if name in all_names} - all_names:
+        all_names |= more
+    return all_names
 
 
 def attributes_set(tree: ast.AST) -> set[str]:

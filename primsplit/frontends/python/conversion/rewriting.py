@@ -131,8 +131,8 @@ class Writer(Stores):
         for statement in file.body:
             is_future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
             if lines is None or is_future or not lines.isdisjoint(lines_of(statement)):
-                found = self.visit(statement)
-                body += found if isinstance(found, list) else [found]
+                visited = self.visit(statement)
+                body += visited if isinstance(visited, list) else [visited]
         return ast.Module(body, file.type_ignores)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -151,11 +151,11 @@ class Writer(Stores):
         if RESULT not in own and with_one_return(node, self._asks):
             own.add(RESULT)
         joined = (n for n in ast.walk(node) if isinstance(n, Steps) or (isinstance(n, ast.If) and self._asks(n.test)))
-        given = {name for n in joined for name in stored(n)}
+        assigned = {name for n in joined for name in stored(n)}
         chosen = (n for n in ast.walk(node) if isinstance(n, ast.Assign) and _is_choice(n.value, self._asks))
-        given.update(name for n in chosen for name in stored(n))
-        given |= given_by_calls(ast.walk(node), self.modules) | self._given_by_places(node)
-        self._visit_scope(node, own, with_copies(given & own, ast.walk(node)) & own, shared)
+        assigned.update(name for n in chosen for name in stored(n))
+        assigned |= given_by_calls(ast.walk(node), self.modules) | self._given_by_places(node)
+        self._visit_scope(node, own, with_copies(assigned & own, ast.walk(node)) & own, shared)
         if own_cells := shared - declared(node, ast.Nonlocal):
             node.body = [*self._at(node.body[0], [bound(own_cells)]), *node.body]
         return node
@@ -269,8 +269,8 @@ class Writer(Stores):
         if join is None or join.names:
             return node
         method = "choice" if is_told else "read_choice"
-        made = self._call(method, join, node.test, [later(node.body), later(node.orelse)])
-        return ast.fix_missing_locations(ast.copy_location(made, node))
+        call = self._call(method, join, node.test, [later(node.body), later(node.orelse)])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
 
     def _visit_inside(self, node: ast.AST, join: Join | None) -> None:
         self.joined += join is not None

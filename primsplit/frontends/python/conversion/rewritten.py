@@ -84,9 +84,9 @@ class RewrittenFile:
         except SourceError:
             return None
         for index, name in self.definitions:
-            found = like(own, code, index)
-            if found is not None:
-                return self._compiled(found, code, name, is_package=bool(package_of(function.__module__ or "")))
+            definition = like(own, code, index)
+            if definition is not None:
+                return self._compiled(definition, code, name, is_package=bool(package_of(function.__module__ or "")))
         return None
 
     def _compiled(self, definition: Definition, code: Code, name: str, *, is_package: bool) -> Code | None:

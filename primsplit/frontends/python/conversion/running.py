@@ -80,10 +80,10 @@ class Joins(JoinsHelper):
         """Return the values of the statement's names after it."""
         join, frame = self.joins[number], sys._getframe(1)
         missing = NotAssigned(join.at)
-        given = [frame.f_locals.get(name, missing) for name in join.names]
+        before = [frame.f_locals.get(name, missing) for name in join.names]
         if not is_unknown(test):
-            return (true if test else false)(*given)
-        return Statement(join, frame, given, true, false).joined(test)
+            return (true if test else false)(*before)
+        return Statement(join, frame, before, true, false).joined(test)
 
     def choice(self, number: int, test: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
         """Return `a if test else b` for an assignment to a name; it may be an `Either`."""
@@ -97,9 +97,9 @@ class Joins(JoinsHelper):
         if not is_unknown(test):
             return true() if test else false()
         join, frame = self.joins[number], sys._getframe(2)
-        made = Join(join.at, join.effects, ("the value",), frozenset({"the value"}))
+        join_of_value = Join(join.at, join.effects, ("the value",), frozenset({"the value"}))
         sides = (lambda _: (true(),)), (lambda _: (false(),))
-        return told(Statement(made, frame, [NotAssigned(join.at)], *sides).joined(test)[0])
+        return told(Statement(join_of_value, frame, [NotAssigned(join.at)], *sides).joined(test)[0])
 
     matched, is_sequence, part = staticmethod(matched), staticmethod(is_sequence), staticmethod(part)
 

@@ -56,9 +56,9 @@ class Loop:
         """Return the values of the names after the part, for the parts that follow."""
         frame, names = sys._getframe(1), self.join.names
         missing = NotAssigned(self.join.at)
-        given = [frame.f_locals.get(name, missing) for name in names]
+        before = [frame.f_locals.get(name, missing) for name in names]
         self.count += 1
-        after = self._kept_or(part, given, frame) if is_unknown(self.ended) else part(*given)
+        after = self._kept_or(part, before, frame) if is_unknown(self.ended) else part(*before)
         ended = after[names.index(self.join.ended)]
         self.is_over = not is_unknown(ended) and bool(ended)
         self.ended = self.kept.get(self.join.ended, ended)
@@ -79,10 +79,10 @@ class Loop:
         before = [self.kept.get(name, value) for name, value in zip(names, given, strict=True)]
         step = _Step(self.join, frame, before, lambda *own: own, live)
         merged = step.joined(self.ended)
-        found = tuple(self._next(name, [made[k] for made in lives], merged[k]) for k, name in enumerate(names))
+        after = tuple(self._next(name, [outcomes[k] for outcomes in lives], merged[k]) for k, name in enumerate(names))
         self.is_counted = self.is_counted or bool(step.places.owners)
-        self._check_end(part, found)
-        return found
+        self._check_end(part, after)
+        return after
 
     def _check_end(self, part: Side, found: Sequence[Any]) -> None:
         """Raise NotJoined if no value that Python knows changed in the last step: the recording would not end."""

@@ -75,9 +75,9 @@ def _compared(code: types.CodeType) -> tuple[tuple[dis.Instruction, dis.Instruct
     if is_written_by_python(code):
         return ()
     listed = [*dis.get_instructions(code)]
-    found = ((listed[k - 2], listed[k - 1]) for k in range(2, len(listed)) if listed[k].opname == "IS_OP")
+    operands = ((listed[k - 2], listed[k - 1]) for k in range(2, len(listed)) if listed[k].opname == "IS_OP")
     inner = (_compared(const) for const in code.co_consts if isinstance(const, types.CodeType))
-    return (*found, *itertools.chain.from_iterable(inner))
+    return (*operands, *itertools.chain.from_iterable(inner))
 
 
 def _may_be_truth(given: tuple[dis.Instruction, dis.Instruction], function: types.FunctionType) -> bool:

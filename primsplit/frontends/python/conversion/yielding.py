@@ -25,11 +25,11 @@ def with_yields_behind(function: ast.FunctionDef, asks: Asks) -> None:
 class _Yields(OwnStatements):
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
         self.generic_visit(node)
-        given, otherwise = _yielded(node.body), _yielded(node.orelse)
-        if given is None or otherwise is None or not self.asks(node.test):
+        then, otherwise = _yielded(node.body), _yielded(node.orelse)
+        if then is None or otherwise is None or not self.asks(node.test):
             return node
         name = f"_joined_given_{next(self.numbers)}"
-        for body, value in ((node.body, given), (node.orelse, otherwise)):
+        for body, value in ((node.body, then), (node.orelse, otherwise)):
             body[-1] = at(body[-1], ast.Assign([ast.Name(name, ast.Store())], value))
         return [node, at(node, ast.Expr(ast.Yield(ast.Name(name, ast.Load()))))]
 

@@ -75,14 +75,14 @@ _origins: WeakKeyDictionary[Function, Function] = WeakKeyDictionary()
 
 def current() -> "Conversion | None":
     """Return the conversion that this thread runs; None if there is none."""
-    found: Conversion | None = running()
-    return found
+    conversion: Conversion | None = running()
+    return conversion
 
 
 def converted(function: Any) -> Any:
-    """Return what is called in place of a function in the conversion that this thread runs; itself outside of one.
+    """Return the function to call in place of `function` in the running conversion; without one, itself.
 
-    A substitute for a library's function calls what this returns where it hands traced values on.
+    A substitute for a library's function calls the result of this where it passes traced values on.
 
     >>> import math, statistics
     >>> @extend.stands_in_for(statistics.geometric_mean)
@@ -193,8 +193,8 @@ class Conversion:
     def _without_source(self, function: Function) -> Function:
         if not (self.serves and self.without_source and without_source.is_copied(function.__code__)):
             return function
-        made = without_source.copied(function, self.operators[bool(_package(function))].called)
-        return remember_origin(made, function)
+        copied = without_source.copied(function, self.operators[bool(_package(function))].called)
+        return remember_origin(copied, function)
 
     def is_convertible(self, function: Function) -> bool:
         """Whether a function is the user's own, is of a package that is copied, or may test for classes."""
@@ -274,8 +274,8 @@ def _conversion_of(function: Function, operators: Helper) -> _Known:
         known = _known.get(key)
         if known is not None and known.code() is code:
             return known
-        found = _known[key] = _new_conversion(function, operators)
-        return found
+        new = _known[key] = _new_conversion(function, operators)
+        return new
 
 
 def _new_conversion(function: Function, operators: Helper) -> _Known:
@@ -339,8 +339,8 @@ def compiled(definition: Definition, code: Code, helpers: Mapping[str, Helper]) 
     _begin_where_they_are(tree)
     flags = code.co_flags & _FUTURES
     whole = compile(tree, code.co_filename, "exec", flags=flags, dont_inherit=True)
-    found = next(c for c in _codes(whole) if c.co_name == _NAME)
-    named = _finished(found, helpers, found.co_qualname, code.co_qualname)
+    inner_code = next(c for c in _codes(whole) if c.co_name == _NAME)
+    named = _finished(inner_code, helpers, inner_code.co_qualname, code.co_qualname)
     return named.replace(co_name=code.co_name)
 
 

@@ -92,14 +92,14 @@ def definition_of(function: types.FunctionType) -> Definition:
     if not text:
         raise SourceError(f"the source of {function.__qualname__} ({code.co_filename}) cannot be read")
     index = _index_of_file(code.co_filename, text)
-    found = matching(code, index.get((code.co_name, code.co_firstlineno), ()))
-    if found is None and code.co_filename == "<string>":  # `exec` of a text, in a program of `python -c`
+    definition = matching(code, index.get((code.co_name, code.co_firstlineno), ()))
+    if definition is None and code.co_filename == "<string>":  # `exec` of a text, in a program of `python -c`
         raise SourceError(f"the source of {function.__qualname__} (<string>) cannot be read")
-    if found is None:
+    if definition is None:
         raise SourceError(
             f"the source of {function.__qualname__} is not at {code.co_filename}:{code.co_firstlineno} any more"
         )
-    return found
+    return definition
 
 
 def _index_of_file(filename: str, text: str) -> Index:

@@ -113,10 +113,10 @@ def _elements(element: Callable[[int], Any]) -> Iterator[Any]:
     place = 0
     while True:
         try:
-            found = element(place)
+            value = element(place)
         except IndexError:
             return
-        yield found
+        yield value
         place += 1
 
 
@@ -212,9 +212,9 @@ def attribute(conversion: Conversion, value: Any, name: str) -> Any:
         return conversion.copy(held.fget)(value)
     if type(held) is functools.cached_property and name not in getattr(value, "__dict__", {}):
         note_attribute(value, name)
-        found = conversion.copy(held.func)(value)
-        value.__dict__[name] = found
-        return found
+        computed = conversion.copy(held.func)(value)
+        value.__dict__[name] = computed
+        return computed
     if held is ABSENT and name not in getattr(value, "__dict__", {}):
         finding = conversion.changed(type(value), "__getattr__")
         if finding is not None and conversion.changed(type(value), "__getattribute__") is None:

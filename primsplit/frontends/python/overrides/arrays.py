@@ -111,7 +111,7 @@ def _place_of_out(function: Function) -> float:
         return int(function.nin)
     try:
         parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # of what is written in C and tells none
+    except ValueError:  # a function in C may have no signature
         return math.inf
     names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     return names.index("out") if "out" in names else math.inf
@@ -128,7 +128,7 @@ def listing(original: Function) -> Function:
         options = {n: v if n == "out" else _joined(v) for n, v in options.items()}
         arrays = [v for v in (*args, *options.values()) if isinstance(v, Array)]
         is_written = "out" in options or len(args) > _place_of_out(original)
-        # Whether the elements of what lies otherwise, read in another order, are a view is asked of the array itself.
+        # For arrays in another memory order, the array itself decides whether a result is a view.
         is_turned = any(v in _ORDERS for v in (*args, *options.values()) if isinstance(v, str)) and not all(
             a.contiguous or a.ndim < 2 for a in arrays
         )
@@ -163,10 +163,10 @@ def _known_views(views: Any, plain: Any) -> Any:
 
 def _like(plain: Any, arrays: Sequence[Array]) -> Any:
     """Return NumPy's result for known arrays as a traced array, which notes whether it is contiguous."""
-    found = writable(plain)
-    if isinstance(found, Array):
-        found.contiguous = found.ndim < 2 or all(a.contiguous or a.ndim < 2 for a in arrays)
-    return found
+    array = writable(plain)
+    if isinstance(array, Array):
+        array.contiguous = array.ndim < 2 or all(a.contiguous or a.ndim < 2 for a in arrays)
+    return array
 
 
 def _sized(original: Function) -> Function:
@@ -213,8 +213,8 @@ class _Rows:
         text, *rest = parts if isinstance(parts[0], str) else (self.placed, *parts)
         axis, least, place = self._read(text)
         joined = [_with_axes(_piece(p), least, place) for p in rest]
-        given = [p if type(p) in {bool, int, float} else j for p, j in zip(rest, joined, strict=True)]
-        wide = FUNCTIONS[np.result_type](*given)
+        operands = [p if type(p) in {bool, int, float} else j for p, j in zip(rest, joined, strict=True)]
+        wide = FUNCTIONS[np.result_type](*operands)
         return FUNCTIONS[np.concatenate](joined, axis=axis, dtype=wide)
 
     def _read(self, text: str) -> tuple[int, int, int]:
@@ -273,8 +273,8 @@ _DEFINED: dict[Function, Function] = {np.empty: np.zeros, np.empty_like: np.zero
 
 def _of_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     """Return `np.asarray_chkfinite(a)`: a run with NaN or infinity fails."""
-    given = FUNCTIONS[np.asarray](a, dtype)
-    return refusing(given, np.logical_not(np.isfinite(given)), ValueError("array must not contain infs or NaNs"))
+    array = FUNCTIONS[np.asarray](a, dtype)
+    return refusing(array, np.logical_not(np.isfinite(array)), ValueError("array must not contain infs or NaNs"))
 
 
 TAKING: dict[Function, Function] = {

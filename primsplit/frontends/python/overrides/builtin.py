@@ -109,7 +109,7 @@ def _sorted(values: Any, *, key: Any = None, reverse: Any = False) -> Any:
     is_known = not any(isinstance(k, Array) for k in keys)
     if is_known or not are_numbers(keys) or not may_be_chosen(listed):
         return [listed[k] for k in sorted(range(len(listed)), key=keys.__getitem__, reverse=reverse)]
-    onward = -1 if reverse else 1  # turned round before and after, equal ones stay in order
+    onward = -1 if reverse else 1  # reversed before and after, so that equal ones stay in order
     order = FUNCTIONS[np.argsort](FUNCTIONS[np.stack](keys[::onward]), kind="stable")
     return chosen(listed[::onward], [order[k] for k in range(len(listed))])[::onward]
 

@@ -52,9 +52,9 @@ def _int(x: Any) -> Any:
     if isinstance(x, Size):
         return x
     number = _one_number(x, "int")
-    told = HOOKS.whole_number(number, is_cut=True)
-    if told is not None:
-        return int(told)
+    known = HOOKS.whole_number(number, is_cut=True)
+    if known is not None:
+        return int(known)
     return number.integer(ELEMENTWISE["trunc"])
 
 

@@ -23,17 +23,17 @@ class ElementIterator:
     """
 
     def __init__(self, op: Any, flags: Sequence[str] = (), op_flags: Any = None, *rest: Any, **options: Any) -> None:
-        given = list(op) if isinstance(op, list | tuple) else [op]
-        if rest or options.keys() - {"order"} or {*flags} - _FLAGS or any(g is None for g in given):
+        operands = list(op) if isinstance(op, list | tuple) else [op]
+        if rest or options.keys() - {"order"} or {*flags} - _FLAGS or any(g is None for g in operands):
             raise UnsupportedFunction(
                 "np.nditer of traced arrays gives single elements of arrays that are there, in their own dtypes",
                 place=tracing.user_place(),
                 cure="Leave the other options away, and write to an array made by np.zeros.",
             )
-        for array, each in zip(given, _flags_of_each(op_flags, len(given)), strict=True):
+        for array, each in zip(operands, _flags_of_each(op_flags, len(operands)), strict=True):
             if type(array) is np.ndarray and not {"readwrite", "writeonly"}.isdisjoint(each):
                 raise not_made(array)
-        arrays = [array_like(g) for g in given]
+        arrays = [array_like(g) for g in operands]
         self.operands = tuple(self._broadcast(arrays))
         self.shape = tuple(literal_size(d, "np.nditer") for d in self.operands[0].shape)
         self.ndim, self.itersize = len(self.shape), int(np.prod(self.shape))

@@ -95,7 +95,7 @@ def _whole(original: Callable[..., Any]) -> Callable[..., Any]:
     def call(coefficients: Any, *args: Any, **options: Any) -> Any:
         known = coefficients.known() if isinstance(coefficients, Array) else None
         if known is None and original is np.trim_zeros and _is_symbolic(coefficients):
-            return with_zeros(coefficients, dims.maximum(coefficients.shape[0], 1))  # no coefficients are a 0
+            return with_zeros(coefficients, dims.maximum(coefficients.shape[0], 1))  # an empty series is a 0
         return coefficients if known is None else original(known, *args, **options)
 
     return call
