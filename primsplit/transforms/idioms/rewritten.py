@@ -1,10 +1,10 @@
 """Run the rewrites that must precede differentiation.
 
 Written-out softmax, log-softmax, GELU in float32, layer norms, maxima of windows by reshape and products of sliding
-windows are recognized, and a Relu is swapped with the pooling that reads it. A recurrence of log-sum-exps becomes
-products. The first three, and the products, change values by roundings. A norm, and `1 / (1 + exp(z))`, keep their ops,
-as calls with rules of their own: they change gradients alone, which are 0 where `exp(z)` overflows. No other rewrite
-changes a value.
+windows are recognized, repeated steps of large programs are folded, and a Relu is swapped with the pooling that reads
+it. A recurrence of log-sum-exps becomes products. The first three, and the products, change values by roundings. A
+norm, and `1 / (1 + exp(z))`, keep their ops, as calls with rules of their own: they change gradients alone, which are 0
+where `exp(z)` overflows. No other rewrite changes a value.
 """
 
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from primsplit.ir import Block, walk
 from primsplit.ir.analysis.orders import order_of
 from primsplit.rewrites.cse import merge_common
+from primsplit.rewrites.loops.repeats import fold_repeats
 from primsplit.transforms.idioms.convolutions import recognize_convolutions
 from primsplit.transforms.idioms.kinks import recognize_kinks
 from primsplit.transforms.idioms.log_recurrences import recognize_log_recurrences
@@ -34,6 +35,7 @@ def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
     if any(order_of(op.remark) for op in walk(block)):
         block = merge_common(block)
     for rewrite in (
+        fold_repeats,
         _with_each_root_once,
         recognize_kinks,
         join_writes,

@@ -1,0 +1,124 @@
+"""The repeated steps of a large program are one Scan where it is differentiated, with the gradients of the steps."""
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit import tracing
+from primsplit.ir import walk
+from primsplit.rewrites.loops.repeats import LARGE, STEPS, fold_repeats
+from primsplit.testing import check_grads
+from primsplit.tracing.array import Array
+
+pytestmark = pytest.mark.filterwarnings("ignore::primsplit.ir.errors.UnrolledLoopWarning")
+
+
+def swings(count, function=None):
+    """A pendulum of so many steps of 9 ops; `function` of the states before, behind them."""
+
+    def f(start, pushes, drag):
+        angle, speed, seen = start, 0.0, []
+        for t in range(count):
+            rate = pushes[t] - drag * speed - 9.81 * np.sin(angle)
+            angle, speed = angle + 0.01 * speed, speed + rate * (0.01 + 1e-6 * t)
+            seen.append(angle)
+        return angle * angle + speed + (0.0 if function is None else function(seen))
+
+    return f
+
+
+def by_scan(start, pushes, drag):
+    """The same by a Scan that the user wrote."""
+
+    def step(state, t):
+        angle, speed = state
+        push, width = t
+        rate = push - drag * speed - 9.81 * np.sin(angle)
+        return (angle + 0.01 * speed, speed + rate * width), None
+
+    (angle, speed), _ = ps.scan(step, (start, np.zeros(())), (pushes, 0.01 + 1e-6 * np.arange(float(len(pushes)))))
+    return angle * angle + speed
+
+
+def data(count):
+    return np.float64(0.3), np.random.default_rng(0).normal(size=count), np.float64(0.1)
+
+
+def kinds(f, *args):
+    return [op.kind for op in walk(fold_repeats(ps.trace(f, *args).block))]
+
+
+def folded(program, *args):
+    """The program with its steps in a Scan."""
+    block = fold_repeats(program.block)
+    assert len(block.ops) < len(program.block.ops)
+    return ps.trace(lambda *given: Array(tracing.inline(block, [a.value for a in given])[0]), *args)
+
+
+COUNT = LARGE // 8
+
+
+def test_values_and_gradients_are_those_of_a_scan() -> None:
+    args = data(COUNT)
+    found = kinds(swings(COUNT), *args)
+    assert found.count("Scan") == 1
+    assert len(found) < 100
+    got = ps.split(swings(COUNT), *args, seed="ones").joint()(*args)
+    wanted = ps.split(by_scan, *args, seed="ones").joint()(*args)
+    for a, b in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-14)
+
+
+def test_gradients_are_central_differences() -> None:
+    start, pushes, drag = data(COUNT)
+    check_grads(lambda s, d: swings(COUNT)(s, pushes, d), start, drag, order=2)
+
+
+def test_values_have_the_bits_of_the_steps() -> None:
+    program = ps.trace(swings(COUNT), *data(COUNT))
+    np.testing.assert_array_equal(folded(program, *data(COUNT))(*data(COUNT)), program(*data(COUNT)))
+
+
+def of_layers(count):
+    """Layers with one matrix."""
+
+    def f(x, w):
+        for _ in range(count):
+            x = np.tanh(x @ w) + 0.5 * x
+        return np.sum(x)
+
+    return f
+
+
+def test_layers_that_share_a_matrix_are_one_scan() -> None:
+    x, w = np.linspace(-1.0, 1.0, 6).reshape(2, 3), np.random.default_rng(0).normal(size=(3, 3)) / 3
+    found = kinds(of_layers(LARGE // 4), x, w)
+    assert found.count("Scan") == 1
+    assert found.count("MatMul") <= 3
+    check_grads(of_layers(LARGE // 4), x / 1e3, w, order=1)
+
+
+KEPT = {
+    "a small program": (swings(STEPS), data(STEPS)),
+    "a state that is read behind": (swings(COUNT, lambda seen: seen[COUNT // 2]), data(COUNT)),
+    "states that are stacked": (swings(COUNT, lambda seen: np.sum(np.stack(seen))), data(COUNT)),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_other_programs_stay(name) -> None:
+    f, args = KEPT[name]
+    assert "Scan" not in kinds(f, *args)
+
+
+def two_steps_back(x):
+    a, b = x, 2.0 * x
+    for _ in range(LARGE // 3):
+        a, b = b, np.sin(a) + 0.5 * b
+    return a + b
+
+
+def test_a_step_that_reads_two_steps_back_carries_both() -> None:
+    program = ps.trace(two_steps_back, np.float64(0.7))
+    np.testing.assert_array_equal(folded(program, np.float64(0.7))(0.7), program(0.7))
+    check_grads(two_steps_back, np.float64(0.7), order=1)
