@@ -37,6 +37,8 @@ class Taking(Rewriter):
         self.sizes: dict[str, Dim] = {}
         self.path: list[Block] = []
         self.uses: dict[int, tuple[Block, Counter[str]]] = {}
+        self.firsts: dict[str, Var] | None = None
+        """The first value of the outermost block that has each symbol; None until it is asked for."""
         self.read_anywhere: frozenset[Value | None] | None = None
         self.given: dict[Var, Op] = {}
 
@@ -138,8 +140,25 @@ class Taking(Rewriter):
             found = self.uses[id(block)] = block, Counter(s for v in _made_in(block) for s in visible([v]))
         return found[1]
 
+    def _is_first(self, var: Var, symbol: str) -> bool:
+        """Whether a value, or constants before it, are the first that have the symbol.
+
+        The size of one that was computed before is known to the run alone. That a later value has it is then a claim,
+        for which an op such as Reshape fails in other runs: the claim must not make that op needless.
+        """
+        if self.firsts is None:
+            self.firsts = {}
+            for each in _made_in(self.path[0]):
+                for name in visible([each]):
+                    self.firsts.setdefault(name, each)
+        first = self.firsts.get(symbol, var)
+        return first is var or isinstance(self.replaced.get(first), Const)
+
     def replace_told(self, var: Var, value: Const) -> bool:
-        """Replace a value with symbolic sizes, none of them a parameter's, by a constant, and learn the sizes."""
+        """Replace a value with symbolic sizes, none of them a parameter's, by a constant, and learn the sizes.
+
+        Return False for a value whose sizes another one may contradict in the run.
+        """
         declared, told = var.type, value.type
         if declared.dtype != told.dtype or declared.rank != told.rank:
             return False
@@ -147,6 +166,8 @@ class Taking(Rewriter):
         pairs = [(a, b) for a, b in zip(declared.shape or (), told.shape or (), strict=True) if not same(a, b)]
         symbols = [a.symbol for a, _ in pairs if isinstance(a, Size)]
         if len(symbols) < len(pairs) or not all(s is not None and s not in given and self._is_own(s) for s in symbols):
+            return False
+        if not all(s is not None and self._is_first(var, s) for s in symbols):
             return False
         self._learn(declared, told)
         self.replaced[var] = value

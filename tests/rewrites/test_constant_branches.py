@@ -1,5 +1,6 @@
 """Branches that are always taken become part of what is around them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -103,3 +104,34 @@ def test_a_branch_that_only_the_run_knows_stays() -> None:
     program = ps.trace(lambda x: ps.cond(x > 0, np.sin, np.cos, x), np.array(0.5))
     assert "If" in kinds(program)
     np.testing.assert_allclose([program(v) for v in (0.5, -0.5)], [np.sin(0.5), np.cos(0.5)])
+
+
+SIZED: dict[str, Callable[[Any], Any]] = {
+    "branch": lambda x: ps.cond(x[0] > 0, lambda x: x[:2], lambda x: x[:3], x),
+    "slice": lambda x: x[: 3 - (x > 0).sum()],
+    "range": lambda x: np.arange(3 - (x > 0).sum()) * x[1],
+    "mask": lambda x: x[np.arange(4) < 3 - (x > 0).sum()],
+}
+READ: dict[str, Callable[[Any], Any]] = {
+    "reshape": lambda v: v.reshape(2).sum(),
+    "mean": lambda v: np.mean(v.reshape(2)),
+    "dot": lambda v: np.dot(np.ones(2), v),
+    "matmul": lambda v: v @ np.array([2.0, 3.0]),
+    "constant": lambda v: (v.reshape(2) * 0.0 + 1.0).sum(),
+}
+
+
+@pytest.mark.parametrize("made", SIZED)
+@pytest.mark.parametrize("read", READ)
+def test_a_size_that_a_gradient_claims_is_still_checked(made: str, read: str) -> None:
+    """A gradient of two elements claims that its value has two: in other runs the value must still be refused."""
+
+    def f(x: Any) -> Any:
+        return READ[read](SIZED[made](x))
+
+    program = ps.split(f, ps.spec("float64", [4])).joint()
+    two, three = np.array([0.5, -1.0, -2.0, -3.0]), np.array([-0.5, -1.0, -2.0, -3.0])
+    elements = np.arange(2) * -1.0 if made == "range" else two[:2]
+    np.testing.assert_allclose(program(two)[0], READ[read](elements), rtol=1e-12)
+    with pytest.raises(ps.PrimsplitError):
+        program(three)
