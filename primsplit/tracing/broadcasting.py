@@ -23,7 +23,8 @@ from primsplit.tracing.branching.raising import zero_unless
 def sum_to(x: Array, shape: Shape) -> Array:
     """Return the sum of `x` over the axes that broadcasting `shape` to `x.shape` added or stretched.
 
-    If only the run knows whether an axis was stretched, the axes are computed at run time.
+    If only the run knows whether an axis was stretched, the axes are computed at run time; a run in which the shapes do
+    not fit fails.
     """
     if dims.same_shape(x.shape, shape):
         return x
@@ -44,9 +45,10 @@ def _sum_to_unsure(x: Array, shape: Shape, lead: int, sure: list[int], unsure: l
     sizes = tracing.size_vector([shape[axis - lead] for axis in unsure])
     stretched = op.Compress(np.array(unsure, dtype=np.int64), op.Equal(sizes, 1))
     axes = op.Concat(np.array(sure, dtype=np.int64), stretched, axis=0) if sure else stretched
-    declared = Type(x.dtype, ((1,) * lead) + tuple(shape))
+    own = tuple(fresh("wide") if axis + lead in unsure else size for axis, size in enumerate(shape))
+    declared = Type(x.dtype, ((1,) * lead) + own)
     summed = op.ReduceSum(x, axes, keepdims=1, noop_with_empty_axes=1, types=[declared])
-    return op.Squeeze(summed, list(range(lead))) if lead else summed
+    return op.Reshape(summed, tracing.size_vector(shape), allowzero=1, types=[Type(x.dtype, shape)])
 
 
 def sum_like(x: Array, like: Array) -> Array:
@@ -75,12 +77,16 @@ def reshape_like(x: Array, like: Array) -> Array:
 
 
 def reshape_to(x: Array, shape: Sequence[Dim]) -> Array:
-    """Return `x` in this shape, which has as many elements; sizes may be symbols, and 0."""
+    """Return `x` in this shape, which has as many elements; sizes may be symbols, and 0.
+
+    A run in which a symbol is another size than the literal ones of `x` leave for it fails.
+    """
     if dims.same_shape(x.shape, tuple(shape)):
         return x
     symbolic = [i for i, d in enumerate(shape) if isinstance(d, Size)]
     literals_positive = all(d != 0 for d in shape if isinstance(d, int))
-    if len(symbolic) == 1 and literals_positive:
+    is_claim = all(isinstance(d, int) for d in x.shape)
+    if len(symbolic) == 1 and literals_positive and not is_claim:
         wanted: Any = [-1 if isinstance(d, Size) else d for d in shape]
         return op.Reshape(x, wanted, types=[Type(x.dtype, shape)])
     return reshape_strictly(x, shape)
