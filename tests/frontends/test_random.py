@@ -376,7 +376,7 @@ def test_numpys_random_numbers_are_frozen_and_the_audit_tells_them() -> None:
 
     made = ps.split(frozen, X)
     assert made.program(X) == made.program(X)
-    array, draw = frozen_values(made, frozen)
+    draw, array = frozen_values(made.program, frozen)
     assert (array.type, draw.name) == ("float64[4]", "np.random.normal()")
     assert array.place is not None
     assert "np.random.normal" in array.place.source
