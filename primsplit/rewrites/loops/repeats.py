@@ -92,7 +92,7 @@ class _Region:
         ):
             return None
         source, places = op.inputs[0], self.constants(k, 1)
-        if source is None or source.type.shape is None or places is None or op.inputs[1].type.rank:
+        if source is None or source.type.shape is None or places is None or places.ndim > 1:
             return None
         made = Var(Type(source.type.dtype, (self.steps, *source.type.shape[1:])))
         return Op("Gather", (source, Const(places)), (made,), op.attributes, op.place)
@@ -195,8 +195,10 @@ class _Search:
         carried: dict[Var, Value] = {}
         for k in range(start + period, start + 2 * period):
             for before, value in zip(self.ops[k - period].inputs, self.ops[k].inputs, strict=True):
-                place = self.made[value][0] if isinstance(value, Var) and value in self.made else None
-                if place is None or value is before or place >= start + period:
+                if not isinstance(value, Var) or value not in self.made or value is before:
+                    continue
+                place = self.made[value][0]
+                if place >= start + period:
                     continue
                 if place < start or before is None or carried.setdefault(value, before) is not before:
                     return None
