@@ -26,6 +26,10 @@ LARGE = 5_000
 """The fewest ops of a program in which repeats are looked for."""
 STEPS = 64
 """The fewest steps of a Scan."""
+MUCH = 2**15
+"""The most bytes of a result of a step: a Scan writes once more what the gradient reads of it."""
+HUGE = 50_000
+"""From so many ops on, larger results are folded too: loading them would take longer than many runs."""
 LONGEST = 512
 """The most ops of a step."""
 CANDIDATES = 16
@@ -191,7 +195,10 @@ class _Search:
         return before == (place - period, out) and same_types(x.type, y.type)
 
     def region(self, start: int, period: int, steps: int) -> _Region | None:
-        """Return so many steps, if each reads nothing older than the step before, and outside only the last is read."""
+        """Return so many small steps, if each reads at most the one before, and only the last is read outside."""
+        sizes = [v.type.literal_nbytes() for op in self.ops[start : start + period] for v in op.outputs]
+        if len(self.ops) < HUGE and any(size is None or size > MUCH for size in sizes):
+            return None
         carried: dict[Var, Value] = {}
         for k in range(start + period, start + 2 * period):
             for before, value in zip(self.ops[k - period].inputs, self.ops[k].inputs, strict=True):
