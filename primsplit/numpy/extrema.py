@@ -21,6 +21,7 @@ from primsplit.ir.errors import ShapeError
 from primsplit.ir.reasons import RAISES
 from primsplit.ir.runtimes import fault
 from primsplit.numpy.axes import count_along, size_as, with_ones
+from primsplit.numpy.refusing import raise_if_caught
 from primsplit.numpy.scans import lowest
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
@@ -58,6 +59,7 @@ def check_has_result(which: str, x: Array, axes: Sequence[int], initial: Any, wh
             place=tracing.user_place(),
             cure="Pass initial=, the result for no elements.",
         )
+    raise_if_caught(of_nothing(x, axes), ValueError(f"np.{which} of no elements"))
 
 
 def of_nothing(x: Array, axes: Sequence[int]) -> Array | None:

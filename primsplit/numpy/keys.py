@@ -11,6 +11,7 @@ from primsplit import tracing
 from primsplit.ir import BFLOAT16, dims
 from primsplit.ir.dims import Dim, Shape, Size
 from primsplit.ir.errors import IndexingError
+from primsplit.numpy.refusing import raise_if_caught
 from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import Held, as_array
@@ -159,9 +160,17 @@ def _entries(part: Any, shape: Shape, axis: int) -> list[Entry]:
         if known.ndim == 0:
             return [Take(int(known))]
         return [Fancy(Array(tracing.constant(known.astype(np.int64))))]
+    return [_of_the_run(part, shape[axis], axis)]
+
+
+def _of_the_run(part: Any, size: Dim, axis: int) -> Entry:
+    """The entry of an index that only the run knows. If the function catches an IndexError, that has its own path."""
     # A copy of the handle: writing to the user's index array afterwards does not move what was read with it.
     index = as_int64(Array(as_array(part).value))
-    return [Fancy(index) if index.ndim else Take(index)]
+    if tracing.is_caught(IndexError, in_sides=True):
+        outside = FUNCTIONS[np.any]((index >= size) | (index < -size))
+        raise_if_caught(outside, IndexError(f"an index is out of bounds for axis {axis} with size {size}"))
+    return Fancy(index) if index.ndim else Take(index)
 
 
 def as_int64(index: Array) -> Array:

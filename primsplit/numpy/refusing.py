@@ -1,12 +1,16 @@
-"""Makes a run fail for numbers for which NumPy or SciPy raises an error."""
+"""Makes a run fail, or take its own path, for numbers for which NumPy, SciPy or Python raises an error."""
 
 from typing import Any
 
 import numpy as np
 
+from primsplit import tracing
+from primsplit.ir.errors import TraceError
+from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like, holds_traced
 from primsplit.tracing.branching.raising import checked
 from primsplit.tracing.complex_array import ComplexArray
+from primsplit.tracing.undo_log import is_in_side
 
 
 def refusing(x: Any, wrong: Any, error: Exception) -> Any:
@@ -21,3 +25,16 @@ def refusing(x: Any, wrong: Any, error: Exception) -> Any:
     if isinstance(x, ComplexArray):
         return ComplexArray(checked(x.real, wrong, error), x.imag)
     return checked(array_like(x), wrong, error)
+
+
+def raise_if_caught(wrong: Array | None, error: Exception) -> None:
+    """Raise an error on a path of its own, for runs in which a condition is True, if the function catches the error.
+
+    None is a condition that is never True. Raises TraceError in a side of a joined branch, which has no paths.
+    """
+    if wrong is None or not tracing.is_caught(type(error), in_sides=True):
+        return
+    if is_in_side():
+        raise TraceError(f"it may raise a {type(error).__name__} that is caught", place=tracing.user_place())
+    if wrong:
+        raise error

@@ -42,10 +42,14 @@ It records every path, none, the paths that examples took, or only the path that
 
 
 class Told(NamedTuple):
-    """Whether branches are explored, and arrays for each leaf that decide the ways to explore: one set or several."""
+    """Whether branches are explored, and arrays for each leaf that decide the ways to explore: one set or several.
+
+    And whether the function is a transform of the user's.
+    """
 
     explores: bool
     examples: Sequence[Sequence[npt.NDArray[Any] | None]] = ()
+    is_transform: bool = False
 
 
 LARGE = 2**26
@@ -91,7 +95,7 @@ def trace_program(
 
     own = Way(tuple(leaves), spec)
     sets = example_sets(own, ways if branches == "guard" or ways else None) if branches in {"guard", "static"} else ()
-    told = Told(branches != "error", sets)
+    told = Told(branches != "error", sets, is_transform=of is not None and of is not function)
     with frozen_numbers_told(function if of is None else of, leaves):
         return _program_of(name or _name(function), call, leaves, spec, labels, told=told, freeze=freeze)
 
@@ -199,8 +203,18 @@ def _record(
         if told.examples:
             recorded.examples = Examples(known, [_by_param(params, row) for row in told.examples])
         given = [(p, StandIn.for_leaf(x, p.type)) for x, p in zip(leaves, params, strict=True) if p is not None]
+
+        def run(handles: Sequence[Any]) -> Any:
+            return call(merged(leaves, params, handles))
+
         try:
-            found = explored_keeping(name, given, lambda handles: call(merged(leaves, params, handles)), known)
+            found = explored_keeping(
+                name,
+                given,
+                lambda handles: call(merged(leaves, params, handles)),
+                known,
+                is_transform=told.is_transform,
+            )
         except PrimsplitError as error:
             tell_caller(error)
             raise error.with_traceback(tracing.users_frames(error.__traceback__)) from error.__cause__

@@ -197,6 +197,8 @@ def explored_keeping(
     given: Sequence[tuple[Var, StandIn]],
     call: Callable[[list[Array]], Any],
     known: dict[Var, npt.NDArray[Any]],
+    *,
+    is_transform: bool = False,
 ) -> Outermost:
     """Record a whole program like `explored_call`; its states become parameters and results of it.
 
@@ -208,7 +210,7 @@ def explored_keeping(
     with frame.opened():
         while True:
             try:
-                arrays, spec = explored_call(name, given, frame.keeping(call))
+                arrays, spec = explored_call(name, given, frame.keeping(call), is_transform=is_transform)
             except _UnforeseenWriteError:
                 into.restore(before)
                 continue

@@ -30,6 +30,24 @@ class WholeNumber(Protocol):
     def __call__(self, asked: "Array", /, *, is_cut: bool = False) -> npt.NDArray[Any] | None: ...
 
 
+class JoinBranches(Protocol):
+    """Return a context that gives a function in place of `run`: see `frontends.python.conversion.running.joined`."""
+
+    def __call__(
+        self,
+        run: "Run",
+        asked: Set[Place],
+        left_out: Set[tuple[str, int]],
+        noting: Set[str],
+        growing: Set[tuple[str, int]],
+        refused: dict[tuple[str, int], str],
+        *,
+        of_one_type: bool,
+    ) -> "Rerun":
+        """Return None if nothing is joined."""
+        ...
+
+
 class Hooks:
     """Functions by what they are asked for. One that is not set is imported, or is an AttributeError."""
 
@@ -62,9 +80,7 @@ class Hooks:
     """Give a converted copy, in which NumPy's, SciPy's and Python's functions have substitutes."""
     converted_source: Callable[[Callable[..., Any]], str]
     """The text of a function's converted copy."""
-    join_branches: Callable[
-        [Run, Set[Place], Set[tuple[str, int]], Set[str], Set[tuple[str, int]], dict[tuple[str, int], str]], Rerun
-    ]
+    join_branches: "JoinBranches"
     """Let a function record both sides of the statements at these places."""
     show_truths: Callable[[Run], Rerun]
     """Let a function compare traced truth values by `is`."""

@@ -128,6 +128,11 @@ def undone_otherwise() -> AbstractContextManager[object]:
     return _logs.set_to((*_logs.value, None))
 
 
+def is_in_side() -> bool:
+    """Return whether this thread records a side of a joined statement."""
+    return bool(_logs.value) and _logs.value[-1] is None
+
+
 def undo_run() -> None:
     """Undo what the run before changed."""
     if _logs.value and (log := _logs.value[-1]) is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from primsplit.ir.errors import TraceError
 from primsplit.tracing.places import is_users_own, user_place
-from primsplit.tracing.stack import current
+from primsplit.tracing.stack import current, levels
 
 _TELLING = frozenset({
     "print", "pprint", "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "write",
@@ -34,13 +34,15 @@ def is_decided_by(frame: FrameType) -> bool:
     return any(_is_text(inner) and _decides(node, inner) for node, inner in itertools.pairwise(nodes))
 
 
-def is_caught(error: type[Exception]) -> bool:
+def is_caught(error: type[Exception], *, in_sides: bool = False) -> bool:
     """Whether the function that is recorded would catch such an error, if its handlers are names.
 
-    False if a rule is running, whoever needs it. Raises TraceError if the error would be caught around the call of a
-    function that is recorded on its own, such as a side of ps.cond: it does not leave that.
+    False if a rule is running, whoever needs it; with `in_sides`, also the sides of joined branches count. Raises
+    TraceError if the error would be caught around the call of a function that is recorded on its own, such as a side of
+    ps.cond: it does not leave that.
     """
-    path = current().path
+    paths = (level.path for level in (levels() if in_sides else [current()]) if level.path is not None)
+    path = next(paths, None)
     if path is None:
         return False
     catching = False

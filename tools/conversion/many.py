@@ -168,8 +168,7 @@ def shared_names(x: Any) -> Any:
 
 MANY = Section(
     "Many branches: what one If takes",
-    "Up to 64 paths are followed one by one. Beyond them an `if` is recorded with both of its sides in one run. These "
-    "may stand in its sides.",
+    "An `if` is recorded with both of its sides in one run. These may stand in its sides.",
     [
         Row("names, also None on one side", names, ifs=13),
         Row("attributes", attributes, ifs=12),
@@ -181,9 +180,9 @@ MANY = Section(
         Row("`raise`", errors, ifs=13),
         Row("`try` with a `raise`", caught_errors, ifs=24),
         Row("loops, `break`, comprehensions", loops, ifs=12),
-        Row("`return` and `continue` in a loop", exits, ifs=25),
+        Row("`return` and `continue` in a loop", exits, ifs=1),
         Row("`with np.errstate`", contexts, ifs=12),
-        Row("`match`", matches, ifs=24),
+        Row("`match`", matches, ifs=18),
         Row("`yield` on both sides", yields, ifs=12),
         Row("`nonlocal`", shared_names, ifs=12),
     ],

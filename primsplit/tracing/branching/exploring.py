@@ -1,7 +1,9 @@
-"""Explore Python branches on traced values: run the function once for each path, and join the paths in a tree of Ifs.
+"""Explore Python branches on traced values: run the function with its branches joined, or once for each path.
 
-A condition that only the run knows is answered first with True. The function runs once more with the other answer,
-until every path has been recorded. What two paths record before they part is the same, and is kept once.
+A condition that only the run knows is answered first with True. A function that asks for one runs again, converted so
+that both sides of each branch are recorded as one If (`HOOKS.join_branches`). Where a branch cannot be joined, the
+function runs once more with the other answer, until every path has been recorded; then the paths are joined in a tree
+of Ifs. The operations that two paths record before they part are the same, and are kept once.
 
 ```
 def f(x):                     c = Greater(x, 0)
@@ -35,6 +37,7 @@ from primsplit.tracing.branching.paths import (
 )
 from primsplit.tracing.branching.repeating import check_repeats
 from primsplit.tracing.branching.tree import PathTree, begin_alike
+from primsplit.tracing.branching.unread import without_unread
 from primsplit.tracing.branching.users_errors import (
     OF_PYTHON,
     asked_by_library,
@@ -53,17 +56,18 @@ from primsplit.tracing.undo_log import end_run, has_repeated, keep_error, undo_l
 Run = Callable[[], tuple[Sequence[Array], trees.TreeSpec]]
 
 
-def explored(run: Run) -> tuple[list[Array], trees.TreeSpec]:
+def explored(run: Run, *, is_transform: bool = False) -> tuple[list[Array], trees.TreeSpec]:
     """Return what `run` returns, recorded in the current recording, whatever its branches depend on.
 
     What runs is a converted copy of the function. It is converted anew if it writes to an array of known numbers, which
     is then a traced one, or if substitutes are needed in installed packages. If there are examples, the last run reads
-    the integers that they have.
+    the integers that they have. A transform of the user's function does the same in each run, so that only the function
+    is run once more.
 
     Raises the error of the last run. What the runs before the last one changed is undone, and all where the function is
     refused.
     """
-    with undo_log() as log:
+    with undo_log(only_watches=is_transform) as log:
         try:
             found = _converted(run)
         except BaseException as error:
@@ -182,7 +186,7 @@ def _in_paths(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.Tr
     """Return what `run` returns, recorded in the current recording after what it held `before`.
 
     `run` creates its own handles of the arguments, calls the function, and returns the leaves of the result and their
-    structure. It is called once for each path; if these are many, with branches joined where possible.
+    structure. If it branches, it is called again with its branches joined; where they cannot be, once for each path.
 
     Raises ConcretizationError if the paths do not end or `branches` is "error", TraceError if paths return results of
     different structures.
@@ -190,7 +194,16 @@ def _in_paths(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.Tr
     exploration = _Exploration(run, before)
     failure: Endless | NumberAsked | None = None
     try:
-        exploration.follow(FEW, gives_up=True)
+        exploration.follow(1)
+    except (Endless, NumberAsked) as error:
+        failure = error
+    if failure is None and not exploration.pending:
+        return exploration.recorded()
+    if failure is None and (found := _Joining(exploration, of_one_type=True).recorded()) is not None:
+        return found
+    try:
+        if failure is None:
+            exploration.follow(FEW, gives_up=True)
     except (Endless, NumberAsked) as error:
         failure = error
     if failure is None and not exploration.pending:
@@ -198,8 +211,13 @@ def _in_paths(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.Tr
     joining = _Joining(exploration)
     if isinstance(failure, NumberAsked) and not joining.asks_for(failure):
         raise failure
-    if (found := joining.recorded()) is not None:
-        return found
+    return joining.recorded() or _without_joins(exploration, joining, failure)
+
+
+def _without_joins(
+    exploration: "_Exploration", joining: "_Joining", failure: Endless | NumberAsked | None
+) -> tuple[list[Array], trees.TreeSpec]:
+    """Return what the function returns, path by path. Raises the failure of its first path, if there is one."""
     try:
         if failure is not None:
             raise failure
@@ -282,10 +300,14 @@ class _Exploration:
 
 
 class _Joining:
-    """A function of many paths, run with both sides of some branches joined in one If."""
+    """A function, run with both sides of some branches joined in one If.
 
-    def __init__(self, exploration: _Exploration) -> None:
-        self.run, self.before = exploration.run, exploration.before
+    With `of_one_type` only branches are joined whose sides give each name values of one type, as lists that may grow do
+    not: such a function does what it does on one path.
+    """
+
+    def __init__(self, exploration: _Exploration, *, of_one_type: bool = False) -> None:
+        self.run, self.before, self.of_one_type = exploration.run, exploration.before, of_one_type
         self.first = exploration.paths[0]
         self.asked = exploration.asked()
         self.left_out: dict[tuple[str, int], str] = {}
@@ -313,11 +335,11 @@ class _Joining:
             known = len(self.asked)
             try:
                 with joined as exploration.run:
-                    exploration.follow(FEW)
-                    is_deep = exploration.is_deep() and not exploration.asked() <= self.asked
+                    exploration.follow(FEW, gives_up=self.of_one_type)
+                    is_deep = exploration.is_deep() and (self.of_one_type or not exploration.asked() <= self.asked)
                     if not exploration.pending and not is_deep:
                         is_same = begin_alike(self.first, exploration.paths[0], len(self.before[0]))
-                        return exploration.recorded() if is_same else None
+                        return _without_unread(exploration.recorded(), self.before) if is_same else None
             except NotJoined as error:
                 if not self._learns(error):
                     return None
@@ -335,7 +357,7 @@ class _Joining:
 
     def asks_for(self, error: Exception) -> bool:
         """Let the lists at the place of an error have indices that only the run knows; return False if they had."""
-        if isinstance(error, NumberAsked) and error.what.startswith(INDEX):
+        if isinstance(error, NumberAsked) and error.what.startswith(INDEX) and not self.of_one_type:
             is_new = error.place is not None and error.place not in self.asked
             self.asked |= {p for p in (error.place,) if p is not None}
             if is_new:
@@ -348,7 +370,10 @@ class _Joining:
 
     def _joins(self) -> Any:
         """Return a context manager that joins the branches; None if none may be joined."""
-        return HOOKS.join_branches(self.run, self.asked, self.left_out.keys(), self.noting, self.growing, self.refused)
+        left_out, refused = self.left_out.keys(), self.refused
+        return HOOKS.join_branches(
+            self.run, self.asked, left_out, self.noting, self.growing, refused, of_one_type=self.of_one_type
+        )
 
     def _learns(self, error: NotJoined) -> bool:
         """Let functions of other files note what they set, or lists grow, or else leave the branch out.
@@ -356,11 +381,11 @@ class _Joining:
         Return False if it was left out before.
         """
         self.goes_on = self.goes_on or error.goes_on
-        if error.index_at is not None and error.index_at not in self.asked:
+        if error.index_at is not None and error.index_at not in self.asked and not self.of_one_type:
             self.asked.add(error.index_at)
         elif not self.noting.issuperset(error.to_note):
             self.noting |= error.to_note
-        elif error.grows and error.at not in self.growing:
+        elif error.grows and error.at not in self.growing and not self.of_one_type:
             self.growing.add(error.at)
         elif error.at in self.left_out:
             return False
@@ -381,6 +406,17 @@ class _Joining:
             first, *others = told[:3]
             error.because = (error.what, *error.because, *others)
             error.what = first
+
+
+def _without_unread(
+    recorded: tuple[list[Array], trees.TreeSpec], before: tracing.Snapshot
+) -> tuple[list[Array], trees.TreeSpec]:
+    """Drop from the current recording the results of branches that nothing reads; return what was `recorded`."""
+    into, count = tracing.current(), len(before[0])
+    sizes = (*into.known.values(), *(var for var, _ in into.sources.values()))
+    results = (array.value for array in recorded[0])
+    into.ops[count:] = without_unread(into.ops[count:], [*results, *sizes])
+    return recorded
 
 
 def _only(path: Path) -> tuple[list[Array], trees.TreeSpec]:

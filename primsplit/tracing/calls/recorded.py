@@ -73,7 +73,11 @@ def record_call(
 
 
 def explored_call(
-    name: str, given: Sequence[tuple[Var, StandIn]], call: Callable[[list[Array]], Any]
+    name: str,
+    given: Sequence[tuple[Var, StandIn]],
+    call: Callable[[list[Array]], Any],
+    *,
+    is_transform: bool = False,
 ) -> tuple[list[Array], trees.TreeSpec]:
     """Return the leaves of what `call` returns, recorded in the current recording on these parameters.
 
@@ -88,7 +92,7 @@ def explored_call(
         return [_result(r) for r in found], spec
 
     try:
-        return explored(run)
+        return explored(run, is_transform=is_transform)
     except PrimsplitError as error:
         error.tape = error.tape or Tape(tracing.close(name, [p for p, _ in given], into, ()))
         raise

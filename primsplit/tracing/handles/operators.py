@@ -174,8 +174,11 @@ _REFUSING: dict[np.ufunc, tuple[Callable[[Any], Any], Exception]] = {
 
 
 def _checked(ufunc: np.ufunc, right: Any) -> Any:
-    """Return the second operand; a run in which Python would raise for it fails. Sizes need no check."""
-    if not isinstance(right, Operators) or right.value.sizes is not None:
+    """Return the second operand; a run in which Python would raise for it fails. Sizes above 0 need no check."""
+    if not isinstance(right, Operators):
+        return right
+    sizes = right.value.sizes
+    if sizes is not None and all(at_least(size, 1) for size in sizes):
         return right
     is_wrong, error = _REFUSING[ufunc]
     right_checked = right.checked(is_wrong(right), error)

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from primsplit import tracing
+from primsplit.numpy.refusing import raise_if_caught, refusing
 from primsplit.ops import op
 from primsplit.tracing import constant, size_vector, trees
 from primsplit.tracing.array import Array
@@ -107,8 +109,10 @@ def extreme(name: str, function: Callable[[Any], Any], held: Any) -> Any:
     """Return `max` or `min`, by its `name`, of a list: the first of equal elements, as in Python."""
     if held.elements is not None:
         return function(held.elements)
-    stack, last = _numbers(held), length(held) - 1
-    best = element(held, 0)
+    stack, count = _numbers(held), length(held)
+    first = _checked(0, count, count == 0, ValueError(f"{name}() arg is an empty sequence"))
+    best = Array(op.Gather(stack, first).value, weak=stack.weak, scalar=True)
+    last = count - 1
     for place in range(1, held.most):
         new = Array(op.Gather(stack, np.minimum(place, last)).value, weak=stack.weak, scalar=True)
         is_better = new > best if name == "max" else new < best
@@ -132,12 +136,26 @@ def element(held: Any, place: Any) -> Any:
     """Return the element of a list at a place; the run fails if there is none."""
     if held.elements is not None:
         return held.elements[place]
-    index = place
+    count = length(held)
+    index = place_in(count, place, "list index out of range")
     if isinstance(place, int) and place < 0:
-        count = length(held)
-        index = np.where(count + place < 0, count, count + place)
+        index = np.where(count + index < 0, count, count + index)
     leaves, spec = trees.flatten(held.stack)
     return trees.unflatten(spec, [Array(op.Gather(a, index).value, weak=a.weak, scalar=True) for a in leaves])
+
+
+def place_in(count: Any, place: Any, otherwise: str) -> Any:
+    """Return a place in a list with `count` elements. A run in which there is none fails with an IndexError.
+
+    If the function catches that, the run takes its own path.
+    """
+    return _checked(place, count, (place >= count) | (place < -count), IndexError(otherwise))
+
+
+def _checked(place: Any, count: Any, wrong: Any, error: Exception) -> Any:
+    raise_if_caught(wrong, error)
+    # In a side, and where the number of elements is known, reading fails without a check, which would not be joined.
+    return place if isinstance(count, int) or tracing.current().path is None else refusing(place, wrong, error)
 
 
 def places(held: Any) -> range:

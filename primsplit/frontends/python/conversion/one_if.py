@@ -44,7 +44,8 @@ from primsplit.frontends.python.conversion.plainer import RESULT
 from primsplit.frontends.python.conversion.pointers import Pointers, parted
 from primsplit.frontends.python.conversion.records import fields_of, is_record
 from primsplit.frontends.python.conversion.rewriting import Join
-from primsplit.ir import walk
+from primsplit.frontends.python.conversion.unknown import joins_one_type
+from primsplit.ir import Const, Type, dims, walk
 from primsplit.ir.errors import DtypeError, NumberAsked, PrimsplitError, TraceError
 from primsplit.numpy.converted_run import is_converted, made_at
 from primsplit.tracing import trees
@@ -146,7 +147,7 @@ class Statement:
                 self.found[tuple(id(own[k]) for own, _ in self.runs)] = given
 
         def chosen(name: str, made: Sequence[Any]) -> Any:
-            is_told = self.kinds.is_told(name, outputs) and not all(is_same(made[0], other) for other in made[1:])
+            is_told = self._may_be_told(name, outputs) and not all(is_same(made[0], other) for other in made[1:])
             if is_told and name not in self.kinds.most:
                 return self.kinds.after(name, _label(name), outputs, lambda: self._chosen(name, made, outputs))
             return self._chosen(name, made, outputs)
@@ -307,12 +308,24 @@ class Statement:
         if all(is_same(wholes[0], other) for other in wholes[1:]):
             return wholes[0]
         if self.kinds.is_list(name, wholes):
+            if joins_one_type():
+                raise self._of_two_types(name)
             return self.kinds.list_after(name, outputs)
-        if self.kinds.is_told(name, outputs):
+        if self._may_be_told(name, outputs):
             return self.kinds.after(name, _label(name), outputs, lambda: self._chosen(name, outcomes, outputs))
         if name not in outputs or name in self.kinds.others or name in self.kinds.most:
             return NotAssigned(self.join.at, f"{_label(name)} is no number or array")
         return self._chosen(name, outcomes, outputs)
+
+    def _may_be_told(self, name: str, outputs: Mapping[str, Any]) -> bool:
+        """Whether the run knows which of several things a name is. Raises NotJoined if only one type is joined."""
+        is_told = self.kinds.is_told(name, outputs)
+        if is_told and joins_one_type():
+            raise self._of_two_types(name)
+        return is_told
+
+    def _of_two_types(self, name: str) -> NotJoined:
+        return self.refusal(f"its sides give {_label(name)} values of two types")
 
     def _chosen(self, name: str, outcomes: Sequence[Any], outputs: Mapping[str, Any]) -> Any:
         """Return the value of a name or place that holds one of `outcomes` after each run of a side."""
@@ -320,6 +333,8 @@ class Statement:
             return outcomes[0]
         if name not in outputs:
             raise self.refusal(f"{_label(name)} is no number or array")
+        if joins_one_type() and not _are_of_one_type(outcomes):
+            raise self._of_two_types(name)
         row = tuple(map(id, outcomes))
         if row not in self.found:
             self.found[row] = self._unaliased(name, outcomes, outputs)
@@ -403,6 +418,38 @@ def _is_value(value: Any) -> bool:
     if is_record(value):
         return all(map(_is_value, fields_of(value)))
     return _is_number(value) or is_numpys(value)
+
+
+def _are_of_one_type(made: Sequence[Any]) -> bool:
+    """Whether the values of a name after the sides are alike for Python: one of each is traced, and shapes are equal.
+
+    Two numbers that are known in each side are not: a list has the one as a place, `range` counts up to it.
+    """
+    rows = [trees.leaves_or_none(each) for each in made]
+    if any(len(row) != len(rows[0]) for row in rows):
+        return False
+    return all(_are_leaves_of_one_type(leaves) for leaves in zip(*rows, strict=True))
+
+
+def _are_leaves_of_one_type(leaves: Sequence[Any]) -> bool:
+    if all(is_same(leaves[0], other) for other in leaves[1:]):
+        return True
+    parts = [leaf.real if isinstance(leaf, ComplexArray) else leaf for leaf in leaves]
+    if not any(isinstance(part, Array) and not isinstance(part.last_value, Const) for part in parts):
+        return False
+    first, *others = [part.type if isinstance(part, Array) else _type_of(part) for part in parts]
+    return all(_are_alike(first, other) for other in others)
+
+
+def _type_of(known: Any) -> Type:
+    array = np.asarray(known)
+    return Type(array.dtype, array.shape)
+
+
+def _are_alike(a: Type, b: Type) -> bool:
+    if a.shape is None or b.shape is None:
+        return False
+    return dims.same_shape(a.shape, b.shape) and a.dtype.kind == b.dtype.kind
 
 
 def is_same(value: Any, other: Any) -> bool:

@@ -177,12 +177,14 @@ def joined(
     noting: Set[str],
     growing: Set[tuple[str, int]],
     refused: dict[tuple[str, int], str],
+    *,
+    of_one_type: bool,
 ) -> AbstractContextManager[Run] | None:
     """Return a context manager that joins the statements with conditions at the places `asked`, but for those left out.
 
     It yields the function to run in place of `run`. All functions of the files `noting` note what they set. Statements
     in `growing` change the length of a list on one side. The reasons why statements are never joined are added to
-    `refused`.
+    `refused`. With `of_one_type` a branch is joined only if its sides give each name values of one type.
 
     Returns None if nothing is to be joined, or if the source of a function that distinguishes Python's values from
     traced ones cannot be read.
@@ -208,7 +210,7 @@ def joined(
     if not any(file.joins or file.looks_up for file in files.values()):
         return None
     converted = _converted(run, files)
-    return None if converted is None else _with_joins(*converted)
+    return None if converted is None else _with_joins(*converted, of_one_type=of_one_type)
 
 
 HOOKS.join_branches = joined
@@ -254,8 +256,8 @@ HOOKS.show_truths = truths_told
 
 
 @contextmanager
-def _with_joins(conversion: Conversion, copied: Run) -> Iterator[Run]:
-    with _with_truths(conversion, copied), joining(), no_facts():
+def _with_joins(conversion: Conversion, copied: Run, *, of_one_type: bool) -> Iterator[Run]:
+    with _with_truths(conversion, copied), joining(of_one_type=of_one_type), no_facts():
         yield copied
 
 

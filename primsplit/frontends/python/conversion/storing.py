@@ -15,6 +15,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.frontends.python.conversion.either import Either, settled
+from primsplit.frontends.python.conversion.growing import place_in
 from primsplit.frontends.python.conversion.identity import note_joined
 from primsplit.frontends.python.conversion.lookups import is_unknown_place, item
 from primsplit.frontends.python.conversion.plainer import at, later
@@ -93,7 +94,8 @@ def put(value: Any, held: Any, index: Any) -> None:
     if type(index) is Either:
         _put_by_key(value, held, index)
     elif type(held) is list and is_unknown_place(index) and _are_alike([value, *held]):
-        place = op.Gather(np.arange(len(held)), index)  # the run fails for an index out of range
+        checked = place_in(len(held), index, "list assignment index out of range")
+        place = op.Gather(np.arange(len(held)), checked)  # the run fails for an index out of range
         for k, old in enumerate(held):
             held[k] = _chosen(op.Equal(place, k), value, old)
     else:

@@ -117,7 +117,7 @@ def test_functions_stay_as_they_are_while_copies_are_traced(branches: ModuleType
         branches.pause = watcher.asking()
         program = ps.trace(lambda x: branches.f(x) * 2, ps.spec("float64", [12]))
     np.testing.assert_allclose(program(X), 2 * wanted(X), rtol=1e-12)
-    assert len(watcher.answers) > 40
+    assert len(watcher.answers) > 30
     assert all(same and no_more for same, no_more, _ in watcher.answers)
     np.testing.assert_allclose([value for *_, value in watcher.answers], wanted(X), rtol=1e-12)
 

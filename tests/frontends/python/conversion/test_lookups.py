@@ -1,0 +1,104 @@
+"""Lists and dictionaries that only the run chooses: they are read, and writing to them is refused."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+
+Function = Callable[[Any], Any]
+TABLE = [[0.1, 0.9], [0.4, 0.6]]
+
+
+class Pair(NamedTuple):
+    """A number and a list."""
+
+    first: float
+    rest: list[float]
+
+
+def two_places(x: Any) -> Any:
+    return TABLE[np.argmax(x[:2])][np.argmax(x[1:])] * x[0]
+
+
+def a_row(x: Any) -> Any:
+    row = TABLE[int(x[0] > 0)]
+    return row[0] * x[1] + max(row) + min(row) + sum(row) + len(row) + isinstance(row, list)
+
+
+def a_dictionary(x: Any) -> Any:
+    return [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 4.0}][int(x[0] > 0)]["a"] * x[1]
+
+
+def a_named_tuple(x: Any) -> Any:
+    pairs = [Pair(1.0, [2.0, 3.0]), Pair(4.0, [5.0, 6.0])]
+    return pairs[int(x[0] > 0)].first * x[1] + pairs[int(x[0] > 0)].rest[1]
+
+
+def traced_rows(x: Any) -> Any:
+    rows = [[x[0], 1.0], [x[1], 2.0]]
+    first, second = rows[int(x[0] > 0)]
+    return first * second + np.array(rows[int(x[0] > 0)]).sum() + np.dot(rows[int(x[0] > 0)], [1.0, 2.0])
+
+
+def a_copy_is_written_to(x: Any) -> Any:
+    rows = [[x[0], 1.0], [x[1], 2.0]]
+    copied = list(rows[int(x[0] > 0)])
+    copied.append(3.0)
+    copied[0] = 1.0
+    return sum(copied)
+
+
+READ = [two_places, a_row, a_dictionary, a_named_tuple, traced_rows, a_copy_is_written_to]
+POINTS = [np.array(point) for point in ([1.0, 2.0, 3.0], [-1.0, 2.0, -3.0], [2.0, -1.0, 3.0], [2.0, 3.0, 1.0])]
+
+
+@pytest.mark.parametrize("function", READ, ids=lambda f: f.__name__)
+def test_a_list_that_the_run_chooses_is_read(function: Function) -> None:
+    program = ps.trace(function, ps.spec("float64", [3]))
+    for x in POINTS:
+        np.testing.assert_allclose(program(x), function(x), rtol=1e-14)
+
+
+def appended(x: Any) -> Any:
+    rows = [[x[0]], [x[1]]]
+    rows[int(x[2] > 0)].append(9.0)
+    return sum(rows[0]) + 2 * len(rows[1])
+
+
+def put(x: Any) -> Any:
+    rows = [[x[0]], [x[1]]]
+    rows[int(x[2] > 0)][0] = 9.0
+    return rows[0][0] + 2 * rows[1][0]
+
+
+def added(x: Any) -> Any:
+    grid = [[0.0] * 3 for _ in range(3)]
+    grid[np.argmax(x)][np.argmin(x)] += x[0]
+    return grid[0][0] + 2 * grid[1][2] + 3 * grid[2][0]
+
+
+def updated(x: Any) -> Any:
+    held = [{"a": x[0]}, {"a": x[1]}]
+    held[int(x[2] > 0)].update(a=9.0)
+    return held[0]["a"] + 2 * held[1]["a"]
+
+
+@pytest.mark.parametrize("function", [appended, put, added, updated], ids=lambda f: f.__name__)
+def test_writing_to_one_that_the_run_chooses_is_refused(function: Function) -> None:
+    """What is read of it is a copy: the list itself would stay as it was."""
+    with pytest.raises(ps.PrimsplitError):
+        ps.trace(function, ps.spec("float64", [3]))
+
+
+def test_a_list_that_a_branch_chooses_is_written_to() -> None:
+    def f(x: Any) -> Any:
+        rows = [[x[0]], [x[1]]]
+        rows[1 if x[2] > 0 else 0].append(9.0)
+        return sum(rows[0]) + 2 * len(rows[1])
+
+    program = ps.trace(f, ps.spec("float64", [3]))
+    for x in POINTS:
+        np.testing.assert_allclose(program(x), f(x), rtol=1e-14)
