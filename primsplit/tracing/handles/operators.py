@@ -13,6 +13,7 @@ from primsplit.ir.dims import Size, at_least
 from primsplit.ir.errors import TraceError
 from primsplit.tracing import is_caught, user_place
 from primsplit.tracing.handles import integer_ranges
+from primsplit.tracing.handles.concretization import no_number, numpys_class
 from primsplit.tracing.handles.truths import truths
 
 _Operand = TypeVar("_Operand", bound="Operators")
@@ -143,9 +144,12 @@ _DIVIDING = frozenset({np.true_divide, np.floor_divide, np.remainder, np.divmod,
 def _of_python(ufunc: np.ufunc, *operands: Any) -> tuple[Any, ...]:
     """Return the operands; if all are Python's booleans, as the integers that they are in arithmetic.
 
+    Raises TypeError, or NumberAsked for a repetition, if one is a list that NumPy and Python do not take as an array.
     Raises TraceError for a power of Python's integers with a traced exponent: it is a float if that is negative. Raises
     ZeroDivisionError on a path of its own if the user's code catches it.
     """
+    if any(type(o) in {list, tuple} for o in operands):
+        _refuse_list(ufunc, *operands)
     if ufunc in _DIVIDING and all(_is_pythons(o, "bif") for o in operands) and is_caught(ZeroDivisionError):
         _raise_for_zero(ufunc, *operands)
     if ufunc is np.power and any(_is_pythons(o, "f") for o in operands) and is_caught(OverflowError):
@@ -161,6 +165,22 @@ def _of_python(ufunc: np.ufunc, *operands: Any) -> tuple[Any, ...]:
     numbers = tuple(map(_whole, operands)) if all(_is_pythons(o, "b") for o in operands) else operands
     numbers = integer_ranges.fitted(ufunc, numbers)
     return (numbers[0], _checked(ufunc, numbers[1])) if ufunc in _REFUSING else numbers
+
+
+def _refuse_list(ufunc: np.ufunc, *operands: Any) -> None:
+    """Raise an error if Python repeats a list, or takes no list beside a number.
+
+    `[a, b] * n` repeats the list for an integer of Python or NumPy; an array without axes multiplies its elements.
+    """
+    numbers = [o for o in operands if isinstance(o, Operators) and o.is_number()]
+    if not numbers or ufunc in {np.equal, np.not_equal}:
+        return
+    (number,) = numbers
+    if ufunc is np.multiply and (number.dtype.kind in "iu" or (number.weak and number.dtype == np.bool_)):
+        raise no_number(number.value.type, "the number of repetitions of a list")
+    if ufunc is np.multiply or number.weak:
+        kind = numpys_class(number).__name__
+        raise TypeError(f"unsupported operand type(s) for a list and a number: 'list' and '{kind}'")
 
 
 _REFUSING: dict[np.ufunc, tuple[Callable[[Any], Any], Exception]] = {
