@@ -14,7 +14,6 @@ REPEATED: list[Callable[[Any], Any]] = [
     lambda x: len((int(x[0] > 0) + 1) * (0, 1)) + x[1],
     lambda x: sum([1, 2] * np.argmax(x)) + x[0],
     lambda x: sum([1] * (x > 0).sum()) + x[0],
-    lambda x: len([1, 2] * bool(x[0] > 0)) + x[1],
 ]
 
 
