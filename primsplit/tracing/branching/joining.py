@@ -116,6 +116,8 @@ class _Steps:
         like = self.otherwise.ops[other]
         if not self.otherwise.is_read_by(like, self.partners) or (op.place, op.remark) != (like.place, like.remark):
             return
+        if any(self.met_by.get(b, {a}) != {a} for a, b in zip(op.outputs, like.outputs, strict=False)):
+            return  # the If would return an output that one side alone reads, before the step computes it
         comparison = _Likeness(self.renamed, self.outside)
         if comparison.ops(op, like) and comparison.is_clear():
             self.partner[place] = other

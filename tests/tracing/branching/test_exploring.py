@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -411,3 +412,18 @@ def test_paths_that_return_other_containers_are_told_apart() -> None:
     with pytest.raises(TraceError, match="return results of another structure") as caught:
         ps.trace(either, np.ones(2))
     assert [told[told.index("{") :] for told in caught.value.because] == ["{'low': *}", "{'high': *}"]
+
+
+def test_a_step_whose_result_one_side_alone_reads_stays_in_the_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The If that chooses between that result and another value stands before what both sides do alike."""
+    monkeypatch.setattr(HOOKS, "join_branches", lambda *_, **__: None)
+
+    def f(x: Any) -> Any:
+        b = np.sin(x[1]) if x[0] > 0 else np.cos(x[1])
+        c, d = ps.cond(b > 0.2, lambda: (b, x[2]), lambda: (x[2], b * b))
+        if x[0] > 0:
+            d = np.tanh(x[1])
+        return c + 2 * d
+
+    for x in ([0.4, 0.7, 2.0], [-0.4, 0.7, 2.0], [0.4, -0.7, 2.0], [-0.4, 2.7, 2.0]):
+        np.testing.assert_allclose(ps.trace(f, ps.spec("float64", [3]))(np.array(x)), f(np.array(x)), rtol=1e-14)
