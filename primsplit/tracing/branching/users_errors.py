@@ -191,6 +191,30 @@ def asked_by_library(error: BaseException) -> NumberAsked | None:
     )
 
 
+def asked_by_compiled(error: BaseException) -> NumberAsked | None:
+    """Return the error for a function of Python's that refused a traced value; None for one of the user's own.
+
+    With a number of Python's in its place it would go on. The error's text names the class of traced arrays, or the
+    function is one of Python's own library.
+    """
+    if not isinstance(error, _OF_TYPES) or isinstance(error, PrimsplitError) or not tracing.is_recording():
+        return None
+    is_told = _TRACED.search(str(error)) is not None and not _is_raised(error.__traceback__)
+    if not is_told and not any(_is_of_pythons_library(error, frame) for frame, _ in walk_tb(error.__traceback__)):
+        return None
+    return NumberAsked(
+        f"a function of Python's raised {type(error).__name__} for a value that is known only at run time",
+        place=tracing.user_place(),
+        because=(str(error).partition("\n")[0],),
+        cure="Call it outside of the try statement, or put it into a function with @ps.primitive and @ps.rrule.",
+    )
+
+
+_OF_TYPES = (TypeError, ValueError, AttributeError, LookupError)
+_TRACED = re.compile(rf"\b{Array.__name__}\b|{Array.__name__}\([^)]* #\d+\)")
+"""How an error names the class of traced arrays, or holds the text of one."""
+
+
 def _is_of_pythons_library(error: BaseException, frame: FrameType) -> bool:
     module = str(frame.f_globals.get("__name__")).partition(".")[0]
     if not isinstance(error, TypeError) or module not in sys.stdlib_module_names:

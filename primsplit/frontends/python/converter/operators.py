@@ -5,6 +5,7 @@ Python itself calls are copies.
 """
 
 import operator
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,7 @@ from primsplit.frontends.python.overrides.builtin import NumberOwner
 from primsplit.frontends.python.overrides.plain_arrays import elements_of, noted
 from primsplit.frontends.python.overrides.table import ModuleSubstitute, substitute_of
 from primsplit.tracing.array import Array
+from primsplit.tracing.branching.users_errors import asked_by_compiled
 from primsplit.tracing.undo_log import note, note_attribute, note_elements, note_name
 
 _PLAIN = frozenset({
@@ -96,6 +98,13 @@ class Operators(Caller):
     def assigning(name: types.FunctionType) -> None:
         """Note the value of a name that other functions see, which may be assigned next."""
         note_name(name)
+
+    @staticmethod
+    def caught() -> None:
+        """Raise the error that a handler must not answer: a compiled function refused a traced value."""
+        error = sys.exc_info()[1]
+        if error is not None and (asked := asked_by_compiled(error)) is not None:
+            raise asked from error
 
     @staticmethod
     def iterated(value: Any) -> Any:

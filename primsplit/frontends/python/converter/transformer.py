@@ -113,6 +113,11 @@ class Transformer(ast.NodeTransformer):
         value = self._asked(node, f"in_place_{BINARY[type(node.op)]}", read, node.value)
         return _at(node, ast.Assign([node.target], value))
 
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
+        self.generic_visit(node)
+        node.body.insert(0, _at(node.body[0], ast.Expr(self._asked(node.body[0], "caught"))))
+        return node
+
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
         node.iter = self._asked(node.iter, "iterated", node.iter)
