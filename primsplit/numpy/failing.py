@@ -34,7 +34,9 @@ def _raising(function: Callable[..., Any], is_failed: Callable[[Any], Array], to
         error = np.linalg.LinAlgError(told)
         if not tracing.is_caught(np.linalg.LinAlgError):
             return with_error(found, is_failed(found), (a, *(b for b in args if holds_traced(b))), error)
-        is_finite = _all_finite(found)
+        given = [part for x in (a, *filter(holds_traced, args)) for part in _parts(array_like(x))]
+        holds_nan = op.Not(functools.reduce(op.And, map(_is_finite, given)))
+        is_finite = Array(op.Or(_all_finite(found), holds_nan).value)  # of NaN or infinity NumPy makes NaN
         if not is_finite:
             raise error
         # The factor of a regular matrix in the place of none: of NaN the gradient would be NaN on the other way too.

@@ -111,3 +111,18 @@ def test_code_that_goes_on_with_nan_can_ask_for_it() -> None:
     program = ps.trace(lambda a: nan_where_singular.inv(a), np.eye(2))
     assert not np.isfinite(program(np.zeros((2, 2)))).any()
     np.testing.assert_allclose(program(2.0 * np.eye(2)), 0.5 * np.eye(2))
+
+
+def test_a_matrix_with_nan_is_nan_where_an_error_is_caught() -> None:
+    """NumPy's Cholesky factor of it is NaN too, and no error."""
+
+    def f(x):
+        try:
+            return np.linalg.cholesky(np.eye(2) * x[0])[0, 0] + x[1]
+        except np.linalg.LinAlgError:
+            return -100.0
+
+    program = ps.trace(f, ps.spec("float64", [2]))
+    assert np.isnan(program(np.array([np.nan, 1.0])))
+    assert program(np.array([-4.0, 1.0])) == -100.0
+    assert program(np.array([4.0, 1.0])) == 3.0
