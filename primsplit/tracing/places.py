@@ -57,13 +57,22 @@ def _is_pythons(filename: str) -> bool:
     return filename.startswith((_STANDARD, "<frozen ")) and "-packages" not in filename
 
 
+_COMMANDS = os.path.join(_LIBRARIES[0], "cli") + os.sep
+"""The folder of the command line, which nothing of the user's has called."""
+
+
 def user_place() -> Place | None:
-    """Return the innermost line outside of primsplit, NumPy, SciPy and Python's own library."""
+    """Return the innermost line outside of primsplit, NumPy, SciPy and Python's own library.
+
+    None for what a command does outside of the user's functions.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        code = frame.f_code
-        if not is_library(code.co_filename):
+        filename = frame.f_code.co_filename
+        if not is_library(filename):
             return _place_in(frame)
+        if filename.startswith(_COMMANDS):
+            return None
         frame = frame.f_back
     return None
 

@@ -404,3 +404,17 @@ def test_numbers_that_were_drawn_while_the_file_was_written_are_told(primsplit, 
     told = primsplit("export", model(DRAWING), "--onnx", tmp_path / "out.onnx", "--mode", mode).out
     assert "np.random.normal() at model.py:4 drew while the file was written" in told
     assert primsplit("export", model(BRANCHING), "--onnx", tmp_path / "o.onnx", "--json").json["drawn"] == []
+
+
+def test_no_node_is_placed_in_the_command_line(primsplit: Callable[..., Any], tmp_path: Path) -> None:
+    """Nodes that are recorded outside of the user's function have no line, also of no library behind the commands."""
+    path = tmp_path / "mean.py"
+    path.write_text(
+        'import numpy as np\nspecs = {"x": "f32[N,3]"}\ndef loss(x):\n    return np.mean(np.sum(x * x, axis=1))\n'
+    )
+    assert primsplit("export", path, "--onnx", tmp_path / "mean.onnx").status == 0
+    written = (tmp_path / "mean.onnx").read_bytes()
+    assert b"mean.py:4" in written
+    assert b"callback" not in written
+    assert b"core.py" not in written
+    assert b"main.py" not in written
