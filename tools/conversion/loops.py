@@ -104,7 +104,7 @@ LOOPS = Section(
     'its steps are cut where the loop may have ended. `branches="guard"` takes loops without such an end.',
     [
         Row("`for`, `enumerate`", a_for, ifs=3),
-        Row("`for` over an array", over_an_array, at=[np.array([-0.7, 1.3, 0.4]), np.array([0.2, -1.0, -2.0])], ifs=3),
+        Row("`for` over an array", over_an_array, at=[np.array([-0.7, 1.3, 0.4]), np.array([0.2, -1.0, -2.0])], ifs=1),
         Row("`break`", a_break, ifs=60),
         Row("`continue`", a_continue, ifs=3),
         Row("`return` inside", a_return_inside, ifs=21),

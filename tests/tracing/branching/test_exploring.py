@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -427,3 +428,40 @@ def test_a_step_whose_result_one_side_alone_reads_stays_in_the_sides(monkeypatch
 
     for x in ([0.4, 0.7, 2.0], [-0.4, 0.7, 2.0], [0.4, -0.7, 2.0], [-0.4, 2.7, 2.0]):
         np.testing.assert_allclose(ps.trace(f, ps.spec("float64", [3]))(np.array(x)), f(np.array(x)), rtol=1e-14)
+
+
+def divided(x: Any) -> Any:
+    k = 0.0 if x[0] > 0 else x[1]
+    try:
+        return 1.0 / k
+    except ZeroDivisionError:
+        return 7.0
+
+
+def of_float32(x: Any) -> Any:
+    k = 0.1
+    if x[0] > 0:
+        k = x[1]
+    return (k * np.ones(2, np.float32)).astype(np.float64)[0] * 1e7 - 1e6
+
+
+def without_a_method(x: Any) -> Any:
+    k = 2.0
+    if x[0] > 0:
+        k = x[1]
+    try:
+        return k.sum() + 1.0  # type: ignore[attr-defined]
+    except AttributeError:
+        return x[2]
+
+
+def of_truths(x: Any) -> Any:
+    b = True if x[0] > 0 else x[1] > 0
+    return b + b + x[2]
+
+
+@pytest.mark.parametrize("function", [divided, of_float32, without_a_method, of_truths])
+def test_a_number_of_pythons_and_one_of_numpys_are_told_apart(function: Callable[[Any], Any]) -> None:
+    program = ps.trace(function, ps.spec("float64", [3]))
+    for x in ([0.7, -1.3, 0.4], [-0.6, 1.2, -0.8], [1.7, 0.9, 2.2], [-1.1, -0.7, -2.3]):
+        np.testing.assert_allclose(program(np.array(x)), function(np.array(x)), rtol=1e-12)

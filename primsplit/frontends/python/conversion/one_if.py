@@ -437,19 +437,28 @@ def _are_leaves_of_one_type(leaves: Sequence[Any]) -> bool:
     parts = [leaf.real if isinstance(leaf, ComplexArray) else leaf for leaf in leaves]
     if not any(isinstance(part, Array) and not isinstance(part.last_value, Const) for part in parts):
         return False
-    first, *others = [part.type if isinstance(part, Array) else _type_of(part) for part in parts]
+    first, *others = map(_kind_and_type, parts)
     return all(_are_alike(first, other) for other in others)
 
 
-def _type_of(known: Any) -> Type:
-    array = np.asarray(known)
-    return Type(array.dtype, array.shape)
+def _kind_and_type(part: Any) -> tuple[str, Type]:
+    """Return whether a value is a number of Python's, one of NumPy's or an array, which differ in Python; and its type.
+
+    Python divides a float by 0.0 with an error, and a float32 array times a float is float32.
+    """
+    if isinstance(part, Array):
+        is_numpys = bool(part.scalar) and part.type.shape == ()
+        return "Python's" if part.weak else "NumPy's" if is_numpys else "array", part.type
+    array = np.asarray(part)
+    kind = "Python's" if type(part) in {bool, int, float, complex} else "NumPy's" if np.isscalar(part) else "array"
+    return kind, Type(array.dtype, array.shape)
 
 
-def _are_alike(a: Type, b: Type) -> bool:
-    if a.shape is None or b.shape is None:
+def _are_alike(a: tuple[str, Type], b: tuple[str, Type]) -> bool:
+    (kind, type_a), (other, type_b) = a, b
+    if kind != other or type_a.dtype != type_b.dtype or type_a.shape is None or type_b.shape is None:
         return False
-    return dims.same_shape(a.shape, b.shape) and a.dtype.kind == b.dtype.kind
+    return dims.same_shape(type_a.shape, type_b.shape)
 
 
 def is_same(value: Any, other: Any) -> bool:
