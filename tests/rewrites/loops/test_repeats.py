@@ -123,3 +123,20 @@ def test_a_step_that_reads_two_steps_back_carries_both() -> None:
     program = ps.trace(two_steps_back, np.float64(0.7))
     np.testing.assert_array_equal(folded(program, np.float64(0.7))(0.7), program(0.7))
     check_grads(two_steps_back, np.float64(0.7), order=1)
+
+
+def test_steps_that_read_a_value_of_the_first_one_stay() -> None:
+    def f(x):
+        y = x * np.exp(x)
+        first = None
+        for _ in range(LARGE // 2 + STEPS):
+            again = np.exp(x)
+            first = again if first is None else first
+            y = y * first
+        return y
+
+    x = np.float64(-1e-3)
+    program = ps.trace(f, x)
+    folded_block = fold_repeats(program.block)
+    again = ps.trace(lambda given: Array(tracing.inline(folded_block, [given.value])[0]), x)
+    np.testing.assert_allclose(again(x), f(x), rtol=1e-10)
