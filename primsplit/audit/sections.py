@@ -15,9 +15,9 @@ NO_LINE = "no line"
 """The place of nodes that stand for no line of the user's."""
 IN_ORDER = (FORWARD, BACKWARD, TANGENT)
 BEGINNINGS = {"pullback of ": BACKWARD, AGAIN: BACKWARD, "tangent of ": TANGENT}
-"""How the remark begins of an op that is a part of a derivative."""
+"""The section of an op by the beginning of its remark, if it is a part of a derivative."""
 SECOND = {"__pullback": BACKWARD, "__tangent": TANGENT}
-"""How the name of a function ends that is the second pass of a file with functions."""
+"""The section of a model-local function by the end of its name, in a file of two functions."""
 
 
 @dataclass(frozen=True, slots=True)

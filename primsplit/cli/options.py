@@ -72,7 +72,7 @@ class WeightsName(StrEnum):
 
 
 class ProvenanceName(StrEnum):
-    """How much files tell of their source: a name of `providers.Provenance`."""
+    """The names of `providers.Provenance`, the amount of provenance in a file."""
 
     FULL = "full"
     LINES = "lines"

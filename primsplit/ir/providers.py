@@ -19,7 +19,7 @@ one: in node it silently uses the default, and in browsers it refuses the name.
 """
 
 Provenance = Literal["full", "lines", "none"]
-"""How much a file tells of the program that it was written from.
+"""The amount of provenance in a file: of the program that it was written from.
 
 "full": the user's lines with their text; "lines": files, line numbers and names of functions and variables; "none":
 none of that, and no text of an error that the user raises. Inputs, outputs, states and weights keep their names.

@@ -59,7 +59,7 @@ def check_has_result(which: str, x: Array, axes: Sequence[int], initial: Any, wh
             place=tracing.user_place(),
             cure="Pass initial=, the result for no elements.",
         )
-    raise_if_caught(of_nothing(x, axes), ValueError(f"np.{which} of no elements"))
+    raise_if_caught(lambda: of_nothing(x, axes), ValueError(f"np.{which} of no elements"))
 
 
 def of_nothing(x: Array, axes: Sequence[int]) -> Array | None:

@@ -167,9 +167,10 @@ def _of_the_run(part: Any, size: Dim, axis: int) -> Entry:
     """The entry of an index that only the run knows. If the function catches an IndexError, that has its own path."""
     # A copy of the handle: writing to the user's index array afterwards does not move what was read with it.
     index = as_int64(Array(as_array(part).value))
-    if tracing.is_caught(IndexError, in_sides=True):
-        outside = FUNCTIONS[np.any]((index >= size) | (index < -size))
-        raise_if_caught(outside, IndexError(f"an index is out of bounds for axis {axis} with size {size}"))
+    raise_if_caught(
+        lambda: FUNCTIONS[np.any]((index >= size) | (index < -size)),
+        IndexError(f"an index is out of bounds for axis {axis} with size {size}"),
+    )
     return Fancy(index) if index.ndim else Take(index)
 
 

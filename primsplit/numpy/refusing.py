@@ -1,5 +1,6 @@
 """Makes a run fail, or take its own path, for numbers for which NumPy, SciPy or Python raises an error."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,16 @@ def refusing(x: Any, wrong: Any, error: Exception) -> Any:
     return checked(array_like(x), wrong, error)
 
 
-def raise_if_caught(wrong: Array | None, error: Exception) -> None:
+def raise_if_caught(condition: Callable[[], Array | None], error: Exception) -> None:
     """Raise an error on a path of its own, for runs in which a condition is True, if the function catches the error.
 
-    None is a condition that is never True. Raises TraceError in a side of a joined branch, which has no paths.
+    Only then the condition is recorded; it returns None if it is never True. Raises TraceError in a side of a joined
+    branch, which has no paths.
     """
-    if wrong is None or not tracing.is_caught(type(error), in_sides=True):
+    if not tracing.is_caught(type(error), in_sides=True):
+        return
+    wrong = condition()
+    if wrong is None:
         return
     if is_in_side():
         raise TraceError(f"it may raise a {type(error).__name__} that is caught", place=tracing.user_place())

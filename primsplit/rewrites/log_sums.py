@@ -15,7 +15,7 @@ from primsplit.ir import Block, Op, Value
 from primsplit.numpy.approximations.exponential import log1p
 from primsplit.ops import op
 from primsplit.rewrites.dead_code import drop_dead_code
-from primsplit.rewrites.rewriting import literal_shape, recorded_beside, reduced_axes
+from primsplit.rewrites.rewriting import literal_shape, reduced_axes
 from primsplit.rewrites.signs import is_nonnegative
 from primsplit.rewrites.uses import LookingUp, Ops, is_number
 from primsplit.tracing.array import Array
@@ -51,10 +51,7 @@ class _Joining(LookingUp):
         found = _found(op, self.ops) if op.kind in REDUCTIONS else None
         if found is None:
             return super().visit(op)
-        with recorded_beside(op) as around:
-            total = found.summed(op).value
-        self.kept.extend(around.ops)
-        self.replaced[op.outputs[0]] = total
+        self.replace_by(op, lambda: [found.summed(op).value])
         return None
 
 

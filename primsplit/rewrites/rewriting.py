@@ -1,6 +1,6 @@
 """Walk a block once and replace values, sub-blocks included: the base class of rewrites, and helpers."""
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import ClassVar
@@ -90,6 +90,13 @@ class Rewriter:
         attributes = op.attributes
         found = {k: self.run(v) if isinstance(v, Block) else v for k, v in attributes.items()}
         return attributes if all(found[k] is v for k, v in attributes.items()) else found
+
+    def replace_by(self, op: Op, outputs: Callable[[], Sequence[Value]]) -> None:
+        """Record values beside an op, and let them stand for its outputs, of which they have the types."""
+        with recorded_beside(op) as around:
+            values = outputs()
+        self.kept.extend(around.ops)
+        self.replaced.update(zip(op.outputs, values, strict=True))
 
     def replace(self, var: Var, value: Value) -> bool:
         """Replace `var` by `value`, if it has provably the same type; return whether it does."""

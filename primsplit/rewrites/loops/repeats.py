@@ -33,7 +33,7 @@ HUGE = 50_000
 LONGEST = 512
 """The most ops of a step."""
 CANDIDATES = 16
-"""How many lengths of a step are tried at a place."""
+"""The most lengths of a step that are tried at a place."""
 
 
 def fold_repeats(block: Block) -> Block:

@@ -212,7 +212,7 @@ def asked_by_compiled(error: BaseException) -> NumberAsked | None:
 
 _OF_TYPES = (TypeError, ValueError, AttributeError, LookupError)
 _TRACED = re.compile(rf"\b{Array.__name__}\b|{Array.__name__}\([^)]* #\d+\)")
-"""How an error names the class of traced arrays, or holds the text of one."""
+"""Matches the class name of traced arrays in an error's text, or the text of a traced array."""
 
 
 def _is_of_pythons_library(error: BaseException, frame: FrameType) -> bool:

@@ -25,7 +25,7 @@ from primsplit.numpy.extrema import NAMED
 from primsplit.numpy.log_sums import log_sum_exp
 from primsplit.ops.schema import exists, schema
 from primsplit.rewrites.rewrites.matching import Capture, Node, Template, pattern
-from primsplit.rewrites.rewriting import Rewriter, integers, literal_shape, recorded_beside
+from primsplit.rewrites.rewriting import Rewriter, integers, literal_shape
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import transpose, zeros
 from primsplit.tracing.regions import ScanForm, Walk, emit_if, emit_scan, record, walks_of
@@ -54,10 +54,7 @@ class _Replacing(Rewriter):
         found = log_recurrence(op) if op.kind == "Scan" else None
         if found is None:
             return super().visit(op)
-        with recorded_beside(op) as around:
-            outputs = found.outputs()
-        self.kept.extend(around.ops)
-        self.replaced.update(zip(op.outputs, outputs, strict=True))
+        self.replace_by(op, found.outputs)
         return None
 
 

@@ -28,7 +28,7 @@ from primsplit.ops.traits import sized_by, traits
 from primsplit.rewrites.cse import is_deterministic
 from primsplit.rewrites.loops.step_sums import Sum, Term, summing_ops, sums_of
 from primsplit.rewrites.products.addends import PRODUCTS
-from primsplit.rewrites.rewriting import Rewriter, recorded_beside
+from primsplit.rewrites.rewriting import Rewriter
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
 from primsplit.tracing.regions import DIRECTIONS, ScanForm, Walk, emit_scan, visible
@@ -57,10 +57,7 @@ class _SplittingUp(Rewriter):
         parts = _parts_of(op) if op.kind == "Scan" else None
         if parts is None:
             return super().visit(op)
-        with recorded_beside(op) as around:
-            found = _Recording(parts, self.zeros).outputs()
-        self.kept.extend(around.ops)
-        self.replaced.update(zip(op.outputs, found, strict=True))
+        self.replace_by(op, _Recording(parts, self.zeros).outputs)
         return None
 
 

@@ -27,7 +27,7 @@ from primsplit.numpy.axes import size_as, slab
 from primsplit.numpy.dense.loop import until
 from primsplit.ops import op as operators
 from primsplit.ops.traits import terms_of
-from primsplit.rewrites.rewriting import Rewriter, literal_shape, recorded_beside
+from primsplit.rewrites.rewriting import Rewriter, literal_shape
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to, zeros
 from primsplit.tracing.regions import DIRECTIONS, Walk, emit_if, record, visible
@@ -73,10 +73,7 @@ class _Solving(Rewriter):
         found = linear_scan(op) if op.kind == "Scan" else None
         if found is None or (self.loops and not isinstance(found.length, int)):
             return super().visit(op)
-        with recorded_beside(op) as around:
-            outputs = found.outputs()
-        self.kept.extend(around.ops)
-        self.replaced.update(zip(op.outputs, outputs, strict=True))
+        self.replace_by(op, found.outputs)
         return None
 
 

@@ -110,7 +110,7 @@ def extreme(name: str, function: Callable[[Any], Any], held: Any) -> Any:
     if held.elements is not None:
         return function(held.elements)
     stack, count = _numbers(held), length(held)
-    first = _checked(0, count, count == 0, ValueError(f"{name}() arg is an empty sequence"))
+    first = _checked(0, count, lambda: count == 0, ValueError(f"{name}() arg is an empty sequence"))
     best = Array(op.Gather(stack, first).value, weak=stack.weak, scalar=True)
     last = count - 1
     for place in range(1, held.most):
@@ -149,13 +149,13 @@ def place_in(count: Any, place: Any, otherwise: str) -> Any:
 
     If the function catches that, the run takes its own path.
     """
-    return _checked(place, count, (place >= count) | (place < -count), IndexError(otherwise))
+    return _checked(place, count, lambda: (place >= count) | (place < -count), IndexError(otherwise))
 
 
-def _checked(place: Any, count: Any, wrong: Any, error: Exception) -> Any:
+def _checked(place: Any, count: Any, wrong: Callable[[], Any], error: Exception) -> Any:
     raise_if_caught(wrong, error)
     # In a side, and where the number of elements is known, reading fails without a check, which would not be joined.
-    return place if isinstance(count, int) or tracing.current().path is None else refusing(place, wrong, error)
+    return place if isinstance(count, int) or tracing.current().path is None else refusing(place, wrong(), error)
 
 
 def places(held: Any) -> range:

@@ -55,10 +55,11 @@ HOOKS.note_choice = note_one_of
 
 def _note(value: Any, made: Sequence[Any], at: At) -> None:
     if not (value is None or isinstance(value, bool | int | str)):  # Python shares these objects
-        _given.value[id(value)] = value, at, frozenset[type]().union(*map(_classes_of, made))
+        _given.value[id(value)] = value, at, frozenset[type]().union(*map(classes_of, made))
 
 
-def _classes_of(value: Any) -> frozenset[type]:
+def classes_of(value: Any) -> frozenset[type]:
+    """Return the classes that a value may have in Python. Raises NumberAsked as `numpys_class` does."""
     noted = _given.value.get(id(value))
     if noted is not None:
         return noted[2]
@@ -81,10 +82,10 @@ def identified(kind: str, left: Any, right: Any) -> Any:
     arrays = [v for v in (left, right) if type(v) is Array or id(v) in _given.value]
     if not arrays:
         return IDENTITIES[kind](left, right)
-    if all(type(v) in {Array, bool} and _classes_of(v) == {bool} for v in (left, right)):
+    if all(type(v) in {Array, bool} and classes_of(v) == {bool} for v in (left, right)):
         return _compared_truths(left, right, is_same=kind == "Is")
     for value, other in ((left, right), (right, left)):
-        if id(value) in _given.value and (type(other) is Array or type(other) in _classes_of(value)):
+        if id(value) in _given.value and (type(other) is Array or type(other) in classes_of(value)):
             raise NotJoined(_given.value[id(value)][1], "what it gives a name is compared with `is`")
     return IDENTITIES[kind](left, right)
 

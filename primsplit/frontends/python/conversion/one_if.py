@@ -35,7 +35,7 @@ from primsplit.frontends.python.conversion.holders import (
     seen,
     shows_memory,
 )
-from primsplit.frontends.python.conversion.identity import note_joined
+from primsplit.frontends.python.conversion.identity import classes_of, note_joined
 from primsplit.frontends.python.conversion.journal import Journal, content, journal
 from primsplit.frontends.python.conversion.kinds import Kinds
 from primsplit.frontends.python.conversion.missing import NotAssigned, is_missing
@@ -437,28 +437,25 @@ def _are_leaves_of_one_type(leaves: Sequence[Any]) -> bool:
     parts = [leaf.real if isinstance(leaf, ComplexArray) else leaf for leaf in leaves]
     if not any(isinstance(part, Array) and not isinstance(part.last_value, Const) for part in parts):
         return False
-    first, *others = map(_kind_and_type, parts)
-    return all(_are_alike(first, other) for other in others)
+    return all(_are_alike(parts[0], other) for other in parts[1:])
 
 
-def _kind_and_type(part: Any) -> tuple[str, Type]:
-    """Return whether a value is a number of Python's, one of NumPy's or an array, which differ in Python; and its type.
+def _are_alike(a: Any, b: Any) -> bool:
+    """Whether two values have one class in Python, one dtype and one shape.
 
-    Python divides a float by 0.0 with an error, and a float32 array times a float is float32.
+    Python divides a float by 0.0 with an error, which NumPy does not, and a float32 array times a float is float32.
     """
-    if isinstance(part, Array):
-        is_numpys = bool(part.scalar) and part.type.shape == ()
-        return "Python's" if part.weak else "NumPy's" if is_numpys else "array", part.type
-    array = np.asarray(part)
-    kind = "Python's" if type(part) in {bool, int, float, complex} else "NumPy's" if np.isscalar(part) else "array"
-    return kind, Type(array.dtype, array.shape)
-
-
-def _are_alike(a: tuple[str, Type], b: tuple[str, Type]) -> bool:
-    (kind, type_a), (other, type_b) = a, b
-    if kind != other or type_a.dtype != type_b.dtype or type_a.shape is None or type_b.shape is None:
+    type_a, type_b = _type_of(a), _type_of(b)
+    if classes_of(a) != classes_of(b) or type_a.dtype != type_b.dtype or type_a.shape is None or type_b.shape is None:
         return False
     return dims.same_shape(type_a.shape, type_b.shape)
+
+
+def _type_of(value: Any) -> Type:
+    if isinstance(value, Array):
+        return value.type
+    array = np.asarray(value)
+    return Type(array.dtype, array.shape)
 
 
 def is_same(value: Any, other: Any) -> bool:
