@@ -3,7 +3,7 @@
 import linecache
 import os
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
@@ -87,6 +87,11 @@ def errors_made() -> "Iterator[list[PrimsplitError]]":
     finally:
         if outer is not None:
             outer += inside
+
+
+def last_made(where: Callable[["PrimsplitError"], bool]) -> "PrimsplitError | None":
+    """Return the last error constructed inside `errors_made` for which `where` is true; None outside of it."""
+    return next(filter(where, reversed(_made.value or ())), None)
 
 
 def quietly() -> AbstractContextManager[object]:

@@ -19,7 +19,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir.caching.fingerprint import objects_read, package_of
 from primsplit.ir.dims import Size
-from primsplit.ir.errors import IndexingError, NumberAsked, Place, PrimsplitError, TraceError, errors_made
+from primsplit.ir.errors import IndexingError, NumberAsked, Place, PrimsplitError, TraceError, errors_made, last_made
 from primsplit.tracing.array import Array
 
 _SUBSTITUTES = os.path.join(os.path.dirname(tracing.__path__[0]), "frontends", "python", "overrides") + os.sep
@@ -103,7 +103,11 @@ def errors_of_elements() -> Iterator[None]:
 
 def _replaced(made: Sequence[PrimsplitError], error: Exception) -> PrimsplitError | None:
     """Return the error that compiled code, such as functools.reduce, replaced by this one at the same line."""
-    last = next((e for e in reversed(made) if _is_recordings(e)), None)
+    return _at_its_line(next((e for e in reversed(made) if _is_recordings(e)), None), error)
+
+
+def _at_its_line(last: PrimsplitError | None, error: BaseException) -> PrimsplitError | None:
+    """Return the recording's last error if it is of the user's line that the other error went through last."""
     here = _last_place(error.__traceback__, _is_users_file)
     return last if last is not None and last.place is not None and last.place.whole_line == here else None
 
@@ -191,15 +195,18 @@ def asked_by_library(error: BaseException) -> NumberAsked | None:
     )
 
 
-def asked_by_compiled(error: BaseException) -> NumberAsked | None:
+def asked_by_compiled(error: BaseException) -> PrimsplitError | None:
     """Return the error for a function of Python's that refused a traced value; None for one of the user's own.
 
     With a number of Python's in its place it would go on. The error's text names the class of traced arrays, or the
-    function is one of Python's own library.
+    function is one of Python's own library, or it replaced the error of a traced value that it asked for a number.
     """
     if not isinstance(error, _OF_TYPES) or isinstance(error, PrimsplitError) or not tracing.is_recording():
         return None
-    is_told = _TRACED.search(str(error)) is not None and not _is_raised(error.__traceback__)
+    is_compiled = not _is_raised(error.__traceback__)
+    if is_compiled and (asked := _at_its_line(last_made(_is_recordings), error)) is not None:
+        return asked
+    is_told = _TRACED.search(str(error)) is not None and is_compiled
     if not is_told and not any(_is_of_pythons_library(error, frame) for frame, _ in walk_tb(error.__traceback__)):
         return None
     return NumberAsked(

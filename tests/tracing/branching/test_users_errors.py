@@ -1,7 +1,9 @@
 """Errors that only a recording raises are not caught by the user's code; Python's and NumPy's own are."""
 
+import contextlib
+import itertools
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -57,11 +59,63 @@ def of_pythons_library(x: Any) -> Any:
         return 7.0
 
 
+def first_elements(x: Any) -> Any:
+    try:
+        return sum(itertools.islice([x[1], x[2]], int(x[0] > 0) + 1))
+    except ValueError:
+        return 7.0
+
+
+def loop_over_first_elements(x: Any) -> Any:
+    total = 0.0
+    try:
+        for v in itertools.islice([x[1], x[2]], int(x[0] > 0) + 1):
+            total = total + v
+    except Exception:  # noqa: BLE001
+        return 7.0
+    return total
+
+
+def suppressed(x: Any) -> Any:
+    with contextlib.suppress(ValueError):
+        return sum(itertools.islice([x[1], x[2]], int(x[0] > 0) + 1))
+    return 7.0
+
+
+@contextlib.contextmanager
+def without_errors() -> Iterator[None]:
+    try:
+        yield
+    except Exception:  # noqa: BLE001
+        print("an error")
+
+
+def suppressed_by_a_generator(x: Any) -> Any:
+    with without_errors():
+        return sum(itertools.islice([x[1], x[2]], int(x[0] > 0) + 1))
+    return 7.0
+
+
+class Lenient:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> bool:
+        return True
+
+
+def suppressed_by_a_class(x: Any) -> Any:
+    with Lenient():
+        return len(bytes(int(x[0] > 0) + 1)) + x[1]
+    return 7.0
+
+
 @pytest.mark.parametrize(
     "function",
     [
         text_of_a_number, key_with_a_number, bytes_of_a_length, power_with_a_modulus, method_of_a_class,
-        of_pythons_library,
+        of_pythons_library, first_elements, loop_over_first_elements, suppressed, suppressed_by_a_generator,
+        suppressed_by_a_class,
     ],
     ids=lambda f: f.__name__,
 )  # fmt: skip

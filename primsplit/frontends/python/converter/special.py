@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from primsplit.frontends.python.converter.copies import ABSENT, HEAP, Conversion, static
+from primsplit.tracing.branching.users_errors import asked_by_compiled
 from primsplit.tracing.undo_log import note_attribute
 
 REFLECTED = {
@@ -121,7 +122,7 @@ def _elements(element: Callable[[int], Any]) -> Iterator[Any]:
 
 
 class Managed:
-    """A context manager with methods of the user's."""
+    """A context manager; it suppresses no error by which a compiled function refused a traced value."""
 
     def __init__(self, enter: Callable[[], Any], leave: Callable[..., Any]) -> None:
         self._enter, self._leave = enter, leave
@@ -129,16 +130,19 @@ class Managed:
     def __enter__(self) -> Any:
         return self._enter()
 
-    def __exit__(self, *error: Any) -> Any:
-        return self._leave(*error)
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> Any:
+        is_suppressed = self._leave(kind, error, trace)
+        if error is not None and is_suppressed and (asked := asked_by_compiled(error)) is not None:
+            raise asked from error
+        return is_suppressed
 
 
 def managed(conversion: Conversion, value: Any) -> Any:
     """Return the context manager of a `with` statement."""
     kind = type(value)
     enter, leave = conversion.changed(kind, "__enter__"), conversion.changed(kind, "__exit__")
-    if enter is None and leave is None:
-        return value
+    if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
+        return value  # Python's own error tells so
     return Managed(functools.partial(enter or kind.__enter__, value), functools.partial(leave or kind.__exit__, value))
 
 
