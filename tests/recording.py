@@ -26,9 +26,13 @@ def sub_block(function: Callable[..., Any], *types: str, name: str = "body") -> 
     with tracing.recording() as recorded:
         hints = code.co_varnames[: code.co_argcount]
         params = [recorded.param(parse_spec(t), hint) for t, hint in zip(types, hints, strict=True)]
-        found = function(*map(Array, params))
-        results = [lift(r) for r in (found if isinstance(found, tuple) else (found,))]
+        results = [lift(r) for r in _each(function(*map(Array, params)))]
     return tracing.close(name, params, recorded, results)
+
+
+def _each(found: Any) -> tuple[Any, ...]:
+    """Return one result or several as a tuple; no variable of this file takes them, whose name they would have."""
+    return found if isinstance(found, tuple) else (found,)
 
 
 def derivative(function: Callable[..., Any], *types: str) -> Block:

@@ -15,7 +15,7 @@ import numpy as np
 import optree
 
 from primsplit.ir.errors import Place
-from primsplit.tracing.variables import assigned
+from primsplit.tracing.variables import CALL_BACK, assigned, called_name, is_returned
 
 _LIBRARIES = (
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
@@ -104,11 +104,17 @@ def user_instruction() -> Instruction | None:
 
 
 class _Places(NamedTuple):
-    """The known places in a code object, held weakly: another object at the same address is not taken for it."""
+    """The known places in a code object, held weakly: another object at the same address is not taken for it.
+
+    `returned` has the places whose result is returned, by the variables that callers assign it to; `called` the names
+    of the functions that callers call.
+    """
 
     code: weakref.ref[CodeType]
     columns: list[int | None]
     at: dict[int, Place]
+    returned: dict[int, dict[tuple[str, ...], Place]]
+    called: dict[int, str]
 
 
 PLACES: dict[int, _Places] = {}
@@ -120,12 +126,12 @@ def _places_of(code: CodeType) -> _Places:
     places = PLACES.get(key)
     if places is None or places.code() is not code:
         own = weakref.ref(code, lambda _: PLACES.pop(key, None))
-        places = PLACES[key] = _Places(own, [position[2] for position in code.co_positions()], {})
+        places = PLACES[key] = _Places(own, [position[2] for position in code.co_positions()], {}, {}, {})
     return places
 
 
 def _place_in(frame: FrameType) -> Place:
-    """Return the line and the column that the frame is at, and what its result is assigned to."""
+    """Return the line and the column that the frame is at, and what its result is assigned to, here or by a caller."""
     code, index = frame.f_code, frame.f_lasti
     places = _places_of(code)
     place = places.at.get(index)
@@ -134,7 +140,26 @@ def _place_in(frame: FrameType) -> Place:
         column = (places.columns[index // 2] if index // 2 < len(places.columns) else None) or 0
         place = Place(code.co_filename, frame.f_lineno, code.co_name, column, assigned(code, index))
         places.at[index] = place
-    return place
+        if is_returned(code, index):
+            places.returned[index] = {}
+    if index not in places.returned:
+        return place
+    variables = _assigned_by_caller(frame)
+    return places.returned[index].setdefault(variables, place._replace(variables=variables))
+
+
+def _assigned_by_caller(frame: FrameType) -> tuple[str, ...]:
+    """Return the variables of a caller of the user's that take what the frame returns; empty for other callers."""
+    caller = frame.f_back
+    while caller is not None and is_operator(caller.f_code.co_filename):
+        caller = caller.f_back
+    if caller is None or is_library(caller.f_code.co_filename):
+        return ()
+    variables = _place_in(caller).variables
+    called, index = _places_of(caller.f_code).called, caller.f_lasti
+    if variables and index not in called:
+        called[index] = called_name(caller.f_code, index)
+    return () if variables and called[index] in CALL_BACK else variables
 
 
 _TYPE_CALL = re.compile(r"(?<![.\w{])type(\(|\s*[,)\]])")

@@ -1,6 +1,7 @@
 """Name values after the user's variables: those that the result of an instruction is assigned to.
 
-`h = x @ w + b` records MatMul(x, w), which has no name, and Add, whose result is called `h`.
+`h = x @ w + b` records MatMul(x, w), which has no name, and Add, whose result is called `h`. What a function returns
+is called as its caller calls it: with `return x / total` in `norm`, `p = norm(x)` calls the quotient `p`.
 """
 
 import dis
@@ -26,6 +27,37 @@ def assigned(code: CodeType, index: int) -> tuple[str, ...]:
     while len(names) < argument and (stored := _stored(code, *next(instructions, ("", 0)))):
         names += stored
     return tuple(names) if len(names) == argument else ()
+
+
+CALL_BACK = frozenset({"accumulate", "filter", "list", "map", "max", "min", "next", "reduce", "sorted", "sum", "tuple"})
+"""Functions without a frame of their own: their results are not those of the functions that they call."""
+
+
+def is_returned(code: CodeType, index: int) -> bool:
+    """Whether a function returns the result of the instruction at byte `index`."""
+    return next(_instructions(code, index + 2), ("", 0))[0] == "RETURN_VALUE"
+
+
+def called_name(code: CodeType, index: int) -> str:
+    """Return the name of the function that the instruction at byte `index` calls, `tanh` of `np.tanh(x)`; else ""."""
+    before = [i for i in dis.get_instructions(code) if i.offset <= index]
+    called = _columns(before[-1]) if before else None
+    if called is None:
+        return ""
+    name = ""
+    for instruction in before[:-1]:
+        own = _columns(instruction)
+        if instruction.opname.startswith("LOAD_") and own is not None and own[:2] == called[:2] and own[2] < called[2]:
+            name = str(instruction.argval)
+    return name
+
+
+def _columns(instruction: dis.Instruction) -> tuple[int, int, int] | None:
+    """Return the line, the first and the last column of an instruction's expression, where Python kept them."""
+    found = instruction.positions
+    if found is None or found.lineno is None or found.col_offset is None or found.end_col_offset is None:
+        return None
+    return found.lineno, found.col_offset, found.end_col_offset
 
 
 def _instructions(code: CodeType, start: int) -> Iterator[tuple[str, int]]:

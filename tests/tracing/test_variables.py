@@ -62,6 +62,44 @@ def in_a_function(x: Any) -> Any:
     return squared + 1.0
 
 
+def twice_in_a_function(x: Any) -> Any:
+    first = inner(x)
+    second = inner(x + 1.0)
+    return first + second
+
+
+def outer(x: Any) -> Any:
+    return inner(x)
+
+
+def through_two_functions(x: Any) -> Any:
+    passed = outer(x)
+    return passed + 1.0
+
+
+class Halves:
+    def __call__(self, x: Any) -> Any:
+        return x / 2.0
+
+
+def by_a_method(x: Any) -> Any:
+    half = Halves()(x)
+    return half.sum()
+
+
+def used_at_once(x: Any) -> Any:
+    return inner(x) + 1.0
+
+
+def square(x: Any) -> Any:
+    return x * x
+
+
+def by_a_function_in_c(x: Any) -> Any:
+    summed = sum(map(square, [x[0], x[1]]))
+    return summed.sum()
+
+
 def in_a_closure(x: Any) -> Any:
     kept = np.exp(x)
 
@@ -104,7 +142,12 @@ NAMES: list[tuple[Callable[[Any], Any], list[str]]] = [
     (chained, ["x", "first"]),
     (again, ["x", "x_1", "x_2"]),
     (in_a_loop, ["x", "state", "x_1", "state_1", "x_2", "state_2", "x_3"]),
-    (in_a_function, ["x", "total"]),
+    (in_a_function, ["x", "total", "squared"]),
+    (twice_in_a_function, ["x", "total", "first", "total_1", "second"]),
+    (through_two_functions, ["x", "total", "passed"]),
+    (by_a_method, ["x", "half"]),
+    (used_at_once, ["x", "total"]),
+    (by_a_function_in_c, ["x", "summed", "summed_1"]),
     (in_a_closure, ["x", "kept"]),
     (thrown_away, ["x"]),
     (into_containers, ["x"]),
