@@ -1,8 +1,9 @@
-"""List files in a style: text, Python that traces to them, or a page of HTML."""
+"""List files in a style: text, Python that traces to them, a page of HTML, or a module of NumPy."""
 
 from collections.abc import Sequence
 
 from primsplit.audit.file_listing import list_file
+from primsplit.audit.numpy_style import to_numpy
 from primsplit.audit.written import Written
 from primsplit.ir import Var
 from primsplit.programs.page import to_page
@@ -15,5 +16,7 @@ def list_files(files: Sequence[Written], style: str) -> str:
         blocks = [block for file in files for block in (file.block, *file.functions.values())]
         names = {v: name for file in files for v, name in file.names.items() if isinstance(v, Var)}
         return to_python(*blocks, names=names)
+    if style == "numpy":
+        return to_numpy(files).text
     texts = [text for file in files for text in list_file(file)]
     return to_page(files[0].block.name, texts) if style == "html" else "\n".join(texts)

@@ -48,8 +48,8 @@ class Written:
     """A file's graph and its functions, by name, an op for each node.
 
     `names` has the file's name of each value, `told` its type as a text, "" where the file does not tell it, `nodes`
-    the name of each node. `held` are the initializers by name, `sections` the parts of the graph. `is_ours` tells
-    whether primsplit wrote the file.
+    the name of each node. `held` are the initializers by name, `sections` the parts of the graph, `opsets` the versions
+    of the domains. `is_ours` tells whether primsplit wrote the file.
     """
 
     path: str
@@ -66,6 +66,7 @@ class Written:
     told: Mapping[Var, str]
     nodes: Mapping[Op, str]
     sections: tuple[Section, ...]
+    opsets: Mapping[str, int]
     is_ours: bool
 
     def ops(self) -> Iterator[Op]:
@@ -99,6 +100,7 @@ def read_written(path: str) -> Written:
         told=reader.told,
         nodes=reader.nodes,
         sections=sections_of(block) if is_ours else (Section("", block.ops),),
+        opsets={domain_of(o.domain): o.version for o in file.proto.opset_import},
         is_ours=is_ours,
     )
 

@@ -14,10 +14,12 @@ from primsplit.audit.origins import URGENT
 from primsplit.audit.report import report
 from primsplit.audit.sections import NO_LINE
 from primsplit.cli import options
+from primsplit.cli.audited import write_listing
 from primsplit.cli.failures import command
 from primsplit.cli.late import constant_rows, list_files, read_written, report_files, rules_used, unused_rules
 from primsplit.cli.loaded import LoadedModel, Subject, read_subject
 from primsplit.cli.output import console, print_json, print_page, print_text, size_text, table
+from primsplit.cli.overwriting import keep_apart
 from primsplit.ir.errors import PrimsplitError, SpecError
 from primsplit.programs.api import SplitProgram
 from primsplit.programs.export import save_derived
@@ -29,6 +31,7 @@ class Style(StrEnum):
     TEXT = "text"
     PYTHON = "python"
     HTML = "html"
+    NUMPY = "numpy"
 
 
 class Stage(StrEnum):
@@ -80,8 +83,19 @@ def audit(
         Style | None,
         typer.Option(
             "--style",
-            help="Only the listing, as text, as Python that traces to it, or as a page of HTML.",
+            help="Only the listing, as text, as Python that traces to it, as a page of HTML, or as a module of NumPy "
+            "that computes the same.",
             **options.one_of(Style),
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="Write the listing to this file: without --style, .html is a page, .json the report, .py a module of "
+            "NumPy, whose large arrays are in an .npz beside it.",
         ),
     ] = None,
     json: options.Json = False,
@@ -98,8 +112,13 @@ def audit(
         raise SpecError("--frozen asks for the frozen values alone, --rules for the rules, --style for the listing")
     if rules and stage is not Stage.FILE:
         raise SpecError("--rules tells of the nodes of a file, and not of another stage")
+    if output is not None and (frozen or rules or json or stage is not Stage.FILE):
+        raise SpecError("--output is for the listing of a file", cure="Say --style and --output alone.")
+    if style is Style.NUMPY and stage is not Stage.FILE:
+        raise SpecError("--style numpy is for a file, and not for another stage")
+    keep_apart("--output", output, target.partition(":")[0])
     told = options.Told(length, absent, safe_where=safe_where, constant=constant)
-    show = Showing(style, frozen=frozen, json=json)
+    show = Showing(style, output, frozen=frozen, json=json)
     if target.endswith(".onnx") and stage is Stage.FILE:
         refuse_derivative(
             spec=spec, wrt=wrt, of=of, mode=mode, chunk=chunk, policy=policy, dtype=dtype, form=form,
@@ -167,13 +186,17 @@ def _frozen(made: Subject, *, alone: bool) -> list[dict[str, Any]]:
 class Showing:
     """Prints what was asked for: a listing alone, the frozen values alone, or all; as JSON if requested."""
 
-    def __init__(self, style: Style | None, *, frozen: bool, json: bool) -> None:
+    def __init__(self, style: Style | None, output: str | None, *, frozen: bool, json: bool) -> None:
         self.style = style
+        self.output = output
         self.frozen = frozen
         self.json = json
 
     def files(self, files: Sequence[Any], beside: dict[str, Any]) -> None:
         """Print the listing of files, and what they do not tell themselves."""
+        if self.output is not None:
+            write_listing(self.output, files, None if self.style is None else self.style.value)
+            return
         if self.style is not None:
             _show_listing(list_files(files, self.style.value), self.style, json=self.json)
             return

@@ -1,25 +1,52 @@
-"""Writes the audit of files that were just written: `--audit PATH` of `export` and `grad`."""
+"""Writes the listing of files: `--audit PATH` of `export` and `grad`, `--output PATH` of `audit`."""
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from primsplit.cli.late import list_files, read_written, report_files
+import numpy as np
+
+from primsplit.cli.late import list_files, numpy_module, read_written, report_files
 from primsplit.cli.overwriting import keep_apart
 from primsplit.ir.atomic_files import write_whole
 from primsplit.ir.plain_text import in_json, in_lines
 
+ENDINGS = {".html": "html", ".htm": "html", ".json": "json", ".py": "numpy"}
+"""The style of a listing by the ending of its file; of any other ending it is text."""
+
 
 def write_audit(path: str | None, paths: Sequence[str]) -> None:
-    """Write the listing of the files to a path: as a page for .html, as the report for .json, else as text.
+    """Write the listing of files that were just written to a path: see `write_listing`.
 
     Nothing is written for None. Raises SpecError for the path of one of the files, FileError.
     """
-    if path is None:
-        return
-    keep_apart("--audit", path, *paths)
-    files = [*map(read_written, paths)]
-    if path.endswith(".json"):
+    if path is not None:
+        write_listing(path, [*map(read_written, paths)], option="--audit")
+
+
+def write_listing(path: str, files: Sequence[Any], style: str | None = None, *, option: str = "--output") -> None:
+    """Write the listing of files in a style; by default as a page for .html, the report for .json, NumPy for .py.
+
+    A module of NumPy has its large arrays in an .npz beside it. Raises SpecError for the path of one of the files,
+    FileError.
+    """
+    beside = f"{os.path.splitext(path)[0]}.npz"
+    keep_apart(option, path, *(file.path for file in files))
+    style = style or ENDINGS.get(os.path.splitext(path)[1], "text")
+    if style == "numpy":
+        module = numpy_module(files)
+        text = module.text
+        if module.arrays:
+            keep_apart(option, beside, path, *(file.path for file in files))
+            write_whole(beside, lambda file: save_arrays(file, module.arrays))
+    elif style == "json":
         text = in_json(json.dumps({"files": report_files(files)}, indent=2, ensure_ascii=False))
     else:
-        text = in_lines(list_files(files, "html" if path.endswith((".html", ".htm")) else "text"))
+        text = in_lines(list_files(files, style))
     write_whole(path, lambda file: file.write(text.encode()))
+
+
+def save_arrays(file: Any, arrays: Mapping[str, Any]) -> None:
+    """Write arrays by name as .npz."""
+    np.savez(file, **arrays)

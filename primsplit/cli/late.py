@@ -105,6 +105,13 @@ def list_files(files: Any, style: str) -> str:
     return styles.list_files(files, style)
 
 
+def numpy_module(files: Any) -> Any:
+    """The module of NumPy that computes what files do: see `audit.numpy_style.Module`."""
+    from primsplit.audit import numpy_style
+
+    return numpy_style.to_numpy(files)
+
+
 def report_files(files: Any) -> list[dict[str, Any]]:
     """The reports of the files of one derivative."""
     from primsplit.audit import file_report

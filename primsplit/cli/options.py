@@ -208,7 +208,8 @@ Audit = Annotated[
     typer.Option(
         "--audit",
         metavar="PATH",
-        help="Also write the listing of the file that is written: as a page (.html), as text, or as a report (.json).",
+        help="Also write the listing of the file that is written: as a page (.html), as text, as a report (.json), "
+        "or as a module of NumPy (.py).",
     ),
 ]
 Length = Annotated[

@@ -68,7 +68,7 @@ def _loading(constants: Constants, name: str, helpers: set[str]) -> str:
     if not arrays:
         return "{}"
     if sum(array.nbytes for array in arrays.values()) > MOST_PACKED:
-        return f'np.load("{_identifier(name)}.npz")  # the arrays of primsplit.ir.notation.listing.constants(block)'
+        return f'np.load("{identifier(name)}.npz")  # the arrays of primsplit.ir.notation.listing.constants(block)'
     helpers.add("unpacked")
     return f'unpacked("""\n{packed(arrays)}""")'
 
@@ -122,7 +122,7 @@ class _Source:
         self.names.learn(block)
         for var in variables(block):
             name = given.get(var, self.names.hint(var))
-            self.names.give(var, name and _identifier(name))
+            self.names.give(var, name and identifier(name))
         self.helpers: set[str] = set()
 
     def lines(self) -> Iterator[Line]:
@@ -142,7 +142,7 @@ class _Source:
         items = [self.value(v, op) for v in op.inputs]
         for name, value in op.attributes.items():
             if isinstance(value, Block):
-                own = self.names.give(Var(Type("bool", ())), _identifier(value.name))
+                own = self.names.give(Var(Type("bool", ())), identifier(value.name))
                 yield from self.function(value, own, [self.names.of[p] for p in value.params], depth)
                 specs = "".join(f", {spec_text(p.type)}" for p in value.params)
                 items.append(f"{name}=body({own}{specs})")
@@ -199,7 +199,7 @@ class _Source:
         return f'constants.get("{self.constants.texts[id(value)]}")'
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
     """Return the name as letters, digits and `_`, which Python reads as they are. It may be taken."""
     letters = unicodedata.normalize("NFKC", name)
     text = "".join(c if f"_{c}".isidentifier() and is_shown(c) else "_" for c in letters) or "program"
@@ -208,7 +208,7 @@ def _identifier(name: str) -> str:
 
 def _function_name(name: str) -> str:
     """Return the name of a block's function, which hides nothing that the source uses."""
-    text = _identifier(name)
+    text = identifier(name)
     return f"_{text}" if text in TAKEN else text
 
 

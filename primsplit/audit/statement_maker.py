@@ -1,0 +1,251 @@
+"""Make the statements of a file: expressions of its nodes, bodies of its branches and loops, names of its variables."""
+
+import ast
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from primsplit.audit.expressions.nodes import Node
+from primsplit.audit.expressions.table import expression
+from primsplit.audit.file_listing import is_literal
+from primsplit.audit.identifiers import Identifiers
+from primsplit.audit.statements import (
+    Assignment,
+    Branch,
+    Collected,
+    Function,
+    Loop,
+    Scan,
+    Scanned,
+    Statement,
+    Statements,
+    Suite,
+)  # fmt: skip
+from primsplit.audit.trees import call, literal, name, tree
+from primsplit.audit.written import Written
+from primsplit.ir import AnyArray, Block, Const, Op, Type, Value, Var
+from primsplit.ir.errors import PrimsplitError
+from primsplit.ops.traits import traits
+from primsplit.programs.python_text import array_source
+
+
+def statements_of(file: Written, taken: Iterable[str] = ()) -> Statements:
+    """Return the statements of a file, whose variables get none of the names that are taken.
+
+    Raises PrimsplitError for an operator that has no form in NumPy.
+    """
+    shared = Identifiers(taken)
+    functions = {kind: shared.give(kind.rpartition("::")[2]) for kind in file.functions}
+    constants = {const: shared.give(file.names[const] or "constant") for const in _named(file)}
+    types = _Types(file)
+
+    def made(block: Block, title: str) -> Function:
+        return _Maker(file, types, Identifiers(shared.taken), functions, constants).function(block, title)
+
+    main = made(file.block, file.block.name)
+    others = tuple(made(block, functions[kind]) for kind, block in file.functions.items())
+    return Statements(file, main, others, {n: c for c, n in constants.items()})
+
+
+def _named(file: Written) -> list[Const]:
+    """Return the constants that expressions read by name, in the order of their first use."""
+    read = (v for op in file.ops() for v in op.inputs)
+    bodies = (b for op in file.ops() for b in op.blocks())
+    results = (v for b in (file.block, *file.functions.values(), *bodies) for v in b.results)
+    constants = dict.fromkeys(v for v in (*read, *results) if isinstance(v, Const))
+    return [const for const in constants if not _is_written_out(const)]
+
+
+def _is_written_out(const: Const) -> bool:
+    """Whether a constant is written where it is read: a number, a short vector, one number everywhere."""
+    return is_literal(const) or math.prod(const.data.shape) == 0 or const.number is not None
+
+
+@dataclass
+class _Maker:
+    """Makes the statements of a function."""
+
+    file: Written
+    types: "_Types"
+    identifiers: Identifiers
+    functions: Mapping[str, str]
+    constants: Mapping[Const, str]
+    names: dict[Value, str] = field(default_factory=dict)
+
+    def function(self, block: Block, title: str) -> Function:
+        params = tuple(self.name(p) for p in block.params)
+        sections = {op: s.name for s in self.file.sections for op in s.ops} if block is self.file.block else {}
+        ordered = tuple(sections) or block.ops
+        statements = tuple(self.statement(op, sections.get(op, "")) for op in ordered)
+        return Function(title, block, self.names, statements, params, tuple(map(self.value, block.results)))
+
+    def name(self, var: Var, wanted: str = "") -> str:
+        """Return the name of a variable: the file's, made an identifier."""
+        if var not in self.names:
+            self.names[var] = self.identifiers.give(wanted or self.file.names[var])
+        return self.names[var]
+
+    def value(self, value: Value) -> ast.expr:
+        """Return the expression of an input or result that stands alone."""
+        if isinstance(value, Var):
+            return name(self.name(value))
+        array = value.numpy()
+        if array.dtype.isbuiltin == 2:
+            raise PrimsplitError(f"{value.hint or 'a constant'} has the dtype {array.dtype.name}, which NumPy lacks")
+        if value in self.constants:
+            return name(self.constants[value])
+        if value.is_short:
+            return tree(array_source(array))
+        return call("np.full", literal(array.shape), literal(value.number), literal(array.dtype.name))
+
+    def weak(self, op: Op, position: int) -> ast.expr | None:
+        """Return the expression of an input in which a number needs no dtype: another input has it."""
+        value = op.inputs[position]
+        if not isinstance(value, Const):
+            return None if value is None else self.value(value)
+        array = value.numpy()
+        if array.ndim == 0 and array.dtype.kind in "iuf" and self.is_tied(op, value):
+            number = _number(array)
+            return self.value(value) if number is None else literal(number)
+        return self.value(value)
+
+    def is_tied(self, op: Op, const: Const) -> bool:
+        """Whether another input, a variable, has the dtype of a number by NumPy's rules for Python's numbers."""
+        if traits(op.kind).broadcasts != "all" and op.kind != "Clip":
+            return False
+        others = [v for v in op.inputs if isinstance(v, Var)]
+        return any(v in self.types and self.types[v].dtype == const.type.dtype for v in others)
+
+    def statement(self, op: Op, section: str = "") -> Statement:
+        """Return the statement of an op."""
+        make = {"If": self.branch, "Loop": self.loop, "Scan": self.scan}.get(op.kind)
+        if make is not None:
+            return make(op, section)
+        arguments = tuple(None if v is None else self.value(v) for v in op.inputs)
+        several = len(op.outputs) > 1 or op.kind == "Split"
+        if op.kind in self.functions:
+            value = call(self.functions[op.kind], *(literal(None) if a is None else a for a in arguments))
+        else:
+            value = expression(self.node(op, arguments))
+        targets = self.targets(op)
+        return Assignment(op=op, ops=(op,), targets=targets, section=section, value=value, is_several=several)
+
+    def node(self, op: Op, arguments: tuple[ast.expr | None, ...]) -> Node:
+        weak = tuple(self.weak(op, i) for i in range(len(op.inputs)))
+        domain = op.kind.rpartition("::")[0]
+        return Node(op, arguments, weak, self.types, self.file.nodes[op], self.file.opsets.get(domain, 1))
+
+    def targets(self, op: Op) -> tuple[str, ...]:
+        return tuple(self.name(v, self.file.names[v] or "unused") for v in op.outputs)
+
+    def suite(self, block: Block, targets: Sequence[str]) -> Suite:
+        """Return a body, whose variables that are its results have the names of those around it from the start."""
+        own = {v for op in block.ops for v in op.outputs}
+        for var, target in zip(block.results, targets, strict=True):
+            if isinstance(var, Var) and var in own and var not in self.names:
+                self.names[var] = target
+        statements = tuple(self.statement(op) for op in block.ops)
+        return Suite(statements, tuple(zip(targets, map(self.value, block.results), strict=True)))
+
+    def branch(self, op: Op, section: str) -> Statement:
+        targets = self.targets(op)
+        then, otherwise = (op.attributes[key] for key in ("then_branch", "else_branch"))
+        sides = self.suite(then, targets), self.suite(otherwise, targets)
+        test = self.value(_given(op.inputs[0]))
+        return Branch(op=op, ops=(op,), targets=targets, section=section, test=test, sides=sides)
+
+    def loop(self, op: Op, section: str) -> Statement:
+        body: Block = op.attributes["body"]
+        carried = len(op.inputs) - 2
+        targets = self.targets(op)
+        initial = [self.value(_given(v)) for v in op.inputs[2:]]
+        step, goes_on = (self.name(p) for p in body.params[:2])
+        self.names.update(zip(body.params[2:], targets, strict=False))
+        items = [self.identifiers.give(f"{t}_steps") for t in targets[carried:]]
+        suite, collected = self.steps(op, body, [goes_on, *targets[:carried]], targets[carried:], items)
+        count = None if op.inputs[0] is None else self.value(op.inputs[0])
+        first = [] if op.inputs[1] is None else [(goes_on, self.value(op.inputs[1]))]
+        if not first:
+            first = [(goes_on, tree("np.bool_(True)"))]
+        started = (*first, *zip(targets, initial, strict=False))
+        return Loop(
+            op=op, ops=(op,), targets=targets, section=section,
+            step=step, count=count, goes_on=goes_on, initial=started, body=suite, collected=collected,
+        )  # fmt: skip
+
+    def scan(self, op: Op, section: str) -> Statement:
+        body: Block = op.attributes["body"]
+        scanned = int(op.attributes["num_scan_inputs"])
+        carried = len(op.inputs) - scanned
+        targets = self.targets(op)
+        initial = [self.value(_given(v)) for v in op.inputs[:carried]]
+        self.names.update(zip(body.params[:carried], targets, strict=False))
+        params = [self.name(p) for p in body.params[carried:]]
+        items = [self.identifiers.give(f"{t}_steps") for t in targets[carried:]]
+        suite, collected = self.steps(op, body, targets[:carried], targets[carried:], items)
+        axes = op.attributes.get("scan_input_axes", [0] * scanned)
+        back = op.attributes.get("scan_input_directions", [0] * scanned)
+        arrays = [self.value(_given(v)) for v in op.inputs[carried:]]
+        read = tuple(Scanned(*row) for row in zip(params, arrays, axes, map(bool, back), strict=True))
+        started = tuple(zip(targets, initial, strict=False))
+        return Scan(
+            op=op, ops=(op,), targets=targets, section=section,
+            scanned=read, initial=started, body=suite, collected=collected,
+        )  # fmt: skip
+
+    def steps(
+        self, op: Op, body: Block, handed: Sequence[str], stacked: Sequence[str], items: Sequence[str]
+    ) -> tuple[Suite, tuple[Collected, ...]]:
+        """Return the body of a loop, which assigns what it hands on, and the lists of what is stacked at the end."""
+        count = len(handed)
+        inner = Block(body.name, body.params, body.ops, body.results[:count])
+        # A variable that is handed on may be read in the body after it is computed: it keeps a name of its own.
+        for var in body.results[:count]:
+            if isinstance(var, Var) and var not in self.names:
+                self.name(var)
+        suite = self.suite(inner, handed)
+        axes = op.attributes.get("scan_output_axes", [0] * len(stacked))
+        back = op.attributes.get("scan_output_directions", [0] * len(stacked))
+        outputs = op.outputs[len(op.outputs) - len(stacked) :]
+        values = [self.value(v) for v in body.results[count:]]
+        rows = zip(stacked, items, values, map(self.empty, outputs), axes, map(bool, back), strict=True)
+        return suite, tuple(Collected(*row) for row in rows)
+
+    def empty(self, var: Var) -> ast.expr:
+        """Return the array of no steps, with sizes of 0 that the file does not tell."""
+        told = self.types.get(var)
+        if told is None or told.shape is None:
+            return literal(None)
+        sizes = [d if isinstance(d, int) else 0 for d in told.shape]
+        return call("np.zeros", literal((0, *sizes[1:])), literal(told.dtype.name))
+
+
+def _given(value: Value | None) -> Value:
+    assert value is not None
+    return value
+
+
+def _number(array: AnyArray) -> float | int | None:
+    """Return the shortest Python number that is the same in the array's dtype; None for a NaN with other bits."""
+    number = float(str(array[()])) if array.dtype.kind == "f" else int(array)
+    return number if np.asarray(number, array.dtype).tobytes() == array.tobytes() else None
+
+
+class _Types(Mapping[Value, Type]):
+    """The types of a file's variables, of those that the file tells."""
+
+    def __init__(self, file: Written) -> None:
+        self.file = file
+
+    def __getitem__(self, value: Value) -> Type:
+        if isinstance(value, Var) and self.file.told.get(value):
+            return value.type
+        raise KeyError(value)
+
+    def __iter__(self) -> Iterator[Value]:
+        return (v for v, told in self.file.told.items() if told)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -1,0 +1,75 @@
+"""Build Python expressions as trees of `ast`, from texts with holes.
+
+```
+tree("np.where(c, a, b)", c=test, a=x, b=tree("-x", x=y))   ->   np.where(test, x, -y)
+```
+
+Parentheses are never written by hand: `ast.unparse` puts them where precedence asks for them.
+"""
+
+import ast
+import copy
+import functools
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+
+def tree(template: str, **holes: ast.expr) -> ast.expr:
+    """Return the expression of a text, with an expression in the place of each name that is a hole."""
+    return fill(_parsed(template), holes)
+
+
+def fill(expression: ast.expr, holes: Mapping[str, ast.expr]) -> ast.expr:
+    """Return a copy of an expression, with other expressions in the place of some names."""
+    found = _Filling(holes).visit(copy.deepcopy(expression))
+    assert isinstance(found, ast.expr)
+    return found
+
+
+@functools.cache
+def _parsed(template: str) -> ast.expr:
+    return ast.parse(template, mode="eval").body
+
+
+class _Filling(ast.NodeTransformer):
+    def __init__(self, holes: Mapping[str, ast.expr]) -> None:
+        self.holes = holes
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:  # the name that NodeTransformer asks for
+        return self.holes.get(node.id, node)
+
+
+def name(identifier: str) -> ast.expr:
+    """Return the expression that reads a variable."""
+    return ast.Name(identifier, ast.Load())
+
+
+def literal(value: Any) -> ast.expr:
+    """Return the expression of a number, a text, None, or a tuple or list of them."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, tuple | list):
+        kind = ast.Tuple if isinstance(value, tuple) else ast.List
+        return kind([literal(v) for v in value], ast.Load())
+    if isinstance(value, float) and not math.isfinite(value):
+        return tree("np.nan" if math.isnan(value) else "np.inf" if value > 0 else "-np.inf")
+    return ast.parse(repr(value), mode="eval").body
+
+
+def call(function: str, *arguments: ast.expr, **named: ast.expr) -> ast.expr:
+    """Return the call of a function, such as `np.sum`, with these arguments."""
+    keywords = [ast.keyword(key, value) for key, value in named.items()]
+    return ast.Call(_parsed(function), [*arguments], keywords)
+
+
+def tuple_of(items: Iterable[ast.expr]) -> ast.expr:
+    """Return the tuple of some expressions."""
+    return ast.Tuple([*items], ast.Load())
+
+
+def names_in(expression: ast.AST) -> set[str]:
+    """Return the names that an expression reads."""
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
