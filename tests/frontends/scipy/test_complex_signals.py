@@ -28,7 +28,7 @@ def numbers(*shape: int) -> Any:
 LONG, SHORT, IMAGE, KERNEL = numbers(9), numbers(4), numbers(5, 6), numbers(2, 3)
 BELOW = np.array([1.5 + 0.2j, -0.4, 0.2j])
 SECTIONS = scipys.butter(4, 0.3, output="sos")
-POLES = np.array([0.5 + 0.2j, 0.5 - 0.2j, 0.3])
+
 MODES = ("full", "same", "valid")
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -71,12 +71,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a response": (
         lambda b, a: (scipys.freqz(b, a, worN=[0.3, 1.0], fs=4.0)[1], scipys.freqs(b, a, [0.5, 2.0])[1]), (SHORT, BELOW)
     ),
-    "a response of zeros": (lambda z, p: scipys.freqz_zpk(z, p, 2.5, worN=3)[1], (SHORT, POLES)),
-    "zeros and poles": (lambda b, a: scipys.tf2zpk(b, a), (SHORT, BELOW)),
-    "polynomials of zeros": (lambda z, p: scipys.zpk2tf(z, p, 2.5), (SHORT, BELOW)),
-    "along a spiral": (lambda x: scipys.czt(x, 5, np.exp(-0.3j), 0.9 + 0.1j), (LONG,)),
-    "along a spiral of one's own": (lambda x, w: scipys.czt(x, 3, w[0], w[1], axis=0), (IMAGE, SHORT)),
-    "a range of frequencies": (lambda x: scipys.zoom_fft(x, [0.2, 0.7], 4), (LONG,)),
 }  # fmt: skip
 SLOW = {n for n in FUNCTIONS if n.startswith(("fftconvolve", "correlate2d", "convolve valid", "sections both"))}
 """Rows of compositions of functions that other rows cover."""
@@ -91,32 +85,6 @@ def test_it_is_scipys_with_gradients(name: str) -> None:
         return parts(function(*(x + 1j * y for x, y in zip(both[::2], both[1::2], strict=True))))
 
     check_grads(f, *(p for z in given for p in (z.real, z.imag)), symbolic=False, value_tolerance=1e-11)
-
-
-REAL: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-    "tf2zpk": (lambda b, a: scipys.tf2zpk(b, a)[:2], (np.array([0.3, 0.5, -0.2]), np.array([1.5, -0.4, 0.2]))),
-    "zpk2tf": (lambda z, p, k: scipys.zpk2tf(z, p, k), (np.array([0.3, -0.5]), np.array([0.2, 0.1]), np.array(2.5))),
-    "freqz_zpk": (lambda z, k: scipys.freqz_zpk(z, [0.5], k, worN=[0.4])[1], (np.array([0.3, -0.5]), np.array(2.5))),
-    "czt": (lambda x: scipys.czt(x), (LONG.real,)),
-    "zoom_fft": (lambda x: scipys.zoom_fft(x, 0.7, 6, fs=3, endpoint=True), (LONG.real,)),
-}
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_it_is_scipys_of_real_numbers_with_gradients(name: str) -> None:
-    function, given = REAL[name]
-
-    def f(*args: Any) -> Any:
-        return parts(function(*args))
-
-    check_grads(f, *given, symbolic=False, value_tolerance=1e-11)
-
-
-def test_real_polynomials_come_of_conjugate_zeros() -> None:
-    program = ps.trace(lambda p: np.poly(p) * 1j, POLES)
-    for zeros in (POLES, POLES + 0.1j):
-        np.testing.assert_allclose(program(zeros), np.poly(zeros) * 1j, rtol=1e-14, atol=1e-16)
-    np.testing.assert_array_equal(program(POLES).real, np.zeros(4))
 
 
 @pytest.mark.parametrize("name", ["convolve", "lfilter", "filtfilt", "correlate"])

@@ -8,7 +8,6 @@ import pytest
 import scipy.signal as scipys
 
 import primsplit as ps
-from primsplit.frontends.scipy import all_pole
 from primsplit.testing import check_grads
 
 random = np.random.default_rng(5)
@@ -59,41 +58,6 @@ def test_a_filter_is_as_accurate_as_scipys(name: str, kind: str, dtype: Any) -> 
         assert np.abs(found - right).max() <= 8 * scipys_own + 4 * np.finfo(dtype).eps * np.abs(right).max()
 
 
-@pytest.mark.sweep(2)
-@pytest.mark.parametrize("name", sorted(FILTERS.keys() - {"poles closer than blocks allow"}))
-def test_a_filter_goes_by_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The results are right where going by samples would make them 0."""
-    monkeypatch.setattr(all_pole, "by_samples", lambda back, x: x * 0.0)
-    b, a = FILTERS[name]
-
-    def filtered(x: Any) -> Any:
-        return scipys.lfilter(b, a, x)
-
-    all_pole.all_pole.bodies.clear()
-    np.testing.assert_allclose(ps.trace(filtered, SIGNAL)(SIGNAL), filtered(SIGNAL), rtol=1e-6)
-    all_pole.all_pole.bodies.clear()
-
-
-@pytest.mark.parametrize("sample", [np.nan, np.inf])
-def test_samples_before_one_that_is_not_finite_are_scipys(sample: float) -> None:
-    x = SIGNAL.copy()
-    x[70] = sample
-    b, a = FILTERS["order 4"]
-    found = ps.trace(lambda x: scipys.lfilter(b, a, x), x)(x)
-    np.testing.assert_allclose(found, scipys.lfilter(b, a, x), rtol=1e-12)
-    assert np.isfinite(found[:70]).all()
-
-
-def test_a_signal_that_decays_to_denormal_numbers_goes_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(all_pole, "by_samples", lambda back, x: x * 0.0)
-    all_pole.all_pole.bodies.clear()
-    b, a = scipys.butter(2, 0.5)
-    impulse = np.eye(1, 1600)[0]
-    found = ps.trace(lambda x: scipys.lfilter(b, a, x), impulse)(impulse)
-    np.testing.assert_allclose(found, scipys.lfilter(b, a, impulse), rtol=1e-12, atol=1e-300)
-    all_pole.all_pole.bodies.clear()
-
-
 @pytest.mark.parametrize("name", ["order 1", "poles closer than blocks allow", "more zeros than poles", "no poles"])
 def test_a_signal_of_any_length_continues_from_a_state(name: str) -> None:
     b, a = (np.asarray(v) for v in FILTERS[name])
@@ -123,11 +87,6 @@ def test_the_gradients_of_a_filter_are_right(name: str, axis: int) -> None:
     shape = [2, 2]
     shape[axis] = max(len(b), len(a)) - 1
     check_grads(lambda b, a, x, z: scipys.lfilter(b, a, x, axis, z), b, a, x, random.standard_normal(shape))
-
-
-def test_the_gradients_of_a_filter_that_goes_by_samples_are_right() -> None:
-    b, a = FILTERS["poles closer than blocks allow"]
-    check_grads(lambda x: scipys.lfilter(b, a, x), SIGNAL[:70], value_tolerance=1e-7, tolerance=1e-4)
 
 
 def test_second_derivatives_of_a_filter_are_right() -> None:

@@ -5,14 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.optimize as so
 import scipy.spatial as scipys
 
 from primsplit.testing import check_grads
 
 random = np.random.default_rng(4)
 A, B = random.standard_normal((4, 3)), random.standard_normal((5, 3))
-TREE = scipys.KDTree(B)
 
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "distance_matrix": lambda a, b: (scipys.distance_matrix(a, b), scipys.distance_matrix(b, a, p=3)),
@@ -21,13 +19,6 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
         scipys.minkowski_distance_p(a, b[:4], 3), scipys.minkowski_distance_p(a, b[0], np.inf)
     ),
     "procrustes": lambda a, b: scipys.procrustes(a, b[:4]),
-    "KDTree": lambda a, b: scipys.KDTree(a).query(b, 2, p=1)[0] * (1 + scipys.cKDTree(a).query(b, 2)[1]),
-    "KDTree of known points": lambda a, b: b[TREE.query(a)[1]] * TREE.query(a)[0][:, None],
-    "periodic KDTree": lambda a, b: scipys.KDTree(a % 2.0, boxsize=[2.0, 2.0, 0.0]).query(b % 2.0, 3)[0],
-    "query_pairs": lambda a, b: np.linalg.norm(
-        np.diff(b[scipys.KDTree(b).query_pairs(2.0, output_type="ndarray")], axis=1), axis=-1
-    ).sum(),
-    "rosen": lambda a, b: so.rosen(a) * so.rosen_der(b[0]),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""scipy.signal's spectra and functions of whole signals: SciPy's values on traced arrays, and gradients."""
+"""scipy.signal's spectra of segments: SciPy's values on traced arrays, and gradients."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,8 +9,9 @@ import pytest
 import scipy.signal as scipys
 
 import primsplit as ps
-from primsplit.ir.errors import RunError, ShapeError, UnsupportedFunction
+from primsplit.ir.errors import RunError, ShapeError
 from primsplit.testing import check_grads
+from tests.frontends.scipy.signals import agree, check_parts, parts
 
 random = np.random.default_rng(0)
 X, Y, ROWS = random.standard_normal(40), random.standard_normal(40), random.standard_normal((20, 3))
@@ -49,53 +50,16 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
         (x + 1j * y).reshape(5, 2, 4), nperseg=4, input_onesided=False, time_axis=0, freq_axis=2, window="hamming"
     ),
     "istft of stft": lambda x, y, m: scipys.istft(scipys.stft(m, nperseg=8, axis=0)[2], time_axis=-1, freq_axis=0),
-    "the analytic signal": lambda x, y, m: scipys.hilbert(x),
-    "an envelope": lambda x, y, m: np.abs(scipys.hilbert(m, axis=0, N=23)),
-    "no trend": lambda x, y, m: scipys.detrend(m, axis=0),
-    "no trend between breaks": lambda x, y, m: scipys.detrend(m, axis=0, bp=np.array([3, 1])),
-    "no mean": lambda x, y, m: scipys.detrend(x, type="constant"),
-    "smooth": lambda x, y, m: scipys.savgol_filter(x, 7, 2),
-    "smooth slopes": lambda x, y, m: scipys.savgol_filter(x, 7, 3, deriv=1, delta=0.3),
-    "smooth rows": lambda x, y, m: scipys.savgol_filter(m, 5, 4, deriv=2, axis=0),
-    "smooth with an even window": lambda x, y, m: scipys.savgol_filter(x, 6, 3),
-    "smooth over mirrored ends": lambda x, y, m: scipys.savgol_filter(x, 6, 2, deriv=1, mode="mirror"),
-    "smooth over constant ends": lambda x, y, m: scipys.savgol_filter(x, 9, 3, mode="constant", cval=1.0),
-    "a derivative that is 0": lambda x, y, m: scipys.savgol_filter(x, 5, 1, deriv=2),
-    "uneven samples": lambda x, y, m: scipys.lombscargle(np.arange(40) + np.tanh(x), y, np.exp(m[:5, 0] - 1)),
-    "evenly spaced samples": lambda x, y, m: scipys.lombscargle(np.arange(8.0), x[:8], 2 * np.pi * np.arange(5) / 8),
-    "weighted samples about a mean": lambda x, y, m: scipys.lombscargle(
-        np.arange(40) + np.tanh(x), y, [0.5, 1.1], normalize=True, weights=np.exp(x), floating_mean=True
-    ),
-    "one frequency": lambda x, y, m: scipys.lombscargle(np.arange(40.0), x, [0.7]),
-    "one window": lambda x, y, m: scipys.savgol_filter(m, 20, 3, axis=0),
 }
-
-
-def parts(found: Any) -> tuple[Any, ...]:
-    each = found if isinstance(found, tuple) else (found,)
-    return tuple(p for z in each for p in ((z.real, z.imag) if np.iscomplexobj(z) else (z,)))
-
-
-def agree(found: Any, wanted: Any, tolerance: float) -> None:
-    for one, other in zip(found, wanted, strict=True):
-        assert (np.shape(one), np.asarray(one).dtype) == (other.shape, other.dtype)
-        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_it_is_scipys_with_gradients(name: str) -> None:
-    def f(x: Any, y: Any, m: Any) -> Any:
-        return parts(FUNCTIONS[name](x, y, m))
-
-    single = tuple(x.astype(np.float32) for x in (X, Y, ROWS))
-    agree(ps.trace(f, *single)(*single), f(*single), 2e-3 if "angles" in name or "phases" in name else 3e-5)
-    check_grads(f, X, Y, ROWS, order=1, symbolic=False, step=1e-6)
+    check_parts(FUNCTIONS[name], X, Y, ROWS, tolerance=2e-3 if "angles" in name or "phases" in name else 3e-5)
 
 
-OPEN = (
-    "welch", "csd", "spectrogram", "stft", "stft turned about its ends", "the analytic signal", "smooth", "no mean"
-)  # fmt: skip
+OPEN = ("welch", "csd", "spectrogram", "stft", "stft turned about its ends")
 
 
 @pytest.mark.parametrize("name", OPEN)
@@ -107,9 +71,8 @@ def test_one_file_serves_every_length(name: str) -> None:
     for size in (40, 33, 17, 16):
         agree(program(X[:size], Y[:size]), f(X[:size], Y[:size]), 1e-10)
     check_grads(f, X[:16], Y[:16], resize=())
-    if name not in {"the analytic signal", "no mean"}:
-        with pytest.raises(RunError):
-            program(X[:5], Y[:5])
+    with pytest.raises(RunError):
+        program(X[:5], Y[:5])
 
 
 def test_what_cannot_be_is_told_at_the_users_line() -> None:
@@ -117,8 +80,6 @@ def test_what_cannot_be_is_told_at_the_users_line() -> None:
         (ShapeError, "do not fit", lambda x: scipys.welch(x, nperseg=8, noverlap=8)),
         (ShapeError, "do not fit", lambda x: scipys.welch(x, window=np.ones(50))),
         (ShapeError, r"of shape \(4,\)", lambda x: scipys.welch(x, window=np.ones(4), nperseg=8)),
-        (ShapeError, "41 samples is longer than 40", lambda x: scipys.savgol_filter(x, 41, 2)),
-        (UnsupportedFunction, "breaks", lambda x: scipys.detrend(x, bp=[x[0]])),
     ):
         with pytest.raises(error, match=told) as caught:
             ps.trace(function, X)
