@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -10,15 +10,15 @@ import typer
 from rich.text import Text
 
 from primsplit.audit.frozen import frozen_values, literal_values
-from primsplit.audit.origins import URGENT
 from primsplit.audit.report import report
-from primsplit.audit.sections import NO_LINE
-from primsplit.cli import options
+from primsplit.cli import audit_questions, options
+from primsplit.cli.audit_questions import Asked, Questions, answer
+from primsplit.cli.audit_tables import show_branches, show_file, show_frozen, show_recomputed, show_rules, show_split
 from primsplit.cli.audited import write_listing
 from primsplit.cli.failures import command
 from primsplit.cli.late import constant_rows, list_files, read_written, report_files, rules_used, unused_rules
 from primsplit.cli.loaded import LoadedModel, Subject, read_subject
-from primsplit.cli.output import console, print_json, print_page, print_text, size_text, table
+from primsplit.cli.output import console, print_json, print_page, print_text
 from primsplit.cli.overwriting import keep_apart
 from primsplit.ir.errors import PrimsplitError, SpecError
 from primsplit.programs.api import SplitProgram
@@ -79,6 +79,8 @@ def audit(
         bool,
         typer.Option("--rules", help="Only the rules that made nodes of the file, and rules of yours that made none."),
     ] = False,
+    linear: audit_questions.Linear = False,
+    zero: audit_questions.Zero = False,
     style: Annotated[
         Style | None,
         typer.Option(
@@ -108,14 +110,14 @@ def audit(
 
     An ONNX file is listed as it is. To list its gradient, say --stage split, or list what `primsplit grad` writes.
     """
-    if sum((frozen, rules, style is not None)) > 1:
-        raise SpecError("--frozen asks for the frozen values alone, --rules for the rules, --style for the listing")
-    if rules and stage is not Stage.FILE:
-        raise SpecError("--rules tells of the nodes of a file, and not of another stage")
-    if output is not None and (frozen or rules or json or stage is not Stage.FILE):
-        raise SpecError("--output is for the listing of a file", cure="Say --style and --output alone.")
-    if style is Style.NUMPY and stage is not Stage.FILE:
-        raise SpecError("--style numpy is for a file, and not for another stage")
+    questions = Questions(linear=linear, zero=zero)
+    alone = {
+        "frozen": frozen,
+        "rules": rules,
+        questions.first or "question": bool(questions),
+        "style": style is not None,
+    }
+    refuse_together(alone, stage, style, is_file=output is not None, json=json)
     keep_apart("--output", output, target.partition(":")[0])
     told = options.Told(length, absent, safe_where=safe_where, constant=constant)
     show = Showing(style, output, frozen=frozen, json=json)
@@ -126,7 +128,11 @@ def audit(
         )  # fmt: skip
         file = read_written(target)
         if rules:
-            _show_rules(rules_used([file]), [], json=json)
+            show_rules(rules_used([file]), [], json=json)
+            return
+        if questions:
+            with tempfile.TemporaryDirectory() as folder:
+                answer(questions, Asked([target], [file]), folder, json=json)
             return
         rows = {"frozen": constant_rows(file)} if frozen else {}
         show.files([file], {**rows, "frozen_branches": _frozen_branches(file, told)})
@@ -146,10 +152,28 @@ def audit(
         if rules:
             used = rules_used(files, made.recorded.block)
             scope = {} if isinstance(made, LoadedModel) else getattr(made.file.function, "__globals__", {})
-            _show_rules(used, unused_rules(used, scope), json=json)
+            show_rules(used, unused_rules(used, scope), json=json)
+            return
+        if questions:
+            answer(questions, Asked(paths, files, made), folder, json=json)
             return
         again = made.derived.recomputed_table() if isinstance(made.derived, SplitProgram) else []
         show.files(files, {"recomputed": again, "frozen": _frozen(made, alone=frozen)})
+
+
+def refuse_together(asked: Mapping[str, bool], stage: Stage, style: Style | None, *, is_file: bool, json: bool) -> None:
+    """Raise SpecError for options that exclude each other. Of those in `asked` one may be said, by its name."""
+    said = [name for name, is_said in asked.items() if is_said]
+    if len(said) > 1:
+        raise SpecError(
+            f"--{said[0]} and --{said[1]} both ask for an answer that stands alone", cure="Say one of them."
+        )
+    if said and not {*said} <= {"frozen", "style"} and stage is not Stage.FILE:
+        raise SpecError(f"--{said[0]} tells of the nodes of a file, and not of another stage")
+    if is_file and (not {*said} <= {"style"} or json or stage is not Stage.FILE):
+        raise SpecError("--output is for the listing of a file", cure="Say --style and --output alone.")
+    if style is Style.NUMPY and stage is not Stage.FILE:
+        raise SpecError("--style numpy is for a file, and not for another stage")
 
 
 DEFAULTS = {"joint", "explore", "cpu", "inputs", "full"}
@@ -203,9 +227,9 @@ class Showing:
         found = {"stage": Stage.FILE.value, "files": report_files(files), **beside}
         if not self.json and not self.frozen:
             for file in found["files"]:
-                _show_file(file)
+                show_file(file)
             if found.get("recomputed"):
-                _show_recomputed(found["recomputed"])
+                show_recomputed(found["recomputed"])
         self.rest(found)
 
     def stage(self, made: Subject, stage: Stage) -> None:
@@ -222,7 +246,7 @@ class Showing:
             found["frozen_branches"] = [branch.as_dict() for branch in made.model.frozen_branches]
         if not self.json and not self.frozen:
             if isinstance(program, SplitProgram):
-                _show_split(found)
+                show_split(found)
             else:
                 console().print(Text(found["listing"]), soft_wrap=True)
         self.rest(found)
@@ -233,9 +257,9 @@ class Showing:
             print_json(found["frozen"] if self.frozen else found)
             return
         if "frozen" in found:
-            _show_frozen(found["frozen"])
+            show_frozen(found["frozen"])
         if found.get("frozen_branches"):
-            _show_branches(found["frozen_branches"])
+            show_branches(found["frozen_branches"])
 
 
 def _show_listing(text: str, style: Style, *, json: bool) -> None:
@@ -245,150 +269,3 @@ def _show_listing(text: str, style: Style, *, json: bool) -> None:
         print_page(text)
     else:
         print_text(text)
-
-
-def _show_file(found: dict[str, Any]) -> None:
-    out = console()
-    by = f"  {found['producer']}" if found["producer"] else ""
-    told = f"{found['file']}  {size_text(found['bytes'])}{by}  sha256 {found['sha256']}"
-    out.print(Text(told, style="bold"), soft_wrap=True)
-    _show_ends(found)
-    _heading(f"Listing: {_counts(found['operators'])}")
-    out.print(Text(found["listing"]), soft_wrap=True)
-    if any(row["source"] or row["place"] != NO_LINE for row in found["lines"]):
-        _show_lines(found)
-    if found["states"]:
-        _show_states(found["states"])
-    if found["captures"] or "backward" in found["operators"]:
-        _show_captures(found)
-    if found["constants"]:
-        _show_constants(found["constants"])
-
-
-def _counts(operators: dict[str, int]) -> str:
-    """Return `12 operators forward, 19 backward`, with the tangents among the latter."""
-    if "" in operators:
-        return f"{operators['']} operators"
-    tangent = operators.get("tangent", 0)
-    backward = operators.get("backward", 0) + tangent
-    told = f", {backward} backward" if backward else ""
-    of_them = f" ({tangent} of tangents)" if tangent else ""
-    return f"{operators.get('forward', 0)} operators forward{told}{of_them}"
-
-
-def _show_ends(found: dict[str, Any]) -> None:
-    _heading("Inputs and outputs")
-    rows = [(v["role"], v["name"], v["type"]) for v in found["inputs"]]
-    rows += [("output", v["name"], v["type"]) for v in found["outputs"]]
-    console().print(table(("", "name", "type"), rows))
-
-
-def _show_lines(found: dict[str, Any]) -> None:
-    _heading("Operators a line")
-    sections = [name for name in found["lines"][0] if name not in {"place", "source"}]
-    rows = [(v["place"], *(v[name] for name in sections), v["source"]) for v in found["lines"]]
-    console().print(table(("line", *sections, ""), rows, right=sections))
-
-
-def _show_constants(constants: list[dict[str, Any]]) -> None:
-    _heading("Constants: the arrays in the file that the listing shows by name")
-    rows = [(c["name"], c["type"], size_text(c["bytes"]), c["value"]) for c in constants]
-    console().print(table(("name", "type", "bytes", "value"), rows, right=("bytes",), whole=("type", "bytes")))
-
-
-def _show_split(found: dict[str, Any]) -> None:
-    _show_ends(found)
-    counts = found["operators"]
-    _heading(f"Listing: {counts['forward']} operators forward, {counts['backward']} backward")
-    console().print(Text(found["listing"]), soft_wrap=True)
-    _show_lines(found)
-    if found["states"]:
-        _show_states(found["states"])
-    _show_captures(found)
-    if found["recomputed"]:
-        _show_recomputed(found["recomputed"])
-
-
-def _show_states(states: list[dict[str, Any]]) -> None:
-    _heading("States: what calls hand on to the next")
-    rows = [
-        (s["name"], s["type"], size_text(s["bytes"]), s["initial"], s["input"], s["output"] or "none, it is only read")
-        for s in states
-    ]
-    columns = ("name", "type", "bytes", "starts as", "input", "output")
-    console().print(table(columns, rows, right=("bytes",), whole=("type", "bytes")))
-
-
-def _show_captures(found: dict[str, Any]) -> None:
-    _heading(f"Captures: what the backward pass reads; {found['stored']} stored for it")
-    rows = [(c["name"], c["kind"], c["type"], c["bytes"], c["place"], c["source"]) for c in found["captures"]]
-    columns = ("name", "kind", "type", "bytes stored", "line", "")
-    console().print(table(columns, rows, right=("bytes stored",), whole=("type", "bytes stored", "line")))
-
-
-def _show_recomputed(recomputed: list[dict[str, Any]]) -> None:
-    _heading("Computed again: what the backward pass would read otherwise, and does without")
-    rows = [
-        (c["name"], c["type"], c["bytes"], c["operators"], _cost(c["cost"]), c["place"], c["source"])
-        for c in recomputed
-    ]
-    columns = ("name", "type", "bytes not stored", "operators", "cost", "line", "")
-    right = ("bytes not stored", "operators", "cost")
-    console().print(table(columns, rows, right=right, whole=("type", "bytes not stored", "line")))
-
-
-def _cost(number: float | None) -> str:
-    return "" if number is None else f"{number:g}"
-
-
-def _show_frozen(frozen: list[dict[str, Any]]) -> None:
-    _heading("Frozen values: read from outside the arguments, and fixed in the file")
-    if not frozen:
-        console().print("none")
-        return
-    rows = [
-        (
-            Text(v["name"] or "?", "bold red" if v.get("origin") in URGENT else ""),
-            v["type"],
-            v.get("origin", ""),
-            size_text(v["bytes"]) if v["bytes"] else "",
-            v["value"],
-            v.get("digest", ""),
-            *_where(v),
-        )
-        for v in frozen
-    ]
-    columns = ("name", "type", "origin", "bytes", "value", "sha256", "line", "")
-    console().print(table(columns, rows, right=("bytes",), whole=("type", "origin", "bytes", "sha256", "line")))
-
-
-def _show_rules(used: list[dict[str, Any]], unused: list[dict[str, str]], *, json: bool) -> None:
-    if json:
-        print_json({"rules": used, "unused": unused})
-        return
-    _heading("Rules: what made the nodes of the derivatives")
-    rows = [(r["rule"], r["part"], r["nodes"], r["form"], r["where"], ", ".join(r["lines"])) for r in used]
-    columns = ("rule", "", "nodes", "form", "defined at", "lines")
-    console().print(table(columns, rows, right=("nodes",), whole=("defined at",)))
-    _heading("Rules of yours that made no node")
-    if unused:
-        console().print(table(("rule", "of", "defined at"), [(r["rule"], r["of"], r["where"]) for r in unused]))
-    else:
-        console().print("none")
-
-
-def _show_branches(branches: list[dict[str, Any]]) -> None:
-    _heading("Frozen branches: choices by constants alone")
-    rows = [(b["kind"], b["node"], b["condition"], b["value"], b["runs"]) for b in branches]
-    console().print(table(("", "node", "condition", "always", ""), rows, whole=("", "always")))
-
-
-def _where(value: dict[str, Any]) -> tuple[str, str]:
-    """The file and line, and the text of the line."""
-    if "line" not in value:
-        return "", ""
-    return f"{os.path.basename(value['file'])}:{value['line']}", value["source"]
-
-
-def _heading(text: str) -> None:
-    console().print(Text(f"\n{text}", style="bold"))

@@ -138,3 +138,17 @@ def unused_rules(rows: Any, scope: Any) -> list[dict[str, str]]:
     from primsplit.audit import rules_used
 
     return rules_used.unused_rules(rows, scope)
+
+
+def linearity() -> Any:
+    """The module that proves that pullbacks are linear."""
+    from primsplit.audit import linear
+
+    return linear
+
+
+def zero_rows(files: Any, recorded: Any = None, inputs: Any = ()) -> list[dict[str, Any]]:
+    """A row for each input, weight and node without influence, and for each cut path."""
+    from primsplit.audit import zero
+
+    return zero.zero_rows(files, recorded, inputs)

@@ -12,6 +12,7 @@ from primsplit.cli import options
 from primsplit.cli.array_files import write_npz
 from primsplit.cli.arrays import Arrays, as_declared, as_stored, read_arrays
 from primsplit.cli.failures import command
+from primsplit.cli.inputs import examples
 from primsplit.cli.late import keep_model, keep_program, open_file
 from primsplit.cli.options import Exported, progress
 from primsplit.cli.output import console, print_json, table
@@ -21,10 +22,7 @@ from primsplit.ir import Type
 from primsplit.ir.atomic_files import write_whole
 from primsplit.ir.errors import SpecError
 from primsplit.ir.names import StatePair
-from primsplit.programs.api import SplitProgram
-from primsplit.programs.plain import arrays_of
 from primsplit.programs.program import Program
-from primsplit.programs.pushed import PushedProgram
 from primsplit.programs.userfile import read_target
 from primsplit.programs.wholes import joined
 from primsplit.tracing.specs import check_array, check_expressions, check_names
@@ -108,8 +106,8 @@ def _run_model(made: Exported, inputs: str | None, state: str | None) -> Ran:
     def call(arrays: Arrays) -> Arrays:
         return dict(zip(program.outputs, program.session().run(arrays), strict=True))
 
-    examples: Arrays = {} if made.arguments.drawn else _examples(made)
-    return _run_with(types, program.named.states, call, examples, inputs, state)
+    known: Arrays = {} if made.arguments.drawn else examples(made.derived, made.arguments.values)
+    return _run_with(types, program.named.states, call, known, inputs, state)
 
 
 def _run_with(
@@ -135,22 +133,6 @@ def _run_with(
     check_expressions(((n, arrays[n].shape, t) for n, t in types.items()), sizes)
     outputs = call({name: arrays[name] for name in types})
     return outputs, lambda: None if state is None else write_states(states, state, arrays, outputs)
-
-
-def _examples(made: Exported) -> Arrays:
-    """The example inputs by name; ones for cotangents, whose sizes are those of the results, and for tangents."""
-    derived = made.derived
-    program = derived if isinstance(derived, Program) else derived.program
-    point = arrays_of(program, made.arguments.values)
-    arrays = dict(zip(program.inputs, point, strict=True))
-    if isinstance(derived, PushedProgram):
-        moved = (arrays[program.inputs[i]] for i in derived.pushed.wrt)
-        arrays.update(zip(derived.tangent_names, map(np.ones_like, moved), strict=True))
-    if isinstance(derived, SplitProgram) and derived.seed_names:
-        values = program.session()(*point)
-        seeds = (np.ones_like(values[i]) for i in derived.split.of)
-        arrays.update(zip(derived.seed_names, seeds, strict=True))
-    return arrays
 
 
 def _save(path: str, results: Arrays) -> None:

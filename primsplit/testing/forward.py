@@ -12,9 +12,9 @@ from primsplit.rewrites.inline import inline_calls
 from primsplit.testing.differences import agreement, pairing
 from primsplit.testing.failures import CheckFailed
 from primsplit.testing.job import AnyArray, Job, compare
-from primsplit.testing.linearity import explain_nonlinearity
 from primsplit.testing.numeric import points_of, shapes
 from primsplit.testing.reference import Reference
+from primsplit.tracing.calls.linearity import explain_nonlinearity
 
 DIRECTIONS = 2
 

@@ -16,10 +16,10 @@ from primsplit.testing.closed import assert_closed
 from primsplit.testing.failures import CheckFailed
 from primsplit.testing.files import run_files
 from primsplit.testing.job import Job, close, compare
-from primsplit.testing.linearity import explain_nonlinearity
 from primsplit.testing.subject import rules_of
 from primsplit.tracing import Recording, fresh_stack, recording
 from primsplit.tracing.array import Array
+from primsplit.tracing.calls.linearity import explain_nonlinearity
 from primsplit.tracing.trees import as_list
 from primsplit.transforms.rule_run import run_rule
 from primsplit.transforms.split import split_op, split_whole

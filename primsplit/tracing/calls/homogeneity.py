@@ -34,15 +34,22 @@ Check = Callable[[Op, Sequence[Power], Sequence[Power]], None]
 
 
 def powers(
-    ops: Iterable[Op], given: Iterable[Var], results: Iterable[Value], *, check: Check | None = None
+    ops: Iterable[Op],
+    given: Iterable[Var],
+    results: Iterable[Value],
+    *,
+    check: Check | None = None,
+    tests_are_fixed: bool = False,
 ) -> list[Power]:
     """Return the powers of results of ops in what is given. Terms of equal power are taken not to cancel.
 
     A function that is not 0 where the argument is counts as what does not depend on it: exp(t) near 1. With `check` it
     does not, and unknown functions of zeros do: that tells whether results are linear, not only how small they get.
+    With `tests_are_fixed` a test of whether something that depends on the argument is 0 counts as what does not depend
+    on it: all arguments for which no such value is 0 by chance give the same answers.
     """
     known: dict[Var, Power] = dict.fromkeys(given, 1.0)
-    walk = _Walk(check)
+    walk = _Walk(check, 0.0 if tests_are_fixed else TEST)
     walk.ops(ops, known)
     found = [walk.power(r, known) for r in results]
     return found if check is not None else [None if p == TEST else p for p in found]
@@ -53,6 +60,7 @@ class _Walk:
     """The walk over ops and the blocks inside of them."""
 
     check: Check | None
+    test: Power = TEST
 
     def ops(self, ops: Iterable[Op], known: dict[Var, Power]) -> None:
         """Note the powers of what the ops make."""
@@ -94,9 +102,11 @@ class _Walk:
         return [self.power(r, here) for r in block.results]
 
     def power(self, value: Value | None, known: dict[Var, Power]) -> Power:
-        """Return the power of a value; a large constant may be zero."""
+        """Return the power of a value. Whether a large constant is zero is looked up with `check` alone."""
         if isinstance(value, Const):
-            return self.of_number(value.numpy()) if value.is_small else None if self.check is None else 0.0
+            if value.is_weight:
+                return None if self.check is None else 0.0
+            return self.of_number(value.numpy()) if value.is_small or self.check is not None else None
         return math.inf if value is None else known.get(value, 0.0)
 
     def of_first(self, op: Op, inputs: Sequence[Power], known: dict[Var, Power]) -> Power:
@@ -108,7 +118,7 @@ class _Walk:
         if op.kind == "Sub" and op.inputs[0] is op.inputs[1]:
             return math.inf
         if op.kind == "Equal" and math.inf in inputs and any(p is not None and 0.0 < p < math.inf for p in inputs):
-            return TEST
+            return self.test
         if TEST in inputs and {*inputs} <= FIXED | {TEST}:
             return math.inf if op.kind == "Where" and {*inputs[1:]} == {math.inf} else TEST
         sums, at_zero = terms_of(op), traits(op.kind).at_zero

@@ -10,8 +10,8 @@ from primsplit.ir import free
 from primsplit.ir.analysis.dependence import dependent
 from primsplit.ops import op
 from primsplit.programs.pushed import push_program
-from primsplit.testing.linearity import explain_nonlinearity
 from primsplit.tracing import trees
+from primsplit.tracing.calls.linearity import explain_nonlinearity
 from primsplit.transforms.tangents.pushforward import push_block
 from tests.recording import record
 

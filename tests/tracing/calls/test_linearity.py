@@ -8,8 +8,8 @@ import pytest
 
 import primsplit as ps
 from primsplit.ops import op
-from primsplit.testing.linearity import explain_nonlinearity
 from primsplit.tracing.array import Array
+from primsplit.tracing.calls.linearity import Linearity, explain_nonlinearity, linearity
 
 PLACES = np.array([[1], [4], [5]])
 
@@ -50,3 +50,31 @@ def test_what_is_linear_is_known_to_be(name: str) -> None:
 @pytest.mark.parametrize("name", BENT)
 def test_what_is_not_linear_is_told(name: str) -> None:
     assert explained(BENT[name]) != ""
+
+
+def checked(function: Callable[[Array, Array], Any]) -> Linearity:
+    block = ps.trace(function, ps.spec("float64", [3]), ps.spec("float64", [3])).block
+    return linearity(block.ops, block.params[:1], block.results[0])
+
+
+def test_a_proof_counts_the_ops_that_read_the_cotangent() -> None:
+    found = checked(lambda d, x: (d * op.Sin(x)) / x)
+    assert (found.verdict, [o.kind for o in found.checked], found.broken) == ("linear", ["Mul", "Div"], None)
+
+
+def test_a_known_break_and_an_unknown_one_have_two_verdicts() -> None:
+    squared, unknown = checked(lambda d, x: d * d), checked(lambda d, x: op.Sin(d))
+    assert (squared.verdict, unknown.verdict) == ("not linear", "not proven")
+    assert [found.broken.kind for found in (squared, unknown) if found.broken] == ["Mul", "Sin"]
+    assert (checked(lambda d, x: d - d).verdict, checked(lambda d, x: x + x).verdict) == ("zero", "independent")
+
+
+def test_a_divisor_chosen_by_tests_of_zero_is_linear_for_cotangents_without_zeros() -> None:
+    found = checked(lambda d, x: d / op.Where(op.Equal(d, 0.0), 1.0, x))
+    assert (found.verdict, [o.kind for o in found.tests]) == ("linear", ["Equal"])
+
+
+def test_a_large_constant_of_zeros_is_zero() -> None:
+    zeros = np.zeros((100, 3))
+    assert checked(lambda d, x: op.Concat(op.Unsqueeze(d, [0]), zeros, axis=0)).verdict == "linear"
+    assert checked(lambda d, x: op.Concat(op.Unsqueeze(d, [0]), zeros + 1, axis=0)).verdict == "not linear"

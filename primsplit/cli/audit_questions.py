@@ -1,0 +1,186 @@
+"""Ask a written file the questions of an auditor: options of `primsplit audit`, answers as tables or JSON."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.text import Text
+
+from primsplit.cli.arrays import Arrays
+from primsplit.cli.audit_tables import heading
+from primsplit.cli.failures import NotRightError
+from primsplit.cli.inputs import arrays_for, examples
+from primsplit.cli.late import linearity, open_file, read_written, zero_rows
+from primsplit.cli.loaded import LoadedModel, Subject
+from primsplit.cli.output import console, print_json, table
+from primsplit.ir import Block
+from primsplit.ir.errors import RunError, SpecError
+from primsplit.programs.api import SplitProgram
+from primsplit.programs.export import Derived, save_derived
+
+Linear = Annotated[
+    bool,
+    typer.Option(
+        "--linear", help="Only a proof that each gradient is linear in the cotangents, and a check by random numbers."
+    ),
+]
+Zero = Annotated[
+    bool,
+    typer.Option(
+        "--zero", help="Only what has no influence on results or derivatives, and the nodes that cut its path."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """The questions that were asked."""
+
+    linear: bool = False
+    zero: bool = False
+
+    def __bool__(self) -> bool:
+        return self.first != ""
+
+    @property
+    def first(self) -> str:
+        """The name of the first question that was asked; "" for none."""
+        return next((field.name for field in fields(self) if getattr(self, field.name)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The files that are asked about: their paths, what was read of them, and the function that they were made from."""
+
+    paths: Sequence[str]
+    files: Sequence[Any]
+    made: Subject | None = None
+    derived: Derived | None = None
+    """What was written, if not what was asked for."""
+
+    @property
+    def block(self) -> Block:
+        """The nodes of the first file."""
+        block: Block = self.files[0].block
+        return block
+
+    def known(self) -> Arrays:
+        """The example inputs of a Python file; none for a model."""
+        made = self.made
+        if made is None or isinstance(made, LoadedModel) or made.arguments.drawn:
+            return {}
+        return examples(self.derived or made.derived, made.arguments.values)
+
+
+def answer(asked: Questions, about: Asked, folder: str, *, json: bool) -> None:
+    """Print the answers, each under its heading, or as one JSON object. The exit status is 1 if one is no."""
+    found: dict[str, Any] = {}
+    if asked.linear:
+        found["linear"] = linear(about, folder)
+    if asked.zero:
+        made = about.made
+        recorded = () if made is None else (made.recorded.block, made.recorded.inputs)
+        found["zero"] = zero_rows(about.files, *recorded)
+    if json:
+        print_json(found)
+    for name, rows in {} if json else found.items():
+        _SHOWN[name](rows)
+    if any(row["verdict"] in {"not linear", "independent"} for row in found.get("linear", {}).get("rows", ())):
+        raise NotRightError
+
+
+# Linear.
+
+
+def linear(about: Asked, folder: str) -> dict[str, Any]:
+    """The rows of the proof, and the check by numbers at the examples or at drawn inputs.
+
+    A Python file's gradient that is seeded with 1 is written once more to the folder, with the cotangent as an input.
+    """
+    made = None if about.made is None else about.made.derived
+    is_seeded = isinstance(made, SplitProgram) and made.seeded
+    if isinstance(made, SplitProgram) and is_seeded:
+        derived = SplitProgram(made.program, made.split, seeded=False, differentiated=made.differentiated)
+        path = os.path.join(folder, "cotangent.onnx")
+        save_derived(derived, path, "gradient")
+        about = Asked([path], [read_written(path)], about.made, derived)
+    rows = linearity().linear_rows(about.files)
+    for row in rows:
+        row["file"] = os.path.basename(row["file"])
+    numbers = _numbers(about)
+    linearity().disprove(rows, numbers.get("deviations", {}), _unit(about.block))
+    return {"rows": rows, "seeded": is_seeded, "numbers": numbers}
+
+
+def _unit(block: Block) -> float:
+    """The spacing of numbers at 1 in the coarsest dtype of the inputs."""
+    floats = [p.type.dtype for p in block.params if p.type.dtype.kind == "f"]
+    return max((float(np.finfo(dtype).eps) for dtype in floats), default=float(np.finfo(np.float64).eps))
+
+
+def _numbers(about: Asked) -> dict[str, Any]:
+    """The deviation of each derivative from linear at random cotangents, and both sides of the dot product."""
+    if len(about.paths) > 1:
+        return {"why": "the passes are in two files"}
+    module = linearity()
+    cotangents, tangents = module.seeds_of(about.files[0], about.files)
+    known, run = about.known(), open_file(about.paths[0])
+    try:
+        arrays = arrays_for(run, about.block, known)
+        deviations = module.confirm(run, arrays, [*cotangents, *tangents])
+        sides = module.dot_product(run, arrays, cotangents)
+    except (RunError, SpecError) as error:
+        return {"why": f"the file does not run at drawn inputs: {error.what}"}
+    found: dict[str, Any] = {"deviations": deviations, "at": "the examples" if known else "drawn inputs"}
+    return found if sides is None else {**found, **sides}
+
+
+def _show_linear(found: Mapping[str, Any]) -> None:
+    title = "Linear: whether each derivative is linear in the cotangents"
+    heading(title + (", here with the cotangent as an input" if found["seeded"] else ""))
+    numbers = found["numbers"]
+    deviations = numbers.get("deviations", {})
+    rows = []
+    for r in found["rows"]:
+        style = {"linear": "green", "zero": "green", "seeded": "yellow", "not proven": "yellow"}.get(
+            r["verdict"], "bold red"
+        )
+        deviation = f"{deviations[r['output']]:.1e}" if r["output"] in deviations else ""
+        rows.append(
+            (r["output"], Text(r["verdict"], style), ", ".join(r["in"]), r["checked"], deviation, r["why"], *_at(r))
+        )
+    columns = ("derivative", "", "in", "nodes checked", "deviation", "why", "node", "line", "")
+    console().print(table(columns, rows, right=("nodes checked", "deviation"), whole=("derivative", "", "line")))
+    if not found["rows"]:
+        console().print("none: the file has no derivative")
+    if "why" in numbers:
+        console().print(f"Not checked by numbers: {numbers['why']}.")
+    elif "differences" in numbers:
+        one, other, at = numbers["differences"], numbers["gradients"], numbers["at"]
+        told = f"Dot product at {at}: {one:.9g} by differences of the outputs, {other:.9g} by the gradients."
+        wrong = " They differ: a path is dropped or wrong, or the outputs have a kink or a step there."
+        console().print(Text(told) if numbers["agree"] else Text(told + wrong, style="bold red"))
+
+
+def _at(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row["operator"], row["place"], row["source"]
+
+
+# Zero.
+
+_COLOURS = {"derivative 0": "bold red", "dropped path": "bold red", "no influence": "yellow"}
+
+
+def _show_zero(rows: Sequence[Mapping[str, Any]]) -> None:
+    heading("Zero: what has no influence, and where paths are cut")
+    if not rows:
+        console().print("none")
+        return
+    shown = [(Text(r["kind"], _COLOURS.get(r["kind"], "")), ", ".join(r["names"]), r["why"], *_at(r)) for r in rows]
+    console().print(table(("", "of", "why", "node", "line", ""), shown, whole=("", "line")))
+
+
+_SHOWN: Mapping[str, Callable[[Any], None]] = {"linear": _show_linear, "zero": _show_zero}

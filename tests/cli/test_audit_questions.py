@@ -1,0 +1,71 @@
+"""`primsplit audit --linear`, `--zero`: answers as tables and JSON, and the status."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENT = """
+import numpy as np
+import primsplit as ps
+
+@ps.primitive
+def soft(x):
+    return np.log1p(np.exp(x))
+
+@ps.rrule(soft)
+def rule(x):
+    return soft(x), lambda dy: np.sin(dy) / (1.0 + np.exp(-x))
+
+def main(w, x):
+    return np.sum(soft(x @ w))
+
+wrt = ("w",)
+
+def example_inputs():
+    return np.full((3, 4), 0.1), np.ones((2, 3))
+"""
+RIGHT = BENT.replace("np.sin(dy)", "dy")
+
+
+def test_a_seeded_gradient_is_proven_with_the_cotangent_as_an_input(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
+    done = primsplit("audit", model(RIGHT), "--linear", "--json")
+    found = done.json["linear"]
+    assert done.status == 0
+    assert found["seeded"]
+    assert [(r["output"], r["verdict"], r["in"]) for r in found["rows"]] == [("d_w", "linear", ["d_y"])]
+    assert found["numbers"]["agree"]
+    assert found["numbers"]["deviations"]["d_w"] < 1e-14
+
+
+def test_a_wrong_rule_is_told_at_the_users_line_with_status_1(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
+    done = primsplit("audit", model(BENT), "--linear")
+    assert done.status == 1
+    for phrase in ("not linear", "Sin", "model.py:13", "return np.sum(soft(x @ w))", "They differ"):
+        assert phrase in done.out
+
+
+def test_a_file_that_was_written_is_asked_like_its_model(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "f.onnx"
+    assert primsplit("export", model(BENT), "--onnx", path).status == 0
+    found = primsplit("audit", path, "--linear", "--zero", "--json").json
+    assert {*found} == {"linear", "zero"}
+    assert found["linear"]["rows"][0]["verdict"] == "seeded"
+    assert not found["linear"]["numbers"]["agree"]
+    assert found["zero"] == []
+
+
+@pytest.mark.parametrize("also", ["--rules", "--frozen"])
+def test_a_question_stands_alone(primsplit: Callable[..., Any], model: Callable[..., Path], also: str) -> None:
+    done = primsplit("audit", model(RIGHT), "--zero", also)
+    assert done.status == 1
+    assert "stands alone" in done.error
+    assert "--stage" not in primsplit("audit", model(RIGHT), "--zero", "--stage", "split").out
+    assert "another stage" in primsplit("audit", model(RIGHT), "--zero", "--stage", "split").error

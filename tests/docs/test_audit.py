@@ -1,0 +1,39 @@
+"""The examples of the page about audits: its commands, run on its files, print what it shows."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from primsplit.cli import app
+from tests.registered import only_here
+
+PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
+FILE = re.compile(r"^```python\n# (\w+\.py)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"^```console\n\$ primsplit (.*?)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+NUMBER = re.compile(r"-?\d+(\.\d+)?e?[-+]?\d*|nan|inf")
+
+
+def commands() -> list[tuple[str, str]]:
+    """The commands of the page with what they print."""
+    return COMMAND.findall(PAGE.read_text())
+
+
+def plain(text: str) -> list[list[str]]:
+    """The words of each line; numbers are left out, and what draws lines in tables."""
+    return [words for line in text.splitlines() if (words := NUMBER.sub("#", line.replace("─", "")).split())]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("command", "shown"), commands(), ids=[command for command, _ in commands()])
+def test_a_command_of_the_page_prints_what_the_page_shows(
+    command: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILE.findall(PAGE.read_text()):
+        (tmp_path / name).write_text(f"# {name}\n{text}")
+    with only_here():
+        found = CliRunner().invoke(app, command.split())
+    assert found.stdout, found.stderr
+    assert plain(found.stdout) == plain(shown)
