@@ -10,6 +10,7 @@ from primsplit.ir import Block, Const, Op, Type, Value, Var, dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import PrimsplitError, ShapeError
 from primsplit.ops.inference import fresh, infer
+from primsplit.tracing.error_modes import refuse_error_modes
 from primsplit.tracing.places import user_place
 from primsplit.tracing.stack import Recording, current
 
@@ -49,6 +50,8 @@ def emit(
         known = inferred[0][0]
         literal = np.array([int(d) for d in first], dtype=known.dtype)
         return (Const(literal.reshape([int(d) for d in known.shape or ()])),)
+    if inferred[0][0].dtype.kind in "fc" and np.geterr() != into.error_modes:
+        refuse_error_modes(kind, into.error_modes, place)
     results = tuple(
         [
             Var((known if types is None else types[i]).abbreviated(), sizes=sizes)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from primsplit import ir
@@ -60,7 +61,7 @@ class Recording:
     integers to the sizes that equal them; `alike` finds equal values. `variables` names values by the user's variables;
     a recording shares it with those inside it. `again` counts the loops around it whose bodies are being recorded once
     more, for other types. `ranges` has the numbers that integers of Python may be, and `classes` the classes of numbers
-    that may be of several; they are shared too.
+    that may be of several; they are shared too. `error_modes` are NumPy's when the outermost recording began.
     """
 
     __slots__ = (
@@ -69,6 +70,7 @@ class Recording:
         "bindings",
         "classes",
         "counted",
+        "error_modes",
         "examples",
         "explores",
         "known",
@@ -100,6 +102,7 @@ class Recording:
         self.thread = threading.get_ident()
         self.known: dict[str, Value] = {}
         self.counted: dict[Value, Size] = {}
+        self.error_modes: dict[str, Any] = {**np.geterr()} if outer is None else outer.error_modes
         self.variables: Variables = Variables() if outer is None else outer.variables
         self.ranges: dict[Var, tuple[int, int]] = {} if outer is None else outer.ranges
         self.classes: dict[Value, frozenset[type]] = {} if outer is None else outer.classes

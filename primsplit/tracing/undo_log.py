@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir.scoped import Scoped
+from primsplit.tracing.handles.views import writes
 
 Renewal = Callable[[Any], Any]
 
@@ -164,6 +165,8 @@ def note(owner: Any) -> None:
     """Note the elements of a container that are about to change."""
     if _logs.value and isinstance(owner, CONTAINERS):
         held = owner.obj if isinstance(owner, memoryview) else owner
+        if isinstance(held, np.ndarray):
+            writes.count += 1
         if isinstance(held, CONTAINERS):
             _note(id(held), lambda: _elements_of(held))
 

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 from primsplit.ir.errors import TraceError
+from primsplit.tracing.managers import suppresses
 from primsplit.tracing.places import is_users_own, user_place
 from primsplit.tracing.stack import current, levels
 
@@ -73,6 +74,11 @@ def _is_caught_around(frame: FrameType | None, caller: str, error: type[Exceptio
 
 
 def _has_handler(frame: FrameType, error: type[Exception]) -> bool:
+    """Whether the frame's instruction is in a `try` or a `with` of the user's source that may end the error."""
+    return _is_tried(frame, error) or suppresses(frame, error, _is_tried)
+
+
+def _is_tried(frame: FrameType, error: type[Exception]) -> bool:
     """Whether the user's source has the frame's instruction in a `try` with a handler for the error."""
     if not frame.f_code.co_exceptiontable or not is_users_own(frame.f_code.co_filename):
         return False
@@ -87,10 +93,18 @@ def _own(nodes: list[ast.AST]) -> list[ast.AST]:
 
 
 def _catches(node: ast.AST, inner: ast.AST, error: type[Exception], frame: FrameType) -> bool:
-    """Whether the node is a `try` with `inner` in its body and a handler for the error."""
-    if not isinstance(node, ast.Try) or inner not in node.body:
+    """Whether the node is a `try` that ends the error: with `inner` in its body a handler does, or `finally` leaves."""
+    if not isinstance(node, ast.Try):
+        return False
+    if inner not in node.finalbody and any(isinstance(n, _LEAVING) for s in node.finalbody for n in ast.walk(s)):
+        return True
+    if inner not in node.body:
         return False
     return any(h.type is None or _may_be(error, _meant(h.type, frame)) for h in node.handlers)
+
+
+_LEAVING = ast.Return | ast.Break | ast.Continue
+"""The statements that forget an error where `finally` has one."""
 
 
 def _may_be(error: type[Exception], handled: Any) -> bool:

@@ -185,7 +185,7 @@ def _calling(conversion: Conversion, called: Any, *, is_package: bool = False) -
 
     @functools.wraps(own, updated=())
     def call(*args: Any, **options: Any) -> Any:
-        if is_inner and isinstance(args[0], type):
+        if is_inner and args and isinstance(args[0], type):
             args = callee(conversion, args[0], is_package=is_package), *args[1:]
         note_arguments(called, args, options)
         args = tuple(lifted(conversion, a) for a in args)

@@ -8,11 +8,13 @@ the operator calls its copy or substitute by Python's own protocol. In all other
 
 import functools
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
 from primsplit.frontends.python.converter.copies import ABSENT, HEAP, Conversion, static
+from primsplit.tracing import managers
 from primsplit.tracing.branching.users_errors import asked_by_compiled
 from primsplit.tracing.undo_log import note_attribute
 
@@ -124,13 +126,16 @@ def _elements(element: Callable[[int], Any]) -> Iterator[Any]:
 class Managed:
     """A context manager; it suppresses no error by which a compiled function refused a traced value."""
 
-    def __init__(self, enter: Callable[[], Any], leave: Callable[..., Any]) -> None:
-        self._enter, self._leave = enter, leave
+    def __init__(self, value: Any, enter: Callable[[], Any], leave: Callable[..., Any]) -> None:
+        self._value, self._enter, self._leave = value, enter, leave
 
     def __enter__(self) -> Any:
-        return self._enter()
+        result = self._enter()
+        managers.entered(sys._getframe(1), self._value)
+        return result
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> Any:
+        managers.left(self._value)
         is_suppressed = self._leave(kind, error, trace)
         if error is not None and is_suppressed and (asked := asked_by_compiled(error)) is not None:
             raise asked from error
@@ -140,10 +145,14 @@ class Managed:
 def managed(conversion: Conversion, value: Any) -> Any:
     """Return the context manager of a `with` statement."""
     kind = type(value)
-    enter, leave = conversion.changed(kind, "__enter__"), conversion.changed(kind, "__exit__")
     if not (hasattr(kind, "__enter__") and hasattr(kind, "__exit__")):
         return value  # Python's own error tells so
-    return Managed(functools.partial(enter or kind.__enter__, value), functools.partial(leave or kind.__exit__, value))
+    enter, leave = conversion.changed(kind, "__enter__"), conversion.changed(kind, "__exit__")
+    return Managed(
+        value,
+        functools.partial(enter or kind.__enter__, value),
+        functools.partial(leave or kind.__exit__, value),
+    )
 
 
 class Indexed:

@@ -24,6 +24,8 @@ _LOG_LARGEST = math.log(sys.float_info.max)
 _ENDS_OF_GAMMA = 171.62437695630272
 """The largest number whose gamma is within float64; `_ENDS_OF_LGAMMA` is that for the logarithm of gamma."""
 _ENDS_OF_LGAMMA = 2.5563481638716906e305
+_LEAST_OF_GAMMA = 5.56268464626801e-309
+"""The least number above 0 whose gamma, 1 / x, is within float64."""
 
 
 def _is_whole(x: Any) -> Any:
@@ -78,7 +80,7 @@ _DOMAIN: Mapping[str, _Condition] = {
     "remainder": _has_no_remainder,
     "pow": _has_no_power,
     "gamma": _is_pole,
-    "lgamma": lambda x: (x <= 0.0) & _is_whole(x),
+    "lgamma": lambda x: (x <= 0.0) & _is_whole(x) & (x != -math.inf),
 }
 """The arguments for which a function raises ValueError."""
 _RANGE: Mapping[str, _Condition] = {
@@ -88,11 +90,14 @@ _RANGE: Mapping[str, _Condition] = {
     "sinh": _beyond(_LOG_LARGEST + math.log(2.0)),
     "cosh": _beyond(_LOG_LARGEST + math.log(2.0)),
     "pow": _has_large_power,
-    "gamma": _above(_ENDS_OF_GAMMA),
+    "gamma": lambda x: ((x > _ENDS_OF_GAMMA) & (x < math.inf)) | ((x != 0.0) & (abs(x) < _LEAST_OF_GAMMA)),
     "lgamma": _beyond(_ENDS_OF_LGAMMA),
 }
 """The arguments for which a function raises OverflowError."""
+_DIVISION: Mapping[str, _Condition] = {"log": lambda x, *base: np.False_ if not base else (x > 0.0) & (base[0] == 1.0)}
+"""The arguments for which a function raises ZeroDivisionError."""
 _ERRORS: tuple[tuple[type[Exception], Mapping[str, _Condition], str], ...] = (
+    (ZeroDivisionError, _DIVISION, "division by zero"),
     (ValueError, _DOMAIN, "math domain error"),
     (OverflowError, _RANGE, "math range error"),
 )

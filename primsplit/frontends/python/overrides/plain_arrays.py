@@ -7,7 +7,7 @@ the write tells the place of creation, and the function runs once more.
     table[i]        ->      Gather(table, i)
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from primsplit.numpy.complex.creation import constant
 from primsplit.numpy.converted_run import is_written_later, made_at
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import holds_traced
+from primsplit.tracing.complex_array import ComplexArray
+from primsplit.tracing.handles.views import View
 from primsplit.tracing.trees import PART_OF
 
 
@@ -66,6 +68,44 @@ def _can_be_held(dtype: np.dtype[Any]) -> bool:
     return is_held(dtype) or dtype in PART_OF
 
 
+class _Plain(View):
+    """A known array, or a part of its complex numbers, as a constant of the program.
+
+    `row = table[i]` may be a view of the known array. A traced write to the row, and a read of it after the array
+    itself was written to, raise the error that traces the array from its creation on.
+    """
+
+    __slots__ = ("_array", "_part")
+
+    def __init__(self, table: Array, array: Any, part: Callable[[Any], Any]) -> None:
+        super().__init__(Array(table.value), lambda base: base, self._refuse)
+        self._array, self._part = array, part
+
+    def _refuse(self, *_: Array) -> Any:
+        raise not_made(self._array)
+
+    def is_current(self) -> bool:
+        """Return True; raise TraceError if the known array was written to since."""
+        now = self._part(self._array)
+        if not np.array_equal(self.base.value.numpy(), now, equal_nan=now.dtype.kind == "f"):
+            self._refuse()
+        return True
+
+
+def _table(array: Any) -> Any:
+    """Return a known array as a traced one of which a traced index takes a part."""
+    table = writable(array)
+    parts = zip(table.parts, (np.real, np.imag), strict=True) if isinstance(table, ComplexArray) else [(table, _all)]
+    for each, part in parts:
+        if each is not None:
+            each.being(_Plain(each, array, part))
+    return table
+
+
+def _all(array: Any) -> Any:
+    return array
+
+
 class Elements:
     """Reads and writes the elements of a known array."""
 
@@ -74,7 +114,7 @@ class Elements:
 
     def __getitem__(self, key: Any) -> Any:
         if _is_traced(key) and _can_be_held(self._array.dtype):
-            return writable(self._array)[key]
+            return _table(self._array)[key]
         return noted(self._array[key], (self._array,))
 
     def __setitem__(self, key: Any, value: Any) -> None:

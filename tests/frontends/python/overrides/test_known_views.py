@@ -88,3 +88,98 @@ def test_a_view_in_the_order_of_columns_is_refused_where_its_base_is_written_to(
 
     with pytest.raises(TraceError, match="memory layout"):
         ps.trace(written, np.ones(2))
+
+
+def row_in_place(t: Any, k: Any, x: Any) -> Any:
+    row = t[k]
+    row += x
+    return t
+
+
+def part_of_a_row(t: Any, k: Any, x: Any) -> Any:
+    t[k][1:] += x[1:]
+    return t
+
+
+def column(t: Any, k: Any, x: Any) -> Any:
+    t[:, k] += x[:2]
+    return t
+
+
+def filled_row(t: Any, k: Any, x: Any) -> Any:
+    t[k].fill(2.0)
+    return t * x
+
+
+def out_of_a_ufunc(t: Any, k: Any, x: Any) -> Any:
+    np.add(x, 1.0, out=t[k])
+    return t
+
+
+def sorted_row(t: Any, k: Any, x: Any) -> Any:
+    t[k].sort()
+    return t * x
+
+
+def row_read_after_a_write(t: Any, k: Any, x: Any) -> Any:
+    row = t[k]
+    t[:] = 7.0
+    return row * x
+
+
+def row_read_after_an_addition(t: Any, k: Any, x: Any) -> Any:
+    part = t[k][1:]
+    t += 1.0
+    return part.sum() * x
+
+
+def row_copied(t: Any, k: Any, x: Any) -> Any:
+    row = t[k].copy()
+    t += 1.0
+    return row * x
+
+
+def rows_by_an_array(t: Any, k: Any, x: Any) -> Any:
+    rows = t[np.array([k])]
+    rows += 1.0
+    return t.sum() + rows.sum() * x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        row_in_place, part_of_a_row, column, filled_row, out_of_a_ufunc, sorted_row, row_read_after_a_write,
+        row_read_after_an_addition, row_copied, rows_by_an_array,
+    ],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+def test_a_part_at_a_traced_index_is_a_view_where_numpy_gives_one(function: Callable[..., Any]) -> None:
+    def written(x: Any) -> Any:
+        return function(np.array([[3.0, 1.0, 2.0], [6.0, 5.0, 4.0]]), np.argmax(x) % 2, x)
+
+    program = ps.trace(written, X[:3])
+    for x in (np.array([0.5, 2.0, 1.0]), np.array([3.0, 2.0, 1.0])):
+        np.testing.assert_allclose(program(x), written(x.copy()), rtol=1e-12)
+
+
+def test_a_part_of_complex_numbers_at_a_traced_index_is_a_view() -> None:
+    def written(x: Any) -> Any:
+        t = np.zeros((2, 3), complex)
+        t[np.argmax(x) % 2][1:] += x[1:] * 1j
+        return np.abs(t)
+
+    for x in (np.array([0.5, 2.0, 1.0]), np.array([3.0, 2.0, 1.0])):
+        np.testing.assert_allclose(ps.trace(written, X[:3])(x), written(x.copy()), rtol=1e-12)
+
+
+TABLE = np.zeros((2, 3))
+
+
+def test_a_traced_write_to_a_part_of_an_array_from_outside_is_refused() -> None:
+    def written(x: Any) -> Any:
+        row = TABLE[np.argmax(x) % 2]
+        row[0] = 5.0
+        return row * x
+
+    with pytest.raises(TraceError, match="written to an array"):
+        ps.trace(written, X[:3])

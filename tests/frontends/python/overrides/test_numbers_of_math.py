@@ -68,3 +68,44 @@ def test_a_question_is_answered_as_by_python(name: str) -> None:
         x = np.array([first, 2.0])
         for found, wanted in zip(program(x), f(x), strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+
+def logarithm_to_a_base(x: Any) -> Any:
+    try:
+        return math.log(2.0, x)
+    except (ValueError, ZeroDivisionError):
+        return 77.0
+
+
+def gamma_of_a_small_number(x: Any) -> Any:
+    try:
+        return math.gamma(x)
+    except (ValueError, OverflowError):
+        return 77.0
+
+
+def logarithm_of_gamma(x: Any) -> Any:
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):
+        return 77.0
+
+
+@pytest.mark.parametrize(
+    "function", [logarithm_to_a_base, gamma_of_a_small_number, logarithm_of_gamma], ids=lambda f: f.__name__
+)
+def test_an_error_that_the_function_catches_is_a_path(function: Any) -> None:
+    program = ps.trace(function, 2.5)
+    for x in (0.0, 1.0, -1.0, 2.0, 1e-320, 5.57e-309, -1e-310, 172.0, math.inf, -math.inf, math.nan):
+        np.testing.assert_allclose(program(x), function(x), rtol=1e-9)
+
+
+def test_a_negative_power_of_a_python_integer_is_a_float() -> None:
+    def function(x: Any) -> Any:
+        try:
+            return int(x) ** -2
+        except ZeroDivisionError:
+            return 77.0
+
+    for x in (2.5, -3.0, 0.0):
+        np.testing.assert_allclose(ps.trace(function, 2.5)(x), function(x), rtol=1e-15)
