@@ -81,6 +81,7 @@ def audit(
     ] = False,
     linear: audit_questions.Linear = False,
     zero: audit_questions.Zero = False,
+    numerics: audit_questions.Numerics = None,
     style: Annotated[
         Style | None,
         typer.Option(
@@ -110,7 +111,7 @@ def audit(
 
     An ONNX file is listed as it is. To list its gradient, say --stage split, or list what `primsplit grad` writes.
     """
-    questions = Questions(linear=linear, zero=zero)
+    questions = Questions(linear=linear, zero=zero, numerics=numerics)
     alone = {
         "frozen": frozen,
         "rules": rules,

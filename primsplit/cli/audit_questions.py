@@ -13,7 +13,7 @@ from primsplit.cli.arrays import Arrays
 from primsplit.cli.audit_tables import heading
 from primsplit.cli.failures import NotRightError
 from primsplit.cli.inputs import arrays_for, examples
-from primsplit.cli.late import linearity, open_file, read_written, zero_rows
+from primsplit.cli.late import linearity, numeric_rows, open_file, read_written, zero_rows
 from primsplit.cli.loaded import LoadedModel, Subject
 from primsplit.cli.output import console, print_json, table
 from primsplit.ir import Block
@@ -33,6 +33,18 @@ Zero = Annotated[
         "--zero", help="Only what has no influence on results or derivatives, and the nodes that cut its path."
     ),
 ]
+Numerics = Annotated[
+    str | None,
+    typer.Option(
+        "--numerics",
+        metavar="PATH",
+        help="Only the range of each value, where NaN and infinity begin, and the distance from float64, at the arrays "
+        "of an .npz; 'examples' for those of a Python file.",
+    ),
+]
+EXAMPLES = "examples"
+SHOWN = 30
+"""The most rows of a table of values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,7 @@ class Questions:
 
     linear: bool = False
     zero: bool = False
+    numerics: str | None = None
 
     def __bool__(self) -> bool:
         return self.first != ""
@@ -74,6 +87,20 @@ class Asked:
             return {}
         return examples(self.derived or made.derived, made.arguments.values)
 
+    def arrays(self, path: str, option: str) -> Arrays:
+        """The arrays of a path or of the examples, one for each input; states have their first values.
+
+        Raises SpecError for files of two passes, and for examples that are not there.
+        """
+        if len(self.paths) > 1:
+            raise SpecError(f"--{option} runs one file, and the passes are in two", cure="Say --form joint.")
+        known = self.known()
+        if path == EXAMPLES and not known:
+            raise SpecError(
+                f"--{option} {EXAMPLES} is for a Python file with example_inputs()", cure="Give the inputs in an .npz."
+            )
+        return arrays_for(open_file(self.paths[0]), self.block, known, None if path == EXAMPLES else path)
+
 
 def answer(asked: Questions, about: Asked, folder: str, *, json: bool) -> None:
     """Print the answers, each under its heading, or as one JSON object. The exit status is 1 if one is no."""
@@ -84,6 +111,9 @@ def answer(asked: Questions, about: Asked, folder: str, *, json: bool) -> None:
         made = about.made
         recorded = () if made is None else (made.recorded.block, made.recorded.inputs)
         found["zero"] = zero_rows(about.files, *recorded)
+    if asked.numerics:
+        arrays = about.arrays(asked.numerics, "numerics")
+        found["numerics"] = numeric_rows(about.files[0], arrays)
     if json:
         print_json(found)
     for name, rows in {} if json else found.items():
@@ -183,4 +213,37 @@ def _show_zero(rows: Sequence[Mapping[str, Any]]) -> None:
     console().print(table(("", "of", "why", "node", "line", ""), shown, whole=("", "line")))
 
 
-_SHOWN: Mapping[str, Callable[[Any], None]] = {"linear": _show_linear, "zero": _show_zero}
+# Numerics.
+
+
+def _show_numerics(found: Mapping[str, Any]) -> None:
+    heading("Numerics: the range of each value, the worst first")
+    rows = found["rows"]
+    shown = [
+        (r["name"], r["type"], *(_number(r[n]) for n in NUMBERS), _number(r["relative"], 1), _odd(r), *_at(r))
+        for r in rows[:SHOWN]
+    ]
+    numbers = ("min", "max", "mean size", "from float64")
+    columns = ("value", "type", *numbers, "", "node", "line", "source")
+    console().print(table(columns, shown, right=numbers, whole=("type", *numbers, "line")))
+    if len(rows) > SHOWN:
+        console().print(f"and {len(rows) - SHOWN} more values, which --json lists")
+    if found["why"]:
+        console().print(f"Some values are not compared with float64: {found['why']}.")
+
+
+NUMBERS = ("min", "max", "magnitude")
+
+
+def _odd(row: Mapping[str, Any]) -> Text:
+    """How many NaN, infinite and denormal numbers a value has, in red where the first two begin."""
+    counts = {"NaN": row["nan"], "inf": row["infinite"], "denormal": row["denormal"]}
+    told = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    return Text(f"{row['begins']} begins: {told}", "bold red") if row["begins"] else Text(told)
+
+
+def _number(number: float | None, digits: int = 2) -> str:
+    return "" if number is None else f"{number:.{digits}e}" if number else "0"
+
+
+_SHOWN: Mapping[str, Callable[[Any], None]] = {"linear": _show_linear, "zero": _show_zero, "numerics": _show_numerics}

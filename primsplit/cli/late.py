@@ -152,3 +152,11 @@ def zero_rows(files: Any, recorded: Any = None, inputs: Any = ()) -> list[dict[s
     from primsplit.audit import zero
 
     return zero.zero_rows(files, recorded, inputs)
+
+
+def numeric_rows(file: Any, arrays: Any) -> dict[str, Any]:
+    """A row for each value of a file at some inputs, float32 beside float64."""
+    from primsplit.audit import numerics
+    from primsplit.testing.reference import play
+
+    return numerics.numeric_rows(file, arrays, play)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 BENT = """
@@ -69,3 +70,44 @@ def test_a_question_stands_alone(primsplit: Callable[..., Any], model: Callable[
     assert "stands alone" in done.error
     assert "--stage" not in primsplit("audit", model(RIGHT), "--zero", "--stage", "split").out
     assert "another stage" in primsplit("audit", model(RIGHT), "--zero", "--stage", "split").error
+
+
+QUOTIENT = """
+import numpy as np
+
+def main(x):
+    total = np.sum(x, axis=1)
+    share = x / total[:, None]
+    return np.sum(share**2)
+
+def example_inputs():
+    return (np.array([[1.0, 3.0], [0.0, 0.0]]),)
+"""
+
+
+def test_numerics_start_with_the_statement_that_a_nan_begins_at(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
+    done = primsplit("audit", model(QUOTIENT), "--numerics", "examples")
+    assert done.status == 0, done.error
+    (line,) = (line for line in done.out.splitlines() if "begins" in line)
+    assert "NaN begins: 2 NaN" in line
+    assert "share = x / total[:, None]" in line
+
+
+def test_numerics_take_arrays_of_a_file(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "in.npz", x=np.ones((2, 2)))
+    found = primsplit("audit", model(QUOTIENT), "--numerics", tmp_path / "in.npz", "--json").json["numerics"]
+    assert {r["nan"] for r in found["rows"]} == {0}
+    (share,) = (r for r in found["rows"] if r["name"] == "share")
+    assert (share["min"], share["max"], share["count"]) == (0.5, 0.5, 4)
+
+
+def test_examples_are_those_of_a_python_file(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "f.onnx"
+    assert primsplit("export", model(QUOTIENT), "--onnx", path).status == 0
+    assert "example_inputs()" in primsplit("audit", path, "--numerics", "examples").error
