@@ -88,3 +88,14 @@ def test_a_loop_until_a_condition_is_told_by_its_condition() -> None:
 
     first, second, third = numbers(inline_calls(ps.trace(program, np.ones(2)).block))
     assert first == second != third
+
+
+def test_loops_run_together_if_they_have_a_carry_in_common() -> None:
+    def program(rows: Any) -> Any:
+        first = ps.scan(lambda c, x: ((c[0] * x, c[1] + x), None), (np.ones(2), np.zeros(2)), rows)[0]
+        return (*first, products(np.ones(2), rows), products(np.full(2, 2.0), rows))
+
+    one, other, unlike = Numbering().ops(inline_calls(ps.trace(program, ROWS).block).ops)
+    assert len(one.carries) == 2
+    assert one.runs(other)
+    assert not one.runs(unlike)

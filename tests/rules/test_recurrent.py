@@ -8,46 +8,10 @@ import pytest
 import primsplit as ps
 from primsplit.ir.errors import DtypeError, MissingRule
 from primsplit.ops import op
-from primsplit.rewrites.decompositions.gates import NAMES, Activation
 from primsplit.testing.recurrent import recurrent
 from tests.rules.checks import check_derivative
+from tests.rules.layers import FROM, GATES, H, layer, sample, specs, weights
 from tests.rules.rows import Row, rows_of
-
-GATES = {"RNN": [0], "GRU": [1, 0, 2], "LSTM": [0, 3, 1, 2]}
-"""PyTorch's gates in the order of ONNX."""
-FROM, H = 3, 4
-
-
-def weights(kind: str, directions: int) -> list[Any]:
-    """W, R and B of a layer, float32."""
-    random, rows = np.random.default_rng(0), len(GATES[kind]) * H
-    return [random.uniform(-0.6, 0.6, (directions, *s)).astype("f") for s in ((rows, FROM), (rows, H), (2 * rows,))]
-
-
-def sample(*shape: int) -> Any:
-    return np.random.default_rng(sum(shape)).standard_normal(shape).astype("f")
-
-
-def layer(kind: str, **attributes: Any) -> Any:
-    """The operator of x, W, R, B and initial states."""
-    count = 3 if kind == "LSTM" else 2
-    if kind == "GRU":
-        attributes.setdefault("linear_before_reset", 1)
-
-    def gru_or_rnn(x: Any, w: Any, r: Any, b: Any, h: Any) -> Any:
-        return getattr(op, kind)(x, w, r, b, None, h, outputs=count, hidden_size=H, **attributes)
-
-    def lstm(x: Any, w: Any, r: Any, b: Any, h: Any, c: Any) -> Any:
-        return op.LSTM(x, w, r, b, None, h, c, outputs=count, hidden_size=H, **attributes)
-
-    return lstm if kind == "LSTM" else gru_or_rnn
-
-
-def specs(kind: str, directions: int, dtype: str = "float32") -> list[Any]:
-    """Sequences of any length, any number at a time."""
-    fixed = [ps.spec(dtype, w.shape) for w in weights(kind, directions)]
-    state = ps.spec(dtype, [directions, "N", H])
-    return [ps.spec(dtype, ["T", "N", FROM]), *fixed, *[state] * (2 if kind == "LSTM" else 1)]
 
 
 def reordered(kind: str, array: Any) -> Any:
@@ -116,78 +80,6 @@ def test_a_reversed_layer_is_a_layer_on_the_reversed_sequence(kind: str) -> None
     backward = gradient(kind, "reverse")(*arrays)
     forward = gradient(kind, "forward")(np.ascontiguousarray(arrays[0][::-1]), *arrays[1:])
     np.testing.assert_allclose(backward, forward[::-1], rtol=1e-5, atol=1e-6)
-
-
-def sequences(kind: str) -> list[Any]:
-    """x [5, 2, FROM], W, R and B, float64."""
-    return [a.astype(np.float64) for a in (sample(5, 2, FROM), *weights(kind, 2))]
-
-
-def total(kind: str, lengths: list[int] | None) -> Any:
-    """A sum of the results of a bidirectional layer, of x, W, R and B."""
-    count = 3 if kind == "LSTM" else 2
-    given = None if lengths is None else np.array(lengths, np.int32)
-
-    def f(*arrays: Any) -> Any:
-        found = getattr(op, kind)(*arrays, given, outputs=count, hidden_size=H, direction="bidirectional")
-        return sum((part * part).sum() for part in found)
-
-    return f
-
-
-@pytest.mark.parametrize("kind", GATES)
-def test_sequences_of_lengths_are_sequences_cut_there_whatever_lies_beyond(kind: str) -> None:
-    x, *rest = sequences(kind)
-    dirty = x.copy()
-    dirty[3:, 0] = np.nan
-    found = ps.grad(total(kind, [3, 5]), wrt=(0, 1, 2, 3))(dirty, *rest)
-    parts = [ps.grad(total(kind, None), wrt=(0, 1, 2, 3))(x[:n, [i]], *rest) for i, n in ((0, 3), (1, 5))]
-    np.testing.assert_allclose(found[0][:3, :1], parts[0][0], rtol=1e-10, atol=1e-13)
-    np.testing.assert_allclose(found[0][:, 1:], parts[1][0], rtol=1e-10, atol=1e-13)
-    np.testing.assert_array_equal(found[0][3:, 0], 0)
-    for gradient, one, other in zip(found[1:], parts[0][1:], parts[1][1:], strict=True):
-        np.testing.assert_allclose(gradient, one + other, rtol=1e-10, atol=1e-13)
-
-
-@pytest.mark.parametrize("kind", GATES)
-def test_a_second_derivative_is_that_of_the_first_ones_differences(kind: str) -> None:
-    x, *rest = sequences(kind)
-    first = ps.grad(total(kind, [3, 5]))
-    direction = np.random.default_rng(1).standard_normal(x.shape)
-    found = ps.grad(lambda x: (ps.grad(lambda x: total(kind, [3, 5])(x, *rest))(x) * direction).sum())(x)
-    ahead, behind = (first(x + step * direction, *rest) for step in (1e-4, -1e-4))
-    np.testing.assert_allclose(found, (ahead - behind) / 2e-4, rtol=1e-6, atol=1e-7)
-
-
-@pytest.mark.parametrize("kind", GATES)
-def test_a_sequence_of_no_steps_gives_0_as_one_of_length_0_does(kind: str) -> None:
-    arrays = [sample(0, 2, FROM), *weights(kind, 1), *[sample(1, 2, H)] * (2 if kind == "LSTM" else 1)]
-    arrays = [a.astype(np.float64) for a in arrays]
-    joint = ps.split(layer(kind), *specs(kind, 1, "float64")).joint()
-    seeds = [np.zeros((0, 1, 2, H)), *[sample(1, 2, H).astype(np.float64)] * (len(arrays) - 4)]
-    y, *found = joint(*arrays, *seeds)
-    assert y.shape == (0, 1, 2, H)
-    states = len(arrays) - 4
-    for value in (*found[:states], *found[states + 1 :]):
-        assert value.size
-        np.testing.assert_array_equal(value, np.zeros(value.shape))
-
-
-PARAMETERS = {"Affine": (0.3, 0.7), "Elu": (0.4, 0), "HardSigmoid": (0.3, 0.6), "LeakyRelu": (0.2, 0),
-              "ScaledTanh": (0.5, 1.5), "ThresholdedRelu": (0.3, 0)}  # fmt: skip
-
-
-@pytest.mark.parametrize("clip", [0.0, 0.8])
-@pytest.mark.parametrize("name", NAMES)
-def test_the_slope_of_an_activation_is_that_of_its_differences(name: str, clip: float) -> None:
-    activation = Activation(name, *PARAMETERS.get(name, (0, 0)), clip)
-    points = np.array([-2.1, -0.9, -0.45, -0.05, 0.05, 0.35, 0.75, 0.95, 3.0])
-
-    def slope(a: Any) -> Any:
-        return activation.slope(a, activation.value(a))
-
-    value, found = ps.trace(activation.value, points), ps.trace(slope, points)(points)
-    np.testing.assert_allclose(found, (value(points + 1e-6) - value(points - 1e-6)) / 2e-6, rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", GATES)

@@ -55,12 +55,6 @@ def test_it_has_those_of_elsewhere_too(kernel: str) -> None:
     np.testing.assert_allclose(gradient(x), slope * x / 0.5, rtol=1e-6)
 
 
-def test_a_norm_that_is_written_twice_is_one() -> None:
-    norm = np.linalg.norm
-    made = ps.hessian(lambda x: (1 + ROOT3 * norm(x)) * np.exp(-ROOT3 * norm(x)))(np.zeros(2))
-    np.testing.assert_allclose(made, -3 * np.eye(2))
-
-
 @pytest.mark.parametrize(
     "kernel",
     [

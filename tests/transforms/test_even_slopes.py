@@ -8,49 +8,21 @@ import pytest
 import scipy.spatial.distance
 
 import primsplit as ps
+from tests.transforms.roots import FIRST
 
 norm = np.linalg.norm
 EYE = np.eye(2)
 Function = Callable[[Any], Any]
 
 
-def times_sine(r: Any) -> Any:
-    return r * np.sin(r)
-
-
 def with_itself(r: Any) -> Any:
     return np.einsum("i,i->", r, r)
-
-
-FIRST: dict[str, tuple[Function, float]] = {
-    "sqrt(x)**2": (lambda x: np.sqrt(x) ** 2, 1.0),
-    "sqrt(x)**4": (lambda x: np.sqrt(x) ** 4, 0.0),
-    "a product of two roots written twice": (lambda x: np.sqrt(x) * np.sqrt(x), 1.0),
-    "(x**0.5)**2": (lambda x: (x**0.5) ** 2, 1.0),
-    "cos(sqrt(x))": (lambda x: np.cos(np.sqrt(x)), -0.5),
-    "cos(3 sqrt(x))": (lambda x: np.cos(3.0 * np.sqrt(x)), -4.5),
-    "cosh(sqrt(x))": (lambda x: np.cosh(np.sqrt(x)), 0.5),
-    "sqrt(x) sin(sqrt(x))": (lambda x: times_sine(np.sqrt(x)), 1.0),
-    "exp(-sqrt(x)**2)": (lambda x: np.exp(-(np.sqrt(x) ** 2)), -1.0),
-    "x sqrt(x)": (lambda x: x * np.sqrt(x), 0.0),
-    "cbrt(x)**3": (lambda x: np.cbrt(x) ** 3, 1.0),
-    "cbrt(x)**4": (lambda x: np.cbrt(x) ** 4, 0.0),
-}
 
 
 @pytest.mark.parametrize("name", FIRST)
 def test_the_slope_at_zero_of_what_a_root_is_made_smooth_by(name: str) -> None:
     function, expected = FIRST[name]
     np.testing.assert_allclose(ps.grad(function)(0.0), expected, rtol=1e-15)
-
-
-@pytest.mark.parametrize(
-    "name", ["sqrt(x)**2", "sqrt(x)**4", "(x**0.5)**2", "cos(3 sqrt(x))", "cosh(sqrt(x))", "cbrt(x)**3"]
-)
-def test_the_tangent_at_zero_of_what_a_root_is_made_smooth_by(name: str) -> None:
-    function, expected = FIRST[name]
-    np.testing.assert_allclose(ps.derivative(function)(0.0), expected, rtol=1e-15)
-    np.testing.assert_allclose(ps.jvp(function, (0.0,), (2.0,))[1], 2 * expected, rtol=1e-15)
 
 
 def test_the_second_derivative_of_an_even_function_of_a_root() -> None:

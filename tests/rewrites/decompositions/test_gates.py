@@ -1,5 +1,7 @@
 """Activations of recurrent layers: the standard's functions, and slopes that are those of differences."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -48,3 +50,20 @@ def test_a_slope_by_its_value_alone_is_the_same(name: str) -> None:
 def test_defaults_are_those_of_functions_with_such_numbers() -> None:
     assert set(ALPHAS) | set(BETAS) <= set(NAMES)
     assert set(BETAS) <= set(ALPHAS)
+
+
+PARAMETERS = {"Affine": (0.3, 0.7), "Elu": (0.4, 0), "HardSigmoid": (0.3, 0.6), "LeakyRelu": (0.2, 0),
+              "ScaledTanh": (0.5, 1.5), "ThresholdedRelu": (0.3, 0)}  # fmt: skip
+
+
+@pytest.mark.parametrize("clip", [0.0, 0.8])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_slope_of_an_activation_is_that_of_its_differences(name: str, clip: float) -> None:
+    activation = Activation(name, *PARAMETERS.get(name, (0, 0)), clip)
+    points = np.array([-2.1, -0.9, -0.45, -0.05, 0.05, 0.35, 0.75, 0.95, 3.0])
+
+    def slope(a: Any) -> Any:
+        return activation.slope(a, activation.value(a))
+
+    value, found = ps.trace(activation.value, points), ps.trace(slope, points)(points)
+    np.testing.assert_allclose(found, (value(points + 1e-6) - value(points - 1e-6)) / 2e-6, rtol=1e-8, atol=1e-9)

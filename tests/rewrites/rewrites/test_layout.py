@@ -11,6 +11,9 @@ from primsplit.ops import op
 from tests.rewrites.rewrites.simplified import F32, check_leaves, check_stays
 
 GOES: dict[str, tuple[Callable[..., Any], list[str]]] = {
+    "an operand with a leading axis of 1": (
+        lambda x: op.Mul(x, op.Unsqueeze(op.ReduceMax(x, [0], keepdims=0), [0])), ["ReduceMax", "Mul"]
+    ),
     "transposed twice": (lambda x: op.Transpose(op.Transpose(x, perm=[1, 0]), perm=[1, 0]), []),
     "transposed to itself": (lambda x: op.Transpose(x, perm=[0, 1]), []),
     "three axes, twice": (

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from primsplit.ops import op
+from primsplit.rewrites import simplify
+from tests.recording import kinds, record
 from tests.rewrites.rewrites.simplified import check_leaves, check_stays
 
 FIRST = np.array(-2)
@@ -43,6 +45,7 @@ def test_a_rewrite_leaves_these_ops_and_the_same_bits(name: str) -> None:
 
 
 STAYS: dict[str, tuple[Callable[..., Any], str]] = {
+    "an empty slice of a join": (lambda x: op.Slice(op.Concat(x, x, axis=0), [3], [3], [0]), "float32[3,2]"),
     "an element of a join of pieces of unknown size": (
         lambda x: op.Gather(op.Concat(x, x, axis=0), np.array(1), axis=0),
         "float32[N,3]",
@@ -63,3 +66,8 @@ STAYS: dict[str, tuple[Callable[..., Any], str]] = {
 @pytest.mark.parametrize("name", STAYS)
 def test_what_might_change_a_bit_stays(name: str) -> None:
     check_stays(*STAYS[name])
+
+
+def test_an_element_whose_number_only_the_run_knows_stays() -> None:
+    block = record(lambda x, i: op.Gather(op.Concat(x, x, axis=0), i, axis=0), "float32[3,2]", "int64")
+    assert kinds(simplify(block)) == ["Concat", "Gather"]

@@ -65,19 +65,6 @@ def test_what_is_known_to_be_wrong_raises_while_tracing() -> None:
         ps.trace(refused, X)
 
 
-def test_derivatives_fail_where_the_function_does_although_they_do_not_need_it() -> None:
-    def total(x: Any, q: Any) -> Any:
-        return np.sum(scaled(x, q))
-
-    gradient = ps.grad(total)
-    np.testing.assert_allclose(gradient(X, 0.5), np.full(3, 3.0))
-    for derivative in (gradient, ps.value_and_grad(total), ps.hessian(total)):
-        with pytest.raises(RunError, match=FAILS):
-            derivative(X, 2.0)
-    with pytest.raises(RunError, match=FAILS):
-        ps.jvp(scaled, (X, 2.0), (X, 0.0))
-
-
 def test_one_example_of_a_batch_that_is_wrong_fails_the_batch() -> None:
     batch = ps.vmap(scaled)
     rows = np.arange(6.0).reshape(2, 3)
