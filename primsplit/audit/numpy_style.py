@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from primsplit.audit.helpers.source import helper_source, needed
-from primsplit.audit.sections import BACKWARD, FORWARD
+from primsplit.audit.sections import BACKWARD, FORWARD, TANGENT
 from primsplit.audit.statement_maker import statements_of
 from primsplit.audit.statements import Function, Statements
 from primsplit.audit.suites import SuiteWriter, read_by
@@ -26,8 +26,23 @@ from primsplit.ir import AnyArray, Value, Var
 from primsplit.ir.plain_text import in_one_line
 from primsplit.programs.python_text import array_source
 
-TAKEN = ("captures", "constants", "forward", "pullback", "run", "value_and_grad", "Path", "file", "allow_pickle")
+TAKEN = (
+    "captures",
+    "constants",
+    "forward",
+    "pullback",
+    "pushforward",
+    "run",
+    "value_and_grad",
+    "Path",
+    "file",
+    "allow_pickle",
+)
 """Names that no variable gets: those of the module itself, and of parameters of `np.savez`."""
+
+
+SECOND = {BACKWARD: "pullback", TANGENT: "pushforward"}
+"""The function of the second of two files by its section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +60,7 @@ def to_numpy(files: Sequence[Written]) -> Module:
     for file in files:
         made.append(statements_of(file, taken))
         taken.update(made[-1].constants)
-    names = ("forward", "pullback") if len(files) > 1 else ("",)
+    names = [SECOND.get(file.sections[0].name, "forward") for file in files] if len(files) > 1 else [""]
     functions = [text for one, name in zip(made, names, strict=True) for text in _functions(one, name)]
     constants = {name: const.numpy() for one in made for name, const in one.constants.items()}
     arrays = {name: array for name, array in constants.items() if array.size > MOST_SHOWN}

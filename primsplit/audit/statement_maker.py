@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from primsplit.audit.expressions.creation import held_by
 from primsplit.audit.expressions.nodes import Node
 from primsplit.audit.expressions.table import expression
 from primsplit.audit.file_listing import is_literal
@@ -73,6 +74,7 @@ class _Maker:
     functions: Mapping[str, str]
     constants: Mapping[Const, str]
     names: dict[Value, str] = field(default_factory=dict)
+    known: dict[Value, Const] = field(default_factory=dict)
 
     def function(self, block: Block, title: str) -> Function:
         params = tuple(self.name(p) for p in block.params)
@@ -123,19 +125,23 @@ class _Maker:
         make = {"If": self.branch, "Loop": self.loop, "Scan": self.scan}.get(op.kind)
         if make is not None:
             return make(op, section)
+        if op.kind == "Constant" and (array := held_by(op)) is not None:
+            self.known[op.outputs[0]] = Const(array)
         arguments = tuple(None if v is None else self.value(v) for v in op.inputs)
         several = len(op.outputs) > 1 or op.kind == "Split"
         if op.kind in self.functions:
             value = call(self.functions[op.kind], *(literal(None) if a is None else a for a in arguments))
         else:
-            value = expression(self.node(op, arguments))
+            node = self.node(op, arguments)
+            node.check_dtypes()
+            value = expression(node)
         targets = self.targets(op)
         return Assignment(op=op, ops=(op,), targets=targets, section=section, value=value, is_several=several)
 
     def node(self, op: Op, arguments: tuple[ast.expr | None, ...]) -> Node:
         weak = tuple(self.weak(op, i) for i in range(len(op.inputs)))
         domain = op.kind.rpartition("::")[0]
-        return Node(op, arguments, weak, self.types, self.file.nodes[op], self.file.opsets.get(domain, 1))
+        return Node(op, arguments, weak, self.types, self.known, self.file.nodes[op], self.file.opsets.get(domain, 1))
 
     def targets(self, op: Op) -> tuple[str, ...]:
         return tuple(self.name(v, self.file.names[v] or "unused") for v in op.outputs)
@@ -177,6 +183,8 @@ class _Maker:
 
     def scan(self, op: Op, section: str) -> Statement:
         body: Block = op.attributes["body"]
+        if self.file.opsets.get("", 1) < 9:
+            raise self.node(op, ()).refusal("is one of an opset below 9, with a batch")
         scanned = int(op.attributes["num_scan_inputs"])
         carried = len(op.inputs) - scanned
         targets = self.targets(op)

@@ -4,8 +4,9 @@ import ast
 
 import numpy as np
 
-from primsplit.audit.expressions.nodes import Builder, Node, dtype_tree, sizes_tree
+from primsplit.audit.expressions.nodes import Builder, Node, dtype_tree, number_tree, sizes_tree
 from primsplit.audit.trees import call, literal, tree
+from primsplit.ir import AnyArray, Op
 from primsplit.programs.python_text import array_source
 
 
@@ -19,15 +20,21 @@ def constant_of_shape(node: Node) -> ast.expr:
     return call("np.full", sizes, literal(value), dtype)
 
 
+def held_by(op: Op) -> AnyArray | None:
+    """Return the array that a node of the kind Constant holds; None for a sparse one and for texts."""
+    (name, value) = next(iter(op.attributes.items()))
+    dtypes = {"value_float": np.float32, "value_floats": np.float32, "value_int": np.int64, "value_ints": np.int64}
+    if name != "value" and name not in dtypes:
+        return None
+    array = np.asarray(value, dtypes.get(name))
+    return array if array.dtype.kind in "biuf" else None
+
+
 def constant(node: Node) -> ast.expr:
     """Return the array that a node holds."""
-    given = {name: value for name, value in node.op.attributes.items() if not name.startswith("sparse")}
-    if len(given) != 1:
-        raise node.refusal("holds a sparse array")
-    (name,) = given
-    dtypes = {"value_float": np.float32, "value_floats": np.float32, "value_int": np.int64, "value_ints": np.int64}
-    array = np.asarray(given[name], dtypes.get(name))
-    dtype_tree(array.dtype, node)
+    array = held_by(node.op)
+    if array is None:
+        raise node.refusal("holds a sparse array or texts")
     return tree(array_source(array))
 
 
@@ -35,7 +42,8 @@ def evenly_spaced(node: Node) -> ast.expr:
     """Return the numbers from a start up to a limit, which is not among them."""
     dtype = node.dtype()
     kind = tree("a.dtype", a=node.argument(0)) if dtype is None else dtype_tree(dtype, node)
-    return call("np.arange", *(node.argument(i) for i in range(3)), dtype=kind)
+    ends = (node.argument(i) if node.rank(i) == 0 else number_tree(node, i) for i in range(3))
+    return call("np.arange", *ends, dtype=kind)
 
 
 BUILDERS: dict[str, Builder] = {

@@ -2,7 +2,7 @@
 
 import ast
 
-from primsplit.audit.expressions.nodes import LARGEST, Builder, Node, helper
+from primsplit.audit.expressions.nodes import LARGEST, Builder, Node, helper, same_size
 from primsplit.audit.trees import call, literal, tree
 from primsplit.ir import Var
 
@@ -82,7 +82,7 @@ def gather_elements(node: Node) -> ast.expr:
     of, at = node.shape(0), node.shape(1)
     if of is not None and at is not None and len(of) == len(at):
         axis %= max(len(of), 1)
-        if all(a == b or i == axis for i, (a, b) in enumerate(zip(of, at, strict=True))):
+        if all(same_size(a, b) or i == axis for i, (a, b) in enumerate(zip(of, at, strict=True))):
             return call("np.take_along_axis", node.argument(0), node.argument(1), axis=literal(axis))
     return call("_gather_elements", node.argument(0), node.argument(1), axis=literal(axis))
 

@@ -4,7 +4,7 @@ import ast
 
 import numpy as np
 
-from primsplit.audit.expressions.nodes import Builder, Node, axis_tree, sizes_tree
+from primsplit.audit.expressions.nodes import Builder, Node, axis_tree, number_tree, sizes_tree
 from primsplit.audit.trees import call, literal, tree, tuple_of
 
 
@@ -116,10 +116,8 @@ def pad(node: Node) -> ast.expr:
 def triangle(node: Node) -> ast.expr:
     """Return the upper or lower triangle of matrices, zeros elsewhere."""
     numbers = node.constant(1)
-    if numbers is not None:
-        offset = [literal(int(numbers.reshape(-1)[0]))] if numbers.reshape(-1)[0] else []
-    else:
-        offset = [tree("int(k)", k=node.argument(1))] if node.has(1) else []
+    is_shifted = node.has(1) and (numbers is None or bool(numbers.any()))
+    offset = [number_tree(node, 1)] if is_shifted else []
     return call("np.triu" if node.attribute("upper", 1) else "np.tril", node.argument(0), *offset)
 
 

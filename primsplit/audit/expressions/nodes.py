@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.audit.trees import call, literal, tree
+from primsplit.audit.written import UNKNOWN
 from primsplit.ir import AnyArray, Const, Op, Type, Value, Var
 from primsplit.ir.errors import PrimsplitError
 
@@ -22,7 +23,8 @@ LARGEST = 2**31 - 1
 class Node:
     """An op of a file with its arguments as expressions.
 
-    `weak` are the arguments in which a number has no dtype: `x + 0.5`. `types` has the types that the file tells.
+    `weak` are the arguments in which a number has no dtype: `x + 0.5`. `types` has the types that the file tells,
+    `known` what nodes of the kind Constant hold.
     `name` is that of the node, `opset` the version of its domain.
     """
 
@@ -30,6 +32,7 @@ class Node:
     arguments: tuple[ast.expr | None, ...]
     weak: tuple[ast.expr | None, ...]
     types: Mapping[Value, Type]
+    known: Mapping[Value, Const]
     name: str
     opset: int
 
@@ -70,6 +73,7 @@ class Node:
     def constant(self, position: int) -> AnyArray | None:
         """Return the numbers of an input that is a short constant, else None."""
         value = self.op.inputs[position] if position < len(self.op.inputs) else None
+        value = None if value is None else self.known.get(value, value)
         return value.numpy() if isinstance(value, Const) and value.is_short else None
 
     def attribute(self, name: str, default: Any = None) -> Any:
@@ -88,6 +92,13 @@ class Node:
         if numbers is not None:
             return [int(v) for v in numbers.reshape(-1)]
         return self.argument(position) if self.has(position) else None
+
+    def check_dtypes(self) -> None:
+        """Raise PrimsplitError if an input or result has a dtype that NumPy does not have."""
+        for value in (*self.op.inputs, *self.op.outputs):
+            told = value.type if isinstance(value, Const) else None if value is None else self.types.get(value)
+            if told is not None and told.dtype.isbuiltin == 2:
+                raise self.refusal(f"has the dtype {told.dtype.name}, which NumPy does not have")
 
     def axis(self, default: int) -> int:
         """Return the attribute `axis`."""
@@ -140,6 +151,19 @@ def helper(function: str, *names: str, **defaults: Any) -> Builder:
         return call(function, *(literal(None) if a is None else a for a in node.arguments), **named)
 
     return build
+
+
+def same_size(a: Any, b: Any) -> bool:
+    """Whether two sizes of a file are known to be equal."""
+    return str(a) == str(b) and UNKNOWN not in str(a)
+
+
+def number_tree(node: Node, position: int) -> ast.expr:
+    """Return an input of one element as a Python number."""
+    number = node.constant(position)
+    if number is None:
+        return tree("k.item()", k=node.argument(position))
+    return literal(number.reshape(-1)[0])
 
 
 def is_float(dtype: np.dtype[Any] | None) -> bool:

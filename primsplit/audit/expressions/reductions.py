@@ -1,8 +1,12 @@
 """Reductions over axes, sums along an axis, and the places of greatest and least elements."""
 
 import ast
+import math
+from typing import Any
 
-from primsplit.audit.expressions.nodes import Builder, Node, axis_tree, dtype_tree
+import numpy as np
+
+from primsplit.audit.expressions.nodes import Builder, Node, axis_tree, dtype_tree, number_tree
 from primsplit.audit.trees import call, literal, tree
 
 
@@ -11,9 +15,10 @@ def reduction(function: str, template: str = "a", result: str = "r") -> Builder:
 
     def build(node: Node) -> ast.expr:
         axes = node.integers("axes", 1)
-        if axes == [] and node.attribute("noop_with_empty_axes", 0):
+        is_empty_none = bool(node.attribute("noop_with_empty_axes", 0))
+        if is_empty_none and axes in (None, []):
             return tree(result, r=tree(template, a=node.argument(0)))
-        named = {} if axes is None or axes == [] else {"axis": _axes(axes)}
+        named = {} if axes is None or axes == [] else {"axis": _axes(axes, is_empty_none=is_empty_none)}
         if node.attribute("keepdims", 1):
             named["keepdims"] = literal(value=True)
         dtype = node.dtype()
@@ -21,13 +26,30 @@ def reduction(function: str, template: str = "a", result: str = "r") -> Builder:
             named["dtype"] = tree("a.dtype", a=node.argument(0)) if dtype is None else dtype_tree(dtype, node)
         if function == "np.mean" and dtype is not None and dtype.kind in "iu":
             named["dtype"] = dtype_tree(dtype, node)
+        if function in LEAST and any(d == 0 for d in node.shape() or () if isinstance(d, int)):
+            named["initial"] = _bound(LEAST[function], dtype)
         return tree(result, r=call(function, tree(template, a=node.argument(0)), **named))
 
     return build
 
 
-def _axes(axes: list[int] | ast.expr) -> ast.expr:
-    return axis_tree(axes) if isinstance(axes, list) else tree("tuple(a)", a=axes)
+def _axes(axes: list[int] | ast.expr, *, is_empty_none: bool) -> ast.expr:
+    if isinstance(axes, list):
+        return axis_tree(axes)
+    return tree("tuple(a)" if is_empty_none else "tuple(a) or None", a=axes)
+
+
+LEAST = {"np.max": -1, "np.min": 1}
+"""The sign of what these functions return for no elements."""
+
+
+def _bound(sign: int, dtype: np.dtype[Any] | None) -> ast.expr:
+    """Return the greatest number of a dtype, or the least."""
+    if dtype is None or dtype.kind == "f":
+        return literal(sign * math.inf)
+    if dtype.kind == "b":
+        return literal(value=sign > 0)
+    return literal(int(np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min))
 
 
 def place_of(function: str) -> Builder:
@@ -45,8 +67,7 @@ def place_of(function: str) -> Builder:
 
 def cumulative_sum(node: Node) -> ast.expr:
     """Return the sums of all elements up to each one along an axis."""
-    numbers = node.constant(1)
-    axis = literal(int(numbers.reshape(-1)[0])) if numbers is not None else tree("int(a)", a=node.argument(1))
+    axis = number_tree(node, 1)
     flags = {name: literal(value=True) for name in ("exclusive", "reverse") if node.attribute(name, 0)}
     if flags:
         return call("_cumsum", node.argument(0), axis, **flags)

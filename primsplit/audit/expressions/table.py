@@ -2,7 +2,19 @@
 
 import ast
 
-from primsplit.audit.expressions import creation, elementwise, indexing, layout, products, reductions
+from primsplit.audit.expressions import (
+    activations,
+    creation,
+    elementwise,
+    indexing,
+    layout,
+    normalization,
+    ordering,
+    products,
+    reductions,
+    sequences,
+    windows,
+)  # fmt: skip
 from primsplit.audit.expressions.nodes import Builder, Node
 
 BUILDERS: dict[str, Builder] = {
@@ -12,6 +24,11 @@ BUILDERS: dict[str, Builder] = {
     **layout.BUILDERS,
     **creation.BUILDERS,
     **indexing.BUILDERS,
+    **activations.BUILDERS,
+    **normalization.BUILDERS,
+    **windows.BUILDERS,
+    **ordering.BUILDERS,
+    **sequences.BUILDERS,
 }
 
 

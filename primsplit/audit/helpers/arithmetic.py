@@ -23,7 +23,7 @@ def power(a: AnyArray, b: AnyArray) -> Any:
 
 def logsumexp(a: AnyArray, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the logarithm of a sum of exponentials, without overflow."""
-    high = np.max(a, axis=axis, keepdims=True)
+    high = np.max(a, axis=axis, keepdims=True, initial=-np.inf)
     high = np.where(np.isfinite(high), high, 0)
     found = np.log(np.sum(np.exp(a - high), axis=axis, keepdims=True)) + high
     return found if keepdims else np.squeeze(found, axis=axis)

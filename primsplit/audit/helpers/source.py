@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-from primsplit.audit.helpers import arithmetic, indexing, layout
+from primsplit.audit.helpers import arithmetic, indexing, layout, normalization, ordering, sequences, windows
 from primsplit.audit.trees import names_in
 
-MODULES: tuple[ModuleType, ...] = (arithmetic, layout, indexing)
+MODULES: tuple[ModuleType, ...] = (arithmetic, layout, indexing, ordering, normalization, windows, sequences)
 
 
 @functools.cache
