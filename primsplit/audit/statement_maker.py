@@ -3,7 +3,7 @@
 import ast
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from primsplit.audit.statements import (
 )  # fmt: skip
 from primsplit.audit.trees import call, literal, name, tree
 from primsplit.audit.written import Written
-from primsplit.ir import AnyArray, Block, Const, Op, Type, Value, Var
+from primsplit.ir import Block, Const, Op, Type, Value, Var, reads
 from primsplit.ir.errors import PrimsplitError
 from primsplit.ops.traits import traits
 from primsplit.programs.python_text import array_source
@@ -37,25 +37,33 @@ def statements_of(file: Written, taken: Iterable[str] = ()) -> Statements:
 
     Raises PrimsplitError for an operator that has no form in NumPy.
     """
-    shared = Identifiers(taken)
+    shared, known = Identifiers(taken), constants_of(file)
     functions = {kind: shared.give(kind.rpartition("::")[2]) for kind in file.functions}
-    constants = {const: shared.give(file.names[const] or "constant") for const in _named(file)}
+    constants = {const: shared.give(const.hint or "constant") for const in _named(file, known)}
     types = _Types(file)
 
     def made(block: Block, title: str) -> Function:
-        return _Maker(file, types, Identifiers(shared.taken), functions, constants).function(block, title)
+        return _Maker(file, types, Identifiers(shared.taken), functions, constants, known).function(block, title)
 
     main = made(file.block, file.block.name)
     others = tuple(made(block, functions[kind]) for kind, block in file.functions.items())
     return Statements(file, main, others, {n: c for c, n in constants.items()})
 
 
-def _named(file: Written) -> list[Const]:
+def constants_of(file: Written) -> dict[Value, Const]:
+    """Return what the nodes of the kind Constant hold, by their results."""
+    nodes = (op for op in file.ops() if op.kind == "Constant")
+    held = ((op.outputs[0], held_by(op)) for op in nodes)
+    return {var: Const(array, file.names[var]) for var, array in held if array is not None}
+
+
+def _named(file: Written, known: Mapping[Value, Const]) -> list[Const]:
     """Return the constants that expressions read by name, in the order of their first use."""
     read = (v for op in file.ops() for v in op.inputs)
     bodies = (b for op in file.ops() for b in op.blocks())
     results = (v for b in (file.block, *file.functions.values(), *bodies) for v in b.results)
-    constants = dict.fromkeys(v for v in (*read, *results) if isinstance(v, Const))
+    found = (known.get(v, v) for v in (*read, *results) if v is not None)
+    constants = dict.fromkeys(v for v in found if isinstance(v, Const))
     return [const for const in constants if not _is_written_out(const)]
 
 
@@ -73,15 +81,27 @@ class _Maker:
     identifiers: Identifiers
     functions: Mapping[str, str]
     constants: Mapping[Const, str]
+    known: Mapping[Value, Const]
     names: dict[Value, str] = field(default_factory=dict)
-    known: dict[Value, Const] = field(default_factory=dict)
 
     def function(self, block: Block, title: str) -> Function:
         params = tuple(self.name(p) for p in block.params)
         sections = {op: s.name for s in self.file.sections for op in s.ops} if block is self.file.block else {}
-        ordered = tuple(sections) or block.ops
-        statements = tuple(self.statement(op, sections.get(op, "")) for op in ordered)
+        statements = self.statements(tuple(sections) or block.ops, sections)
         return Function(title, block, self.names, statements, params, tuple(map(self.value, block.results)))
+
+    def statements(self, ops: Iterable[Op], sections: Mapping[Op, str]) -> tuple[Statement, ...]:
+        """Return the statements of ops. A constant is written where it is read: its node is part of a reader."""
+        found: list[Statement] = []
+        waiting: dict[Value, Op] = {}
+        for op in ops:
+            if op.outputs and op.outputs[0] in self.known:
+                waiting[op.outputs[0]] = op
+                continue
+            folded = [waiting.pop(v) for v in dict.fromkeys(reads(op)) if v in waiting]
+            made = self.statement(op, sections.get(op, ""))
+            found.append(replace(made, ops=(*folded, *made.ops)) if folded else made)
+        return (*found, *(self.statement(op, sections.get(op, "")) for op in waiting.values()))
 
     def name(self, var: Var, wanted: str = "") -> str:
         """Return the name of a variable: the file's, made an identifier."""
@@ -91,6 +111,7 @@ class _Maker:
 
     def value(self, value: Value) -> ast.expr:
         """Return the expression of an input or result that stands alone."""
+        value = self.known.get(value, value)
         if isinstance(value, Var):
             return name(self.name(value))
         array = value.numpy()
@@ -98,6 +119,8 @@ class _Maker:
             raise PrimsplitError(f"{value.hint or 'a constant'} has the dtype {array.dtype.name}, which NumPy lacks")
         if value in self.constants:
             return name(self.constants[value])
+        if array.ndim == 1 and array.dtype == np.int64:
+            return call("np.array", literal(array.tolist()), *([] if array.size else [tree("np.int64")]))
         if value.is_short:
             return tree(array_source(array))
         return call("np.full", literal(array.shape), literal(value.number), literal(array.dtype.name))
@@ -105,28 +128,27 @@ class _Maker:
     def weak(self, op: Op, position: int) -> ast.expr | None:
         """Return the expression of an input in which a number needs no dtype: another input has it."""
         value = op.inputs[position]
-        if not isinstance(value, Const):
-            return None if value is None else self.value(value)
-        array = value.numpy()
-        if array.ndim == 0 and array.dtype.kind in "iuf" and self.is_tied(op, value):
-            number = _number(array)
-            return self.value(value) if number is None else literal(number)
+        if value is None:
+            return None
+        const = self.known.get(value, value)
+        if isinstance(const, Const) and const.type.dtype.kind in "iuf" and self.is_tied(op, const):
+            number = _number(const)
+            return self.value(const) if number is None else literal(number)
         return self.value(value)
 
     def is_tied(self, op: Op, const: Const) -> bool:
-        """Whether another input, a variable, has the dtype of a number by NumPy's rules for Python's numbers."""
+        """Whether another input, a variable, has the dtype of a number, and as many axes."""
         if traits(op.kind).broadcasts != "all" and op.kind != "Clip":
             return False
-        others = [v for v in op.inputs if isinstance(v, Var)]
-        return any(v in self.types and self.types[v].dtype == const.type.dtype for v in others)
+        others = [self.types[v] for v in op.inputs if isinstance(v, Var) and v in self.types and v not in self.known]
+        rank = len(const.data.shape)
+        return any(t.dtype == const.type.dtype and (rank == 0 or (t.rank or 0) >= rank) for t in others)
 
     def statement(self, op: Op, section: str = "") -> Statement:
         """Return the statement of an op."""
         make = {"If": self.branch, "Loop": self.loop, "Scan": self.scan}.get(op.kind)
         if make is not None:
             return make(op, section)
-        if op.kind == "Constant" and (array := held_by(op)) is not None:
-            self.known[op.outputs[0]] = Const(array)
         arguments = tuple(None if v is None else self.value(v) for v in op.inputs)
         several = len(op.outputs) > 1 or op.kind == "Split"
         if op.kind in self.functions:
@@ -152,7 +174,7 @@ class _Maker:
         for var, target in zip(block.results, targets, strict=True):
             if isinstance(var, Var) and var in own and var not in self.names:
                 self.names[var] = target
-        statements = tuple(self.statement(op) for op in block.ops)
+        statements = self.statements(block.ops, {})
         return Suite(statements, tuple(zip(targets, map(self.value, block.results), strict=True)))
 
     def branch(self, op: Op, section: str) -> Statement:
@@ -235,8 +257,11 @@ def _given(value: Value | None) -> Value:
     return value
 
 
-def _number(array: AnyArray) -> float | int | None:
-    """Return the shortest Python number that is the same in the array's dtype; None for a NaN with other bits."""
+def _number(const: Const) -> float | int | None:
+    """Return the shortest Python number for a constant of one element; None for several, and a NaN of other bits."""
+    if math.prod(const.data.shape) != 1:
+        return None
+    array = const.numpy().reshape(())
     number = float(str(array[()])) if array.dtype.kind == "f" else int(array)
     return number if np.asarray(number, array.dtype).tobytes() == array.tobytes() else None
 

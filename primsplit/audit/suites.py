@@ -88,12 +88,14 @@ class SuiteWriter:
 
     def suite(self, suite: Suite, depth: int, collected: Sequence[Collected] = ()) -> Iterator[str]:
         """Yield the lines of a body, then what it hands on and collects."""
+        before = self.last
         lines = [*self.statements(suite.statements, depth)]
+        if self.last != before:
+            self.last = None
         indent = "    " * depth
         lines += [f"{indent}{c.items}.append({ast.unparse(c.item)})" for c in collected]
         lines += _assigned(suite.handed_on, depth)
         yield from lines if any(not line.lstrip().startswith("#") for line in lines) else [*lines, f"{indent}pass"]
-        self.last = None
 
     def loop(self, loop: Loop, depth: int) -> Iterator[str]:
         indent = "    " * depth

@@ -61,6 +61,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("audit",),
     ("audit", "--style", "text"),
     ("audit", "--style", "html"),
+    ("audit", "--style", "numpy"),
     ("grad", "--onnx", "out.onnx"),
     ("grad", "--wrt", "none"),
     ("check",),

@@ -16,9 +16,9 @@ def power(node: Node) -> ast.expr:
     """Return a power, which has the dtype of its base."""
     numbers = node.constant(1)
     base, exponent = node.dtype(0), node.dtype(1)
-    if numbers is not None and numbers.ndim == 0 and is_float(base):
-        value = numbers.item()
-        return tree("a ** b", a=node.argument(0), b=literal(int(value) if value == round(value) else value))
+    if numbers is not None and numbers.ndim == 0 and is_float(base) and node.dtype(1) is not None:
+        value = float(str(numbers[()]))
+        return tree("a ** b", a=node.argument(0), b=literal(int(value) if value.is_integer() else value))
     if base is not None and base == exponent and is_float(base):
         return tree("a ** b", a=node.argument(0), b=node.argument(1))
     return call("_power", node.argument(0), node.argument(1))

@@ -69,7 +69,8 @@ def shape(node: Node) -> ast.expr:
     start, end = node.attribute("start", 0), node.attribute("end")
     found = tree("a.shape", a=node.argument(0))
     if start or end is not None:
-        found = tree("a[i:j]", a=found, i=literal(start), j=literal(end))
+        part = "a[i:j]" if start and end is not None else "a[i:]" if start else "a[:j]"
+        found = tree(part, a=found, i=literal(start), j=literal(end))
     rank = node.rank()
     is_empty = rank is None or not range(rank)[start:end]
     return call("np.array", found, *([tree("np.int64")] if is_empty else []))

@@ -64,6 +64,7 @@ class Node:
 
     def _type(self, position: int) -> Type | None:
         value = self.op.inputs[position] if position < len(self.op.inputs) else None
+        value = None if value is None else self.known.get(value, value)
         return None if value is None else value.type if isinstance(value, Const) else self.types.get(value)
 
     def result(self, position: int = 0) -> Type | None:
