@@ -11,6 +11,7 @@ import typer
 from primsplit.cli.audit import audit
 from primsplit.cli.bench import bench
 from primsplit.cli.check import check
+from primsplit.cli.diff import diff
 from primsplit.cli.example import example
 from primsplit.cli.export import export
 from primsplit.cli.failures import TRACEBACK, Group
@@ -55,6 +56,6 @@ def _help(command: Callable[..., None]) -> str:
     return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(command.__doc__ or "").split("\n\n"))
 
 
-for _command in (export, grad, audit, check, run, bench, rules, example):
+for _command in (export, grad, audit, diff, check, run, bench, rules, example):
     app.command(help=_help(_command))(_command)
 app.add_typer(loops, name="loops")

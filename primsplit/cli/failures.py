@@ -83,29 +83,37 @@ def _print_error(kind: str, text: str) -> None:
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Turn errors of a command into a short text on stderr and exit status 1; with Python's traceback if requested."""
+    return failing_with(1)(function)
 
-    @functools.wraps(function)
-    def told(*args: Any, **named: Any) -> None:
-        try:
-            function(*args, **named)
-        except NotRightError:
-            raise typer.Exit(1) from None
-        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
-            raise
-        except (Exception, SystemExit) as error:  # a user's file may raise anything, or end the process
-            above = _files_above()
-            if isinstance(error, SystemExit) and _user_line(error.__traceback__, above) is None:
-                raise  # a library's way out, where nobody reads the output any more
-            text = describe(error, above)
-            if os.environ.get(TRACEBACK):
-                print_error(traceback.format_exc().rstrip())
-            else:
-                print_error(text)
-            if named.get("json"):
-                _print_error(type(error).__name__, text)
-            raise typer.Exit(1) from None
 
-    return told
+def failing_with(status: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return `command` for a command whose errors have this exit status."""
+
+    def decorated(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def told(*args: Any, **named: Any) -> None:
+            try:
+                function(*args, **named)
+            except NotRightError:
+                raise typer.Exit(1) from None
+            except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
+                raise
+            except (Exception, SystemExit) as error:  # a user's file may raise anything, or end the process
+                above = _files_above()
+                if isinstance(error, SystemExit) and _user_line(error.__traceback__, above) is None:
+                    raise  # a library's way out, where nobody reads the output any more
+                _tell(error, describe(error, above), json=bool(named.get("json")))
+                raise typer.Exit(status) from None
+
+        return told
+
+    return decorated
+
+
+def _tell(error: BaseException, text: str, *, json: bool) -> None:
+    print_error(traceback.format_exc().rstrip() if os.environ.get(TRACEBACK) else text)
+    if json:
+        _print_error(type(error).__name__, text)
 
 
 def describe(error: BaseException, above: frozenset[str] = frozenset()) -> str:

@@ -34,11 +34,14 @@ def examples(derived: Derived, call: Call) -> Arrays:
     return arrays
 
 
-def arrays_for(file: Any, block: Block, known: Arrays, path: str | None = None, ranges: Bounds | None = None) -> Arrays:
+def arrays_for(
+    file: Any, block: Block, known: Arrays, path: str | None = None, ranges: Bounds | None = None, **drawing: Any
+) -> Arrays:
     """Arrays for the inputs of an opened file, whose nodes are in `block`.
 
     Those in the .npz at `path` come first, then `known` ones, then states at their first values. The others are drawn,
-    integers from what the operators accept. Raises SpecError, ShapeError, DtypeError.
+    integers from what the operators accept; `drawing` is the seed and the size of `draw_arrays`. Raises SpecError,
+    ShapeError, DtypeError.
     """
     types, told = file.inputs, ranges or {}
     given = {} if path is None else read_arrays(path, list(types))
@@ -49,7 +52,7 @@ def arrays_for(file: Any, block: Block, known: Arrays, path: str | None = None, 
     bounds = dict(zip(types, integer_bounds(block), strict=False))
     limits = {n: told.get(n, bounds.get(n)) for n in rest}
     settled = {n: (types[n], a) for n, a in arrays.items() if n in types}
-    drawn = draw_arrays(rest, {}, ranges={n: b for n, b in limits.items() if b is not None}, known=settled)
+    drawn = draw_arrays(rest, {}, ranges={n: b for n, b in limits.items() if b is not None}, known=settled, **drawing)
     arrays.update(drawn)
     check_names(list(types), arrays)
     sizes: dict[str, int] = {}

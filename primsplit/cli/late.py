@@ -160,3 +160,24 @@ def numeric_rows(file: Any, arrays: Any) -> dict[str, Any]:
     from primsplit.testing.reference import play
 
     return numerics.numeric_rows(file, arrays, play)
+
+
+def difference(before: Any, after: Any) -> Any:
+    """In what two files differ: see `audit.review.difference.Difference`."""
+    from primsplit.audit.review import difference
+
+    return difference.difference(before, after)
+
+
+def compare_outputs(before: Any, after: Any, samples: Any) -> dict[str, Any]:
+    """The largest differences of two files' outputs over samples."""
+    from primsplit.audit.review import numbers
+
+    return numbers.compare_outputs(before, after, samples)
+
+
+def unified(changes: Any, *, whole: bool) -> list[str]:
+    """The listing of changes in unified form."""
+    from primsplit.audit.review import listing
+
+    return listing.unified(changes, whole=whole)

@@ -236,13 +236,16 @@ def draw_arrays(
     *,
     ranges: Mapping[str, tuple[float, float]] | None = None,
     known: Mapping[str, tuple[Type, npt.NDArray[Any]]] | None = None,
+    seed: int = SEED,
+    size: int | None = None,
 ) -> dict[str, npt.NDArray[Any]]:
     """Return arrays of these types by name, drawn as for a parameter without an example.
 
     A text such as `[32,3]` or `f32[32,3]` is the shape of one; a size in it holds for all that name it. Sizes of
     different names differ, but first ones that the model leaves unnamed do not: they are the number of rows. `ranges`
     are the bounds, both included, of other than the usual numbers; `known` are arrays and their types' names of sizes.
-    Raises SpecError for a text that does not fit, and for an unknown rank without a text.
+    Sizes that nothing tells are `size`, or small numbers that differ. Raises SpecError for a text that does not fit,
+    and for an unknown rank without a text.
     """
     ranges, known = ranges or {}, known or {}
     unknown = [n for n in (*texts, *ranges) if n not in types]
@@ -251,12 +254,12 @@ def draw_arrays(
     sizes: dict[str, int] = _sizes(list(known), [t for t, _ in known.values()], [a for _, a in known.values()])
     found = {name: _fitted(name, t, texts.get(name), sizes) for name, t in types.items()}
     rows = [s for n, t in found.items() for d in (t.shape or ())[:1] for s in symbols(d) if _is_unnamed(s, n)]
-    count = next((sizes[s] for s in rows if s in sizes), 3 + len(sizes))
+    count = next((sizes[s] for s in rows if s in sizes), size or 3 + len(sizes))
     sizes.update((s, count) for s in rows if s not in sizes)
     symbolic = (s for t in found.values() for d in t.shape or () for s in sorted(symbols(d)))
     for symbol in dict.fromkeys(symbolic):
-        sizes.setdefault(symbol, 3 + len(sizes))
-    random = np.random.default_rng(SEED)
+        sizes.setdefault(symbol, size or 3 + len(sizes))
+    random = np.random.default_rng(seed)
     return {name: np.asarray(_value(t, t, sizes, random, ranges.get(name))) for name, t in found.items()}
 
 

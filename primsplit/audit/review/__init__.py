@@ -1,0 +1,1 @@
+"""Compare two files statement by statement, for the review of a change."""
