@@ -4,7 +4,7 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,13 @@ class Examples(Protocol):
 
 Source = tuple[Var, int]
 """A Var and the axis of it that a size is read from."""
+
+
+class Classes(NamedTuple):
+    """The classes of which a number may be, and the place of the joined statement that gave it, if one did."""
+
+    kinds: frozenset[type]
+    at: tuple[str, int] | None = None
 
 
 class Recording:
@@ -105,7 +112,7 @@ class Recording:
         self.error_modes: dict[str, Any] = {**np.geterr()} if outer is None else outer.error_modes
         self.variables: Variables = Variables() if outer is None else outer.variables
         self.ranges: dict[Var, tuple[int, int]] = {} if outer is None else outer.ranges
-        self.classes: dict[Value, frozenset[type]] = {} if outer is None else outer.classes
+        self.classes: dict[Value, Classes] = {} if outer is None else outer.classes
 
     def snapshot(self) -> "Snapshot":
         """Return what was recorded so far, for `restore`."""

@@ -124,7 +124,7 @@ class _Composition:
 
     def _split(self, op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
         try:
-            return split_op(op, wrt, of)
+            return _with_origins(split_op(op, wrt, of), op)
         except PrimsplitError as error:
             is_inside = is_call(op) or has_blocks(op)
             if error.place is None or error.place is NOWHERE or not is_inside:
@@ -262,6 +262,7 @@ def split_op(op: Op, wrt: tuple[int, ...], of: tuple[int, ...]) -> Split:
     known = _cache.get(key)
     if known is not None:
         return known
+    op = _without_origins(op)
     with fresh_stack():
         if rule is None:
             split = _split_body(op, wrt, of)
@@ -355,6 +356,26 @@ def _input_key(value: Value | None) -> Any:
     if isinstance(value, Const) and value.is_small:
         return (value.type.key, value.numpy().tobytes())
     return None if value is None else (value.type.key, _size_key(value))
+
+
+def _without_origins(op: Op) -> Op:
+    """Return the op with small constants that have no name, place or file: its split serves other programs too."""
+    return replace(op, inputs=tuple(Const(v.numpy()) if isinstance(v, Const) and v.is_small else v for v in op.inputs))
+
+
+def _with_origins(split: Split, op: Op) -> Split:
+    """Return the split with the op's own constants, which have names, in the place of equal ones."""
+    own = {v.key: v for v in op.inputs if isinstance(v, Const) and v.is_small and (v.hint or v.place)}
+    if not own:
+        return split
+
+    def renamed_in(block: Block) -> Block:
+        return replace(block, ops=tuple(replace(inner, inputs=tuple(map(named, inner.inputs))) for inner in block.ops))
+
+    def named(value: Value | None) -> Value | None:
+        return own.get(value.key, value) if isinstance(value, Const) and value.is_small else value
+
+    return replace(split, primal=renamed_in(split.primal), pullback=renamed_in(split.pullback))
 
 
 def _size_key(value: Value) -> tuple[str, ...] | None:

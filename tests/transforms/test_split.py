@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +11,10 @@ from scipy import special
 from scipy.special import expit
 
 import primsplit as ps
-from primsplit.ir import Block
+from primsplit.ir import Block, Const, Op, Type, Var
 from primsplit.targets.finish import finish
 from primsplit.testing import check_grads
+from primsplit.transforms.split import split_block
 
 rng = np.random.default_rng(7)
 
@@ -289,3 +291,27 @@ def test_two_uses_of_a_call_share_no_size_that_its_data_decide() -> None:
     np.testing.assert_allclose(ps.hvp(product, (z,), direction), slope, rtol=1e-6)
     second = ps.grad(lambda z: np.sum(gradient(z) * direction))
     np.testing.assert_allclose(second(z), slope, rtol=1e-6)
+
+
+def test_a_constant_of_a_loaded_model_is_in_no_other_program(tmp_path: Path) -> None:
+    """Programs share the splits of equal ops: a file of the one may be written over by the other."""
+
+    def third(x: Any) -> Any:
+        return np.sum(x / 3.0)
+
+    path = str(tmp_path / "third.onnx")
+    ps.trace(third, ps.spec("float64", [3])).save(path)
+    model = ps.load(path)
+    np.testing.assert_allclose(ps.grad(lambda x: model(x))(np.ones(3)), np.full(3, 1 / 3))
+    ps.export(third, ps.spec("float64", [3]), path=path)
+
+
+def test_a_small_constant_keeps_its_own_name() -> None:
+    def names(name: str) -> set[str]:
+        x, y = Var(Type(np.float64, (3,)), "x"), Var(Type(np.float64, (3,)))
+        block = Block("f", (x,), (Op("Mul", (x, Const(np.array([2.0, 3.0, 5.0]), name)), (y,)),), (y,))
+        made = split_block(block, (0,), (0,))
+        return {v.hint for b in (made.primal, made.pullback) for op in b.ops for v in op.inputs if isinstance(v, Const)}
+
+    assert names("weights") == {"weights"}
+    assert names("factors") == {"factors"}

@@ -20,6 +20,7 @@ from primsplit.tracing.branching.joining import emit_joined_if
 from primsplit.tracing.branching.paths import Path
 from primsplit.tracing.branching.raising import raise_at_run_time
 from primsplit.tracing.branching.repeating import not_repeatable
+from primsplit.tracing.common_dtype import common_dtype
 from primsplit.tracing.regions import emit_if, record
 
 
@@ -56,15 +57,16 @@ class PathTree:
         )
 
     def _dtype(self, leaves: Sequence[Array]) -> np.dtype[Any]:
-        """Return the dtype of a result on every path; Python numbers give way."""
-        strong = {a.dtype for a in leaves if not a.weak}
-        if len(strong) > 1:
+        """Return the dtype of a result on every path."""
+        found = common_dtype(leaves)
+        if found is None:
+            told = sorted({str(a.dtype) for a in leaves})
             raise DtypeError(
-                f"the paths of the function return {' and '.join(sorted(map(str, strong)))}",
+                f"the paths of the function return {' and '.join(told)}",
                 place=self.model.taken[-1].place,
                 cure="Convert one of them with .astype, so that every path gives the same dtype.",
             )
-        return strong.pop() if strong else np.result_type(*(a.dtype for a in leaves))
+        return found
 
     def record(self) -> tuple[list[Array], trees.TreeSpec]:
         """Record the tree; return the results and their structure."""

@@ -11,6 +11,7 @@ from primsplit.ir.errors import DtypeError, ShapeError, TraceError
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
+from primsplit.tracing.common_dtype import common_dtype
 from primsplit.tracing.operators import cast_to
 
 Function = Callable[..., Any]
@@ -57,23 +58,20 @@ def require_same_structure(what: str, specs: dict[str, trees.TreeSpec], cure: st
 
 
 def met_dtype(name: str, given: Mapping[str, Array]) -> np.dtype[Any]:
-    """Return the dtype of a leaf on several paths, by the paths' names: Python numbers give way.
+    """Return the dtype of a leaf on several paths, by the paths' names, as `common_dtype` does.
 
     Raises DtypeError if two differ.
     """
-    arrays = given.values()
-    strong = {a.dtype for a in arrays if not a.weak}
-    if len(strong) > 1:
-        told = " and ".join(sorted(str(d) for d in strong))
+    found = common_dtype([*given.values()])
+    if found is None:
+        told = " and ".join(sorted({str(a.dtype) for a in given.values()}))
         raise DtypeError(
             f"{name} is {told}, depending on the path",
             place=tracing.user_place(),
             because=tuple(f"{path}: {a.type}" for path, a in given.items()),
             cure="Convert one of them with .astype, so that every path gives the same dtype.",
         )
-    if strong:
-        return strong.pop()
-    return np.result_type(*(a.dtype for a in arrays))
+    return found
 
 
 def converted(array: Array, dtype: np.dtype[Any]) -> Value:

@@ -1,6 +1,7 @@
 """Refuse to turn a traced array into a Python number, size, class or branch, and say what to write instead."""
 
 import builtins
+import itertools
 import re
 import sys
 import typing
@@ -15,6 +16,7 @@ from primsplit import tracing
 from primsplit.ir import Type
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import ConcretizationError, MissingAttribute, NumberAsked
+from primsplit.tracing.stack import Classes
 
 
 def literal_size(dim: Dim, what: str) -> int:
@@ -78,10 +80,10 @@ def numpys_class(x: Any) -> Any:
 
     Raises NumberAsked for a number that is of one class or another.
     """
-    kinds = tracing.current().classes.get(value_of(x)) if tracing.is_recording() else None
-    if kinds is not None:
+    several = several_classes(x)
+    if several is not None:
         raise NumberAsked(
-            f"it depends on the run whether this is {' or '.join(sorted(k.__name__ for k in kinds))}",
+            f"it depends on the run whether this is {' or '.join(sorted(k.__name__ for k in several.kinds))}",
             place=tracing.user_place(),
             cure="Give both the same class: float(a), np.float64(a).",
         )
@@ -95,11 +97,41 @@ def value_of(array: Any) -> Any:
     return getattr(array, "last_value", None)
 
 
-def note_classes(chosen: Any, several: Sequence[Any]) -> None:
-    """Note that a number is one of several, which may be of several classes."""
-    kinds = frozenset().union(*map(_classes_of, several))
+def several_classes(value: Any) -> Classes | None:
+    """Return the classes of a traced number that may be of several; None for any other value."""
+    return tracing.current().classes.get(value_of(value)) if tracing.is_recording() else None
+
+
+def note_classes(chosen: Any, several: Sequence[Any], at: tuple[str, int] | None = None) -> None:
+    """Note that a number is one of several, which may be of several classes; a joined statement `at` chose it."""
+    kinds = frozenset[type]().union(*map(_classes_of, several))
     if len(kinds) > 1:
-        tracing.current().classes[chosen.value] = kinds
+        tracing.current().classes[chosen.value] = Classes(kinds, at)
+
+
+def note_results(ufunc: np.ufunc, results: Sequence[Any], operands: Sequence[Any]) -> None:
+    """Note the classes of what an operator makes of numbers: `a + 1` is an int or a float, as `a` is."""
+    several = next((found for o in operands if (found := several_classes(o)) is not None), None)
+    if several is None:
+        return
+    combinations = list(itertools.product(*map(_classes_of, operands)))
+    for result in results:
+        kinds = frozenset[type]().union(*(_classes_made(ufunc, each, result) for each in combinations))
+        if result.is_number() and not all(issubclass(kind, float) for kind in kinds) and len(kinds) > 1:
+            tracing.current().classes[result.value] = Classes(kinds, several.at)
+
+
+def _classes_made(ufunc: np.ufunc, kinds: Sequence[type], result: Any) -> set[type]:
+    """Return the classes that an operator's result may have for numbers of these classes."""
+    if any(issubclass(kind, np.generic) for kind in kinds):
+        return {result.dtype.type}
+    if result.dtype == np.bool_:
+        return {bool}
+    if float in kinds or ufunc is np.true_divide:
+        return {float}
+    if ufunc is np.power:
+        return {int, float}  # a negative exponent makes a float
+    return {int}
 
 
 def _classes_of(value: Any) -> frozenset[type]:
@@ -107,8 +139,8 @@ def _classes_of(value: Any) -> frozenset[type]:
         return frozenset({int})
     if builtins.type(builtins.type(value)) is not ComparedClass:
         return frozenset({builtins.type(value)})
-    known: frozenset[type] | None = tracing.current().classes.get(value_of(value))
-    return frozenset({numpys_class(value)}) if known is None else known
+    known = several_classes(value)
+    return frozenset({numpys_class(value)}) if known is None else known.kinds
 
 
 class ComparedClass(type):

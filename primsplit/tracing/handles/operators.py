@@ -13,7 +13,7 @@ from primsplit.ir.dims import Size, at_least
 from primsplit.ir.errors import TraceError
 from primsplit.tracing import is_caught, user_place
 from primsplit.tracing.handles import integer_ranges
-from primsplit.tracing.handles.concretization import no_number, numpys_class
+from primsplit.tracing.handles.concretization import no_number, note_results, numpys_class
 from primsplit.tracing.handles.truths import truths
 
 _Operand = TypeVar("_Operand", bound="Operators")
@@ -88,14 +88,16 @@ def _comes_first(other: Any) -> bool:
 
 
 def _weakened(ufunc: np.ufunc, result: Any, *operands: Any) -> Any:
-    """Mark the result of a Python operator as a Python number if all operands are."""
+    """Mark the result of a Python operator as a Python number if all operands are; note the classes it may have."""
+    results = result if isinstance(result, tuple) else (result,)
     if all(o.weak if isinstance(o, Operators) else type(o) in {bool, int, float, Size} for o in operands):
-        results = result if isinstance(result, tuple) else (result,)
         for array in results:
             array.weak = True
             truths.made += array.dtype == np.bool_
         if all(_is_integer(o) for o in operands):
             integer_ranges.note_result(ufunc, results, operands)
+    if result is not NotImplemented:
+        note_results(ufunc, results, operands)
     return result
 
 

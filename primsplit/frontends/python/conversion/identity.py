@@ -13,7 +13,7 @@ from primsplit.tracing import trees
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.branching.paths import NotJoined
-from primsplit.tracing.handles.concretization import numpys_class
+from primsplit.tracing.handles.concretization import note_classes, numpys_class, several_classes
 from primsplit.tracing.hooks import HOOKS
 
 At = tuple[str, int]
@@ -56,13 +56,15 @@ HOOKS.note_choice = note_one_of
 def _note(value: Any, made: Sequence[Any], at: At) -> None:
     if not (value is None or isinstance(value, bool | int | str)):  # Python shares these objects
         _given.value[id(value)] = value, at, frozenset[type]().union(*map(classes_of, made))
+        if type(value) is Array and value.is_number():
+            note_classes(value, made, at)
 
 
 def classes_of(value: Any) -> frozenset[type]:
-    """Return the classes that a value may have in Python. Raises NumberAsked as `numpys_class` does."""
-    noted = _given.value.get(id(value))
-    if noted is not None:
-        return noted[2]
+    """Return the classes that a value may have in Python."""
+    given = classes_given(value)
+    if given is not None:
+        return given
     return frozenset([numpys_class(value) if type(value) is Array else type(value)])
 
 
@@ -118,10 +120,16 @@ def _compared_truths(left: Any, right: Any, *, is_same: bool) -> Any:
 
 
 def classes_given(value: Any) -> frozenset[type] | None:
-    """Return the classes of a value that a joined statement returned; None for other values."""
-    return _given.value[id(value)][2] if id(value) in _given.value else None
+    """Return the classes of what a joined statement returned, or of a number made of that; None for other values."""
+    if id(value) in _given.value:
+        return _given.value[id(value)][2]
+    several = several_classes(value) if type(value) is Array else None
+    return None if several is None else several.kinds
 
 
 def given_at(value: Any) -> At | None:
-    """Return the place of the joined statement that returned a value; None for other values."""
-    return _given.value[id(value)][1] if id(value) in _given.value else None
+    """Return the place of the joined statement that returned a value, or what it is made of; None for other values."""
+    if id(value) in _given.value:
+        return _given.value[id(value)][1]
+    several = several_classes(value) if type(value) is Array else None
+    return None if several is None else several.at
