@@ -1,5 +1,6 @@
 """scipy.integrate's sums over samples: SciPy's values by its own names on traced arrays, and gradients."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,11 @@ from primsplit.ir.errors import UnsupportedFunction
 from primsplit.testing import check_grads
 
 random = np.random.default_rng(2)
+
 Y = random.standard_normal((3, 6))
+
 X = np.cumsum(0.8 + 0.4 * random.random((3, 6)), axis=1)
+
 RULES = ("trapezoid", "simpson", "cumulative_trapezoid")
 
 
@@ -92,3 +96,22 @@ def test_rombergs_extrapolation_is_scipys_with_gradients() -> None:
     check_grads(lambda y: scipy.integrate.romb(y[:5] ** 2, axis=0), samples.T, symbolic=False)
     with pytest.raises(ValueError, match="one plus a non-negative power of 2"):
         ps.trace(lambda y: scipy.integrate.romb(y), samples[:, :6])
+
+
+@pytest.mark.parametrize(
+    "x", [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 2.0], [0.0, 1.0, 2.0, 2.0], [2.0, 2.0, 2.0, 2.0]]
+)
+def test_simpson_takes_a_site_twice(x: list[float]) -> None:
+    sites, y = np.array(x), np.arange(1.0, len(x) + 1) ** 2
+
+    def f(x: Any, y: Any) -> Any:
+        return scipy.integrate.simpson(y, x=x)
+
+    np.testing.assert_allclose(ps.trace(f, sites, y)(sites, y), f(sites, y), rtol=1e-12)
+    size = ps.spec("float64", ["N"])
+    np.testing.assert_allclose(ps.trace(f, size, size)(sites, y), f(sites, y), rtol=1e-12)
+    gradient: Callable[..., Any] = ps.grad(f, wrt=(0, 1))
+    in_x, in_y = gradient(sites, y)
+    assert np.isfinite(in_x).all()
+    wanted = [f(sites, unit) for unit in np.eye(len(x))]
+    np.testing.assert_allclose(in_y, wanted, atol=1e-12)

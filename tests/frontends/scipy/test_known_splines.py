@@ -1,4 +1,4 @@
-"""Splines through traced values at many known sites: SciPy's values and derivatives, files that grow with the sites."""
+"""Cubic splines through traced values at many known sites: SciPy's derivatives, and files that grow with the sites."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,10 +30,6 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "clamped": cubic("clamped"),
     "clamped and natural": cubic(("clamped", "natural")),
     "periodic": cubic("periodic"),
-    "smoothing little": smoothing(1e-3),
-    "smoothing": smoothing(1.0),
-    "smoothing much": smoothing(1e4),
-    "smoothing with weights": smoothing(0.5, np.linspace(0.5, 2.0, N)),
 }
 
 
@@ -62,7 +58,7 @@ def test_values_slopes_and_gradients_are_scipys(name: str, axis: int) -> None:
     np.testing.assert_allclose(np.sum(gradient * along), slope, rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["not-a-knot", "natural", "smoothing"])
+@pytest.mark.parametrize("name", ["not-a-knot", "natural"])
 def test_a_file_grows_with_the_sites_alone(name: str) -> None:
     """At most 64 numbers a site."""
     n = 1000
@@ -83,5 +79,3 @@ def test_traced_places_are_found_in_the_run() -> None:
 def test_sites_that_scipy_refuses_are_refused_while_tracing() -> None:
     with pytest.raises(PrimsplitError, match="increasing"):
         ps.trace(lambda y: scipy.interpolate.CubicSpline(SITES[::-1], y)(1.0), normal(N))
-    with pytest.raises(PrimsplitError, match="ascending"):
-        ps.trace(lambda y: scipy.interpolate.make_smoothing_spline(SITES[::-1], y, lam=1.0)(1.0), normal(N))

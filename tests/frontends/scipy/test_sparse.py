@@ -17,7 +17,6 @@ FULL = scipy.sparse.csr_array(random.standard_normal((4, 6)))
 WIDE = scipy.sparse.random_array((25, 60), density=0.04, rng=random).tocsr()
 NOTHING = scipy.sparse.csr_array((5, 12))
 MATRICES = {"bands": FEM, "a long row": UNEVEN, "a full one": FULL, "a wide one": WIDE, "none but zeros": NOTHING}
-FORMATS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
 
 
 @pytest.mark.parametrize("name", MATRICES)
@@ -32,16 +31,6 @@ def test_products_on_either_side_are_scipys_with_gradients(name: str) -> None:
         assert found.shape == wanted.shape
         np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-14)
     check_grads(lambda x, y: np.sum(np.sin(a @ x)) + np.sum((y @ a) ** 3), x, left, order=2, symbolic=False)
-
-
-@pytest.mark.parametrize("kind", [f"{f}_{k}" for f in FORMATS for k in ("array", "matrix")])
-def test_every_format_is_multiplied(kind: str) -> None:
-    a = getattr(scipy.sparse, kind)(FEM)
-    x = random.standard_normal(40)
-    product = (lambda x: a * x) if kind.endswith("matrix") else (lambda x: a @ x)
-    np.testing.assert_allclose(ps.trace(product, x)(x), product(x), rtol=1e-13)
-    np.testing.assert_allclose(ps.grad(lambda x: np.sum((a @ x) ** 2))(x), 2 * (FEM.T @ (FEM @ x)), rtol=1e-12)
-    check_grads(lambda y: product(np.outer(x, np.sin(y)))[:3], np.array([0.3, -0.8]))
 
 
 def test_the_gradient_of_a_banded_product_scatters_nothing() -> None:

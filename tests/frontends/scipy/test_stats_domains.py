@@ -10,7 +10,7 @@ import scipy.stats
 import primsplit as ps
 from primsplit.frontends.scipy import stats
 from primsplit.frontends.scipy.stats.kinds import Continuous, Discrete
-from tests.frontends.scipy.stats.test_stats import PARAMETERS, SHAPES
+from tests.frontends.scipy.stats.family import PARAMETERS, SHAPES
 
 NAN = np.nan
 FAMILIES = {n: d for n, d in stats.DISTRIBUTIONS.items() if isinstance(d, Continuous | Discrete)}

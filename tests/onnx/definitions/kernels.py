@@ -18,6 +18,8 @@ import primsplit as ps
 from primsplit.testing import check_grads
 
 Shape = Sequence[int | str] | None
+
+MS = "com.microsoft::"
 VERSIONS = {"": 21, "com.microsoft": 1, "ai.onnx.ml": 3, "ai.onnx.preview.training": 1}
 
 
@@ -155,3 +157,39 @@ def check_gradient(node: Node, folder: Path, *, order: int = 2, tolerance: float
     for wide, short in zip(made if isinstance(made, tuple) else (made,), narrow, strict=True):
         np.testing.assert_allclose(wide, short, rtol=1e-4, atol=1e-4)
     check_grads(program, *given, order=order, symbolic=False, tolerance=tolerance, step=step)
+
+
+def microsoft(
+    name: str,
+    *inputs: np.ndarray | None,
+    declared: dict[int, Any] | None = None,
+    constant: Sequence[int] = (),
+    outputs: int = 1,
+    **attributes: Any,
+) -> Node:
+    """A node of com.microsoft with these attributes; `constant` are the positions of inputs that are initializers."""
+    results = ("float32",) * outputs
+    return Node(f"com.microsoft::{name}", inputs, attributes, results, declared or {}, frozenset(constant))
+
+
+def title(row: Node) -> str:
+    """The node's operator and attributes."""
+    return f"{row.kind.rpartition('::')[2]}-{','.join(f'{k}={v}' for k, v in row.attributes.items())}"
+
+
+def loaded_with_constants(
+    folder: Path, kind: str, arrays: list[np.ndarray], rank: int, dtype: str, **attributes: Any
+) -> ps.Program:
+    """A model of one node of com.microsoft whose inputs after the first are initializers, loaded."""
+    node = helper.make_node(kind, [f"x{i}" for i in range(len(arrays))], ["y"], domain="com.microsoft", **attributes)
+    code = helper.np_dtype_to_tensor_dtype(arrays[0].dtype)
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [helper.make_tensor_value_info("x0", code, list(arrays[0].shape))],
+        [helper.make_tensor_value_info("y", helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), [None] * rank)],
+        [numpy_helper.from_array(a, f"x{i}") for i, a in enumerate(arrays) if i],
+    )
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), folder / "model.onnx")
+    return ps.load(str(folder / "model.onnx"))

@@ -9,7 +9,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import primsplit as ps
-from primsplit.ir.errors import RunError, ShapeError
+from primsplit.ir.errors import ShapeError
 
 MICROSOFT = "com.microsoft"
 KINDS: dict[str, tuple[int, str, dict[str, Any]]] = {
@@ -41,23 +41,6 @@ def test_an_axis_that_there_is_not_is_refused(kind: str, axis: int, tmp_path: Pa
     node = helper.make_node(kind, ["x", *more], ["y"], domain=domain, axis=axis, **attributes)
     with pytest.raises(ShapeError, match=f"axis {axis} of a tensor with 2 axes"):
         ps.load(saved(tmp_path, node, opset, {"b": np.ones((2, 3), np.float32)}, {}))
-
-
-@pytest.mark.parametrize("axis", [2, -3])
-def test_a_running_product_along_an_axis_that_there_is_not_is_refused(axis: int, tmp_path: Path) -> None:
-    node = helper.make_node("CumProd", ["x", "a"], ["y"])
-    with pytest.raises(ShapeError, match=f"CumProd: axis {axis} of a tensor with 2 axes"):
-        ps.load(saved(tmp_path, node, 26, {"a": np.int64(axis)}, {}))
-
-
-def test_a_running_product_along_an_axis_that_only_the_run_knows_fails_there(tmp_path: Path) -> None:
-    program = ps.load(saved(tmp_path, helper.make_node("CumProd", ["x", "a"], ["y"]), 26, {}, {"a": []}))
-    x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
-    for axis in (0, 1, -1, -2):
-        np.testing.assert_array_equal(program(x, np.int64(axis)), np.cumprod(x, axis))
-    for axis in (2, -3):
-        with pytest.raises(RunError):
-            program(x, np.int64(axis))
 
 
 def test_a_condition_is_one_number(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 from onnx import helper, numpy_helper
 
 import primsplit as ps
-from primsplit.ir.errors import UnsupportedFunction
 from tests.versions import is_since
 
 rng = np.random.default_rng(9)
@@ -166,16 +165,6 @@ def test_an_encoder_of_torch_has_torchs_gradient_before_and_after_it_is_optimize
         program = ps.load(path)
         found = ps.grad(lambda x, program=program: (program(x) * seed.numpy()).sum())(x.detach().numpy())
         np.testing.assert_allclose(found, x.grad.numpy(), atol=1e-5)
-
-
-def test_a_model_laid_out_for_one_processor_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    nodes = [helper.make_node("ReorderInput", ["x"], ["y"], domain="com.microsoft.nchwc")]
-    path = saved((nodes, {}, [1, 8, 4, 4]), tmp_path / "blocked.onnx", 21)
-    model = onnx.load(path)
-    model.opset_import.append(helper.make_opsetid("com.microsoft.nchwc", 1))
-    onnx.save(model, path)
-    with pytest.raises(UnsupportedFunction, match="ORT_ENABLE_EXTENDED"):
-        ps.load(path)
 
 
 def test_constants_do_not_keep_the_names_that_onnxruntimes_optimizer_gives_to_its_own(tmp_path: Path) -> None:

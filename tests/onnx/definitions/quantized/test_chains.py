@@ -11,7 +11,6 @@ import onnx.parser
 import pytest
 
 import primsplit as ps
-from primsplit.ir.errors import MissingRule
 from primsplit.ops import op
 
 X = np.array([-3.0, 0.2, 5.0, 200.0], np.float32)
@@ -173,72 +172,3 @@ def test_products_of_integers_of_any_size_are_straight_through(
     gradient = ps.split(ps.load(str(tmp_path / "model.onnx")), seed="ones").joint()
     _, slope = gradient(np.ones(shape, np.float32))
     np.testing.assert_allclose(slope, np.resize([0.5, 1.0], shape))
-
-
-def loaded(folder: Path, nodes: str) -> ps.Program:
-    """The sum of what the nodes make of the integers `q` of `x`, [2,3], which they give as `m`."""
-    path = str(folder / "model.onnx")
-    text = f"""<ir_version: 8, opset_import: ["" : 18]>
-    g (float[2,3] x) => (float y) {{
-      s = Constant <value_float = 0.5> () z = Constant <value = uint8 {{10}}> () q = QuantizeLinear (x, s, z)
-      {nodes} n = DequantizeLinear (m, s, z) n2 = Mul (n, n) y = ReduceSum <keepdims = 0> (n2)
-    }}"""
-    onnx.save(onnx.parser.parse_model(text), path)
-    return ps.load(path)
-
-
-ON_NUMBERS = {
-    "padded": (
-        "p = Constant <value_ints = [0, 1, 2, 0]> () m = Pad (q, p)",
-        lambda x: np.pad(x, ((0, 2), (1, 0)), constant_values=-5.0),
-    ),
-    "padded with a level": (
-        "p = Constant <value_ints = [0, 1, 2, 0]> () v = Constant <value = uint8 {14}> () m = Pad (q, p, v)",
-        lambda x: np.pad(x, ((0, 2), (1, 0)), constant_values=2.0),
-    ),
-    "padded by the edge": (
-        'p = Constant <value_ints = [0, 1, 2, 0]> () m = Pad <mode = "edge"> (q, p)',
-        lambda x: np.pad(x, ((0, 2), (1, 0)), mode="edge"),
-    ),
-    "repeated": (
-        'k = Constant <value_floats = [2.0, 1.0]> () m = Resize <mode = "nearest"> (q, , k)',
-        lambda x: np.repeat(x, 2, axis=0),
-    ),
-    "chosen": (
-        "c = Constant <value = bool[3] {1, 0, 1}> () m = Compress <axis = 1> (q, c)",
-        lambda x: x[:, [0, 2]],
-    ),
-}
-
-
-@pytest.mark.parametrize(("nodes", "on_numbers"), ON_NUMBERS.values(), ids=list(ON_NUMBERS))
-def test_integers_that_are_moved_or_padded_are_the_numbers_so_moved(
-    nodes: str, on_numbers: Callable[[Any], Any], tmp_path: Path
-) -> None:
-    x = np.array([[-3.0, 0.2, 5.0], [200.0, 1.0, -1.4]], np.float32)
-    numbers, inside = np.clip(np.round(x / 0.5), -10, 245) * 0.5, x < 122
-    value, slope = ps.split(loaded(tmp_path, nodes)).joint()(x)
-    np.testing.assert_allclose(value, np.sum(on_numbers(numbers) ** 2), rtol=1e-6)
-    step = 0.25
-    for place in np.ndindex(x.shape):
-        moved = np.zeros_like(x)
-        moved[place] = step
-        ahead, behind = (np.sum(on_numbers(numbers + sign * moved) ** 2) for sign in (1, -1))
-        np.testing.assert_allclose(slope[place], inside[place] * (ahead - behind) / (2 * step), rtol=1e-5)
-
-
-def test_integers_of_which_it_is_not_known_what_becomes_of_them_have_no_gradient_of_zero(tmp_path: Path) -> None:
-    program = loaded(tmp_path, "m = Max (q, z)")
-    x = np.array([[-3.0, 0.2, 5.0], [2.0, 1.0, -1.4]], np.float32)
-    np.testing.assert_allclose(program(x), np.sum(np.maximum(np.round(x / 0.5) * 0.5, 0) ** 2))
-    with pytest.raises(MissingRule, match=r"Max at model\.onnx:4 in Max(.|\n)*put a DequantizeLinear before it"):
-        ps.split(program)
-
-
-def test_interpolated_integers_have_the_gradient_of_interpolated_numbers(tmp_path: Path) -> None:
-    program = loaded(tmp_path, 'k = Constant <value_floats = [2.0, 1.0]> () m = Resize <mode = "linear"> (q, , k)')
-    x = np.array([[-3.0, 1.0, 5.0], [2.0, 3.0, -1.0]], np.float32)
-    value, slope = ps.split(program).joint()(x)
-    weights = np.array([[1.0, 0.0], [0.75, 0.25], [0.25, 0.75], [0.0, 1.0]])
-    np.testing.assert_allclose(value, np.sum((weights @ x) ** 2), rtol=0.1)
-    np.testing.assert_allclose(slope, 2 * weights.T @ (weights @ x), atol=1.0)

@@ -1,6 +1,5 @@
 """Quantized models: their value bit by bit, and the straight-through derivative."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,162 +11,11 @@ from onnx import helper, numpy_helper
 
 import primsplit as ps
 from tests.onnx.definitions.drawing import drawing
-from tests.onnx.definitions.kernels import Node, code, defined, kernel, ranked
+from tests.onnx.definitions.kernels import Node, defined, kernel, ranked
+from tests.onnx.definitions.quantized.models import S, Z, check_bits, gradient, inside, node, quantized, saved, scale
 
 rng = np.random.default_rng(3)
 draw = drawing(rng)
-
-
-def saved(
-    folder: Path, nodes: Sequence[onnx.NodeProto], inputs: dict[str, Any], constants: dict[str, Any], rank: int
-) -> str:
-    graph = helper.make_graph(
-        list(nodes),
-        "quantized",
-        [helper.make_tensor_value_info(k, code(v.dtype), ["N", *v.shape[1:]]) for k, v in inputs.items()],
-        [helper.make_tensor_value_info("y", 1, [None] * rank)],
-        [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],
-    )
-    imports = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
-    path = str(folder / "quantized.onnx")
-    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=10), path)
-    return path
-
-
-def node(kind: str, inputs: str, outputs: str, **attributes: Any) -> onnx.NodeProto:
-    domain = "com.microsoft" if kind.startswith("QLinear") and kind not in {"QLinearConv", "QLinearMatMul"} else ""
-    return helper.make_node(kind, inputs.split(), outputs.split(), domain=domain, **attributes)
-
-
-def check_bits(path: str, **feeds: np.ndarray) -> Any:
-    """The program's value is that of the model itself, bit by bit; the program."""
-    program = ps.load(path)
-    expected = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, feeds)[0]
-    np.testing.assert_array_equal(program(*feeds.values()), expected)
-    return program
-
-
-def gradient(program: Any, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    return ps.grad(lambda x: (program(x) * weights).sum())(x)
-
-
-S, Z = np.float32(0.1), np.uint8(30)
-PAIR = [node("QuantizeLinear", "x s z", "q"), node("DequantizeLinear", "q s z", "y")]
-
-
-def inside(x: np.ndarray, s: Any = S, z: Any = Z) -> np.ndarray:
-    """Return 1 where x is not saturated, else 0."""
-    rounded = np.round(x / s) + np.float32(z)
-    limits = np.iinfo(np.asarray(z).dtype)
-    return ((rounded >= limits.min) & (rounded <= limits.max)).astype(x.dtype)
-
-
-def test_a_pair_passes_the_cotangent_where_it_does_not_saturate(tmp_path: Path) -> None:
-    x = np.array([[-4.0, -3.04, -3.0, 0.03], [1.0, 22.5, 22.54, 40.0]], np.float32)
-    program = check_bits(saved(tmp_path, PAIR, {"x": x}, {"s": S, "z": Z}, 2), x=x)
-    w = draw(2, 4)
-    np.testing.assert_array_equal(gradient(program, x, w), w * inside(x))
-    assert inside(x).tolist() == [[0, 1, 1, 1], [1, 1, 1, 0]]
-
-
-def test_the_gradients_of_a_pair_are_those_of_torchs_fake_quantization(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
-    x, w = 20 * draw(3, 4), draw(3, 4)
-    scales, zeros = np.array([0.1, 0.05, 0.2, 0.02], np.float32), np.array([0, 3, -5, 9], np.int8)
-    path = saved(
-        tmp_path,
-        [node("QuantizeLinear", "x s z", "q", axis=-1), node("DequantizeLinear", "q s z", "y", axis=-1)],
-        {"x": x},
-        {"s": scales, "z": zeros},
-        2,
-    )
-    program = check_bits(path, x=x)
-    point, step = torch.tensor(x, requires_grad=True), torch.tensor(scales, requires_grad=True)
-    made = torch._fake_quantize_learnable_per_channel_affine(
-        point, step, torch.tensor(zeros.astype(np.float32)), 1, -128, 127, 1.0
-    )
-    (made * torch.tensor(w)).sum().backward()
-    np.testing.assert_allclose(gradient(program, x, w), point.grad.numpy(), rtol=1e-5)
-    _, dx, ds = ps.split(program, wrt=["x", "s"]).joint()(x, scales, w)
-    np.testing.assert_allclose(dx, point.grad.numpy(), rtol=1e-5)
-    np.testing.assert_allclose(ds, step.grad.numpy(), rtol=1e-4, atol=1e-4)
-
-
-def test_blocks_and_other_integers_saturate_at_their_own_bounds(tmp_path: Path) -> None:
-    x, w = 20 * draw(2, 4), draw(2, 4)
-    scales = np.array([[0.01, 0.2], [0.1, 0.05]], np.float32)
-    zeros = np.array([[0, 3], [-5, 9]], np.int8)
-    attributes = {"axis": 1, "block_size": 2}
-    nodes = [node("QuantizeLinear", "x s z", "q", **attributes), node("DequantizeLinear", "q s z", "y", **attributes)]
-    program = ps.load(saved(tmp_path, nodes, {"x": x}, {"s": scales, "z": zeros}, 2))
-    wide = inside(x, np.repeat(scales, 2, 1), np.repeat(zeros, 2, 1))
-    np.testing.assert_array_equal(gradient(program, x, w), w * wide)
-    nodes = [node("QuantizeLinear", "x s", "q", output_dtype=5), node("DequantizeLinear", "q s", "y")]
-    program = ps.load(saved(tmp_path, nodes, {"x": x}, {"s": np.float32(1e-3)}, 2))
-    np.testing.assert_array_equal(gradient(program, x, w), w * inside(x, np.float32(1e-3), np.int16(0)))
-
-
-def test_a_weight_is_trained_through_its_pair(tmp_path: Path) -> None:
-    x, w, seed = draw(3, 4), 3 * draw(4, 5), draw(3, 5)
-    scales = np.array([0.02, 0.01, 0.03, 0.02, 0.05], np.float32)
-    nodes = [
-        node("QuantizeLinear", "w s z", "q", axis=1),
-        node("DequantizeLinear", "q s z", "d", axis=-1),
-        node("MatMul", "x d", "y"),
-    ]
-    path = saved(tmp_path, nodes, {"x": x}, {"w": w, "s": scales, "z": np.zeros(5, np.int8)}, 2)
-    program = check_bits(path, x=x)
-    mask = inside(w, scales, np.int8(0))
-    assert 0 < mask.mean() < 1
-    _, dw = ps.split(program, wrt="w").joint()(x, w, seed)
-    np.testing.assert_allclose(dw, (x.T @ seed) * mask, rtol=1e-4, atol=1e-5)
-    _, ds = ps.split(program, wrt="s").joint()(x, scales, seed)
-    ratio = w / scales
-    steps = np.clip(np.round(ratio), -128, 127) - ratio * mask
-    np.testing.assert_allclose(ds, np.sum((x.T @ seed) * steps, 0), rtol=1e-3, atol=1e-3)
-
-
-def test_a_pair_is_differentiated_twice(tmp_path: Path) -> None:
-    x = np.array([[-4.0, -3.0, 0.03, 1.0, 40.0]], np.float32)
-    program = ps.load(saved(tmp_path, PAIR, {"x": x}, {"s": S, "z": Z}, 2))
-    first = ps.grad(lambda x: (program(x) ** 2).sum())
-    np.testing.assert_array_equal(first(x), 2 * program(x) * inside(x))
-    second = ps.grad(lambda x: (first(x) * np.arange(5, dtype=np.float32)).sum())
-    np.testing.assert_array_equal(second(x), 2 * inside(x) * np.arange(5, dtype=np.float32))
-
-
-def test_integers_that_are_moved_between_stand_for_their_numbers(tmp_path: Path) -> None:
-    x = 3 * draw(2, 3, 4, 4)
-    nodes = [
-        node("QuantizeLinear", "x s z", "q"),
-        node("MaxPool", "q", "p", kernel_shape=[2, 2], strides=[2, 2]),
-        node("Transpose", "p", "t", perm=[0, 2, 3, 1]),
-        node("Split", "t", "a b", axis=3, num_outputs=2),
-        node("Concat", "b a", "c", axis=3),
-        node("Reshape", "c shape", "r"),
-        node("DequantizeLinear", "r s z", "y"),
-    ]
-    constants = {"s": S, "z": Z, "shape": np.array([-1, 12])}
-    program = check_bits(saved(tmp_path, nodes, {"x": x}, constants, 2), x=x)
-    w = draw(2, 12)
-    found = gradient(program, x, w)
-    placed = w.reshape(2, 2, 2, 3)[..., [1, 2, 0]].transpose(0, 3, 1, 2)
-    np.testing.assert_allclose(found.reshape(2, 3, 2, 2, 2, 2).sum((3, 5)), placed * unsaturated_maximum(x), rtol=1e-6)
-
-
-def unsaturated_maximum(x: np.ndarray) -> np.ndarray:
-    return inside(x.reshape(2, 3, 2, 2, 2, 2).max((3, 5)))
-
-
-def quantized(array: np.ndarray, dtype: str = "int8", axis: int | None = None) -> tuple[Any, Any]:
-    """Integers of seven bits, and the scale: one, or one along an axis.
-
-    Of eight, onnxruntime's products saturate on processors without VNNI.
-    """
-    bound = np.abs(array).max() if axis is None else np.abs(array).max(tuple(i for i in range(array.ndim) if i != axis))
-    scale = (bound / (np.iinfo(dtype).max // 2)).astype(np.float32)
-    wide = scale if axis is None else scale.reshape([-1 if i == axis else 1 for i in range(array.ndim)])
-    return np.round(array / wide).astype(dtype), scale
 
 
 def test_a_quantized_convolution_has_the_gradient_of_its_numbers(tmp_path: Path) -> None:
@@ -296,10 +144,6 @@ U8, I8 = np.uint8, np.int8
 def ints(dtype: Any, *shape: int) -> np.ndarray:
     limits = np.iinfo(dtype)
     return rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
-
-
-def scale(x: float) -> np.ndarray:
-    return np.asarray(x, np.float32)
 
 
 def row(name: str, *inputs: Any, dtype: str = "uint8", **attributes: Any) -> Node:

@@ -40,34 +40,6 @@ def test_axes_are_scipys(name: str) -> None:
     agree(lambda x: [function(x, axis=axis, keepdims=keeps) for axis, keeps in axes], CUBE)
 
 
-WIDE = RANDOM.uniform(0.5, 2.0, (21, 2, 20))
-OUTCOMES: dict[str, Callable[..., Any]] = {
-    "ttest_1samp": lambda x, y, **o: st.ttest_1samp(x, 0.9, **o),
-    "ttest_rel": lambda x, y, **o: st.ttest_rel(x, y, **o),
-    "ttest_ind": lambda x, y, **o: st.ttest_ind(x, y[:, :, 1:], **o),
-    "f_oneway": lambda x, y, **o: st.f_oneway(x, y[:, :, 1:], **o),
-    "levene": lambda x, y, **o: st.levene(x, y, center="mean", **o),
-    "bartlett": lambda x, y, **o: st.bartlett(x, y, **o),
-    "chisquare": lambda x, y, **o: st.chisquare(x, **o),
-    "power_divergence": lambda x, y, **o: st.power_divergence(x, lambda_=0, **o),
-    **{
-        name: (lambda x, y, name=name, **o: getattr(st, name)(WIDE + 0.0 * x[0, 0, 0], **o))
-        for name in ("skewtest", "kurtosistest", "normaltest", "jarque_bera")
-    },
-}
-
-
-SLOWEST = {"ttest_1samp", "ttest_ind", "levene", "f_oneway"}
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOWEST)) for n in OUTCOMES])
-def test_axes_of_tests_are_scipys(name: str) -> None:
-    axes = [(axis, keeps) for axis in (2, None, (0, 2)) for keeps in (False, True)]
-    agree(
-        lambda x, y: [v for axis, k in axes for v in OUTCOMES[name](x, y, axis=axis, keepdims=k)], CUBE, CUBE[::-1] ** 2
-    )
-
-
 @pytest.mark.parametrize("name", OF_MISSING)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_missing_numbers_are_left_out(name: str) -> None:

@@ -1,11 +1,11 @@
-"""scipy.integrate: integrals and differential equations of traced values, by SciPy's names, and their derivatives."""
+"""scipy.integrate's ordinary differential equations of traced values: SciPy's solutions, and their derivatives."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.integrate import dblquad, fixed_quad, nquad, odeint, quad, quad_vec, solve_ivp, tplquad
+from scipy.integrate import odeint, solve_ivp
 
 import primsplit as ps
 from primsplit.ir.errors import UnsupportedFunction
@@ -24,38 +24,6 @@ def oscillator(y: Any, t: Any, p: Any) -> Any:
     return np.array([y[1], -p[0] * y[0] - p[1] * y[1]])
 
 
-INTEGRALS: dict[str, Callable[[Any], Any]] = {
-    "between numbers": lambda p: quad(lambda x: np.exp(-p[0] * x * x) * np.cos(p[1] * x), 0, 2)[0],
-    "between traced ends": lambda p: quad(lambda x: np.sin(p[0] * x) * x, p[1], 2 * p[0])[0],
-    "with arguments": lambda p: quad(lambda x, a: np.exp(-a * x), 0.0, 1.0, args=(p[0],))[0] * p[1],
-    "to infinity": lambda p: quad(lambda x: np.exp(-p[0] * x), p[1], np.inf)[0],
-    "from infinity": lambda p: quad(lambda x: np.exp(p[0] * x), -np.inf, p[1])[0],
-    "of the whole line": lambda p: quad(lambda x: np.exp(-p[0] * x * x) * np.cos(p[1] * x), -np.inf, np.inf)[0],
-    "of the whole line backwards": lambda p: quad(lambda x: np.exp(-p[0] * x * x) * p[1], np.inf, -np.inf)[0],
-    "by a rule": lambda p: fixed_quad(lambda x, a: np.sin(a * x) * p[1], p[1], 2.0, (p[0],), n=7)[0],
-    "of rows by a rule": lambda p: fixed_quad(lambda x: np.cos(np.outer(p, x)), 0, 1)[0],
-    "of a vector": lambda p: quad_vec(lambda x: np.sin(p * x) / (1 + x), p[1], 1)[0],
-    "of a matrix": lambda p: quad_vec(lambda x, a: np.outer(np.exp(-a * x * x), a), -np.inf, p[0], args=(p,))[0],
-    "of a vector on the whole line": lambda p: quad_vec(lambda x: np.exp(-p * x * x), -np.inf, np.inf, norm="max")[0],
-    "of a vector without an integral": lambda p: quad_vec(lambda x: p * np.sin(x), -1, 1)[0] + p,
-    "of a root": lambda p: quad(lambda x: np.sqrt(x) * p[0] / (1 + p[1] * x), 0, 3)[0],
-    "of a peak": lambda p: quad(lambda x: 1 / (1e-4 + (x - p[0] * 0.3) ** 2) * p[1] / 300, 0, 1)[0],
-    "of a branch": lambda p: quad(lambda x: p[0] * x if x < 0.5 else p[1], 0, 1)[0],
-    "of an area": lambda p: dblquad(lambda y, x: np.exp(-p[0] * x * y), 0, p[1], 0, lambda x: x)[0],
-    "of a volume": lambda p: tplquad(lambda z, y, x, a: a * x * z + y, 0, 1, 0, 1, 0, lambda x, y: y, (p[0],))[0],
-    "over ranges": lambda p: nquad(
-        lambda y, x, a: np.cos(a * x * y), [lambda x, a: (0, a * x), (0, p[1])], (p[0],), {"epsrel": 1e-10}
-    )[0],
-}
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("name", INTEGRALS)
-def test_an_integral_is_scipys_with_first_and_second_derivatives(name: str) -> None:
-    function = INTEGRALS[name]
-    check_grads(lambda p: function(p), P, symbolic=False, value_tolerance=1e-9)
-
-
 EQUATIONS: dict[str, Callable[[Any], Any]] = {
     "at the steps' ends": lambda p: solve_ivp(lambda t, y: prey(t, y, p), (0, 3), START, **FINE).y[:, -1],
     "of the third order": lambda p: solve_ivp(prey, (0, 1), START, "RK23", args=(p,), rtol=1e-8, atol=1e-8).y[:, -1],
@@ -72,57 +40,6 @@ EQUATIONS: dict[str, Callable[[Any], Any]] = {
 def test_a_solution_is_scipys_with_its_gradient(name: str) -> None:
     function = EQUATIONS[name]
     check_grads(lambda p: function(p), P, order=1, symbolic=False, tolerance=1e-5, value_tolerance=1e-10)
-
-
-def test_at_coarse_tolerances_the_gradient_is_as_near_to_the_exact_one_as_the_solution() -> None:
-
-    def f(p: Any) -> Any:
-        return solve_ivp(lambda t, y: -p[0] * y, (0, 2), [1.0]).y[0, -1]
-
-    value, gradient = ps.value_and_grad(f)(P)
-    exact = np.exp(-2 * P[0])
-    assert float(value) == pytest.approx(exact, rel=5e-3)
-    assert float(gradient[0]) == pytest.approx(-2 * exact, rel=5e-3)
-
-
-def kinetics(t: Any, y: Any, p: Any) -> Any:
-    """Robertson's reactions, forced by the time, whose rates are eight powers of ten apart."""
-    first, second, third = 0.04 * p[0] * y[0], 1e4 * p[1] * y[1] * y[2], 3e7 * y[1] ** 2
-    return [second - first + 0.1 * np.cos(t), first - second - third, third]
-
-
-STIFF: dict[str, Callable[[Any], Any]] = {
-    "to the end": lambda p: solve_ivp(kinetics, (0, 40), [1.0, 0.0, 0.0], "Radau", args=(p,), **FINE).y[[0, 2], -1],
-    "at times": lambda p: solve_ivp(kinetics, (0, 40), [1.0, 0.0, 0.0], "BDF", [1.0, 20.0, 33.0], args=(p,), **FINE).y[
-        0
-    ],
-    "that is not": lambda p: solve_ivp(prey, (0, 3), p, "Radau", dense_output=True, args=(p,), **FINE).sol(1.2),
-}
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("name", STIFF)
-def test_a_stiff_equation_is_solved_with_its_gradient(name: str) -> None:
-    """Against Radau's steps at tolerances that leave SciPy and the differences eight digits."""
-    function = STIFF[name]
-    check_grads(lambda p: function(p), P, order=1, symbolic=False, tolerance=1e-5, value_tolerance=1e-7)
-
-
-def test_a_stiff_equation_takes_few_steps() -> None:
-    def steps(p: Any) -> Any:
-        return solve_ivp(kinetics, (0, 40), [1.0, 0.0, 0.0], "Radau", args=(p,), rtol=1e-6, atol=1e-9).t
-
-    assert len(ps.trace(steps, P)(P)) < 400
-
-
-def test_steps_and_outcome_are_scipys() -> None:
-    def function(p: Any) -> Any:
-        found = solve_ivp(prey, (0, 4), p, args=(p,))
-        return found.t, found.y, found.success, found.status
-
-    found, wanted = ps.trace(function, P)(P), function(P)
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-11)
 
 
 def test_a_solution_that_ends_early_says_so() -> None:
@@ -176,13 +93,6 @@ def test_solutions_have_first_and_second_derivatives_at_every_size(function: Cal
     check_grads(function, START, value_tolerance=1e-9)
 
 
-def test_an_integral_over_an_area_has_first_and_second_derivatives_at_every_size() -> None:
-    def f(p: Any) -> Any:
-        return p * dblquad(lambda y, x: np.exp(-p[0] * x * y), 0, p[-1], 0, lambda x: x)[0]
-
-    check_grads(f, P, value_tolerance=1e-8)
-
-
 def test_one_file_solves_systems_of_any_size() -> None:
 
     def f(y: Any) -> Any:
@@ -192,14 +102,6 @@ def test_one_file_solves_systems_of_any_size() -> None:
     for count in (1, 4):
         y = np.linspace(0.5, 1.5, count)
         np.testing.assert_allclose(program(y), f(y), rtol=1e-10)
-
-
-def test_an_estimate_of_the_error_is_beside_the_integral() -> None:
-
-    def f(p: Any) -> Any:
-        return quad(lambda x: np.exp(-p[0] * x), 0, 1)[1]
-
-    assert 0 < ps.trace(f, P)(P) < 1e-12
 
 
 def test_what_there_is_no_form_of_is_told_at_the_users_line() -> None:

@@ -105,33 +105,6 @@ def test_skip_group_norm_adds_first(tmp_path: Path) -> None:
     np.testing.assert_allclose(y, defined(plain, tmp_path / "plain.onnx")[0], rtol=1e-5, atol=1e-6)
 
 
-WORDS = rng.integers(0, 7, (2, 3)).astype(np.int32)
-SEGMENTS = rng.integers(0, 2, (2, 3)).astype(np.int32)
-MASK = np.array([[1, 1, 0], [1, 1, 1]], np.int32)
-TABLES = [draw(7, 4), draw(6, 4), draw(2, 4), draw(4), draw(4)]
-EMBEDDINGS = [
-    Node(
-        "com.microsoft::EmbedLayerNormalization",
-        [WORDS, SEGMENTS, *TABLES, MASK],
-        {"epsilon": 1e-5},
-        (F, "int32", F),
-        {0: ["B", "S"], 1: ["B", "S"], 7: ["B", "S"]},
-    ),
-    Node("com.microsoft::EmbedLayerNormalization", [WORDS, None, *TABLES[:2], None, *TABLES[3:]], {}, (F, "int32")),
-    Node(
-        "com.microsoft::EmbedLayerNormalization",
-        [WORDS, SEGMENTS, *TABLES, None, np.array([[3, 1, 2]], np.int32)],
-        {},
-        (F, "int32", F),
-    ),
-]
-
-
-@pytest.mark.parametrize("row", EMBEDDINGS, ids=["mask", "words", "positions"])
-def test_embeddings_are_what_their_kernel_computes(row: Node, tmp_path: Path) -> None:
-    check_node(row, tmp_path, tolerance=5e-5)
-
-
 def test_a_normalization_of_float16_is_computed_in_float32(tmp_path: Path) -> None:
     x = np.full((1, 8), 300.0, np.float16)
     node = Node("SimplifiedLayerNormalization", [x, np.ones(8, np.float16)], {}, ("float16",), ranks=[2])
