@@ -82,6 +82,8 @@ def audit(
     linear: audit_questions.Linear = False,
     zero: audit_questions.Zero = False,
     numerics: audit_questions.Numerics = None,
+    hazards: audit_questions.Hazards = False,
+    ranges: audit_questions.Range = None,
     style: Annotated[
         Style | None,
         typer.Option(
@@ -111,7 +113,7 @@ def audit(
 
     An ONNX file is listed as it is. To list its gradient, say --stage split, or list what `primsplit grad` writes.
     """
-    questions = Questions(linear=linear, zero=zero, numerics=numerics)
+    questions = Questions(linear=linear, zero=zero, numerics=numerics, hazards=hazards, ranges=ranges)
     alone = {
         "frozen": frozen,
         "rules": rules,

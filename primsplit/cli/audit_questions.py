@@ -13,8 +13,9 @@ from primsplit.cli.arrays import Arrays
 from primsplit.cli.audit_tables import heading
 from primsplit.cli.failures import NotRightError
 from primsplit.cli.inputs import arrays_for, examples
-from primsplit.cli.late import linearity, numeric_rows, open_file, read_written, zero_rows
+from primsplit.cli.late import hazard_rows, linearity, numeric_rows, open_file, read_written, zero_rows
 from primsplit.cli.loaded import LoadedModel, Subject
+from primsplit.cli.options import read_ranges
 from primsplit.cli.output import console, print_json, table
 from primsplit.ir import Block
 from primsplit.ir.errors import RunError, SpecError
@@ -42,6 +43,20 @@ Numerics = Annotated[
         "of an .npz; 'examples' for those of a Python file.",
     ),
 ]
+Hazards = Annotated[
+    bool,
+    typer.Option(
+        "--hazards",
+        help="Only the places where 0/0, a logarithm or root of a negative number, overflow or a promotion to float64 "
+        "can happen, for all inputs in the ranges of --range.",
+    ),
+]
+Range = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--range", metavar="NAME:LOW,HIGH", help="Between which numbers an input lies, for --hazards; repeat."
+    ),
+]
 EXAMPLES = "examples"
 SHOWN = 30
 """The most rows of a table of values."""
@@ -54,6 +69,8 @@ class Questions:
     linear: bool = False
     zero: bool = False
     numerics: str | None = None
+    hazards: bool = False
+    ranges: list[str] | None = None
 
     def __bool__(self) -> bool:
         return self.first != ""
@@ -61,7 +78,8 @@ class Questions:
     @property
     def first(self) -> str:
         """The name of the first question that was asked; "" for none."""
-        return next((field.name for field in fields(self) if getattr(self, field.name)), "")
+        asked = (field.name for field in fields(self) if getattr(self, field.name))
+        return next((name for name in asked if name != "ranges"), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +132,8 @@ def answer(asked: Questions, about: Asked, folder: str, *, json: bool) -> None:
     if asked.numerics:
         arrays = about.arrays(asked.numerics, "numerics")
         found["numerics"] = numeric_rows(about.files[0], arrays)
+    if asked.hazards:
+        found["hazards"] = hazard_rows(about.files[0], read_ranges(asked.ranges))
     if json:
         print_json(found)
     for name, rows in {} if json else found.items():
@@ -246,4 +266,35 @@ def _number(number: float | None, digits: int = 2) -> str:
     return "" if number is None else f"{number:.{digits}e}" if number else "0"
 
 
-_SHOWN: Mapping[str, Callable[[Any], None]] = {"linear": _show_linear, "zero": _show_zero, "numerics": _show_numerics}
+# Hazards.
+
+
+def _show_hazards(found: Mapping[str, Any]) -> None:
+    heading("Hazards: what can happen for inputs in their ranges")
+    begun = [r for r in found["rows"] if not r["follows"]]
+    if begun:
+        shown = [(r["hazard"], _certainty(r["certainty"]), r["ranges"], *_at(r)) for r in begun[:SHOWN]]
+        console().print(table(("", "", "ranges of the operands", "node", "line", ""), shown, whole=("line",)))
+    else:
+        console().print(Text("none begins", style="green"))
+    if len(begun) > SHOWN:
+        console().print(f"and {len(begun) - SHOWN} more, which --json lists")
+    if following := len(found["rows"]) - len(begun):
+        console().print(f"Infinities of these places meet at {following} more, which --json lists.")
+    if found["open"]:
+        free = f" of {', '.join(found['free'])}" if found["free"] else " of what these places make"
+        console().print(f"{found['open']} nodes may overflow as no range is known{free}.")
+    if found["unknown"]:
+        console().print(f"Nothing is known of the results of {', '.join(found['unknown'])}.")
+
+
+def _certainty(text: str) -> Text:
+    return Text(text, "bold red" if text == "always" else "yellow")
+
+
+_SHOWN: Mapping[str, Callable[[Any], None]] = {
+    "linear": _show_linear,
+    "zero": _show_zero,
+    "numerics": _show_numerics,
+    "hazards": _show_hazards,
+}

@@ -181,3 +181,10 @@ def unified(changes: Any, *, whole: bool) -> list[str]:
     from primsplit.audit.review import listing
 
     return listing.unified(changes, whole=whole)
+
+
+def hazard_rows(file: Any, ranges: Any) -> dict[str, Any]:
+    """A row for each kind of hazard of a line of a file."""
+    from primsplit.audit import hazards
+
+    return hazards.hazard_rows(file, ranges)

@@ -111,3 +111,16 @@ def test_examples_are_those_of_a_python_file(
     path = tmp_path / "f.onnx"
     assert primsplit("export", model(QUOTIENT), "--onnx", path).status == 0
     assert "example_inputs()" in primsplit("audit", path, "--numerics", "examples").error
+
+
+def test_hazards_hold_for_the_ranges_that_are_given(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+    path = model(QUOTIENT)
+    done = primsplit("audit", path, "--hazards", "--range", "x:0,1")
+    assert done.status == 0, done.error
+    assert "0 / 0" in done.out
+    assert "share = x / total[:, None]" in done.out
+    assert "none begins" in primsplit("audit", path, "--hazards", "--range", "x:0.5,1").out
+    found = primsplit("audit", path, "--hazards", "--json").json["hazards"]
+    assert found["free"] == ["x"]
+    assert {"0 / 0", "division by 0"} <= {r["hazard"] for r in found["rows"]}
+    assert "cannot read --range" in primsplit("audit", path, "--hazards", "--range", "x").error

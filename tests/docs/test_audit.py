@@ -12,12 +12,24 @@ from tests.registered import only_here
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 FILE = re.compile(r"^```python\n# (\w+\.py)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^```console\n\$ primsplit (.*?)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+SECOND = re.compile(r"^After `(.*?)` became `(.*?)` in a second file", flags=re.MULTILINE)
 NUMBER = re.compile(r"-?\d+(\.\d+)?e?[-+]?\d*|nan|inf")
 
 
 def commands() -> list[tuple[str, str]]:
     """The commands of the page with what they print."""
     return COMMAND.findall(PAGE.read_text())
+
+
+def write_files(folder: Path) -> None:
+    """Write the Python files of the page, and `new.py`: one of them with the change that the page tells of."""
+    page = PAGE.read_text()
+    files = dict(FILE.findall(page))
+    for before, after in SECOND.findall(page):
+        (text,) = (text for text in files.values() if before in text)
+        files["new.py"] = text.replace(before, after)
+    for name, text in files.items():
+        (folder / name).write_text(f"# {name}\n{text}")
 
 
 def plain(text: str) -> list[list[str]]:
@@ -31,8 +43,7 @@ def test_a_command_of_the_page_prints_what_the_page_shows(
     command: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, text in FILE.findall(PAGE.read_text()):
-        (tmp_path / name).write_text(f"# {name}\n{text}")
+    write_files(tmp_path)
     with only_here():
         found = CliRunner().invoke(app, command.split())
     assert found.stdout, found.stderr

@@ -1,0 +1,1 @@
+"""Interval analysis of a file: between which numbers each value lies, and what can go wrong there."""
