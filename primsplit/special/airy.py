@@ -47,7 +47,7 @@ def _airy_rule(x: Array, kind: str, order: int) -> tuple[Array, Function]:
 
 def _airy(x: Array, kind: str, order: int) -> Array:
     near = op.Clip(x, -NEAR, NEAR)
-    right, left = op.Clip(x, NEAR, LARGEST), op.Max(-x, NEAR)
+    right, left = op.Clip(x, NEAR, LARGEST), op.Clip(-x, NEAR, None)
     value = op.Where(op.Abs(x) <= NEAR, _near(near, kind, order), _right(right, kind, order))
     value = op.Where(x < -NEAR, _left(left, kind, order), value)
     return op.Where(op.Or(op.IsNaN(x), op.Equal(op.Abs(x), math.inf)), math.nan, value)

@@ -56,7 +56,8 @@ def _bessel_quotient_rule(x: Array, order: int) -> tuple[Array, Function]:
 
 def _quotient(size: Array, order: int) -> Array:
     end = max(NEAR, WIDER * order)
-    return op.Where(size > end, _far(op.Max(size, end), order), _near(size, order, TERMS + round(2 * (end - NEAR))))
+    near = _near(size, order, TERMS + round(2 * (end - NEAR)))
+    return op.Where(size > end, _far(op.Clip(size, end, None), order), near)
 
 
 def _near(x: Array, order: int, count: int) -> Array:
@@ -154,7 +155,7 @@ def _oscillating(size: Array, order: int) -> Array:
     Higher orders by the recurrence (10.6.1) upwards, and near 0 by the power series (10.2.2).
     """
     is_far = size > NEAR
-    near, far = op.Min(size, NEAR), op.Where(is_far, size, NEAR)
+    near, far = op.Clip(size, None, NEAR), op.Where(is_far, size, NEAR)
     last, found = (op.Where(is_far, _wave(far, n), _between_zeros(near, n)) for n in (0, 1))
     if order < 2:
         return last if order == 0 else found
@@ -162,7 +163,7 @@ def _oscillating(size: Array, order: int) -> Array:
     inverse = op.Reciprocal(op.Where(size > end, size, end))
     for n in range(1, order):
         last, found = found, (found * (2.0 * n) - last) * (inverse * inverse)
-    small = op.Min(size, end)
+    small = op.Clip(size, None, end)
     found = op.Where(size > end, found, horner(_series(order, TERMS + 2 * order, -1.0), small * small * 0.25))
     return op.Where(op.IsNaN(size), size, found)
 

@@ -151,9 +151,9 @@ def _first(x: Array, order: float) -> Array:
 def _first_of_positive(x: Array, order: float) -> Array:
     """A sum for x up to 3 or the order, and the recurrence upwards beyond."""
     end = max(HANKEL_FROM, order)
-    near = op.Min(x, end)
+    near = op.Clip(x, None, end)
     count, start = _split(order)
-    far = op.Max(x, end)
+    far = op.Clip(x, end, None)
     waves = upwards((_wave(far, start, 0.0), _wave(far, start + 1.0, 0.0)), order, count, 2.0 / far, -1.0)
     sums = op.Pow(near * 0.5, order) * (first_near(near, order, end) / math.gamma(order + 1))
     return op.Where(x > end, waves, sums)
@@ -201,10 +201,10 @@ def _second(x: Array, order: float) -> Array:
 def _second_of_positive(x: Array, order: float) -> Array:
     """Temme's sums up to 3, Hankel's form beyond, and the recurrence upwards; -infinity at 0."""
     count, start = _split(order)
-    near, far = op.Clip(x, TINY, HANKEL_FROM), op.Max(x, HANKEL_FROM)
+    near, far = op.Clip(x, TINY, HANKEL_FROM), op.Clip(x, HANKEL_FROM, None)
     sums = _temme(near, start, HANKEL_FROM, oscillating=True)
     pair = [op.Where(x > HANKEL_FROM, _wave(far, start + k, 0.5), sums[k] * (-2.0 / math.pi)) for k in (0, 1)]
-    value = upwards((pair[0], pair[1]), order, count, 2.0 / op.Max(x, TINY), -1.0)
+    value = upwards((pair[0], pair[1]), order, count, 2.0 / op.Clip(x, TINY, None), -1.0)
     return op.Where(op.Equal(x, 0.0), -math.inf, value)
 
 
@@ -249,28 +249,28 @@ def _modified_first(x: Array, order: float, *, scaled: bool = False) -> Array:
 def _modified_of_positive(x: Array, order: float, *, scaled: bool) -> Array:
     """The power series, whose terms are all positive, or the fit, whose exponential is applied in two halves."""
     start = max(FIRST_FROM, 1.5 * order)
-    near, far = op.Min(x, start), op.Max(x, start)
+    near, far = op.Clip(x, None, start), op.Clip(x, start, None)
     series = horner(power_series(order, start, 1.0), near * near * 0.25)
     sums = op.Pow(near * 0.5, order) * (series / math.gamma(order + 1))
     inverse = op.Reciprocal(far)
     tail = op.Exp(inverse * (-order * order / 2)) * first_tail(order, start)(inverse) * op.Sqrt(inverse)
     if scaled:
         return op.Where(x > start, tail, sums * op.Exp(-near))
-    half = op.Exp(op.Min(far, OVERFLOWN) * 0.5)
+    half = op.Exp(op.Clip(far, None, OVERFLOWN) * 0.5)
     return op.Where(x > start, half * tail * half, sums)
 
 
 def _modified_second(x: Array, order: float, *, scaled: bool = False) -> Array:
     """K, or exp(x) K, which is even in the order; infinite at 0, NaN below."""
     count, start = _split(abs(order))
-    near, far = op.Clip(x, TINY, SECOND_FROM), op.Max(x, SECOND_FROM)
+    near, far = op.Clip(x, TINY, SECOND_FROM), op.Clip(x, SECOND_FROM, None)
     inverse = op.Reciprocal(far)
     root = op.Sqrt(inverse) * math.sqrt(math.pi / 2)
     outer = root if scaled else root * op.Exp(-far)
     sums = _temme(near, start, SECOND_FROM, oscillating=False)
     inner = [s * op.Exp(near) for s in sums] if scaled else sums
     pair = [op.Where(x > SECOND_FROM, second_tail(start + k)(inverse) * outer, inner[k]) for k in (0, 1)]
-    value = upwards((pair[0], pair[1]), abs(order), count, 2.0 / op.Max(x, TINY), 1.0)
+    value = upwards((pair[0], pair[1]), abs(order), count, 2.0 / op.Clip(x, TINY, None), 1.0)
     value = op.Where(op.Equal(x, 0.0), math.inf, op.Where(op.Equal(x, math.inf), math.nan if scaled else 0.0, value))
     return op.Where(op.Or(x < 0.0, op.IsNaN(x)), math.nan, value)
 

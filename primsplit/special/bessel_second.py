@@ -30,7 +30,7 @@ def _near(x: Array, order: int) -> Array:
 
 def _second(x: Array, order: int, *, scaled: bool) -> Array:
     """K of this order, or exp(x) K; infinite at 0, NaN below."""
-    near, far = op.Clip(x, TINY, 1.0), op.Max(x, 1.0)
+    near, far = op.Clip(x, TINY, 1.0), op.Clip(x, 1.0, None)
     inverse = op.Reciprocal(far)
     tail = TAILS[order](inverse) * op.Sqrt(inverse)
     close = _near(near, order)

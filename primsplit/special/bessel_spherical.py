@@ -56,7 +56,7 @@ def _first(x: Array, order: int) -> Array:
     end = max(SUMMED, float(order))
 
     def of_size(size: Array) -> Array:
-        near, far = op.Min(size, end), op.Max(size, end)
+        near, far = op.Clip(size, None, end), op.Clip(size, end, None)
         inverse = op.Reciprocal(far)
         zeroth = op.Sin(far) * inverse
         pair = zeroth, (zeroth - op.Cos(far)) * inverse
@@ -80,7 +80,7 @@ def _modified_first(x: Array, order: int) -> Array:
     """i, by the power series up to 1, and from I."""
 
     def of_size(size: Array) -> Array:
-        near, far = op.Min(size, 1.0), op.Max(size, 1.0)
+        near, far = op.Clip(size, None, 1.0), op.Clip(size, 1.0, None)
         series = horner(power_series(order + 0.5, 1.0, 1.0), near * near * 0.25)
         modified = bessel(far, "I", order + 0.5) * op.Sqrt(math.pi / 2 / far)
         value = op.Where(size > 1.0, modified, _power(near, order) * series)

@@ -26,8 +26,8 @@ def _betaln(a: Array, b: Array) -> Array:
     """
     large, small = op.Max(a, b), op.Min(a, b)
     plain = gamma.lgamma(large) + gamma.lgamma(small) - gamma.lgamma(large + small)
-    safe = op.Max(large, 6.0)
-    total = safe + op.Max(small, 0.0)
+    safe = op.Clip(large, 6.0, None)
+    total = safe + op.Clip(small, 0.0, None)
     drop = small - (total - 0.5) * log1p(small / safe) - small * op.Log(safe)
     far = gamma.lgamma(small) + drop + (stirling_rest(safe) - stirling_rest(total))
     value = op.Where(op.And(large >= 6.0, small > 0.0), far, plain)

@@ -138,7 +138,7 @@ def _inverse(parts: Function, slope: Function, place: Function, wanted: Parts, s
         lower, upper = parts(place(u))
         part = op.Where(is_lower, lower, upper)
         over = op.Where(part <= 0.0, -ENDS, op.Log(part / goal))
-        rate = slope(u) / op.Max(part, TINY)
+        rate = slope(u) / op.Clip(part, TINY, None)
         is_above = op.Xor(over > 0.0, op.Not(is_lower))
         low, high = op.Where(is_above, low, u), op.Where(is_above, u, high)
         moved = u - op.Where(is_lower, over, -over) / op.Where(rate > 0.0, rate, TINY)

@@ -113,7 +113,7 @@ def _gamma(x: Array) -> Array:
     half = op.Pow(large, large * 0.5 - 0.25)
     correction = op.Exp(STIRLING(inverse * inverse) * inverse) * math.sqrt(2 * math.pi)
     far = half * op.Exp(-large) * half * correction
-    value = op.Where(z >= 6.0, far, op.Exp(gamma.lgamma(op.Min(z, 6.0))))
+    value = op.Where(z >= 6.0, far, op.Exp(gamma.lgamma(op.Clip(z, None, 6.0))))
     value = op.Where(op.Equal(z, math.inf), math.inf, value)
     sine = sin_pi(x)
     pole = op.And(x < 0.0, op.Equal(sine, 0.0))

@@ -151,7 +151,7 @@ def _beta_power(a: Array, b: Array, x: Array) -> Array:
 
 
 def _beta_about(a: Array, b: Array, x: Array) -> Array:
-    a, b = op.Max(a, STIRLINGS), op.Max(b, STIRLINGS)
+    a, b = op.Clip(a, STIRLINGS, None), op.Clip(b, STIRLINGS, None)
     total = a + b
     first, second = a / total, b / total
     away = x - first
@@ -229,7 +229,7 @@ def _shapes_slope(a: Array, b: Array, x: Array, most: Orders) -> Array:
     shaped = op.And(shaped, op.Max(a, b) > 0.0)
     inside = op.And(shaped, op.And(x > 0.0, x < 1.0))
     at_end = op.And(shaped, op.Or(op.Equal(x, 0.0), op.Equal(x, 1.0)))
-    a, b = (op.Where(inside, op.Max(shape, TINY), 1.0) for shape in (a, b))
+    a, b = (op.Where(inside, op.Clip(shape, TINY, None), 1.0) for shape in (a, b))
     place = op.Where(inside, x, 0.5)
     is_small = op.Min(a, b) < SMALL
     first, second = (op.Where(is_small, shape, 1.0) for shape in (a, b))

@@ -53,10 +53,10 @@ SMALL_TERMS = 24
 
 def _power(a: Array, x: Array) -> Array:
     """x**a exp(-x) / gamma(a + 1), each factor where it loses no digits: directly for small a, else about x = a."""
-    small = op.Min(a, STIRLINGS)
-    bounded = op.Min(x, 1e4)
+    small = op.Clip(a, None, STIRLINGS)
+    bounded = op.Clip(x, None, 1e4)
     plain = op.Exp(-bounded) * op.Pow(bounded, small) / gamma_function(small + 1.0)
-    large = op.Max(a, STIRLINGS)
+    large = op.Clip(a, STIRLINGS, None)
     away = x - large
     exponent = large * log_of_ratio(x, large, away) - away - stirling_rest(large)
     about = op.Exp(exponent) / op.Sqrt(large) * math.sqrt(0.5 / math.pi)
@@ -129,7 +129,7 @@ def _gamma_parts(a: Array, x: Array) -> tuple[Array, Array]:
     (shape,) = parameters([op.Where(by_fraction, a, 1.0)], (0,))
     high = power * shape.first() * _gamma_fraction(shape, op.Where(by_fraction, x, 3.0)).first()
     near = op.Where(op.And(by_series, x <= SMALL), x, 0.5)
-    border = op.Where(near <= 0.5, -0.4 / op.Log(op.Min(near, 0.5)), near * SMALL)
+    border = op.Where(near <= 0.5, -0.4 / op.Log(op.Clip(near, None, 0.5)), near * SMALL)
     is_small = op.And(op.And(by_series, x <= SMALL), a <= border)
     small = _small_upper(op.Where(is_small, a, 0.5), op.Where(is_small, x, 0.5))
     upper = op.Where(by_fraction, high, op.Where(is_small, small, 1.0 - low))

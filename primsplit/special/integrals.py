@@ -37,7 +37,7 @@ SERIES_TERMS = 20
 def _exp1(x: Array) -> Array:
     """E1 of positive numbers, infinite at 0; NaN below."""
     near = op.Clip(x, TINY, 1.0)
-    far = op.Max(x, 1.0)
+    far = op.Clip(x, 1.0, None)
     inverse = op.Reciprocal(far)
     by_series = EXP1(near) * near - (op.Log(near) + EULER)
     value = op.Where(x > 1.0, op.Exp(-far) * inverse * EXP1_TAIL(inverse), by_series)
@@ -75,10 +75,10 @@ def _expn(n: Array, x: Array) -> Array:
     is_far = x > 1.0
     near = op.Where(op.Or(is_far, x <= 0.0), 0.5, x)
     far = op.Where(op.And(is_far, x < math.inf), x, 2.0)
-    order = op.Max(n, 1.0)
+    order = op.Clip(n, 1.0, None)
     at_zero = op.Where(n > 1.0, op.Reciprocal(op.Max(n - 1.0, 0.5)), math.inf)
     value = op.Where(is_far, op.Exp(-far) * _fraction(order, far), _series(order, near))
-    positive = op.Max(x, TINY)
+    positive = op.Clip(x, TINY, None)
     value = op.Where(op.Equal(n, 0.0), op.Exp(-positive) / positive, value)
     value = op.Where(op.Equal(x, 0.0), at_zero, op.Where(op.Equal(x, math.inf), 0.0, value))
     return op.Where(op.Or(op.Or(x < 0.0, n < 0.0), op.IsNaN(x + n)), math.nan, value)
@@ -127,7 +127,7 @@ _order: Elementwise = held("expn", "n")
 
 def expn_of(n: Array, x: Array) -> Array:
     """E_n of an order that is a float, at least -1."""
-    return op.Where(n < 0.0, op.Exp(-x) * (x + 1.0) / (x * x), _expn_unit(op.Max(n, 0.0), x))
+    return op.Where(n < 0.0, op.Exp(-x) * (x + 1.0) / (x * x), _expn_unit(op.Clip(n, 0.0, None), x))
 
 
 @elementwise("expn")

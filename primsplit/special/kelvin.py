@@ -101,7 +101,7 @@ def _first_term(order: int) -> Callable[[int], float]:
 def _first(x: Array, order: int) -> Pair:
     """I over z**order, for x >= 0."""
     end = max(FIRST_FROM, 3.0 * order)
-    near = op.Min(x, end)
+    near = op.Clip(x, None, end)
     real, imaginary = _series(_first_term(order), near * near * 0.25, end * end / 4)
     far = _first_far(op.Clip(x, end, LARGEST), order, end)
     is_far, is_none = x > end, op.Or(op.IsNaN(x), op.Equal(x, math.inf))
@@ -187,7 +187,7 @@ def _kei_slope(x: Array) -> Array:
     """The derivative of kei, 0 at 0: near 0 from the sum of both parts of K1, in which the poles 1 / x cancel."""
     real, imaginary = _second_regular(op.Clip(x, TINY, SECOND_FROM))
     near = (real + imaginary) * -math.sqrt(0.5)
-    far = -_eighth(second_part, op.Max(x, SECOND_FROM), 1, 1)
+    far = -_eighth(second_part, op.Clip(x, SECOND_FROM, None), 1, 1)
     found = op.Where(x > SECOND_FROM, far, op.Where(op.Equal(x, 0.0), 0.0, near))
     return op.Where(op.Or(op.Or(x < 0.0, op.IsNaN(x)), op.Equal(x, math.inf)), math.nan, found)
 

@@ -24,9 +24,9 @@ LARGEST = 1e150
 
 def _within(h: Array, a: Array) -> Array:
     """T for h >= 0 and 0 <= a <= 1, the integral over x**2 in [0, b**2]."""
-    b = op.Min(a, WIDEST / op.Max(h, WIDEST))
+    b = op.Min(a, WIDEST / op.Clip(h, WIDEST, None))
     square = b * b
-    steepness = op.Min(h, LARGEST) * b
+    steepness = op.Clip(h, None, LARGEST) * b
     steepness = steepness * steepness * -0.5
     total = b * 0.0
     for node, weight in gauss_jacobi(NODES, -0.5, 0.0):

@@ -73,7 +73,7 @@ def _beside(x: Array, order: float) -> Array:
 
 def _valid(x: Array, function: Callable[[Array, float], Array], order: float) -> Array:
     """A function of |x|: odd or even for a whole order, else NaN below 0; NaN at infinity."""
-    value = op.Where(op.Equal(x, 0.0), _at_zero(order), function(op.Max(op.Abs(x), TINY), order))
+    value = op.Where(op.Equal(x, 0.0), _at_zero(order), function(op.Clip(op.Abs(x), TINY, None), order))
     if order % 1:
         value = op.Where(x < 0.0, math.nan, value)
     elif order % 2 == 0:
@@ -99,7 +99,7 @@ def _power_series(x: Array, order: float, end: float, sign: float) -> Array:
 def _ordinary(x: Array, order: float) -> Array:
     """H for x > 0."""
     start = max(ORDINARY_FROM, abs(order))
-    near, far = op.Min(x, start), op.Clip(x, start, LARGEST)
+    near, far = op.Clip(x, None, start), op.Clip(x, start, LARGEST)
     inverse = op.Reciprocal(far)
     factor = _over_gamma(order + 0.5) / math.sqrt(math.pi)
     rest = op.Pow(far * 0.5, order - 1.0) * (_tail(order, start)(inverse * inverse) * factor)
@@ -117,7 +117,7 @@ def _quadrature(x: Array, order: float, end: float) -> Array:
 
 def _of_low_order(x: Array, order: float) -> Array:
     """The power series near 0; else the recurrence downwards (11.4.23), which is stable, from two orders above -1/2."""
-    near, far = op.Min(x, LOW), op.Max(x, LOW)
+    near, far = op.Clip(x, None, LOW), op.Clip(x, LOW, None)
     start = order + math.floor(0.5 - order)
     found, above = (_struve(far, "H", start + k) for k in (0.0, 1.0))
     over = 2.0 / far
@@ -144,7 +144,7 @@ def _tail(order: float, start: float) -> Fit:
 def _modified(x: Array, order: float) -> Array:
     """L for x > 0."""
     start = max(MODIFIED_FROM, 1.5 * abs(order))
-    near, far = op.Min(x, start), op.Clip(x, start, LARGEST)
+    near, far = op.Clip(x, None, start), op.Clip(x, start, LARGEST)
     terms = [-((-1.0) ** k) * math.gamma(k + 0.5) * _over_gamma(order + 0.5 - k) / math.pi for k in range(FAR_TERMS)]
     inverse = op.Reciprocal(far)
     rest = op.Pow(far * 0.5, order - 1.0) * horner(terms, inverse * inverse * 4.0)

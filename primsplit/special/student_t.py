@@ -120,7 +120,7 @@ def _normal_place(df: Array, t: Array) -> Array:
 
 def _of_many(df: Array, t: Array) -> Array:
     is_far = op.Abs(t) > FAR
-    value = ndtr(_normal_place(op.Min(df, NORMAL), op.Where(is_far, 1.0, t)))
+    value = ndtr(_normal_place(op.Clip(df, None, NORMAL), op.Where(is_far, 1.0, t)))
     return op.Where(is_far, op.Where(t > 0.0, 1.0, 0.0), value)
 
 
@@ -161,7 +161,7 @@ def _many_inverted(df: Array, p: Array) -> Array:
     """G. W. Hill, Algorithm 396, Communications of the ACM 13 (1970) 619, without terms that are negligible here."""
     x = ndtri(p)
     is_end = op.IsInf(x)
-    place, freedom = op.Where(is_end, 0.0, x), op.Min(df, NORMAL)
+    place, freedom = op.Where(is_end, 0.0, x), op.Clip(df, None, NORMAL)
     a = op.Reciprocal(freedom - 0.5)
     b, y = op.Reciprocal(a * a) * 48.0, place * place
     w = (((((y * 0.4 + 6.3) * y + 36.0) * y + 94.5) / b - y - 3.0) / b + 1.0) * place

@@ -76,7 +76,7 @@ dawsn = elementwise("dawsn", is_total=True)(_smooth("dawsn", _dawson, lambda dz,
 
 def _erfi(x: Array) -> Array:
     """The exponential is applied in two parts, a rounded square and its rest: in one step it overflows too early."""
-    size = op.Min(op.Abs(x), 30.0)
+    size = op.Clip(op.Abs(x), None, 30.0)
     coarse = op.Round(size * 1048576.0) * (1.0 / 1048576.0)
     half = op.Exp(coarse * coarse * 0.5) * op.Exp((size - coarse) * (size + coarse) * 0.5)
     return odd(x, half * (_dawson(size) * (2.0 / math.sqrt(math.pi))) * half)
@@ -93,7 +93,7 @@ FRESNEL_FROM = 1.6
 
 def _fresnel(x: Array, near: Callable[[Array], Array], far: Callable[[Array, Array, Array, Array], Array]) -> Array:
     size = op.Abs(x)
-    close, away = op.Min(size, FRESNEL_FROM), op.Clip(size, FRESNEL_FROM, FINITE)
+    close, away = op.Clip(size, None, FRESNEL_FROM), op.Clip(size, FRESNEL_FROM, FINITE)
     inverse = op.Reciprocal(away)
     square = inverse * inverse
     f = FRESNEL_F(square * square) * (inverse * (1 / math.pi))
@@ -150,7 +150,7 @@ def _auxiliary(size: Array) -> tuple[Array, Array, Array]:
 def _sine_integral(x: Array) -> Array:
     size = op.Abs(x)
     f, g, far = _auxiliary(size)
-    near = op.Min(size, WAVE_FROM)
+    near = op.Clip(size, None, WAVE_FROM)
     wave = (math.pi / 2) - f * op.Cos(far) - g * op.Sin(far)
     return odd(x, op.Where(size > WAVE_FROM, wave, near * SINE(near * near)))
 
@@ -185,7 +185,7 @@ TERMS = 14
 def _hyperbolic_sine_integral(x: Array) -> Array:
     """Equation 6.6.5 with hyperbolic signs."""
     size = op.Abs(x)
-    near, far = op.Min(size, SUMMED), op.Max(size, SUMMED)
+    near, far = op.Clip(size, None, SUMMED), op.Clip(size, SUMMED, None)
     series = horner([1.0 / ((2 * k + 1) * math.factorial(2 * k + 1)) for k in range(TERMS)], near * near)
     return odd(x, op.Where(size > SUMMED, (expi(far) + exp1(far)) * 0.5, near * series))
 
@@ -193,7 +193,7 @@ def _hyperbolic_sine_integral(x: Array) -> Array:
 def _hyperbolic_cosine_integral(x: Array) -> Array:
     """Equation 6.6.6 with hyperbolic signs, of |x|, as in SciPy; -infinity at 0."""
     size = op.Abs(x)
-    near, far = op.Clip(size, TINY, SUMMED), op.Max(size, SUMMED)
+    near, far = op.Clip(size, TINY, SUMMED), op.Clip(size, SUMMED, None)
     square = near * near
     series = horner([1.0 / (2 * k * math.factorial(2 * k)) for k in range(1, TERMS)], square) * square
     value = op.Where(size > SUMMED, (expi(far) - exp1(far)) * 0.5, op.Log(near) + EULER + series)
@@ -219,7 +219,7 @@ def _spence(z: Array) -> Array:
     inner = op.Where(is_large, op.Reciprocal(op.Where(is_large, z, 2.0)), z)
     is_small = inner < 0.5
     t = op.Where(is_small, inner, 1.0 - inner)
-    lowest = op.Max(t, -0.5)
+    lowest = op.Clip(t, -0.5, None)
     fitted = lowest * DILOGARITHM(lowest)
     safe = op.Where(op.And(is_small, inner > 0.0), inner, 0.25)
     product = op.Where(inner > 0.0, op.Log(safe) * log1p(-safe), 0.0)

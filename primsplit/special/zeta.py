@@ -97,15 +97,15 @@ def _start(x: Array, *, lower: bool) -> Array:
 
     For the principal branch near 0, x itself.
     """
-    root = op.Sqrt(op.Max(2.0 * (math.e * x + 1.0), 0.0))
+    root = op.Sqrt(op.Clip(2.0 * (math.e * x + 1.0), 0.0, None))
     root = -root if lower else root
     branch = -1.0 + root * (1.0 + root * (-1 / 3 + root * (11 / 72)))
     if lower:
-        logarithm = op.Log(op.Min(-x, 0.2))
+        logarithm = op.Log(op.Clip(-x, None, 0.2))
         return op.Where(x < -0.2, branch, logarithm - op.Log(-logarithm))
-    logarithm = op.Log(op.Max(x, 3.0))
+    logarithm = op.Log(op.Clip(x, 3.0, None))
     far = logarithm - op.Log(logarithm)
-    near = x / (1.0 + op.Max(x, -0.5))
+    near = x / (1.0 + op.Clip(x, -0.5, None))
     return op.Where(x < -0.2, branch, op.Where(x > 3.0, far, near))
 
 
