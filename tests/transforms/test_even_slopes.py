@@ -108,3 +108,10 @@ def test_a_kernel_of_all_pairs_has_the_hessian_of_its_squared_distances() -> Non
 def test_what_cancels_makes_a_gradient_shorter() -> None:
     joint = ps.split(lambda x: np.sum(norm(x, axis=1) ** 2), ps.spec("float64", ["N", 3])).joint()
     assert "Where" not in {op.kind for op in joint.block.ops}
+
+
+def test_tied_extrema_have_the_second_derivative_of_the_mean_of_tied_values() -> None:
+    x = np.ones(2)
+    np.testing.assert_array_equal(ps.hessian(lambda x: 2 * x.max())(x), np.zeros((2, 2)))
+    mean = np.full(2, 0.5)
+    np.testing.assert_allclose(ps.hessian(lambda x: x.max() ** 2 + x.min() ** 2)(x), 4 * np.outer(mean, mean))

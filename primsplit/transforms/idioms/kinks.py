@@ -8,7 +8,9 @@ is unknown. Their rules know better. These occur in derivatives that a file hold
     s = Clip(Mul(x, huge), -1, 1)                                  becomes    s = sign_of(x)
 
 Their numbers identify these three: -0.0, the smallest and the largest float. A user who divides so compares with 0.0
-and means 0. Metadata of the nodes is not used, since other programs drop it.
+and means 0. Metadata of the nodes is not used, since other programs drop it. Sizes written out are found too:
+
+    z = Max(x, Neg(x)), z = Mul(x, Sign(x))                        become     z = Abs(x)
 """
 
 from collections.abc import Callable, Mapping
@@ -45,7 +47,7 @@ def recognize_kinks(block: Block) -> Block:
 class _Recognizing(LookingUp):
     """The walk."""
 
-    kinds = frozenset({"Clip", "Div", "Mul", "Where"})
+    kinds = frozenset({"Clip", "Div", "Max", "Mul", "Where"})
 
     def visit(self, op: Op) -> Op | None:
         """Return the op, or the call that it is the last op of."""
@@ -247,6 +249,28 @@ def _scaled_by(scale: Value | None, ops: Ops) -> tuple[Value, frozenset[int]] | 
     return None if axes is None else (x, axes)
 
 
+def _largest_of_both_signs(largest: Op, ops: Ops, read: Reader) -> Array | None:
+    """Match max(x, -x)."""
+    if len(largest.inputs) != 2:
+        return None
+    for x, other in (largest.inputs, largest.inputs[::-1]):
+        negative = ops.maker(other, "Neg")
+        if x is not None and negative is not None and negative.inputs[0] is x:
+            found: Array = operators.Abs(read(x))
+            return found
+    return None
+
+
+def _times_its_sign(product: Op, ops: Ops, read: Reader) -> Array | None:
+    """Match x sign(x)."""
+    for x, other in (product.inputs, product.inputs[::-1]):
+        sign = ops.maker(other, "Sign")
+        if x is not None and sign is not None and sign.inputs[0] is x and x.type.is_float:
+            found: Array = operators.Abs(read(x))
+            return found
+    return None
+
+
 def _compared(kind: str, answer: Value | None, number: float, ops: Ops) -> Value | None:
     """Return the value that is compared with a number."""
     made = ops.maker(answer, kind)
@@ -285,6 +309,7 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
     "Where": (_length_quotient, _safe_root, _cube_root, _hypotenuse, _power_norm),
     "Div": (_root_quotient,),
     "Clip": (_sign,),
-    "Mul": (_signed, _euclidean),
+    "Mul": (_signed, _euclidean, _times_its_sign),
+    "Max": (_largest_of_both_signs,),
 }
 """The forms, by the kind of their last op."""

@@ -28,6 +28,8 @@ SMOOTH: dict[str, tuple[Function, Any]] = {
     "the square of a hypotenuse": (lambda x: np.hypot(x[0], x[1]) ** 2, 2 * EYE),
     "the square of a standard deviation": (lambda x: np.std(x) ** 2, SPREAD),
     "squares of sizes": (lambda x: np.sum(np.abs(x) ** 2), 2 * EYE),
+    "squares of the larger of both signs": (lambda x: np.sum(np.maximum(x, -x) ** 2), 2 * EYE),
+    "squares of products with the sign": (lambda x: np.sum((np.sign(x) * x) ** 2), 2 * EYE),
     "cubes of cube roots": (lambda x: np.sum(np.cbrt(x) ** 3 * x), 2 * EYE),
     "fourth powers of roots": (lambda x: np.sum(np.sqrt(x) ** 4), 2 * EYE),
 }
