@@ -78,7 +78,7 @@ def param(array: npt.ArrayLike, name: str) -> Any:
     """
     if not tracing.is_recording():
         return array
-    held = plain(np.asarray(array))
+    held = plain(array if isinstance(array, np.ndarray) else np.asarray(array))
     if held.dtype.kind == "c":
         return HOOKS.complex_whole(param(held.real, f"{name}.real"), param(held.imag, f"{name}.imag"))
     return Array(Const(data_of(held, name), hint=name, place=tracing.user_place(), role="param"))

@@ -251,18 +251,6 @@ def test_eigenvalues_roots_and_spectra_are_results_as_they_are() -> None:
     np.testing.assert_allclose(ps.trace(fft.ifft2, MATRIX)(MATRIX), fft.ifft2(MATRIX), rtol=1e-12)
 
 
-def test_a_result_that_is_complex_on_one_path_is_complex_on_all() -> None:
-    def turned(x: Any) -> Any:
-        return {"y": x * 1j, "n": 1.0} if x.sum() > 0 else {"y": x, "n": 2.0}
-
-    program = ps.trace(turned, ps.spec("float64", ["N"]))
-    for x in (X, -X):
-        np.testing.assert_array_equal(program(x)["y"], turned(x)["y"])
-        assert program(x)["n"] == turned(x)["n"]
-    _, pullback = ps.vjp(turned, -X)
-    np.testing.assert_array_equal(pullback({"y": W, "n": 0.0})[0], W.real)
-
-
 def test_transforms_nest_inside_of_traced_functions() -> None:
     inner = ps.grad(lambda z: np.sum(np.abs(z) ** 3))  # 3 |z| z
     np.testing.assert_allclose(ps.grad(lambda z: np.sum(np.abs(inner(z)) ** 2))(Z), 36 * np.abs(Z) ** 2 * Z, rtol=1e-12)

@@ -1,7 +1,6 @@
 """Uses that have broken other systems: aliased and returned arguments, nesting, threads, names."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import onnx
 import pytest
 
 import primsplit as ps
+from tests.holders import Holder
 from primsplit.ir.caching.counters import Counters
 from primsplit.ir.errors import PrimsplitError
 from primsplit.ops import op
@@ -151,31 +151,7 @@ def test_an_outer_variable_is_not_confused_with_the_inner_one() -> None:
 
 
 def test_an_outer_variable_is_a_capture_however_it_travelled() -> None:
-    class Holder:
-        value: Any = None
-
-    def loss(x: Any) -> Any:
-        holder = Holder()
-        holder.value = x
-
-        def by_default(y: Any, k: Any = x) -> Any:
-            return y * k
-
-        def by_attribute(y: Any) -> Any:
-            return y * holder.value
-
-        kept = [x]
-        return (
-            ps.grad(by_default)(2.0) * 1.0
-            + ps.grad(by_attribute)(2.0) * 10.0
-            + ps.grad(lambda y: y * kept[0])(2.0) * 100.0
-            + ps.grad(lambda y: y * x)(2.0) * 1000.0
-        )
-
-    assert ps.grad(loss)(3.0) == 1111.0
-
-
-def test_three_levels_read_the_variables_of_all() -> None:
+    def test_three_levels_read_the_variables_of_all() -> None:
     def outer(x: Any) -> Any:
         def middle(y: Any) -> Any:
             return ps.grad(lambda z: x * y * z * z)(y)
@@ -294,25 +270,3 @@ class Holder:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return self.array
-
-
-@pytest.mark.parametrize("make", [np.asarray, np.array, np.asanyarray, np.ascontiguousarray])
-def test_an_object_that_holds_a_traced_array_is_made_one(make: Any) -> None:
-    found = ps.grad(lambda x: np.sum(make(Holder(x)) ** 2))(np.array([2.0, 1.0, 3.0]))
-    np.testing.assert_array_equal(found, [4.0, 2.0, 6.0])
-
-
-@pytest.mark.parametrize("function", [np.sum, np.sin, lambda h: np.dot(h, h), lambda h: np.stack([h, h])])
-def test_an_object_that_holds_a_traced_array_is_refused_by_its_cause(function: Any) -> None:
-    with pytest.raises(PrimsplitError, match="__array__ gives a traced array"):
-        ps.grad(lambda x: np.sum(function(Holder(x))))(np.ones(3))
-
-
-@pytest.mark.parametrize("work", [lambda x: x[0] ** 2, np.sum, lambda x: x.sum() + 1, lambda x: (2 * x).sum()])
-def test_a_traced_value_in_another_thread_is_refused_by_its_cause(work: Any) -> None:
-    def pooled(x):
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(work, x).result()
-
-    with pytest.raises(PrimsplitError, match="thread"):
-        ps.grad(pooled)(np.ones(3))

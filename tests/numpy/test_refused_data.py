@@ -106,21 +106,3 @@ def test_the_gradient_fails_where_the_value_does(function: Callable[..., Any]) -
     assert np.all(np.isfinite(gradient(TABLE, 50.0)))
     with pytest.raises(RunError, match="raises"):
         gradient(TABLE, 150.0)
-
-
-def test_a_number_beyond_int64_is_no_integer_of_a_run() -> None:
-    program = ps.trace(lambda x: int(x) * 1.0, 1.5)
-    assert program(2.0**62) == 2.0**62
-    with pytest.raises(RunError, match="OverflowError"):
-        program(1e300)
-
-
-def test_a_handler_of_python_catches_what_int_raises() -> None:
-    def whole_or_less(x: Any) -> Any:
-        try:
-            return int(x) * 1.0
-        except (ValueError, OverflowError):
-            return -1.0
-
-    program = ps.trace(whole_or_less, 1.5)
-    assert [float(program(x)) for x in (2.5, math.nan, math.inf)] == [2.0, -1.0, -1.0]

@@ -252,19 +252,6 @@ def test_a_variable_called_as_a_cotangent_or_gradient_is_told_apart_in_the_backw
     assert [o.name for o in backward.graph.output] == ["d_x"]
 
 
-def test_an_error_carries_the_program_as_far_as_it_was_recorded() -> None:
-    def stops(x: Any) -> Any:
-        waves = np.sin(x)
-        return float(waves.sum())
-
-    with pytest.raises(PrimsplitError) as caught:
-        ps.trace(stops, X)
-    tape = caught.value.tape
-    assert isinstance(tape, Tape)
-    assert [op.kind for op in tape.block.ops] == ["Sin", "ReduceSum"]
-    assert "waves: float64[3,4] = Sin(x)" in str(tape)
-
-
 @pytest.mark.parametrize("derive", [lambda f: ps.split(f, X), lambda f: ps.grad(f)(X)], ids=["split", "grad"])
 def test_an_error_of_a_rule_carries_the_program_and_the_op_of_the_rule(derive: Callable[[Any], Any]) -> None:
     @ps.primitive

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from scipy import special
 from scipy.special import expit
 
 import primsplit as ps
@@ -196,31 +195,6 @@ def test_a_rule_may_call_back_into_differentiation() -> None:
         return ps.vjp(lambda t: np.sin(np.sin(t)), x)
 
     check_grads(lambda x: twice(x) * x, rng.standard_normal(4))
-
-
-def test_stop_gradient_blocks_one_path() -> None:
-    x = np.array([3.0, 4.0])
-    np.testing.assert_array_equal(ps.grad(lambda x: x[0] * ps.stop_gradient(x)[1])(x), [4.0, 0.0])
-
-
-def test_what_stop_gradient_gives_or_takes_needs_no_rule() -> None:
-    held = special.hyp0f1(1.5, 0.5)  # which has no derivative in its first argument
-    assert abs(ps.grad(lambda x: x * special.hyp0f1(ps.stop_gradient(x), 0.5))(1.5) - held) < 1e-12
-    assert abs(ps.grad(lambda x: x * ps.stop_gradient(special.hyp0f1(x, 0.5)))(1.5) - held) < 1e-12
-
-
-def test_a_primitive_without_its_rule_is_differentiated_through_its_body() -> None:
-    @ps.primitive
-    def cube(x: Any) -> Any:
-        return x * x * x
-
-    @ps.rrule(cube)
-    def _wrong_on_purpose(x: Any) -> Any:
-        return cube(x), lambda dy: (dy * 100.0,)
-
-    assert ps.grad(cube)(2.0) == 100.0
-    ps.opt_out(cube)
-    assert ps.grad(cube)(2.0) == 12.0
 
 
 def test_exp_is_computed_once_in_the_joint_program() -> None:

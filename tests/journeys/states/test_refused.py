@@ -7,28 +7,13 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.ir.errors import DtypeError, ShapeError, SpecError, TraceError
+from primsplit.ir.errors import ShapeError, SpecError, TraceError
 from tests.journeys.states.averaging import Array, Averaging, X
 
 
 @pytest.fixture
 def function() -> Averaging:
     return Averaging()
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "error", "told"),
-    [
-        ("mean", np.zeros(5), ShapeError, r"the state mean is float64\[3\], and cannot be float64\[5\]"),
-        ("mean", np.zeros(3, np.float32), DtypeError, r"the state mean is float64\[3\], and cannot be float32\[3\]"),
-        ("other", 0.0, SpecError, "there is no state other"),
-    ],
-)
-def test_a_value_that_a_state_cannot_have_is_refused_by_name(
-    function: Averaging, name: str, value: Any, error: type[Exception], told: str
-) -> None:
-    with pytest.raises(error, match=told):
-        ps.trace(function, X).state[name] = value
 
 
 def larger(function: Averaging, x: Array) -> Any:
@@ -83,25 +68,6 @@ def test_a_write_that_would_have_several_values_or_none_is_refused_at_its_line(n
         ps.trace(lambda x: REFUSED[name](function, x), X)
     assert "calls[...] =" in str(caught.value)
     assert len(str(caught.value).splitlines()) < 10
-
-
-@pytest.mark.parametrize(
-    ("name", "initial", "told"),
-    [("a b", 0.0, "cannot be called 'a b'"), ("a", "text", "cannot start as"), ("", 0.0, "cannot be called ''")],
-)
-def test_what_is_no_slot_is_refused(name: str, initial: Any, told: str) -> None:
-    with pytest.raises(SpecError, match=told):
-        ps.state(name, initial)
-
-
-def test_a_slot_is_made_outside_of_the_function_that_keeps_it() -> None:
-    def forgetful(x: Any) -> Any:
-        total = ps.state("total", 0.0)
-        total[...] = total + x
-        return total[...]
-
-    with pytest.raises(TraceError, match="the state total is made inside of the function that is traced"):
-        ps.trace(forgetful, 1.0)
 
 
 def test_a_rule_reads_no_state_that_it_is_not_given(function: Averaging) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.ir.errors import BranchError, ConcretizationError, RunError, SpecError
+from tests.tracing.branching.differences import slopes
 
 
 def branching(x):
@@ -27,18 +28,6 @@ def settling(x, rates):
         x = 0.9 * x + 0.01 * np.sin(x) * np.sum(rates)
         steps += 1
     return x * (1 + 0.1 * steps)
-
-
-def slopes(function, *point, step=1e-6):
-    """Central differences by each argument."""
-    found = []
-    for position, x in enumerate(point):
-        rows = []
-        for unit in np.eye(np.size(x)).reshape(np.size(x), *np.shape(x)):
-            ahead, behind = (function(*point[:position], x + h * unit, *point[position + 1 :]) for h in (step, -step))
-            rows.append((ahead - behind) / (2 * step))
-        found.append(np.reshape(rows, np.shape(x)))
-    return found
 
 
 def test_a_guarded_gradient_records_a_tape_for_each_way_that_arrays_take() -> None:
@@ -157,60 +146,6 @@ def test_specs_tell_no_way_and_arrays_tell_theirs() -> None:
         program(np.array([0.1, 0.2, 0.3]))
 
 
-def _by_cell(x, n):
-    """A piece for each whole part of the first number, which is negative too."""
-    cell = int(3 * x[0])
-    return np.sum(x) ** 2 * cell + n * x[0]
-
-
-def _by_count(x, n):
-    positive = np.flatnonzero(x > 0)
-    total = 0.0 * n
-    for place in range(len(positive)):
-        total = total + (place + 1) * x[positive[place]] ** 2
-    return total
-
-
-def _by_place(x, n):
-    return [np.sum(x**2), x[0] * x[1], np.sum(np.sin(x))][np.argmax(x)] + {1: 0.0, 2: x[1]}[int(n)]
-
-
-@pytest.mark.parametrize("function", [_by_cell, _by_count, _by_place])
-def test_a_whole_number_asked_of_a_traced_value_is_guarded(function, tmp_path: pathlib.Path) -> None:
-    gradient, second = ps.grad(function, branches="guard"), ps.hessian(function, branches="guard")
-    points = [np.array([0.5, -1.5, 0.25]), np.array([-0.5, 0.75, 0.9]), np.array([0.1, -0.2, -0.3])]
-    cases = [(x, np.int64(n)) for x in points for n in (1, 2)]
-    wanted = [slopes(lambda x, n=n: function(x, n), x)[0] for x, n in cases]
-    for (x, n), expected in zip(cases, wanted, strict=True):
-        np.testing.assert_allclose(gradient(x, n), expected, rtol=1e-6, atol=1e-9)
-        columns = [(gradient(x + h, n) - gradient(x - h, n)) / 2e-6 for h in 1e-6 * np.eye(3)]
-        np.testing.assert_allclose(second(x, n), np.stack(columns, 1), rtol=1e-6, atol=1e-8)
-    made = gradient.statistics.misses
-    ps.export_guarded(gradient, tmp_path / "f.onnx")
-    file = ps.load(tmp_path / "f.onnx")
-    for (x, n), expected in zip(cases, wanted, strict=True):
-        np.testing.assert_allclose(file(x, n), expected, rtol=1e-6, atol=1e-9)
-        gradient(x, n)
-    assert gradient.statistics.misses == made
-    with pytest.raises(RunError):
-        file(np.array([7.0, 8.0, 9.0]), np.int64(5))
-
-
-def test_a_number_that_no_array_tells_is_refused_under_a_guard() -> None:
-    def kept(x):
-        return float(x) * x
-
-    def of_nothing(x):
-        return x * int(x / 0.0)
-
-    def of_a_step(x):
-        return ps.fori_loop(0, 3, lambda i, total: total + [x, 2.0 * x, x * x][i], 0.0)
-
-    for function in (kept, of_nothing, of_a_step):
-        with pytest.raises(ConcretizationError, match="known only at run time"):
-            ps.grad(function, branches="guard")(2.0)
-
-
 RUN = """
 import sys
 sys.modules["primsplit"] = None
@@ -239,43 +174,6 @@ def test_one_file_holds_every_way_that_was_recorded(tmp_path: pathlib.Path) -> N
     assert raised == "InvalidArgument"
     with pytest.raises(SpecError, match="no values to tell files apart"):
         ps.export_guarded(gradient, str(tmp_path / "folder"), form="variants")
-
-
-def test_each_condition_is_asked_also_where_nothing_depends_on_it() -> None:
-    def function(x, y):
-        first, second = x > 0, y > 0
-        if first:
-            x = x * 3.0
-        if second:
-            return y * 2.0
-        return y * x
-
-    program = ps.trace(function, 1.0, 1.0, branches="static")
-    assert program(2.0, 3.0) == 6.0
-    for x, y in ((-2.0, 3.0), (2.0, -3.0), (-2.0, -3.0)):
-        with pytest.raises(BranchError):
-            program(x, y)
-    gradient = ps.grad(function, (0, 1), branches="guard")
-    points = ((2.0, 3.0), (-2.0, 3.0), (2.0, -3.0), (-2.0, -3.0), (1.0, 1.0))
-    wanted = [(0.0, 2.0), (0.0, 2.0), (-9.0, 6.0), (-3.0, -2.0), (0.0, 2.0)]
-    assert [tuple(map(float, gradient(*p))) for p in points] == wanted
-    assert gradient.statistics.misses == 4
-
-
-def test_what_lies_between_two_conditions_may_have_sizes_of_its_own() -> None:
-    def function(x):
-        large = x[x > 0.5]
-        if np.sum(large) > 1:
-            large = np.concatenate([large, large[:1] * 2.0])
-        squares = large**2
-        if np.max(squares) > 4:
-            return np.sum(squares[1:] * large[:-1])
-        return np.sum(squares)
-
-    gradient = ps.grad(function, branches="guard")
-    for x in ([0.1, 0.6, 0.2], [0.7, 0.8, 0.1], [0.7, 2.5, 0.9], [0.9, 0.8, 0.7], [3.0, 0.1, 0.2]):
-        np.testing.assert_allclose(gradient(np.array(x)), slopes(function, np.array(x))[0], rtol=1e-6, atol=1e-8)
-    assert gradient.statistics.misses == 3
 
 
 def test_what_is_drawn_decides_in_the_run() -> None:

@@ -307,32 +307,3 @@ def test_a_handler_around_the_trace_is_none_of_the_function() -> None:
 def test_an_index_that_is_out_of_bounds_on_every_path_is_told_at_its_line() -> None:
     with pytest.raises(ps.PrimsplitError, match=r"(?s)index 3 is out of bounds.*test_failing_paths.py"):
         ps.trace(lambda x: x[3] if x[0] > 0 else x[-4], X)
-
-
-def test_a_path_that_returns_none_in_place_of_each_array_fails() -> None:
-    """As a search does that found nothing."""
-
-    def place_and_height(x: Any) -> Any:
-        return (None, {"height": None}) if x < 0 else (x, {"height": x**2})
-
-    program = ps.trace(place_and_height, 3.0)
-    assert program(3.0) == (3.0, {"height": 9.0})
-    with pytest.raises(ps.PrimsplitError, match="returns None"):
-        program(-3.0)
-
-
-def test_a_path_off_the_end_of_a_function_fails() -> None:
-    """Two tests that are all the ways of numbers: only NaN takes neither."""
-
-    def signed(x: Any) -> Any:
-        if x > 0:
-            return x**2
-        if x <= 0:
-            return -x
-        return None
-
-    slope = ps.grad(signed)
-    assert [slope(x) for x in (3.0, -2.0)] == [6.0, -1.0]
-    with pytest.raises(ps.PrimsplitError, match="returns None") as caught:
-        slope(np.nan)
-    assert "if x <= 0" in str(caught.value)

@@ -74,16 +74,6 @@ def test_a_counter_that_starts_as_a_number_may_be_compared_with_one() -> None:
     check_grads(f, 0.7, order=2)
 
 
-def test_a_counter_is_promoted_as_a_python_integer_and_keeps_float32() -> None:
-    def f(x, n):
-        return ps.fori_loop(0, n, lambda i, c: c * 0.5 + i * x, x)
-
-    x = np.ones(2, np.float32)
-    assert f(x, 3).dtype == np.float32
-    assert ps.trace(f, x, 3)(x, 3).dtype == np.float32
-    assert ps.trace(f, x, np.int64(3))(x, np.int64(3)).dtype == np.float32
-
-
 def test_a_bound_that_is_no_integer_is_refused() -> None:
     with pytest.raises(DtypeError, match="integer"):
         ps.trace(lambda x: ps.fori_loop(0, x, lambda i, c: c, x), 1.0)
