@@ -8,7 +8,6 @@ import onnx
 import pytest
 
 import primsplit as ps
-from tests.holders import Holder
 from primsplit.ir.caching.counters import Counters
 from primsplit.ir.errors import PrimsplitError
 from primsplit.ops import op
@@ -151,7 +150,31 @@ def test_an_outer_variable_is_not_confused_with_the_inner_one() -> None:
 
 
 def test_an_outer_variable_is_a_capture_however_it_travelled() -> None:
-    def test_three_levels_read_the_variables_of_all() -> None:
+    class Holder:
+        value: Any = None
+
+    def loss(x: Any) -> Any:
+        holder = Holder()
+        holder.value = x
+
+        def by_default(y: Any, k: Any = x) -> Any:
+            return y * k
+
+        def by_attribute(y: Any) -> Any:
+            return y * holder.value
+
+        kept = [x]
+        return (
+            ps.grad(by_default)(2.0) * 1.0
+            + ps.grad(by_attribute)(2.0) * 10.0
+            + ps.grad(lambda y: y * kept[0])(2.0) * 100.0
+            + ps.grad(lambda y: y * x)(2.0) * 1000.0
+        )
+
+    assert ps.grad(loss)(3.0) == 1111.0
+
+
+def test_three_levels_read_the_variables_of_all() -> None:
     def outer(x: Any) -> Any:
         def middle(y: Any) -> Any:
             return ps.grad(lambda z: x * y * z * z)(y)
@@ -260,13 +283,3 @@ def test_gradients_of_gradients_have_names_of_their_own() -> None:
     second = ps.split(first.joint(), of=first.gradient_names)
     names = [o.name for o in loads(second).graph.output]
     assert len(set(names)) == len(names)
-
-
-class Holder:
-    """An object that says what its array is."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return self.array

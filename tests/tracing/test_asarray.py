@@ -9,8 +9,17 @@ import primsplit as ps
 from primsplit.ir import Type
 from primsplit.ir.errors import DtypeError, PrimsplitError, TraceError
 from primsplit.tracing.asarray import array_like, as_array, holds_traced, lift, plain, plain_or_traced
-from tests.holders import Holder
 from tests.recording import record
+
+
+class Holder:
+    """An object that says what its array is."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.array
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.array, np.asanyarray, np.ascontiguousarray])
