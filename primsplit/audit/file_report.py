@@ -91,14 +91,14 @@ def _captures(file: Written, first: Written | None) -> list[dict[str, str]]:
             "kind": kind,
             "type": file.told[var],
             "bytes": "0" if kind in {"input", "output"} else _bytes(var),
-            **_where(place),
+            **_where(None if op is None else op.place),
         }
-        for name, kind, var, place in _captured(file, first)
+        for name, kind, var, op in captured(file, first)
     ]
 
 
-def _captured(file: Written, first: Written | None) -> list[tuple[str, str, Var, Place | None]]:
-    """Return the captures with their names, kinds and places: what the second pass reads of the first one's values."""
+def captured(file: Written, first: Written | None) -> list[tuple[str, str, Var, Op | None]]:
+    """Return the captures with their names, kinds and nodes: what the second pass reads of the first one's values."""
     names = [section.name for section in file.sections]
     if first is not None:
         source, read = first, {n: p for n, p in _inputs(file) if n in {*first.inputs, *first.outputs}}
@@ -115,7 +115,7 @@ def _captured(file: Written, first: Written | None) -> list[tuple[str, str, Var,
         kind = "shape" if name in made and made[name].kind in SHAPES else "intermediate"
         results = set(file.outputs) if first is None else _own_outputs(first, file)
         kind = "input" if name in source.inputs else "output" if name in results else kind
-        found.append((name, kind, var, made[name].place if name in made else None))
+        found.append((name, kind, var, made.get(name)))
     return found
 
 
@@ -132,7 +132,7 @@ def _own_outputs(first: Written, second: Written) -> set[str]:
 def _stored(file: Written, first: Written | None) -> str:
     """Return the bytes that the first pass keeps for the second, beyond inputs and outputs."""
     total: Dim = 0
-    for _, kind, var, _ in _captured(file, first):
+    for _, kind, var, _ in captured(file, first):
         if kind in {"intermediate", "shape"}:
             count = var.type.nbytes()
             if count is None:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from primsplit.audit.file_listing import list_file
 from primsplit.audit.numpy_style import to_numpy
+from primsplit.audit.page.render import to_page
 from primsplit.audit.written import Written
 from primsplit.ir import Var
-from primsplit.programs.page import to_page
 from primsplit.programs.python_text import to_python
 
 
@@ -18,5 +18,6 @@ def list_files(files: Sequence[Written], style: str) -> str:
         return to_python(*blocks, names=names)
     if style == "numpy":
         return to_numpy(files).text
-    texts = [text for file in files for text in list_file(file)]
-    return to_page(files[0].block.name, texts) if style == "html" else "\n".join(texts)
+    if style == "html":
+        return to_page(files)
+    return "\n".join(text for file in files for text in list_file(file))
