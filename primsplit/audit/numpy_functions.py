@@ -23,15 +23,15 @@ def function_texts(made: Statements, title: str) -> Iterator[str]:
         yield from _Passes(made).texts()
     else:
         alone = title or ("forward" if set(sections) <= {FORWARD, ""} else "run")
-        yield _whole(made, made.main, alone)
-    for function in made.functions:
-        yield _whole(made, function, function.name)
+        yield _whole(made.main, alone)
+    for function in (*made.functions, *made.definitions):
+        yield _whole(function, function.name)
 
 
-def _whole(made: Statements, function: Function, title: str) -> str:
+def _whole(function: Function, title: str) -> str:
     """Return a block as one function."""
-    body = SuiteWriter(made.file).statements(function.statements, 1)
-    told = _types(made.file, function, function.params, function.block.results)
+    body = SuiteWriter(function.file).statements(function.statements, 1)
+    told = _types(function.file, function, function.params, function.block.results)
     return _text(title, function.params, told, [*body, *_return(function.results)])
 
 

@@ -4,13 +4,17 @@ import ast
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 import numpy as np
+import onnx
 
+from primsplit.audit.definitions import definition
 from primsplit.audit.expressions.creation import held_by
 from primsplit.audit.expressions.nodes import Node
-from primsplit.audit.expressions.table import expression
+from primsplit.audit.expressions.table import BUILDERS, expression
 from primsplit.audit.file_listing import is_literal
+from primsplit.audit.helpers.source import helpers
 from primsplit.audit.identifiers import Identifiers
 from primsplit.audit.statements import (
     Assignment,
@@ -25,11 +29,11 @@ from primsplit.audit.statements import (
     Suite,
 )  # fmt: skip
 from primsplit.audit.trees import call, literal, name, tree
-from primsplit.audit.written import Written
+from primsplit.audit.written import Written, with_graph
 from primsplit.ir import Block, Const, Op, Type, Value, Var, reads
 from primsplit.ir.errors import PrimsplitError
 from primsplit.ops.traits import traits
-from primsplit.programs.python_text import array_source
+from primsplit.programs.python_text import array_source, identifier
 
 
 def statements_of(file: Written, taken: Iterable[str] = ()) -> Statements:
@@ -37,17 +41,41 @@ def statements_of(file: Written, taken: Iterable[str] = ()) -> Statements:
 
     Raises PrimsplitError for an operator that has no form in NumPy.
     """
-    shared, known = Identifiers(taken), constants_of(file)
-    functions = {kind: shared.give(kind.rpartition("::")[2]) for kind in file.functions}
-    constants = {const: shared.give(const.hint or "constant") for const in _named(file, known)}
-    types = _Types(file)
+    module = _Module(Identifiers(taken))
+    module.functions.update({kind: module.names.give(kind.rpartition("::")[2]) for kind in file.functions})
+    known = constants_of(file)
+    module.constants.update({c: module.names.give(c.hint or "constant") for c in _named(file, known)})
+    main = module.function(file, file.block, file.block.name, known)
+    others = tuple(module.function(file, block, module.functions[k], known) for k, block in file.functions.items())
+    constants = {n: c for c, n in module.constants.items()}
+    return Statements(file, main, others, constants, tuple(module.definitions.values()))
 
-    def made(block: Block, title: str) -> Function:
-        return _Maker(file, types, Identifiers(shared.taken), functions, constants, known).function(block, title)
 
-    main = made(file.block, file.block.name)
-    others = tuple(made(block, functions[kind]) for kind, block in file.functions.items())
-    return Statements(file, main, others, {n: c for c, n in constants.items()})
+@dataclass
+class _Module:
+    """What the functions of a file share: the names of functions and constants, and definitions of operators."""
+
+    names: Identifiers
+    functions: dict[str, str] = field(default_factory=dict)
+    constants: dict[Const, str] = field(default_factory=dict)
+    definitions: dict[bytes, Function] = field(default_factory=dict)
+
+    def function(self, file: Written, block: Block, title: str, known: Mapping[Value, Const]) -> Function:
+        """Return a block as a function, whose variables have names that no other thing of the module has."""
+        return _Maker(file, _Types(file), Identifiers(self.names.taken), self, known).function(block, title)
+
+    def defined(self, file: Written, model: onnx.ModelProto, kind: str) -> str:
+        """Return the name of the function of an operator's definition, which begins with `_` like those of helpers."""
+        key = model.SerializeToString()
+        if key not in self.definitions:
+            stem = f"_{identifier(kind.rpartition('::')[2]).lower()}"
+            taken = {f.name for f in self.definitions.values()} | {*helpers()}
+            name = next(n for i in count() if (n := f"{stem}_{i}" if i else stem) not in taken)
+            own = with_graph(file, model)
+            known = constants_of(own)
+            self.constants.update({c: f"_{self.names.give(c.hint or 'constant')}" for c in _named(own, known)})
+            self.definitions[key] = self.function(own, own.block, name, known)
+        return self.definitions[key].name
 
 
 def constants_of(file: Written) -> dict[Value, Const]:
@@ -79,8 +107,7 @@ class _Maker:
     file: Written
     types: "_Types"
     identifiers: Identifiers
-    functions: Mapping[str, str]
-    constants: Mapping[Const, str]
+    module: _Module
     known: Mapping[Value, Const]
     names: dict[Value, str] = field(default_factory=dict)
 
@@ -88,7 +115,7 @@ class _Maker:
         params = tuple(self.name(p) for p in block.params)
         sections = {op: s.name for s in self.file.sections for op in s.ops} if block is self.file.block else {}
         statements = self.statements(tuple(sections) or block.ops, sections)
-        return Function(title, block, self.names, statements, params, tuple(map(self.value, block.results)))
+        return Function(title, self.file, block, self.names, statements, params, tuple(map(self.value, block.results)))
 
     def statements(self, ops: Iterable[Op], sections: Mapping[Op, str]) -> tuple[Statement, ...]:
         """Return the statements of ops. A constant is written where it is read: its node is part of a reader."""
@@ -117,8 +144,8 @@ class _Maker:
         array = value.numpy()
         if array.dtype.isbuiltin == 2:
             raise PrimsplitError(f"{value.hint or 'a constant'} has the dtype {array.dtype.name}, which NumPy lacks")
-        if value in self.constants:
-            return name(self.constants[value])
+        if value in self.module.constants:
+            return name(self.module.constants[value])
         if array.ndim == 1 and array.dtype == np.int64:
             return call("np.array", literal(array.tolist()), *([] if array.size else [tree("np.int64")]))
         if value.is_short:
@@ -151,21 +178,33 @@ class _Maker:
             return make(op, section)
         arguments = tuple(None if v is None else self.value(v) for v in op.inputs)
         several = len(op.outputs) > 1 or op.kind == "Split"
-        if op.kind in self.functions:
-            value = call(self.functions[op.kind], *(literal(None) if a is None else a for a in arguments))
-        else:
-            node = self.node(op, arguments)
-            node.check_dtypes()
-            value = expression(node)
+        value = self.called(op, arguments) or expression(self.node(op, arguments))
         targets = self.targets(op)
         return Assignment(op=op, ops=(op,), targets=targets, section=section, value=value, is_several=several)
 
+    def called(self, op: Op, arguments: tuple[ast.expr | None, ...]) -> ast.expr | None:
+        """Return the call of a function of the file, or of an operator's definition; None where there is none."""
+        if op.kind in self.module.functions:
+            return call(self.module.functions[op.kind], *(literal(None) if a is None else a for a in arguments))
+        model = None if op.kind in BUILDERS else definition(op, self.types, self.file.opsets)
+        if model is None:
+            return None
+        self.node(op, arguments)  # refuses dtypes that NumPy lacks
+        return call(self.module.defined(self.file, model, op.kind), *(a for a in arguments if a is not None))
+
+    def opset(self, op: Op) -> int:
+        """Return the version of an operator's domain."""
+        return self.file.opsets.get(op.kind.rpartition("::")[0], 1)
+
     def node(self, op: Op, arguments: tuple[ast.expr | None, ...]) -> Node:
         weak = tuple(self.weak(op, i) for i in range(len(op.inputs)))
-        domain = op.kind.rpartition("::")[0]
-        return Node(op, arguments, weak, self.types, self.known, self.file.nodes[op], self.file.opsets.get(domain, 1))
+        node = Node(op, arguments, weak, self.types, self.known, self.file.nodes[op], self.opset(op))
+        node.check_dtypes()
+        return node
 
     def targets(self, op: Op) -> tuple[str, ...]:
+        if op.kind not in BUILDERS and "body" not in op.attributes and op.kind != "If":
+            return tuple(self.name(v) for v in op.outputs if v.hint)
         return tuple(self.name(v, self.file.names[v] or "unused") for v in op.outputs)
 
     def suite(self, block: Block, targets: Sequence[str]) -> Suite:

@@ -136,6 +136,7 @@ class Function:
     """The statements of the graph or of a model-local function, with the names of its variables."""
 
     name: str
+    file: Written
     block: Block
     names: Variables
     statements: tuple[Statement, ...]
@@ -150,9 +151,13 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """A file as statements. `constants` are the arrays that expressions read by name."""
+    """A file as statements. `constants` are the arrays that expressions read by name.
+
+    `definitions` are functions of operators that the standard defines by others, and that expressions call.
+    """
 
     file: Written
     main: Function
     functions: tuple[Function, ...]
     constants: Mapping[str, Const]
+    definitions: tuple[Function, ...] = ()

@@ -14,7 +14,7 @@ import os
 import re
 from collections import ChainMap
 from collections.abc import Container, Iterable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,16 @@ def read_written(path: str) -> Written:
         opsets={domain_of(o.domain): o.version for o in file.proto.opset_import},
         is_ours=is_ours,
     )
+
+
+def with_graph(file: Written, model: onnx.ModelProto) -> Written:
+    """Return a file with the graph of another model, such as the definition of an operator, and no sections."""
+    reader = _Reader(file.path, model)
+    block = reader.model(model.graph, {}, ())
+    opsets = {domain_of(o.domain): o.version for o in model.opset_import}
+    whole = (Section("", block.ops),)
+    found = replace(file, block=block, functions={}, sections=whole, opsets=opsets, is_ours=False)
+    return replace(found, names=reader.names, told=reader.told, nodes=reader.nodes, held=reader.held)
 
 
 def _digest(path: str) -> str:

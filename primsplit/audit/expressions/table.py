@@ -11,25 +11,30 @@ from primsplit.audit.expressions import (
     normalization,
     ordering,
     products,
+    recurrent,
     reductions,
+    resizing,
     sequences,
     windows,
-)  # fmt: skip
+)
 from primsplit.audit.expressions.nodes import Builder, Node
 
-BUILDERS: dict[str, Builder] = {
-    **elementwise.BUILDERS,
-    **reductions.BUILDERS,
-    **products.BUILDERS,
-    **layout.BUILDERS,
-    **creation.BUILDERS,
-    **indexing.BUILDERS,
-    **activations.BUILDERS,
-    **normalization.BUILDERS,
-    **windows.BUILDERS,
-    **ordering.BUILDERS,
-    **sequences.BUILDERS,
-}
+FAMILIES = (
+    activations,
+    creation,
+    elementwise,
+    indexing,
+    layout,
+    normalization,
+    ordering,
+    products,
+    recurrent,
+    reductions,
+    resizing,
+    sequences,
+    windows,
+)
+BUILDERS: dict[str, Builder] = {kind: build for family in FAMILIES for kind, build in family.BUILDERS.items()}
 
 
 def expression(node: Node) -> ast.expr:

@@ -13,10 +13,30 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-from primsplit.audit.helpers import arithmetic, indexing, layout, normalization, ordering, sequences, windows
+from primsplit.audit.helpers import (
+    arithmetic,
+    indexing,
+    layout,
+    normalization,
+    ordering,
+    recurrent,
+    resizing,
+    sequences,
+    windows,
+)
 from primsplit.audit.trees import names_in
 
-MODULES: tuple[ModuleType, ...] = (arithmetic, layout, indexing, ordering, normalization, windows, sequences)
+MODULES: tuple[ModuleType, ...] = (
+    arithmetic,
+    layout,
+    indexing,
+    ordering,
+    normalization,
+    windows,
+    resizing,
+    recurrent,
+    sequences,
+)
 
 
 @functools.cache
@@ -62,7 +82,7 @@ class _Written(ast.NodeTransformer):
         self.generic_visit(node)
         node.name = f"_{node.name}"
         node.returns = None
-        for argument in (*node.args.args, *node.args.kwonlyargs, node.args.vararg):
+        for argument in (*node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg):
             if argument is not None:
                 argument.annotation = None
         return node
