@@ -53,7 +53,7 @@ def statements_of(file: Written, taken: Iterable[str] = ()) -> Statements:
 
 @dataclass
 class _Module:
-    """What the functions of a file share: the names of functions and constants, and definitions of operators."""
+    """Holds the names, constants and definitions of operators that the functions of a file share."""
 
     names: Identifiers
     functions: dict[str, str] = field(default_factory=dict)

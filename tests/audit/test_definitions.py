@@ -16,7 +16,7 @@ def test_an_operator_that_others_define_is_a_graph() -> None:
     x, y = Var(Type("float32", [3]), "x"), Var(Type("float32", [3]), "y")
     model = definition(Op("Swish", (x,), (y,), {"alpha": 2.0}), {x: x.type, y: y.type}, {"": 24})
     assert model is not None
-    assert [node.op_type for node in model.graph.node] == ["Constant", "Mul", "Sigmoid", "Mul"]
+    assert [node.op_type for node in model.graph.node] == ["Constant", "CastLike", "Mul", "Sigmoid", "Mul"]
     assert definition(Op("Tanh", (x,), (y,)), {x: x.type}, {"": 21}) is None
     assert definition(Op("my.domain::Tanh", (x,), (y,)), {x: x.type}, {"": 21}) is None
 

@@ -28,4 +28,9 @@ def einsum(node: Node) -> ast.expr:
     )
 
 
-BUILDERS: dict[str, Builder] = {"MatMul": each("a @ b"), "Gemm": gemm, "Einsum": einsum}
+BUILDERS: dict[str, Builder] = {
+    "MatMul": each("a @ b"),
+    "Gemm": gemm,
+    "Einsum": einsum,
+    "Det": each("np.linalg.det(a)"),
+}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.audit.expressions.nodes import Builder, Node, axis_tree, dtype_tree, number_tree
+from primsplit.audit.expressions.nodes import Builder, Node, axis_tree, dtype_tree, is_float, number_tree
 from primsplit.audit.trees import call, literal, tree
 
 
@@ -65,13 +65,19 @@ def place_of(function: str) -> Builder:
     return build
 
 
-def cumulative_sum(node: Node) -> ast.expr:
-    """Return the sums of all elements up to each one along an axis."""
-    axis = number_tree(node, 1)
-    flags = {name: literal(value=True) for name in ("exclusive", "reverse") if node.attribute(name, 0)}
-    if flags:
-        return call("_cumsum", node.argument(0), axis, **flags)
-    return tree("np.cumsum(a, axis=k, dtype=a.dtype)", a=node.argument(0), k=axis)
+def cumulated(function: str) -> Builder:
+    """Return the builder of sums or products of all elements up to each one along an axis."""
+
+    def build(node: Node) -> ast.expr:
+        axis, a = number_tree(node, 1), node.argument(0)
+        flags = {name: literal(value=True) for name in ("exclusive", "reverse") if node.attribute(name, 0)}
+        if flags:
+            return call("_cumulated", tree(function), a, axis, **flags)
+        if is_float(node.dtype()):
+            return call(function, a, axis=axis)
+        return call(function, a, axis=axis, dtype=tree("a.dtype", a=a))
+
+    return build
 
 
 BUILDERS: dict[str, Builder] = {
@@ -87,5 +93,6 @@ BUILDERS: dict[str, Builder] = {
     "ReduceLogSumExp": reduction("_logsumexp"),
     "ArgMax": place_of("np.argmax"),
     "ArgMin": place_of("np.argmin"),
-    "CumSum": cumulative_sum,
+    "CumSum": cumulated("np.cumsum"),
+    "CumProd": cumulated("np.cumprod"),
 }

@@ -29,15 +29,15 @@ def logsumexp(a: AnyArray, axis: Any = None, keepdims: bool = False) -> Any:
     return found if keepdims else np.squeeze(found, axis=axis)
 
 
-def cumsum(a: AnyArray, axis: int, exclusive: bool = False, reverse: bool = False) -> AnyArray:
-    """Return the sums up to each element along an axis, perhaps without the element, or from the end."""
+def cumulated(function: Any, a: AnyArray, axis: int, exclusive: bool = False, reverse: bool = False) -> AnyArray:
+    """Return np.cumsum or np.cumprod along an axis, perhaps without the element itself, or from the end."""
     a = np.flip(a, axis) if reverse else a
-    found = np.cumsum(a, axis=axis, dtype=a.dtype)
+    found: AnyArray = function(a, axis=axis, dtype=a.dtype)
     if exclusive:
         found = np.roll(found, 1, axis)
         first = [slice(None)] * a.ndim
         first[axis] = slice(0, 1)
-        found[tuple(first)] = 0
+        found[tuple(first)] = 0 if function is np.cumsum else 1
     return np.flip(found, axis) if reverse else found
 
 

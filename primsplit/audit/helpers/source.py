@@ -19,6 +19,7 @@ from primsplit.audit.helpers import (
     layout,
     normalization,
     ordering,
+    quantization,
     recurrent,
     resizing,
     sequences,
@@ -35,6 +36,7 @@ MODULES: tuple[ModuleType, ...] = (
     windows,
     resizing,
     recurrent,
+    quantization,
     sequences,
 )
 

@@ -22,7 +22,7 @@ from tests.versions import since
 pytestmark = since("onnx", "1.23", "it lacks cases")
 DEFINED = (
     "AffineGrid", "Attention", "Bernoulli", "BlackmanWindow", "CausalConvWithState", "CenterCropPad",
-    "DynamicQuantizeLinear", "FlexAttention", "HammingWindow", "HannWindow", "LinearAttention",
+    "DynamicQuantizeLinear", "HammingWindow", "HannWindow", "LinearAttention",
     "NegativeLogLikelihoodLoss", "RotaryEmbedding", "SoftmaxCrossEntropyLoss", "SwiGLU",
 )  # fmt: skip
 """Operators that the standard defines by others."""
