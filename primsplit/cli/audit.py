@@ -12,6 +12,7 @@ from rich.text import Text
 from primsplit.audit.frozen import frozen_values, literal_values
 from primsplit.audit.report import report
 from primsplit.cli import audit_questions, options
+from primsplit.cli.audit_check import Check, check_listing
 from primsplit.cli.audit_questions import Asked, Questions, answer
 from primsplit.cli.audit_tables import show_branches, show_file, show_frozen, show_recomputed, show_rules, show_split
 from primsplit.cli.audited import write_listing
@@ -103,6 +104,7 @@ def audit(
             "NumPy, whose large arrays are in an .npz beside it.",
         ),
     ] = None,
+    check: Check = None,
     json: options.Json = False,
 ) -> None:
     """List every node of the ONNX file that `primsplit export` writes with these options, or of an ONNX file.
@@ -118,12 +120,13 @@ def audit(
         "frozen": frozen,
         "rules": rules,
         questions.first or "question": bool(questions),
-        "style": style is not None,
+        "check": check is not None,
+        "style": style is not None and check is None,
     }
     refuse_together(alone, stage, style, is_file=output is not None, json=json)
     keep_apart("--output", output, target.partition(":")[0])
     told = options.Told(length, absent, safe_where=safe_where, constant=constant)
-    show = Showing(style, output, frozen=frozen, json=json)
+    show = Showing(style, output, check, frozen=frozen, json=json)
     if target.endswith(".onnx") and stage is Stage.FILE:
         refuse_derivative(
             spec=spec, wrt=wrt, of=of, mode=mode, chunk=chunk, policy=policy, dtype=dtype, form=form,
@@ -213,14 +216,18 @@ def _frozen(made: Subject, *, alone: bool) -> list[dict[str, Any]]:
 class Showing:
     """Prints what was asked for: a listing alone, the frozen values alone, or all; as JSON if requested."""
 
-    def __init__(self, style: Style | None, output: str | None, *, frozen: bool, json: bool) -> None:
+    def __init__(self, style: Style | None, output: str | None, check: str | None, *, frozen: bool, json: bool) -> None:
         self.style = style
         self.output = output
+        self.check = check
         self.frozen = frozen
         self.json = json
 
     def files(self, files: Sequence[Any], beside: dict[str, Any]) -> None:
         """Print the listing of files, and what they do not tell themselves."""
+        if self.check is not None:
+            check_listing(self.check, files, None if self.style is None else self.style.value, json=self.json)
+            return
         if self.output is not None:
             write_listing(self.output, files, None if self.style is None else self.style.value)
             return

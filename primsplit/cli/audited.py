@@ -31,20 +31,28 @@ def write_listing(path: str, files: Sequence[Any], style: str | None = None, *, 
     A module of NumPy has its large arrays in an .npz beside it. Raises SpecError for the path of one of the files,
     FileError.
     """
-    beside = f"{os.path.splitext(path)[0]}.npz"
     keep_apart(option, path, *(file.path for file in files))
     style = style or ENDINGS.get(os.path.splitext(path)[1], "text")
+    text, arrays = listing_of(files, style)
+    if arrays:
+        keep_apart(option, beside(path), path, *(file.path for file in files))
+        write_whole(beside(path), lambda file: save_arrays(file, arrays))
+    write_whole(path, lambda file: file.write(text.encode()))
+
+
+def beside(path: str) -> str:
+    """Return the path of the arrays of a module."""
+    return f"{os.path.splitext(path)[0]}.npz"
+
+
+def listing_of(files: Sequence[Any], style: str) -> tuple[str, Mapping[str, Any]]:
+    """Return the listing of files as text, and the arrays that a module of NumPy loads."""
     if style == "numpy":
         module = numpy_module(files)
-        text = module.text
-        if module.arrays:
-            keep_apart(option, beside, path, *(file.path for file in files))
-            write_whole(beside, lambda file: save_arrays(file, module.arrays))
-    elif style == "json":
-        text = in_json(json.dumps({"files": report_files(files)}, indent=2, ensure_ascii=False))
-    else:
-        text = in_lines(list_files(files, style))
-    write_whole(path, lambda file: file.write(text.encode()))
+        return module.text, module.arrays
+    if style == "json":
+        return in_json(json.dumps({"files": report_files(files)}, indent=2, ensure_ascii=False)), {}
+    return in_lines(list_files(files, style)), {}
 
 
 def save_arrays(file: Any, arrays: Mapping[str, Any]) -> None:

@@ -188,3 +188,10 @@ def hazard_rows(file: Any, ranges: Any) -> dict[str, Any]:
     from primsplit.audit import hazards
 
     return hazards.hazard_rows(file, ranges)
+
+
+def committed() -> Any:
+    """The module that compares listings."""
+    from primsplit.audit.review import committed
+
+    return committed

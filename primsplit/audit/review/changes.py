@@ -72,7 +72,7 @@ class Comparing:
         self.same = {a for a, b in matching.ops.items() if matching.is_same(a, b)}
         self.begins, self.retyped = self._types()
         self.lines = {_line(a): _line(b) for a, b in matching.ops.items() if _line(a) is not None}
-        self.moved = sum(_short(a) != _short(b) for a, b in matching.ops.items() if a in self.same)
+        self.moved = sum(_number(a) != _number(b) for a, b in matching.ops.items() if a in self.same)
         self.counts: Mapping[str, Mapping[str, int]] = {}
 
     def _names(self) -> dict[Var, str]:
@@ -180,8 +180,9 @@ def _line(op: Op) -> Place | None:
     return None if op.place is None else op.place.whole_line
 
 
-def _short(op: Op) -> str:
-    return "" if op.place is None else op.place.short
+def _number(op: Op) -> int:
+    """Return the number of the user's line; 0 for none."""
+    return 0 if op.place is None else (op.place.written or op.place).line
 
 
 def _is_other(old: str, new: str, a: Var, b: Var) -> bool:
