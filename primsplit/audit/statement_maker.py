@@ -11,7 +11,7 @@ import onnx
 
 from primsplit.audit.definitions import definition
 from primsplit.audit.expressions.creation import held_by
-from primsplit.audit.expressions.nodes import Node
+from primsplit.audit.expressions.nodes import Builder, Node
 from primsplit.audit.expressions.table import BUILDERS, expression
 from primsplit.audit.file_listing import is_literal
 from primsplit.audit.helpers.source import helpers
@@ -36,12 +36,13 @@ from primsplit.ops.traits import traits
 from primsplit.programs.python_text import array_source, identifier
 
 
-def statements_of(file: Written, taken: Iterable[str] = ()) -> Statements:
+def statements_of(file: Written, taken: Iterable[str] = (), build: Builder = expression) -> Statements:
     """Return the statements of a file, whose variables get none of the names that are taken.
 
-    Raises PrimsplitError for an operator that has no form in NumPy.
+    `build` returns the expression of a node: by default that of NumPy, which raises PrimsplitError for an operator that
+    has no form in NumPy.
     """
-    module = _Module(Identifiers(taken))
+    module = _Module(Identifiers(taken), build)
     module.functions.update({kind: module.names.give(kind.rpartition("::")[2]) for kind in file.functions})
     known = constants_of(file)
     module.constants.update({c: module.names.give(c.hint or "constant") for c in _named(file, known)})
@@ -56,6 +57,7 @@ class _Module:
     """Holds the names, constants and definitions of operators that the functions of a file share."""
 
     names: Identifiers
+    build: Builder
     functions: dict[str, str] = field(default_factory=dict)
     constants: dict[Const, str] = field(default_factory=dict)
     definitions: dict[bytes, Function] = field(default_factory=dict)
@@ -178,7 +180,7 @@ class _Maker:
             return make(op, section)
         arguments = tuple(None if v is None else self.value(v) for v in op.inputs)
         several = len(op.outputs) > 1 or op.kind == "Split"
-        value = self.called(op, arguments) or expression(self.node(op, arguments))
+        value = self.called(op, arguments) or self.module.build(self.node(op, arguments))
         targets = self.targets(op)
         return Assignment(op=op, ops=(op,), targets=targets, section=section, value=value, is_several=several)
 
@@ -186,10 +188,11 @@ class _Maker:
         """Return the call of a function of the file, or of an operator's definition; None where there is none."""
         if op.kind in self.module.functions:
             return call(self.module.functions[op.kind], *(literal(None) if a is None else a for a in arguments))
-        model = None if op.kind in BUILDERS else definition(op, self.types, self.file.opsets)
+        is_defined = self.module.build is expression and op.kind not in BUILDERS
+        model = definition(op, self.types, self.file.opsets) if is_defined else None
         if model is None:
             return None
-        self.node(op, arguments)  # refuses dtypes that NumPy lacks
+        self.node(op, arguments).check_dtypes()
         return call(self.module.defined(self.file, model, op.kind), *(a for a in arguments if a is not None))
 
     def opset(self, op: Op) -> int:
@@ -198,12 +201,15 @@ class _Maker:
 
     def node(self, op: Op, arguments: tuple[ast.expr | None, ...]) -> Node:
         weak = tuple(self.weak(op, i) for i in range(len(op.inputs)))
-        node = Node(op, arguments, weak, self.types, self.known, self.file.nodes[op], self.opset(op))
-        node.check_dtypes()
-        return node
+        return Node(op, arguments, weak, self.types, self.known, self.file.nodes[op], self.opset(op))
 
     def targets(self, op: Op) -> tuple[str, ...]:
-        if op.kind not in BUILDERS and "body" not in op.attributes and op.kind != "If":
+        if (
+            self.module.build is expression
+            and op.kind not in BUILDERS
+            and "body" not in op.attributes
+            and op.kind != "If"
+        ):
             return tuple(self.name(v) for v in op.outputs if v.hint)
         return tuple(self.name(v, self.file.names[v] or "unused") for v in op.outputs)
 

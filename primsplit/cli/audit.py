@@ -1,4 +1,4 @@
-"""`primsplit audit`: lists what a file holds, for a person to check: an operator a line, each node of the file."""
+"""`primsplit audit`: lists what a file holds, for a person to check: the mathematics of all of its nodes."""
 
 import os
 import tempfile
@@ -17,7 +17,15 @@ from primsplit.cli.audit_questions import Asked, Questions, answer
 from primsplit.cli.audit_tables import show_branches, show_file, show_frozen, show_recomputed, show_rules, show_split
 from primsplit.cli.audited import write_listing
 from primsplit.cli.failures import command
-from primsplit.cli.late import constant_rows, list_files, read_written, report_files, rules_used, unused_rules
+from primsplit.cli.late import (
+    constant_rows,
+    list_files,
+    mathematics,
+    read_written,
+    report_files,
+    rules_used,
+    unused_rules,
+)
 from primsplit.cli.loaded import LoadedModel, Subject, read_subject
 from primsplit.cli.output import console, print_json, print_page, print_text
 from primsplit.cli.overwriting import keep_apart
@@ -29,6 +37,7 @@ from primsplit.programs.export import save_derived
 class Style(StrEnum):
     """The format of a listing."""
 
+    MATH = "math"
     TEXT = "text"
     PYTHON = "python"
     HTML = "html"
@@ -89,11 +98,14 @@ def audit(
         Style | None,
         typer.Option(
             "--style",
-            help="Only the listing, as text, as Python that traces to it, as a page of HTML, or as a module of NumPy "
-            "that computes the same.",
+            help="Only the listing: as mathematics, a node a line as text, as Python that traces to it, as a page of "
+            "HTML, or as a module of NumPy that computes the same.",
             **options.one_of(Style),
         ),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="With --style math: also what only moves shapes, and each side of a choice.")
+    ] = False,
     output: Annotated[
         str | None,
         typer.Option(
@@ -107,11 +119,12 @@ def audit(
     check: Check = None,
     json: options.Json = False,
 ) -> None:
-    """List every node of the ONNX file that `primsplit export` writes with these options, or of an ONNX file.
+    """List the ONNX file that `primsplit export` writes with these options, or an ONNX file, as mathematics.
 
-    A node has its section, the line or node that it comes from, and the rule that made it. Below are the values that
-    the backward pass reads from the forward pass, the states that calls hand on, and the constants; of a Python file
-    also the values from outside that are frozen into the program.
+    Each node is in one statement, under the line that it comes from, or only moves shapes, which is counted at the end;
+    --style text lists a node a line. Below are the values that the backward pass reads from the forward pass, the
+    states that calls hand on, and the constants; of a Python file also the values from outside that are frozen into the
+    program.
 
     An ONNX file is listed as it is. To list its gradient, say --stage split, or list what `primsplit grad` writes.
     """
@@ -124,9 +137,11 @@ def audit(
         "style": style is not None and check is None,
     }
     refuse_together(alone, stage, style, is_file=output is not None, json=json)
+    if everything and (style is not Style.MATH or stage is not Stage.FILE):
+        raise SpecError("--all is for the mathematics of a file", cure="Say --style math with it.")
     keep_apart("--output", output, target.partition(":")[0])
     told = options.Told(length, absent, safe_where=safe_where, constant=constant)
-    show = Showing(style, output, check, frozen=frozen, json=json)
+    show = Showing(style, output, check, frozen=frozen, everything=everything, json=json)
     if target.endswith(".onnx") and stage is Stage.FILE:
         refuse_derivative(
             spec=spec, wrt=wrt, of=of, mode=mode, chunk=chunk, policy=policy, dtype=dtype, form=form,
@@ -178,8 +193,8 @@ def refuse_together(asked: Mapping[str, bool], stage: Stage, style: Style | None
         raise SpecError(f"--{said[0]} tells of the nodes of a file, and not of another stage")
     if is_file and (not {*said} <= {"style"} or json or stage is not Stage.FILE):
         raise SpecError("--output is for the listing of a file", cure="Say --style and --output alone.")
-    if style is Style.NUMPY and stage is not Stage.FILE:
-        raise SpecError("--style numpy is for a file, and not for another stage")
+    if style in {Style.NUMPY, Style.MATH} and stage is not Stage.FILE:
+        raise SpecError(f"--style {style} is for a file, and not for another stage")
 
 
 DEFAULTS = {"joint", "explore", "cpu", "inputs", "full"}
@@ -216,10 +231,13 @@ def _frozen(made: Subject, *, alone: bool) -> list[dict[str, Any]]:
 class Showing:
     """Prints what was asked for: a listing alone, the frozen values alone, or all; as JSON if requested."""
 
-    def __init__(self, style: Style | None, output: str | None, check: str | None, *, frozen: bool, json: bool) -> None:
+    def __init__(
+        self, style: Style | None, output: str | None, check: str | None, *, frozen: bool, everything: bool, json: bool
+    ) -> None:
         self.style = style
         self.output = output
         self.check = check
+        self.everything = everything
         self.frozen = frozen
         self.json = json
 
@@ -232,12 +250,13 @@ class Showing:
             write_listing(self.output, files, None if self.style is None else self.style.value)
             return
         if self.style is not None:
-            _show_listing(list_files(files, self.style.value), self.style, json=self.json)
+            text = list_files(files, self.style.value, everything=self.everything)
+            _show_listing(text, self.style, json=self.json)
             return
         found = {"stage": Stage.FILE.value, "files": report_files(files), **beside}
         if not self.json and not self.frozen:
-            for file in found["files"]:
-                show_file(file)
+            for file, text in zip(found["files"], mathematics(files), strict=True):
+                show_file(file, text)
             if found.get("recomputed"):
                 show_recomputed(found["recomputed"])
         self.rest(found)

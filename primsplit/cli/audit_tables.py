@@ -10,15 +10,15 @@ from primsplit.audit.sections import NO_LINE
 from primsplit.cli.output import console, print_json, size_text, table
 
 
-def show_file(found: dict[str, Any]) -> None:
-    """Print the report of a file."""
+def show_file(found: dict[str, Any], listing: str) -> None:
+    """Print the report of a file below its listing."""
     out = console()
     by = f"  {found['producer']}" if found["producer"] else ""
     told = f"{found['file']}  {size_text(found['bytes'])}{by}  sha256 {found['sha256']}"
     out.print(Text(told, style="bold"), soft_wrap=True)
-    _show_ends(found)
     heading(f"Listing: {_counts(found['operators'])}")
-    out.print(Text(found["listing"]), soft_wrap=True)
+    out.print(Text(listing), soft_wrap=True)
+    _show_ends(found)
     if any(row["source"] or row["place"] != NO_LINE for row in found["lines"]):
         _show_lines(found)
     if found["states"]:

@@ -98,11 +98,18 @@ def read_written(path: str) -> Any:
     return written.read_written(path)
 
 
-def list_files(files: Any, style: str) -> str:
-    """The listing of files in a style."""
+def list_files(files: Any, style: str, *, everything: bool = False) -> str:
+    """The listing of files in a style; `everything` also shows what the mathematics folds away."""
     from primsplit.audit import styles
 
-    return styles.list_files(files, style)
+    return styles.list_files(files, style, everything=everything)
+
+
+def mathematics(files: Any) -> list[str]:
+    """The listings of files for people."""
+    from primsplit.audit import styles
+
+    return styles.for_people(files)
 
 
 def numpy_module(files: Any) -> Any:

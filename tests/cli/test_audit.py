@@ -35,9 +35,11 @@ def test_the_report_names_lines_captures_and_frozen_values(
     assert done.status == 0, done.error
     for phrase in (
         "differentiated",
-        "# forward: ",
-        "# backward: ",
-        "pullback of Tanh",
+        "\nforward\n",
+        "\nbackward\n",
+        "# Grad of: ",
+        "tanh(x @ W)",
+        " statements, ",
         "model.py:7",
         "return np.tanh(x @ W)",
         "Captures",
@@ -113,6 +115,20 @@ def test_the_listing_alone_comes_in_three_styles(primsplit: Callable[..., Any], 
     assert "<html" in primsplit("audit", path, "--style", "html").out
 
 
+def test_the_mathematics_alone_may_show_all_that_moves_shapes(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
+    path = model("import numpy as np\ndef f(x): return np.mean(x * x)\nspecs = {'x': 'f64[N]'}\n")
+    text = primsplit("audit", path, "--style", "math").out
+    assert text.startswith("model.onnx  f(x) -> y, d_x   float64, N at run time\n")
+    assert "\n  y = mean(x**2)" in text
+    assert "Frozen values" not in text
+    assert ".shape" not in text
+    assert ".shape" in primsplit("audit", path, "--style", "math", "--all").out
+    for wrong in (["--all"], ["--style", "text", "--all"], ["--style", "math", "--stage", "split"]):
+        assert primsplit("audit", path, *wrong).status == 1
+
+
 def test_a_listing_is_json_where_that_is_asked_for(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
     path = model("def loss(x): return x * x\ndef example_inputs(): return (2.0,)\n")
     done = primsplit("audit", path, "--style", "python", "--json")
@@ -161,7 +177,8 @@ def test_a_written_file_lists_the_lines_that_it_was_written_from(
     primsplit("export", model(MODEL), "--onnx", tmp_path / "model.onnx")
     (tmp_path / "model.py").unlink()
     found = primsplit("audit", tmp_path / "model.onnx")
-    assert "model.py:7  return np.tanh(x @ W)" in found.out
+    assert "return np.tanh(x @ W)" in found.out
+    assert "model.py:7  return np.tanh(x @ W)" in primsplit("audit", tmp_path / "model.onnx", "--style", "text").out
     assert "Captures: what the backward pass reads" in found.out
 
 

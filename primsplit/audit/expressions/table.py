@@ -40,7 +40,13 @@ BUILDERS: dict[str, Builder] = {kind: build for family in FAMILIES for kind, bui
 
 
 def expression(node: Node) -> ast.expr:
-    """Return the expression of a node. Raises PrimsplitError for an operator that has none."""
+    """Return the expression of a node. Raises PrimsplitError for an operator or a dtype that NumPy does not have."""
+    node.check_dtypes()
+    return built(node)
+
+
+def built(node: Node) -> ast.expr:
+    """Return the expression of a node of any dtype. Raises PrimsplitError for an operator that has none."""
     build = BUILDERS.get(node.op.kind)
     if build is None:
         raise node.refusal("has no form in NumPy")

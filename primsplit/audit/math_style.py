@@ -1,0 +1,151 @@
+"""List files as mathematics: a statement for each value that a person would name, under the user's lines.
+
+```
+matmul = MatMul(x, params.w)                 ->   forward
+add = Add(matmul, params.b)                         hidden = tanh(x @ w + b)    mlp.py:5   [N, 4]
+hidden = Tanh(add)
+mul = Mul(hidden, hidden)                         backward
+sub = Sub(1.0, mul)                                 # Grad of: hidden = tanh(x @ w + b)
+mul_1 = Mul(d_hidden, sub)                          d_hidden_in = d_hidden * (1 - hidden**2)
+```
+
+Each node of a file is in one statement, or is shape plumbing, which is counted at the end. Nothing is shown that is not
+in the file; what the file does in another order or in pieces is said beside its statement.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from primsplit.audit.file_report import report_file
+from primsplit.audit.mathematics.control import control
+from primsplit.audit.mathematics.folding import Folding
+from primsplit.audit.mathematics.naming import Naming
+from primsplit.audit.mathematics.operators import mathematical
+from primsplit.audit.mathematics.ordering import grouped
+from primsplit.audit.mathematics.printing import Printer
+from primsplit.audit.mathematics.shown import Shown
+from primsplit.audit.mathematics.sizes import Sizes
+from primsplit.audit.sections import FORWARD, part_told
+from primsplit.audit.statement_maker import statements_of
+from primsplit.audit.statements import Function
+from primsplit.audit.written import Written
+from primsplit.ir import Op, Var
+from primsplit.ir.notation.literals import bytes_text
+
+
+@dataclass
+class Mathematics:
+    """A function of a file as statements for people, with the names of its values and what is folded away."""
+
+    function: Function
+    lines: list[Shown]
+    naming: Naming
+    plumbing: list[Op]
+    sizes: Sizes
+
+    @property
+    def every(self) -> list[Shown]:
+        """The statements, with those inside of branches and loops."""
+        return [line for top in self.lines for line in top.walk()]
+
+    @property
+    def count(self) -> int:
+        """The number of statements; an `else` is none."""
+        return sum(1 for line in self.every if line.head != "else:")
+
+    def text(self) -> Iterator[str]:
+        """Yield the lines of the sections."""
+        shapes = {
+            n: self.sizes.shape(v) for n, v in ((n, v) for v, n in self.function.names.items()) if isinstance(v, Var)
+        }
+        widest = max((len(line.op.place.short) for line in self.every if line.op.place is not None), default=0)
+        printer = Printer(self.naming.of, {n: s for n, s in shapes.items() if s is not None}, max(widest, 14))
+        for title, lines in groupby(self.lines, lambda line: line.section):
+            if title:
+                yield ""
+                yield title
+            yield from printer.section([*lines], title)
+
+
+def mathematics_of(file: Written, *, everything: bool = False) -> list[Mathematics]:
+    """Return the graph of a file and its functions as statements for people; `everything` folds no plumbing away."""
+    statements = statements_of(file, build=mathematical)
+    sizes = Sizes(file, everything=everything)
+    own = _users_names(file)
+    found = []
+    for function in (statements.main, *statements.functions):
+        named = frozenset(n for v, n in function.names.items() if isinstance(v, Var) and v in own)
+        folding = Folding(function, sizes, named, control)
+        lines = [line for _, run in groupby(folding.run(), lambda s: s.section) for line in grouped([*run])]
+        folded = {n: f.value for n, f in folding.env.items()}
+        naming = Naming(file, function, named, folded, folding.handed_on)
+        naming.run(lines, statements.constants)
+        found.append(Mathematics(function, lines, naming, folding.plumbing, sizes))
+    return found
+
+
+def _users_names(file: Written) -> set[Var]:
+    """Return the values that have a name of the user's, or an output's: the name of their node tells it.
+
+    In a derivative, cotangents and tangents have names; another name there is that of the line's value.
+    """
+    sections = {op: s.name for s in file.sections for op in s.ops}
+    results = {v for v in file.block.results if isinstance(v, Var)}
+    found = {*results, *file.block.params}
+    for op in file.ops():
+        is_derived = sections.get(op, FORWARD) not in {FORWARD, ""} or bool(part_told(op))
+        for var in op.outputs:
+            own = file.names[var]
+            if f" {own}/" in file.nodes[op] and (
+                not is_derived or own.startswith(("d_", "t_")) or own.endswith("_again")
+            ):
+                found.add(var)
+    return found
+
+
+def list_as_mathematics(file: Written, first: Written | None = None, *, everything: bool = False) -> str:
+    """Return the listing of a file; `first` is the file of the first of two passes.
+
+    `everything` also shows what only moves shapes, and each side of a choice by sizes.
+    """
+    made = mathematics_of(file, everything=everything)
+    lines = [*_head(file, made, first)]
+    lines += made[0].text()
+    for function in made[1:]:
+        lines += ["", f"{function.function.name}({', '.join(function.function.params)})", *function.text()]
+    return "\n".join([*lines, "", _foot(file, made)])
+
+
+def _head(file: Written, made: Sequence[Mathematics], first: Written | None) -> Iterator[str]:
+    """Yield the name of the file, the function with its inputs and outputs, and the counts."""
+    report = report_file(file, first)
+    names = made[0].naming.of
+    roots = [*dict.fromkeys(name.partition(".")[0] for name in file.inputs)]
+    outputs = [*dict.fromkeys(name.partition(".")[0] for name in file.outputs)]
+    types = [p.type for p in file.block.params if file.told.get(p)]
+    dtypes = ", ".join(dict.fromkeys(t.dtype.name for t in types if t.dtype.kind in "fc"))
+    symbols = ", ".join(sorted(made[0].sizes.symbols))
+    told = ", ".join(part for part in (dtypes, f"{symbols} at run time" if symbols else "") if part)
+    signature = f"{file.block.name}({', '.join(roots)}) -> {', '.join(outputs)}"
+    yield f"{os.path.basename(file.path)}  {signature}   {told}".rstrip()
+    counts = report["operators"]
+    sections = ", ".join(f"{count} {name}" for name, count in counts.items() if name)
+    total = sum(1 for _ in file.ops())
+    shown = {made[0].naming.of.get(line.target) for line in made[0].every}
+    stored = ((names.get(c["name"], c["name"]), c["bytes"]) for c in report["captures"] if c["bytes"] != "0")
+    captures = [f"{name} {_bytes(count)}" for name, count in stored if name in shown]
+    held = f"   captures: {', '.join(captures)}" if captures else ""
+    yield f"{total} nodes{': ' + sections if sections else ''}{held}   sha256 {file.digest[:16]}"
+
+
+def _bytes(count: str) -> str:
+    return bytes_text(int(count)) if count.isdecimal() else f"{count} B"
+
+
+def _foot(file: Written, made: Sequence[Mathematics]) -> str:
+    count, total = sum(m.count for m in made), sum(1 for _ in file.ops())
+    plumbing = len({op for m in made for op in m.plumbing})
+    told = f": {plumbing} of shape plumbing (--all)" if plumbing else ""
+    return f"{count} statements, {total} nodes{told}"

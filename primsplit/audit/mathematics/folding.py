@@ -1,0 +1,224 @@
+"""Fold statements into their readers: values that are used once, and what only moves shapes.
+
+```
+matmul = np.matmul(x, w); add = matmul + b; hidden = np.tanh(add)   ->   hidden = tanh(x @ w + b)
+expanded = _expand(total, shape); d_x = expanded * x                ->   d_x = total * x
+```
+
+An expression may have fewer axes than the variable of the file: what reads it repeats it, as NumPy does. Where a
+reader needs all of it, it is written out.
+"""
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from primsplit.audit.mathematics import plumbing
+from primsplit.audit.mathematics.folded import Folded, materialized
+from primsplit.audit.mathematics.idioms import Idiom, recognized
+from primsplit.audit.mathematics.shown import Shown
+from primsplit.audit.mathematics.simplify import simplified, text_of
+from primsplit.audit.mathematics.sizes import Shape, Sizes
+from primsplit.audit.mathematics.uses import Uses
+from primsplit.audit.statements import Assignment, Function, Statement
+from primsplit.audit.trees import fill, name, names_in
+from primsplit.ir import Const, Op, Value, Var, dims, reads, walk
+from primsplit.ir.errors import PrimsplitError
+from primsplit.ops.inference import broadcast_shapes
+from primsplit.ops.traits import traits
+
+LONGEST = 72
+"""The most characters of an expression that others are folded into."""
+SHORT = 12
+"""The most characters of a transposed matrix that is written at each of its readers."""
+Show = Callable[["Folding", Statement], None]
+
+
+@dataclass
+class Folding:
+    """Folds the statements of a function. `named` are the variables whose names are the user's.
+
+    `control` shows statements that have bodies.
+    """
+
+    function: Function
+    sizes: Sizes
+    named: frozenset[str]
+    control: Show
+    uses: Uses = field(default_factory=Uses)
+    of: dict[str, Var] = field(default_factory=dict)
+    env: dict[str, Folded] = field(default_factory=dict)
+    lines: list[Shown] = field(default_factory=list)
+    plumbing: list[Op] = field(default_factory=list)
+    section: str = ""
+    steps: list[str] = field(default_factory=list)
+    handed_on: dict[str, str] = field(default_factory=dict)
+    reading: dict[Var, list[Op]] = field(default_factory=dict)
+
+    def run(self) -> list[Shown]:
+        """Return what is shown of the function."""
+        for value, own in self.function.names.items():
+            if isinstance(value, Var):
+                self.of.setdefault(own, value)
+        for op in walk(self.function.block):
+            for value in reads(op):
+                self.reading.setdefault(value, []).append(op)
+        statements = recognized(self.function.statements, self.sizes)
+        self.uses.count(statements, self.sizes)
+        for result in self.function.results:
+            self.uses.keep(names_in(result))
+        self.suite(statements, 0)
+        return self.lines
+
+    def suite(self, statements: Sequence[Statement], key: int) -> None:
+        """Show the statements of a body, which has this key."""
+        for statement in statements:
+            if not key:
+                self.section = statement.section
+            if isinstance(statement, Assignment):
+                self.assignment(statement, key)
+            else:
+                self.control(self, statement)
+
+    def assignment(self, statement: Assignment, key: int) -> None:
+        """Show an assignment, or keep its value for its readers."""
+        target = statement.targets[0]
+        if len(statement.targets) == 1 and target not in self.named and self.moved(statement, target):
+            return
+        op = statement.op
+        value, shape, ops = self.filled(statement)
+        found = Folded(value, shape, ops=[*ops, *statement.ops], statement=statement, added=self.added(op))
+        if len(statement.targets) == 1 and target not in self.named and len(text_of(value)) <= LONGEST:
+            if self.uses.is_once(target, key, statement.section):
+                self.env[target] = found
+                return
+            is_free = op.kind == "Transpose" and len(text_of(value)) <= SHORT and self.uses.is_near(target, key)
+            if is_free or self.uses.is_test(target):
+                self.env[target] = replace(found, statement=None)
+                return
+        self.show(statement, materialized(found, self.sizes.shape(op.outputs[0]), self.sizes), found.ops)
+
+    def moved(self, statement: Assignment, target: str) -> bool:
+        """Keep the value of a statement that computes a size or only moves shapes; False for another one."""
+        op = statement.op
+        if not self.sizes.is_folded:
+            return False
+        size = self.sizes.expression(op.outputs[0])
+        if size is not None:
+            known = self.sizes.of(op.outputs[0]) or ()
+            is_one = len(known) == 1
+            shape = () if is_one else self.sizes.shape(op.outputs[0])
+            self.env[target] = Folded(size, shape, size=known[0] if is_one else None)
+            self.plumbing += self.taken(names_in(statement.value))
+        elif (found := plumbing.folded(op, self.inputs(op), self.sizes)) is not None and self.is_told(op, found):
+            self.env[target] = replace(found, ops=self.taken(names_in(statement.value)), statement=statement)
+        elif self.uses.count_of(target):
+            return False
+        self.plumbing += statement.ops
+        return True
+
+    def is_told(self, op: Op, found: Folded) -> bool:
+        """Whether a folded value has the shape of its variable, or a reader that needs it can be told that shape."""
+        shape = self.sizes.shape(op.outputs[0])
+        if shape is None or found.shape is None or dims.same_shape(found.shape, shape):
+            return True
+        is_named = all(self.sizes.tree(size) is not None for size in shape)
+        return is_named or all(traits(r.kind).broadcasts == "all" for r in self.reading.get(op.outputs[0], ()))
+
+    def added(self, op: Op) -> dims.Dim | None:
+        """Return the number of elements that a sum adds for each element of its result."""
+        shape = None if op.kind != "ReduceSum" or op.inputs[0] is None else self.sizes.shape(op.inputs[0])
+        result = self.sizes.shape(op.outputs[0])
+        return (
+            None if shape is None or result is None else dims.exact_quotient(dims.product(shape), dims.product(result))
+        )
+
+    def inputs(self, op: Op) -> list[Folded | None]:
+        """Return the inputs of an op as they are folded."""
+        return [None if v is None else self.input(v) for v in op.inputs]
+
+    def input(self, value: Value) -> Folded:
+        """Return an input as it is folded."""
+        if isinstance(value, Const):
+            return plumbing.constant(value)
+        own = self.function.names[value]
+        return self.env.get(own) or Folded(name(own), self.sizes.shape(value))
+
+    def taken(self, names: Iterable[str]) -> list[Op]:
+        """Return the ops that values folded into a statement stand for, which are counted there."""
+        found: list[Op] = []
+        for read in sorted(names):
+            folded = self.env.get(read)
+            if folded is not None and folded.ops:
+                found += folded.ops
+                self.env[read] = replace(folded, ops=[])
+        return found
+
+    def filled(self, statement: Assignment) -> tuple[ast.expr, Shape | None, list[Op]]:
+        """Return the value of an assignment with folded values in it, its shape, and the ops that these stand for."""
+        read = names_in(statement.value)
+        while True:
+            value, shape = self.value(statement)
+            if len(text_of(value)) <= LONGEST:
+                break
+            waiting = [n for n in sorted(read) if n in self.env and self.env[n].statement and self.env[n].ops]
+            longest = max(waiting, key=lambda n: len(text_of(self.env[n].value)), default="")
+            if not longest or len(text_of(self.env[longest].value)) < SHORT:
+                break
+            self.write_out(longest)
+        return value, shape, self.taken(read)
+
+    def write_out(self, target: str) -> None:
+        """Show a value that waits for its reader."""
+        found = self.env.pop(target)
+        assert found.statement is not None
+        result = self.sizes.shape(found.statement.op.outputs[0])
+        self.show(found.statement, materialized(found, result, self.sizes), found.ops)
+
+    def value(self, statement: Assignment) -> tuple[ast.expr, Shape | None]:
+        """Return the expression of an assignment, and the shape that it has."""
+        op, inputs = statement.op, self.inputs(statement.op)
+        result = self.sizes.shape(op.outputs[0])
+        special = plumbing.idiom(op, inputs, self.sizes)
+        if special is not None:
+            return simplified(special), result
+        shape = _broadcast(inputs) if traits(op.kind).broadcasts == "all" and result is not None else None
+        if shape is None:
+            return self.fill(statement.value), result
+        holes = {n: self.env[n].value for n in names_in(statement.value) if n in self.env}
+        return simplified(fill(statement.value, holes)), shape
+
+    def fill(self, value: ast.expr) -> ast.expr:
+        """Return an expression with folded values, each in the shape of its variable."""
+        holes = {}
+        for read in names_in(value):
+            found = self.env.get(read)
+            if found is not None:
+                shape = self.sizes.shape(self.of[read]) if read in self.of else found.shape
+                holes[read] = materialized(found, shape, self.sizes)
+        return simplified(fill(value, holes))
+
+    def show(self, statement: Statement, value: ast.expr, ops: Sequence[Op]) -> None:
+        """Add an assignment to what is shown."""
+        result = statement.op.outputs[0] if len(statement.targets) == 1 else None
+        self.lines.append(
+            Shown(
+                op=statement.op,
+                ops=[*ops],
+                target=", ".join(statement.targets),
+                value=value,
+                result=result,
+                section=self.section,
+                note=statement.note if isinstance(statement, Idiom) else "",
+            )
+        )
+
+
+def _broadcast(inputs: Sequence[Folded | None]) -> Shape | None:
+    """Return the shape that NumPy gives to an elementwise expression; None where it is not known."""
+    shapes = [f.shape for f in inputs if f is not None]
+    known = [s for s in shapes if s is not None]
+    try:
+        return broadcast_shapes(*known) if len(known) == len(shapes) else None
+    except PrimsplitError:
+        return None

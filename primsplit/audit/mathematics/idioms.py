@@ -1,0 +1,153 @@
+"""Recognize statements that a rewrite put in the place of one, and write the one again.
+
+```
+if N < 16384: y = sum(x)                             ->   y = sum(x)     in stages
+else: y = <sums of parts of x, added up>
+
+if T == 0: h = start                                 ->   for t in range(T): h = tanh(w * h + xs[t])
+else: for t in range(T): h = tanh(w * h + xs[t])
+```
+
+What is claimed is compared with what the nodes do: a side that does more to its numbers than to cut them into pieces
+and to add these up is not taken for a sum.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from primsplit.audit.mathematics.sameness import same_blocks
+from primsplit.audit.mathematics.sizes import Sizes
+from primsplit.audit.statements import Assignment, Branch, Statement, Suite
+from primsplit.ir import Block, Const, Op, Value, dims
+
+SUMS = frozenset({"ReduceSum", "ReduceMean"})
+PIECES = frozenset({"Slice", "Reshape", "Concat", "Identity", "Squeeze", "Unsqueeze", "Transpose", "Cast"})
+"""What may be done to numbers that are added up in pieces. No trait: a Concat of all slices keeps them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idiom(Assignment):
+    """Statements that are written as one; `note` says how the file computes it."""
+
+    note: str
+
+
+def recognized(statements: Sequence[Statement], sizes: Sizes) -> list[Statement]:
+    """Return the statements, with sums in the place of branches that add up in stages."""
+    return [sum_in_stages(s, sizes) or s for s in statements]
+
+
+def shown_suites(statement: Statement, sizes: Sizes) -> Iterator[tuple[Suite, list[Statement]]]:
+    """Yield the bodies of a statement that are shown, with their statements."""
+    side = chosen(statement, sizes) if isinstance(statement, Branch) else None
+    for suite in statement.suites() if side is None else (side,):
+        yield suite, recognized(suite.statements, sizes)
+
+
+def sum_in_stages(statement: Statement, sizes: Sizes) -> Statement | None:
+    """Return the sum of a branch that adds few numbers at once, and many in pieces."""
+    if not isinstance(statement, Branch) or not is_by_size(statement, sizes):
+        return None
+    then, otherwise = (statement.op.attributes[key] for key in ("then_branch", "else_branch"))
+    if len(then.ops) != 1 or len(then.results) != 1 or then.ops[0].kind not in SUMS:
+        return None
+    (plain,) = then.ops
+    if plain.outputs[0] is not then.results[0] or not _adds_up(otherwise, plain):
+        return None
+    (inner,) = statement.sides[0].statements
+    assert isinstance(inner, Assignment)
+    own = statement.op
+    op = Op(plain.kind, plain.inputs, own.outputs, plain.attributes, own.place, own.remark)
+    return Idiom(
+        op=op, ops=tuple(statement.every_op()), targets=statement.targets, section=statement.section,
+        value=inner.value, note="summed in stages",
+    )  # fmt: skip
+
+
+def is_by_size(statement: Branch, sizes: Sizes) -> bool:
+    """Whether the test reads nothing but sizes, so that a choice may be told in a word."""
+    return sizes.is_folded and statement.op.inputs[0] in sizes.tests
+
+
+def _adds_up(block: Block, plain: Op) -> bool:
+    """Whether a block only cuts the numbers that a sum adds into pieces, and adds them up."""
+    added: list[Op] = []
+    return _is_in_pieces(block, {plain.inputs[0]}, added) and bool(added)
+
+
+def _is_in_pieces(block: Block, numbers: set[Value | None], added: list[Op]) -> bool:
+    """Whether a block computes its results from `numbers` so; those that it computes join them, and sums `added`."""
+    for op in block.ops:
+        if op.kind == "If":
+            if not all(_is_in_pieces(inner, numbers, added) for inner in op.blocks()):
+                return False
+            numbers.update(op.outputs)
+        elif op.blocks():
+            return False
+        elif op.kind != "Shape" and any(v in numbers for v in op.inputs):
+            if op.kind not in PIECES and op.kind not in SUMS:
+                return False
+            added += [op] if op.kind in SUMS else []
+            numbers.update(op.outputs)
+    return all(result in numbers for result in block.results)
+
+
+def chosen(statement: Branch, sizes: Sizes) -> Suite | None:
+    """Return the side of a choice by sizes that says what both sides compute; None for another branch."""
+    if not is_by_size(statement, sizes):
+        return None
+    if _is_for_no_steps(statement) or _is_race(statement):
+        return statement.sides[1]
+    return None
+
+
+def note_of(statement: Branch, hidden: int) -> str:
+    """Return what a listing says of the side of a choice by sizes that it does not show."""
+    if not _is_race(statement):
+        return ""
+    return f"many steps are solved for at once: {hidden} nodes (--all)"
+
+
+def _is_for_no_steps(statement: Branch) -> bool:
+    """Whether one side is a loop, and the other one hands on its first values, and no steps."""
+    then, otherwise = (statement.op.attributes[key] for key in ("then_branch", "else_branch"))
+    loops = [op for op in otherwise.ops if op.kind in {"Scan", "Loop"}]
+    if len(loops) != 1 or any(op.kind not in {"Scan", "Loop", "Shape", "Squeeze", "Identity"} for op in otherwise.ops):
+        return False
+    (loop,) = loops
+    if [*loop.outputs] != [*otherwise.results] or len(then.results) != len(loop.outputs):
+        return False
+    first = loop.inputs[2:] if loop.kind == "Loop" else loop.inputs
+    carried = len(loop.outputs) - _stacked(loop)
+    copies = {op.outputs[0]: op.inputs[0] for op in then.ops if op.kind == "Identity"}
+    for i, result in enumerate(then.results):
+        if i < carried and not _is_same(copies.get(result, result), first[i]):
+            return False
+        if i >= carried and not any(dims.same(size, 0) for size in result.type.shape or ()):
+            return False
+    return True
+
+
+def _stacked(loop: Op) -> int:
+    """Return the number of results that have a part of each step."""
+    body = loop.attributes["body"]
+    if loop.kind == "Loop":
+        return len(body.results) - 1 - (len(loop.inputs) - 2)
+    return len(body.results) - (len(loop.inputs) - int(loop.attributes["num_scan_inputs"]))
+
+
+def _is_same(a: Value | None, b: Value | None) -> bool:
+    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)
+
+
+def _is_race(statement: Branch) -> bool:
+    """Whether one side is a loop, and the other one solves for all steps at once, or falls back on the loop."""
+    then, otherwise = (statement.op.attributes[key] for key in ("then_branch", "else_branch"))
+    if not any(_has_loop(op) for op in otherwise.ops):
+        return False
+    choices = [op for op in then.ops if op.kind == "If" and [*op.outputs] == [*then.results]]
+    return any(same_blocks(op.attributes["else_branch"], otherwise) for op in choices)
+
+
+def _has_loop(op: Op) -> bool:
+    return op.kind in {"Loop", "Scan"} or any(_has_loop(inner) for block in op.blocks() for inner in block.ops)

@@ -1,0 +1,198 @@
+"""Fold what only moves shapes, and recognize sums and means that are written with it."""
+
+import ast
+from collections.abc import Sequence
+
+import numpy as np
+
+from primsplit.audit.mathematics.folded import Folded, materialized
+from primsplit.audit.mathematics.simplify import number_tree
+from primsplit.audit.mathematics.sizes import Shape, Sizes
+from primsplit.audit.trees import call, literal, name, tree
+from primsplit.ir import Const, Op, dims
+from primsplit.ops.traits import kinds_where
+
+RESHAPES = kinds_where(lambda t: t.keeps == "order")
+REDUCTIONS = frozenset({"sum", "mean", "max", "min", "prod"})
+
+
+def constant(const: Const) -> Folded:
+    """Return a constant: a number in the place of an array that is the same everywhere."""
+    number = const.number
+    if number is not None and const.type.dtype.kind in "iuf":
+        value = number.item()
+        return Folded(
+            number_tree(value, const.type.dtype.type),
+            (),
+            size=int(value) if abs(value) < 2**53 and value == value // 1 else None,
+        )
+    return Folded(name(const.hint), const.type.shape)
+
+
+def folded(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> Folded | None:
+    """Return the value of an op that only moves shapes; None for another one, or where shapes are not known."""
+    result = sizes.shape(op.outputs[0])
+    first = inputs[0] if inputs else None
+    if result is None or first is None:
+        return None
+    if op.kind == "Identity":
+        return first
+    if op.kind == "ConstantOfShape":
+        value = np.asarray(op.attributes.get("value", np.zeros(1, np.float32))).reshape(-1)[0]
+        return Folded(number_tree(value.item(), value.dtype.type), ()) if value.dtype.kind in "iuf" else None
+    if op.kind == "Expand":
+        return None if first.shape is None else Folded(first.value, first.shape)
+    if op.kind in RESHAPES and first.shape is not None:
+        return _reshaped(op, first, result, sizes)
+    if op.kind == "Cast" and first.shape is not None:
+        return _cast(op, first, sizes)
+    return None
+
+
+def _cast(op: Op, first: Folded, sizes: Sizes) -> Folded | None:
+    source = None if op.inputs[0] is None else sizes.type(op.inputs[0])
+    if first.size is not None or (source is not None and isinstance(first.value, ast.Constant)):
+        return Folded(first.value, (), size=first.size)
+    return None
+
+
+def _reshaped(op: Op, first: Folded, result: Shape, sizes: Sizes) -> Folded | None:
+    """Return a value whose axes of size 1 are others."""
+    assert first.shape is not None
+    assert op.inputs[0] is not None
+    own = sizes.shape(op.inputs[0])
+    if own is None:
+        return None
+    if first.size is not None:
+        return first
+    if not first.shape:
+        return Folded(first.value, ()) if not dims.same_shape(own, ()) or all(map(dims.is_one, result)) else None
+    if not dims.same_shape(first.shape, own):
+        first = Folded(materialized(first, own, sizes), own)
+    if not _same_but_ones(own, result):
+        return None
+    if len(result) >= len(own) and dims.same_shape(result[len(result) - len(own) :], own):
+        return Folded(first.value, own)
+    product = _vector_product(first.value, own, result)
+    if product is not None:
+        return Folded(product, result)
+    reduced = _reduction(first.value, own, result)
+    if reduced is not None:
+        return Folded(reduced, result)
+    return Folded(_indexed(first.value, own, result), result)
+
+
+def _vector_product(value: ast.expr, own: Shape, result: Shape) -> ast.expr | None:
+    """Return `a @ v` for `(a @ v[:, None])[:, 0]`, and `v @ a` for `(v[None] @ a)[0]`."""
+    if len(own) != 2 or len(result) != 1 or not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.MatMult):
+        return None
+    if dims.is_one(own[1]) and not dims.is_one(own[0]) and _vector(value.right, ":, None") is not None:
+        return tree("a @ b", a=value.left, b=_vector(value.right, ":, None") or value.right)
+    if dims.is_one(own[0]) and not dims.is_one(own[1]) and _vector(value.left, "None") is not None:
+        return tree("a @ b", a=_vector(value.left, "None") or value.left, b=value.right)
+    return None
+
+
+def _vector(value: ast.expr, index: str) -> ast.expr | None:
+    """Return `v` of `v[index]`."""
+    if isinstance(value, ast.Subscript) and ast.unparse(value.slice).strip("()") == index:
+        return value.value
+    return None
+
+
+def _same_but_ones(a: Shape, b: Shape) -> bool:
+    one, other = ([d for d in shape if not dims.is_one(d)] for shape in (a, b))
+    return dims.same_shape(tuple(one), tuple(other))
+
+
+def _reduction(value: ast.expr, own: Shape, result: Shape) -> ast.expr | None:
+    """Return a reduction that keeps its axes, or keeps them no more."""
+    if isinstance(value, ast.UnaryOp):
+        inner = _reduction(value.operand, own, result)
+        return None if inner is None else ast.UnaryOp(value.op, inner)
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name) or value.func.id not in REDUCTIONS:
+        return None
+    axis = next((k.value for k in value.keywords if k.arg == "axis"), None)
+    keeps = any(k.arg == "keepdims" for k in value.keywords)
+    if not isinstance(axis, ast.Constant) or not isinstance(axis.value, int):
+        return None
+    keywords = [k for k in value.keywords if k.arg != "keepdims"]
+    at = axis.value
+    if keeps and len(own) == len(result) + 1 and dims.same_shape((*own[:at], *own[at + 1 :]), result):
+        return ast.Call(value.func, value.args, keywords)
+    is_more = not keeps and len(result) == len(own) + 1 and dims.is_one(result[at])
+    if is_more and dims.same_shape((*result[:at], *result[at + 1 :]), own):
+        return ast.Call(value.func, value.args, [*keywords, ast.keyword("keepdims", literal(value=True))])
+    return None
+
+
+def _indexed(value: ast.expr, own: Shape, result: Shape) -> ast.expr:
+    """Return `x[:, None]`, `x[0]`: axes of size 1 added and dropped by an index."""
+    items: list[ast.expr] = []
+    i = 0
+    for size in result:
+        if i < len(own) and dims.same(own[i], size):
+            items.append(ast.Slice())
+            i += 1
+        elif dims.is_one(size):
+            items.append(literal(None))
+        else:
+            while i < len(own) and dims.is_one(own[i]) and not dims.same(own[i], size):
+                items.append(literal(0))
+                i += 1
+            items.append(ast.Slice())
+            i += 1
+    items += [literal(0)] * (len(own) - i)
+    while items and isinstance(items[-1], ast.Slice):
+        items.pop()
+    if not items:
+        return value
+    index = items[0] if len(items) == 1 else ast.Tuple(items, ast.Load())
+    return ast.Subscript(value, index, ast.Load())
+
+
+def idiom(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> ast.expr | None:
+    """Return the expression of an op that is a sum or a mean by what it reads."""
+    return _mean(op, inputs, sizes) or _rows_added(op, inputs, sizes) or _product_turned(op, inputs)
+
+
+def _product_turned(op: Op, inputs: Sequence[Folded | None]) -> ast.expr | None:
+    """Return `b.T @ a` for `(a.T @ b).T`, of matrices."""
+    if op.kind != "Transpose" or len(op.attributes.get("perm", ())) != 2 or inputs[0] is None:
+        return None
+    found = inputs[0].value
+    if not isinstance(found, ast.BinOp) or not isinstance(found.op, ast.MatMult):
+        return None
+    return ast.BinOp(_turned(found.right), ast.MatMult(), _turned(found.left))
+
+
+def _turned(value: ast.expr) -> ast.expr:
+    return value.value if isinstance(value, ast.Attribute) and value.attr == "T" else tree("a.T", a=value)
+
+
+def _mean(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> ast.expr | None:
+    """Return `mean(x)` for `sum(x) / N`, where N numbers are added."""
+    if op.kind != "Div" or inputs[0] is None or inputs[1] is None or not isinstance(inputs[0].value, ast.Call):
+        return None
+    found, count = inputs[0].value, inputs[1].size
+    if ast.unparse(found.func) != "sum" or inputs[0].added is None or count is None:
+        return None
+    if not dims.same(inputs[0].added, count) or dims.is_one(count):
+        return None
+    return ast.Call(name("mean"), found.args, found.keywords)
+
+
+def _rows_added(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> ast.expr | None:
+    """Return `sum(rows, axis=0)` for the product of ones and rows."""
+    if op.kind not in {"Gemm", "MatMul"} or len(inputs) < 2 or inputs[0] is None or inputs[1] is None:
+        return None
+    if (len(inputs) > 2 and inputs[2] is not None) or op.attributes.get("transB", 0):
+        return None
+    if op.attributes.get("alpha", 1.0) != 1.0 or inputs[0].shape != () or ast.unparse(inputs[0].value) != "1":
+        return None
+    rows = op.inputs[1]
+    shape = None if rows is None else sizes.shape(rows)
+    result = sizes.shape(op.outputs[0])
+    if shape is None or len(shape) != 2 or result is None or not dims.is_one(result[0]):
+        return None
+    return call("sum", materialized(inputs[1], shape, sizes), axis=literal(0), keepdims=literal(value=True))

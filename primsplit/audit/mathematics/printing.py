@@ -1,0 +1,108 @@
+"""Lay statements out as a listing: columns that do not move, the user's lines, remarks in the backward pass."""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from primsplit.audit.mathematics.shown import Shown
+from primsplit.audit.mathematics.simplify import renamed, text_of
+from primsplit.audit.sections import BACKWARD, FORWARD
+from primsplit.ir.dims import Dim
+from primsplit.ir.errors import Place
+from primsplit.ir.plain_text import in_one_line
+
+LINES_AT = 52
+"""The column of lines beside statements."""
+SHAPES = 12
+"""The width of the column of shapes."""
+
+
+@dataclass
+class Printer:
+    """Prints statements under the names of values; `shapes` are those of values by the names in the file.
+
+    `widest` is the length of the longest line that stands beside a statement, such as `model.py:12`.
+    """
+
+    names: Mapping[str, str]
+    shapes: Mapping[str, tuple[Dim, ...]]
+    widest: int = 14
+    forward: dict[Place, str] = field(default_factory=dict)
+
+    def section(self, lines: Sequence[Shown], title: str) -> Iterator[str]:
+        """Yield the lines of a section."""
+        if title == BACKWARD or (title != FORWARD and self.forward):
+            yield from self.pullback(lines, 1)
+            return
+        yield from self.primal(lines, 1)
+
+    def primal(self, lines: Sequence[Shown], depth: int) -> Iterator[str]:
+        """Yield statements with their line and shape beside them."""
+        last: Place | None = None
+        for line in lines:
+            place = _line(line)
+            beside = [_where(place) if place != last else "", self.shape(line), line.note]
+            last = place
+            text = self.text(line)
+            if place is not None and not line.head and not line.is_passed:
+                self.forward[place] = text
+            yield self.row("  " * depth + text, *beside)
+            yield from self.primal(line.below, depth + 2)
+
+    def pullback(self, lines: Sequence[Shown], depth: int, last: Place | None = None) -> Iterator[str]:
+        """Yield statements under remarks that say what they are the gradient of."""
+        for line in lines:
+            place = _line(line)
+            if place is not None and place != last and not line.head and not line.is_passed:
+                yield self.remark(place, depth)
+                last = place
+            yield self.row("  " * depth + self.text(line), "", "", line.note)
+            yield from self.pullback(line.below, depth + 2, last)
+
+    def remark(self, place: Place, depth: int) -> str:
+        """Return `# Grad of: h = tanh(x @ w)`, with the line where no statement of the forward pass is there."""
+        told = self.forward.get(place)
+        if told is not None:
+            return "  " * depth + f"# Grad of: {told}"
+        return self.row("  " * depth + f"# Grad of: {place.source or place.short}", "", _where(place))
+
+    def text(self, line: Shown) -> str:
+        """Return a statement as text."""
+        if line.head:
+            value = "" if line.expression is None else self.value(line.expression)
+            return line.head.format(value)
+        assert line.value is not None
+        return in_one_line(f"{self.target(line.target)} = {self.value(line.value)}")
+
+    def target(self, target: str) -> str:
+        """Return what is assigned to: a name, several, or a part of an array."""
+        parts = []
+        for part in target.split(", "):
+            own, bracket, index = part.partition("[")
+            parts.append(self.names.get(own, own) + bracket + index)
+        return ", ".join(parts)
+
+    def value(self, value: ast.expr) -> str:
+        """Return the text of an expression."""
+        return text_of(renamed(value, self.names))
+
+    def row(self, text: str, *beside: str) -> str:
+        """Return a statement with what stands beside it, each in its column or two spaces behind what is longer."""
+        shapes = LINES_AT + self.widest + 2
+        for column, part in zip((LINES_AT, shapes, shapes + SHAPES), beside, strict=False):
+            if part:
+                text = f"{text.ljust(column - 2)}  {part}"
+        return text.rstrip()
+
+    def shape(self, line: Shown) -> str:
+        """Return the shape of the value that a statement assigns."""
+        found = self.shapes.get(line.target)
+        return "" if found is None or line.head else "[" + ", ".join(map(str, found)) + "]"
+
+
+def _line(line: Shown) -> Place | None:
+    return None if line.op.place is None or not line.op.place.filename else line.op.place.whole_line
+
+
+def _where(place: Place | None) -> str:
+    return "" if place is None else place.short

@@ -1,0 +1,62 @@
+"""Tell whether two blocks compute the same: the same ops of the same values, in whatever order."""
+
+from typing import Any
+
+import numpy as np
+
+from primsplit.ir import Block, Const, Op, Value, Var
+
+
+def same_blocks(a: Block, b: Block) -> bool:
+    """Whether two blocks are equal but for the names of their values and ops that nothing reads."""
+    return _Comparison({}, {}, {}).blocks(a, b)
+
+
+class _Comparison:
+    """Compares values by the ops that compute them, each pair once."""
+
+    def __init__(self, pairs: dict[Value, Value], left: dict[Var, Op], right: dict[Var, Op]) -> None:
+        self.pairs = pairs
+        self.left = left
+        self.right = right
+
+    def blocks(self, a: Block, b: Block) -> bool:
+        if len(a.params) != len(b.params) or len(a.results) != len(b.results):
+            return False
+        self.pairs.update(zip(a.params, b.params, strict=True))
+        self.left.update((v, op) for op in a.ops for v in op.outputs)
+        self.right.update((v, op) for op in b.ops for v in op.outputs)
+        return all(self.values(one, other) for one, other in zip(a.results, b.results, strict=True))
+
+    def values(self, a: Value | None, b: Value | None) -> bool:
+        if a is b:
+            return True
+        if isinstance(a, Const) and isinstance(b, Const):
+            return a.key == b.key
+        if not isinstance(a, Var) or not isinstance(b, Var):
+            return False
+        if a in self.pairs:
+            return self.pairs[a] is b
+        one, other = self.left.get(a), self.right.get(b)
+        if one is None or other is None or one.outputs.index(a) != other.outputs.index(b):
+            return False
+        if not self.ops(one, other):
+            return False
+        self.pairs.update(zip(one.outputs, other.outputs, strict=True))
+        return True
+
+    def ops(self, a: Op, b: Op) -> bool:
+        if a.kind != b.kind or len(a.inputs) != len(b.inputs) or len(a.outputs) != len(b.outputs):
+            return False
+        if a.attributes.keys() != b.attributes.keys():
+            return False
+        return all(self.values(one, other) for one, other in zip(a.inputs, b.inputs, strict=True)) and all(
+            self.attributes(value, b.attributes[key]) for key, value in a.attributes.items()
+        )
+
+    def attributes(self, a: Any, b: Any) -> bool:
+        if isinstance(a, Block) and isinstance(b, Block):
+            return self.blocks(a, b)
+        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            return np.array_equal(a, b) and np.asarray(a).dtype == np.asarray(b).dtype
+        return bool(a == b)

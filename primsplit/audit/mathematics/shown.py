@@ -1,0 +1,34 @@
+"""The statements that a listing shows, each with the nodes that it stands for."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from primsplit.ir import Op, Var
+
+
+@dataclass(slots=True, kw_only=True)
+class Shown:
+    """A statement of a listing: `target = value`, or a head such as `for t in range(T):` with statements below.
+
+    `op` has its place and remark, `ops` are the nodes that it stands for. `result` is the value that it assigns, if it
+    is one of the file. `note` says what a reader cannot see. One that `is_passed` hands a value on under another name.
+    """
+
+    op: Op
+    ops: list[Op]
+    target: str = ""
+    value: ast.expr | None = None
+    head: str = ""
+    expression: ast.expr | None = None
+    result: Var | None = None
+    section: str = ""
+    note: str = ""
+    below: list["Shown"] = field(default_factory=list)
+    is_passed: bool = False
+
+    def walk(self) -> Iterator["Shown"]:
+        """Yield the statement and those below it."""
+        yield self
+        for inner in self.below:
+            yield from inner.walk()

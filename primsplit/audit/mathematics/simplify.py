@@ -1,0 +1,218 @@
+"""Write an expression as people do: `x**2` for `x * x`, `1` for `np.float32(1.0)`, `sqrt(8)` for 2.828427.
+
+The value stays the same but for rounding; numbers are recognized only where they are equal in their dtype.
+"""
+
+import ast
+import copy
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from primsplit.audit.trees import call, literal, tree
+
+FEW = 5
+"""Fewer integers are listed one by one."""
+MODULES = frozenset({"np", "special"})
+SCALARS = frozenset({"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool_"})
+
+
+def simplified(expression: ast.expr) -> ast.expr:
+    """Return the expression without modules' names, dtypes of numbers, and what people do not write."""
+    found = _Simplifying().visit(expression)
+    assert isinstance(found, ast.expr)
+    return found
+
+
+def text_of(expression: ast.expr) -> str:
+    """Return the text of an expression, with `x**2` set close."""
+    return ast.unparse(expression).replace(" ** ", "**")
+
+
+def renamed(expression: ast.expr, names: Mapping[str, str]) -> ast.expr:
+    """Return an expression with other names of variables; those of functions stay."""
+    found = _Renaming(names).visit(copy.deepcopy(expression))
+    assert isinstance(found, ast.expr)
+    return found
+
+
+class _Renaming(ast.NodeTransformer):
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        func = node.func if isinstance(node.func, ast.Name) else self.visit(node.func)
+        keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        return ast.Call(func, [self.visit(a) for a in node.args], keywords)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+
+def number_tree(number: float, dtype: type[np.generic] = np.float64) -> ast.expr:
+    """Return a number as a person writes it: an integer without a point, `sqrt(8)`, `pi`."""
+    if not math.isfinite(number):
+        return literal(number)
+    if abs(number) < 1e15 and number == round(number):
+        return literal(int(number)) if number or math.copysign(1, number) > 0 else literal(-0.0)
+    for name, value in (("pi", math.pi), ("2 * pi", 2 * math.pi)):
+        if dtype(value) == dtype(number):
+            return tree(name)
+    root = round(number * number) if abs(number) < 100 else 0
+    if 2 <= root <= 4096 and dtype(math.sqrt(root)) == dtype(abs(number)):
+        found = call("sqrt", literal(root))
+        return found if number > 0 else ast.UnaryOp(ast.USub(), found)
+    if (
+        len(repr(number)) > 7
+        and 3 <= (parts := round(1 / abs(number))) < 1e9
+        and dtype(1 / parts) == dtype(abs(number))
+    ):
+        return tree("1 / n" if number > 0 else "-1 / n", n=literal(parts))
+    return literal(number)
+
+
+class _Simplifying(ast.NodeTransformer):
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id in MODULES:
+            return ast.Name(node.attr, ast.Load())
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Name):
+            return node
+        node.func.id = node.func.id.removeprefix("_")
+        if node.func.id in SCALARS and len(node.args) == 1:
+            return _number(node.args[0], getattr(np, node.func.id))
+        if node.func.id == "full":
+            node.args = node.args[:2]
+            if _is_number(node.args[1], 0):
+                return call("zeros", node.args[0])
+        if node.func.id == "zeros":
+            node.args = node.args[:1]
+        if node.func.id == "array" and isinstance(node.args[0], ast.List) and node.args[0].elts:
+            return _ranges(node.args[0]) or call("array", node.args[0])
+        if node.func.id == "take":
+            node.args = [_list_of(a) for a in node.args]
+        if node.func.id in {"scatter_nd", "scatter_elements"}:
+            return _scattered(node)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        at = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if isinstance(node.value, ast.Tuple) and isinstance(at, int) and at < len(node.value.elts):
+            return node.value.elts[at]
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return number_tree(node.value, np.float32) if isinstance(node.value, float) else node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        inner = node.operand
+        if not isinstance(node.op, ast.USub):
+            return node
+        match inner:
+            case ast.UnaryOp(op=ast.USub()):
+                return inner.operand
+            case ast.BinOp(op=ast.Div(), left=ast.Constant()):
+                return ast.BinOp(ast.UnaryOp(ast.USub(), inner.left), inner.op, inner.right)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        match node.op:
+            case ast.Mult():
+                return _product(node)
+            case ast.Add() if isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.USub):
+                return ast.BinOp(node.left, ast.Sub(), node.right.operand)
+            case ast.Sub() if _is_number(node.left, 0):
+                return ast.UnaryOp(ast.USub(), node.right)
+            case ast.Sub() if isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.USub):
+                return ast.BinOp(node.left, ast.Add(), node.right.operand)
+            case ast.Add() if _is_number(node.left, 0):
+                return node.right
+            case ast.Add() if isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Add):
+                return ast.BinOp(ast.BinOp(node.left, ast.Add(), node.right.left), ast.Add(), node.right.right)
+            case ast.Add() if ast.dump(node.left) == ast.dump(node.right):
+                return ast.BinOp(literal(2), ast.Mult(), node.left)
+            case ast.Pow() if _is_number(node.right, 1):
+                return node.left
+        return node
+
+
+def _ranges(items: ast.List) -> ast.expr | None:
+    """Return `r_[1:12, 11]` for a list of integers of which most follow one another; None for another list."""
+    numbers = [i.value if isinstance(i, ast.Constant) and type(i.value) is int else None for i in items.elts]
+    runs: list[list[int]] = []
+    for number in numbers:
+        if number is None:
+            return None
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    if len(numbers) < FEW or len(runs) > len(numbers) // 3:
+        return None
+    if len(runs) == 1 and numbers[0] == 0:
+        return call("arange", literal(len(numbers)))
+    parts = [str(run[0]) if len(run) == 1 else f"{run[0]}:{run[-1] + 1}" for run in runs]
+    return tree(f"r_[{', '.join(parts)}]")
+
+
+def _list_of(value: ast.expr) -> ast.expr:
+    """Return the list of `array([1, 2])`."""
+    is_array = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "array"
+    return value.args[0] if is_array and isinstance(value, ast.Call) else value
+
+
+def _scattered(node: ast.Call) -> ast.expr:
+    """Return `scatter_add(...)` for `scatter_elements(..., reduction="add")`."""
+    how = next((k.value for k in node.keywords if k.arg == "reduction"), None)
+    if isinstance(how, ast.Constant) and how.value == "add":
+        keywords = [k for k in node.keywords if k.arg != "reduction"]
+        return ast.Call(ast.Name("scatter_add", ast.Load()), node.args, keywords)
+    return node
+
+
+def _product(node: ast.BinOp) -> ast.expr:
+    """Return a product: equal factors as a power, -1 as a sign."""
+    if _is_number(node.left, -1):
+        return ast.UnaryOp(ast.USub(), node.right)
+    if _is_number(node.right, -1):
+        return ast.UnaryOp(ast.USub(), node.left)
+    (left, p), (right, q) = _power(node.left), _power(node.right)
+    if ast.dump(left) == ast.dump(right) and not isinstance(left, ast.Constant):
+        return ast.BinOp(left, ast.Pow(), literal(p + q))
+    if isinstance(node.right, ast.Constant) and not isinstance(node.left, ast.Constant):
+        return ast.BinOp(node.right, ast.Mult(), node.left)
+    if isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
+        return ast.BinOp(ast.BinOp(node.left, ast.Mult(), node.right.left), ast.Mult(), node.right.right)
+    return node
+
+
+def _power(node: ast.expr) -> tuple[ast.expr, int]:
+    """Return the base and the exponent, a positive integer, of a factor."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant):
+        exponent = node.right.value
+        if isinstance(exponent, int) and exponent > 0:
+            return node.left, exponent
+    return node, 1
+
+
+def _is_number(node: ast.expr, number: int) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return _is_number(node.operand, -number)
+    return isinstance(node, ast.Constant) and type(node.value) in {int, float} and node.value == number
+
+
+def _number(node: ast.expr, dtype: type[np.generic]) -> ast.expr:
+    """Return the number of `np.float32(0.5)`."""
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return node
+    return number_tree(value, dtype) if isinstance(value, float) else literal(value)

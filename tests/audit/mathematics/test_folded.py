@@ -1,0 +1,35 @@
+"""A folded value is written in the shape that its reader needs."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.audit.mathematics.folded import Folded, materialized
+from primsplit.audit.mathematics.sizes import Shape, Sizes
+from primsplit.audit.written import read_written
+from primsplit.ir.dims import symbol
+
+N = symbol("N")
+ROWS: list[tuple[Shape, Shape, str]] = [
+    ((), (), "v"),
+    ((), (N, 3), "full((N, 3), v)"),
+    ((), (N,), "full(N, v)"),
+    ((3,), (1, 3), "v[None]"),
+    ((3,), (N, 3), "broadcast_to(v, (N, 3))"),
+    ((1, 1), (), "reshape(v, ())"),
+    ((N, 3), (N, 3), "v"),
+]
+
+
+@pytest.mark.parametrize(("own", "wanted", "text"), ROWS)
+def test_a_value_gets_the_shape_that_is_asked_for(own: Shape, wanted: Shape, text: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "f.onnx")
+    ps.export(np.sum, ps.spec("float64", ["N", 3]), path=path, mode="value")
+    found = materialized(Folded(ast.Name("v", ast.Load()), own), wanted, Sizes(read_written(path)))
+    assert ast.unparse(found) == text
+    space = {"v": np.ones([2 if d is N else d for d in own]), "N": 2, "broadcast_to": np.broadcast_to}
+    space.update(full=lambda shape, v: np.full(shape, v), reshape=np.reshape)
+    assert np.shape(eval(ast.unparse(found), space)) == tuple(2 if d is N else d for d in wanted)

@@ -1,0 +1,44 @@
+"""Values are named by the user's variables, else by an operator and its operand."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import primsplit as ps
+from primsplit.audit.math_style import mathematics_of
+from primsplit.audit.mathematics.naming import short_names
+from primsplit.audit.written import read_written
+
+
+def test_names_lose_the_groups_that_they_need_not() -> None:
+    assert short_names(["params.w1", "params.b1", "x"]) == {"params.w1": "w1", "params.b1": "b1"}
+    nested = ["params.layer1.w", "params.layer2.w"]
+    assert short_names(nested) == {"params.layer1.w": "layer1_w", "params.layer2.w": "layer2_w"}
+    assert short_names(["a.w", "w"]) == {"a.w": "a_w"}
+    assert short_names(["weights.0"]) == {"weights.0": "weights_0"}
+
+
+def shown(function: Any, *arguments: Any, folder: Path) -> list[str]:
+    path = str(folder / "f.onnx")
+    ps.export(function, *arguments, path=path)
+    (made,) = mathematics_of(read_written(path))
+    return [made.naming.of.get(line.target, line.target) for line in made.every if line.target]
+
+
+def test_a_value_without_a_name_is_called_by_what_was_done_to_its_operand(tmp_path: Path) -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.exp(x) * np.sin(np.exp(x)))
+
+    names = shown(f, np.ones(3), folder=tmp_path)
+    assert "exp_x" in names
+    assert {"y", "d_x"} <= {*names}
+
+
+def test_a_cotangent_is_called_by_the_argument_that_it_belongs_to(tmp_path: Path) -> None:
+    def f(w: Any, b: Any, x: Any) -> Any:
+        hidden = np.tanh(x @ w + b)
+        return np.sum(hidden * hidden)
+
+    names = shown(f, np.ones((3, 4)), np.ones(4), np.ones((2, 3)), folder=tmp_path)
+    assert "d_hidden_in" in names

@@ -1,0 +1,120 @@
+"""Run what a listing shows as mathematics: its statements as Python, with functions of NumPy under the shown names."""
+
+import ast
+import builtins
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+from scipy import special
+
+from primsplit.audit.helpers.source import helpers
+from primsplit.audit.math_style import mathematics_of
+from primsplit.audit.mathematics.operators import mathematical
+from primsplit.audit.mathematics.printing import Printer
+from primsplit.audit.mathematics.shown import Shown
+from primsplit.audit.mathematics.simplify import renamed
+from primsplit.audit.statement_maker import statements_of
+from primsplit.audit.written import read_written
+from primsplit.cli.options import Exported
+from primsplit.tracing import trees
+
+Arrays = Sequence[np.ndarray[Any, Any]]
+
+
+def results_of(path: str, inputs: Arrays) -> list[Any]:
+    """Return the results that the statements of a file compute from its inputs."""
+    file = read_written(path)
+    (made,) = mathematics_of(file)
+    space = functions()
+    names = {own: f"v_{own}" for own in (*made.function.names.values(), *_targets(made.lines))}
+    for param, array in zip(file.block.params, inputs, strict=True):
+        space[names[made.function.names[param]]] = array
+        for size, length in zip(param.type.shape or (), np.shape(array), strict=True):
+            if str(size).isidentifier():
+                space[str(size)] = length
+    held = statements_of(file, build=mathematical).constants
+    space.update((f"v_{n}", const.numpy()) for n, const in held.items())
+    names.update((n, f"v_{n}") for n in held)
+    with np.errstate(all="ignore"):
+        exec("\n".join(code(made.lines, Printer(names, {}), 0)), space)
+    return [eval(ast.unparse(renamed(result, names)), space) for result in made.function.results]
+
+
+def inputs_of(made: Exported, path: str) -> Arrays:
+    """The inputs of a file: its example, the states' first values, random numbers for cotangents and tangents."""
+    file, program, random = read_written(path), made.recorded, np.random.default_rng(0)
+    given = dict(zip(program.given_names, trees.flatten(made.arguments.values)[0], strict=True))
+    given.update((c.input, c.declared.now) for c in program.states)
+    sizes: dict[str, int] = {}
+    inputs = []
+    for name, param in zip(file.inputs, file.block.params, strict=True):
+        shape = [size if isinstance(size, int) else sizes.get(str(size), 0) for size in param.type.shape or ()]
+        like = given.get(name, given.get(name[2:], np.zeros(shape)))
+        array = np.asarray(like if name in given else random.standard_normal(np.shape(like)), param.type.dtype)
+        sizes.update(zip(map(str, param.type.shape or ()), array.shape, strict=True))
+        inputs.append(array)
+    return inputs
+
+
+def code(lines: Sequence[Shown], printer: Printer, depth: int) -> Iterator[str]:
+    """Yield statements as Python; the values of all steps of a loop are collected, then stacked."""
+    pad = "    " * depth
+    for line in lines:
+        stacked = [printer.target(x.target.partition("[")[0]) for x in line.below if "[" in x.target]
+        yield from (f"{pad}{name} = {{}}" for name in stacked)
+        yield pad + printer.text(line)
+        if line.head and not line.head.endswith("break"):
+            yield from code(line.below, printer, depth + 1)
+            yield f"{pad}    pass"
+        yield from (f"{pad}{name} = stacked({name})" for name in stacked)
+
+
+def _targets(lines: Sequence[Shown]) -> Iterator[str]:
+    for line in (line for top in lines for line in top.walk()):
+        yield from (target.partition("[")[0] for target in line.target.split(", ") if target)
+
+
+def functions() -> dict[str, Any]:
+    """The functions that listings name: those of NumPy, and others by their usual names."""
+    own = helpers()
+    found: dict[str, Any] = {name: getattr(np, name) for name in dir(np)}
+    found.update((name.removeprefix("_"), value) for name, value in own.items() if name != "_split")
+    found.update(
+        softmax=special.softmax,
+        log_softmax=special.log_softmax,
+        log1p=np.log1p,
+        erf=special.erf,
+        sigmoid=special.expit,
+        relu=lambda x: np.maximum(x, 0),
+        stacked=lambda items: np.stack([items[i] for i in sorted(items)]) if items else np.zeros(0),
+        count=itertools.count,
+        scatter_add=lambda a, i, u, axis=None: _scatter_add(own, a, i, u, axis),
+        last_argmax=lambda a, axis: a.shape[axis] - 1 - np.argmax(np.flip(a, axis), axis=axis),
+        max=lambda *a, **named: builtins.max(*a) if len(a) > 1 else np.max(*a, **named),
+        min=lambda *a, **named: builtins.min(*a) if len(a) > 1 else np.min(*a, **named),
+        pad=lambda a, *rest, **named: (np.pad if isinstance(rest[0], tuple) else own["_pad"])(a, *rest, **named),
+        cumsum=lambda *a, **named: (np.cumsum if len(a) == 1 else own["_cumsum"])(*a, **named),
+        split=np.split,
+    )
+    return found
+
+
+def _scatter_add(own: Mapping[str, Any], a: Any, places: Any, updates: Any, axis: int | None) -> Any:
+    if axis is None:
+        return own["_scatter_nd"](a, places, updates, reduction="add")
+    return own["_scatter_elements"](a, places, updates, axis=axis, reduction="add")
+
+
+def assert_statements_compute(path: str, inputs: Arrays) -> None:
+    """Assert that the statements give what onnxruntime gives, to the rounding of the file's dtype."""
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    names = [value.name for value in session.get_inputs()]
+    wanted = session.run(None, dict(zip(names, inputs, strict=True)))
+    for name, want, got in zip(session.get_outputs(), wanted, results_of(path, inputs), strict=True):
+        assert np.shape(want) == np.shape(got), name.name
+        tolerance = 1e-4 if want.dtype == np.float32 else 1e-9
+        scale = np.max(np.abs(want), initial=1e-6) if want.dtype.kind == "f" else 1.0
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * float(scale), err_msg=name.name)
