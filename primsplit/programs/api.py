@@ -247,6 +247,10 @@ class SplitProgram:
         seeds = dict(zip(self.split.cotangents, self.cotangent_names, strict=True))
         return list_split(self.split, self.capture_names() | seeds, style)
 
+    def _repr_html_(self) -> str:
+        """Return the listing as notebooks show it."""
+        return self.listing("fragment")
+
     def save(
         self,
         path: str | os.PathLike[str],

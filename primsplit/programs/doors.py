@@ -201,3 +201,10 @@ def to_page(title: str, sections: Sequence[str]) -> str:
     from primsplit.programs.page import to_page as rendered
 
     return rendered(title, sections)
+
+
+def to_fragment(sections: Sequence[str]) -> str:
+    """Return listings as HTML for a notebook."""
+    from primsplit.programs.page import to_fragment as rendered
+
+    return rendered(sections)

@@ -1,4 +1,7 @@
-"""Render a listing as one self-contained page of HTML: places and remarks set off, each op a line to link to."""
+"""Render a listing as one self-contained page of HTML, each op a line to link to; or as a fragment for notebooks.
+
+Places and remarks are set off. A fragment has neither scripts nor styles for the page around it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +30,22 @@ pre { margin: 0 0 2rem; } .line:target { background: #fff5b1; } .comment { color
 {% endfor %}</html>
 """
 
+FRAGMENT = """<div style="font-size: 13px; line-height: 1.5">
+{% for part in parts %}<details{% if part.is_open %} open{% endif %} style="margin: 0 0 6px">\
+<summary style="cursor: pointer"><code>{{ part.head }}</code> \
+<span style="opacity: 0.6">{{ part.remark }} {{ part.count }} line{{ "" if part.count == 1 else "s" }}</span></summary>\
+<pre style="margin: 2px 0 0 1.2em; overflow-x: auto; background: none">
+{% for line in part.lines %}{{ line.code }}{% if line.comment %}<span style="opacity: 0.6">{{ line.comment }}</span>\
+{% endif %}
+{% endfor %}{% if part.count > part.lines|length %}<i>{{ part.count - part.lines|length }} more: print(_.listing())</i>
+{% endif %}</pre></details>
+{% endfor %}</div>
+"""
+MOST_LINES = 400
+"""The most lines of a listing that a fragment shows."""
+MOST_OPEN = 60
+"""The most lines of a listing that a fragment shows unfolded."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -38,13 +57,40 @@ class Line:
     comment: str
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A listing in a fragment, under its first line; `count` is the number of lines below it."""
+
+    head: str
+    remark: str
+    count: int
+    lines: list[Line]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the lines are shown without a click."""
+        return self.count <= MOST_OPEN
+
+
 def to_page(title: str, sections: Sequence[str]) -> str:
     """Return the HTML of consecutive listings."""
-    environment = Environment(
-        autoescape=select_autoescape(default=True, default_for_string=True), keep_trailing_newline=True
-    )
     shown = [_lines(text, number) for number, text in enumerate(sections)]
-    return environment.from_string(TEMPLATE).render(title=in_one_line(title), sections=shown)
+    return _environment().from_string(TEMPLATE).render(title=in_one_line(title), sections=shown)
+
+
+def to_fragment(sections: Sequence[str]) -> str:
+    """Return consecutive listings as HTML to stand in a notebook. Each folds under its first line."""
+    return _environment().from_string(FRAGMENT).render(parts=[*map(_part, sections)])
+
+
+def _part(text: str) -> Part:
+    head, *lines = _lines(text, 0)
+    remark = head.comment.strip("# ")
+    return Part(head.code.rstrip(" :"), f"{remark}; " if remark else "", len(lines), lines[:MOST_LINES])
+
+
+def _environment() -> Environment:
+    return Environment(autoescape=select_autoescape(default=True, default_for_string=True), keep_trailing_newline=True)
 
 
 def _lines(text: str, section: int) -> list[Line]:

@@ -398,8 +398,12 @@ class Program(Binding):
         save_models([(self.named.on(provider, weights, target, provenance), os.fspath(path))])
 
     def listing(self, style: str = "text") -> str:
-        """Return the program as "text", as "python" that traces to it, or a page of "html".
+        """Return the program as "text", as "python" that traces to it, a page of "html", or a "fragment" of it.
 
         Raises SpecError for others.
         """
         return list_blocks((self.block,), dict(zip(self.block.params, self.inputs, strict=True)), style)
+
+    def _repr_html_(self) -> str:
+        """Return the listing as notebooks show it."""
+        return self.listing("fragment")

@@ -125,6 +125,10 @@ class PushedProgram:
         names = self.capture_names() | dict(zip(self.pushed.tangents, self.tangent_names, strict=True))
         return list_blocks((self.primal, self.tangent), names, style)
 
+    def _repr_html_(self) -> str:
+        """Return the listing as notebooks show it."""
+        return self.listing("fragment")
+
     def save(
         self,
         path: str,
