@@ -96,10 +96,14 @@ def functions() -> dict[str, Any]:
         max=lambda *a, **named: builtins.max(*a) if len(a) > 1 else np.max(*a, **named),
         min=lambda *a, **named: builtins.min(*a) if len(a) > 1 else np.min(*a, **named),
         pad=lambda a, *rest, **named: (np.pad if isinstance(rest[0], tuple) else own["_pad"])(a, *rest, **named),
-        cumsum=lambda *a, **named: (np.cumsum if len(a) == 1 else own["_cumsum"])(*a, **named),
+        cumsum=lambda a, axis=0, dtype=None, **flags: _cumulated(own, a, axis, flags),
         split=np.split,
     )
     return found
+
+
+def _cumulated(own: Mapping[str, Any], a: Any, axis: int, flags: Mapping[str, Any]) -> Any:
+    return own["_cumulated"](np.cumsum, np.asarray(a), axis, **flags) if flags else np.cumsum(a, axis=axis)
 
 
 def _scatter_add(own: Mapping[str, Any], a: Any, places: Any, updates: Any, axis: int | None) -> Any:

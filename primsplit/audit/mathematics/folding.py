@@ -139,6 +139,7 @@ class Folding:
 
     def input(self, value: Value) -> Folded:
         """Return an input as it is folded."""
+        value = self.sizes.constants.get(value, value)
         if isinstance(value, Const):
             return plumbing.constant(value)
         own = self.function.names[value]

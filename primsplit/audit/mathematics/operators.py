@@ -22,8 +22,6 @@ NAMED = {
     "ReduceLogSumExp": "logsumexp",
 }
 """Functions with a usual name and attributes. No trait: how people call them is not true of the operator."""
-PLACES = {"ArgMax": "last_argmax", "ArgMin": "last_argmin"}
-"""The last of equal extremes, for which NumPy has no function."""
 TEMPLATES = {
     "Sigmoid": "sigmoid(a)",
     "Relu": "relu(a)",
@@ -39,8 +37,6 @@ def mathematical(node: Node) -> ast.expr:
     node = _with_numbers(node)
     if node.op.kind in TEMPLATES and None not in node.arguments:
         return each(TEMPLATES[node.op.kind])(node)
-    if node.op.kind in PLACES and node.attribute("select_last_index", 0):
-        return call(PLACES[node.op.kind], node.argument(0), axis=literal(node.axis(0)))
     if node.op.kind not in NAMED:
         try:
             return built(node)
@@ -53,7 +49,7 @@ def _with_numbers(node: Node) -> Node:
     """Return an elementwise node with a number in the place of each array that is the same everywhere."""
     if traits(node.op.kind).broadcasts != "all":
         return node
-    known = [_number(v) for v in node.op.inputs]
+    known = [_number(None if v is None else node.known.get(v, v)) for v in node.op.inputs]
     weak, arguments = (
         tuple(a if n is None else n for n, a in zip(known, given, strict=True)) for given in (node.weak, node.arguments)
     )

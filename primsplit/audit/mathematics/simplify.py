@@ -12,6 +12,8 @@ import numpy as np
 
 from primsplit.audit.trees import call, literal, tree
 
+TAKE_FUNCTIONS = {"_cumulated": "", "_last_place": "last_"}
+"""Helpers that are given a function of NumPy, and what the name of it gets before it."""
 FEW = 5
 """Fewer integers are listed one by one."""
 MODULES = frozenset({"np", "special"})
@@ -80,7 +82,7 @@ class _Simplifying(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        self.generic_visit(node)
+        self.generic_visit(_without_function(node))
         if not isinstance(node.func, ast.Name):
             return node
         node.func.id = node.func.id.removeprefix("_")
@@ -161,6 +163,17 @@ def _ranges(items: ast.List) -> ast.expr | None:
         return call("arange", literal(len(numbers)))
     parts = [str(run[0]) if len(run) == 1 else f"{run[0]}:{run[-1] + 1}" for run in runs]
     return tree(f"r_[{', '.join(parts)}]")
+
+
+def _without_function(node: ast.Call) -> ast.Call:
+    """Return `cumsum(x, axis=0, reverse=True)` for `_cumulated(np.cumsum, x, 0, reverse=True)`."""
+    called = node.func.id if isinstance(node.func, ast.Name) else ""
+    if called in TAKE_FUNCTIONS and len(node.args) > 2:
+        function = ast.unparse(node.args[0]).rpartition(".")[2]
+        node.func = ast.Name(TAKE_FUNCTIONS[called] + function, ast.Load())
+        node.keywords.insert(0, ast.keyword("axis", node.args[2]))
+        node.args = [node.args[1]]
+    return node
 
 
 def _list_of(value: ast.expr) -> ast.expr:

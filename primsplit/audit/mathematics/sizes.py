@@ -8,6 +8,7 @@ shape = Shape(x, start=0, end=1); count = Squeeze(shape)   ->   shape and count 
 import ast
 from collections.abc import Mapping
 
+from primsplit.audit.statement_maker import constants_of
 from primsplit.audit.trees import literal, tuple_of
 from primsplit.audit.written import UNKNOWN, Written
 from primsplit.ir import Const, Op, Type, Value, Var, walk
@@ -30,6 +31,7 @@ class Sizes:
 
     def __init__(self, file: Written, *, everything: bool = False) -> None:
         self.is_folded = not everything
+        self.constants = constants_of(file)
         self.told: Mapping[Var, str] = file.told
         self.symbols = {
             name for param in file.block.params for size in self.shape(param) or () for name in sizes.symbols(size)
@@ -55,6 +57,7 @@ class Sizes:
 
     def of(self, value: Value | None) -> Shape | None:
         """Return the sizes that an integer or a vector of integers holds, if they are known."""
+        value = None if value is None else self.constants.get(value, value)
         if isinstance(value, Const):
             return value.sizes
         return None if value is None or value not in self._known else self._known[value].sizes
@@ -96,7 +99,8 @@ class Sizes:
             return
         if op.kind in READS_SHAPE and (op.inputs[0] is None or self.shape(op.inputs[0]) is None):
             return
-        inputs = [self._known.get(v, v) if isinstance(v, Var) else v for v in op.inputs]
+        given = [None if v is None else self.constants.get(v, v) for v in op.inputs]
+        inputs = [self._known.get(v, v) if isinstance(v, Var) else v for v in given]
         try:
             _, found = infer(op.kind, inputs, op.attributes)[0]
         except PrimsplitError:
