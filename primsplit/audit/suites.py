@@ -32,7 +32,7 @@ def _expressions(statement: Statement) -> Iterator[ast.expr]:
         yield from (e for c in statement.collected for e in (c.item, c.empty))
     for suite in statement.suites():
         yield from (e for inner in suite.statements for e in _expressions(inner))
-        yield from (e for _, e in suite.results)
+        yield from (e for _, e in suite.handed_on)
 
 
 class SuiteWriter:

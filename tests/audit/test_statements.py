@@ -1,23 +1,14 @@
-"""Each node of a file is in one statement."""
+"""What a statement holds."""
 
-from collections import Counter
-from pathlib import Path
-
-import pytest
-
-from primsplit.audit.statement_maker import statements_of
-from primsplit.audit.written import read_written
-from primsplit.cli.options import Exported
-from primsplit.programs.export import save_derived
-
-MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.py"))
+from primsplit.audit.statements import Assignment, Branch, Suite
+from primsplit.audit.trees import name
+from primsplit.ir import Op
 
 
-@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
-def test_each_node_of_a_model_is_in_one_statement(path: Path, tmp_path: Path) -> None:
-    made = Exported(str(path), None, None, None, quiet=True, mode=None)
-    for written in save_derived(made.derived, str(tmp_path / "model.onnx"), made.mode, "joint"):
-        file = read_written(written)
-        statements = statements_of(file)
-        found = [op for function in (statements.main, *statements.functions) for op in function.every_op()]
-        assert Counter(map(id, found)) == Counter(map(id, file.ops()))
+def test_a_statement_has_the_ops_of_its_bodies() -> None:
+    inner, outer = Op("Add", (), ()), Op("If", (), ())
+    assignment = Assignment(op=inner, ops=(inner,), targets=("y",), value=name("x"))
+    sides = Suite((assignment,), (("y", name("y")),)), Suite((), (("y", name("x")),))
+    branch = Branch(op=outer, ops=(outer,), targets=("y",), test=name("c"), sides=sides)
+    assert [*branch.every_op()] == [outer, inner]
+    assert [len(side.handed_on) for side in branch.suites()] == [0, 1]
