@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from tests.frontends.python.conversion.test_joined_files import depth
+from tests.frontends.python.conversion.test_harmless import depth
 from tests.numpy.agreement import check_grads
 
 X = np.array([0.3, 0.7, -0.2])

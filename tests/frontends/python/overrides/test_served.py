@@ -212,22 +212,6 @@ def test_plain_code_is_recorded_as_it_stands(function: Callable[[Any], Any]) -> 
         check_grads(function, X, symbolic=False, value_tolerance=1e-12)
 
 
-def made_by_size(x: Any) -> Any:
-    n = x.shape[0]
-    y = np.zeros(n) + np.arange(n) + np.linspace(0.0, 1.0, n) + np.eye(n).sum(axis=0) + np.full((2, n), 3.0)[1]
-    y[0] = x[0]
-    return y * x / len(x) + np.tri(n) @ x
-
-
-def weighted_by_rank(x: Any) -> Any:
-    return np.arange(len(x)) * np.sort(x) + np.repeat(TABLE[:1], len(x))
-
-
-@pytest.mark.parametrize("function", [made_by_size, weighted_by_rank])
-def test_arrays_of_a_size_that_only_the_run_knows_are_made(function: Callable[[Any], Any]) -> None:
-    check_grads(function, X, resize=(1, 2, 5))
-
-
 def counts_and_orders(x: Any) -> Any:
     order, count, steps = np.array([2, 0, 1]), np.zeros(3, int), []
     for k in order:
@@ -271,57 +255,8 @@ def test_the_numbers_that_a_table_had_are_those_of_the_moment_of_recording() -> 
     np.testing.assert_array_equal(gradient(X), [5.0, 5.0, 5.0])
 
 
-def test_an_array_of_a_size_that_only_the_run_knows_is_iterable() -> None:
-    program = ps.trace(lambda x: np.sum(x) if np.iterable(x) else x, ps.spec("float64", ["N"]))
-    assert program(X) == np.sum(X)
-    assert not ps.trace(lambda x: x * np.iterable(x), ps.spec("float64", []))(2.0)
-
-
 def test_what_a_library_converts_is_not_told_as_the_users_own_float() -> None:
     with pytest.raises(ps.PrimsplitError) as caught:
         ps.trace(lambda x: statistics.fmean(x), X)
     assert "statistics.fmean asked for it" in str(caught.value)
     assert "x.astype(float)" not in str(caught.value)
-
-
-def test_a_function_of_scipy_that_is_not_served_is_named() -> None:
-    with pytest.raises(ps.PrimsplitError) as caught:
-        ps.trace(lambda x: scipy.stats.skellam.logpmf(3, x[1], 1.0), X)
-    assert "rv_discrete.logpmf asked for it" in str(caught.value)
-    assert "ps.primitive" in str(caught.value)
-    with pytest.raises(ps.PrimsplitError, match=r"moment of scipy.stats.norm"):
-        ps.trace(lambda x: scipy.stats.norm(x[0], 1).moment(2), X)
-
-
-def pairs_of_points(points: Any) -> Any:
-    """The sum over pairs of points, however many there are."""
-    i, j = np.triu_indices(len(points), k=1)
-    apart = np.sqrt(((points[i] - points[j]) ** 2).sum(axis=-1))
-    between = points @ points.T
-    between[np.diag_indices_from(between)] = 2.0
-    between[np.diag_indices(len(points))] += 1.0
-    below = between[np.tril_indices(len(points), -1)] + between[np.tril_indices_from(between, -1)]
-    return np.sum(1.0 / apart) + np.sum(between) + np.sum(below**2) + between[np.triu_indices_from(between)].sum()
-
-
-def test_indices_of_triangles_and_diagonals_are_made_for_any_size() -> None:
-    made = ps.split(pairs_of_points, ps.spec("float64", ["N", 3])).joint()
-    for n in (0, 1, 2, 5):
-        points = np.random.default_rng(n).normal(size=(n, 3))
-        value, gradient = made(points)
-        np.testing.assert_allclose(value, pairs_of_points(points), rtol=1e-12)
-        assert gradient.shape == points.shape
-    check_grads(pairs_of_points, np.random.default_rng(1).normal(size=(4, 3)), symbolic=False)
-    with pytest.raises(ps.PrimsplitError, match="of equal length"):
-        ps.trace(lambda x: x[np.diag_indices_from(x)], np.ones((2, 3)))
-
-
-def test_python_numbers_in_brackets_give_way_to_the_arrays_dtype() -> None:
-    def f(x: Any) -> Any:
-        return np.r_[-np.inf, x, 1, x[0]]
-
-    for dtype in (np.float32, np.float64):
-        x = X.astype(dtype)
-        found = ps.trace(f, x)(x)
-        assert found.dtype == f(x).dtype == dtype
-        np.testing.assert_array_equal(found, f(x))

@@ -16,7 +16,6 @@ SMOOTH = (
     "acos", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "degrees", "erf", "erfc", "exp", "exp2", "expm1",
     "fabs", "gamma", "lgamma", "log", "log10", "log1p", "log2", "radians", "sin", "sinh", "sqrt", "tan", "tanh",
 )  # fmt: skip
-OF_COMPLEX_NUMBERS = ("cos", "cosh", "exp", "log", "log10", "phase", "sin", "sinh", "sqrt")
 QUESTIONS = ("isfinite", "isinf", "isnan")
 
 
@@ -30,30 +29,12 @@ def test_functions_of_two_numbers_and_of_those_above_one_have_their_derivatives(
     check_grads(lambda x: x * (math.fmod(x[0], 0.4 * x[-1]) + math.fmod(-3 * x[-1], 0.7)), BEYOND_ONE)
 
 
-@pytest.mark.parametrize("name", OF_COMPLEX_NUMBERS)
-def test_a_function_of_cmath_has_its_derivatives(name: str) -> None:
-    def f(x: Any) -> Any:
-        z = getattr(cmath, name)(x[0] + 1j * x[-1])
-        return x * z.real + z.imag
-
-    check_grads(f, X)
-
-
 def test_functions_of_two_numbers_have_their_derivatives() -> None:
     def f(x: Any) -> Any:
         a, b = x[0], x[-1] ** 2 + 0.3
         powers = math.pow(b, a) + math.hypot(a, b) + math.dist([a, b], [1.0, a * b]) + math.ldexp(a, 2)
         rests = math.atan2(a, b) + math.copysign(b, a) + math.remainder(b, 0.7) + math.modf(b + 3)[0]
         return x * (powers + rests + math.fsum([a, b, 1.0]) * math.prod([a, b]))
-
-    check_grads(f, X)
-
-
-def test_polar_coordinates_have_their_derivatives() -> None:
-    def f(x: Any) -> Any:
-        size, angle = cmath.polar(x[0] + 1j * x[-1])
-        z = cmath.rect(size**2, 0.3 * angle)
-        return x * z.real + z.imag
 
     check_grads(f, X)
 

@@ -3,7 +3,6 @@
 import argparse
 import ast
 import colorsys
-import dataclasses
 import difflib
 import fractions
 import functools
@@ -234,49 +233,3 @@ def test_itertools_and_generators_of_a_copy_are_lazy() -> None:
 
     copied = OfEverything().copy(numbers)
     assert next(copied()) == [0]
-
-
-@dataclasses.dataclass
-class Scaled:
-    value: float
-    factor: dataclasses.InitVar[float] = 2.0
-    seen: list[float] = dataclasses.field(default_factory=list)
-    kind: str = dataclasses.field(default="scaled", init=False)
-    total: float = dataclasses.field(init=False)
-
-    def __post_init__(self, factor: float) -> None:
-        self.total = self.value * factor
-        self.seen.append(self.total)
-
-
-@dataclasses.dataclass(frozen=True)
-class Fixed:
-    value: float
-    double: float = dataclasses.field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "double", 2.0 * self.value)
-
-
-class Named(str):
-    __slots__ = ("size",)
-
-    def __new__(cls, text: str, size: int) -> "Named":
-        made = super().__new__(cls, text.upper())
-        made.size = size
-        return made
-
-
-def instances() -> Any:
-    made = Scaled(3.0), Scaled(1.0, factor=4.0, seen=[7.0])
-    return made, [vars(m) for m in made], Named("ab", 2).size, Named("ab", 2) + "c", Fixed(1.5)
-
-
-def test_instances_are_made_as_python_makes_them() -> None:
-    conversion = OfEverything()
-    with conversion.running():
-        found = callee(conversion, instances, is_package=False)()
-    assert repr(found) == repr(instances())
-    copied = [f for f, made in conversion.copies.values() if made is not f]
-    assert Scaled.__post_init__ in copied
-    assert Named.__new__ in copied

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.frontends.python.conversion.holders import held, reached
-from primsplit.ir.errors import ConcretizationError
 from primsplit.tracing.branching import exploring, paths
 from tests.numpy.agreement import check_grads
 
@@ -750,134 +748,6 @@ def test_what_does_more_is_right_or_refused(function: Callable[..., Any], monkey
             np.testing.assert_allclose(ps.trace(function, x)(x), wanted, rtol=1e-12)
 
 
-def test_what_cannot_become_one_if_is_told() -> None:
-    def listing(x):
-        total = 0.0
-        for value in x:
-            if value > 0:
-                input("positive")
-            total = total + value
-        return total
-
-    with pytest.raises(ConcretizationError, match=r"branch at line \d+ cannot become one If: it calls input"):
-        ps.trace(listing, -np.ones(70))
-
-
-def test_functions_that_call_one_another_are_looked_through_once() -> None:
-    """Each is read and called: of twenty that call one another there are a million ways to the last."""
-    lines = ["def called_0(x):", "    return np.sin(x)"]
-    for k in range(20):
-        lines += [f"def called_{k + 1}(x):", f"    return called_{k}(x) * 0.9"]
-    lines += ["def bounded(x):", "    for _ in range(20):"]
-    lines += ["        x = called_20(x) + 0.3 if np.sum(x) > 1 else x + 0.4", "    return np.sum(x)"]
-    source, name, found = "\n".join(lines) + "\n", "<functions that call one another>", {"np": np}
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    exec(compile(source, name, "exec"), found)
-    bounded = found["bounded"]
-    x = np.array([0.4, 0.1])
-    np.testing.assert_allclose(ps.trace(bounded, ps.spec("float64", [2]))(x), bounded(x), rtol=1e-12)
-
-
-def test_the_numbers_of_a_table_are_not_looked_at_one_by_one() -> None:
-    array = np.zeros(3)
-    table = {"numbers": [float(k) for k in range(1000)], "more": [array, 1, "text"]}
-    assert len([*reached([table], held)]) == 4
-    assert any(part is array for part in reached([table], held))
-
-
-def raises_and_catches(x):
-    total = 0.0
-    for value in x:
-        if value > 0:
-            try:
-                if value > 0.5:
-                    raise ValueError
-                total = total + value
-            except (ValueError, TypeError):
-                total = total - value
-    return total
-
-
-def with_a_name_inside(x):
-    total = 0.0
-    for value in x:
-        if abs(value) < 1 + (half := value / 2):
-            total, last = total + half, half
-        else:
-            total, last = total * 0.5, value
-        total = total * last
-    return total
-
-
-def returns_lists(x):
-    def sign(value):
-        if value > 0:
-            return [1]
-        return []
-
-    return sum(value for value in x if sign(value))
-
-
-def defines_a_function(x):
-    total = 0.0
-    for value in x:
-        if value > 0:
-
-            def doubled(value=value):
-                return value * 2
-
-            total = total + doubled()
-    return total
-
-
-@pytest.mark.parametrize(
-    ("function", "why"),
-    [
-        (raises_and_catches, "it raises an error: give a name a flag instead"),
-        (with_a_name_inside, "it gives a name a value with :="),
-        (defines_a_function, "it defines a function"),
-        (returns_lists, "what it returns is no number or array"),
-    ],
-)
-def test_what_a_branch_may_not_do_to_be_joined_is_told(function: Callable[..., Any], why: str) -> None:
-    with pytest.raises(ConcretizationError, match=rf"branch at line \d+ cannot become one If: {why}"):
-        ps.trace(function, -np.ones(70))
-
-
-def test_a_function_has_its_own_code_afterwards() -> None:
-    code, names = sines_or_squares.__code__, set(sines_or_squares.__globals__)
-    ps.trace(sines_or_squares, np.ones(12))
-    assert sines_or_squares.__code__ is code
-    assert set(sines_or_squares.__globals__) == names
-
-
-def names_in_tests(x):
-    """A name that a test assigns has its value behind it, also in an `elif` and in the test of a `while`."""
-    total, steps = 0.0, 0
-    while abs(excess := np.sum(x) - 1) > 0.3 and (steps := steps + 1) < 20:
-        x = x - 0.2 * excess / len(x)
-    for k in range(14):
-        wave = np.sin(x[k % 9] * (k + 1))
-        if wave < -0.5:
-            total = total - 1
-        elif (double := 2 * wave) > 0.5 and double < 1.5:
-            total = total + double
-        elif not (shifted := wave + 1) > 1:
-            total = total * shifted
-        if 0.1 < (half := wave / 2) <= 1 or half < -0.2:
-            total = total + half
-        elif 1 - (third := wave / 3) > 1.1:
-            total = total - third
-    return total + excess
-
-
-def sums_of_some(x):
-    waves = np.sin(np.outer(x[:4], np.arange(1, 6))).ravel()
-    some = sum([w for w in waves if w > 0]) + sum(np.log(w) for w in waves if w > 0.2)
-    many = sum(1 for w in waves if 0.2 < w < 0.8) + 0.1 * len([w for w in waves if w > 0.4 or w < -0.7])
-    return some + sum(k * w for k, w in enumerate(waves) if k % 2 if w < 0.5) * many
-
-
 def looks_up(x):
     held = {"level": x[0], "gain": 0.3}
     for k in range(16):
@@ -888,33 +758,11 @@ def looks_up(x):
     return held["level"] * held["gain"]
 
 
-@pytest.mark.parametrize("function", [pytest.param(names_in_tests, marks=pytest.mark.slow), sums_of_some])
-def test_tests_that_give_names_and_sums_with_tests_are_joined(function: Callable[..., Any]) -> None:
-    check_grads(function, NINE, symbolic=False)
-    program = ps.trace(function, NINE)
-    for x in (-NINE, NINE[::-1].copy(), 0.3 * NINE, 2 * NINE):
-        np.testing.assert_allclose(program(x), function(x), rtol=1e-10)
-
-
 def test_a_side_may_look_up_what_dictionaries_hold() -> None:
     check_grads(looks_up, NINE, symbolic=False)
     program = ps.trace(looks_up, NINE)
     for x in (-NINE, NINE[::-1].copy(), 0.3 * NINE, 2 * NINE):
         np.testing.assert_allclose(program(x), looks_up(x), rtol=1e-10)
-
-
-def test_a_sum_that_is_not_pythons_is_left_alone() -> None:
-    source = "\n".join([
-        "def sum(terms):",
-        "    return max(0.0, *terms)",
-        "def largest(x):",
-        "    return sum(v - 1 for v in np.tile(x, 5) if v > 0)",
-    ])  # fmt: skip
-    name, found = "<a sum of its own>", {"np": np}
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    exec(compile(source, name, "exec"), found)
-    with pytest.raises(ConcretizationError, match="without end"):
-        ps.trace(found["largest"], np.array([0.4, 2.0, 1.5]))
 
 
 CATCHES_EVERYTHING = """

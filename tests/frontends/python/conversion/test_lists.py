@@ -9,7 +9,7 @@ import pytest
 import primsplit as ps
 from primsplit.ir.errors import ConcretizationError
 from primsplit.tracing.branching import exploring, paths
-from tests.frontends.python.conversion.test_joined_kinds import slopes
+from tests.frontends.python.conversion.test_kinds import slopes
 
 rng = np.random.default_rng(13)
 

@@ -1,0 +1,128 @@
+"""Parts of joined loops: each is recorded once, nothing is taken before its time, and the recording ends."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.frontends.python.conversion.one_if import Statement
+from primsplit.ir.errors import ConcretizationError
+
+Function = Callable[[Any], Any]
+
+
+def counted(x: Any) -> Any:
+    total = 0.0
+    for k in range(20):
+        total = total + x[0] * k
+        if total > 8.07 * x[2]:
+            break
+        total = total + x[1]
+    return total * (k + 1)
+
+
+WEIGHTS = [float(k) for k in range(1, 15)]
+
+
+def ended_early(x: Any, weights: Any) -> Any:
+    for weight in weights:
+        x = x * 0.9 + 0.01 * weight
+        if x < 1.0:
+            break
+    return x
+
+
+def through_a_generator(x: Any) -> Any:
+    weights = iter(WEIGHTS)
+    return ended_early(x, (w for w in weights)) * next(weights, 7.0)
+
+
+def through_an_iterator(x: Any) -> Any:
+    weights = iter(WEIGHTS)
+    return ended_early(x, weights) * next(weights, 7.0)
+
+
+def through_its_pairs(x: Any) -> Any:
+    weights = iter(WEIGHTS)
+    for number, weight in enumerate(weights):
+        x = x * 0.9 + 0.01 * weight + 0.001 * number
+        if x < 1.0:
+            break
+    return x * next(weights, 7.0)
+
+
+def through_pairs_that_have_a_name(x: Any) -> Any:
+    pairs = zip(range(30), WEIGHTS, strict=False)
+    for number, weight in pairs:
+        x = x * 0.9 + 0.01 * weight + 0.001 * number
+        if x < 1.0:
+            break
+    return x * next(pairs, (7.0, 7.0))[1]
+
+
+ITERATING = [through_a_generator, through_an_iterator, through_its_pairs, through_pairs_that_have_a_name]
+
+
+@pytest.mark.parametrize("function", ITERATING, ids=lambda f: f.__name__)
+def test_what_comes_from_an_iterator_is_not_taken_before_its_time(function: Function) -> None:
+    program = ps.trace(function, 3.0)
+    for x in (3.0, 1.0, 30.0):
+        np.testing.assert_allclose(program(x), function(x), rtol=1e-12)
+
+
+def test_a_loop_without_end_is_refused_at_its_line() -> None:
+    def endless(x: Any) -> Any:
+        while x > 1:
+            x = 0.5 * x
+        return x
+
+    with pytest.raises(ConcretizationError, match="while x > 1") as refused:
+        ps.grad(endless)(9.0)
+    assert "ps.while_loop" in str(refused.value)
+
+
+def test_a_loop_that_nothing_but_its_numbers_ends_is_refused_after_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took a thousand steps, and then all the paths that leave the first sixty."""
+    steps, joined = itertools.count(), Statement.joined  # a list would be noted as what the loop changes
+
+    def counted(statement: Any, test: Any) -> Any:
+        next(steps)
+        return joined(statement, test)
+
+    def fitted(x: Any) -> Any:
+        value, last = x, -np.inf
+        while True:
+            value = 0.5 * value + x
+            if abs(value - last) < 1e-6:
+                break
+            last = value
+        return value
+
+    monkeypatch.setattr(Statement, "joined", counted)
+    with pytest.raises(ConcretizationError, match="give it a most number of steps"):
+        ps.trace(fitted, 9.0)
+    assert next(steps) < 10
+
+
+def test_loops_are_ended_by_what_python_counts_in_names_lists_and_objects() -> None:
+    class Counter:
+        count = 0
+
+    def fitted(x: Any) -> Any:
+        value, seen, counter, total = x, [], Counter(), 0
+        while True:
+            value, total = 0.5 * value + x, total + 1
+            counter.count = counter.count + 1
+            seen.append(total)
+            if abs(value - 2 * x) < 1e-6 * x:
+                break
+            if counter.count == 20 or len(seen) == 20:
+                break
+        return value * len(seen)
+
+    program = ps.trace(fitted, 9.0)
+    for x in (9.0, 0.0, -1.0):
+        np.testing.assert_allclose(program(x), fitted(x), rtol=1e-12)
