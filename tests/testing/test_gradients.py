@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.testing import GradientMismatch, check_grads, directional_derivative
+from primsplit.testing import GradientMismatch, check_grads
 
 X = np.array([[0.3, -0.7, 1.1], [0.2, 0.5, -1.4]])
 V = np.array([1.0, -0.5, 0.25])
@@ -107,8 +107,3 @@ def test_a_function_that_needs_its_sizes_is_told_how_to_be_checked() -> None:
 def test_differences_of_float32_are_told_to_have_few_digits() -> None:
     with pytest.raises(GradientMismatch, match="float32 have few digits"):
         check_grads(lambda x: np.sin(x), V.astype(np.float32), value_tolerance=1e-6)
-
-
-def test_a_difference_of_a_polynomial_is_exact() -> None:
-    found = directional_derivative(lambda a: float(a[0] ** 4), [np.array(2.0)], [np.array(1.0)], 1e-2)
-    assert found == pytest.approx(32.0, rel=1e-12)
