@@ -76,17 +76,19 @@ def _given(following: list[dis.Instruction]) -> tuple[Any, ...] | None:
 def _imported(code: CodeType) -> Mapping[str, tuple[str, str]]:
     """Return the local variables that code imports: the module and the name in it, "" for the module itself."""
     found: dict[str, tuple[str, str]] = {}
-    module, name = "", ""
+    module, name, is_from, before = "", "", False, None
     for each in dis.get_instructions(code):
-        if each.opname == "IMPORT_NAME":
-            module, name = str(each.argval), ""
+        if each.opname == "IMPORT_NAME":  # behind the names of a `from`, None for a plain import
+            module, name, is_from = str(each.argval), "", before is not None
         elif each.opname == "IMPORT_FROM":
             name = str(each.argval)
         elif each.opname == "STORE_FAST" and module:
-            found[str(each.argval)] = (module if name else module.partition(".")[0], name)
-            name = ""
-        elif each.opname == "POP_TOP":
+            is_whole = is_from or bool(name)  # `import a.b as c` takes `b` of `a` too
+            found[str(each.argval)] = (module if is_whole else module.partition(".")[0], name if is_from else "")
+            module, name = module if is_from else "", ""
+        elif each.opname == "POP_TOP" and is_from:
             module = ""
+        before = each.argval
     return found
 
 

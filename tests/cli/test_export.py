@@ -1,8 +1,6 @@
 """`primsplit export`: from a file to a file that onnxruntime runs."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -304,17 +302,6 @@ def test_a_model_may_import_its_neighbours_and_print(
     done = primsplit("export", path, "--spec", "x:f64[2]", "--onnx", tmp_path / "a.onnx", "--json")
     assert done.json["function"] == "loss"
     assert done.error.split() == ["loading", "tracing"]
-
-
-def test_the_commands_run_as_a_module_and_help_is_light() -> None:
-    done = subprocess.run([sys.executable, "-m", "primsplit", "--help"], capture_output=True, text=True, check=True)
-    assert "export" in done.stdout
-    code = (
-        "import sys, primsplit.cli; heavy = ('onnx_ir', 'onnxruntime', 'scipy', 'jinja2', 'onnx.reference');"
-        "print([m for m in heavy if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 BRANCHING = """

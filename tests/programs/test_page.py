@@ -53,3 +53,11 @@ def test_a_fragment_has_each_line_and_counts_those_that_it_leaves_out() -> None:
     assert "7 more" in html
     assert "<details open" not in html
     assert "<details open" in to_fragment(["f(x):\n  return x\n"])
+
+
+def test_each_line_of_a_page_has_a_number_and_a_place_to_link_to() -> None:
+    page = to_page("f <script>", ["f(x):\n  a = Sin(x)  # model.py:3 <b>\n", "g(x):  # second"])
+    assert re.findall(r'id="(s\d+l\d+)"', page) == ["s0l1", "s0l2", "s1l1"]
+    assert re.findall(r'href="#(s\d+l\d+)">(\d+)<', page) == [("s0l1", "1"), ("s0l2", "2"), ("s1l1", "1")]
+    assert '<span class="comment">  # model.py:3 &lt;b&gt;</span>' in page
+    assert "<title>f &lt;script&gt;</title>" in page

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.testing import check_grads
 
 X = np.array([0.7, 1.9, -0.4])
@@ -81,3 +82,9 @@ def test_a_class_of_numbers_is_itself_where_it_converts_nothing_traced() -> None
     found: list[Any] = []
     ps.trace(lambda x: found.append(uses_of_classes(x)) or x, X)
     assert found[-1] == uses_of_classes(X)
+
+
+@pytest.fixture(name="_as_in_a_package")
+def _taken_for_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names of this file are taken for those of an installed package: `float(x)` of the user's own is refused."""
+    monkeypatch.setitem(vars(OPERATORS[False]), "is_package", True)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.testing import check_grads
 
 X = np.array([0.7, 1.9, -0.4])
@@ -161,12 +160,6 @@ def test_a_type_that_is_only_told_has_it_run_once() -> None:
 
     ps.trace(f, 0.5)
     assert runs == [1]
-
-
-@pytest.fixture(name="_as_in_a_package")
-def _taken_for_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The names of this file are taken for those of an installed package: `float(x)` of the user's own is refused."""
-    monkeypatch.setitem(vars(OPERATORS[False]), "is_package", True)
 
 
 def test_a_whole_number_is_told_by_the_arrays_of_a_guard() -> None:

@@ -1,0 +1,58 @@
+"""Paths that code calls, and their values, found without running anything."""
+
+import importlib.metadata
+import math
+from typing import Any
+
+import numpy as np
+
+from primsplit.programs.calls_by_name import chains, codes, meanings
+
+SCALE = 3
+
+
+def closure(table: Any) -> Any:
+    def f(x: Any) -> Any:
+        import importlib.metadata as known_versions
+        import os.path as paths
+        from math import cos
+
+        def inner(y: Any) -> Any:
+            return math.sin(y)
+
+        known = np.random.rand() + table.get("a") + cos(x) + len(paths.sep)
+        return known + inner(x) + known_versions.version(x) + globals_of_others(1)  # noqa: F821
+
+    return f
+
+
+def found(function: Any) -> dict[str, tuple[Any, Any]]:
+    """By their text, the first argument and the value of each path."""
+    every = [pair for code in codes(function) for pair in meanings(function, code, lambda v, n: getattr(v, n, None))]
+    return {chain.text: (chain.given, value) for chain, value in every}
+
+
+def test_paths_are_found_with_their_values_wherever_they_are_looked_up() -> None:
+    table = {"a": 1.0}
+    told = found(closure(table))
+    assert told["np.random.rand"] == ((), np.random.rand)
+    assert told["table.get"] == (("a",), table.get)
+    assert told["cos"][1] is math.cos
+    assert told["paths.sep"][1] == "/"
+    assert told["known_versions.version"][1] is importlib.metadata.version
+    assert told["math.sin"][1] is math.sin
+    assert told["globals_of_others"] == ((1,), None)
+
+
+def test_a_path_has_the_line_and_column_where_it_is_written() -> None:
+    def f(x: Any) -> Any:
+        return np.sin(x)
+
+    (chain,) = [c for c in chains(f.__code__) if c.text == "np.sin"]
+    assert chain.kind == "global"
+    assert chain.line == f.__code__.co_firstlineno + 1
+    assert chain.column == 15
+
+
+def test_codes_of_inner_functions_are_found() -> None:
+    assert [c.co_name for c in codes(closure({}))] == ["f", "inner"]
