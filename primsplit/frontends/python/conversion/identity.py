@@ -55,8 +55,9 @@ HOOKS.note_choice = note_one_of
 
 def _note(value: Any, made: Sequence[Any], at: At) -> None:
     if not (value is None or isinstance(value, bool | int | str)):  # Python shares these objects
-        _given.value[id(value)] = value, at, frozenset[type]().union(*map(classes_of, made))
-        if type(value) is Array and value.is_number():
+        kinds = frozenset[type]().union(*map(classes_of, made))
+        _given.value[id(value)] = value, at, kinds
+        if type(value) is Array and value.is_number() and not all(issubclass(kind, float) for kind in kinds):
             note_classes(value, made, at)
 
 
