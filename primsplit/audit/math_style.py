@@ -14,7 +14,7 @@ in the file; what the file does in another order or in pieces is said beside its
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -31,7 +31,7 @@ from primsplit.audit.sections import FORWARD, part_told
 from primsplit.audit.statement_maker import statements_of
 from primsplit.audit.statements import Function
 from primsplit.audit.written import Written
-from primsplit.ir import Op, Var
+from primsplit.ir import Const, Op, Var
 from primsplit.ir.notation.literals import bytes_text
 
 
@@ -44,6 +44,7 @@ class Mathematics:
     naming: Naming
     plumbing: list[Op]
     sizes: Sizes
+    constants: Mapping[str, Const]
 
     @property
     def every(self) -> list[Shown]:
@@ -55,13 +56,17 @@ class Mathematics:
         """The number of statements; an `else` is none."""
         return sum(1 for line in self.every if line.head != "else:")
 
-    def text(self) -> Iterator[str]:
-        """Yield the lines of the sections."""
+    def printer(self) -> Printer:
+        """Return the printer of the statements."""
         shapes = {
             n: self.sizes.shape(v) for n, v in ((n, v) for v, n in self.function.names.items()) if isinstance(v, Var)
         }
         widest = max((len(line.op.place.short) for line in self.every if line.op.place is not None), default=0)
-        printer = Printer(self.naming.of, {n: s for n, s in shapes.items() if s is not None}, max(widest, 14))
+        return Printer(self.naming.of, {n: s for n, s in shapes.items() if s is not None}, max(widest, 14))
+
+    def text(self) -> Iterator[str]:
+        """Yield the lines of the sections."""
+        printer = self.printer()
         for title, lines in groupby(self.lines, lambda line: line.section):
             if title:
                 yield ""
@@ -82,7 +87,7 @@ def mathematics_of(file: Written, *, everything: bool = False) -> list[Mathemati
         folded = {n: f.value for n, f in folding.env.items()}
         naming = Naming(file, function, named, folded, folding.handed_on)
         naming.run(lines, statements.constants)
-        found.append(Mathematics(function, lines, naming, folding.plumbing, sizes))
+        found.append(Mathematics(function, lines, naming, folding.plumbing, sizes, statements.constants))
     return found
 
 

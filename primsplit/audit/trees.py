@@ -73,3 +73,10 @@ def tuple_of(items: Iterable[ast.expr]) -> ast.expr:
 def names_in(expression: ast.AST) -> set[str]:
     """Return the names that an expression reads."""
     return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+
+
+def bound_by(head: str) -> tuple[str, ...]:
+    """Return the variables that the head of a loop sets: `x_t` of `for x_t in xs:`. None of another head."""
+    if not (head.startswith("for ") and head.endswith(":")):
+        return ()
+    return tuple(sorted(names_in(ast.parse(head.partition(" in ")[0].removeprefix("for ")))))

@@ -40,19 +40,24 @@ class Printer:
         """Yield statements with their line and shape beside them."""
         last: Place | None = None
         for line in lines:
-            place = _line(line)
+            place = line_of(line)
             beside = [_where(place) if place != last else "", self.shape(line), line.note]
             last = place
             text = self.text(line)
-            if place is not None and not line.head and not line.is_passed:
-                self.forward[place] = text
+            self.learn(line, text)
             yield self.row("  " * depth + text, *beside)
             yield from self.primal(line.below, depth + 2)
+
+    def learn(self, line: Shown, text: str) -> None:
+        """Note the text of a statement of the forward pass, for remarks on its pullback."""
+        place = line_of(line)
+        if place is not None and not line.head and not line.is_passed:
+            self.forward[place] = text
 
     def pullback(self, lines: Sequence[Shown], depth: int, last: Place | None = None) -> Iterator[str]:
         """Yield statements under remarks that say what they are the gradient of."""
         for line in lines:
-            place = _line(line)
+            place = line_of(line)
             if place is not None and place != last and not line.head and not line.is_passed:
                 yield self.remark(place, depth)
                 last = place
@@ -100,7 +105,8 @@ class Printer:
         return "" if found is None or line.head else "[" + ", ".join(map(str, found)) + "]"
 
 
-def _line(line: Shown) -> Place | None:
+def line_of(line: Shown) -> Place | None:
+    """Return the user's line of a statement."""
     return None if line.op.place is None or not line.op.place.filename else line.op.place.whole_line
 
 

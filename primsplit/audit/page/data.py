@@ -1,28 +1,30 @@
 """Collect what a page shows of files: lines, views with their panes, captures, counts. It is written as JSON."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from primsplit.audit.file_report import captured, report_files
 from primsplit.audit.page.every_node import every_node
+from primsplit.audit.page.mathematical import mathematical
 from primsplit.audit.page.outline import FileView, Linked, Outline
 from primsplit.audit.page.places import Lines
 from primsplit.audit.sections import BACKWARD, TANGENT
 from primsplit.audit.written import Written
 from primsplit.ir import Op, Var
 from primsplit.ir.dims import Dim, Size
+from primsplit.ir.errors import PrimsplitError
 from primsplit.ir.plain_text import in_one_line
 
-VIEWS: Mapping[str, Callable[[Written], FileView]] = {"Every node": every_node}
-"""The views of a file by their titles; the first is shown first."""
+VIEWS: Mapping[str, Callable[[Written], FileView]] = {"Mathematics": mathematical, "Every node": every_node}
+"""The views of a file by their titles; the first is shown first. The last one is there for every file."""
 
 
 def page_data(files: Sequence[Written]) -> dict[str, Any]:
     """Return what the page of the files of one derivative shows."""
     lines, reports = Lines(files), report_files(files)
     late = frozenset(v["name"] for report in reports for v in report["inputs"] if v["role"] in {"cotangent", "tangent"})
-    views = [_view(title, [*map(make, files)], lines, late) for title, make in VIEWS.items()]
+    views = [*_views(files, lines, late)]
     kept = _captures(files)
     return {
         "title": in_one_line(files[0].block.name),
@@ -38,6 +40,18 @@ def page_data(files: Sequence[Written]) -> dict[str, Any]:
         "stored": reports[-1]["stored"],
         "symbols": _symbols(var for _, _, var, _ in kept),
     }
+
+
+def _views(
+    files: Sequence[Written], lines: Lines, late: frozenset[str]
+) -> Iterator[tuple[str, int, Linked, Mapping[str, str]]]:
+    """Yield the views that can be made of files."""
+    for title, make in VIEWS.items():
+        try:
+            made = [*map(make, files)]
+        except PrimsplitError:
+            continue
+        yield _view(title, made, lines, late)
 
 
 def _view(

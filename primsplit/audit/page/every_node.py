@@ -17,7 +17,7 @@ from primsplit.audit.page.outline import FileView, FunctionView, Named, Row
 from primsplit.audit.statement_maker import statements_of
 from primsplit.audit.statements import Assignment, Function, Statement, Statements
 from primsplit.audit.suites import SuiteWriter
-from primsplit.audit.trees import names_in
+from primsplit.audit.trees import bound_by
 from primsplit.audit.written import Written
 from primsplit.ir import Block, Const, Op, Var, walk
 from primsplit.ir.errors import PrimsplitError
@@ -97,8 +97,8 @@ def _row(file: Written, line: str, top: Statement, told: dict[str, str], counted
 
 def _assigned(text: str) -> tuple[str, ...]:
     """Return the names that a line of Python assigns."""
-    if text.startswith("for ") and text.endswith(":"):
-        return tuple(sorted(names_in(ast.parse(text.partition(" in ")[0].removeprefix("for ")))))
+    if text.endswith(":"):
+        return bound_by(text)
     target, equals, _ = text.partition(" = ")
     return tuple(part.strip("(),") for part in target.split(", ")) if equals else ()
 

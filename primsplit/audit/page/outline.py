@@ -6,7 +6,7 @@ d_w = x.T @ d_in       # mlp.py:5         pane backward   Grad of: hidden = np.t
 ```
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -22,7 +22,8 @@ class Row:
     """A line of a view, indented by `depth` bodies.
 
     `op` has its place and its remark, `ops` are the nodes that it stands for. `assigned` are the names that it defines,
-    as they stand in the text. `shape` is the type or the shape of its value, `note` a remark beside it.
+    as they stand in the text. `shape` is the type or the shape of its value, `note` a remark beside it. `of` is the
+    statement that it is the gradient of, if that is not the text of the line.
     """
 
     text: str
@@ -33,6 +34,7 @@ class Row:
     assigned: tuple[str, ...] = ()
     shape: str = ""
     note: str = ""
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Named:
 class FunctionView:
     """The graph of a file or one of its model-local functions, whose operator is `kind`; "" is the graph's.
 
-    `names` has the text of each value's name, `results` the text of each result.
+    `results` are the texts of the results, `hidden` the number of nodes by section that no row stands for.
     """
 
     kind: str
@@ -57,11 +59,12 @@ class FunctionView:
     params: tuple[Named, ...] = ()
     constants: tuple[Named, ...] = ()
     results: tuple[str, ...] = ()
+    hidden: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """A file in a view: its graph, then its functions."""
+    """A file in a view: its graph, then its functions. `names` has the names of the graph's values by the file's."""
 
     functions: tuple[FunctionView, ...]
     names: dict[str, str] = field(default_factory=dict)
@@ -129,10 +132,13 @@ class Outline:
             given = [p for p in function.params if (position if self.is_pair else int(p.name in late)) == pane]
             self._titled(pane, "Inputs", [(p, "input") for p in given], scope)
         self._titled(position, "Constants", [(c, "constant") for c in function.constants], scope)
+        hidden = dict(function.hidden)
         for section, rows in groupby(function.rows, lambda row: row.section):
             pane = position if self.is_pair else int(section in LATE)
             shown = [*rows]
             self._part(pane, section.capitalize() or "Statements", scope, sum(len(r.ops) for r in shown))
+            if count := hidden.pop(section, 0):
+                self.panes[pane][-1].note = f"{count} more move shapes"
             self._rows(pane, shown, scope)
 
     def _results(self, function: FunctionView, position: int, scope: int) -> None:
@@ -181,7 +187,7 @@ class Outline:
     def _head(self, rows: Sequence[Row], i: int, line: int | None, scope: int) -> list[Placed]:
         """Return the head of a group, if it has one: always of gradients, and of several statements of one line."""
         row = rows[i]
-        told = row.op.remark if line is None else self.lines.all[line].text or self.lines.all[line].where
+        told = row.op.remark if line is None else row.of or self.lines.all[line].text or self.lines.all[line].where
         level = BODY + 2 * row.depth
         if told and (row.section in LATE or row.op.remark.startswith("pullback of ")):
             return [Placed("grad", level, f"# {told}" if line is None else f"# Grad of: {told}", scope, line)]

@@ -12,6 +12,11 @@ function element(tag, className, text) {
   return made;
 }
 
+/** Whether a row has space above it: heads, and what a program returns. */
+function isSpaced(row) {
+  return row.k === "part" || row.k === "function" || (row.k === "ends" && row.o === 0);
+}
+
 /** Append a text with words, calls and numbers set off. */
 function appendCode(parent, text) {
   let last = 0;
@@ -80,7 +85,7 @@ class List {
         this.breaks.set(this.shown[i], starts);
         count = starts.length;
       }
-      this.tops[i + 1] = this.tops[i] + count * height + (row.k === "part" || row.k === "function" ? height / 2 : 0);
+      this.tops[i + 1] = this.tops[i] + count * height + (isSpaced(row) ? height / 2 : 0);
     }
     this.space.style.height = `${this.tops[this.shown.length] + height}px`;
     this.clear();
@@ -147,7 +152,7 @@ class List {
   /** Return the element of a row. */
   make(index) {
     const row = this.rows[index];
-    const made = element("div", `row ${row.k || "statement"}`);
+    const made = element("div", `row ${row.k || "statement"}${isSpaced(row) ? " spaced" : ""}`);
     made.id = `${this.prefix}${index}`;
     made.setAttribute("role", "treeitem");
     made.setAttribute("aria-level", row.o + 1);
@@ -193,7 +198,8 @@ class List {
   beside(row, index) {
     const starts = this.breaks.get(index) || [0];
     const used = row.t.length - starts[starts.length - 1] + (starts.length > 1 ? 4 : 0);
-    const told = row.k === "part" ? (row.c ? `${row.c} node${row.c > 1 ? "s" : ""}` : "") : row.s || row.n || "";
+    const nodes = row.c ? [`${row.c} node${row.c > 1 ? "s" : ""}`] : [];
+    const told = row.k === "part" ? [...nodes, row.n].filter(Boolean).join(", ") : row.s || row.n || "";
     const fits = used + told.length + 3 <= this.room(row);
     const made = element("span", "beside", fits || this.isPrinted ? told : "");
     return made;
