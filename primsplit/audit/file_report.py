@@ -29,7 +29,7 @@ def report_file(file: Written, first: Written | None = None) -> dict[str, Any]:
 
     `operators`: how many nodes each section has, `lines`: how many each of the user's lines, in graphs inside and in
     functions too. `captures`: the values that the second pass reads, with their kinds and the bytes stored for them;
-    `first` is the file of the first pass, if that is another one. `nodes`: every node, in the order of the listing.
+    `first` is the file of the first pass, if that is another one.
     """
     sections = [*_sections(file)]
     counts = Counter({section.name: 0 for section in sections})
@@ -50,7 +50,6 @@ def report_file(file: Written, first: Written | None = None) -> dict[str, Any]:
         "stored": _stored(file, first),
         "states": [_state(file, i) for i in range(len(file.states))],
         "constants": [_constant(name, const) for name, const in file.held.items() if not is_literal(const)],
-        "nodes": [_node(file, section.name, op) for section in sections for op in section.ops],
     }
 
 
@@ -183,22 +182,3 @@ def _constant(name: str, const: Const) -> dict[str, Any]:
     size = const.type.literal_nbytes()
     value = value_text(const.numpy()) if const.is_short else ""
     return {"name": name, "type": str(const.type), "bytes": size or 0, "value": value}
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, int | float | str) or (isinstance(value, list) and all(map(_is_plain, value)))
-
-
-def _node(file: Written, section: str, op: Op) -> dict[str, Any]:
-    """Return a node for JSON, with the attributes that are no graphs and no arrays."""
-    plain = {k: v for k, v in op.attributes.items() if _is_plain(v)}
-    inputs = ["" if v is None else file.names[v] for v in op.inputs]
-    told = {"operator": op.kind, "inputs": inputs, "outputs": [file.names[v] for v in op.outputs]}
-    return {
-        "section": section,
-        "name": file.nodes[op],
-        **told,
-        "attributes": plain,
-        **_where(op.place),
-        "rule": op.remark,
-    }

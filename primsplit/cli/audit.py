@@ -19,11 +19,13 @@ from primsplit.cli.audited import write_listing
 from primsplit.cli.failures import command
 from primsplit.cli.late import (
     constant_rows,
+    json_reports,
     list_files,
     mathematics,
     read_written,
     report_files,
     rules_used,
+    schema_text,
     unused_rules,
 )
 from primsplit.cli.loaded import LoadedModel, Subject, read_subject
@@ -50,6 +52,12 @@ class Stage(StrEnum):
     RECORDED = "recorded"
     SPLIT = "split"
     FILE = "file"
+
+
+def _schema(wanted: bool) -> None:
+    if wanted:
+        print_text(schema_text())
+        raise typer.Exit
 
 
 @command
@@ -117,6 +125,10 @@ def audit(
         ),
     ] = None,
     check: Check = None,
+    schema: Annotated[
+        bool,
+        typer.Option("--schema", help="Print the JSON schema of what --json prints.", callback=_schema, is_eager=True),
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """List the ONNX file that `primsplit export` writes with these options, or an ONNX file, as mathematics.
@@ -253,7 +265,8 @@ class Showing:
             text = list_files(files, self.style.value, everything=self.everything)
             _show_listing(text, self.style, json=self.json)
             return
-        found = {"stage": Stage.FILE.value, "files": report_files(files), **beside}
+        reports = json_reports(files) if self.json and not self.frozen else report_files(files)
+        found = {"stage": Stage.FILE.value, "files": reports, **beside}
         if not self.json and not self.frozen:
             for file, text in zip(found["files"], mathematics(files), strict=True):
                 show_file(file, text)

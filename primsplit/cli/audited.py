@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.cli.late import list_files, numpy_module, read_written, report_files
+from primsplit.cli.late import json_reports, list_files, numpy_module, read_written
 from primsplit.cli.overwriting import keep_apart
 from primsplit.ir.atomic_files import write_whole
 from primsplit.ir.plain_text import in_json, in_lines
@@ -51,7 +51,7 @@ def listing_of(files: Sequence[Any], style: str) -> tuple[str, Mapping[str, Any]
         module = numpy_module(files)
         return module.text, module.arrays
     if style == "json":
-        return in_json(json.dumps({"files": report_files(files)}, indent=2, ensure_ascii=False)), {}
+        return in_json(json.dumps({"files": json_reports(files)}, indent=2, ensure_ascii=False)), {}
     return in_lines(list_files(files, style)), {}
 
 

@@ -126,6 +126,20 @@ def report_files(files: Any) -> list[dict[str, Any]]:
     return file_report.report_files(files)
 
 
+def json_reports(files: Any) -> list[dict[str, Any]]:
+    """The reports of the files of one derivative, with every node and statement."""
+    from primsplit.audit import json_report
+
+    return json_report.json_reports(files)
+
+
+def schema_text() -> str:
+    """The JSON schema of what `primsplit audit --json` prints."""
+    from primsplit.audit import json_report
+
+    return json_report.schema_text()
+
+
 def constant_rows(file: Any) -> list[dict[str, Any]]:
     """A row for each initializer of a file."""
     from primsplit.audit import file_report

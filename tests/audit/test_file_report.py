@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.audit.file_report import report_files
+from primsplit.audit.json_report import json_reports
 from primsplit.audit.written import read_written
 
 W = np.linspace(-1, 1, 40).reshape(4, 10)
@@ -25,7 +25,7 @@ SPECS = (ps.spec("float64", [3, 4]), ps.spec("float64", ["N", 3]))
 
 def reports(path: Path, form: Any, **named: Any) -> list[dict[str, Any]]:
     paths = ps.export(layer, *SPECS, path=path, form=form, **named)
-    return report_files([read_written(p) for p in paths])
+    return json_reports([read_written(p) for p in paths])
 
 
 @pytest.mark.parametrize("form", ["joint", "functions"])
