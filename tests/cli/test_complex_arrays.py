@@ -153,6 +153,6 @@ def test_eigenvalues_that_numpy_gives_as_real_numbers_are_checked(
 
 
 def test_an_audit_names_both_parts(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
-    done = primsplit("audit", model(FILTER))
+    done = primsplit("audit", model(FILTER), "--style", "text")
     assert done.status == 0, done.error
     assert "loss(z.real: float32[N], z.imag: float32[N], w: float32[N]):" in done.out

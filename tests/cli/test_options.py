@@ -99,10 +99,15 @@ FUNCTION = """
 """
 
 
+COSINE = """<ir_version: 10, opset_import: ["": 21]> g (double[N] x) => (double y) {
+    c = Cos(x) s = Mul(c, c) y = ReduceSum<keepdims = 0>(s)
+}"""
+
+
 @pytest.fixture
 def sources(model: Callable[..., Path], tmp_path: Path) -> dict[str, Path]:
     """A file for each command."""
-    onnx.save(onnx.parser.parse_model(MODEL), tmp_path / "cosine.onnx")
+    onnx.save(onnx.parser.parse_model(COSINE), tmp_path / "cosine.onnx")
     return {"function": model(FUNCTION, "f.py"), "model": tmp_path / "cosine.onnx"}
 
 
