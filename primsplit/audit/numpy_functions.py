@@ -64,10 +64,11 @@ class _Passes:
         writer = SuiteWriter(self.file)
         captures = tuple_of(map(name, self.captured))
         told = f"{self.types(self.params, late=False)}, captures"
-        lines = [*writer.statements(self.first, 1), *_return([*self.results(late=False), captures])]
+        returned = [*map(ast.unparse, self.results(late=False)), ast.unparse(captures)]
+        lines = [*writer.statements(self.first, 1), *_listed("    return ", returned, "")]
         yield _text("forward", self.params, told, lines)
         told = self.types(self.again, late=True)
-        unpacked = [f"    {_unpacked(self.captured)} = captures"] if self.captured else []
+        unpacked = _listed("    ", self.captured, " = captures") if self.captured else ()
         lines = [*unpacked, *writer.statements(self.second, 1), *_return(self.results(late=True))]
         yield _text("pullback", ["captures", *self.again], told, lines)
         yield _text("value_and_grad", self.main.params, "", self.both())
@@ -81,15 +82,20 @@ class _Passes:
         ]
         yield from _broken(f"    {', '.join([*sides[0], 'captures'])} = forward(", self.params, ")")
         yield from _broken(f"    {', '.join(sides[1])} = pullback(", ["captures", *self.again], ")")
-        yield f"    return {', '.join(outputs)}"
+        yield from _listed("    return ", outputs, "")
 
 
 def _assigned(statements: Iterable[Statement]) -> set[str]:
     return {n for s in statements for n in s.targets}
 
 
-def _unpacked(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) != 1 else f"({names[0]},)"
+def _listed(head: str, items: Sequence[str], tail: str) -> Iterator[str]:
+    """Yield `head item, item tail`, in parentheses where there is one item, or where they take several lines."""
+    whole = f"{head}{', '.join(items)}{tail}"
+    if len(items) > 1 and len(whole) <= WIDTH:
+        yield whole
+    else:
+        yield from _broken(f"{head}(", items, f",){tail}" if len(items) == 1 else f"){tail}")
 
 
 def _text(title: str, params: Sequence[str], told: str, body: Iterable[str]) -> str:
@@ -129,7 +135,7 @@ def _return(results: Sequence[ast.expr]) -> Iterator[str]:
     if len(results) == 1:
         yield f"    return {ast.unparse(results[0])}"
         return
-    yield f"    return {', '.join(map(ast.unparse, results)) or '()'}"
+    yield from _listed("    return ", [*map(ast.unparse, results)], "") if results else ["    return ()"]
 
 
 def _types(file: Written, function: Function, params: Iterable[str], results: Iterable[Value]) -> str:

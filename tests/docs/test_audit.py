@@ -12,6 +12,7 @@ from tests.registered import only_here
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 FILE = re.compile(r"^```python\n# (\w+\.py)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^```console\n\$ primsplit (.*?)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+MODULE = re.compile(r"^```python\nimport numpy as np\n\n\n(@np.errstate.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 SECOND = re.compile(r"^After `(.*?)` became `(.*?)` in a second file", flags=re.MULTILINE)
 NUMBER = re.compile(r"-?\d+(\.\d+)?e?[-+]?\d*|nan|inf")
 
@@ -48,3 +49,13 @@ def test_a_command_of_the_page_prints_what_the_page_shows(
         found = CliRunner().invoke(app, command.split())
     assert found.stdout, found.stderr
     assert plain(found.stdout) == plain(shown)
+
+
+def test_the_module_of_the_page_is_the_one_that_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path)
+    (shown,) = MODULE.findall(PAGE.read_text())
+    with only_here():
+        found = CliRunner().invoke(app, ["audit", "new.py", "--style", "numpy", "--output", "new_numpy.py"])
+    assert found.exit_code == 0, found.stderr
+    assert shown in (tmp_path / "new_numpy.py").read_text()
