@@ -111,5 +111,14 @@ INDICES = [
     Row("y[i] := x[$n]*v[i] + x[i+$n]", {"x": X, "v": V, "n": 3}),
     Row("y[i] := x[i], i in range($n)", {"x": X, "n": 3}),
 ]
-CORPUS = [*CONTRACTIONS, *ELEMENTWISE, *DIAGONALS, *SHIFTS, *WINDOWS, *INDICES]
-SYMBOLIC = [row for row in CORPUS if row.axes]
+
+
+def is_stored(row: Row) -> bool:
+    """Whether it writes to an array that is given, or at an index that is no loop alone."""
+    target = row.text.partition("=")[0]
+    return ":" not in target or "i,i" in target
+
+
+def has_one_axis(row: Row) -> bool:
+    """Whether its window is of a vector: without channels."""
+    return all(getattr(array, "ndim", 0) <= 2 for array in row.arrays.values()) and "c," not in row.text

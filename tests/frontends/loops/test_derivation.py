@@ -5,12 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import primsplit as ps
 from primsplit.frontends.loops.derivation import Derivation, derive
-from primsplit.frontends.loops.functions import FUNCTIONS
 from primsplit.frontends.loops.interpreter import interpret
 from primsplit.frontends.loops.notation import parse_notation
-from primsplit.frontends.loops.partials import FLAT, PARTIALS
 from primsplit.frontends.loops.sizes import check, sizes_of
 from primsplit.ir.errors import SpecError
 from tests.frontends.loops.running import assert_gradients_meet_differences, differences, drawn, pulled_back
@@ -18,7 +15,6 @@ from tests.frontends.loops.running import assert_gradients_meet_differences, dif
 A, B, C = drawn(0, 3, 4), drawn(1, 4, 2), drawn(2, 3, 2)
 X, W, K = drawn(3, 5), drawn(4, 5), drawn(5, 3)
 ROWS = np.array([2, 0, 1, 2, 2])
-LOG1P = "t := log1p(0.25*(C[i]-18)**2)"
 
 NESTS: list[tuple[str, dict[str, Any]]] = [
     ("y[m,n] := A[m,k]*B[k,n]", {"A": A, "B": B}),
@@ -60,41 +56,6 @@ NESTS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("text", "arrays"), NESTS, ids=[row[0] for row in NESTS])
 def test_the_reverse_nest_meets_differences(text: str, arrays: dict[str, Any], threshold: float) -> None:
     assert_gradients_meet_differences(parse_notation(text), arrays, threshold=threshold)
-
-
-POINTS = {"arccosh": 2.0, "log": 1.0, "log2": 1.0, "log10": 1.0, "log1p": 1.0, "sqrt": 1.0, "cbrt": 1.0}
-SMALL = {"arcsin", "arccos", "arctanh"}
-
-
-@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - FLAT))
-def test_each_function_has_the_derivative_of_differences(name: str) -> None:
-    x, y = np.array([0.31, 0.62, 0.83]), np.array([1.3, 0.45, 0.7])
-    x = x + POINTS.get(name, 0.0) if name not in SMALL else x
-    row = {1: "z[i] := {}(x[i])", 2: "z[i] := {}(x[i], y[i])", 3: "z[i] := {}(x[i] > 0.5, x[i], y[i])"}
-    text = row[FUNCTIONS[name].arity].format(name) if name != "clip" else "z[i] := clip(x[i], 0.5, y[i])"
-    arrays = {"x": x, "y": y} if "y[i]" in text else {"x": x}
-    assert_gradients_meet_differences(parse_notation(text), arrays, threshold=0.0)
-    assert_gradients_meet_differences(parse_notation(text), arrays, threshold=np.inf)
-
-
-def test_each_function_has_a_row_or_is_flat() -> None:
-    assert set(PARTIALS) | FLAT | {"where"} == set(FUNCTIONS)
-    assert not set(PARTIALS) & FLAT
-    assert all(len(row) == FUNCTIONS[name].arity for name, row in PARTIALS.items())
-
-
-def test_a_function_of_the_users_has_a_derivative_by_its_name() -> None:
-    nest = parse_notation("y[i] := softplus(x[i])*x[i]", functions=["softplus"])
-    derivation = derive(nest, ["x"])
-    functions = {"softplus": lambda x: np.logaddexp(0, x), "softplus'0": lambda x: 1 / (1 + np.exp(-x))}
-    reverse = derivation.reverse
-    forward = interpret(derivation.forward, {"x": X}, functions=functions)
-    known = {"d_y": np.ones(5), "x": X, **forward}
-    found = interpret(
-        reverse, {n: known[n] for n, _ in reverse.arguments}, sizes=check(nest, {"x": (5,)}), functions=functions
-    )
-    np.testing.assert_allclose(found["d_x"], X / (1 + np.exp(-X)) + np.logaddexp(0, X))
-    assert "softplus'0" in {line.function for line in reverse.operations}
 
 
 def test_amulb_has_the_products_of_its_cotangent() -> None:
@@ -185,82 +146,10 @@ def test_the_derivative_of_a_reverse_nest_meets_differences_of_it(text: str) -> 
         np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7, err_msg=name)
 
 
-@pytest.mark.parametrize(
-    ("text", "arrays", "expected"),
-    [
-        ("(max) y := x[i]", [2.0, 2.0, 3.0, 3.0], [0, 0, 1, 0]),
-        ("(min) y := x[i]", [2.0, 2.0, 3.0, 3.0], [1, 0, 0, 0]),
-        ("(*) y := x[i]", [2.0, 3.0, 4.0], [12, 8, 6]),
-        ("(*) y := x[i]", [2.0, 0.0, 4.0], [0, 8, 0]),
-        ("(*) y := x[i]", [0.0, 3.0, 0.0], [0, 0, 0]),
-        ("y := x[mod(i)], i in range(5)", [1.0, 2.0, 3.0], [2, 2, 1]),
-        ("y := x[clamp(i)], i in range(5)", [1.0, 2.0, 3.0], [1, 1, 3]),
-        ("y := x[pad(i-1)], i in range(5)", [1.0, 2.0, 3.0], [1, 1, 1]),
-        ("y := maximum(x[0], x[i])", [3.0, 1.0, 4.0], [2, 0, 1]),
-        ("y := sqrt(x[i])*0.0", [0.0, 4.0], [0, 0]),
-    ],
-)
-def test_ties_zeros_and_bent_indices_have_the_documented_gradient(
-    text: str, arrays: Any, expected: list[float]
-) -> None:
-    x = np.array(arrays)
-    np.testing.assert_array_equal(pulled_back(parse_notation(text), {"x": x}, {"y": 1.0}, ["x"])["x"], expected)
-
-
-def test_one_winner_of_several_reduced_loops_has_all() -> None:
-    found = pulled_back(parse_notation("(max) y := x[i,j]"), {"x": np.ones((2, 3))}, {"y": 2.0}, ["x"])["x"]
-    np.testing.assert_array_equal(found, [[2, 0, 0], [0, 0, 0]])
-
-
-def test_what_a_maximum_starts_from_wins_a_tie() -> None:
-    arrays = {"y": np.array(3.0), "x": np.array([3.0, 3.0])}
-    found = pulled_back(parse_notation("y max= x[i]"), arrays, {"y": 1.0}, ["x", "y"])
-    assert found["y"] == 1.0
-    np.testing.assert_array_equal(found["x"], [0.0, 0.0])
-
-
 def test_a_repeated_index_of_an_array_adds_up() -> None:
     rows = np.array([0, 1, 2, 0, 1])
     found = pulled_back(parse_notation("y[i] := x[rows[i]]"), {"x": K, "rows": rows}, {"y": np.ones(5)}, ["x"])
     np.testing.assert_array_equal(found["x"], [2, 2, 1])
-
-
-@pytest.mark.parametrize(
-    ("text", "by_cost", "all_kept"),
-    [
-        (LOG1P, [], [("i",), ("i",)]),
-        ("r[i] := y[i]*exp(x[i])", [("i",)], [("i",)]),
-        ("r[i] := y[i]*sqrt(x[i]+1)", [("i",)], [("i",)]),
-        ("r[i] := sqrt(x[i]+1)", [], []),
-        ("r[i] := y[i]*(x[i]+1)", [], [("i",)]),
-        ("r[i] := x[i,j]**2 |> sqrt", [], []),
-        ("r[i] = x[i,j]**2 |> sqrt", [("i",)], [("i",)]),
-        ("r[i] := log(1 + exp(x[i]))", [("i",)], [("i",), ("i",)]),
-        ("r[i] := w[i,j]*x[j] |> tanh", [], []),
-        ("r[i] := w[i,j]*x[j] |> sigmoid", [], []),
-        ("r[i] := exp(x[i,j]) |> log", [("i", "j"), ("i",)], [("i", "j"), ("i",)]),
-    ],
-)
-def test_what_is_kept_follows_the_costs(text: str, by_cost: list[Any], all_kept: list[Any]) -> None:
-    nest = parse_notation(text)
-    names = [name for name, _ in nest.arguments]
-    assert [t.loops for t in derive(nest, names).temporaries] == by_cost
-    assert [t.loops for t in derive(nest, names, threshold=0.0).temporaries] == all_kept
-
-
-def test_the_values_that_the_loss_of_the_thread_keeps_are_the_distance_and_the_logarithms_argument() -> None:
-    derivation = ps.loops(LOG1P).derive("C", threshold=0.0)
-    kept = [derivation.forward.operations[temporary.line] for temporary in derivation.temporaries]
-    assert [line.function for line in kept] == ["subtract", "multiply"]
-    (read,) = [line for line in derivation.forward.operations if line.function == "log1p"]
-    assert derivation.forward.operations[read.parents[0]] == kept[1]
-
-
-def test_a_temporary_tells_its_shape_and_bytes() -> None:
-    nest = parse_notation("r[i,j] := y[j]*exp(x[i,j])")
-    (kept,) = derive(nest, ["x", "y"]).temporaries
-    sizes = check(nest, {"x": (3, 5), "y": (5,)})
-    assert (kept.shape(sizes), kept.nbytes(sizes, 4)) == ((3, 5), 60)
 
 
 def test_a_cotangent_is_added_to_an_array_that_is_given() -> None:

@@ -280,14 +280,3 @@ def test_a_line_knows_its_place_and_its_name() -> None:
     first = amulb_by_a_local.__code__.co_firstlineno
     places = [line.place for line in parse_function(amulb_by_a_local).operations]
     assert places[0] == f"test_python_nest.py:{first + 5} in amulb_by_a_local"
-
-
-def test_the_builder_has_picked_indices_whole_numbers_and_arrays_that_it_makes() -> None:
-    nest = NestBuilder()
-    x, rows = nest.arrays("x", "rows")
-    n = nest.whole_number("n")
-    y = nest.made("y")
-    i = nest.loop("i", rows.length(0))
-    y[i] = x[rows.picked(i), n - 1] * 2.0 + nest.turn(i)
-    found = interpret(nest.finished(), {"x": np.arange(6.0).reshape(3, 2), "rows": ROWS, "n": 2})["y"]
-    np.testing.assert_array_equal(found, [2, 11, 8, 5])

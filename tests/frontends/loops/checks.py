@@ -1,15 +1,14 @@
-"""Index expressions on onnxruntime beside the interpreter, their gradients beside differences, at every size."""
+"""Nests on onnxruntime beside the interpreter, and their gradients beside differences."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pytest
 
 import primsplit as ps
 from primsplit.frontends.loops.interpreter import interpret
 from primsplit.frontends.loops.nest import Nest
-from tests.frontends.loops.corpus import CONTRACTIONS, CORPUS, SYMBOLIC, WINDOWS, Row
+from tests.frontends.loops.corpus import Row
 from tests.frontends.loops.running import differences, pulled_back
 
 
@@ -36,8 +35,8 @@ def _loss(nest: Nest, weights: Mapping[str, Any]) -> Any:
     return loss
 
 
-@pytest.mark.parametrize("row", CORPUS, ids=lambda row: row.text)
-def test_a_nest_has_the_value_dtype_and_shape_that_its_loops_have(row: Row) -> None:
+def check_value(row: Row) -> None:
+    """onnxruntime gives the values, dtypes and shapes of the interpreter."""
     nest = ps.loops(row.text)
     arrays = _as(row, np.float32)
     expected = interpret(nest.loopset, arrays)
@@ -46,9 +45,8 @@ def test_a_nest_has_the_value_dtype_and_shape_that_its_loops_have(row: Row) -> N
         np.testing.assert_allclose(array, right, rtol=2e-5, atol=2e-5)
 
 
-@pytest.mark.sweep(2)
-@pytest.mark.parametrize("row", CORPUS, ids=lambda row: row.text)
-def test_its_gradients_are_those_of_differences(row: Row) -> None:
+def check_gradients(row: Row) -> None:
+    """The gradients of a weighted sum are those of differences of the interpreter."""
     nest = ps.loops(row.text)
     random = np.random.default_rng(5)
     weights = {name: random.normal(size=array.shape) for name, array in interpret(nest.loopset, row.arrays).items()}
@@ -59,8 +57,8 @@ def test_its_gradients_are_those_of_differences(row: Row) -> None:
         np.testing.assert_allclose(gradient, right, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("row", [*CONTRACTIONS[:3], *WINDOWS], ids=lambda row: row.text)
-def test_gradients_in_float32_stay_there_and_are_those_of_float64(row: Row) -> None:
+def check_float32(row: Row) -> None:
+    """Gradients of float32 stay there and are those of float64."""
     nest = ps.loops(row.text)
     results = interpret(nest.loopset, row.arrays)
     weights = {name: np.linspace(-1, 1, array.size).reshape(array.shape) for name, array in results.items()}
@@ -90,9 +88,8 @@ def _of_size(row: Row, size: int) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.sweep(2)
-@pytest.mark.parametrize("row", SYMBOLIC, ids=lambda row: row.text)
-def test_one_program_of_symbolic_sizes_has_value_and_gradients_at_every_size(row: Row) -> None:
+def check_sizes(row: Row) -> None:
+    """One program of symbolic sizes has values and gradients at every size, 0 and 1 among them."""
     nest = ps.loops(row.text)
     axes = _axes(row)
     specs = [ps.spec(row.arrays[name].dtype, axes[name]) for name in nest.names]
