@@ -4,47 +4,20 @@ import os
 from pathlib import Path
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import onnx
 import onnx.parser
 import onnx.reference
 import onnxruntime
 import pytest
-from onnx import helper, numpy_helper
+from onnx import helper
 
 import primsplit as ps
-from primsplit.ir.errors import FileError, ParseError, PrimsplitError, SpecError, UnsupportedFunction
+from primsplit.ir.errors import FileError, ParseError, PrimsplitError, SpecError
+from tests.onnx.layers import B, W, layer, saved
 
 rng = np.random.default_rng(11)
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
-W = rng.standard_normal((3, 4)).astype(np.float32)
-B = rng.standard_normal(4).astype(np.float32)
-
-
-def saved(
-    path: Path, nodes: list[Any], *, opset: int = 17, inputs: Any = None, outputs: Any = None, **more: Any
-) -> str:
-    """A model of these nodes with weights W and b; by default x: [N, 3] in, y scalar out."""
-    graph = helper.make_graph(
-        nodes,
-        "tested",
-        inputs or [helper.make_tensor_value_info("x", 1, ["N", 3])],
-        outputs or [helper.make_tensor_value_info("y", 1, [])],
-        [numpy_helper.from_array(W, "W"), numpy_helper.from_array(B, "b")],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8, **more)
-    name = str(path / "model.onnx")
-    onnx.save(model, name)
-    return name
-
-
-def layer() -> list[Any]:
-    return [
-        helper.make_node("Gemm", ["x", "W", "b"], ["z"]),
-        helper.make_node("Tanh", ["z"], ["t"]),
-        helper.make_node("ReduceMean", ["t"], ["y"], keepdims=0),
-    ]
 
 
 def test_a_loaded_model_gives_the_models_own_numbers_at_any_size(tmp_path: Path) -> None:
@@ -199,19 +172,6 @@ def test_a_model_is_called_inside_a_traced_function(tmp_path: Path) -> None:
     np.testing.assert_allclose(gradient, 3 * (slope @ W.T) * np.cos(x), rtol=1e-4, atol=1e-6)
 
 
-def test_an_old_opset_is_converted(tmp_path: Path) -> None:
-    nodes = [
-        helper.make_node("MatMul", ["x", "W"], ["z"]),
-        helper.make_node("Softmax", ["z"], ["s"], axis=1),
-        helper.make_node("ReduceSum", ["s"], ["r"], axes=[0], keepdims=0),
-        helper.make_node("ReduceMax", ["r"], ["y"], keepdims=0),
-    ]
-    path = saved(tmp_path, nodes, opset=9)
-    x = rng.standard_normal((4, 3)).astype(np.float32)
-    expected = onnxruntime.InferenceSession(path).run(None, {"x": x})[0]
-    np.testing.assert_allclose(ps.load(path)(x), expected, rtol=1e-6)
-
-
 def test_external_data_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
     model = onnx.load(saved(tmp_path, layer()))
     path = str(tmp_path / "apart.onnx")
@@ -280,101 +240,6 @@ def test_external_data_outside_the_folder_are_refused(tmp_path: Path) -> None:
     Path(path).write_bytes(model.SerializeToString())
     with pytest.raises(ps.PrimsplitError):
         ps.load(path)
-
-
-def test_a_newer_opset_is_read_by_the_definitions_of_its_operators(tmp_path: Path) -> None:
-    nodes = [
-        helper.make_node("Shape", ["x"], ["size"], start=0, end=1),
-        helper.make_node("Cast", ["size"], ["count"], to=6),
-        helper.make_node("Cast", ["count"], ["rows"], to=7),
-        helper.make_node("Concat", ["rows", "minus"], ["shape"], axis=0),
-        helper.make_node("Reshape", ["x", "shape"], ["flat"]),
-        helper.make_node("Gemm", ["flat", "W", "b"], ["z"]),
-        helper.make_node("Swish", ["z"], ["s"], alpha=0.5),
-        helper.make_node("RMSNormalization", ["s", "b"], ["n"]),
-        helper.make_node("ReduceMean", ["n"], ["y"], keepdims=0),
-    ]
-    path = saved(tmp_path, nodes, opset=28)
-    model = onnx.load(path)
-    model.graph.initializer.append(numpy_helper.from_array(np.array([-1]), "minus"))
-    onnx.save(model, path)
-    program = ps.load(path)
-    assert {op.kind for op in program.block.ops} >= {"call::Swish", "call::RMSNormalization", "Cast"}
-    x = rng.standard_normal((5, 3)).astype(np.float32)
-    expected = onnx.reference.ReferenceEvaluator(path).run(None, {"x": x})[0]
-    np.testing.assert_allclose(program(x), expected, rtol=1e-5, atol=1e-6)
-    made = ps.split(program, wrt=["W", "b"])
-    assert made.gradient_names == ["d_W", "d_b"]
-    out = tmp_path / "gradient.onnx"
-    made.save(str(out))
-    assert [(o.domain, o.version) for o in onnx.load(str(out)).opset_import] == [("", 21)]
-    _, dw, db = made.joint()(x, W, B)
-    step = 1e-2 * rng.standard_normal(B.shape).astype(np.float32)
-    evaluate = onnx.reference.ReferenceEvaluator(path)
-    ahead, behind = (evaluate.run(None, {"x": x, "b": B + s * step})[0] for s in (1, -1))
-    assert np.isfinite(dw).all()
-    np.testing.assert_allclose(np.sum(db * step), (ahead - behind) / 2, rtol=2e-2)
-
-
-@pytest.mark.parametrize("kind", ["Sin", "Softplus", "Celu", "Round"])
-def test_a_bfloat16_that_only_a_newer_opset_admits_goes_through_float32(kind: str, tmp_path: Path) -> None:
-    inputs = [helper.make_tensor_value_info("x", onnx.TensorProto.BFLOAT16, ["N"])]
-    outputs = [helper.make_tensor_value_info("y", onnx.TensorProto.BFLOAT16, ["N"])]
-    path = saved(tmp_path, [helper.make_node(kind, ["x"], ["y"])], opset=28, inputs=inputs, outputs=outputs)
-    x = np.array([-1.5, 0.25, 2.0]).astype(ml_dtypes.bfloat16)
-    (expected,) = onnx.reference.ReferenceEvaluator(path).run(None, {"x": x.astype(np.float32)})
-    found = ps.load(path)(x)
-    assert found.dtype == x.dtype
-    np.testing.assert_allclose(found.astype(np.float32), expected, rtol=1e-2)
-
-
-def test_nodes_inside_a_branch_of_a_newer_opset_are_read_by_definitions(tmp_path: Path) -> None:
-    def branch(kind: str) -> onnx.GraphProto:
-        nodes = [helper.make_node(kind, ["x"], ["s"]), helper.make_node("ReduceSum", ["s"], ["r"], keepdims=0)]
-        return helper.make_graph(nodes, kind, [], [helper.make_tensor_value_info("r", 1, [])])
-
-    nodes = [helper.make_node("If", ["c"], ["y"], then_branch=branch("Swish"), else_branch=branch("Tanh"))]
-    inputs = [helper.make_tensor_value_info("x", 1, ["N", 3]), helper.make_tensor_value_info("c", 9, [])]
-    program = ps.load(saved(tmp_path, nodes, opset=26, inputs=inputs))
-    x = rng.standard_normal((2, 3)).astype(np.float32)
-    np.testing.assert_allclose(program(x, np.array(True)), np.sum(x / (1 + np.exp(-x))), rtol=1e-5)
-    np.testing.assert_allclose(program(x, np.array(False)), np.sum(np.tanh(x)), rtol=1e-5)
-
-
-def test_an_operator_that_became_another_is_named_with_its_node(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("primsplit.onnx.graph_reader.definition_of", lambda *_: None)
-    nodes = [helper.make_node("Cast", ["x"], ["c"], to=1, name="cast_3"), *layer()]
-    with pytest.raises(UnsupportedFunction, match="node cast_3 is Cast of opset 28, which is another operator"):
-        ps.load(saved(tmp_path, nodes, opset=28))
-
-
-def test_an_operator_outside_the_standard_is_named_with_its_node(tmp_path: Path) -> None:
-    nodes = [helper.make_node("FusedThing", ["x"], ["f"], name="fuse_7", domain="com.example"), *layer()]
-    model = onnx.load(saved(tmp_path, nodes))
-    model.opset_import.append(helper.make_opsetid("com.example", 1))
-    path = tmp_path / "foreign.onnx"
-    path.write_bytes(model.SerializeToString())
-    with pytest.raises(UnsupportedFunction, match=r"node fuse_7 is com\.example::FusedThing"):
-        ps.load(str(path))
-
-
-@pytest.mark.parametrize("rounding", ["floor", "ceil"])
-def test_tensorflows_nearest_neighbours_are_those_of_its_formula(rounding: str, tmp_path: Path) -> None:
-    """Place i of n reads (i + 1/2) old / n, rounded; tf2onnx writes this mode at every opset."""
-    how = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "mode": "nearest", "nearest_mode": rounding}
-    nodes = [
-        helper.make_node("Constant", [], ["sizes"], value_ints=[1, 7]),
-        helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], **how),
-    ]
-    ends = [helper.make_tensor_value_info(name, 11, None) for name in "xy"]
-    model = ps.load(saved(tmp_path, nodes, inputs=ends[:1], outputs=ends[1:]), specs={"x": "f64[1,4]"})
-    places = [min(int(getattr(np, rounding)((i + 0.5) * 4 / 7)), 3) for i in range(7)]
-    x, dy = np.array([[1.0, 2.0, 4.0, 8.0]]), np.arange(7.0)[None]
-    value, gradient = ps.split(model).joint()(x, dy)
-    np.testing.assert_array_equal(value, x[:, places])
-    np.testing.assert_array_equal(gradient[0], np.bincount(places, dy[0], 4))
 
 
 def test_onnxruntimes_own_operators_need_no_import(tmp_path: Path) -> None:

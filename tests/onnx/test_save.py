@@ -56,92 +56,6 @@ def names(folder: Path) -> list[str]:
 # All or none.
 
 
-def test_where_the_second_file_cannot_be_put_the_first_does_not_appear(made: ps.SplitProgram, tmp_path: Path) -> None:
-    (tmp_path / "f.backward.onnx").mkdir()
-    with pytest.raises(FileError, match=r"f\.backward\.onnx|folder"):
-        made.save(str(tmp_path / "f.onnx"), "split")
-    assert names(tmp_path) == ["f.backward.onnx"]
-
-
-@pytest.mark.parametrize(
-    ("error", "told"), [(OSError(28, "full"), FileError), (KeyboardInterrupt(), KeyboardInterrupt)]
-)
-def test_a_file_that_was_put_is_taken_away_where_the_next_one_is_not(
-    made: ps.SplitProgram, error: BaseException, told: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    replace = os.replace
-
-    def failing(source: str, target: str) -> None:
-        if target.endswith("backward.onnx"):
-            raise error
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", failing)
-    with pytest.raises(told):
-        made.save(str(tmp_path / "f.onnx"), "split")
-    assert names(tmp_path) == []
-
-
-class Unreadable:
-    """Numbers of a file that is gone."""
-
-    dtype = np.dtype(np.float64)
-    shape = (40, 30)
-
-    def numpy(self) -> Any:
-        raise FileError("cannot read the data of W: it is gone")
-
-
-@pytest.mark.parametrize("links", [True, False])
-def test_an_earlier_pair_is_there_again_where_a_new_one_cannot_be_put(
-    made: ps.SplitProgram, links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("f.forward.onnx", "f.backward.onnx"):
-        (tmp_path / name).write_text(f"earlier {name}")
-    replace = os.replace
-
-    def failing(source: str, target: str) -> None:
-        if target.endswith("backward.onnx") and not source.endswith("earlier"):
-            raise OSError(28, "No space left on device")
-        replace(source, target)
-
-    def refusing(*_: Any, **__: Any) -> None:
-        raise OSError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "replace", failing)
-    if not links:
-        monkeypatch.setattr(os, "link", refusing)
-    with pytest.raises(FileError, match="No space left"):
-        made.save(str(tmp_path / "f.onnx"), "split")
-    assert names(tmp_path) == ["f.backward.onnx", "f.forward.onnx"]
-    for name in names(tmp_path):
-        assert (tmp_path / name).read_text() == f"earlier {name}"
-
-
-@pytest.mark.parametrize("form", ["joint", "split", "functions"])
-@pytest.mark.parametrize("bound", [0, 10**9])
-def test_numbers_that_cannot_be_read_leave_the_old_files_as_they_were(
-    form: Any, bound: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from primsplit.ir import Const
-    from primsplit.tracing.array import Array
-
-    monkeypatch.setattr(BOUND, bound)
-    old = ["f.onnx", "f.forward.onnx", "f.backward.onnx"]
-    for name in old:
-        (tmp_path / name).write_bytes(b"old")
-    made = ps.split(lambda x: np.tanh(x @ Array(Const(Unreadable()))), ps.spec("float64", ["N", 40]))
-    with pytest.raises(FileError, match="it is gone"):
-        made.save(str(tmp_path / "f.onnx"), form)
-    assert names(tmp_path) == sorted(old)
-    assert {p.read_bytes() for p in tmp_path.iterdir()} == {b"old"}
-
-
-def test_a_folder_that_does_not_exist_is_named(made: ps.SplitProgram, tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=r"cannot write .*nowhere"):
-        made.save(str(tmp_path / "nowhere" / "f.onnx"))
-
-
 # Data beside the model.
 
 
@@ -277,25 +191,6 @@ def test_so_are_those_that_one_protobuf_holds(tmp_path: Path) -> None:
     onnx.checker.check_model(str(out))
 
 
-def test_a_model_that_is_written_a_piece_at_a_time_is_the_one_that_protobuf_writes(tmp_path: Path) -> None:
-    weights = [rng.standard_normal(200).astype(dtype) for dtype in ("float32", "float64", ml_dtypes.bfloat16, "int8")]
-    packed = np.arange(201).astype(ml_dtypes.int4)
-
-    def held(x: Any) -> Any:
-        return [np.concatenate([w, x.astype(w.dtype)]) for w in (*weights, packed)] + [x * 2.0]
-
-    program = ps.trace(held, ps.spec("float32", [1]))
-    path = str(tmp_path / "held.onnx")
-    program.save(path)
-    written, made = onnx.load(path), program.to_onnx()
-    order = [tensor.name for tensor in made.graph.initializer]
-    tensors = sorted(written.graph.initializer, key=lambda tensor: order.index(tensor.name))
-    del written.graph.initializer[:]
-    written.graph.initializer.extend(tensors)
-    assert written == made
-    assert max(map(len, (t.raw_data for t in tensors))) == 1600
-
-
 # What is in a node.
 
 
@@ -382,18 +277,3 @@ def test_branches_deeper_than_a_reader_takes_are_refused_at_their_line() -> None
     assert ps.grad(steps(25))(np.ones(2))[0] == 4.0
     with pytest.raises(PrimsplitError, match=r"nested more than 31 deep[\s\S]*if np.sum[\s\S]*ps.while_loop"):
         ps.grad(steps(40))(np.ones(2))
-
-
-def test_a_constant_that_the_pullback_reads_has_one_name_in_a_file_of_functions(tmp_path: Path) -> None:
-    """The forward function makes `turned` of a long initializer: folded, it is an initializer of that name."""
-    w = np.random.default_rng(0).standard_normal((40, 40))
-    text = "g (double[N,40] x) => (double[N,40] y) { turned = Transpose (w) h = MatMul (x, turned) y = Mul (h, h) }"
-    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
-    model.graph.initializer.append(onnx.numpy_helper.from_array(w, "w"))
-    onnx.save(model, tmp_path / "model.onnx")
-    made = ps.split(ps.load(str(tmp_path / "model.onnx")), wrt="x")
-    assert "turned" in made.capture_names().values()
-    (path,) = made.save(str(tmp_path / "functions.onnx"), form="functions")
-    x = np.ones((2, 40))
-    _, slope = onnxruntime.InferenceSession(path).run(None, {"x": x, "d_y": x})
-    np.testing.assert_allclose(slope, 2 * (x @ w.T) @ w)
