@@ -26,6 +26,12 @@ def test_a_decision_has_its_parts_and_a_test_that_holds_it(path: Path) -> None:
     assert all((ROOT / name).exists() for name in tests)
 
 
+def test_the_test_files_that_documents_name_are_there() -> None:
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")):
+        names = re.findall(r"`(tests/[\w/]+\.py)", path.read_text())
+        assert [name for name in names if not (ROOT / name).exists()] == [], path
+
+
 def test_the_architecture_is_short_and_names_the_rooms_in_their_order() -> None:
     assert len(ARCHITECTURE.encode()) <= 10_000
     table = ARCHITECTURE.split("| room |")[1].split("\n\n")[0]
