@@ -238,7 +238,7 @@ class _Maker:
         self.names.update(zip(body.params[2:], targets, strict=False))
         items = [self.identifiers.give(f"{t}_steps") for t in targets[carried:]]
         suite, collected = self.steps(op, body, [goes_on, *targets[:carried]], targets[carried:], items)
-        count = None if op.inputs[0] is None else self.value(op.inputs[0])
+        count = None if op.inputs[0] is None else self.whole_number(op.inputs[0])
         first = [] if op.inputs[1] is None else [(goes_on, self.value(op.inputs[1]))]
         if not first:
             first = [(goes_on, tree("np.bool_(True)"))]
@@ -247,6 +247,11 @@ class _Maker:
             op=op, ops=(op,), targets=targets, section=section,
             step=step, count=count, goes_on=goes_on, initial=started, body=suite, collected=collected,
         )  # fmt: skip
+
+    def whole_number(self, value: Value) -> ast.expr:
+        """Return an integer as one of Python's where it is known, else the expression of an array."""
+        const = self.known.get(value, value)
+        return literal(int(const.numpy().reshape(-1)[0])) if isinstance(const, Const) else self.value(value)
 
     def scan(self, op: Op, section: str) -> Statement:
         body: Block = op.attributes["body"]

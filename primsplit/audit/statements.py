@@ -91,8 +91,8 @@ class Collected:
 class Loop(Statement):
     """A Loop: `for step in range(count):`, `while condition:`, or both.
 
-    `initial` are the variables that steps hand on, with their first values. The body assigns `goes_on` at its end,
-    which is "" if only the count ends the loop.
+    `initial` are the variables that steps hand on, with their first values. `goes_on` is the one that holds the
+    condition, which the body assigns at its end.
     """
 
     step: str

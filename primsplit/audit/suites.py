@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from primsplit.audit.statements import Assignment, Branch, Collected, Loop, Scan, Scanned, Statement, Suite
 from primsplit.audit.trees import literal, names_in, tree, tuple_of
 from primsplit.audit.written import Written
-from primsplit.ir import Const, Op
+from primsplit.ir import Op
 from primsplit.ir.errors import Place
 from primsplit.ir.plain_text import in_one_line
 
@@ -109,11 +109,12 @@ class SuiteWriter:
                 body.append(f"{indent}    {loop.step} = {loop.step} + 1")
             yield f"{indent}while {loop.goes_on}:"
         else:
-            count = ast.unparse(_number(loop.op, loop.count))
+            count = ast.unparse(_number(loop.count))
             steps = f"map(np.int64, range({count}))" if is_counted else f"range({count})"
             yield f"{indent}for {loop.step} in {steps}:"
-            yield f"{indent}    if not {loop.goes_on}:"
-            yield f"{indent}        break"
+            if not _ends_by_count(loop):
+                yield f"{indent}    if not {loop.goes_on}:"
+                yield f"{indent}        break"
         yield from body
         yield from _stacked(loop.collected, depth)
 
@@ -126,6 +127,22 @@ class SuiteWriter:
         yield f"{indent}for {names} in {f'zip({arrays})' if len(scan.scanned) > 1 else arrays}:"
         yield from self.suite(scan.body, depth + 1, scan.collected)
         yield from _stacked(scan.collected, depth)
+
+
+def _ends_by_count(loop: Loop) -> bool:
+    """Whether a loop goes on as long as its count says: its condition is true, and each step hands it on as it is."""
+    same = {loop.goes_on}
+    for statement in loop.body.statements:
+        if isinstance(statement, Assignment) and isinstance(statement.value, ast.Name) and statement.value.id in same:
+            same.update(statement.targets)
+    first = dict(loop.initial)[loop.goes_on]
+    after = dict(loop.body.results)[loop.goes_on]
+    is_kept = _is_true(after) or (isinstance(after, ast.Name) and after.id in same)
+    return _is_true(first) and is_kept
+
+
+def _is_true(expression: ast.expr) -> bool:
+    return ast.unparse(expression) in {"True", "np.bool_(True)", "np.array(True, 'bool')"}
 
 
 def _targets(statement: Assignment) -> str:
@@ -143,9 +160,8 @@ def _assigned(pairs: Sequence[tuple[str, ast.expr]], depth: int) -> list[str]:
     return [f"{indent}{', '.join(n for n, _ in pairs)} = {values}"]
 
 
-def _number(op: Op, count: ast.expr) -> ast.expr:
-    value = op.inputs[0]
-    return literal(int(value.numpy().reshape(-1)[0])) if isinstance(value, Const) else tree("a.item()", a=count)
+def _number(count: ast.expr) -> ast.expr:
+    return count if isinstance(count, ast.Constant) else tree("a.item()", a=count)
 
 
 def _steps(scanned: Scanned) -> ast.expr:

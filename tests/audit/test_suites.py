@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
+from onnx import helper
 
 import primsplit as ps
 from primsplit.audit.numpy_style import to_numpy
@@ -50,3 +52,33 @@ def test_a_loop_ends_by_its_condition(tmp_path: Path) -> None:
     exec(to_numpy([file]).text, scope)
     assert scope["forward"](np.float64(40.0)) == 0.625
     assert scope["forward"](np.float64(0.5)) == 0.5
+
+
+def counted(condition: bool, folder: Path) -> Any:
+    """A Loop of three steps that adds 1; its condition is true, or that the sum is below 2."""
+    nodes = [helper.make_node("Constant", [], ["one"], value_float=1.0), helper.make_node("Add", ["v", "one"], ["w"])]
+    if condition:
+        nodes += [helper.make_node("Constant", [], ["two"], value_float=2.0)]
+        nodes += [helper.make_node("Less", ["w", "two"], ["on"])]
+    else:
+        nodes += [helper.make_node("Identity", ["was_on"], ["on"])]
+    told = helper.make_tensor_value_info
+    inner = [told("i", 7, []), told("was_on", 9, []), told("v", 1, [])]
+    body = helper.make_graph(nodes, "body", inner, [told("on", 9, []), told("w", 1, [])])
+    outer = [
+        helper.make_node("Constant", [], ["three"], value_int=3),
+        helper.make_node("Loop", ["three", "", "x"], ["y"], body=body),
+    ]
+    graph = helper.make_graph(outer, "g", [told("x", 1, [])], [told("y", 1, [])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), folder / "m.onnx")
+    return read_written(str(folder / "m.onnx"))
+
+
+def test_only_a_loop_with_a_condition_has_a_break(tmp_path: Path) -> None:
+    for condition, expected in ((False, 3.0), (True, 2.0)):
+        text = to_numpy([counted(condition, tmp_path)]).text
+        assert ("break" in text) is condition
+        assert "in range(3):" in text
+        scope: dict[str, Any] = {}
+        exec(text, scope)
+        assert scope["forward"](np.float32(0)) == expected
