@@ -21,7 +21,7 @@ Check = Annotated[
     typer.Option(
         "--check",
         metavar="PATH",
-        help="Only whether a listing that --output wrote before, as text, Python or a module of NumPy, is still that "
+        help="Only whether a listing that --output wrote before, as mathematics, text, Python or NumPy, is still that "
         "of the file: the lines that differ, and exit status 1. Nothing is written.",
     ),
 ]
@@ -38,7 +38,7 @@ def check_listing(path: str, files: Sequence[Any], style: str | None, *, json: b
     if found_style in {"html", "json"}:
         raise SpecError(
             f"{path} is a {'page' if found_style == 'html' else 'report'}, and no listing of statements",
-            cure="Check one that --style numpy, text or python --output wrote.",
+            cure="Check one that --style math, numpy, text or python --output wrote.",
         )
     today, arrays = listing_of(files, found_style)
     names = {identifier(n) for file in files for n in (*file.inputs, *file.outputs)}

@@ -53,6 +53,9 @@ def diff(
     whole: Annotated[
         bool, typer.Option("--all", help="Show long branches and loops whole that are in one file alone.")
     ] = False,
+    nodes: Annotated[
+        bool, typer.Option("--nodes", help="List the nodes of the files that differ, instead of mathematics.")
+    ] = False,
     spec: options.Spec = None,
     wrt: options.Wrt = None,
     of: options.Of = None,
@@ -82,9 +85,9 @@ def diff(
     if json:
         print_json(answer)
     elif style is Style.MARKDOWN:
-        print_text(as_markdown(compared, numbers, whole=whole))
+        print_text(as_markdown(compared, numbers, whole=whole, nodes=nodes))
     else:
-        show(compared, numbers, whole=whole)
+        show(compared, numbers, whole=whole, nodes=nodes)
     if not compared.is_same:
         raise NotRightError
 

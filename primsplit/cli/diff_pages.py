@@ -17,7 +17,7 @@ Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 """A title, columns and rows."""
 
 
-def show(found: Any, numbers: Mapping[str, Any] | None, *, whole: bool) -> None:
+def show(found: Any, numbers: Mapping[str, Any] | None, *, whole: bool, nodes: bool = False) -> None:
     """Print a comparison."""
     out = console()
     for sign, file in zip("-+", (found.before, found.after), strict=True):
@@ -27,15 +27,15 @@ def show(found: Any, numbers: Mapping[str, Any] | None, *, whole: bool) -> None:
         out.print(table(columns, rows, right=STATUSES))
     if found.changes:
         heading("Statements")
-        for line in unified(found.changes, whole=whole):
+        for line in unified(_shown(found, nodes=nodes), whole=whole):
             out.print(Text(line, style=COLOURS.get(line[:1], "")), soft_wrap=True)
     out.print()
-    for note in notes_of(found, numbers):
+    for note in notes_of(found, numbers, nodes=nodes):
         out.print(Text(note), soft_wrap=True)
     out.print(Text(verdict(found), style="green" if found.is_same else "bold red"), soft_wrap=True)
 
 
-def as_markdown(found: Any, numbers: Mapping[str, Any] | None, *, whole: bool) -> str:
+def as_markdown(found: Any, numbers: Mapping[str, Any] | None, *, whole: bool, nodes: bool = False) -> str:
     """Return a comparison in GitHub's Markdown."""
     names = (f"`{in_one_line(file.path).replace('`', '')}`" for file in (found.before, found.after))
     parts = [f"### {' → '.join(names)}", verdict(found)]
@@ -43,11 +43,11 @@ def as_markdown(found: Any, numbers: Mapping[str, Any] | None, *, whole: bool) -
         lines = [columns, ["---:" if c in STATUSES else "---" for c in columns], *rows]
         parts += [f"**{title}**", "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)]
     if found.changes:
-        text = "\n".join(unified(found.changes, whole=whole))
+        text = "\n".join(unified(_shown(found, nodes=nodes), whole=whole))
         longest = max((len(run) for run in re.findall("`+", text)), default=0)
         fence = "`" * max(3, longest + 1)
         parts.append(f"{fence}diff\n{text}\n{fence}")
-    return "\n\n".join([*parts, *map(_cell, notes_of(found, numbers))])
+    return "\n\n".join([*parts, *map(_cell, notes_of(found, numbers, nodes=nodes))])
 
 
 def _title(file: Any) -> str:
@@ -66,8 +66,8 @@ def verdict(found: Any) -> str:
     if found.is_same:
         moved = f"; {found.moved} of them are for other lines" if found.moved else ""
         return f"No difference: {_are(totals['same'])} the same{moved}."
-    told = [f"{_counted(totals[status], 'statement')} {status}" for status in STATUSES[1:] if totals[status]]
-    told += [f"{_counted(found.retyped, 'statement')} in other types"] if found.retyped else []
+    told = [f"{_counted(totals[status], 'node')} {status}" for status in STATUSES[1:] if totals[status]]
+    told += [f"{_counted(found.retyped, 'node')} in other types"] if found.retyped else []
     rows = {"array": found.arrays, "input": found.inputs, "output": found.outputs, "state": found.states}
     told += [_counted(len(of), name) for name, of in rows.items() if of]
     told += ["another version of the operators"] if found.opsets else []
@@ -79,16 +79,23 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _are(count: int) -> str:
-    return f"{_counted(count, 'statement')} {'is' if count == 1 else 'are'}"
+    return f"{_counted(count, 'node')} {'is' if count == 1 else 'are'}"
 
 
-def notes_of(found: Any, numbers: Mapping[str, Any] | None) -> list[str]:
+def _shown(found: Any, *, nodes: bool) -> Any:
+    return found.changes if nodes else found.shown_changes
+
+
+def notes_of(found: Any, numbers: Mapping[str, Any] | None, *, nodes: bool = False) -> list[str]:
     """Return what a reader should know beside the tables."""
     notes = [] if numbers is None else _notes_on(numbers)
+    hidden = 0 if nodes or found.mathematics is None else found.mathematics.hidden
+    if hidden:
+        notes.append(f"{hidden} more differ in nodes alone, such as shape plumbing (--nodes).")
     if found.renamed:
         notes.append(f"Renamed: {', '.join(f'{a} is now {b}' for a, b in found.renamed.items())}.")
     if found.retyped:
-        notes.append(f"{_counted(found.retyped, 'statement')} compute in other types, as what they read does.")
+        notes.append(f"{_counted(found.retyped, 'node')} compute in other types, as what they read does.")
     if found.moved and not found.is_same:
         notes.append(f"{_are(found.moved)} the same and for another line.")
     if found.before.producer != found.after.producer:
@@ -110,7 +117,7 @@ def tables_of(found: Any, numbers: Mapping[str, Any] | None) -> list[Table]:
     columns = ("name", "before", "after")
     outputs = [] if numbers is None else [row for row in numbers["outputs"] if row["absolute"] != 0]
     all_tables: Sequence[Table] = (
-        ("Statements by section", ("section", *STATUSES), counts),
+        ("Nodes by section", ("section", *STATUSES), counts),
         ("Arrays", (*columns, "largest difference"), [_array(row) for row in found.arrays]),
         ("Inputs", columns, [_row(row) for row in found.inputs]),
         ("Outputs", columns, [_row(row) for row in found.outputs]),

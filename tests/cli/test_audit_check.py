@@ -22,7 +22,7 @@ def example_inputs():
 OTHER = SOURCE.replace("np.tanh", "np.sin")
 Run = Callable[..., Any]
 Model = Callable[..., Path]
-STYLES = ("numpy", "text", "python")
+STYLES = ("math", "numpy", "text", "python")
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def test_relu_to_tanh_shows_that_line_alone_and_how_far_outputs_are_apart(primsp
     assert done.status == 1
     assert "- # hidden = np.maximum(x @ w + b, 0.0)  old.py:10" in done.out
     assert "+ # hidden = np.tanh(x @ w + b)  new.py:10" in done.out
-    assert "+ hidden = Tanh(add)" in done.out
+    assert "+ hidden = tanh(x @ w + b)" in done.out
     assert "softmax" not in done.out
     assert "They differ: " in done.out
 
@@ -105,6 +105,12 @@ def test_another_number_of_outputs_is_told_and_the_shared_ones_are_compared(prim
     assert done.status == 1
     assert [(r["name"], r["before"], r["after"]) for r in done.json["outputs"]] == [("d_b", "float64[4]", None)]
     assert {r["name"] for r in done.json["numbers"]["outputs"]} == {"y", "d_w"}
+
+
+def test_nodes_are_listed_where_they_are_asked_for(primsplit: Run, model: Model) -> None:
+    done = primsplit("diff", model(OLD, "old.py"), model(NEW, "new.py"), "--no-run", "--nodes")
+    assert done.status == 1
+    assert "- hidden = Max(add, 0.0)\n+ hidden = Tanh(add)" in done.out
 
 
 def test_without_a_run_there_are_no_numbers(primsplit: Run, model: Model) -> None:

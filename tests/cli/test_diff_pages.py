@@ -29,13 +29,13 @@ def test_markdown_has_a_table_a_fenced_diff_and_the_verdict(tmp_path: Path) -> N
     lines = text.splitlines()
     assert lines[0].startswith("### `")
     assert "old.onnx` → `" in lines[0]
-    assert "They differ: 1 statement changed." in lines
+    assert "They differ: 1 node changed." in lines
     assert "| section | same | changed | added | removed |" in lines
     assert "| --- | ---: | ---: | ---: | ---: |" in lines
     assert "| forward | 0 | 1 | 0 | 0 |" in lines
     fence = lines.index("```diff")
     assert "```" in lines[fence + 1 :]
-    assert "+ y = Sin(x)" in lines[fence:]
+    assert "+ y = sin(x)" in lines[fence:]
 
 
 def test_names_break_no_table_and_no_fence(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_the_verdict_counts_what_differs(tmp_path: Path) -> None:
     def longer(x: Any) -> Any:
         return np.exp(np.tanh(x)) * 2.0
 
-    assert verdict(compared(np.tanh, np.tanh, tmp_path)) == "No difference: 1 statement is the same."
+    assert verdict(compared(np.tanh, np.tanh, tmp_path)) == "No difference: 1 node is the same."
     told = verdict(compared(np.tanh, longer, tmp_path))
     assert told.startswith("They differ: ")
     assert "added" in told

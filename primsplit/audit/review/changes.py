@@ -123,6 +123,10 @@ class Comparing:
         self.counts = {name: {s: found[s] for s in STATUSES} for name, found in counts.items()}
         return [change for _, change in sorted(rows, key=lambda row: row[0])]
 
+    def is_begun(self, op: Op) -> bool:
+        """Whether an op of either file is the same but for a type that begins at it."""
+        return op in self.begins or self.back.get(op) in self.begins
+
     def status(self, old: Op | None) -> str:
         """Return the status of an op of the new file by its partner."""
         return ADDED if old is None else SAME if old in self.same and old not in self.begins else CHANGED

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
+DIGEST = re.compile(r"\b[0-9a-f]{64}\b|(?<=sha256 )[0-9a-f]{16}\b")
 AT = re.compile(r"(?<=\.py):\d+|(?<=\.onnx):\d+|(?<=\.ipynb):\d+")
 """The number of a line behind the name of its file."""
 NUMBERED = re.compile(r"(?<![\w.])(?:([A-Za-z_]\w*?)_|(c))\d+(?!\w)")
@@ -35,6 +35,8 @@ def style_of(text: str) -> str:
         return "json"
     if "as a statement of NumPy" in begin:
         return "numpy"
+    if re.search(r"\A.*\n\d+ nodes", begin):
+        return "math"
     return "python" if re.search(r"^import primsplit", begin, re.MULTILINE) else "text"
 
 

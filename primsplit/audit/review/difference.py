@@ -19,6 +19,7 @@ from primsplit.audit.frozen import array_digest
 from primsplit.audit.review.changes import Change, Comparing
 from primsplit.audit.review.contents import Contents, Digests, contents
 from primsplit.audit.review.matching import Matching, Side
+from primsplit.audit.review.mathematics import Mathematics, mathematics
 from primsplit.audit.written import Written
 from primsplit.ir import Const, Value, Var
 
@@ -45,6 +46,17 @@ class Difference:
     moved: int
     retyped: int
     renamed: Mapping[str, str]
+    compared: Comparing
+
+    @cached_property
+    def mathematics(self) -> Mathematics | None:
+        """The changes as statements of mathematics; None if a file has none."""
+        return mathematics(self.compared)
+
+    @property
+    def shown_changes(self) -> tuple[Change, ...]:
+        """The changes as mathematics, as nodes if there is none."""
+        return self.changes if self.mathematics is None else self.mathematics.changes
 
     @cached_property
     def is_same(self) -> bool:
@@ -59,6 +71,7 @@ class Difference:
             "files": [_file(f) for f in (self.before, self.after)],
             "sections": [{"section": name, **counts} for name, counts in self.counts.items()],
             "statements": [change.as_dict() for change in self.changes],
+            "mathematics": [change.as_dict() for change in self.shown_changes],
             "arrays": [*self.arrays],
             "inputs": [*self.inputs],
             "outputs": [*self.outputs],
@@ -91,6 +104,7 @@ def difference(before: Written, after: Written) -> Difference:
         compared.moved,
         compared.retyped,
         compared.renamed,
+        compared,
     )
 
 

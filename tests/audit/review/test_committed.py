@@ -110,6 +110,7 @@ def test_old_lines_have_the_new_names_and_stand_under_their_remark() -> None:
     [
         (MODULE, "numpy"),
         ("import numpy as np\nimport primsplit as ps\n", "python"),
+        ("mlp.onnx  main(x) -> y   float64\n13 nodes: 5 forward   sha256 d7e446ca6b5fedb7\n", "math"),
         ("main(x: float32[3]):\n  y: float32[3] = Exp(x)\n", "text"),
         ("<!doctype html>\n<html>", "html"),
         ('{"files": []}', "json"),
