@@ -16,6 +16,7 @@ from primsplit.audit.expressions import (
     reductions,
     resizing,
     sequences,
+    spectra,
     windows,
 )
 from primsplit.audit.expressions.nodes import Builder, Node
@@ -34,6 +35,7 @@ FAMILIES = (
     reductions,
     resizing,
     sequences,
+    spectra,
     windows,
 )
 BUILDERS: dict[str, Builder] = {kind: build for family in FAMILIES for kind, build in family.BUILDERS.items()}

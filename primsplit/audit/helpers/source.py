@@ -23,6 +23,7 @@ from primsplit.audit.helpers import (
     recurrent,
     resizing,
     sequences,
+    spectra,
     windows,
 )
 from primsplit.audit.trees import names_in
@@ -38,6 +39,7 @@ MODULES: tuple[ModuleType, ...] = (
     recurrent,
     quantization,
     sequences,
+    spectra,
 )
 
 
