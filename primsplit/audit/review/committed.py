@@ -42,7 +42,7 @@ def style_of(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What differs: `lines` in unified form, of statements and of remarks.
+    """The differences of two listings: `lines` in unified form, of statements and of remarks.
 
     `statements` and `remarks` are how many lines of each are other ones; `moved` is whether numbers of lines or of
     temporaries are. `renamed` are names outside of functions, such as those of arrays.

@@ -111,6 +111,8 @@ INDICES = [
     Row("y[i] := x[$n]*v[i] + x[i+$n]", {"x": X, "v": V, "n": 3}),
     Row("y[i] := x[i], i in range($n)", {"x": X, "n": 3}),
 ]
+CORPUS = [*CONTRACTIONS, *ELEMENTWISE, *DIAGONALS, *SHIFTS, *WINDOWS, *INDICES]
+"""All of them, as `tools/portability` writes them to files."""
 
 
 def is_stored(row: Row) -> bool:
