@@ -1,7 +1,7 @@
 """Collect what a page shows of files: lines, views with their panes, captures, counts. It is written as JSON."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from primsplit.audit.file_report import captured, report_files
@@ -12,7 +12,7 @@ from primsplit.audit.page.places import Lines
 from primsplit.audit.sections import BACKWARD, TANGENT
 from primsplit.audit.written import Written
 from primsplit.ir import Op, Var
-from primsplit.ir.dims import Dim, Size
+from primsplit.ir.dims import Atom, Dim, Size, symbols
 from primsplit.ir.errors import PrimsplitError
 from primsplit.ir.plain_text import in_one_line
 
@@ -102,11 +102,12 @@ def _captures(files: Sequence[Written]) -> list[tuple[str, str, Var, Op | None]]
 def _capture(
     name: str, kind: str, var: Var, op: Op | None, lines: Lines, views: Sequence[tuple[Linked, Mapping[str, str]]]
 ) -> dict[str, Any]:
-    """Return a capture; `terms` are those of its bytes, `rows` the row that defines it in each view."""
+    """Return a capture; `terms` are those of its bytes, `names` and `rows` its name and its definition in each view."""
     is_stored = kind not in {"input", "output"}
     count = var.type.nbytes()
     return {
         "name": in_one_line(name),
+        "names": [names.get(name, in_one_line(name)) for _, names in views],
         "kind": kind,
         "type": str(var.type),
         "bytes": ("unknown" if count is None else str(count)) if is_stored else "0",
@@ -117,17 +118,18 @@ def _capture(
     }
 
 
-def _terms(count: Dim) -> list[list[Any]] | None:
-    """Return a size as terms, `[[16, "N"]]` for 16*N; None if it is not a polynomial of symbols."""
+def _terms(count: Dim) -> list[list[Any]]:
+    """Return a size as terms: `[[16, "N"], [8]]` for 16*N + 8, `[[4, ["max", [[0]], [[1, "T"]]]]]` for 4*max(0, T)."""
     if not isinstance(count, Size):
         return [[int(count)]]
-    if any(not isinstance(atom, str) for monomial, _ in count.terms for atom in monomial):
-        return None
-    return [[coefficient, *map(str, monomial)] for monomial, coefficient in count.terms]
+    return [[coefficient, *map(_factor, monomial)] for monomial, coefficient in count.terms]
 
 
-def _symbols(variables: Any) -> list[str]:
+def _factor(atom: Atom) -> Any:
+    return atom if isinstance(atom, str) else [atom.function, *map(_terms, atom.arguments)]
+
+
+def _symbols(variables: Iterable[Var]) -> list[str]:
     """Return the symbols in the sizes of captures."""
     counts = (var.type.nbytes() for var in variables)
-    terms = (_terms(count) or [] for count in counts if isinstance(count, Size))
-    return sorted({symbol for each in terms for term in each for symbol in term[1:]})
+    return sorted({symbol for count in counts if count is not None for symbol in symbols(count)})

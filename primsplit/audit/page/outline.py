@@ -96,6 +96,7 @@ class Placed:
     shape: str = ""
     note: str = ""
     nodes: int = 0
+    depth: int = 0
 
 
 class Outline:
@@ -190,9 +191,13 @@ class Outline:
         told = row.op.remark if line is None else row.of or self.lines.all[line].text or self.lines.all[line].where
         level = BODY + 2 * row.depth
         if told and (row.section in LATE or row.op.remark.startswith("pullback of ")):
-            return [Placed("grad", level, f"# {told}" if line is None else f"# Grad of: {told}", scope, line)]
+            return [
+                Placed(
+                    "grad", level, f"# {told}" if line is None else f"# Grad of: {told}", scope, line, depth=row.depth
+                )
+            ]
         if told and line is not None and self._is_several(rows, i, line):
-            return [Placed("line", level, f"# {told}", scope, line)]
+            return [Placed("line", level, f"# {told}", scope, line, depth=row.depth)]
         return []
 
     def _is_several(self, rows: Sequence[Row], i: int, line: int) -> bool:
@@ -204,7 +209,7 @@ class Outline:
     def _placed(self, row: Row, line: int | None, scope: int, level: int) -> Placed:
         return Placed(
             STATEMENT, level, row.text, scope, line, self.lines.of_all(row.ops), row,
-            row.assigned, row.shape, row.note, len(row.ops),
+            row.assigned, row.shape, row.note, len(row.ops), row.depth,
         )  # fmt: skip
 
 
@@ -235,7 +240,7 @@ class Linked:
             "s": row.shape,
             "n": row.note,
             "c": row.nodes,
-            "d": 0 if row.row is None else row.row.depth,
+            "d": row.depth,
         }
         line = {} if row.line is None else {"l": row.line}
         return {"t": row.text, "o": row.level, **line, **{key: value for key, value in told.items() if value}}

@@ -53,6 +53,9 @@ const tests = {
   "sizes are computed from terms"() {
     assert.equal(Model.evaluate([[16, "N"], [8]], { N: 10 }), 168);
     assert.equal(Model.evaluate([[2, "N", "N"]], { N: 3 }), 18);
+    assert.equal(Model.evaluate([[4, ["max", [[0]], [[1, "T"], [-1]]]]], { T: 6 }), 20);
+    assert.equal(Model.evaluate([[1, ["floordiv", [[1, "N"]], [[2]]]], [1, ["mod", [[1, "N"]], [[2]]]]], { N: 7 }), 4);
+    assert.equal(Model.evaluate([[1, ["broadcast", [[1]], [[1, "N"]]]]], { N: 7 }), 7);
     assert.equal(Model.evaluate(null, {}), null);
     assert.deepEqual([0, 999, 1500, 2.5e7, null].map(Model.bytes), ["0 B", "999 B", "1.50 kB", "25.0 MB", "unknown"]);
   },

@@ -51,3 +51,10 @@ def test_a_file_of_another_program_has_one_pane_and_no_source(tmp_path: Path) ->
     data = page_data([foreign(tmp_path, oh.make_node("Relu", ["x"], ["y"], name="r"))])
     assert (data["panes"], data["lines"], data["captures"]) == (["Program"], [], [])
     assert [row["t"] for row in data["views"][-1]["rows"] if not row.get("k")] == ["y = np.maximum(x, 0)"]
+
+
+def test_sizes_with_calls_are_told_as_terms(tmp_path: Path) -> None:
+    data = page_data(written(tmp_path, lambda x: np.sum(np.tanh(x[1:]) * x[1:]), ps.spec("float32", ["T"])))
+    capture = next(c for c in data["captures"] if c["size"] == "4*max(0, T - 1)")
+    assert capture["terms"] == [[4, ["max", [[0]], [[1, "T"], [-1]]]]]
+    assert data["symbols"] == ["T"]

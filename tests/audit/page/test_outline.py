@@ -1,6 +1,6 @@
 """Rows in panes, under the heads that fold them."""
 
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +77,14 @@ def test_a_head_folds_its_own_group_alone(tmp_path: Path) -> None:
                 below = list(takewhile(lambda row: row.level > head.level, pane[i + 1 :]))  # noqa: B023
                 assert below
                 assert {row.line for row in below} == {head.line}
+
+
+def test_heads_inside_of_bodies_are_indented_like_their_rows(tmp_path: Path) -> None:
+    (file,) = written(tmp_path, total, *STEPS)
+    heads = 0
+    for pane in outlined([file]).panes:
+        for head, row in pairwise(pane):
+            if head.kind in {"line", "grad"}:
+                assert head.depth == row.depth
+                heads += row.depth > 0
+    assert heads

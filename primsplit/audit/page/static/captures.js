@@ -7,6 +7,12 @@ class Captures {
     for (const symbol of page.data.symbols) this.sizes[symbol] = 32;
     this.root.append(this.heading(), this.chart());
     this.measure();
+    this.rename();
+  }
+
+  /** Show the names of the view. */
+  rename() {
+    for (const { capture, name } of this.bars) name.textContent = this.page.nameOf(capture);
   }
 
   heading() {
@@ -39,18 +45,20 @@ class Captures {
     this.list = element("ol", "bars");
     this.bars = this.page.data.captures.map((capture) => {
       const item = element("li", `bar ${capture.kind}`);
-      const name = element("button", "barname", capture.name);
+      const name = element("button", "barname");
       name.type = "button";
-      name.title = `${capture.name}: ${capture.type}`;
+      name.title = `${capture.name} in the file: ${capture.type}`;
       name.addEventListener("click", () => this.page.chooseCapture(capture));
       const track = element("span", "track");
       const fill = element("span", "fill");
       track.append(fill);
       const told = element("span", "bytes");
-      item.append(name, element("span", "bartype", capture.type), track, told, element("span", "why", this.why(capture)));
+      const formula = element("span", "formula", /^\d+$/.test(capture.size) ? "" : `= ${capture.size} B`);
+      formula.title = formula.textContent;
+      item.append(name, element("span", "bartype", capture.type), track, told, formula, element("span", "why", this.why(capture)));
       item.addEventListener("pointerenter", () => this.page.hover({ capture }));
       item.addEventListener("pointerleave", () => this.page.hover(null));
-      return { capture, item, fill, told };
+      return { capture, item, name, fill, told };
     });
     return this.list;
   }
@@ -70,8 +78,7 @@ class Captures {
     this.bars.sort((a, b) => isStored(b.capture) - isStored(a.capture) || (b.count || 0) - (a.count || 0));
     for (const bar of this.bars) {
       bar.fill.style.width = `${bar.count ? Math.max((100 * bar.count) / most, 0.5) : 0}%`;
-      const formula = /^\d+$/.test(bar.capture.size) ? "" : `${bar.capture.size} B = `;
-      bar.told.textContent = bar.count === null ? `${bar.capture.size} B` : `${formula}${Model.bytes(bar.count)}`;
+      bar.told.textContent = Model.bytes(bar.count);
     }
     this.list.append(...this.bars.map((bar) => bar.item));
     const total = stored.reduce((sum, bar) => sum + (bar.count || 0), 0);

@@ -60,6 +60,7 @@ class List {
   }
 
   resized() {
+    if (this.isPrinted) return;
     const columns = Math.floor((this.scroller.clientWidth - this.page.gutter()) / this.page.charWidth);
     if (columns !== this.columns && this.scroller.clientWidth > 0) {
       this.columns = columns;

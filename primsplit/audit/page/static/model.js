@@ -80,10 +80,19 @@ const Model = (() => {
     return row.l === undefined ? row.m || [] : [row.l, ...(row.m || [])];
   }
 
-  /** Return the value of `[[16, "N"], [8]]`, 16*N + 8, for sizes of the symbols; null for an unknown size. */
+  const CALLS = {
+    max: Math.max,
+    min: Math.min,
+    floordiv: (a, b) => Math.floor(a / b),
+    mod: (a, b) => a - b * Math.floor(a / b),
+    broadcast: (a, b) => (a === 1 ? b : a),
+  };
+
+  /** Return the value of terms for sizes of the symbols: 16*N + 8 is `[[16, "N"], [8]]`. Null for an unknown size. */
   function evaluate(terms, sizes) {
     if (!terms) return null;
-    return terms.reduce((sum, [count, ...symbols]) => sum + symbols.reduce((a, s) => a * sizes[s], count), 0);
+    const factor = (atom) => (Array.isArray(atom) ? CALLS[atom[0]](...atom.slice(1).map((t) => evaluate(t, sizes))) : sizes[atom]);
+    return terms.reduce((sum, [count, ...atoms]) => sum + atoms.reduce((a, atom) => a * factor(atom), count), 0);
   }
 
   /** Return a number of bytes for people. */

@@ -67,7 +67,7 @@ class Page {
     byId("facts").append(...facts.map((fact) => element("span", "", fact)));
     for (const file of this.data.files) {
       if (file.producer) byId("facts").append(element("span", "", file.producer));
-      const digest = element("span", "digest", `sha256 ${file.sha256.slice(0, 16)}\u2026`);
+      const digest = element("span", "digest", `sha256 ${file.sha256.slice(0, 10)}\u2026`);
       digest.title = file.sha256;
       byId("facts").append(digest);
     }
@@ -106,7 +106,13 @@ class Page {
     if (backward) backward.replace(rows, split, rows.length);
     this.chosen = line === null || line === undefined ? null : { lines: [line], row: null };
     this.find(this.query);
+    this.captures.rename();
     this.changed();
+  }
+
+  /** Return the name of a capture in the view. */
+  nameOf(capture) {
+    return capture.names[this.viewIndex];
   }
 
   makeTabs() {
@@ -240,7 +246,10 @@ class Page {
     this.changed();
     if (!this.chosen) return;
     for (const other of this.lists) if (other !== list) this.revealIn(other);
-    if (innerWidth < 700) this.dock("selection");
+    if (innerWidth < 700) {
+      this.dock("selection");
+      requestAnimationFrame(() => list.reveal(row, true));
+    }
   }
 
   chooseCapture(capture) {

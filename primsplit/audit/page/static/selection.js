@@ -61,7 +61,7 @@ class Selection {
 
   capture(capture) {
     const item = element("li");
-    const link = element("button", "rowlink", `${capture.name}: ${capture.type}`);
+    const link = element("button", "rowlink", `${this.page.nameOf(capture)}: ${capture.type}`);
     link.type = "button";
     link.addEventListener("click", () => this.page.chooseCapture(capture));
     const bytes = capture.bytes === "0" ? capture.kind : `${capture.bytes} B`;
