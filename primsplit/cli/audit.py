@@ -101,7 +101,9 @@ def audit(
     zero: audit_questions.Zero = False,
     numerics: audit_questions.Numerics = None,
     hazards: audit_questions.Hazards = False,
+    bounds: audit_questions.Bounds = None,
     ranges: audit_questions.Range = None,
+    width: audit_questions.Width = 0.0,
     style: Annotated[
         Style | None,
         typer.Option(
@@ -140,7 +142,9 @@ def audit(
 
     An ONNX file is listed as it is. To list its gradient, say --stage split, or list what `primsplit grad` writes.
     """
-    questions = Questions(linear=linear, zero=zero, numerics=numerics, hazards=hazards, ranges=ranges)
+    questions = Questions(
+        linear=linear, zero=zero, numerics=numerics, hazards=hazards, bounds=bounds, ranges=ranges, width=width
+    )
     alone = {
         "frozen": frozen,
         "rules": rules,

@@ -13,7 +13,7 @@ from primsplit.cli.arrays import Arrays
 from primsplit.cli.audit_tables import heading
 from primsplit.cli.failures import NotRightError
 from primsplit.cli.inputs import arrays_for, examples
-from primsplit.cli.late import hazard_rows, linearity, numeric_rows, open_file, read_written, zero_rows
+from primsplit.cli.late import bound_rows, hazard_rows, linearity, numeric_rows, open_file, read_written, zero_rows
 from primsplit.cli.loaded import LoadedModel, Subject
 from primsplit.cli.options import read_ranges
 from primsplit.cli.output import console, print_json, table
@@ -54,8 +54,23 @@ Hazards = Annotated[
 Range = Annotated[
     list[str] | None,
     typer.Option(
-        "--range", metavar="NAME:LOW,HIGH", help="Between which numbers an input lies, for --hazards; repeat."
+        "--range",
+        metavar="NAME:LOW,HIGH",
+        help="Between which numbers an input lies, for --hazards and --bounds; repeat.",
     ),
+]
+Bounds = Annotated[
+    str | None,
+    typer.Option(
+        "--bounds",
+        metavar="PATH",
+        help="Only a proven bound of the rounding error of each output beside the measured error, in a box around the "
+        "arrays of an .npz, or 'examples': see --range and --width.",
+    ),
+]
+Width = Annotated[
+    float,
+    typer.Option("--width", min=0.0, help="The half width of the box of --bounds, as a part of each number."),
 ]
 EXAMPLES = "examples"
 SHOWN = 30
@@ -70,7 +85,9 @@ class Questions:
     zero: bool = False
     numerics: str | None = None
     hazards: bool = False
+    bounds: str | None = None
     ranges: list[str] | None = None
+    width: float = 0.0
 
     def __bool__(self) -> bool:
         return self.first != ""
@@ -79,7 +96,7 @@ class Questions:
     def first(self) -> str:
         """The name of the first question that was asked; "" for none."""
         asked = (field.name for field in fields(self) if getattr(self, field.name))
-        return next((name for name in asked if name != "ranges"), "")
+        return next((name for name in asked if name not in {"ranges", "width"}), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +151,10 @@ def answer(asked: Questions, about: Asked, folder: str, *, json: bool) -> None:
         found["numerics"] = numeric_rows(about.files[0], arrays)
     if asked.hazards:
         found["hazards"] = hazard_rows(about.files[0], read_ranges(asked.ranges))
+    if asked.bounds:
+        arrays, ranges = about.arrays(asked.bounds, "bounds"), read_ranges(asked.ranges)
+        run = open_file(about.paths[0])
+        found["bounds"] = bound_rows(about.files[0], arrays, run=run, ranges=ranges, width=asked.width)
     if json:
         print_json(found)
     for name, rows in {} if json else found.items():
@@ -292,9 +313,35 @@ def _certainty(text: str) -> Text:
     return Text(text, "bold red" if text == "always" else "yellow")
 
 
+# Bounds.
+
+
+def _show_bounds(found: Mapping[str, Any]) -> None:
+    heading("Bounds: the rounding error of each output, proven and measured")
+    rows = [
+        (
+            r["output"],
+            Text("no bound", "yellow") if r["bound"] is None else _number(r["bound"], 1),
+            _number(r["measured"], 1),
+            "" if r["ratio"] is None else f"{r['ratio']:.3g}",
+            _number(r["size"], 1),
+            *_at(r),
+        )
+        for r in found["rows"]
+    ]
+    numbers = ("bound", "measured", "ratio", "size")
+    columns = ("output", *numbers, "no bound of", "line", "")
+    console().print(table(columns, rows, right=numbers, whole=("output", *numbers, "line")))
+    if found["why"]:
+        console().print(f"Not measured: {found['why']}.")
+    if found["unknown"]:
+        console().print(f"Nothing is known of the results of {', '.join(found['unknown'])}.")
+
+
 _SHOWN: Mapping[str, Callable[[Any], None]] = {
     "linear": _show_linear,
     "zero": _show_zero,
     "numerics": _show_numerics,
     "hazards": _show_hazards,
+    "bounds": _show_bounds,
 }

@@ -216,3 +216,11 @@ def committed() -> Any:
     from primsplit.audit.review import committed
 
     return committed
+
+
+def bound_rows(file: Any, arrays: Any, **named: Any) -> dict[str, Any]:
+    """A row for each output of a file: the bound of its rounding error, and the measured error."""
+    from primsplit.audit import bounds
+    from primsplit.testing.reference import computing, evaluate
+
+    return bounds.bound_rows(file, arrays, exactly=evaluate, compute=computing(), **named)

@@ -4,7 +4,7 @@ Operators that NumPy has directly are NumPy's; for the others onnx.reference eva
 (If, Loop, Scan) and calls of traced functions are evaluated here.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,19 @@ def evaluate(block: Block, arrays: Sequence[npt.ArrayLike], dtype: npt.DTypeLike
 def play(block: Block, arrays: Sequence[npt.ArrayLike], dtype: npt.DTypeLike | None = None) -> Iterator[Step]:
     """Yield each op as it runs, with its output values; ops of a sub-block come before the op that holds it."""
     yield from Reference(block, dtype).steps(arrays)
+
+
+def computing() -> Callable[[Op, Sequence[AnyArray | None]], AnyArray | None]:
+    """Return a function that computes the only output of an op on arrays of float64; None where it cannot."""
+    reference = Reference(Block("", (), (), ()))
+
+    def compute(op: Op, inputs: Sequence[AnyArray | None]) -> AnyArray | None:
+        try:
+            return reference.plain(op, list(inputs))[0]
+        except (PrimsplitError, TypeError, ValueError, IndexError, KeyError):
+            return None
+
+    return compute
 
 
 class Reference:
@@ -136,7 +149,8 @@ class Reference:
             return value
         if isinstance(value, np.ndarray):
             return self.wide(value)
-        if name in {"to", "dtype"} and onnx.helper.tensor_dtype_to_np_dtype(value).name in FLOATS:
+        is_dtype = name in {"to", "dtype"} and onnx.helper.tensor_dtype_to_np_dtype(value).name in FLOATS
+        if is_dtype and self.dtype.name in FLOATS:
             return int(onnx.helper.np_dtype_to_tensor_dtype(self.dtype))
         return value
 
@@ -208,6 +222,8 @@ def read_sizes(known: Mapping[Var, AnyArray]) -> dict[str, int]:
 def _runner(op: Op, attributes: dict[str, Any], wide: np.dtype[Any] | None) -> Any:
     """A function from the op's inputs to its outputs."""
     function = NUMPY.get(op.kind)
+    if wide is not None and op.kind == "Cast" and op.outputs[0].type.is_float:
+        return lambda inputs: (np.asarray(inputs[0]).astype(wide),)
     if function is not None and len(op.outputs) == 1:
         return lambda inputs: (function(*inputs, **attributes),)
     several = SEVERAL.get(op.kind, RECURRENT.get(op.kind))
@@ -242,5 +258,6 @@ def _evaluator(op: Op, attributes: dict[str, Any], wide: np.dtype[Any] | None) -
 
 
 def _declared(name: str, type: Type, wide: np.dtype[Any] | None) -> onnx.ValueInfoProto:
-    dtype = wide if wide is not None and type.is_float else type.dtype
+    known = np.dtype(np.float64) if wide is not None and wide.name not in FLOATS else wide  # longdouble is no tensor's
+    dtype = known if known is not None and type.is_float else type.dtype
     return onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(dtype), None)

@@ -124,3 +124,14 @@ def test_hazards_hold_for_the_ranges_that_are_given(primsplit: Callable[..., Any
     assert found["free"] == ["x"]
     assert {"0 / 0", "division by 0"} <= {r["hazard"] for r in found["rows"]}
     assert "cannot read --range" in primsplit("audit", path, "--hazards", "--range", "x").error
+
+
+def test_bounds_stand_beside_the_measured_error(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
+    path = model(RIGHT)
+    found = primsplit("audit", path, "--bounds", "examples", "--width", "0.01", "--json").json["bounds"]
+    assert [r["output"] for r in found["rows"]] == ["y", "d_w"]
+    assert all(r["measured"] <= r["bound"] < 1e-12 for r in found["rows"])
+    done = primsplit("audit", model(QUOTIENT, "quotient.py"), "--bounds", "examples", "--range", "x:0,1")
+    assert done.status == 0, done.error
+    assert "no bound" in done.out
+    assert "share = x / total[:, None]" in done.out

@@ -11,6 +11,7 @@ from tests.registered import only_here
 
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 FILE = re.compile(r"^```python\n# (\w+\.py)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+STEPS = re.compile("--output|--check")
 COMMAND = re.compile(r"^```console\n\$ primsplit (.*?)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 MODULE = re.compile(r"^```python\nimport numpy as np\n\n\n(@np.errstate.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 SECOND = re.compile(r"^After `(.*?)` became `(.*?)` in a second file", flags=re.MULTILINE)
@@ -18,8 +19,8 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?e?[-+]?\d*|nan|inf")
 
 
 def commands() -> list[tuple[str, str]]:
-    """The commands of the page with what they print."""
-    return COMMAND.findall(PAGE.read_text())
+    """The commands of the page with what they print, but those that need what another one has written."""
+    return [(command, shown) for command, shown in COMMAND.findall(PAGE.read_text()) if not STEPS.search(command)]
 
 
 def write_files(folder: Path) -> None:

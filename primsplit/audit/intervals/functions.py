@@ -17,7 +17,7 @@ import onnx.helper
 from primsplit.audit.intervals.arithmetic import ARITHMETIC, Transfer
 from primsplit.audit.intervals.at import FAITHFUL, At
 from primsplit.audit.intervals.choices import CHOICES, is_zero
-from primsplit.audit.intervals.ranges import Level, Range, is_floating, limits
+from primsplit.audit.intervals.ranges import Level, Range, is_floating, limits, unit
 from primsplit.ir import AnyArray, Op
 
 Function = Callable[[AnyArray], AnyArray]
@@ -28,9 +28,13 @@ NEAR_ONE = (-1.5, 1.5)
 
 
 def rising(
-    function: Function, keep: tuple[float, float] = WHOLE, ulps: float = FAITHFUL, *, steep: bool = False
-) -> Transfer:
-    """Return the transfer of a function that never falls; `keep` are bounds that no kernel leaves."""
+    function: Function, keep: tuple[float, float] = WHOLE, ulps: float = FAITHFUL, *, steep: bool = False,
+    is_near_one: bool = False,
+) -> Transfer:  # fmt: skip
+    """Return the transfer of a function that never falls; `keep` are bounds that no kernel leaves.
+
+    `is_near_one` is for kernels that compute with numbers near 1: their error is one of 1.
+    """
 
     def transfer(at: At) -> Range:
         x = at.take(0)
@@ -39,6 +43,8 @@ def rising(
             attains = (x.attains[0], float(np.exp(x.attains[1])))
         plain = replace(x, inf=Level.NEVER if all(map(math.isfinite, keep)) else x.inf)
         low, high = function(x.low), function(x.high)
+        if is_near_one:
+            low, high = low - ulps * 2 * unit(at.dtype), high + ulps * 2 * unit(at.dtype)
         inf = explosion(at, x, low, high) if steep else Level.NEVER
         return at.result(low, high, plain, ulps=ulps, inf=inf, keep=keep, attains=attains)
 
@@ -177,7 +183,8 @@ def elu(at: At) -> Range:
     if scale < 0:
         return at.unknown()[0]
     low, high = (np.where(end >= 0, end, scale * np.expm1(np.minimum(end, 0.0))) for end in (x.low, x.high))
-    return at.result(low, high, x, ulps=FAITHFUL)
+    slack = 2 * FAITHFUL * unit(at.dtype) * scale
+    return at.result(low - slack, high + slack, x, ulps=FAITHFUL)
 
 
 def clip(at: At) -> Range:
@@ -277,9 +284,10 @@ FUNCTIONS: Mapping[str, Transfer] = {
     "Exp": rising(np.exp, (0.0, np.inf), steep=True), "Floor": steps(np.floor), "Gelu": dipping(-0.1701),
     "HardSwish": dipping(-0.3751), "LeakyRelu": leaky, "Log": log, "Max": extreme(np.maximum),
     "Min": extreme(np.minimum), "Mish": dipping(-0.3089), "Mod": modulo, "Relu": steps(_positive_part),
-    "Round": steps(np.rint), "Selu": rising(_selu), "Sigmoid": rising(_sigmoid, (0.0, 1.0)),
-    "Sign": rising(np.sign, (-1.0, 1.0), ulps=0), "Sin": waves(np.sin), "Sinh": rising(np.sinh, steep=True),
-    "Softplus": rising(_softplus, (0.0, np.inf)), "Softsign": rising(_softsign, (-1.0, 1.0)), "Tan": tan,
+    "Round": steps(np.rint), "Selu": rising(_selu, is_near_one=True),
+    "Sigmoid": rising(_sigmoid, (0.0, 1.0), is_near_one=True), "Sign": rising(np.sign, (-1.0, 1.0), ulps=0),
+    "Sin": waves(np.sin), "Sinh": rising(np.sinh, steep=True), "Softplus": rising(_softplus, (0.0, np.inf)),
+    "Softsign": rising(_softsign, (-1.0, 1.0)), "Tan": tan,
     "Tanh": rising(np.tanh, NEAR_ONE),
 }  # fmt: skip
 """The range of the result of each elementwise operator."""

@@ -32,7 +32,8 @@ def moved(at: At, positions: Positions) -> list[Range]:
         return [found]
     row = traits(at.op.kind)
     if row.fills and not (at.op.kind == "Pad" and at.given(2) is not None):
-        sources.append(of_array(np.zeros((), sources[0].dtype)))
+        error = None if sources[0].error is None else np.zeros(())
+        sources.append(replace(of_array(np.zeros((), sources[0].dtype)), error=error))
     whole = either(r.hull() for r in sources)
     return [replace(whole, dtype=dtype, shape=shape, attains=None) for dtype, shape in at.types]
 

@@ -250,8 +250,27 @@ def average(at: At) -> Range:
 
 
 def running(at: At) -> Range:
-    """Return the range of a running sum."""
+    """Return the range of a running sum, of each element if those of the input are known."""
     x = at.take(0)
+    ends, axis = x.whole(), at.known(1)
+    if ends is None or axis is None or x.is_uniform or not at.is_float:
+        return _running_of_all(at, x)
+    low, high, size = (accumulated(at, a) for a in (*ends, np.broadcast_to(x.largest, ends[0].shape)))
+    slack = 2 * ends[0].shape[int(axis)] * unit(at.dtype) * size
+    return at.result(low - slack, high + slack, x.hull(), nan=x.inf)
+
+
+def accumulated(at: At, array: AnyArray) -> AnyArray:
+    """Return running sums of an array as CumSum adds them up."""
+    axis = int(at.take(1).ends[0])
+    is_back = bool(at.op.attributes.get("reverse", 0))
+    turned = np.flip(array, axis) if is_back else array
+    sums = np.cumsum(turned, axis=axis)
+    sums = sums - turned if at.op.attributes.get("exclusive", 0) else sums
+    return np.asarray(np.flip(sums, axis) if is_back else sums)
+
+
+def _running_of_all(at: At, x: Range) -> Range:
     count = None if x.shape is None or None in x.shape else max((d for d in x.shape if d is not None), default=1)
     term = replace(x.hull(), low=np.minimum(x.ends[0], 0.0), high=np.maximum(x.ends[1], 0.0))
     found = total(at, term, count)
@@ -260,19 +279,35 @@ def running(at: At) -> Range:
 
 
 def softmax(at: At) -> Range:
-    """Return the range of Softmax."""
+    """Return the range of Softmax, of each element if those of the input are known."""
     x = at.take(0)
-    return Range(np.zeros(()), np.asarray(1 + 2**-10), at.dtype, at.shape, nan=max(x.nan, x.inf))
+    logs = _log_shares(at, x)
+    slack = 2.0**-10 if at.dtype.itemsize < 4 else 1e-4
+    if logs is None:
+        return Range(np.zeros(()), np.asarray(1 + slack), at.dtype, at.shape, nan=max(x.nan, x.inf))
+    low, high = (np.exp(end) for end in logs)
+    return x.like(low * (1 - slack), high * (1 + slack), dtype=at.dtype, shape=at.shape)
+
+
+def _log_shares(at: At, x: Range) -> tuple[AnyArray, AnyArray] | None:
+    """Return bounds of x - log(sum(exp(x))) of each element; None if they are not known."""
+    ends = x.whole()
+    if ends is None or x.inf or not bool(np.all(x.is_bounded)):
+        return None
+    axis = int(at.op.attributes.get("axis", -1))
+    low, high = ends
+    sums = [np.logaddexp.reduce(end, axis=axis, keepdims=True) for end in ends]
+    return low - sums[1], np.minimum(high - sums[0], 0.0)
 
 
 def log_softmax(at: At) -> Range:
     """Return the range of LogSoftmax: at most 0, and so far below as the elements differ and there are many."""
     x = at.take(0)
-    low, high = x.ends
-    count = None if x.shape is None else x.shape[at.op.attributes.get("axis", -1)]
-    least = -np.inf if count is None else low - high - np.log(max(count, 1))
-    found = at.result(np.asarray(least), np.asarray(0.0), x.hull(), unbounded(at.dtype), ulps=2**10)
-    return replace(found, high=np.asarray(2.0**-10), nan=max(x.nan, x.inf))
+    logs = _log_shares(at, x)
+    if logs is not None:
+        slack = 2.0**-10 * (1 + np.abs(logs[0]))
+        return x.like(logs[0] - slack, np.minimum(logs[1] + slack, 2.0**-10), dtype=at.dtype, shape=at.shape)
+    return Range(np.asarray(-np.inf), np.asarray(2.0**-10), at.dtype, at.shape, nan=max(x.nan, x.inf), inf=x.inf)
 
 
 def scattered(at: At) -> Range:
@@ -281,9 +316,24 @@ def scattered(at: At) -> Range:
     how = at.op.attributes.get("reduction", "none")
     if how != "add":
         return at.unknown()[0]
+    ends = [scatter(at, *pair) for pair in ((data.low, updates.low), (data.high, updates.high))]
+    sizes, count = scatter(at, data.largest, updates.largest), updates.count
+    if ends[0] is not None and ends[1] is not None and sizes is not None and count is not None and at.is_float:
+        slack = 2 * count * unit(at.dtype) * sizes
+        return at.result(ends[0] - slack, ends[1] + slack, data.hull(), updates.hull())
     low, high = updates.ends
     term = replace(updates.hull(), low=np.asarray(min(low, 0.0)), high=np.asarray(max(high, 0.0)))
     return replace(plus(at, data.hull(), total(at, term, updates.count)), shape=at.shape)
+
+
+def scatter(at: At, data: AnyArray, updates: AnyArray) -> AnyArray | None:
+    """Return numbers added at places as the op does; None if the places or sizes are not known."""
+    places = at.known(1)
+    ends = at.take(0).whole(), at.take(2).whole()
+    if places is None or ends[0] is None or ends[1] is None:
+        return None
+    whole = np.broadcast_to(data, ends[0][0].shape), np.broadcast_to(updates, ends[1][0].shape)
+    return at.compute(at.op, [whole[0].astype(np.float64), places, whole[1].astype(np.float64)])
 
 
 SUMS: Mapping[str, Callable[[At], Range]] = {

@@ -99,14 +99,20 @@ class Walk:
         at = At(op, [None if v is None else self.range(v) for v in op.inputs], self.types(op), self.made, self.compute)
         results = self.transferred(at)
         if self.errors is not None:
-            results = [self.with_error(at, r) for r in results]
+            results = [self.with_error(at, r, is_first=i == 0) for i, r in enumerate(results)]
         self.keep(at)
         return results
 
-    def with_error(self, at: At, found: Range) -> Range:
+    def with_error(self, at: At, found: Range, *, is_first: bool) -> Range:
         """Return a range with a bound of its error; elements that are moved have theirs already."""
-        if found.error is not None or self.errors is None:
+        wrong = [r is not None and (r.error is None or bool(np.any(r.error))) for r in at.inputs]
+        positions = moved_inputs(at.op)
+        may_move = bool(positions) and any(is_wrong for i, is_wrong in enumerate(wrong) if i not in positions)
+        if self.errors is None or (found.error is not None and not may_move):
             return found
+        is_exact = not any(wrong)
+        if not is_first:
+            return replace(found, error=np.asarray(0.0 if is_exact and found.dtype.kind in "iub" else np.inf))
         return replace(found, error=self.errors(at, found))
 
     def transferred(self, at: At) -> list[Range]:

@@ -1,0 +1,169 @@
+"""Prove a bound of the rounding error of each output of a file, over a box of inputs, beside the measured error.
+
+```
+y      bound 3.1e-07   measured 6.0e-08   ratio 5.2
+d_x    bound 2.4e-06   measured 1.1e-07   ratio 22
+```
+
+The bound follows from running error analysis with intervals: `audit.intervals`. It holds for every input in the box
+and for the file's own dtypes. Measured is the largest distance of onnxruntime's outputs from those of exact arithmetic,
+at the given point and at random ones in the box; exact is float64 for a file of fewer bits, else NumPy's longdouble.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from primsplit.audit.intervals.at import Compute
+from primsplit.audit.intervals.ranges import Range, interval, is_floating, of_array
+from primsplit.audit.intervals.sum_errors import bounded
+from primsplit.audit.intervals.walk import Walk
+from primsplit.audit.whole import Whole, whole
+from primsplit.audit.written import Written
+from primsplit.ir import AnyArray, Block, Op, Value, Var, reads
+from primsplit.ir.dims import Size
+from primsplit.ir.errors import PrimsplitError
+
+Arrays = Mapping[str, AnyArray]
+Exactly = Callable[[Block, Sequence[AnyArray], Any], Sequence[AnyArray]]
+"""Evaluates a block on arrays in a dtype: `testing.reference.evaluate`."""
+Run = Callable[[Arrays], Arrays]
+SAMPLES = 4
+"""The points at which errors are measured, beside the given one."""
+SLACK = 1 + 1e-9
+"""The factor of bounds for the rounding of the analysis itself."""
+
+
+def bound_rows(
+    file: Written,
+    arrays: Arrays,
+    *,
+    run: Run,
+    exactly: Exactly,
+    compute: Compute,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    width: float = 0.0,
+) -> dict[str, Any]:
+    """Return a row for each output of floating-point numbers: the bound, the measured error, and their ratio.
+
+    The box is `ranges` for the inputs that it names, for others the array and so large a part of it on both sides.
+    `run` is the file in onnxruntime. An output without a bound has the first node that has none, and its line.
+    """
+    graph = whole(file)
+    boxes = {name: _box(array, (ranges or {}).get(name), width) for name, array in arrays.items()}
+    walk = _walked(graph, arrays, boxes, compute)
+    measured, why = _measured(graph, boxes, arrays, run, exactly)
+    pairs = zip(file.outputs, graph.block.results, strict=True)
+    rows = [_row(graph, walk, name, result, measured.get(name)) for name, result in pairs if result.type.is_float]
+    return {"rows": rows, "why": why, "unknown": sorted({op.kind for op in walk.unknown})}
+
+
+def _box(array: AnyArray, bounds: tuple[float, float] | None, width: float) -> tuple[AnyArray, AnyArray]:
+    """Return the lowest and the highest array of a box, in the dtype of the array."""
+    if not is_floating(array.dtype):
+        return array, array
+    if bounds is not None:
+        low, high = (np.full_like(array, end) for end in bounds)
+        return low, high
+    reach = np.abs(array.astype(np.float64)) * width
+    return (array - reach).astype(array.dtype), (array + reach).astype(array.dtype)
+
+
+def _walked(graph: Whole, arrays: Arrays, boxes: Mapping[str, tuple[AnyArray, AnyArray]], compute: Compute) -> Walk:
+    walk = Walk(_sizes(graph, arrays), compute, bounded)
+    params = [_range(*boxes[name]) for name in graph.file.inputs]
+    with np.errstate(all="ignore"):
+        walk.block(graph.block, params)
+    return walk
+
+
+def _range(low: AnyArray, high: AnyArray) -> Range:
+    if np.array_equal(low, high):
+        return replace(of_array(low), error=np.zeros(()), value=low if low.dtype.kind in "iub" else None)
+    return replace(interval(low, high, low.dtype, low.shape), error=np.zeros(()))
+
+
+def _sizes(graph: Whole, arrays: Arrays) -> dict[str, int]:
+    """Return the numbers of the symbolic sizes of inputs."""
+    found: dict[str, int] = {}
+    for name, param in zip(graph.file.inputs, graph.block.params, strict=True):
+        for dim, size in zip(param.type.shape or (), arrays[name].shape, strict=False):
+            if isinstance(dim, Size) and dim.symbol is not None:
+                found[dim.symbol] = size
+    return found
+
+
+def _row(graph: Whole, walk: Walk, name: str, result: Value, measured: tuple[float, float] | None) -> dict[str, Any]:
+    found = walk.range(result)
+    bound = float(np.max(found.error, initial=0.0)) * SLACK if found.error is not None else np.inf
+    error, size = (None, None) if measured is None else measured
+    known = np.isfinite(bound)
+    ratio = None if not known or not error else bound / error
+    start = None if known else _first_open(graph.block, walk, result)
+    told = {"output": name, "bound": bound if known else None, "measured": error, "ratio": ratio, "size": size}
+    return {**told, **graph.about(start)}
+
+
+def _first_open(block: Block, walk: Walk, result: Value) -> Op | None:
+    """Return the first op behind a result that has no bound though its inputs have one."""
+    wanted = {result}
+    behind: list[Op] = []
+    for op in reversed(block.ops):
+        if not wanted.isdisjoint(op.outputs):
+            wanted.update(reads(op))
+            behind.append(op)
+    for op in reversed(behind):
+        if any(_is_open(walk, v) for v in op.outputs) and not any(_is_open(walk, v) for v in reads(op)):
+            return op
+    return None
+
+
+def _is_open(walk: Walk, var: Var) -> bool:
+    found = walk.found.get(var)
+    return found is not None and (found.error is None or bool(np.any(np.isinf(found.error))))
+
+
+# Measured errors.
+
+
+def _measured(
+    graph: Whole, boxes: Mapping[str, tuple[AnyArray, AnyArray]], arrays: Arrays, run: Run, exactly: Exactly
+) -> tuple[dict[str, tuple[float, float]], str]:
+    """Return the largest error and the largest magnitude of each output, and why there is none."""
+    floats = [a.dtype for a in arrays.values() if is_floating(a.dtype)]
+    wide = np.longdouble if all(d == np.float64 for d in floats) else np.float64
+    found: dict[str, tuple[float, float]] = {}
+    try:
+        for point in _points(boxes, arrays):
+            outputs = run(point)
+            exact = exactly(graph.block, [point[n] for n in graph.file.inputs], wide)
+            for name, value in zip(graph.file.outputs, exact, strict=True):
+                if is_floating(outputs[name].dtype):
+                    found[name] = _worse(found.get(name, (0.0, 0.0)), outputs[name], value)
+    except (PrimsplitError, TypeError, KeyError, NotImplementedError) as error:
+        return {}, f"exact arithmetic cannot run the file: {getattr(error, 'what', error)}"
+    return found, ""
+
+
+def _points(boxes: Mapping[str, tuple[AnyArray, AnyArray]], arrays: Arrays) -> Iterator[dict[str, AnyArray]]:
+    """Yield the given point, if it is in the box, and random ones."""
+    if all(np.all((low <= arrays[n]) & (arrays[n] <= high)) for n, (low, high) in boxes.items()):
+        yield dict(arrays)
+    draw = np.random.default_rng(0)
+    for _ in range(SAMPLES):
+        yield {n: _drawn(draw, low, high) for n, (low, high) in boxes.items()}
+
+
+def _drawn(draw: np.random.Generator, low: AnyArray, high: AnyArray) -> AnyArray:
+    if not is_floating(low.dtype):
+        return low
+    share = draw.uniform(size=low.shape)
+    mixed = low.astype(np.float64) * (1 - share) + high.astype(np.float64) * share
+    return np.asarray(np.clip(mixed.astype(low.dtype), low, high))
+
+
+def _worse(known: tuple[float, float], output: AnyArray, exact: AnyArray) -> tuple[float, float]:
+    gap = np.abs(output.astype(exact.dtype) - exact)
+    return max(known[0], float(np.max(gap, initial=0.0))), max(known[1], float(np.max(np.abs(exact), initial=0.0)))

@@ -1,0 +1,102 @@
+"""The proven bound of the rounding error of a file's outputs is more than the measured error."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.audit.bounds import bound_rows
+from primsplit.audit.written import read_written
+from primsplit.cli.inputs import arrays_for, examples
+from primsplit.cli.options import DtypeName, Exported
+from primsplit.programs.export import save_derived
+from primsplit.programs.opened import OpenedFile
+from primsplit.testing.reference import computing, evaluate
+
+MODELS = Path(__file__).parents[2] / "models"
+FAST = (
+    "asian_option", "bayesian_logistic", "black_scholes", "digits_classifier", "inverse_kinematics", "lennard_jones",
+    "newton_logistic", "poisson_network", "robust_regression",
+)  # fmt: skip
+SLOW = ("damped_building", "gaussian_process", "heat_conduction", "language_model", "optimal_control")
+
+
+def rows_of(path: str, arrays: dict[str, np.ndarray], **options: Any) -> dict[str, Any]:
+    return bound_rows(
+        read_written(path), arrays, run=OpenedFile(path), exactly=evaluate, compute=computing(), **options
+    )
+
+
+def exported(function: Any, *arguments: Any, path: Path, **options: Any) -> str:
+    (written,) = ps.export(function, *arguments, path=path / "f.onnx", **options)
+    return str(written)
+
+
+def quadratic(w: Any, x: Any) -> Any:
+    return np.sum((x @ w) ** 2)
+
+
+W, X = np.float32([0.5, -1.25, 2.0]), np.linspace(0, 1, 12, dtype=np.float32).reshape(4, 3)
+
+
+def test_value_and_gradient_have_a_bound_beside_the_measured_error(tmp_path: Path) -> None:
+    path = exported(quadratic, W, X, path=tmp_path)
+    found = rows_of(path, {"w": W, "x": X})
+    assert [r["output"] for r in found["rows"]] == ["y", "d_w", "d_x"]
+    for row in found["rows"]:
+        assert row["measured"] <= row["bound"] < 1e-4
+        assert row["ratio"] is None or row["ratio"] == row["bound"] / row["measured"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("box", [{}, {"width": 1e-2}, {"ranges": {"x": (0.0, 1.0)}}])
+def test_the_bound_holds_in_the_whole_box(tmp_path: Path, dtype: str, box: dict[str, Any]) -> None:
+    w, x = W.astype(dtype), X.astype(dtype)
+    path = exported(quadratic, w, x, path=tmp_path)
+    rows, point = (rows_of(path, {"w": w, "x": x}, **options)["rows"] for options in (box, {}))
+    for row, at_point in zip(rows, point, strict=True):
+        assert row["measured"] <= row["bound"]
+        assert at_point["bound"] <= row["bound"] * (1 + 1e-12)
+
+
+def test_an_output_without_a_bound_names_the_node_that_has_none(tmp_path: Path) -> None:
+    def risky(x: Any) -> Any:
+        total = np.sum(x)
+        return 1 / total
+
+    x = np.float32([1.0, -1.0, 1e-3])
+    path = exported(risky, x, path=tmp_path, mode="value")
+    (row,) = rows_of(path, {"x": x}, ranges={"x": (-1.0, 1.0)})["rows"]
+    assert (row["bound"], row["ratio"], row["operator"] in {"Div", "Reciprocal"}) == (None, None, True)
+    assert row["source"] == "return 1 / total"
+
+
+def test_what_exact_arithmetic_cannot_run_is_not_measured(tmp_path: Path) -> None:
+    def failing(*arguments: Any) -> Any:
+        raise ps.errors.RunError("no such operator")
+
+    path = exported(quadratic, W, X, path=tmp_path)
+    named = {"run": OpenedFile(path), "exactly": failing, "compute": computing()}
+    found = bound_rows(read_written(path), {"w": W, "x": X}, **named)
+    assert "no such operator" in found["why"]
+    assert [r["measured"] for r in found["rows"]] == [None, None, None]
+
+
+CASES = [pytest.param(name, id=name) for name in FAST]
+CASES += [pytest.param(name, id=name, marks=pytest.mark.slow) for name in SLOW]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_model_is_no_farther_from_exact_arithmetic_than_its_bounds(name: str, dtype: str, tmp_path: Path) -> None:
+    made = Exported(str(MODELS / f"{name}.py"), None, None, DtypeName(dtype), quiet=True, mode=None)
+    (path, *_) = save_derived(made.derived, str(tmp_path / "f.onnx"), made.mode)
+    point = arrays_for(OpenedFile(path), read_written(path).block, examples(made.derived, made.arguments.values))
+    found = rows_of(path, point, width=0.0 if name == "lennard_jones" else 1e-4)  # atoms apart from themselves
+    assert not found["why"]
+    for row in found["rows"]:
+        assert row["bound"] is None or row["measured"] <= row["bound"], row
+    assert name in SLOW or any(row["bound"] is not None for row in found["rows"])
