@@ -19,6 +19,7 @@ from primsplit.cli.grad import grad
 from primsplit.cli.loops import app as loops
 from primsplit.cli.rules import rules
 from primsplit.cli.run import run
+from primsplit.cli.samples import AUDIT, DIFF, epilog
 
 app = typer.Typer(
     name="primsplit",
@@ -56,6 +57,8 @@ def _help(command: Callable[..., None]) -> str:
     return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(command.__doc__ or "").split("\n\n"))
 
 
+EPILOGS = {audit: epilog(AUDIT), diff: epilog(DIFF)}
+
 for _command in (export, grad, audit, diff, check, run, bench, rules, example):
-    app.command(help=_help(_command))(_command)
+    app.command(help=_help(_command), epilog=EPILOGS.get(_command))(_command)
 app.add_typer(loops, name="loops")

@@ -144,6 +144,6 @@ def _array(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _output(row: Mapping[str, Any]) -> tuple[str, ...]:
-    if row["absolute"] is None:
-        return row["name"], "another shape", "", row["sample"]
+    if row["why"]:
+        return row["name"], row["why"], "", row["sample"]
     return row["name"], f"{row['absolute']:.3g}", f"{row['relative']:.3g}", row["sample"]

@@ -13,7 +13,7 @@ from primsplit.cli.diff_pages import as_markdown, verdict
 
 X = np.linspace(-1.0, 1.0, 6, dtype=np.float32)
 FOUND: dict[str, Any] = {
-    "outputs": [{"name": "a|b", "absolute": 0.5, "relative": 0.25, "sample": "the examples"}],
+    "outputs": [{"name": "a|b", "absolute": 0.5, "relative": 0.25, "why": "", "sample": "the examples"}],
     "samples": ["the examples"],
     "notes": [],
 }

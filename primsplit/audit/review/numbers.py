@@ -1,5 +1,6 @@
 """Compare the outputs of two files by numbers: each output's largest difference over some samples."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -16,7 +17,8 @@ Runner = Callable[[Arrays], Arrays]
 def compare_outputs(before: Runner, after: Runner, samples: Iterable[tuple[str, Arrays, Arrays]]) -> dict[str, Any]:
     """Run both files on samples: a label, and the inputs of each. Return a row for each output that both have.
 
-    `absolute` and `relative` are the largest differences, and `sample` shows the first; None where shapes differ.
+    `absolute` and `relative` are the largest differences, and `sample` shows the first; where there is none, as shapes
+    differ or one array has NaN or infinity where the other has a number, they are None and `why` tells it.
     `notes` has the samples that a file does not run on.
     """
     rows: dict[str, dict[str, Any]] = {}
@@ -49,11 +51,12 @@ def _run(file: Runner, arrays: Arrays) -> Arrays | str:
 def _keep_largest(
     rows: dict[str, dict[str, Any]], name: str, label: str, absolute: float | None, relative: float | None
 ) -> None:
-    row = rows.setdefault(name, {"name": name, "absolute": 0.0, "relative": 0.0, "sample": ""})
-    if row["absolute"] is None:
+    row = rows.setdefault(name, {"name": name, "absolute": 0.0, "relative": 0.0, "why": "", "sample": ""})
+    if row["why"]:
         return
-    if absolute is None or relative is None:
-        row.update(absolute=None, relative=None, sample=label)
+    if absolute is None or relative is None or not math.isfinite(absolute):
+        why = "another shape" if absolute is None else "NaN or infinity in one alone"
+        row.update(absolute=None, relative=None, why=why, sample=label)
         return
     if absolute > row["absolute"]:
         row.update(absolute=absolute, sample=label)
