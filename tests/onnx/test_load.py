@@ -13,22 +13,11 @@ import pytest
 from onnx import helper
 
 import primsplit as ps
-from primsplit.ir.errors import FileError, ParseError, PrimsplitError, SpecError
+from primsplit.ir.errors import FileError, ParseError
 from tests.onnx.layers import B, W, layer, saved
 
 rng = np.random.default_rng(11)
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
-
-
-def test_a_loaded_model_gives_the_models_own_numbers_at_any_size(tmp_path: Path) -> None:
-    path = saved(tmp_path, layer())
-    program = ps.load(path)
-    assert program.inputs == ("x",)
-    assert set(program.params) == {"W", "b"}
-    session = onnxruntime.InferenceSession(path)
-    for rows in (1, 5):
-        x = rng.standard_normal((rows, 3)).astype(np.float32)
-        np.testing.assert_array_equal(program(x), session.run(None, {"x": x})[0])
 
 
 def test_nodes_may_be_in_another_order_than_they_run_in(tmp_path: Path) -> None:
@@ -55,45 +44,6 @@ def test_nodes_that_wait_for_each_other_are_refused(tmp_path: Path) -> None:
     path = saved(tmp_path, [*nodes, helper.make_node("Neg", ["c"], ["d"]), helper.make_node("Neg", ["d"], ["c"])])
     with pytest.raises(ParseError, match="sorted"):
         ps.load(path)
-
-
-def test_the_gradient_with_respect_to_a_weight_is_the_analytic_one(tmp_path: Path) -> None:
-    made = ps.split(ps.load(saved(tmp_path, layer())), wrt=["W", "x"])
-    assert made.gradient_names == ["d_x", "d_W"]
-    x = rng.standard_normal((5, 3)).astype(np.float32)
-    _, dx, dw = made.joint()(x, W)
-    slope = (1 - np.tanh(x @ W + B) ** 2) / 20
-    np.testing.assert_allclose(dw, x.T @ slope, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(dx, slope @ W.T, rtol=1e-5, atol=1e-6)
-
-
-def test_a_call_may_give_weights_of_its_own(tmp_path: Path) -> None:
-    model, x = ps.load(saved(tmp_path, layer())), rng.standard_normal((5, 3)).astype(np.float32)
-    np.testing.assert_allclose(model(x, W=2 * W), np.tanh(x @ (2 * W) + B).mean(), rtol=1e-5)
-    both = {"W": 2 * W, "b": B - 1}
-    value, slopes = ps.value_and_grad(lambda weights: model(x, **weights))(both)
-    np.testing.assert_allclose(value, np.tanh(x @ both["W"] + both["b"]).mean(), rtol=1e-5)
-    slope = (1 - np.tanh(x @ both["W"] + both["b"]) ** 2) / 20
-    np.testing.assert_allclose(slopes["W"], x.T @ slope, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(slopes["b"], slope.sum(axis=0), rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("traced", [False, True])
-@pytest.mark.parametrize(
-    ("weights", "told"),
-    [
-        ({"V": W}, r"another structure[\s\S]*params: W, b"),
-        ({"b": B[:3]}, r"b (must be float32\[4\], not float32\[3\]|has size 3 at axis 0, not 4)"),
-        ({"b": B.astype(np.float64)}, "b must be float32"),
-    ],
-)
-def test_weights_that_do_not_fit_are_refused_by_name(
-    weights: dict[str, Any], told: str, traced: bool, tmp_path: Path
-) -> None:
-    model = ps.load(saved(tmp_path, layer()))
-    call = ps.grad(lambda x: model(x, **weights)) if traced else lambda x: model(x, **weights)
-    with pytest.raises(PrimsplitError, match=told):
-        call(np.ones((2, 3), np.float32))
 
 
 def test_a_step_of_training_is_one_file(tmp_path: Path) -> None:
@@ -162,14 +112,6 @@ def test_empty_vectors_of_a_resize_have_a_gradient_where_they_are_named(opset: i
     found = dict(zip(gradient.outputs, gradient(*(given[name] for name in gradient.inputs)), strict=True))
     assert found["d_w"] == 16
     assert found["d_scales"].shape == found["d_region"].shape == (0,)
-
-
-def test_a_model_is_called_inside_a_traced_function(tmp_path: Path) -> None:
-    program = ps.load(saved(tmp_path, layer()))
-    x = rng.standard_normal((4, 3)).astype(np.float32)
-    gradient = ps.grad(lambda x: program(np.sin(x)) * 3.0)(x)
-    slope = (1 - np.tanh(np.sin(x) @ W + B) ** 2) / 16
-    np.testing.assert_allclose(gradient, 3 * (slope @ W.T) * np.cos(x), rtol=1e-4, atol=1e-6)
 
 
 def test_external_data_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
@@ -248,17 +190,3 @@ def test_onnxruntimes_own_operators_need_no_import(tmp_path: Path) -> None:
     x = rng.standard_normal((2, 3)).astype(np.float32)
     wanted = onnxruntime.InferenceSession(path).run(None, {"x": x})[0]
     np.testing.assert_allclose(ps.load(path)(x), wanted, rtol=1e-5)
-
-
-def test_an_unknown_name_in_wrt_is_answered_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(ps.PrimsplitError, match="initializers are W, b"):
-        ps.split(ps.load(saved(tmp_path, layer())), wrt="weights")
-
-
-def test_params_of_a_model_without_floating_point_initializers_are_told_to_be_none(tmp_path: Path) -> None:
-    model = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { y = Sin (x) }'
-    )
-    onnx.save(model, tmp_path / "bare.onnx")
-    with pytest.raises(SpecError, match="all initializers that are floating point, and there are none"):
-        ps.split(ps.load(str(tmp_path / "bare.onnx")), wrt="params")

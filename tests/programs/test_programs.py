@@ -1,7 +1,7 @@
 """Whole programs as NumPy users write them: values, gradients, float32, and every form of file."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import onnx
@@ -106,30 +106,3 @@ def test_a_straight_through_estimator_has_the_rounded_value_and_the_gradient_of_
     value, gradient = ps.value_and_grad(loss)(x)
     assert value == np.sum(np.round(x) ** 2)
     np.testing.assert_allclose(gradient, 2 * np.round(x))
-
-
-def test_the_fields_of_a_named_tuple_name_the_inputs_and_gradients() -> None:
-    class Gains(NamedTuple):
-        damping: Any
-        rate: Any
-
-    def function(gains: Gains) -> Any:
-        return np.sum(gains.damping * gains.rate)
-
-    made = ps.split(function, Gains(ps.spec("float64", [2]), ps.spec("float64", [])))
-    assert made.joint().inputs == ("gains.damping", "gains.rate")
-    assert made.joint().outputs == ("y", "d_gains.damping", "d_gains.rate")
-
-
-def test_the_fields_of_a_named_tuple_name_the_results_too() -> None:
-    class Moments(NamedTuple):
-        mean: Any
-        square: Any
-
-    def function(moments: Moments, x: Any) -> Any:
-        return {"new": Moments(moments.mean + x, moments.square + x**2)}
-
-    program = ps.trace(function, Moments(0.0, 1.0), 2.0)
-    assert program.inputs == ("moments.mean", "moments.square", "x")
-    assert program.outputs == ("new.mean", "new.square")
-    assert ps.trace(lambda x: Moments(x, x**2), 2.0).outputs == ("mean", "square")
