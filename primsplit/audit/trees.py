@@ -56,7 +56,9 @@ def literal(value: Any) -> ast.expr:
         return kind([literal(v) for v in value], ast.Load())
     if isinstance(value, float) and not math.isfinite(value):
         return tree("np.nan" if math.isnan(value) else "np.inf" if value > 0 else "-np.inf")
-    return ast.parse(repr(value), mode="eval").body
+    if isinstance(value, int | float) and math.copysign(1, value) < 0:
+        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
+    return ast.Constant(value)
 
 
 def call(function: str, *arguments: ast.expr, **named: ast.expr) -> ast.expr:
