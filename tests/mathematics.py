@@ -85,7 +85,7 @@ def functions() -> dict[str, Any]:
     found.update(
         softmax=special.softmax,
         log_softmax=special.log_softmax,
-        log1p=np.log1p,
+        normalized=_normalized,
         erf=special.erf,
         sigmoid=special.expit,
         relu=lambda x: np.maximum(x, 0),
@@ -100,6 +100,11 @@ def functions() -> dict[str, Any]:
         split=np.split,
     )
     return found
+
+
+def _normalized(x: Any, axis: int, epsilon: float) -> Any:
+    apart = x - np.mean(x, axis=axis, keepdims=True)
+    return apart / np.sqrt(np.mean(apart**2, axis=axis, keepdims=True) + epsilon)
 
 
 def _cumulated(own: Mapping[str, Any], a: Any, axis: int, flags: Mapping[str, Any]) -> Any:

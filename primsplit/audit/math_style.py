@@ -13,6 +13,7 @@ Each node of a file is in one statement, or is shape plumbing, which is counted 
 in the file; what the file does in another order or in pieces is said beside its statement.
 """
 
+import ast
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,12 +25,14 @@ from primsplit.audit.mathematics.folding import Folding
 from primsplit.audit.mathematics.naming import Naming
 from primsplit.audit.mathematics.operators import mathematical
 from primsplit.audit.mathematics.ordering import grouped
+from primsplit.audit.mathematics.patterns import with_functions
 from primsplit.audit.mathematics.printing import Printer
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.sizes import Sizes
 from primsplit.audit.sections import FORWARD, part_told
 from primsplit.audit.statement_maker import statements_of
 from primsplit.audit.statements import Function
+from primsplit.audit.trees import names_in
 from primsplit.audit.written import Written
 from primsplit.ir import Const, Op, Var
 from primsplit.ir.notation.literals import bytes_text
@@ -56,6 +59,16 @@ class Mathematics:
         """The number of statements; an `else` is none."""
         return sum(1 for line in self.every if line.head != "else:")
 
+    @property
+    def operators(self) -> list[str]:
+        """The values that are named after an operator alone."""
+        return sorted({line.target for line in self.every if line.target.partition("[")[0] in self.naming.operators})
+
+    @property
+    def moves(self) -> list[str]:
+        """The values of statements that do nothing but move a shape, and are no variable or output of the user's."""
+        return [line.target for line in self.every if line.target not in self.naming.named and _moves_shape(line)]
+
     def printer(self) -> Printer:
         """Return the printer of the statements."""
         shapes = {
@@ -74,6 +87,18 @@ class Mathematics:
             yield from printer.section([*lines], title)
 
 
+MOVES = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_to", "full", "zeros", "astype", "array"})
+"""Functions of NumPy that move a shape, or convert."""
+
+
+def _moves_shape(line: Shown) -> bool:
+    """Whether a statement calls a function that moves a shape, of a value."""
+    called = line.value.func if isinstance(line.value, ast.Call) else None
+    if isinstance(called, ast.Attribute):
+        return called.attr in MOVES and isinstance(called.value, ast.Name)
+    return isinstance(called, ast.Name) and called.id in MOVES and not line.is_passed
+
+
 def mathematics_of(file: Written, *, everything: bool = False) -> list[Mathematics]:
     """Return the graph of a file and its functions as statements for people; `everything` folds no plumbing away."""
     statements = statements_of(file, build=mathematical)
@@ -83,7 +108,9 @@ def mathematics_of(file: Written, *, everything: bool = False) -> list[Mathemati
     for function in (statements.main, *statements.functions):
         named = frozenset(n for v, n in function.names.items() if isinstance(v, Var) and v in own)
         folding = Folding(function, sizes, named, control)
-        lines = [line for _, run in groupby(folding.run(), lambda s: s.section) for line in grouped([*run])]
+        results = frozenset(n for result in function.results for n in names_in(result))
+        shown = folding.run() if everything else with_functions(folding.run(), named, results)
+        lines = [line for _, run in groupby(shown, lambda s: s.section) for line in grouped([*run])]
         folded = {n: f.value for n, f in folding.env.items()}
         naming = Naming(file, function, named, folded, folding.handed_on)
         naming.run(lines, statements.constants)

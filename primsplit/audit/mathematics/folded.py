@@ -16,7 +16,8 @@ class Folded:
 
     `shape` is that of the expression, which NumPy repeats to the variable's; None where it is not known. `ops` are the
     nodes that are counted at the first reader. `statement` is the one that shows it where its reader has no room.
-    `size` is the size that it holds, `added` the number of elements that are added for each of its own.
+    `size` is the size that it holds, `added` the number of elements that are added for each of its own, `before` the
+    value whose axes of size 1 it moves.
     """
 
     value: ast.expr
@@ -25,6 +26,7 @@ class Folded:
     statement: Assignment | None = None
     size: Dim | None = None
     added: Dim | None = None
+    before: "Folded | None" = None
 
 
 def materialized(folded: Folded, shape: Shape | None, sizes: Sizes) -> ast.expr:

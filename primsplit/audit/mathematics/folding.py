@@ -27,10 +27,12 @@ from primsplit.ir.errors import PrimsplitError
 from primsplit.ops.inference import broadcast_shapes
 from primsplit.ops.traits import traits
 
-LONGEST = 72
+LONGEST = 88
 """The most characters of an expression that others are folded into."""
 SHORT = 12
-"""The most characters of a transposed matrix that is written at each of its readers."""
+"""The most characters of `x.T`, `-x` or `x[:, 0]` where it is written at each of its readers."""
+FREE = frozenset({"Transpose", "Neg", "Slice", "Gather"})
+"""Operators that are written at each reader where they are short. No trait: it is a matter of taste."""
 Show = Callable[["Folding", Statement], None]
 
 
@@ -83,16 +85,19 @@ class Folding:
     def assignment(self, statement: Assignment, key: int) -> None:
         """Show an assignment, or keep its value for its readers."""
         target = statement.targets[0]
+        op = statement.op
         if len(statement.targets) == 1 and target not in self.named and self.moved(statement, target):
             return
-        op = statement.op
+        if target in self.named and (same := self.renamed(statement)) is not None:
+            self.show(statement, same, [*self.taken(names_in(statement.value)), *statement.ops])
+            return
         value, shape, ops = self.filled(statement)
         found = Folded(value, shape, ops=[*ops, *statement.ops], statement=statement, added=self.added(op))
         if len(statement.targets) == 1 and target not in self.named and len(text_of(value)) <= LONGEST:
             if self.uses.is_once(target, key, statement.section):
                 self.env[target] = found
                 return
-            is_free = op.kind == "Transpose" and len(text_of(value)) <= SHORT and self.uses.is_near(target, key)
+            is_free = op.kind in FREE and len(text_of(value)) <= SHORT and self.uses.is_near(target, key)
             if is_free or self.uses.is_test(target):
                 self.env[target] = replace(found, statement=None)
                 return
@@ -116,6 +121,12 @@ class Folding:
             return False
         self.plumbing += statement.ops
         return True
+
+    def renamed(self, statement: Assignment) -> ast.expr | None:
+        """Return what a variable of the user's holds that only moves the shape of another; None for another one."""
+        op = statement.op
+        found = plumbing.folded(op, self.inputs(op), self.sizes) if self.sizes.is_folded else None
+        return None if found is None else materialized(found, self.sizes.shape(op.outputs[0]), self.sizes)
 
     def is_told(self, op: Op, found: Folded) -> bool:
         """Whether a folded value has the shape of its variable, or a reader that needs it can be told that shape."""

@@ -17,7 +17,6 @@ from primsplit.audit.mathematics.simplify import renamed, text_of
 from primsplit.audit.rules_used import MADE
 from primsplit.audit.sections import FORWARD
 from primsplit.audit.statements import Function
-from primsplit.audit.trees import names_in
 from primsplit.audit.written import Written
 from primsplit.ir import Op, Var, reads
 from primsplit.ir.errors import Place
@@ -32,6 +31,7 @@ ENDINGS = {
     "take_along_axis": "picked",
     "scatter_nd": "scattered",
     "scatter_elements": "scattered",
+    "scatter_add": "scattered",
     "concatenate": "joined",
     "transpose": "transposed",
     "reshape": "reshaped",
@@ -52,12 +52,16 @@ WORDS: Mapping[type[ast.AST], str] = {
     ast.MatMult: "by",
     ast.Mod: "modulo",
     ast.FloorDiv: "over",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
 }
 WITH_NUMBERS: Mapping[type[ast.AST], str] = {
     ast.Mult: "scaled",
     ast.Div: "scaled",
     ast.Add: "shifted",
     ast.Sub: "shifted",
+    ast.BitAnd: "masked",
+    ast.BitOr: "masked",
 }
 """What an operator does to a value together with a number."""
 POWERS = {2: "squared", 3: "cubed", 4: "to_the_4th"}
@@ -154,7 +158,7 @@ class Naming:
         value = cotangents.same(value, self)
         name = cotangents.value(value, self)
         own = self.function.names[value]
-        if len(name) > LONGEST_NAME:
+        if len(name) > LONGEST_NAME or f"d_{name}" in self.taken:
             return ""
         if own in self.folded and not line.note:
             text = text_of(renamed(self.folded[own], self.of))
@@ -169,9 +173,15 @@ class Naming:
 
 
 def _root(value: ast.expr, of: Mapping[str, str]) -> str:
-    """Return the name of the first value that an expression reads."""
-    names = (node.id for node in ast.walk(value) if isinstance(node, ast.Name) and node.id in of)
-    return next((of[name] for name in names), "")
+    """Return the name of the first value that an expression reads; of a choice the first that is chosen."""
+    if isinstance(value, ast.Call):
+        given = [*value.args[1:], value.args[0]] if ast.unparse(value.func) == "where" else [*value.args]
+        of_array = [value.func.value] if isinstance(value.func, ast.Attribute) else []
+        return next((name for part in (*of_array, *given) if (name := _root(part, of))), "")
+    if isinstance(value, ast.Name):
+        return of.get(value.id, "")
+    parts = (part for part in ast.iter_child_nodes(value) if isinstance(part, ast.expr))
+    return next((name for part in parts if (name := _root(part, of))), "")
 
 
 def _described(value: ast.expr, of: Mapping[str, str]) -> str:
@@ -197,12 +207,11 @@ def _of_call(value: ast.Call, of: Mapping[str, str]) -> str:
         return _joined(_described(value.func.value, of), ENDINGS.get(value.func.attr, value.func.attr))
     if not isinstance(value.func, ast.Name) or not value.args:
         return ""
-    function, first = value.func.id, value.args[0]
+    function, given = value.func.id, [*value.args]
     if function == "where":
-        first = value.args[1] if names_in(value.args[1]) else value.args[-1]
-    if isinstance(first, ast.Tuple) and first.elts:
-        first = first.elts[0]
-    operand = _described(first, of)
+        given = [*given[1:], given[0]]
+    parts = [part for each in given for part in (each.elts if isinstance(each, ast.Tuple | ast.List) else [each])]
+    operand = next((name for part in parts if (name := _described(part, of))), "")
     return _joined(operand, ENDINGS[function]) if function in ENDINGS else _joined(function, operand)
 
 
@@ -249,6 +258,8 @@ class _Cotangents:
         """Return the value of which a statement computes the cotangent: what the op gives whose pullback reads it."""
         assert line.result is not None
         own = line.op.remark, line.op.place
+        if MADE.fullmatch(line.op.remark) is None and line.op.place is not None:
+            return None
         found: list[tuple[bool, Var]] = []
         for reader in self.readers.get(line.result, ()):
             made = MADE.fullmatch(reader.remark)
@@ -261,10 +272,14 @@ class _Cotangents:
         return min(found, key=lambda pair: pair[0])[1] if found else None
 
     def matching(self, place: Place | None, kind: str, like: Var) -> Op | None:
-        """Return the op of the forward pass at a place whose result has this shape, of this kind if there is one."""
+        """Return the only op of the forward pass at a place whose result has this type, of this kind if there is one.
+
+        Several, such as those of an unrolled loop, are not told apart: None.
+        """
         here = [op for op in self.primal.get(place, ()) if op.outputs[0].type == like.type]
         exact = [op for op in here if op.kind == kind or {op.kind, kind} == {"Gemm", "MatMul"}]
-        return next(reversed(exact or here), None)
+        found = exact or here
+        return found[0] if len(found) == 1 else None
 
     def value(self, var: Var, naming: Naming) -> str:
         """Return the name of a value of the forward pass, `hidden_in` for one that only the op of `hidden` reads."""

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Hashable, Sequence
 
 from primsplit.audit.mathematics.shown import Shown
+from primsplit.audit.mathematics.simplify import variables_in
 from primsplit.audit.trees import names_in
 
 
@@ -75,5 +76,5 @@ def targets_of(line: Shown) -> set[str]:
 
 def read_by(line: Shown) -> set[str]:
     """Return the variables that a statement itself reads."""
-    found = set() if line.value is None else names_in(line.value)
-    return found if line.expression is None else found | names_in(line.expression)
+    found = set() if line.value is None else variables_in(line.value)
+    return found if line.expression is None else found | variables_in(line.expression)

@@ -67,19 +67,20 @@ def _reshaped(op: Op, first: Folded, result: Shape, sizes: Sizes) -> Folded | No
         return first
     if not first.shape:
         return Folded(first.value, ()) if not dims.same_shape(own, ()) or all(map(dims.is_one, result)) else None
+    earlier = first.before
+    if earlier is not None and earlier.shape is not None and _same_but_ones(earlier.shape, result):
+        return _moved(earlier, earlier.shape, result)
     if not dims.same_shape(first.shape, own):
         first = Folded(materialized(first, own, sizes), own)
-    if not _same_but_ones(own, result):
-        return None
+    return _moved(first, own, result) if _same_but_ones(own, result) else None
+
+
+def _moved(first: Folded, own: Shape, result: Shape) -> Folded:
+    """Return a value of the shape `own` with axes of size 1 added or dropped."""
     if len(result) >= len(own) and dims.same_shape(result[len(result) - len(own) :], own):
-        return Folded(first.value, own)
-    product = _vector_product(first.value, own, result)
-    if product is not None:
-        return Folded(product, result)
-    reduced = _reduction(first.value, own, result)
-    if reduced is not None:
-        return Folded(reduced, result)
-    return Folded(_indexed(first.value, own, result), result)
+        return Folded(first.value, own, before=first)
+    found = _vector_product(first.value, own, result) or _reduction(first.value, own, result)
+    return Folded(found or _indexed(first.value, own, result), result, before=first)
 
 
 def _vector_product(value: ast.expr, own: Shape, result: Shape) -> ast.expr | None:

@@ -1,18 +1,21 @@
 """Lay statements out as a listing: columns that do not move, the user's lines, remarks in the backward pass."""
 
 import ast
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed, text_of
-from primsplit.audit.sections import BACKWARD, FORWARD
+from primsplit.audit.sections import BACKWARD, TANGENT
 from primsplit.ir.dims import Dim
 from primsplit.ir.errors import Place
 from primsplit.ir.plain_text import in_one_line
 
 LINES_AT = 52
 """The column of lines beside statements."""
+WIDEST = 110
+"""The most characters of a statement on one line."""
 SHAPES = 12
 """The width of the column of shapes."""
 
@@ -27,11 +30,13 @@ class Printer:
     names: Mapping[str, str]
     shapes: Mapping[str, tuple[Dim, ...]]
     widest: int = 14
+    made: str = "Grad of"
     forward: dict[Place, str] = field(default_factory=dict)
 
     def section(self, lines: Sequence[Shown], title: str) -> Iterator[str]:
         """Yield the lines of a section."""
-        if title == BACKWARD or (title != FORWARD and self.forward):
+        self.made = "Tangent of" if title == TANGENT else "Grad of"
+        if title in {BACKWARD, TANGENT}:
             yield from self.pullback(lines, 1)
             return
         yield from self.primal(lines, 1)
@@ -68,8 +73,9 @@ class Printer:
         """Return `# Grad of: h = tanh(x @ w)`, with the line where no statement of the forward pass is there."""
         told = self.forward.get(place)
         if told is not None:
-            return "  " * depth + f"# Grad of: {told}"
-        return self.row("  " * depth + f"# Grad of: {place.source or place.short}", "", _where(place))
+            short = told if len(told) <= LINES_AT + SHAPES else f"{told.partition(' = ')[0]} = ..."
+            return "  " * depth + f"# {self.made}: {short}"
+        return self.row("  " * depth + f"# {self.made}: {place.source or place.short}", "", _where(place))
 
     def text(self, line: Shown) -> str:
         """Return a statement as text."""
@@ -93,11 +99,12 @@ class Printer:
 
     def row(self, text: str, *beside: str) -> str:
         """Return a statement with what stands beside it, each in its column or two spaces behind what is longer."""
+        text, *rest = _wrapped(text)
         shapes = LINES_AT + self.widest + 2
         for column, part in zip((LINES_AT, shapes, shapes + SHAPES), beside, strict=False):
             if part:
                 text = f"{text.ljust(column - 2)}  {part}"
-        return text.rstrip()
+        return "\n".join([text.rstrip(), *rest])
 
     def shape(self, line: Shown) -> str:
         """Return the shape of the value that a statement assigns."""
@@ -112,3 +119,13 @@ def line_of(line: Shown) -> Place | None:
 
 def _where(place: Place | None) -> str:
     return "" if place is None else place.short
+
+
+def _wrapped(text: str) -> list[str]:
+    """Return a statement in several lines, if it is long; those behind the first are indented further."""
+    depth = len(text) - len(text.lstrip())
+    if len(text) <= WIDEST:
+        return [text]
+    return textwrap.wrap(
+        text, WIDEST, subsequent_indent=" " * (depth + 8), break_long_words=False, break_on_hyphens=False
+    )

@@ -13,6 +13,7 @@ class Shown:
 
     `op` has its place and remark, `ops` are the nodes that it stands for. `result` is the value that it assigns, if it
     is one of the file. `note` says what a reader cannot see. One that `is_passed` hands a value on under another name.
+    `covers` are the values without a statement that it stands for too.
     """
 
     op: Op
@@ -26,6 +27,7 @@ class Shown:
     note: str = ""
     below: list["Shown"] = field(default_factory=list)
     is_passed: bool = False
+    covers: set[str] = field(default_factory=set)
 
     def walk(self) -> Iterator["Shown"]:
         """Yield the statement and those below it."""

@@ -32,6 +32,12 @@ def text_of(expression: ast.expr) -> str:
     return ast.unparse(expression).replace(" ** ", "**")
 
 
+def variables_in(expression: ast.expr) -> set[str]:
+    """Return the variables that an expression reads; the names of functions are none."""
+    functions = {id(node.func) for node in ast.walk(expression) if isinstance(node, ast.Call)}
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name) and id(node) not in functions}
+
+
 def renamed(expression: ast.expr, names: Mapping[str, str]) -> ast.expr:
     """Return an expression with other names of variables; those of functions stay."""
     found = _Renaming(names).visit(copy.deepcopy(expression))
@@ -67,7 +73,7 @@ def number_tree(number: float, dtype: type[np.generic] = np.float64) -> ast.expr
         return found if number > 0 else ast.UnaryOp(ast.USub(), found)
     if (
         len(repr(number)) > 7
-        and 3 <= (parts := round(1 / abs(number))) < 1e9
+        and 3 <= (parts := round(1 / abs(number))) < 1e5
         and dtype(1 / parts) == dtype(abs(number))
     ):
         return tree("1 / n" if number > 0 else "-1 / n", n=literal(parts))

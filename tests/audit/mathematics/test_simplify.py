@@ -52,7 +52,7 @@ def test_a_number_has_the_short_name_of_the_same_number(number: float, dtype: ty
     found = number_tree(number, dtype)
     assert text_of(found) == wanted
     space = {"np": np, "sqrt": np.sqrt, "pi": np.pi}
-    assert dtype(eval(ast.unparse(found), space)) == dtype(number)  # type: ignore[call-arg]
+    assert dtype(eval(ast.unparse(found), space)) == dtype(number)
 
 
 def test_functions_keep_their_names_where_values_get_others() -> None:

@@ -1,0 +1,243 @@
+"""Write what several statements compute as the function that it is: `log_softmax(z, axis=1)`, `log1p(x)`, a polynomial.
+
+```
+shifted = z - max(z, axis=1, keepdims=True)                       ->   p = log_softmax(z, axis=1)
+p = shifted - log(sum(exp(shifted), axis=1, keepdims=True))
+
+a = 0.5 * t + 0.1; b = a * t + 0.2; y = b * t + 0.3               ->   y = polyval([0.5, 0.1, 0.2, 0.3], t)
+```
+
+A pattern is an expression with holes. Statements without a name of the user's are expanded while it is compared. One
+that nothing else reads is then shown no more, and its nodes are counted where the function is.
+"""
+
+import ast
+import copy
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from primsplit.audit.mathematics.ordering import read_by, targets_of
+from primsplit.audit.mathematics.shown import Shown
+from primsplit.audit.trees import call, fill, tree
+
+HOLES = frozenset({"x", "z", "k", "LOW", "HIGH", "e"})
+"""Names in patterns that stand for any expression."""
+MAX = "max(z, axis=k, keepdims=True)"
+MEAN = "mean(x, axis=k, keepdims=True)"
+PATTERNS = {
+    f"z - {MAX} - log(sum(exp(z - {MAX}), axis=k, keepdims=True))": "log_softmax(z, axis=k)",
+    f"exp(z - {MAX}) / sum(exp(z - {MAX}), axis=k, keepdims=True)": "softmax(z, axis=k)",
+    f"(x - {MEAN}) / sqrt(mean((x - {MEAN})**2, axis=k, keepdims=True) + e)": "normalized(x, axis=k, epsilon=e)",
+    "(x - (clip(x + 1, LOW, HIGH) - 1)) / clip(x + 1, LOW, HIGH) + log(x + 1)": "log1p(x)",
+    "1 - 2 * sin(0.5 * x)**2": "cos(x)",
+    "1 / (1 + exp(-x))": "sigmoid(x)",
+    "exp(-x) / (1 + exp(-x))": "sigmoid(-x)",
+}
+"""Expressions by what people call them."""
+TINY, HUGE = 1e-4, 6e4
+"""Between the least and greatest numbers of every dtype of floats."""
+SHORTEST = 4
+"""The least degree of a polynomial that is written as one."""
+Bound = dict[str, ast.expr]
+
+
+def with_functions(lines: Sequence[Shown], named: frozenset[str], results: frozenset[str]) -> list[Shown]:
+    """Return statements with the functions that they compute; those in `named` or `results` stay."""
+    return _Rewriting([*lines], named | results).run()
+
+
+@dataclass
+class _Rewriting:
+    lines: list[Shown]
+    kept: frozenset[str]
+    values: dict[str, ast.expr] = field(default_factory=dict)
+
+    def run(self) -> list[Shown]:
+        every = [line for top in self.lines for line in top.walk()]
+        set_once = Counter(name for line in every for name in targets_of(line))
+        self.values = {
+            line.target: line.value
+            for line in every
+            if line.value is not None and set_once[line.target] == 1 and line.target not in self.kept
+        }
+        for line in reversed(every):
+            if line.value is not None:
+                search = _Search(self.values, line.target)
+                found = search.visit(copy.deepcopy(line.value))
+                assert isinstance(found, ast.expr)
+                line.value, line.covers = found, search.used
+        while self.drop(self.lines):
+            pass
+        return self.lines
+
+    def drop(self, lines: list[Shown]) -> bool:
+        """Drop a statement that nothing reads any more, whose ops the one gets that stands for it; False for none."""
+        every = [line for top in self.lines for line in top.walk()]
+        read = {name for line in every for name in read_by(line)}
+        owners = {name: line for line in every for name in line.covers}
+        gone = [
+            line for line in lines if line.target in owners and line.target in self.values and line.target not in read
+        ]
+        for line in gone:
+            owners[line.target].ops += line.ops
+            owners[line.target].covers |= line.covers
+            lines.remove(line)
+        for line in lines:
+            gone += [line] if self.drop(line.below) else []
+        return bool(gone)
+
+
+class _Search(ast.NodeTransformer):
+    """Replaces the expressions that patterns describe. `used` are the statements that were expanded for it."""
+
+    def __init__(self, values: Mapping[str, ast.expr], target: str) -> None:
+        self.values = values
+        self.target = target
+        self.used: set[str] = set()
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        found = self.polynomial(node)
+        if found is not None:
+            return found
+        for pattern, function in _compiled():
+            matched = self.windows(node, pattern, function)
+            if matched is not None:
+                return matched
+        self.generic_visit(node)
+        return node
+
+    def windows(self, node: ast.BinOp, pattern: ast.expr, function: ast.expr) -> ast.expr | None:
+        """Return the function for a node, or with it in the place of some terms of a sum, that a pattern describes."""
+        bound: Bound = {}
+        used: set[str] = set()
+        if self.unify(pattern, node, bound, used) and _is_plain(bound):
+            self.used |= used
+            return fill(function, bound)
+        if not isinstance(node.op, ast.Add) or not isinstance(node.left, ast.BinOp) or not _is_sum(pattern):
+            return None
+        if isinstance(node.left.op, ast.Add):
+            last = ast.BinOp(node.left.right, ast.Add(), node.right)
+            bound, used = {}, set()
+            if self.unify(pattern, last, bound, used) and _is_plain(bound):
+                self.used |= used
+                return ast.BinOp(node.left.left, ast.Add(), fill(function, bound))
+        return None
+
+    def unify(self, pattern: ast.AST, node: ast.AST, bound: Bound, used: set[str]) -> bool:
+        """Whether a pattern describes an expression; binds its holes, and notes the statements that are expanded."""
+        if isinstance(pattern, ast.Name) and pattern.id in HOLES:
+            assert isinstance(node, ast.expr)
+            known = bound.setdefault(pattern.id, node)
+            return self.equal(known, node, used)
+        if isinstance(node, ast.Name) and node.id in self.values and not isinstance(pattern, ast.Name):
+            if node.id == self.target:
+                return False
+            used.add(node.id)
+            return self.unify(pattern, self.values[node.id], bound, used)
+        if type(pattern) is not type(node):
+            return False
+        if (
+            isinstance(pattern, ast.BinOp)
+            and isinstance(node, ast.BinOp)
+            and isinstance(pattern.op, ast.Add | ast.Mult)
+        ):
+            return type(pattern.op) is type(node.op) and self.either(pattern, node, bound, used)
+        return self.fields(pattern, node, bound, used)
+
+    def either(self, pattern: ast.BinOp, node: ast.BinOp, bound: Bound, used: set[str]) -> bool:
+        """Whether a pattern describes the operands of a sum or a product, in one order or the other."""
+        for left, right in ((node.left, node.right), (node.right, node.left)):
+            tried, seen = dict(bound), set(used)
+            if self.unify(pattern.left, left, tried, seen) and self.unify(pattern.right, right, tried, seen):
+                bound.update(tried)
+                used |= seen
+                return True
+        return False
+
+    def fields(self, pattern: ast.AST, node: ast.AST, bound: Bound, used: set[str]) -> bool:
+        for (name, one), (_, other) in zip(ast.iter_fields(pattern), ast.iter_fields(node), strict=True):
+            if name == "ctx":
+                continue
+            if isinstance(one, list):
+                if len(one) != len(other):
+                    return False
+                if not all(self.unify(a, b, bound, used) for a, b in zip(one, other, strict=True)):
+                    return False
+            elif isinstance(one, ast.AST):
+                if not isinstance(other, ast.AST) or not self.unify(one, other, bound, used):
+                    return False
+            elif one != other:
+                return False
+        return True
+
+    def equal(self, a: ast.expr, b: ast.expr, used: set[str]) -> bool:
+        """Whether two expressions are equal, perhaps when a statement is expanded."""
+        if ast.dump(a) == ast.dump(b):
+            return True
+        for one, other in ((a, b), (b, a)):
+            if isinstance(one, ast.Name) and one.id in self.values and one.id != self.target:
+                used.add(one.id)
+                return self.equal(self.values[one.id], other, used)
+        return False
+
+    def polynomial(self, node: ast.BinOp) -> ast.expr | None:
+        """Return `polyval([a, b, c], t)` for `(a * t + b) * t + c`, of a degree that is worth it."""
+        used: set[str] = set()
+        found = self.horner(node, used)
+        if found is None or len(found[0]) <= SHORTEST:
+            return None
+        self.used |= used
+        numbers, variable = found
+        return call("polyval", ast.List(numbers, ast.Load()), variable)
+
+    def horner(self, node: ast.expr, used: set[str]) -> tuple[list[ast.expr], ast.expr] | None:
+        """Return the coefficients of a polynomial, the highest first, and its variable."""
+        if isinstance(node, ast.Name) and node.id in self.values and node.id != self.target:
+            found = self.horner(self.values[node.id], used)
+            if found is not None:
+                used.add(node.id)
+            return found
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub) or not _is_number(node.right):
+            return None
+        last = node.right if isinstance(node.op, ast.Add) else ast.UnaryOp(ast.USub(), node.right)
+        product, seen = node.left, set(used)
+        if isinstance(product, ast.Name) and product.id in self.values and product.id != self.target:
+            seen.add(product.id)
+            product = self.values[product.id]
+        if not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult):
+            return None
+        used |= seen
+        for rest, variable in ((product.left, product.right), (product.right, product.left)):
+            if _is_number(rest) and not _is_number(variable):
+                return [rest, last], variable
+            inner = None if _is_number(variable) else self.horner(rest, used)
+            if inner is not None and ast.dump(inner[1]) == ast.dump(variable):
+                return [*inner[0], last], variable
+        return None
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether an expression is of numbers alone: `0.5`, `-1 / 3`."""
+    parts = ast.Constant | ast.UnaryOp | ast.BinOp | ast.operator | ast.unaryop | ast.expr_context
+    return all(isinstance(part, parts) for part in ast.walk(node))
+
+
+def _is_sum(pattern: ast.expr) -> bool:
+    return isinstance(pattern, ast.BinOp) and isinstance(pattern.op, ast.Add)
+
+
+def _is_plain(bound: Bound) -> bool:
+    """Whether the bounds of a clip, if a pattern has one, are the least and greatest numbers of a dtype."""
+    low, high = bound.get("LOW"), bound.get("HIGH")
+    if low is None or high is None:
+        return True
+    values = [node.value if isinstance(node, ast.Constant) else None for node in (low, high)]
+    least, greatest = (v if isinstance(v, int | float) else 0.0 for v in values)
+    return 0 < least < TINY and greatest > HUGE
+
+
+def _compiled() -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the patterns and the functions that they describe."""
+    for pattern, function in PATTERNS.items():
+        yield tree(pattern), tree(function)

@@ -1,0 +1,67 @@
+"""Statements that compute a known function are written as that function, and have its nodes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.audit.math_style import list_as_mathematics, mathematics_of
+from primsplit.audit.written import read_written
+from tests.mathematics import assert_statements_compute
+
+X = np.linspace(-1.0, 2.0, 12).reshape(4, 3)
+
+
+def log_softmax(x: Any) -> Any:
+    shifted = x - np.max(x, axis=1, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
+
+
+def log1p(x: Any) -> Any:
+    return np.log1p(np.exp(x))
+
+
+def polynomial(x: Any) -> Any:
+    return ((((0.5 * x + 0.25) * x - 0.125) * x + 2.0) * x - 3.0) * x + 0.75
+
+
+def normalized(x: Any) -> Any:
+    apart = x - np.mean(x, axis=1, keepdims=True)
+    return apart / np.sqrt(np.mean(apart * apart, axis=1, keepdims=True) + 1e-5)
+
+
+ROWS: list[tuple[Callable[[Any], Any], str]] = [
+    (log1p, "log1p("),
+    (polynomial, "polyval([0.5, 0.25, -0.125, 2, -3, 0.75], x)"),
+]
+
+
+@pytest.mark.parametrize(("function", "text"), ROWS, ids=[f.__name__ for f, _ in ROWS])
+def test_a_function_has_its_name_and_its_numbers(function: Callable[[Any], Any], text: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "f.onnx")
+    ps.export(lambda x: np.sum(function(x)), X, path=path, mode="value")
+    file = read_written(path)
+    assert text in list_as_mathematics(file)
+    (made,) = mathematics_of(file)
+    assert len({op for line in made.every for op in line.ops} | {*made.plumbing}) == sum(1 for _ in file.ops())
+    assert_statements_compute(path, [X])
+
+
+@pytest.mark.parametrize("function", [log_softmax, normalized, log1p, polynomial], ids=lambda f: f.__name__)
+def test_what_is_written_as_a_function_computes_the_gradient(function: Callable[[Any], Any], tmp_path: Path) -> None:
+    path = str(tmp_path / "f.onnx")
+    ps.export(lambda x: np.sum(np.sin(function(x))), X, path=path)
+    assert_statements_compute(path, [X])
+
+
+def test_a_polynomial_of_another_variable_in_between_is_none(tmp_path: Path) -> None:
+    def mixed(x: Any) -> Any:
+        return np.sum(((((0.5 * x + 0.25) * x - 0.125) * np.sin(x) + 2.0) * x - 3.0) * x + 0.75)
+
+    path = str(tmp_path / "f.onnx")
+    ps.export(mixed, X, path=path, mode="value")
+    assert "polyval" not in list_as_mathematics(read_written(path))
+    assert_statements_compute(path, [X])
