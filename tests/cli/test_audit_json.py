@@ -44,6 +44,7 @@ QUESTIONS: list[list[str]] = [
     ["--linear", "--zero"],
     ["--numerics", "examples"],
     ["--hazards", "--range", "x:0,1"],
+    ["--bounds", "examples"],
     ["--stage", "split"],
     ["--stage", "recorded"],
     ["--mode", "jvp"],
