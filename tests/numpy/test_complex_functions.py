@@ -9,14 +9,9 @@ import pytest
 import primsplit as ps
 from primsplit.ir.errors import PrimsplitError, UnsupportedFunction
 from tests.numpy.agreement import check_agrees, check_grads
-from tests.numpy.complex.rows import STEPS, A, B, Z, check_smooth, smooth
+from tests.numpy.complex.rows import STEPS, A, B, Z
 
 HOLES = np.array([[1 + 2j, np.nan, 3j, -1], [complex(2, np.nan), 1j, 2 - 1j, 0.5]])
-
-
-@pytest.mark.parametrize("name", smooth(""))
-def test_it_is_numpys_and_has_right_gradients(name: str) -> None:
-    check_smooth(name)
 
 
 ASKING: list[Callable[..., Any]] = [

@@ -326,45 +326,6 @@ def reads_columns_after_write(x: Any) -> Any:
     return made
 
 
-def given_again(x: Any, z: Any) -> Any:
-    x.flat = [1.5, -2.5, 0.5]
-    x[:, 1].flat = x[0, 0, 0] * np.arange(30.0)
-    z.flat = x[1, 0]
-    z.flat = []
-    shown = z.view()
-    shown[0] = 2.0j
-    return x, z
-
-
-def test_what_is_given_as_flat_is_written_again_and_again() -> None:
-    for specs in ((X, X + 1j), (ps.spec("float64", ["N", "M", "K"]), ps.spec("complex128", ["L", 3, 5]))):
-        found = ps.trace(given_again, *specs)(X, X + 1j)
-        for each, wanted in zip(found, given_again(X.copy(), X + 1j), strict=True):
-            np.testing.assert_array_equal(each, wanted)
-
-
-def test_a_view_of_the_same_array_is_not_given_as_flat() -> None:
-    def turned(x: Any) -> Any:
-        x.flat = x[::-1]
-        return x
-
-    with pytest.raises(TraceError, match=r"copy"):
-        ps.trace(turned, X)
-
-
-def picks_of_flat(x: Any) -> Any:
-    y = x * 1.0
-    few = y.flat[1:3]
-    few += 10.0
-    y.flat[2] = 7.0
-    return few, y, y.flat[[0, 2]]
-
-
-def test_what_is_picked_of_flat_is_a_copy() -> None:
-    for found, wanted in zip(ps.trace(picks_of_flat, X)(X), picks_of_flat(X), strict=True):
-        np.testing.assert_array_equal(found, wanted)
-
-
 def shuffles_rows(x: Any) -> Any:
     y = x * 1.0
     with warnings.catch_warnings():

@@ -1,4 +1,7 @@
-"""Reduction of complex matrices to Hessenberg form by Householder's reflections, as LAPACK's gehd2."""
+"""Reduction of complex matrices to Hessenberg form by Householder's reflections, as LAPACK's gehd2.
+
+But LAPACK also makes the last element below the diagonal real.
+"""
 
 from typing import NamedTuple
 

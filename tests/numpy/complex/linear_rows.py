@@ -76,7 +76,9 @@ def slowly(names: Iterable[str], long: Collection[str]) -> list[Any]:
 
 
 MODULES = {
-    "factors": "cholesky|cholesky, upper|qr|qr, R alone|det|slogdet|qr of a tall matrix|qr of a wide matrix",
+    "factors": "cholesky|cholesky, upper",
+    "elimination": "det|slogdet",
+    "reflections": "qr|qr, R alone|qr of a tall matrix|qr of a wide matrix",
     "systems": "inv|matrix_power|matrix_power of the inverse|matrix_power 0|pinv, Hermitian|pinv|pinv, with rtol|solve"
     "|solve of a vector|solve of a real matrix|solve of many",
     "hermitian": "eigvalsh|eigvalsh, upper|eigh|eigh, vectors",

@@ -132,19 +132,19 @@ MODULES = {
     "ordering": "median|sort_complex",
     "elementary": "sign|sinc",
     "powers": "float_power",
-    "joining": "meshgrid|insert|compress|choose|select",
+    "joining": "meshgrid",
+    "linear": "gradient",
+    "parted": "interp|diff|ediff1d|linspace|polyadd|polyder|insert|compress|choose|select",
     "polynomials": "geomspace|polymul|polydiv|vander|poly",
     "algebra": "matmul|multi_dot|cond|tensorsolve|tensorinv",
     "products": "polyfit|cross",
 }
-"""The rows of SMOOTH by module; others are about functions of real arrays that act on both parts."""
+"""The rows of SMOOTH by module."""
 
 
 def smooth(module: str) -> list[Any]:
-    """Return the names of the rows of a module, those of no module for ""."""
-    placed = {name for names in MODULES.values() for name in names.split("|")}
-    found = MODULES[module].split("|") if module else [n for n in SMOOTH if n not in placed]
-    return [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in found]
+    """Return the names of the rows of a module."""
+    return [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in MODULES[module].split("|")]
 
 
 def check_smooth(name: str) -> None:

@@ -12,7 +12,7 @@ import primsplit as ps
 from primsplit.ir.errors import DtypeError, PrimsplitError, TraceError, UnsupportedFunction
 from primsplit.ops import op
 from tests.numpy.agreement import check_agrees, check_grads
-from tests.numpy.complex.rows import ELEMENTWISE, MATRIX, TURN, A, B, U, V, of, parts
+from tests.numpy.complex.rows import ELEMENTWISE, TURN, A, B, U, V, of, parts
 
 ON_CUTS = np.array([0.0, -0.0, 1e-9, 0.5, 2.0, -2.0, 1e-5, 30.0])
 INVERSES = ("tan", "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "expm1", "log1p")
@@ -34,44 +34,6 @@ def test_on_cuts_and_near_zero_a_function_is_numpys(name: str) -> None:
         np.testing.assert_array_equal(found[~is_finite], wanted[~is_finite])
         assert np.all(np.abs(found - wanted)[is_finite] <= 2 * scale[is_finite])
         np.testing.assert_array_equal(np.signbit(found[wanted != 0]), np.signbit(wanted[wanted != 0]))
-
-
-MATVEC = getattr(np, "matvec", np.matmul)
-"""NumPy before 2.2 lacks it."""
-
-ARRAYS: list[Callable[..., Any]] = [
-    lambda z, w: z[1] + w[:, None, 2] * 2, lambda z, w: z[..., ::-1] * w[[0, 2, 1]], lambda z, w: z[z.real > 0],
-    lambda z, w: z.reshape(4, -1) @ w.T.reshape(4, 3).T, lambda z, w: np.concatenate([z, w, z.real], axis=1),
-    lambda z, w: np.stack([z, w.real, 1j * w.imag]), lambda z, w: np.hstack([z, TURN]) * np.vstack([w, w])[:1, :1],
-    lambda z, w: z.sum() * w.mean(axis=0), lambda z, w: np.sum(z, axis=1, keepdims=True) + np.mean(w),
-    lambda z, w: z @ w.T, lambda z, w: MATRIX @ z + np.dot(MATRIX, w.real), lambda z, w: np.dot(z, w[0].real) * 1j,
-    lambda z, w: np.vdot(z, w) + np.inner(z[0], w[1]), lambda z, w: np.einsum("ij,kj->ik", z, w.conj()),
-    lambda z, w: np.einsum("ij,ij,ik->jk", z, w, TURN), lambda z, w: np.einsum("ij->j", z),
-    lambda z, w: np.outer(z[0], w[1]) + np.kron(z[0], w[0])[:4], lambda z, w: np.tensordot(z, w, axes=([0], [0])),
-    lambda z, w: np.convolve(z[0], w[1]) + np.correlate(z[0], w[1], "full"), lambda z, w: np.cumsum(z, axis=1) + w,
-    lambda z, w: np.diff(z, axis=0) * w[1:], lambda z, w: np.roll(z, 1, axis=1) * np.flip(w, 0),
-    lambda z, w: np.polyval([1.0, 2j, w[0, 0], 0.5], z), lambda z, w: np.polyval(w[0].real, z),
-    lambda z, w: np.var(z, axis=0), lambda z, w: np.std(z, axis=1, ddof=1) + w.var(),
-    lambda z, w: np.polyval([1j, 2.0], z.real),
-    lambda z, w: np.pad(z, ((0, 0), (1, 2))), lambda z, w: np.split(z, 2, axis=1), lambda z, w: z.T.copy().flatten(),
-    lambda z, w: np.tile(z, (1, 2)) + np.repeat(w, 2, axis=1), lambda z, w: np.broadcast_to(z[0], (3, 4)) * w,
-    lambda z, w: np.diagonal(z[:, :3]) + np.trace(w) + np.diag(w),
-    lambda z, w: np.linalg.norm(z, axis=1) + abs(w[0])[1:],
-    lambda z, w: np.zeros_like(z) + np.ones_like(w) * z + np.full_like(z, 2j), lambda z, w: np.squeeze(z[None], 0) * w,
-    lambda z, w: np.expand_dims(z, 1) + np.moveaxis(w[None], 0, 1), lambda z, w: np.take(z, [2, 0], axis=1),
-    lambda z, w: np.average(z, axis=0, weights=np.arange(3.0)), lambda z, w: np.vecdot(z, w) + MATVEC(z, w[0])[0],
-    lambda z, w: np.add.reduce(z) + np.trapezoid(w, axis=0), lambda z, w: np.tril(z) + np.triu(w, 1),
-    lambda z, w: np.append(z[0], w.real), lambda z, w: [row * 2 for row in z], lambda z, w: np.block([[z, w], [w, z]]),
-    lambda z, w: np.round(z * 0.01 + 2.2 + 3.3j) * w,
-    lambda z, w: np.atleast_2d(z[0]) + w, lambda z, w: np.gradient(z, axis=0),
-    lambda z, w: z.astype(np.complex64).astype(complex) * 0 + w, lambda z, w: np.swapaxes(z, 0, 1).mT * w,
-]  # fmt: skip
-
-
-@pytest.mark.sweep(2)
-@pytest.mark.parametrize("place", range(len(ARRAYS)))
-def test_functions_of_arrays_are_numpys_and_have_right_gradients(place: int) -> None:
-    check_grads(of(ARRAYS[place]), A, B, U, V, symbolic=False)
 
 
 def test_powers_of_zero_are_numpys() -> None:

@@ -179,19 +179,6 @@ def test_what_people_write_with_transforms_has_right_gradients(function: Any, ar
     check_grads(function, *args, symbolic=function not in FIXED, resize=(2,))
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 8])
-def test_windows_and_frequencies_of_a_size_that_only_the_run_knows_are_numpys(size: int) -> None:
-    def windows(x: Any) -> Any:
-        n = x.shape[0]
-        plain = [f(n) for f in (np.hanning, np.hamming, np.blackman, np.bartlett)]
-        return *plain, np.kaiser(n, 3.0), np.fft.fftfreq(n, 0.1), np.fft.rfftfreq(n), np.fft.fftfreq(n, x[0])
-
-    x = np.arange(1.0, size + 1)
-    for found, wanted in zip(ps.trace(windows, ps.spec("float64", ["N"]))(x), windows(x), strict=True):
-        assert found.dtype == wanted.dtype
-        np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-16)
-
-
 def test_frequencies_have_derivatives_in_the_spacing() -> None:
     check_grads(lambda x: x * np.fft.fftfreq(x.shape[0], x[0]), np.array([0.4, -1.3, 0.8]), resize=(1,))
 
@@ -203,31 +190,6 @@ def test_the_namespace_takes_such_sizes_too() -> None:
     for n in (5, 1):
         found = ps.trace(shifted, ps.spec("float64", ["N"]))(X[0, :n])
         np.testing.assert_allclose(found, X[0, :n] * np.fft.fftfreq(n) * np.hanning(n), rtol=1e-13, atol=1e-16)
-
-
-def test_a_convolution_in_float32_is_as_near_as_numpys() -> None:
-    rng = np.random.default_rng(5)
-    x, h = rng.normal(size=1000).astype("float32"), rng.normal(size=30).astype("float32")
-    wanted = np.convolve(x.astype(float), h.astype(float))
-    for specs in ((x, h), (ps.spec("float32", ["N"]), ps.spec("float32", ["M"]))):
-        found = ps.trace(filtered, *specs)(x, h)
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, wanted, atol=1e-6 * np.abs(wanted).max())
-
-
-def test_the_gradient_of_a_size_without_small_factors_is_right() -> None:
-    for n in (131, 150):
-        x = np.random.default_rng(n).normal(size=n)
-
-        def loss(x: Any, n: int = n) -> Any:
-            return np.sum(np.abs(np.fft.rfft(x)) ** 2 * np.arange(n // 2 + 1)) / n
-
-        k = np.minimum(np.arange(n), n - np.arange(n))
-        k[n // 2 :: n] *= 2 - n % 2
-        wanted = np.fft.ifft(np.fft.fft(x) * k).real
-        np.testing.assert_allclose(ps.grad(loss)(x), wanted, rtol=0, atol=1e-11)
-        unsized = ps.trace(ps.grad(loss), ps.spec("float64", ["N"]))
-        np.testing.assert_allclose(unsized(x), wanted, rtol=0, atol=1e-11)
 
 
 def test_a_transform_has_derivatives_forwards_and_of_second_order_and_for_batches() -> None:

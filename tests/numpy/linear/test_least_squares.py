@@ -33,35 +33,6 @@ def test_the_solution_residuals_and_rank_are_numpys(shape: tuple[int, int, int],
         np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("shape", SHAPES[:3], ids=str)
-def test_derivatives_keep_the_rank(shape: tuple[int, int, int]) -> None:
-    """By differences along factors, which keep it."""
-    left, right, b = system(*shape)
-    weights = np.arange(1.0, right.shape[1] + 1)
-
-    def function(left: Any, right: Any, b: Any) -> Any:
-        return np.sum(np.linalg.lstsq(left @ right, b, rcond=None)[0] * weights)
-
-    point, step = (left, right, b), 1e-6
-    moves = [RANDOM.standard_normal(p.shape) for p in point]
-    ahead, behind = ([p + s * step * m for p, m in zip(point, moves, strict=True)] for s in (1, -1))
-    wanted = (function(*ahead) - function(*behind)) / (2 * step)
-    gradient = ps.grad(function, wrt=(0, 1, 2))
-    slopes = gradient(*point)
-    np.testing.assert_allclose(sum(np.sum(g * m) for g, m in zip(slopes, moves, strict=True)), wanted, rtol=1e-6)
-    np.testing.assert_allclose(ps.jvp(function, point, tuple(moves))[1], wanted, rtol=1e-6)
-    curvature = ps.jvp(ps.grad(function), point, tuple(moves))[1]
-    difference = (gradient(*ahead)[0] - gradient(*behind)[0]) / (2 * step)
-    np.testing.assert_allclose(curvature, difference, rtol=1e-4, atol=1e-5)
-
-
-def test_the_gradient_in_the_right_side_is_the_pseudo_inverses() -> None:
-    dummies = np.column_stack([np.ones(6), np.kron(np.eye(2), np.ones((3, 1)))])
-    found = ps.grad(lambda b, a: np.sum(np.linalg.lstsq(a, b, rcond=None)[0] ** 2))(np.ones(6), dummies)
-    inverse = np.linalg.pinv(dummies)
-    np.testing.assert_allclose(found, 2 * inverse.T @ inverse @ np.ones(6))
-
-
 def test_matrices_of_a_batch_have_ranks_of_their_own() -> None:
     left, right, b = system(4, 3, 2)
     many = np.stack([left @ right, RANDOM.standard_normal((4, 3)), np.zeros((4, 3))])

@@ -10,15 +10,9 @@ import scipy.linalg
 import primsplit as ps
 from primsplit.ir.errors import ShapeError, UnsupportedFunction
 from tests.numpy.agreement import check_grads, session
-from tests.numpy.matrices import normal
+from tests.numpy.matrices import HARD, normal, parts
 
 Array = np.ndarray[Any, Any]
-RANDOM = np.random.default_rng(0)
-
-
-def parts(w: Any) -> Any:
-    """Both parts of real or complex numbers, along a new first axis."""
-    return np.stack([w.real, w.imag if w.dtype.kind == "c" else 0 * w])
 
 
 def exponential(a: Any) -> Any:
@@ -79,91 +73,6 @@ def test_a_function_and_its_gradients_are_numpys(name: str) -> None:
     function, point = FUNCTIONS[name]
     is_sized = name in {"poly1d.roots", "Polynomial.roots", "roots, the last 0"}
     check_grads(function, point, value_tolerance=1e-10, resize=() if is_sized else (1,), symbolic=not is_sized)
-
-
-def complex_exponential(x: Any, y: Any) -> Any:
-    w, v = np.linalg.eig(x + 1j * y)
-    return parts((v * np.exp(w)) @ np.linalg.inv(v))
-
-
-def complex_roots(p: Any, q: Any) -> Any:
-    return parts(np.roots(p + 1j * q))
-
-
-OF_COMPLEX: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
-    "eigvals": (lambda x, y: parts(np.linalg.eigvals(x + 1j * y)), (3, 3)),
-    "eigvals of a stack": (lambda x, y: parts(np.linalg.eigvals(x + 1j * y)), (2, 2, 2)),
-    "eig, a function of the matrix": (complex_exponential, (3, 3)),
-    "eig, moduli of vectors": (lambda x, y: np.abs(np.linalg.eig(x + 1j * y)[1]) ** 2, (3, 3)),
-    "roots": (complex_roots, (4,)),
-}
-
-
-@pytest.mark.sweep(2)
-@pytest.mark.parametrize("name", OF_COMPLEX)
-def test_a_function_of_complex_numbers_and_its_gradients_are_numpys(name: str) -> None:
-    function, shape = OF_COMPLEX[name]
-    check_grads(function, normal(*shape), normal(*shape, seed=1), value_tolerance=1e-10, symbolic=False)
-
-
-@pytest.mark.parametrize("shape", [(0, 0), (1, 1), (2, 3, 3), (0, 2, 2), (7, 7)])
-def test_complex_matrices_of_any_size_have_numpys_eigenvalues_in_lapacks_order(shape: tuple[int, ...]) -> None:
-    def function(x: Any, y: Any) -> Any:
-        return parts(np.linalg.eigvals(x + 1j * y))
-
-    names = ["B", "N", "N"][-len(shape) :]
-    run = session(function, names, names)
-    for seed in range(4):
-        x, y = normal(*shape, seed=seed), normal(*shape, seed=seed + 9)
-        for given in ((x, y), (x, 0 * y), (np.triu(x), np.triu(y)), (x + x.mT, y - y.mT)):
-            np.testing.assert_allclose(run(*given)[0], function(*given), rtol=0, atol=1e-10)
-
-
-KINDS: dict[str, Callable[[int], Array]] = {
-    "dense": lambda n: RANDOM.standard_normal((n, n)),
-    "a companion matrix": lambda n: np.vstack([RANDOM.standard_normal(n), np.eye(n)[:-1]]),
-    "an upper triangle": lambda n: np.triu(RANDOM.standard_normal((n, n))),
-    "a lower triangle": lambda n: np.tril(RANDOM.standard_normal((n, n))),
-    "few elements": lambda n: RANDOM.standard_normal((n, n)) * ((RANDOM.random((n, n)) < 0.3) | (np.eye(n) > 0)),
-    "badly scaled": lambda n: 10.0 ** RANDOM.integers(-4, 5, (n, 1)) * RANDOM.standard_normal((n, n)),
-    "stochastic": lambda n: (x := RANDOM.random((n, n))) / x.sum(1, keepdims=True),
-    "skew": lambda n: (x := RANDOM.standard_normal((n, n))) - x.T,
-    "a rotation": lambda n: np.linalg.qr(RANDOM.standard_normal((n, n)))[0],
-    "an oscillator": lambda n: np.block(
-        [[np.zeros((n, n)), np.eye(n)], [-np.diag(1.0 + np.arange(n)), -0.1 * np.eye(n)]]
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_eigenvalues_come_in_lapacks_order(kind: str) -> None:
-    run = session(lambda a: parts(np.linalg.eigvals(a)), ["N", "N"])
-    for n in (1, 2, 3, 4, 6, 9):
-        for _ in range(4):
-            a = KINDS[kind](n)
-            wanted = parts(np.linalg.eigvals(a))
-            np.testing.assert_allclose(run(a)[0], wanted, rtol=0, atol=1e-9 * np.abs(wanted).max(initial=1e-300))
-
-
-HARD: dict[str, Array] = {
-    "nothing": np.zeros((0, 0)),
-    "zero": np.zeros((3, 3)),
-    "the unit matrix": np.eye(4),
-    "a Jordan block": np.eye(3) * 2 + np.eye(3, k=1),
-    "a cycle": np.roll(np.eye(6), 1, 0),
-    "tiny": 1e-200 * normal(4, 4),
-    "huge": 1e300 * normal(4, 4),
-    "elements far apart": np.array([[1.0, 1e-300], [1e300, 2.0]]) * 1e-5,
-}
-
-
-@pytest.mark.sweep(2)
-@pytest.mark.parametrize("name", HARD)
-def test_hard_matrices_have_numpys_eigenvalues(name: str) -> None:
-    a = HARD[name]
-    wanted = parts(np.linalg.eigvals(a))
-    (found,) = session(lambda a: parts(np.linalg.eigvals(a)), ["N", "N"])(a)
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max(initial=1e-300))
 
 
 def no_basis(n: int) -> Array:
@@ -254,11 +163,6 @@ def test_transforms_go_through() -> None:
     np.testing.assert_allclose(summed[1], gradients, rtol=1e-10)
 
 
-def test_roots_of_fewer_coefficients_than_there_are_places_are_nan() -> None:
-    (found,) = session(lambda p: parts(np.roots(p)), ["N"])(np.array([0.0, 1, 2]))
-    assert np.isnan(found).all()
-
-
 REFUSED: list[tuple[str, Callable[..., Any], Array, type[Exception]]] = [
     ("a second matrix", lambda a: scipy.linalg.eig(a, np.eye(3)), normal(3, 3), UnsupportedFunction),
     ("left=True", lambda a: scipy.linalg.eig(a, left=True), normal(3, 3), UnsupportedFunction),
@@ -276,42 +180,3 @@ def test_what_has_no_form_is_refused_at_the_users_line(
     with pytest.raises(kind, match=told) as caught:
         ps.trace(function, given)
     assert "test_eigen.py" in str(caught.value)
-
-
-@pytest.mark.parametrize("options", [{}, {"axis": 0}, {"axis": -1, "keepdims": True}, {"keepdims": True}])
-def test_the_extrema_of_complex_numbers_are_numpys(options: dict[str, Any]) -> None:
-    def extrema(x: Any, y: Any) -> Any:
-        z = x + 1j * y
-        return (
-            parts(np.max(z, **options)), parts(z.min(**options)), np.argmax(z, **options), z.argmin(**options)
-        )  # fmt: skip
-
-    for x, y in ((np.array([[2.0, 1, 2], [0, 0, -1]]), np.array([[1.0, 4, -1], [3, 1, 2]])), normal(2, 3, 4)):
-        for found, wanted in zip(ps.trace(extrema, x, y)(x, y), extrema(x, y), strict=True):
-            np.testing.assert_array_equal(found, wanted)
-            assert found.shape == np.shape(wanted)
-
-
-def test_the_extrema_of_complex_numbers_with_nan_are_nan() -> None:
-    def extrema(x: Any) -> Any:
-        return parts(np.max(x + 1j)), parts(np.min(x + 1j))
-
-    x = np.array([1.0, np.nan, 2.0])
-    assert np.isnan(np.stack(ps.trace(extrema, x)(x))[:, 0]).all()
-
-
-def test_complex_numbers_are_sorted_by_real_then_imaginary_part() -> None:
-    x, y = np.array([[2.0, 1, 2, np.nan], [0, 0, -1, 5]]), np.array([[1.0, 4, -1, 0], [3, 1, 2, 2]])
-
-    def ordered(x: Any, y: Any) -> Any:
-        z = x + 1j * y
-        z.sort()
-        return (
-            parts(np.sort(x + 1j * y, axis=None)),
-            np.argsort(x + 1j * y, axis=0),
-            parts(z),
-            parts(np.sort_complex(x)),
-        )
-
-    for found, wanted in zip(ps.trace(ordered, x, y)(x, y), ordered(x, y), strict=True):
-        np.testing.assert_array_equal(found, wanted)

@@ -1,0 +1,27 @@
+"""QR factors of complex matrices: NumPy's values, and gradients by both parts."""
+
+import numpy as np
+import pytest
+
+import primsplit as ps
+from primsplit.numpy.complex.reflections import tall_qr
+from tests.numpy.complex.linear_rows import check_row, rows_of
+
+
+@pytest.mark.parametrize("name", rows_of("reflections"))
+def test_a_function_of_complex_matrices_is_numpys_with_gradients(name: str) -> None:
+    check_row(name)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (4, 1), (5, 3), (3, 3), (2, 4, 2)], ids=str)
+def test_a_tall_matrix_is_q_r_with_a_real_diagonal(shape: tuple[int, ...]) -> None:
+    random = np.random.default_rng(0)
+    x, y = random.standard_normal((2, *shape))
+    found = ps.trace(lambda x, y: tuple(tall_qr(x, y)), x, y)(x, y)
+    q, r = found[0] + 1j * found[1], found[2] + 1j * found[3]
+    np.testing.assert_allclose(q @ r, x + 1j * y, atol=1e-14)
+    np.testing.assert_allclose(q.conj().mT @ q, np.broadcast_to(np.eye(shape[-1]), r.shape), atol=1e-14)
+    np.testing.assert_array_equal(np.tril(r, -1), 0 * r)
+    wanted = np.linalg.qr(x + 1j * y)
+    np.testing.assert_allclose(r, wanted.R, atol=1e-14)
+    np.testing.assert_allclose(q, wanted.Q, atol=1e-14)

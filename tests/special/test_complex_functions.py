@@ -1,0 +1,28 @@
+"""Functions with complex results: Hankel's of positive numbers, as SciPy has them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as sp
+
+import primsplit as ps
+from tests.numpy.agreement import check_grads
+
+
+@pytest.mark.sweep(2)
+@pytest.mark.parametrize("name", ["hankel1", "hankel2", "hankel1e", "hankel2e"])
+def test_hankels_functions_of_positive_numbers_are_scipys(name: str) -> None:
+    function = getattr(sp, name)
+
+    def f(x: Any) -> Any:
+        found = [function(order, x) for order in (0, 1, 2.5)]
+        return tuple(p for z in found for p in (z.real, z.imag))
+
+    x = np.array([0.3, 1.7, 12.0])
+    check_grads(f, x)
+    narrow = x.astype(np.float32)
+    found, wanted = ps.trace(lambda x: function(1, x), narrow)(narrow), function(1, narrow)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    assert np.isnan(ps.trace(lambda x: function(1, x), x)(-x)).all()
