@@ -9,6 +9,7 @@ depends on the names of operands alone, so that a change elsewhere in a program 
 """
 
 import ast
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -107,6 +108,7 @@ class Naming:
     of: dict[str, str] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     roots: dict[str, str] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
     operators: set[str] = field(default_factory=set)
 
     def run(self, lines: Sequence[Shown], constants: Iterable[str] = ()) -> None:
@@ -144,14 +146,15 @@ class Naming:
             wanted = target
             self.operators.add(target)
         wanted = wanted + ending if wanted != target else wanted
-        found, number = wanted, 2
+        found, number = wanted, self.numbers.get(wanted, 2)
         while found in self.taken:
             found = f"{wanted}_{number}"
             number += 1
+        self.numbers[wanted] = number
         self.taken.add(found)
         self.of[target] = found
         if line.value is not None and line.target == target:
-            self.roots[target] = _root(line.value, {**self.of, **self.roots}) or found
+            self.roots[target] = _root(line.value, ChainMap(self.roots, self.of)) or found
 
     def cotangent(self, value: Var, line: Shown, cotangents: "_Cotangents") -> str:
         """Return the name of a value's cotangent, and note at its statement what the value is."""
@@ -167,7 +170,7 @@ class Naming:
 
     def described(self, value: ast.expr) -> str:
         """Return a name made of the operator and its operand: `exp_shifted`."""
-        known = {**self.of, **self.roots}
+        known = ChainMap(self.roots, self.of)
         name = _described(value, known)
         return name if len(name) <= LONGEST_NAME else _root(value, known)
 

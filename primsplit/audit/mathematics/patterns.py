@@ -13,8 +13,9 @@ that nothing else reads is then shown no more, and its nodes are counted where t
 
 import ast
 import copy
+import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from primsplit.audit.mathematics.ordering import read_by, targets_of
@@ -67,25 +68,27 @@ class _Rewriting:
                 found = search.visit(copy.deepcopy(line.value))
                 assert isinstance(found, ast.expr)
                 line.value, line.covers = found, search.used
-        while self.drop(self.lines):
+        while self.drop():
             pass
         return self.lines
 
-    def drop(self, lines: list[Shown]) -> bool:
-        """Drop a statement that nothing reads any more, whose ops the one gets that stands for it; False for none."""
+    def drop(self) -> bool:
+        """Drop the statements that nothing reads any more; False for none. Those that cover them get their ops."""
         every = [line for top in self.lines for line in top.walk()]
-        read = {name for line in every for name in read_by(line)}
         owners = {name: line for line in every for name in line.covers}
-        gone = [
-            line for line in lines if line.target in owners and line.target in self.values and line.target not in read
-        ]
-        for line in gone:
+        read = {name for line in every for name in read_by(line)} if owners else set()
+        gone = {line.target for line in every if line.target in owners and line.target in self.values} - read
+        return bool(gone) and self.drop_from(self.lines, gone, owners)
+
+    def drop_from(self, lines: list[Shown], gone: set[str], owners: Mapping[str, Shown]) -> bool:
+        """Drop these statements from a body and from those inside it."""
+        for line in [line for line in lines if line.target in gone]:
             owners[line.target].ops += line.ops
             owners[line.target].covers |= line.covers
             lines.remove(line)
         for line in lines:
-            gone += [line] if self.drop(line.below) else []
-        return bool(gone)
+            self.drop_from(line.below, gone, owners)
+        return True
 
 
 class _Search(ast.NodeTransformer):
@@ -237,7 +240,7 @@ def _is_plain(bound: Bound) -> bool:
     return 0 < least < TINY and greatest > HUGE
 
 
-def _compiled() -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield the patterns and the functions that they describe."""
-    for pattern, function in PATTERNS.items():
-        yield tree(pattern), tree(function)
+@functools.cache
+def _compiled() -> tuple[tuple[ast.expr, ast.expr], ...]:
+    """Return the patterns and the functions that they describe."""
+    return tuple((tree(pattern), tree(function)) for pattern, function in PATTERNS.items())
