@@ -122,7 +122,9 @@ logaddexp2 = elementwise("logaddexp2")(_log_sum("logaddexp2", _logaddexp2, LOG_2
 
 
 def _xlogy(x: Array, y: Array) -> Array:
-    return op.Where(op.And(op.Equal(x, 0.0), op.Not(op.IsNaN(y))), 0.0, x * op.Log(y))
+    """Where x is 0 and y has no finite logarithm, that of 1 stands for it."""
+    is_none = op.And(op.Equal(x, 0.0), op.Or(y <= 0.0, op.Equal(y, math.inf)))
+    return x * op.Log(op.Where(is_none, 1.0, y))
 
 
 def unless_both_zero(x: Array, y: Array) -> Array:
@@ -141,7 +143,8 @@ xlogy = elementwise("xlogy")(
 
 
 def _xlog1py(x: Array, y: Array) -> Array:
-    return op.Where(op.And(op.Equal(x, 0.0), op.Not(op.IsNaN(y))), 0.0, x * exponential.log1p(y))
+    is_none = op.And(op.Equal(x, 0.0), op.Or(y <= -1.0, op.Equal(y, math.inf)))
+    return x * exponential.log1p(op.Where(is_none, 0.0, y))
 
 
 def _unless_at_pole(x: Array, y: Array) -> Array:

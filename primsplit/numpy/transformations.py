@@ -25,8 +25,15 @@ TERMS = 32
 CLOSE = 0.25
 MANY = 34
 """At |u| = 1/4 the next term of the logarithm's series is below 1e-18 of the sum."""
+SMALL = 1e-3
+"""Up to it the quotients have short series, whose next term is below 1e-18 of the sum."""
+EXPONENTIAL = tuple(1.0 / math.factorial(k + 1) for k in range(6))
+"""(exp(u) - 1) / u in powers of u."""
+LOGARITHM = tuple((-1.0) ** k / (k + 1) for k in range(6))
+"""log(1 + u) / u in powers of u."""
 NONE = 1e-19
-"""An exponent of less, of either sign, counts as 0."""
+"""An exponent of less, of either sign, counts as 0 for an infinite logarithm."""
+LARGEST = float(np.finfo(np.float64).max)
 OVERFLOWN = 709.78
 """exp is infinite from here on, in float64."""
 
@@ -49,8 +56,8 @@ def _exponential_quotient(u: Array, order: int) -> Array:
     NIST Digital Library of Mathematical Functions, 13.2.2, 13.2.39 and 13.4.1 for a = order + 1, b = order + 2.
     """
     small = op.Clip(u, -NEAR, NEAR)
-    right = horner([1.0 / (math.factorial(j) * (j + order + 1)) for j in range(TERMS)], op.Max(small, 0.0))
-    left = horner([1.0 / math.prod(range(order + 1, order + j + 2)) for j in range(TERMS)], op.Max(-small, 0.0))
+    right = horner([1.0 / (math.factorial(j) * (j + order + 1)) for j in range(TERMS)], op.Clip(small, 0.0, None))
+    left = horner([1.0 / math.prod(range(order + 1, order + j + 2)) for j in range(TERMS)], op.Clip(-small, 0.0, None))
     near = op.Where(u < 0.0, left * op.Exp(small), right)
     large = op.Where(op.Abs(u) > NEAR, u, NEAR)
     exponential = op.Exp(large)
@@ -107,15 +114,18 @@ def _in_float64(function: Any) -> Any:
 
 
 def _transformed(logarithm: Array, exponent: Array) -> Array:
-    """(exp(exponent logarithm) - 1) / exponent, the logarithm itself for an exponent of 0."""
-    is_none = op.Abs(exponent) < NONE
-    divisor = op.Where(is_none, 1.0, exponent)
-    product = divisor * logarithm
-    plain = expm1(op.Min(product, OVERFLOWN)) / divisor
+    """(exp(exponent logarithm) - 1) / exponent, by its series about an exponent of 0."""
+    product = exponent * op.Clip(logarithm, -LARGEST, LARGEST)
+    is_flat = op.Abs(product) < SMALL
+    series = logarithm * horner(EXPONENTIAL, op.Where(is_flat, product, 0.0))
+    is_small = op.Or(is_flat, op.Abs(exponent) < NONE)
+    divisor = op.Where(is_small, 1.0, exponent)
+    product = op.Where(is_small, 1.0, product)
+    plain = expm1(op.Clip(product, None, OVERFLOWN)) / divisor
     size = op.Abs(divisor)
     huge = op.Exp(product - op.Log(size)) * op.Sign(divisor) - op.Reciprocal(divisor)
     found = op.Where(product > OVERFLOWN, huge, op.Where(op.IsNaN(product), product, plain))
-    return op.Where(is_none, logarithm, found)
+    return op.Where(is_small, series, found)
 
 
 def _exponent_slope(dz: Array, logarithm: Array, exponent: Array) -> Array:
@@ -147,15 +157,17 @@ boxcox1p = elementwise("boxcox1p")(
 
 
 def _logarithm_back(y: Array, exponent: Array) -> Array:
-    """log(1 + exponent y) / exponent."""
-    is_none = op.Equal(exponent, 0.0)
-    divisor = op.Where(is_none, 1.0, exponent)
-    product = divisor * y
+    """log(1 + exponent y) / exponent, by its series about an exponent of 0."""
+    product = exponent * op.Clip(y, -LARGEST, LARGEST)
+    is_small = op.Abs(product) < SMALL
+    series = y * horner(LOGARITHM, op.Where(is_small, product, 0.0))
+    divisor = op.Where(is_small, 1.0, exponent)
+    product = op.Where(is_small, 1.0, exponent * y)
     overflown = op.Equal(product, math.inf)
     logarithm = op.Where(
         overflown, op.Log(op.Abs(y)) + op.Log(op.Abs(divisor)), log1p(op.Where(overflown, 1.0, product))
     )
-    return op.Where(is_none, y, logarithm / divisor)
+    return op.Where(is_small, series, logarithm / divisor)
 
 
 def _back_slope(dz: Array, y: Array, exponent: Array, x: Array) -> Array:

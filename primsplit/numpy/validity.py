@@ -12,16 +12,22 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like
 from primsplit.tracing.broadcasting import sum_to
 from primsplit.tracing.calls.primitive import Function, primitive, rrule
+from primsplit.tracing.operators import cast_to
 
 
 def _nan(x: Array) -> Any:
     return np.asarray(np.nan, x.dtype)
 
 
+def _one_or_nan(x: Array, is_one: Array) -> Array:
+    """The number 1 where the condition holds, and NaN elsewhere, in the dtype of `x`."""
+    return op.Where(is_one, np.ones((), x.dtype), _nan(x))
+
+
 _valid = unit(
     "valid",
-    lambda x, is_valid: op.Where(is_valid, x, _nan(x)),
-    lambda dz, x, is_valid, z: dz * op.Where(is_valid, np.ones((), x.dtype), _nan(x)),
+    lambda x, is_valid: x * _one_or_nan(x, is_valid),
+    lambda dz, x, is_valid, z: dz * _one_or_nan(x, is_valid),
     None,
 )
 
@@ -72,9 +78,18 @@ def _lost_rule(dz: Array, z: Array, *inputs: Array) -> tuple[Array, Function]:
 
 
 @primitive
-def defined(z: Array, *_: Array) -> Array:
-    """The value `z` of a function of the further arguments, by which its derivatives are NaN where it is NaN."""
-    return _same(z)
+def defined(z: Array, *inputs: Array) -> Array:
+    """The value `z` of a function of the further arguments, by which its derivatives are NaN where it is NaN.
+
+    NaN comes from a product of the arguments and NaN, so that the derivatives of a file that is loaded again, which has
+    these operators instead of the rule below, are NaN there too.
+    """
+    varying = [x for x in inputs if x.known() is None]
+    if not varying:
+        return _same(z)
+    is_nan = op.IsNaN(z)
+    whole = functools.reduce(op.Add, (cast_to(x, z.dtype) for x in varying))
+    return op.Where(is_nan, whole * op.Where(is_nan, _nan(z), np.ones((), z.dtype)), z)
 
 
 @rrule(defined)

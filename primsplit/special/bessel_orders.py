@@ -14,6 +14,7 @@ import numpy as np
 
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.rational import horner
+from primsplit.numpy.approximations.signs import sided, with_end
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.ops import op
 from primsplit.ops.inference import broadcast_shapes
@@ -129,12 +130,13 @@ def _of_ratio_rule(x: Array, kind: str, above: int, below: int) -> tuple[Array, 
 
 def _valid(x: Array, order: float, function: Ordered) -> Array:
     """A function of |x|: odd or even for a whole order, else NaN below 0; NaN for x that is not finite, as in SciPy."""
-    value = function(op.Abs(x), order)
+    sign, size = sided(x)
+    value = function(size, order)
     if order % 1:
         value = op.Where(x < 0.0, math.nan, value)
     elif order % 2:
-        value = op.Where(x < 0.0, -value, value)
-    return op.Where(op.Equal(op.Abs(x), math.inf), math.nan, value)
+        value = sign * value
+    return op.Where(op.Equal(size, math.inf), math.nan, value)
 
 
 # J and Y.
@@ -205,7 +207,7 @@ def _second_of_positive(x: Array, order: float) -> Array:
     sums = _temme(near, start, HANKEL_FROM, oscillating=True)
     pair = [op.Where(x > HANKEL_FROM, _wave(far, start + k, 0.5), sums[k] * (-2.0 / math.pi)) for k in (0, 1)]
     value = upwards((pair[0], pair[1]), order, count, 2.0 / op.Clip(x, TINY, None), -1.0)
-    return op.Where(op.Equal(x, 0.0), -math.inf, value)
+    return with_end(x, -math.inf, value)
 
 
 def _temme(x: Array, order: float, end: float, *, oscillating: bool) -> Pair:
@@ -271,7 +273,7 @@ def _modified_second(x: Array, order: float, *, scaled: bool = False) -> Array:
     inner = [s * op.Exp(near) for s in sums] if scaled else sums
     pair = [op.Where(x > SECOND_FROM, second_tail(start + k)(inverse) * outer, inner[k]) for k in (0, 1)]
     value = upwards((pair[0], pair[1]), abs(order), count, 2.0 / op.Clip(x, TINY, None), 1.0)
-    value = op.Where(op.Equal(x, 0.0), math.inf, op.Where(op.Equal(x, math.inf), math.nan if scaled else 0.0, value))
+    value = with_end(x, math.inf, op.Where(op.Equal(x, math.inf), math.nan if scaled else 0.0, value))
     return op.Where(op.Or(x < 0.0, op.IsNaN(x)), math.nan, value)
 
 

@@ -8,6 +8,7 @@ import math
 
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.rational import Rational
+from primsplit.numpy.approximations.signs import with_end
 from primsplit.numpy.ufuncs import Elementwise, elementwise
 from primsplit.numpy.units import unit
 from primsplit.ops import op
@@ -35,7 +36,7 @@ def _second(x: Array, order: int, *, scaled: bool) -> Array:
     tail = TAILS[order](inverse) * op.Sqrt(inverse)
     close = _near(near, order)
     value = op.Where(x > 1.0, tail if scaled else tail * op.Exp(-far), close * op.Exp(near) if scaled else close)
-    value = op.Where(op.Equal(x, 0.0), math.inf, op.Where(op.Equal(x, math.inf), 0.0, value))
+    value = with_end(x, math.inf, op.Where(op.Equal(x, math.inf), 0.0, value))
     return op.Where(op.Or(x < 0.0, op.IsNaN(x)), math.nan, value)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.rational import horner
+from primsplit.numpy.approximations.signs import sided
 from primsplit.ops import op
 from primsplit.special.bessel_fits import power_series
 from primsplit.special.bessel_orders import bessel, first_near, upwards
@@ -42,8 +43,8 @@ def slope(x: Array, kind: str, order: int) -> Array:
 
 
 def _odd_or_even(x: Array, order: int, function: Callable[[Array], Array]) -> Array:
-    value = function(op.Abs(x))
-    return op.Where(x < 0.0, -value, value) if order % 2 else value
+    sign, size = sided(x)
+    return sign * function(size) if order % 2 else function(size)
 
 
 def _power(x: Array, order: int) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.numpy.approximations.rational import horner
+from primsplit.numpy.approximations.signs import with_end
 from primsplit.numpy.dense.loop import loop
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.ops import op
@@ -117,7 +118,7 @@ def elliprd(x: Array, y: Array, z: Array) -> Array:
     def value(x: Array, y: Array, z: Array) -> Array:
         pole = op.Or(op.Equal(z, 0.0), op.Equal(op.Max(x, y), 0.0))
         found = _where_defined(op.And(_none_below(x, y, z), op.Not(pole)), (x, y, z), rd_of_roots)
-        return op.Where(op.And(_none_below(x, y, z), pole), math.inf, found)
+        return op.Where(op.And(_none_below(x, y, z), pole), with_end(z, math.inf, math.inf), found)
 
     return in_float64(value)(x, y, z)
 

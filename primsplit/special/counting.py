@@ -78,7 +78,8 @@ MOST_FACTORS = 30
 def binom(n: Array, k: Array) -> Array:
     """The number of ways to choose k of n, also for real numbers; NaN for negative integers n.
 
-    If k is a small known integer, it is a product of fractions.
+    If k is a small known integer, it is a product of fractions. Beyond 0 and n it crosses 0 at whole numbers: at a
+    distance d, there it is sin(pi d) / pi times the beta function of n + 1 and d, by reflection of gamma.
     """
     is_pole = op.And(n < 0.0, _is_whole(n))
     n = op.Where(is_pole, math.nan, n)
@@ -90,10 +91,14 @@ def binom(n: Array, k: Array) -> Array:
         return found
     is_above = op.And(_is_whole(n), op.And(n >= 0.0, k > n))
     is_none = op.And(_is_whole(k), op.Or(k < 0.0, is_above))
-    n, k = op.Where(is_none, 1.0, n), op.Where(is_none, 1.0, k)
-    logarithm = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-    sign = gammasgn(n + 1.0) * gammasgn(k + 1.0) * gammasgn(n - k + 1.0)
-    return op.Where(is_none, 0.0, sign * op.Exp(logarithm))
+    beyond = op.Where(k < 0.0, -k, k - n)
+    second = op.Where(is_none, beyond, k + 1.0)
+    third = op.Where(is_none, n + beyond, n - k) + 1.0
+    inner = gammaln(second)
+    logarithm = gammaln(n + 1.0) + op.Where(is_none, inner, -inner) - gammaln(third)
+    sign = gammasgn(n + 1.0) * gammasgn(second) * gammasgn(third)
+    wave = op.Where(is_none, sin_pi(op.Where(is_none, beyond, 0.0)) * (1 / math.pi), sign)
+    return op.Where(is_none, sign, 1.0) * wave * op.Exp(logarithm)
 
 
 def _is_whole(x: Array) -> Array:

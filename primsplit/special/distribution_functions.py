@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.numpy.approximations.signs import with_end
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
@@ -172,7 +173,7 @@ def _bounded(found: Function, shaped: Array, wanted: Parts, top: float) -> Array
     low, high = wanted
     inside = op.And(shaped, op.And(low > 0.0, high > 0.0))
     value = found(inside, (op.Where(inside, low, 0.5), op.Where(inside, high, 0.5)))
-    value = op.Where(op.Equal(low, 0.0), 0.0, op.Where(op.Equal(high, 0.0), top, value))
+    value = with_end(low, 0.0, with_end(high, top, value))
     defined = op.And(shaped, op.And(low >= 0.0, high >= 0.0))
     return op.Where(defined, value, math.nan)
 

@@ -5,9 +5,8 @@ NIST Digital Library of Mathematical Functions, 19.8.5 and 19.8.6. The derivativ
 
 import math
 
-import numpy as np
-
 from primsplit.numpy.approximations.error_function import in_float64
+from primsplit.numpy.approximations.signs import with_end
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.ops import op
 from primsplit.tracing.array import Array
@@ -32,14 +31,13 @@ def _integrals(rest: Array) -> tuple[Array, Array]:
 def _first(rest: Array) -> Array:
     inside = rest > 0.0
     value = _integrals(op.Where(inside, rest, 1.0))[0]
-    return op.Where(inside, value, op.Where(op.Equal(rest, 0.0), math.inf, op.Where(rest < 0.0, math.nan, rest)))
+    return op.Where(inside, value, with_end(rest, math.inf, op.Where(rest < 0.0, math.nan, rest)))
 
 
 def _second(rest: Array) -> Array:
     inside = rest > 0.0
     first, ratio = _integrals(op.Where(inside, rest, 1.0))
-    at_one = op.Where(op.Equal(rest, 0.0), np.asarray(1.0), op.Where(rest < 0.0, math.nan, rest))
-    return op.Where(inside, first * ratio, at_one)
+    return op.Where(inside, first * ratio, with_end(rest, 1.0, op.Where(rest < 0.0, math.nan, rest)))
 
 
 @elementwise("ellipkm1")

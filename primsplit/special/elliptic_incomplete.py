@@ -6,6 +6,7 @@ NIST Digital Library of Mathematical Functions, chapters 19 and 22. The derivati
 import math
 from collections.abc import Callable
 
+from primsplit.numpy.approximations.signs import with_end
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.ops import op
 from primsplit.ops.inference import broadcast_shapes
@@ -127,8 +128,8 @@ def agm(a: Array, b: Array) -> Array:
     return in_float64(value)(a, b)
 
 
-LEAST = 1e-18
-"""Added to 1 - m, so that the means also meet for m = 1."""
+LEAST = 1e-9
+"""The root of 1 - m for m = 1, so that the means also meet there; a derivative by m is NaN."""
 
 
 @elementwise("ellipj")
@@ -144,7 +145,8 @@ def _jacobi(u: Array, m: Array) -> tuple[Array, Array, Array, Array]:
     """Descending Landen transformations of the amplitude (22.20.3 to 22.20.6)."""
     inside = op.And(m >= 0.0, m <= 1.0)
     safe = op.Where(inside, m, 0.0)
-    a, b = safe * 0.0 + 1.0, op.Sqrt(1.0 - safe + LEAST)
+    rest = 1.0 - safe
+    a, b = safe * 0.0 + 1.0, with_end(rest, LEAST, op.Sqrt(rest))
     ratios = []
     for _ in range(MEANS):
         half = (a - b) * 0.5

@@ -28,7 +28,7 @@ def _log_ratio(x: Array, y: Array) -> Array:
 
 
 def _rel_entr(x: Array, y: Array) -> Array:
-    inside = op.And(x > 0.0, y > 0.0)
+    inside = op.And(x > 0.0, y >= 0.0)
     value = x * _log_ratio(op.Where(inside, x, 1.0), op.Where(inside, y, 1.0))
     boundary = op.Where(op.And(op.Equal(x, 0.0), y >= 0.0), np.zeros((), x.dtype), math.inf)
     undefined = op.Or(op.IsNaN(x), op.IsNaN(y))

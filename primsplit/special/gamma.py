@@ -115,7 +115,7 @@ def _gamma(x: Array) -> Array:
     far = half * op.Exp(-large) * half * correction
     value = op.Where(z >= 6.0, far, op.Exp(gamma.lgamma(op.Clip(z, None, 6.0))))
     value = op.Where(op.Equal(z, math.inf), math.inf, value)
-    sine = sin_pi(x)
+    sine = sin_pi(op.Where(reflected, x, 0.5))
     pole = op.And(x < 0.0, op.Equal(sine, 0.0))
     below = op.Where(op.Equal(x, 0.0), op.Reciprocal(x), math.pi / (sine * value))
     return op.Where(pole, math.nan, op.Where(reflected, below, value))

@@ -17,6 +17,7 @@ from primsplit.tracing.calls.primitive import Primitive, rrule
 MOST = 20_000
 """The most steps: enough for shapes up to 1e7. Elements that have not converged by then are NaN."""
 EPS = float(np.finfo(np.float64).eps)
+LOG_EPS = -36.0
 TINY = 1e-300
 STIRLINGS = 10.0
 """From this shape on, the gamma function comes from Stirling's formula."""

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from primsplit.numpy.approximations.signs import with_end
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.exponential import expm1, log1p
 from primsplit.numpy.ufuncs import elementwise
@@ -17,6 +18,7 @@ from primsplit.special.beta import betaln, digamma_rise
 from primsplit.special.gamma import digamma, polygamma
 from primsplit.special.incomplete import (
     EPS,
+    LOG_EPS,
     MOST,
     STIRLINGS,
     TINY,
@@ -32,6 +34,7 @@ from primsplit.special.jets import (
     carried,
     carries,
     derivative,
+    end_of_fraction,
     every,
     exponential,
     parameters,
@@ -49,16 +52,20 @@ SMALL = 1e-4
 def _beta_fraction(a: Jet, b: Jet, x: Array) -> Jet:
     """The fraction of NIST Digital Library of Mathematical Functions, 8.17.22, two terms a step, by Lentz's method."""
     count = len(every(a.most))
+    root = op.Sqrt(1.0 - x)
+    ratio = x / (1.0 + root)  # over 1 + root once more, the factor by which a term of the fraction moves its value
+    begin, end = end_of_fraction(b.first(), LOG_EPS / 2 / op.Log(ratio / (1.0 + root)))
 
     def step(m: Array, *parts: Array) -> list[Array]:
         c, d, value = carried(parts[:-1], a.most)
         change, twice = parts[-1], m * 2.0
+        is_ended = op.And(m >= begin, m <= end)
         even = ((a + (twice - 1.0)) * (a + twice)).divides((b + (-m)) * m * x)
         odd = ((a + twice) * (a + (twice + 1.0))).divides((-a + (-m)) * (a + b + m) * x)
         for numerator in (even, odd):
             d = _with_nonzero(numerator * d + 1.0).divides(ones_like(x))
             c = _with_nonzero(c.divides(numerator) + 1.0)
-            factor, change = settled_jet(c * d)
+            factor, change = settled_jet(c * d, is_ended)
             value = value * factor
         return [m + 1.0, *carries(c), *carries(d), *carries(value), change]
 
@@ -84,6 +91,7 @@ def _beta_parts(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
     inside = op.And(shaped, op.And(x > 0.0, x < 1.0))
     first_is_none = op.Or(op.And(op.Equal(a, 0.0), b > 0.0), op.And(op.Equal(b, math.inf), op.And(a >= 0.0, a < b)))
     second_is_none = op.Or(op.And(op.Equal(b, 0.0), a > 0.0), op.And(op.Equal(a, math.inf), op.And(b >= 0.0, b < a)))
+    given = a, b
     a, b = op.Where(shaped, a, 1.0), op.Where(shaped, b, 1.0)
     from_above = _is_from_above(a, b, x)
     first, second = op.Where(from_above, b, a), op.Where(from_above, a, b)
@@ -99,11 +107,13 @@ def _beta_parts(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
     defined = op.Or(shaped, op.Or(first_is_none, second_is_none))
     undefined = op.Not(op.And(defined, op.And(x >= 0.0, x <= 1.0)))
     parts = (op.Where(from_above, far, near), op.Where(from_above, near, far))
-    lower, upper = (
-        op.Where(undefined, math.nan, op.Where(below, at, op.Where(above, 1.0 - at, part)))
-        for at, part in ((np.asarray(0.0), parts[0]), (np.asarray(1.0), parts[1]))
-    )
-    return lower, upper
+
+    def with_ends(part: Array, at: float) -> Array:
+        value = op.Where(below, at, op.Where(above, 1.0 - at, part))
+        value = with_end(given[1], at, with_end(given[0], 1.0 - at, value))
+        return op.Where(undefined, math.nan, with_end(x, at, with_end(1.0 - x, 1.0 - at, value)))
+
+    return with_ends(parts[0], 0.0), with_ends(parts[1], 1.0)
 
 
 TERMS = 18

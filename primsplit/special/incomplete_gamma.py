@@ -11,6 +11,7 @@ import numpy as np
 
 from primsplit.numpy.approximations.coefficients import LGAMMA
 from primsplit.numpy.approximations.exponential import expm1
+from primsplit.numpy.approximations.signs import with_end
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
@@ -20,6 +21,7 @@ from primsplit.special.gamma import digamma, gamma_function, polygamma
 from primsplit.special.gamma_large import by_size, density_of_many, lower_of_many, shape_slope_of_many, upper_of_many
 from primsplit.special.incomplete import (
     EPS,
+    LOG_EPS,
     MOST,
     STIRLINGS,
     TINY,
@@ -36,6 +38,7 @@ from primsplit.special.jets import (
     carried,
     carries,
     derivative,
+    end_of_fraction,
     every,
     exponential,
     parameters,
@@ -90,6 +93,7 @@ def _largest(term: Jet, total: Jet, part: float) -> Array:
 def _gamma_fraction(a: Jet, x: Array) -> Jet:
     """The upper function over x**a exp(-x) (8.9.2, contracted), by Lentz's method in Thompson and Barnett's form."""
     first, count = -a + (x + 1.0), len(every(a.most))
+    begin, end = end_of_fraction(a.first(), (LOG_EPS / 4) ** 2 / x)
 
     def step(n: Array, *parts: Array) -> list[Array]:
         b, c, d, value = carried(parts[: 4 * count], a.most)
@@ -97,7 +101,7 @@ def _gamma_fraction(a: Jet, x: Array) -> Jet:
         b = b + 2.0
         d = (numerator * d + b).divides(ones_like(x))
         c = b + c.divides(numerator)
-        factor, change = settled_jet(c * d)
+        factor, change = settled_jet(c * d, op.And(n >= begin, n <= end))
         return [n + 1.0, *carries(b), *carries(c), *carries(d), *carries(value * factor), change]
 
     start = first.divides(ones_like(x))
@@ -133,15 +137,15 @@ def _gamma_parts(a: Array, x: Array) -> tuple[Array, Array]:
     is_small = op.And(op.And(by_series, x <= SMALL), a <= border)
     small = _small_upper(op.Where(is_small, a, 0.5), op.Where(is_small, x, 0.5))
     upper = op.Where(by_fraction, high, op.Where(is_small, small, 1.0 - low))
-    lower = op.Where(op.Equal(a, 0.0), 1.0, op.Where(by_fraction, 1.0 - high, low))
-    return _at_ends(a, x, lower, 0.0, 1.0), _at_ends(a, x, op.Where(op.Equal(a, 0.0), 0.0, upper), 1.0, 0.0)
+    lower = op.Where(by_fraction, 1.0 - high, low)
+    return _at_ends(a, x, with_end(a, 1.0, lower), 0.0, 1.0), _at_ends(a, x, with_end(a, 0.0, upper), 1.0, 0.0)
 
 
 def _at_ends(a: Array, x: Array, inside: Array, at_zero: float, far: float) -> Array:
     """The limits at 0 and infinity, as in SciPy; NaN for negative numbers, and for two zeros or two infinities."""
     none, endless = op.Equal(x, 0.0), op.Equal(x, math.inf)
     point, wide = op.Equal(a, 0.0), op.Equal(a, math.inf)
-    found = op.Where(op.Or(none, wide), np.asarray(at_zero), op.Where(endless, far, inside))
+    found = with_end(x, at_zero, op.Where(wide, at_zero, op.Where(endless, far, inside)))
     undefined = op.Or(op.Or(a < 0.0, x < 0.0), op.Or(op.And(none, point), op.And(endless, wide)))
     undefined = op.Or(undefined, op.Or(op.IsNaN(a), op.IsNaN(x)))
     return op.Where(undefined, math.nan, found)

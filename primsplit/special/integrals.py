@@ -10,6 +10,7 @@ import numpy as np
 
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.exponential import log1p
+from primsplit.numpy.approximations.signs import with_end
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.ufuncs import Elementwise, elementwise
 from primsplit.numpy.units import unit
@@ -36,12 +37,12 @@ SERIES_TERMS = 20
 
 def _exp1(x: Array) -> Array:
     """E1 of positive numbers, infinite at 0; NaN below."""
-    near = op.Clip(x, TINY, 1.0)
+    near = op.Clip(x, 0.0, 1.0)
     far = op.Clip(x, 1.0, None)
     inverse = op.Reciprocal(far)
     by_series = EXP1(near) * near - (op.Log(near) + EULER)
     value = op.Where(x > 1.0, op.Exp(-far) * inverse * EXP1_TAIL(inverse), by_series)
-    value = op.Where(op.Equal(x, 0.0), math.inf, op.Where(op.Equal(x, math.inf), 0.0, value))
+    value = op.Where(op.Equal(x, math.inf), 0.0, value)
     return op.Where(op.Or(x < 0.0, op.IsNaN(x)), math.nan, value)
 
 
@@ -80,7 +81,7 @@ def _expn(n: Array, x: Array) -> Array:
     value = op.Where(is_far, op.Exp(-far) * _fraction(order, far), _series(order, near))
     positive = op.Clip(x, TINY, None)
     value = op.Where(op.Equal(n, 0.0), op.Exp(-positive) / positive, value)
-    value = op.Where(op.Equal(x, 0.0), at_zero, op.Where(op.Equal(x, math.inf), 0.0, value))
+    value = with_end(x, at_zero, op.Where(op.Equal(x, math.inf), 0.0, value))
     return op.Where(op.Or(op.Or(x < 0.0, n < 0.0), op.IsNaN(x + n)), math.nan, value)
 
 

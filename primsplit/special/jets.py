@@ -124,17 +124,28 @@ def exponential(exponent: Jet) -> Jet:
     return total
 
 
-def settled_jet(factor: Jet) -> tuple[Jet, Array]:
+def settled_jet(factor: Jet, is_ended: Array) -> tuple[Jet, Array]:
     """A factor of Lentz's method, and its largest distance from 1 and of its derivatives from 0.
 
     A factor that is 1 up to rounding becomes 1, so elements that have converged do not drift while others continue.
+    Where `is_ended`, the fraction has ended at a whole number, but not its derivative in that number: there the factor
+    stays as it is, and counts as not settled.
     """
     none = zero(factor.most)
     parts = [op.Abs(t - 1.0) if o == none else op.Abs(t) * SLACK for o, t in factor.terms.items()]
     change = op.Max(*parts) if len(parts) > 1 else parts[0]
-    settled = change <= 2 * EPS
+    settled = op.And(change <= 2 * EPS, op.Not(is_ended))
     frozen = {o: op.Where(settled, 1.0 if o == none else 0.0, t) for o, t in factor.terms.items()}
-    return Jet(frozen, factor.most), op.Where(settled, 0.0, change)
+    return Jet(frozen, factor.most), op.Where(settled, 0.0, change + EPS)
+
+
+def end_of_fraction(x: Array, steps: Array) -> tuple[Array, Array]:
+    """The first and the last step between which a fraction has ended at a whole x, but not its derivative in x.
+
+    The last is -1 if x is not whole. `steps` is the number in which the fraction of another x converges.
+    """
+    is_whole = op.And(x > 0.0, op.Equal(op.Floor(x), x))
+    return op.Where(is_whole, x, 0.0), op.Where(is_whole, x + steps, -1.0)
 
 
 def derivative(jet: Jet) -> Array:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.rational import horner
+from primsplit.numpy.approximations.signs import with_end
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
 from primsplit.ops import op
@@ -179,7 +180,7 @@ def _second_regular(x: Array, order: int = 1) -> Pair:
 def _second_at_ends(x: Array, order: int, part: int) -> Array:
     """One part of K; at 0 the limit, NaN below 0 and at infinity, as in SciPy."""
     at_zero = (-math.inf if part else math.inf) if order else (-math.pi / 4 if part else math.inf)
-    value = op.Where(op.Equal(x, 0.0), at_zero, _second(x, order)[part])
+    value = with_end(x, at_zero, _second(x, order)[part])
     return op.Where(op.Or(op.Or(x < 0.0, op.IsNaN(x)), op.Equal(x, math.inf)), math.nan, value)
 
 

@@ -6,7 +6,7 @@ D. B. Owen, Tables for computing bivariate normal probabilities, Ann. Math. Stat
 import math
 
 from primsplit.numpy.approximations.error_function import exact_square
-from primsplit.numpy.approximations.signs import odd
+from primsplit.numpy.approximations.signs import sided
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
 from primsplit.ops import op
@@ -24,7 +24,8 @@ LARGEST = 1e150
 
 def _within(h: Array, a: Array) -> Array:
     """T for h >= 0 and 0 <= a <= 1, the integral over x**2 in [0, b**2]."""
-    b = op.Min(a, WIDEST / op.Clip(h, WIDEST, None))
+    most = WIDEST / op.Clip(h, WIDEST, None)
+    b = op.Where(a > most, most, a)
     square = b * b
     steepness = op.Clip(h, None, LARGEST) * b
     steepness = steepness * steepness * -0.5
@@ -37,14 +38,15 @@ def _within(h: Array, a: Array) -> Array:
 
 def _owens_t(h: Array, a: Array) -> Array:
     """Equation 2.3 of Owen for |a| > 1, in upper tails, which cancel to half at most."""
-    height, size = op.Abs(h), op.Abs(a)
+    height = op.Abs(h)
+    sign, size = sided(a)
     is_wide = size > 1.0
     slope = op.Where(is_wide, size, 1.0)
     product = op.Where(op.Equal(height, 0.0), 0.0, height * slope)
     inner = _within(product, op.Where(is_wide, op.Reciprocal(slope), size))
     near, far = ndtr(-height), ndtr(-product)
     value = op.Where(is_wide, 0.5 * (near + far) - near * far - inner, inner)
-    return op.Where(op.IsNaN(h), h, odd(a, value))
+    return op.Where(op.IsNaN(h), h, sign * value)
 
 
 def _height_slope(h: Array, a: Array) -> Array:

@@ -2,9 +2,6 @@
 
 import math
 
-import numpy as np
-
-from primsplit import tracing
 from primsplit.numpy.trigonometric import hypot
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.ops import op
@@ -21,8 +18,8 @@ def huber(delta: Array, r: Array) -> Array:
 
 @elementwise("pseudo_huber", is_total=True)
 def pseudo_huber(delta: Array, r: Array) -> Array:
-    """delta**2 (sqrt(1 + v**2) - 1) with v = r / delta, as delta r v / (sqrt(1 + v**2) + 1), which does not cancel."""
-    none = op.Equal(delta, 0.0)
-    ratio = r / op.Where(none, 1.0, delta)
-    value = delta * (r * (ratio / (hypot(ratio, Array(tracing.constant(np.ones((), r.dtype)))) + 1.0)))
-    return op.Where(delta < 0.0, math.inf, op.Where(none, 0.0, value))
+    """delta (sqrt(delta**2 + r**2) - delta), as delta r**2 / (sqrt(delta**2 + r**2) + delta), which does not cancel."""
+    none = op.And(op.Equal(delta, 0.0), op.Equal(r, 0.0))
+    below = hypot(r, delta) * 0.5 + delta * 0.5  # halves, because the sum may overflow
+    value = delta * (r * 0.5 * (r / op.Where(none, 1.0, below)))
+    return op.Where(delta < 0.0, math.inf, value)

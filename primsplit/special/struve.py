@@ -12,6 +12,7 @@ import numpy as np
 
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.rational import horner
+from primsplit.numpy.approximations.signs import sided, with_end
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.ops import op
 from primsplit.special.bessel_fits import Fit, Numbers, fitted
@@ -73,12 +74,16 @@ def _beside(x: Array, order: float) -> Array:
 
 def _valid(x: Array, function: Callable[[Array, float], Array], order: float) -> Array:
     """A function of |x|: odd or even for a whole order, else NaN below 0; NaN at infinity."""
-    value = op.Where(op.Equal(x, 0.0), _at_zero(order), function(op.Clip(op.Abs(x), TINY, None), order))
+    sign, size = sided(x)
+    if order < 0.0:
+        value = with_end(x, _at_zero(order), function(op.Clip(size, TINY, None), order))
+    else:
+        value = function(size, order)
     if order % 1:
         value = op.Where(x < 0.0, math.nan, value)
     elif order % 2 == 0:
-        value = op.Where(x < 0.0, -value, value)
-    return op.Where(op.Or(op.IsNaN(x), op.Equal(op.Abs(x), math.inf)), math.nan, value)
+        value = sign * value
+    return op.Where(op.Or(op.IsNaN(x), op.Equal(size, math.inf)), math.nan, value)
 
 
 def _at_zero(order: float) -> float:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 
 from primsplit.numpy.approximations.rational import horner
+from primsplit.numpy.approximations.signs import sided, with_end
 from primsplit.numpy.exponential import expm1, log1p
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
@@ -22,6 +23,8 @@ MANY = 1e4
 NORMAL = 1e18
 """From these degrees of freedom on, there is no difference to the normal distribution."""
 FAR = 1e100
+FLAT = 1e-8
+"""Up to this number, and this probability, the distribution is a line."""
 MOST_TAILS = 1.0 - 1e-9
 """The largest probability of both tails for which the inverse of the beta function of the tails is used."""
 LOGARITHM = tuple((-1.0) ** k / (k + 1) for k in range(7))
@@ -81,13 +84,20 @@ t_freedom_slope = unit(
 
 
 def _stdtr(df: Array, t: Array) -> Array:
-    """Half of the beta function's value for both tails; computed from the middle where that is small."""
-    square = t * t
+    """Half of the beta function's value for both tails; computed from the middle where that is small.
+
+    Nearest to 0, where the part in the middle is a line, it is a share of the part at FLAT.
+    """
+    _, size = sided(t)
+    is_flat = size < FLAT
+    held = op.Where(is_flat, FLAT, size)
+    square = held * held
     is_far = square > 0.5
     half = ones_like(df) * 0.5
     far = 0.5 * betainc(df * 0.5, half, df / (df + op.Where(is_far, square, df)))
     inside = op.Where(is_far, 0.5, square)
-    near = 0.5 - 0.5 * betainc(half, df * 0.5, inside / (df + inside))
+    middle = betainc(half, df * 0.5, inside / (df + inside))
+    near = 0.5 - 0.5 * op.Where(is_flat, middle * (size * (1.0 / FLAT)), middle)
     tail = op.Where(op.Equal(square, math.inf), 0.0, op.Where(is_far, far, near))
     value = op.Where(t < 0.0, tail, 1.0 - tail)
     return op.Where(op.Or(op.IsNaN(t), df <= 0.0), math.nan, value)
@@ -138,14 +148,17 @@ stdtr = elementwise("stdtr")(in_float64(_by_freedom(_of_few, _of_many)))
 
 def _stdtrit(df: Array, p: Array) -> Array:
     """By the beta function of the tails, or of the middle if most of the probability is there."""
-    outside = op.Min(p, 1.0 - p)
+    outside = op.Where(p < 0.5, p, 1.0 - p)
     half, is_inside = ones_like(df) * 0.5, op.And(outside > 0.0, df > 0.0)
-    freedom, tails = op.Where(is_inside, df, 1.0), op.Where(is_inside, op.Min(outside * 2.0, MOST_TAILS), 0.5)
+    freedom, tails = op.Where(is_inside, df, 1.0), op.Where(is_inside, op.Clip(outside * 2.0, None, MOST_TAILS), 0.5)
     far = log_odds_of_beta_inverse(freedom * 0.5, half, (tails, 1.0 - tails))
     is_far = far < 0.0
-    near = betaincinv(half, freedom * 0.5, op.Where(is_far, 0.5, 1.0 - 2.0 * op.Where(is_inside, outside, 0.5)))
+    middle = op.Where(is_far, 0.5, 1.0 - 2.0 * op.Where(is_inside, outside, 0.5))
+    is_flat = middle < FLAT
+    near = betaincinv(half, freedom * 0.5, op.Where(is_flat, FLAT, middle))
     size = op.Sqrt(freedom * op.Where(is_far, op.Exp(-far), near / (1.0 - near)))
-    size = op.Where(is_inside, size, op.Where(op.And(op.Equal(outside, 0.0), df > 0.0), math.inf, math.nan))
+    size = op.Where(is_flat, size * (middle * (1.0 / FLAT)), size)
+    size = op.Where(is_inside, size, op.Where(df > 0.0, with_end(outside, math.inf, math.nan), math.nan))
     return op.Where(p < 0.5, -size, size)
 
 

@@ -12,12 +12,11 @@ import numpy as np
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.exponential import log1p
 from primsplit.numpy.approximations.rational import horner
-from primsplit.numpy.approximations.signs import cos_pi, odd, sin_pi
+from primsplit.numpy.approximations.signs import cos_pi, sided, sin_pi
 from primsplit.numpy.transformations import logarithmic_quotient
 from primsplit.numpy.ufuncs import Elementwise, elementwise
 from primsplit.numpy.units import Slope, Unit, unit
 from primsplit.ops import op
-from primsplit.special.incomplete import TINY
 from primsplit.special.integrals import EULER, exp1, expi
 from primsplit.special.wave_coefficients import (
     COSINE,
@@ -53,13 +52,13 @@ FLAT = 12.0
 
 def _dawson(x: Array) -> Array:
     near, far = DAWSON_ENDS
-    size = op.Abs(x)
+    sign, size = sided(x)
     inverse = op.Reciprocal(op.Clip(size, near, FINITE))
     square = inverse * inverse
-    close = op.Min(size, near)
+    close = op.Clip(size, None, near)
     fitted = op.Where(size > far, DAWSON_FAR(square), DAWSON_MIDDLE(square)) * inverse
     value = op.Where(size > near, fitted, close * DAWSON(close * close))
-    return odd(x, op.Where(op.Equal(size, math.inf), 0.0, value))
+    return sign * op.Where(op.Equal(size, math.inf), 0.0, value)
 
 
 def _dawson_slope(x: Array, z: Array) -> Array:
@@ -76,10 +75,11 @@ dawsn = elementwise("dawsn", is_total=True)(_smooth("dawsn", _dawson, lambda dz,
 
 def _erfi(x: Array) -> Array:
     """The exponential is applied in two parts, a rounded square and its rest: in one step it overflows too early."""
-    size = op.Clip(op.Abs(x), None, 30.0)
+    sign, whole = sided(x)
+    size = op.Clip(whole, None, 30.0)
     coarse = op.Round(size * 1048576.0) * (1.0 / 1048576.0)
     half = op.Exp(coarse * coarse * 0.5) * op.Exp((size - coarse) * (size + coarse) * 0.5)
-    return odd(x, half * (_dawson(size) * (2.0 / math.sqrt(math.pi))) * half)
+    return sign * (half * (_dawson(size) * (2.0 / math.sqrt(math.pi))) * half)
 
 
 erfi = elementwise("erfi", is_total=True)(
@@ -92,14 +92,14 @@ FRESNEL_FROM = 1.6
 
 
 def _fresnel(x: Array, near: Callable[[Array], Array], far: Callable[[Array, Array, Array, Array], Array]) -> Array:
-    size = op.Abs(x)
+    sign, size = sided(x)
     close, away = op.Clip(size, None, FRESNEL_FROM), op.Clip(size, FRESNEL_FROM, FINITE)
     inverse = op.Reciprocal(away)
     square = inverse * inverse
     f = FRESNEL_F(square * square) * (inverse * (1 / math.pi))
     g = FRESNEL_G(square * square) * (inverse * square * (1 / math.pi**2))
     turn = op.Where(size > FINITE, 0.0, away * away * 0.5)
-    return odd(x, op.Where(size > FRESNEL_FROM, 0.5 + far(f, g, cos_pi(turn), sin_pi(turn)), near(close)))
+    return sign * op.Where(size > FRESNEL_FROM, 0.5 + far(f, g, cos_pi(turn), sin_pi(turn)), near(close))
 
 
 def _fresnel_s(x: Array) -> Array:
@@ -148,22 +148,22 @@ def _auxiliary(size: Array) -> tuple[Array, Array, Array]:
 
 
 def _sine_integral(x: Array) -> Array:
-    size = op.Abs(x)
+    sign, size = sided(x)
     f, g, far = _auxiliary(size)
     near = op.Clip(size, None, WAVE_FROM)
     wave = (math.pi / 2) - f * op.Cos(far) - g * op.Sin(far)
-    return odd(x, op.Where(size > WAVE_FROM, wave, near * SINE(near * near)))
+    return sign * op.Where(size > WAVE_FROM, wave, near * SINE(near * near))
 
 
 def _cosine_integral(x: Array) -> Array:
     """Of |x|, as in SciPy; -infinity at 0."""
     size = op.Abs(x)
     f, g, far = _auxiliary(size)
-    near = op.Clip(size, TINY, WAVE_FROM)
+    near = op.Clip(size, None, WAVE_FROM)
     square = near * near
     sums = op.Log(near) + EULER + square * COSINE(square)
     value = op.Where(size > WAVE_FROM, f * op.Sin(far) - g * op.Cos(far), sums)
-    value = op.Where(op.Equal(size, 0.0), -math.inf, op.Where(op.Equal(x, math.inf), 0.0, value))
+    value = op.Where(op.Equal(x, math.inf), 0.0, value)
     return op.Where(op.Or(op.IsNaN(x), op.Equal(x, -math.inf)), math.nan, value)
 
 
@@ -184,20 +184,20 @@ TERMS = 14
 
 def _hyperbolic_sine_integral(x: Array) -> Array:
     """Equation 6.6.5 with hyperbolic signs."""
-    size = op.Abs(x)
+    sign, size = sided(x)
     near, far = op.Clip(size, None, SUMMED), op.Clip(size, SUMMED, None)
     series = horner([1.0 / ((2 * k + 1) * math.factorial(2 * k + 1)) for k in range(TERMS)], near * near)
-    return odd(x, op.Where(size > SUMMED, (expi(far) + exp1(far)) * 0.5, near * series))
+    return sign * op.Where(size > SUMMED, (expi(far) + exp1(far)) * 0.5, near * series)
 
 
 def _hyperbolic_cosine_integral(x: Array) -> Array:
     """Equation 6.6.6 with hyperbolic signs, of |x|, as in SciPy; -infinity at 0."""
     size = op.Abs(x)
-    near, far = op.Clip(size, TINY, SUMMED), op.Clip(size, SUMMED, None)
+    near, far = op.Clip(size, None, SUMMED), op.Clip(size, SUMMED, None)
     square = near * near
     series = horner([1.0 / (2 * k * math.factorial(2 * k)) for k in range(1, TERMS)], square) * square
     value = op.Where(size > SUMMED, (expi(far) - exp1(far)) * 0.5, op.Log(near) + EULER + series)
-    return op.Where(op.IsNaN(x), x, op.Where(op.Equal(size, 0.0), -math.inf, value))
+    return op.Where(op.IsNaN(x), x, value)
 
 
 shi = _smooth("shi", _hyperbolic_sine_integral, lambda dz, x, z: dz * divided_by_argument(x, op.Sinh, 1.0))

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from primsplit.numpy.approximations import error_function
-from primsplit.numpy.approximations.signs import sin_pi
+from primsplit.numpy.approximations.signs import sin_pi, with_end
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
+from primsplit.numpy.validity import lost_at_nan
 from primsplit.ops import op
 from primsplit.special.gamma import gamma_function
 from primsplit.special.incomplete import in_float64
@@ -21,6 +22,7 @@ from primsplit.tracing.array import Array
 DIRECT = 12
 """The number of terms that are summed one by one."""
 FAR = 1e4
+NEAR = 0.05
 BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
     854513 / 138, -236364091 / 2730,
@@ -59,7 +61,8 @@ def _zeta(x: Array, q: Array) -> Array:
     inside = op.And(x > 1.0, q > 0.0)
     value = _hurwitz(op.Where(inside, x, 2.0), op.Where(inside, q, 1.0))
     is_pole = op.Or(op.Equal(x, 1.0), op.And(x > 1.0, op.And(q <= 0.0, op.Equal(op.Floor(q), q))))
-    return op.Where(inside, value, op.Where(is_pole, math.inf, math.nan))
+    at_pole = with_end(x - 1.0, math.inf, with_end(q, math.inf, math.inf))
+    return op.Where(inside, value, op.Where(is_pole, at_pole, math.nan))
 
 
 @elementwise("_zeta")
@@ -69,15 +72,15 @@ def zeta(x: Array, q: Array) -> Array:
 
 
 def _riemann(x: Array) -> Array:
-    """By reflection below 0."""
-    is_left, is_pole = x < 0.0, op.Equal(x, 1.0)
+    """By reflection below 0, except near 0, where 1 - x would round x away."""
+    is_left, is_pole = x < -NEAR, op.Equal(x, 1.0)
     s = op.Where(is_left, 1.0 - x, op.Where(is_pole, 2.0, x))
     value = _hurwitz(s, op.Where(op.IsNaN(x), x, 1.0))
     bounded = op.Where(is_left, x, -1.0)
     factor = op.Pow(np.asarray(2 * math.pi), bounded) * (
         sin_pi(bounded * 0.5) * gamma_function(1.0 - bounded) / math.pi
     )
-    return op.Where(is_pole, math.inf, op.Where(is_left, factor * value, value))
+    return with_end(x - 1.0, math.inf, op.Where(is_left, factor * value, value))
 
 
 @elementwise("_riemann_zeta")
@@ -131,7 +134,7 @@ def _branch(name: str, *, lower: bool) -> Any:
     return unit(name, body, lambda dz, x, z: dz / (x + op.Exp(z)))
 
 
-lambert_principal = _branch("lambertw", lower=False)
+lambert_principal = lost_at_nan(_branch("lambertw", lower=False))
 """W of x >= -1/e, at least -1."""
-lambert_lower = _branch("lambertw_lower", lower=True)
+lambert_lower = lost_at_nan(_branch("lambertw_lower", lower=True))
 """W of -1/e <= x < 0, at most -1."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.special as sp
 
+import primsplit as ps
 from tests.special.agreement import check
 
 ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
@@ -21,3 +22,10 @@ ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
 @pytest.mark.parametrize(("function", "args", "wrt"), ROWS, ids=lambda v: getattr(v, "__name__", ""))
 def test_values_are_scipys_and_slopes_those_of_differences(function: Any, args: Any, wrt: tuple[int, ...]) -> None:
     check(function, *args, wrt=wrt)
+
+
+def test_binom_crosses_0_at_whole_numbers_beyond_0_and_n() -> None:
+    k, step = np.array([-2.0, -1.0, 6.0, 7.0, 5.999999]), 1e-5
+    difference = (sp.binom(5.0, k + step) - sp.binom(5.0, k - step)) / (2 * step)
+    np.testing.assert_allclose(ps.grad(lambda k: np.sum(sp.binom(5.0, k)))(k), difference, rtol=1e-6)
+    np.testing.assert_array_equal(ps.trace(sp.binom, 5.0, k)(5.0, k)[:4], np.zeros(4))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.special as sp
 
+import primsplit as ps
 from tests.special.agreement import check
 
 ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
@@ -17,3 +18,10 @@ ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
 @pytest.mark.parametrize(("function", "args", "wrt"), ROWS, ids=lambda v: getattr(v, "__name__", ""))
 def test_values_are_scipys_and_slopes_those_of_differences(function: Any, args: Any, wrt: tuple[int, ...]) -> None:
     check(function, *args, wrt=wrt)
+
+
+def test_zeta_keeps_its_digits_just_below_0() -> None:
+    x, step = np.array([-0.1, -0.06, -0.04, -1e-3, -1e-6, -1e-9, -1e-12, -1e-320]), 1e-5
+    np.testing.assert_allclose(ps.trace(sp.zeta, x)(x), sp.zeta(x), rtol=1e-13)
+    difference = (sp.zeta(x + step) - sp.zeta(x - step)) / (2 * step)
+    np.testing.assert_allclose(ps.grad(lambda x: np.sum(sp.zeta(x)))(x), difference, rtol=1e-7)

@@ -67,7 +67,8 @@ def _lgamma_far(z: Array) -> Array:
 def _digamma(x: Array) -> Array:
     z = _shifted(x, below=1.0)
     positive = op.Where(z < FIT_ENDS, _digamma_near(z), _digamma_far(z))
-    reflected = positive - math.pi * (cos_pi(x) / sin_pi(x))
+    left = _left(x)
+    reflected = positive - math.pi * (cos_pi(left) / sin_pi(left))
     value = op.Where(x < 0.0, reflected, positive - op.Where(x < 1.0, op.Reciprocal(x), 0.0))
     pole = op.And(x < 0.0, op.Equal(op.Floor(x), x))
     return op.Where(pole, math.nan, value)
@@ -88,7 +89,7 @@ def _digamma_far(z: Array) -> Array:
 def _trigamma(x: Array) -> Array:
     z = _shifted(x, below=1.0)
     positive = op.Where(z < FIT_ENDS, TRIGAMMA(op.Min(z, FIT_ENDS)), _trigamma_far(z))
-    sine = sin_pi(x) * (1.0 / math.pi)
+    sine = sin_pi(_left(x)) * (1.0 / math.pi)
     reflected = op.Reciprocal(sine * sine) - positive
     inverse = op.Reciprocal(x)
     return op.Where(x < 0.0, reflected, positive + op.Where(x < 1.0, inverse * inverse, 0.0))
@@ -98,6 +99,11 @@ def _trigamma_far(z: Array) -> Array:
     inverse = op.Reciprocal(z)
     square = inverse * inverse
     return inverse + (0.5 * square + square * inverse * TRIGAMMA_TAIL(square))
+
+
+def _left(x: Array) -> Array:
+    """A negative x; else 1/2, because a formula with poles at whole numbers would have an infinite slope there."""
+    return op.Where(x < 0.0, x, 0.5)
 
 
 def _shifted(x: Array, *, below: float) -> Array:

@@ -7,6 +7,8 @@ onnxruntime removes a Not and swaps the branches.
 
 import math
 
+import numpy as np
+
 from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.tracing.array import Array
@@ -21,6 +23,26 @@ from primsplit.tracing.array import Array
 def odd(x: Array, value: Array) -> Array:
     """An odd function that is 0 at 0, from its value at |x|. Keeps -0.0 and NaN of x."""
     return op.Where(x > 0.0, value, op.Where(x < 0.0, -value, x))
+
+
+def sided(x: Array) -> tuple[Array, Array]:
+    """The sign of x, 1 at zeros, and the size x times the sign, -0.0 at -0.0.
+
+    An odd function is the sign times a function of the size, an even one that function alone. Their derivatives are
+    those of the formula at 0 too, where the size by Abs has the slope 0.
+    """
+    sign = op.Where(x < 0.0, np.asarray(-1.0, x.dtype), np.asarray(1.0, x.dtype))
+    return sign, x * sign
+
+
+def with_end(x: Array, limit: Array | float, value: Array | float) -> Array:
+    """The value, but a limit where x is 0, with a derivative of NaN there: that of the limit alone would be 0.
+
+    At 0 the square root of x**3 has the derivative inf * 0.
+    """
+    is_end = op.Equal(x, 0.0)
+    held = op.Where(is_end, x, 1.0)
+    return op.Where(is_end, op.Sqrt(held * held * held) + limit, value)
 
 
 def is_negative(x: Array) -> Array:

@@ -39,3 +39,21 @@ def test_an_odd_function_has_the_sign_of_its_argument() -> None:
     found = ps.trace(lambda x: signs.odd(x, np.sqrt(abs(x))), x)(x)
     np.testing.assert_array_equal(found, np.copysign(np.sqrt(abs(x)), x))
     np.testing.assert_array_equal(np.signbit(found), np.signbit(x))
+
+
+def test_a_function_of_the_size_times_the_sign_is_odd() -> None:
+    x = np.array([-2.0, -0.0, 0.0, 3.0, np.nan, -np.inf])
+    sign, size = ps.trace(signs.sided, x)(x)
+    np.testing.assert_array_equal(sign, [-1.0, 1.0, 1.0, 1.0, 1.0, -1.0])
+    np.testing.assert_array_equal(np.copysign(1.0, size), [1.0, -1.0, 1.0, 1.0, np.copysign(1.0, size[4]), 1.0])
+    np.testing.assert_array_equal(sign * size, x)
+
+
+def test_a_limit_at_0_has_a_slope_of_nan() -> None:
+    x = np.array([-1.0, 0.0, 2.0])
+
+    def f(x: Any) -> Any:
+        return signs.with_end(x, 5.0, x * x)
+
+    np.testing.assert_array_equal(ps.trace(f, x)(x), [1.0, 5.0, 4.0])
+    np.testing.assert_array_equal(ps.grad(lambda x: np.sum(f(x)))(x), [-2.0, np.nan, 4.0])

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.scipy.stats.kinds import TINY, Continuous, Discrete, both, special
+from primsplit.numpy.approximations.signs import with_end
 from primsplit.numpy.validity import missing
 
 _betaln, _gammaln, _log_ndtr, _xlog1py, _xlogy = map(special, ("betaln", "gammaln", "log_ndtr", "xlog1py", "xlogy"))
@@ -40,16 +41,16 @@ def _half_normal_tail(z: Any) -> Any:
     return np.where(is_near, near, math.log(2) + _log_ndtr(-z))
 
 
-def tangent(angle: Any, is_pole: Any) -> Any:
-    """tan, infinite where the angle is a right one but for rounding."""
-    return np.where(is_pole, np.copysign(np.inf, angle), np.tan(np.where(is_pole, 0.0, angle)))
+def tangent(angle: Any, rest: Any) -> Any:
+    """tan, infinite where the angle is a right one but for rounding, which is where the rest is 0."""
+    return with_end(rest, np.copysign(np.inf, angle), np.tan(np.where(rest == 0, 0.0, angle)))
 
 
 def _cotangent(angle: Any) -> Any:
     """1 / tan between 0 and pi, infinite at both."""
     is_small = angle < 0.5
     small = 1 / np.tan(np.where(is_small, angle, 0.5))
-    return np.where(is_small, small, tangent(math.pi / 2 - np.where(is_small, 0.5, angle), angle == math.pi))
+    return np.where(is_small, small, tangent(math.pi / 2 - np.where(is_small, 0.5, angle), angle - math.pi))
 
 
 CONTINUOUS: dict[str, Continuous] = {
@@ -113,7 +114,7 @@ CONTINUOUS: dict[str, Continuous] = {
         lambda z: math.log(2 / math.pi) - np.log1p(z * z),
         low=0.0,
         parts=(lambda z: np.arctan(z) * (2 / math.pi), lambda z: np.arctan2(1.0, z) * (2 / math.pi)),
-        quantile=lambda q: tangent(math.pi / 2 * q, q == 1),
+        quantile=lambda q: tangent(math.pi / 2 * q, q - 1),
         above=lambda q: _cotangent(math.pi / 2 * q),
     ),
     "halfnorm": Continuous(

@@ -267,8 +267,8 @@ TAILS: dict[str, Tails] = {
             lambda z: 2 / math.pi * np.arctan(np.exp(z)),
             lambda z: 2 / math.pi * np.arctan(np.exp(-z)),
         ),
-        lambda q: np.log(tangent(math.pi / 2 * q, q == 1)),
-        lambda q: -np.log(tangent(math.pi / 2 * q, q == 1)),
+        lambda q: np.log(tangent(math.pi / 2 * q, q - 1)),
+        lambda q: -np.log(tangent(math.pi / 2 * q, q - 1)),
     ),
     "invgamma": Tails(
         quantile=lambda q, a: 1 / _gammainccinv(a, q), above=lambda q, a: 1 / _gammaincinv(a, q)
