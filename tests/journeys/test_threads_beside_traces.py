@@ -157,7 +157,11 @@ def _comes_of_stop(error: BaseException | None) -> bool:
     ("count", "seconds"), [(3, 3.0), pytest.param(8, 40.0, marks=pytest.mark.slow)], ids=["few", "many"]
 )
 @pytest.mark.filterwarnings("ignore")
-def test_threads_that_call_see_nothing_of_threads_that_trace(count: int, seconds: float) -> None:
+def test_threads_that_call_see_nothing_of_threads_that_trace(
+    count: int, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # An error that is thrown into a finalizer is lost, and the hook of pytest may be stopped by the next one.
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
     for function, expected in zip(FUNCTIONS, EXPECTED, strict=True):  # what is imported late is imported now
         assert np.allclose(ps.value_and_grad(function)(X)[0], expected)
         assert np.allclose(ps.split(function, ps.spec("float64", [3])).joint()(X)[0], expected)
