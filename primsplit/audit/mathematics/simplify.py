@@ -65,19 +65,24 @@ def number_tree(number: float, dtype: type[np.generic] = np.float64) -> ast.expr
     if abs(number) < 1e15 and number == round(number):
         return literal(int(number)) if number or math.copysign(1, number) > 0 else literal(-0.0)
     for name, value in (("pi", math.pi), ("2 * pi", 2 * math.pi)):
-        if dtype(value) == dtype(number):
+        if _is_same(value, number, dtype):
             return tree(name)
     root = round(number * number) if abs(number) < 100 else 0
-    if 2 <= root <= 4096 and dtype(math.sqrt(root)) == dtype(abs(number)):
+    if 2 <= root <= 4096 and _is_same(math.sqrt(root), abs(number), dtype):
         found = call("sqrt", literal(root))
         return found if number > 0 else ast.UnaryOp(ast.USub(), found)
     if (
         len(repr(number)) > 7
         and 3 <= (parts := round(1 / abs(number))) < 1e5
-        and dtype(1 / parts) == dtype(abs(number))
+        and _is_same(1 / parts, abs(number), dtype)
     ):
         return tree("1 / n" if number > 0 else "-1 / n", n=literal(parts))
     return literal(number)
+
+
+def _is_same(number: float, other: float, dtype: type[np.generic]) -> bool:
+    with np.errstate(over="ignore"):  # a float32 is infinite where both are beyond it
+        return bool(dtype(number) == dtype(other))
 
 
 class _Simplifying(ast.NodeTransformer):
