@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.scipy.stats.kinds import TINY, Continuous, Discrete, both, special
-from primsplit.numpy.approximations.signs import with_end
 from primsplit.numpy.validity import missing
 
 _betaln, _gammaln, _log_ndtr, _xlog1py, _xlogy = map(special, ("betaln", "gammaln", "log_ndtr", "xlog1py", "xlogy"))
@@ -43,7 +42,10 @@ def _half_normal_tail(z: Any) -> Any:
 
 def tangent(angle: Any, rest: Any) -> Any:
     """tan, infinite where the angle is a right one but for rounding, which is where the rest is 0."""
-    return with_end(rest, np.copysign(np.inf, angle), np.tan(np.where(rest == 0, 0.0, angle)))
+    is_end = rest == 0
+    held = np.where(is_end, rest, 1.0)
+    end = np.sqrt(held * held * held) + np.copysign(np.inf, angle)  # of the slope NaN, inf * 0
+    return np.where(is_end, end, np.tan(np.where(is_end, 0.0, angle)))
 
 
 def _cotangent(angle: Any) -> Any:
