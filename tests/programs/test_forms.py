@@ -189,7 +189,7 @@ def test_nodes_tell_the_users_line_and_the_pullback_what_it_is_of(form: Any, tmp
     model = onnx.load(path)
     nodes = [*model.graph.node, *(n for f in model.functions for n in f.node)]
     lines = [line for node in nodes if (line := line_of(node.name, read_lines(model))) is not None]
-    assert any(line.filename == "test_api.py" and "np.tanh" in line.text for line in lines)
+    assert any(line.filename == "test_forms.py" and "np.tanh" in line.text for line in lines)
     told = [{p.key: p.value for p in n.metadata_props} for n in nodes]
     assert any(t.get("remark", "").startswith("pullback of") for t in told)
 

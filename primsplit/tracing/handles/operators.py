@@ -164,7 +164,7 @@ def _of_python(ufunc: np.ufunc, *operands: Any) -> tuple[Any, ...]:
             place=user_place(),
             cure="Write the base as a float, 10.0 ** n.",
         )
-    if ufunc is np.power and operands[1] < 0:
+    if ufunc is np.power and type(operands[1]) is int and operands[1] < 0:
         return (operands[0] / 1, float(operands[1]))  # Python's power of integers is a float here
     numbers = tuple(map(_whole, operands)) if all(_is_pythons(o, "b") for o in operands) else operands
     numbers = integer_ranges.fitted(ufunc, numbers)
