@@ -86,6 +86,7 @@ def marked(path: Path) -> Any:
     return pytest.param(path, marks=[pytest.mark.slow] if path.stem in SLOW else [], id=path.stem)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("model", [marked(path) for path in MODELS])
 def test_what_a_model_computes_lies_in_the_ranges(model: Path, tmp_path: Path) -> None:

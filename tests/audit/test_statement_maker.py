@@ -13,6 +13,7 @@ from primsplit.programs.export import save_derived
 MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.py"))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_each_node_of_a_model_is_in_one_statement(path: Path, tmp_path: Path) -> None:
     made = Exported(str(path), None, None, None, quiet=True, mode=None)

@@ -64,6 +64,7 @@ def results_of(path: str, inputs: Arrays) -> dict[str, np.ndarray[Any, Any]]:
     return dict(zip(file.outputs, session.run(None, dict(zip(file.inputs, inputs, strict=True))), strict=True))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_the_module_of_a_model_computes_its_file(path: Path, tmp_path: Path) -> None:
     assert_model_computes(path, None, tmp_path)

@@ -10,7 +10,7 @@ import primsplit as ps
 from tests.numpy.agreement import check_grads
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", ["hankel1", "hankel2", "hankel1e", "hankel2e"])
 def test_hankels_functions_of_positive_numbers_are_scipys(name: str) -> None:
     function = getattr(sp, name)
