@@ -67,13 +67,15 @@ def atan2(y: Array, x: Array) -> Array:
 
     Error 3 ulp.
     """
-    up, along = op.Abs(y), op.Abs(x)
-    large, small = op.Max(up, along), op.Min(up, along)
-    quotient = op.Where(op.Equal(small, large), 1.0, small / large)
+    is_left, side = is_negative(x), op.Where(is_negative(y), np.asarray(-1.0, y.dtype), 1.0)
+    up, along = y * side, op.Where(is_left, -x, x)
+    is_steep = up > along
+    large, small = op.Where(is_steep, up, along), op.Where(is_steep, along, up)
+    quotient = op.Where(op.Equal(small, math.inf), 1.0, small / large)
     angle = atan(op.Where(op.Equal(large, 0.0), 0.0, quotient))
-    angle = op.Where(up > along, math.pi / 2 - angle, angle)
-    angle = op.Where(is_negative(x), math.pi - angle, angle)
-    return angle * op.Where(is_negative(y), np.asarray(-1.0, y.dtype), 1.0)
+    angle = op.Where(is_steep, math.pi / 2 - angle, angle)
+    angle = op.Where(is_left, math.pi - angle, angle) * side
+    return op.Where(op.Or(op.IsNaN(x), op.IsNaN(y)), x + y, angle)  # comparisons choose another number for NaN
 
 
 def sinc(x: Array) -> Array:
