@@ -58,8 +58,12 @@ CASES: dict[str, tuple[Function, np.ndarray]] = {
 }
 
 
-WRONG = frozenset({"rice.logpdf by shape 0"})
-"""Cases that are not right yet: at b = 0 the slope of the exponentially scaled I0 is that of one side."""
+WRONG = frozenset({
+    "rice.logpdf by shape 0", "foldnorm.logcdf by shape 0", "gompertz.logsf", "invweibull.logpdf by shape 0",
+    "truncexpon.logpdf by shape 0", "truncnorm.logpdf by shape 0", "truncnorm.logpdf by shape 1",
+    "vonmises.logpdf by shape 0",
+})  # fmt: skip
+"""Cases that are not right yet where pieces or a domain end."""
 
 
 @pytest.mark.sweep(60)
