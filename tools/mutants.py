@@ -5,8 +5,9 @@
 
 An area is a folder or a module of the package, `rewrites` or `rewrites/cse.py`. Of each area, `--count` mutants are
 drawn by the seed: another comparison, boundary, operator, constant, condition, result or order of arguments, a `not` or
-a statement less. Each runs in a copy of the working tree against at most `--files` files of tests, as many as take
-`--seconds` without the change: those at the mirrored path, those that import the module, those of the mirrored folder.
+a statement less. Each runs in a copy of the working tree against at most `--files` files of tests, one after the other
+until one fails or `--seconds` are over: the one at the mirrored path, those that import the module, those of the
+mirrored room, those of the journeys. What failed is run again without the change, so that it says something.
 The report has, by area, how many were killed and which ones survived, timed out or have no tests. `--line` tries every
 change of one line instead. A survivor that computes the same is no fault of the tests: somebody has to read it.
 """
@@ -97,7 +98,7 @@ def arguments(line: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1, help="how many run at a time")
     parser.add_argument("--files", type=int, default=8, help="the most files of tests of a mutant")
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long these take without a change")
+    parser.add_argument("--seconds", type=float, default=60.0, help="after which no further file is begun")
     parser.add_argument("--line", type=int, help="every change of this line of one module")
     parser.add_argument("--list", action="store_true", help="print the mutants and run none")
     parser.add_argument("--root", type=Path, default=ROOT, help="the tree, by default this one")

@@ -1,4 +1,4 @@
-"""The tests nearest to a module: at the mirrored path, then those that import it, then those of its folder."""
+"""The tests nearest to a module: at the mirrored path, those that import it, those of its room, the journeys."""
 
 import ast
 from collections.abc import Iterator
@@ -21,9 +21,13 @@ def _ordered(root: Path, module: Path) -> Iterator[Path]:
     near = sorted(tests, key=lambda path: -_shared(path.parent, mirrored.parent))
     yield from (path for path in near if _name(module) in _imported(root / path))
     words = set(inside.stem.split("_"))
-    beside = [path for path in near if _shared(path.parent, mirrored.parent) > 1 or path.parent == mirrored.parent]
-    yield from (path for path in beside if words & {*path.stem.split("_")})
-    yield from beside
+    room = [path for path in near if _shared(path.parent, mirrored.parent) > 1 or path.parent == mirrored.parent]
+    journeys = [path for path in tests if "journeys" in path.parts]
+    yield from (path for path in room if words & {*path.stem.split("_")})
+    yield from (path for path in room if path.parent == mirrored.parent)
+    yield from (path for path in journeys if words & {*path.stem.split("_")})
+    yield from room
+    yield from journeys
 
 
 def _shared(left: Path, right: Path) -> int:

@@ -1,4 +1,4 @@
-"""Run the tests of changed modules in a copy of the tree."""
+"""Run the tests nearest to a changed module in a copy of the tree."""
 
 import os
 import shutil
@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -18,12 +17,12 @@ Outcome = Literal["killed", "survived", "timed out", "untested"]
 NO_TESTS = 5
 """The status of pytest where it has run none."""
 SLACK = 20.0
-"""So many seconds more than three times as long as without the change, tests may take."""
+"""So many seconds more than three times as long as in the run before, a file of tests may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a mutant: at most `files` of tests, as long as they take `seconds` without the change."""
+    """The limits of a mutant: at most `files` of tests, no further one after `seconds`, none longer than `seconds`."""
 
     files: int = 8
     seconds: float = 60.0
@@ -35,8 +34,8 @@ class Copy:
 
     root: Path
     limits: Limits
-    took: dict[Path, float | None] = field(default_factory=dict)
-    """The seconds that a file of tests takes without a change; None where it fails or has no tests."""
+    took: dict[Path, float] = field(default_factory=dict)
+    """The seconds that a file of tests took when it passed."""
     written: int = 0
 
     @classmethod
@@ -46,37 +45,35 @@ class Copy:
         return cls(root, limits)
 
     def outcome(self, module: Path, change: Change) -> Outcome:
-        """Run the tests nearest to a module with a change of it."""
-        tests = self.tests_of(module)
-        if not tests:
-            return "untested"
-        source = (self.root / module).read_text()
-        self._write(module, change.of(source))
-        try:
-            status = self._run(tests, SLACK + 3 * sum(self.took[t] or 0.0 for t in tests))
-        finally:
-            self._write(module, source)
-        if status is None:
-            return "timed out"
-        return "survived" if status in {0, NO_TESTS} else "killed"
+        """Run the tests nearest to a module with a change of it, file by file, until one fails.
 
-    def tests_of(self, module: Path) -> list[Path]:
-        """Return the nearest tests that pass without a change, as many as the limits allow, but at least one."""
-        found: list[Path] = []
-        left = self.limits.seconds
+        What failed is run again without the change: a file that fails then too, or takes too long, says nothing.
+        """
+        source = (self.root / module).read_text()
+        found: Outcome = "untested"
+        begin = time.monotonic()
         for path in nearest_tests(self.root, module, self.limits.files):
-            took = self._took(path)
-            if took is not None and (not found or took <= left):
-                found.append(path)
-                left -= took
+            self._write(module, change.of(source))
+            try:
+                status = self._tested(path, "--cache-clear")
+            finally:
+                self._write(module, source)
+            if status == 0:
+                found = "survived"
+            elif status != NO_TESTS and self._tested(path, "--last-failed") == 0:
+                return "timed out" if status is None else "killed"
+            if time.monotonic() - begin > self.limits.seconds:
+                break
         return found
 
-    def _took(self, path: Path) -> float | None:
-        if path not in self.took:
-            begin = time.monotonic()
-            status = self._run([path], 4 * self.limits.seconds)
-            self.took[path] = time.monotonic() - begin if status == 0 else None
-        return self.took[path]
+    def _tested(self, path: Path, option: str) -> int | None:
+        """Return the status of a file of tests, None where it takes too long."""
+        limit = SLACK + 3 * self.took[path] if path in self.took else max(SLACK, self.limits.seconds)
+        begin = time.monotonic()
+        status = self._run(path, option, limit)
+        if status == 0 and option != "--last-failed":
+            self.took[path] = time.monotonic() - begin
+        return status
 
     def _write(self, module: Path, text: str) -> None:
         """Write a module, with a time that no version of it had before: bytecode is kept by size and second."""
@@ -84,9 +81,9 @@ class Copy:
         (self.root / module).write_text(text)
         os.utime(self.root / module, (self.written, self.written))
 
-    def _run(self, tests: Sequence[Path], limit: float) -> int | None:
+    def _run(self, path: Path, option: str, limit: float) -> int | None:
         """Return the status of pytest, None where it takes longer."""
-        line = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *map(str, tests)]
+        line = [sys.executable, "-m", "pytest", "-x", "-q", option, str(path)]
         environment = {**os.environ, "PYTHONPATH": str(self.root), "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Which files of tests are near to a module: the mirrored one, those that import it, those of its folder."""
+"""Which files of tests are near to a module: the mirrored one, those that import it, those of its room, journeys."""
 
 from pathlib import Path
 
@@ -11,6 +11,7 @@ FILES = {
     "tests/room/test_long_sums.py": "",
     "tests/room/test_zero.py": "from toy.room import sums",
     "tests/far/test_far.py": "import toy.room.sums",
+    "tests/journeys/test_sums_of_all.py": "",
     "tests/far/test_unrelated.py": "import toy.room",
 }
 
@@ -30,6 +31,7 @@ def test_the_mirrored_file_comes_first_then_those_that_import_the_module_then_it
         "tests/far/test_far.py",
         "tests/room/test_long_sums.py",
         "tests/room/test_other.py",
+        "tests/journeys/test_sums_of_all.py",
     ]
 
 
