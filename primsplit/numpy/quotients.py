@@ -108,6 +108,16 @@ def _sign_of(x: Array) -> tuple[Array, Function]:
 
 
 @primitive
+def open_sign_of(x: Array) -> Array:
+    """The sign of x in a slope that was read from a file: its derivative at 0 is unknown, hence NaN.
+
+    It is NaN for a cotangent of 0 too: a factor of the sign that varies with x may be 0 there by chance.
+    """
+    found: Array = sign_of(x)
+    return found
+
+
+@primitive
 def signed(n: Array, x: Array) -> Array:
     """n times the sign of x, 0 where x is 0: the slope of |x|. n may be broadcast."""
     found: Array = op.Mul(n, sign_of(x), types=[x.type])
@@ -148,11 +158,16 @@ signed.frule = _signed_forward
 signed.ruled()
 
 
+@rrule(open_sign_of)
+def _open_sign_of(x: Array) -> tuple[Array, Function]:
+    return open_sign_of(x), lambda dz: (dz * op.Where(op.Equal(x, 0.0), np.asarray(np.nan, x.dtype), 0.0),)
+
+
 @rrule(kink)
 def _kink(n: Array, x: Array, t: Array) -> tuple[Array, Function]:
-    return kink(n, x, t), lambda _: (None, None, None)
+    return kink(n, x, t), lambda d: (None, None, kink(n, x, d))
 
 
 @rrule(exact_kink)
 def _exact_kink(n: Array, x: Array, t: Array) -> tuple[Array, Function]:
-    return exact_kink(n, x, t), lambda _: (None, None, None)
+    return exact_kink(n, x, t), lambda d: (None, None, exact_kink(n, x, d))

@@ -7,9 +7,10 @@ from primsplit.rewrites.rewriting import Rewriter
 
 
 class Ops:
-    """The op that defines each value, and the ops that read it."""
+    """The op that defines each value, and the ops that read it; `is_outermost` unless the block is inside of an op."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, *, is_outermost: bool = True) -> None:
+        self.is_outermost = is_outermost
         self.made_by: dict[Var, Op] = {v: op for op in block.ops for v in op.outputs}
         self.readers = readers(block.ops, block.results)
 
@@ -33,7 +34,7 @@ class LookingUp(Rewriter):
 
     def enter(self, block: Block) -> None:
         """Look over the block."""
-        self.around.append(Ops(block))
+        self.around.append(Ops(block, is_outermost=not self.around))
 
     def leave(self, block: Block) -> None:
         """Forget it."""

@@ -15,6 +15,8 @@ parameters as y does is unknown, unless a factor that does not, or a choice, mak
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
 
 import numpy as np
 
@@ -114,14 +116,26 @@ class _Settling:
 
     def note(self, op: Op) -> None:
         """Record what the outputs of an op vary with."""
-        found = 0
-        if not stops(op):
-            for v in reads(op):
-                found |= self.varies.get(v, 0)
-        for out in op.outputs:
+        for out, found in zip(op.outputs, self.found(op), strict=True):
             self.made[out] = op
             if found and out.type.is_float:
                 self.varies[out] = self.parts.get(out, found)
+
+    def found(self, op: Op) -> list[int]:
+        """Return what each output of an op varies with: that of an If with what its branches' results do."""
+        whole = 0
+        if not stops(op):
+            for v in reads(op):
+                whole |= self.varies.get(v, 0)
+        outputs = [whole] * len(op.outputs)
+        if not whole or op.kind != "If":
+            return outputs
+        for block in op.blocks():
+            for inner in block.ops:
+                self.note(inner)
+        return [
+            reduce(or_, map(self.bits, side)) for side in zip(*(block.results for block in op.blocks()), strict=True)
+        ]
 
     def settle(self, op: Op) -> Sequence[Op]:
         """Return the op, or the ops that replace it."""

@@ -1,6 +1,7 @@
 """A function that is smooth at 0 but written with a root, a norm or |x| has its derivatives there, computed by hand."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,3 +116,54 @@ def test_tied_extrema_have_the_second_derivative_of_the_mean_of_tied_values() ->
     np.testing.assert_array_equal(ps.hessian(lambda x: 2 * x.max())(x), np.zeros((2, 2)))
     mean = np.full(2, 0.5)
     np.testing.assert_allclose(ps.hessian(lambda x: x.max() ** 2 + x.min() ** 2)(x), 4 * np.outer(mean, mean))
+
+
+def _in_a_branch(x: Any) -> Any:
+    return np.sum((np.abs(x) if x.sum() > -1 else x) ** 2)
+
+
+def _in_a_scan(x: Any) -> Any:
+    return np.sum(ps.scan(lambda c, _: (np.abs(c), None), x, np.arange(3.0))[0] ** 2)
+
+
+def _in_a_loop(x: Any) -> Any:
+    return np.sum(ps.while_loop(lambda s: s[1] < 3, lambda s: (np.abs(s[0]), s[1] + 1), (x, 0))[0] ** 2)
+
+
+def _weighted_in_a_branch(x: Any) -> Any:
+    return np.sum((np.array([2.0, 3.0]) * np.abs(x) if x.sum() > -1 else x) + x**2)
+
+
+def _summed_in_a_scan(x: Any) -> Any:
+    return ps.scan(lambda c, e: (c + np.abs(e) + e**2, None), 0.0, x)[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "is_known"),
+    [
+        (_in_a_branch, False),
+        (_in_a_scan, False),
+        (_in_a_loop, False),
+        (_weighted_in_a_branch, True),
+        (_summed_in_a_scan, True),
+    ],
+)
+@pytest.mark.parametrize("door", ["program", "values in a file", "gradient in a file"])
+def test_second_derivatives_of_sizes_in_branches_and_loops(
+    function: Any, is_known: bool, door: str, tmp_path: Path
+) -> None:
+    """The second derivative of each is 2 at 0; where it is not known it is NaN, never 0."""
+    x, v = np.zeros(2), np.array([1.0, 2.0])
+    gradient = ps.grad(function)
+    if door == "values in a file":
+        ps.trace(function, x).save(tmp_path / "f.onnx")
+        loaded = ps.load(tmp_path / "f.onnx")
+        gradient = ps.grad(lambda x: loaded(x))
+    elif door == "gradient in a file":
+        ps.export(function, x, path=tmp_path / "f.onnx")
+        exported = ps.load(tmp_path / "f.onnx")
+        gradient = lambda x: exported(x)[1]  # noqa: E731  # as the others
+    for found in (ps.jacobian(lambda x: gradient(x))(x) @ v, ps.grad(lambda x: np.sum(gradient(x) * v))(x)):
+        known = np.isclose(found, 2 * v)
+        assert np.all(known | np.isnan(found)), found
+        assert np.all(known) or not is_known or door == "gradient in a file", found

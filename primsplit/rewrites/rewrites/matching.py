@@ -233,8 +233,10 @@ class Template:
         self.alternatives = list(alternatives(root))
 
     def matches(self, op: Op, made_by: Mapping[Var, Op]) -> Iterator[Match]:
-        """Yield each way in which the pattern fits an op of its outermost kind."""
-        if len(op.outputs) > 1 or len(op.inputs) > len(self.root.inputs) or not self.root.fits(op):
+        """Yield each way in which the pattern fits an op; none if the op is not of its outermost kind."""
+        if op.kind != self.root.kind or len(op.outputs) > 1 or len(op.inputs) > len(self.root.inputs):
+            return
+        if not self.root.fits(op):
             return
         for steps in self.alternatives:
             match = Match(made_by, [op])

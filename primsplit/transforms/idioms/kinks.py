@@ -5,7 +5,7 @@ is unknown. Their rules know better. These occur in derivatives that a file hold
 
     p = Equal(y, -0.0);  z = Where(p, 0, Div(n, Where(p, 1, y)))   becomes    z = length_quotient(n, y)
     z = Div(n, Max(y, tiny))                                       becomes    z = root_quotient(n, y)
-    s = Clip(Mul(x, huge), -1, 1)                                  becomes    s = sign_of(x)
+    s = Clip(Mul(x, huge), -1, 1)                                  becomes    s = open_sign_of(x)
 
 Their numbers identify these three: -0.0, the smallest and the largest float. A user who divides so compares with 0.0
 and means 0. Metadata of the nodes is not used, since other programs drop it. Sizes written out are found too:
@@ -22,7 +22,7 @@ from primsplit.ir.analysis.orders import Origin, order_of
 from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.exponential import cbrt
 from primsplit.numpy.norms import power_norm
-from primsplit.numpy.quotients import length_quotient, root_quotient, sign_of, signed
+from primsplit.numpy.quotients import length_quotient, open_sign_of, root_quotient, sign_of, signed
 from primsplit.numpy.statistics import safe_root
 from primsplit.numpy.trigonometric import hypot
 from primsplit.ops import op as operators
@@ -127,11 +127,12 @@ def _root_quotient(quotient: Op, ops: Ops, read: Reader) -> Array | None:
 
 
 def _sign(clip: Op, ops: Ops, read: Reader) -> Array | None:
-    """Match clip(x huge, -1, 1)."""
+    """Match clip(x huge, -1, 1): the slope of a sum of sizes if it is a result, else a factor of an unknown slope."""
     x = _argument_of_sign(clip, ops)
     if x is None:
         return None
-    found: Array = sign_of(read(x))
+    is_result = ops.is_outermost and all(reader is None for reader in ops.readers[clip.outputs[0]])
+    found: Array = sign_of(read(x)) if is_result else open_sign_of(read(x))
     return found
 
 

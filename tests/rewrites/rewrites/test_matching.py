@@ -44,3 +44,9 @@ def test_a_call_is_that_of_the_function_and_its_arguments_are_captured() -> None
     assert match["axis"] == 1
     assert found(root, record(lambda x: np.max(x, axis=1, keepdims=True), "float64[3,4]")) == []
     assert found(root, record(lambda x: max(x), "float64[3,4]")) == []
+
+
+def test_an_op_of_another_kind_does_not_fit() -> None:
+    """An attribute is asked of an operator that has it; a call has none."""
+    called = record(lambda x: np.max(x, axis=1), "float64[3,4]")
+    assert found(pattern.Softmax(Capture("x"), axis=1), called) == []
