@@ -4,18 +4,19 @@ NIST Digital Library of Mathematical Functions, 25.11.5 and 25.4.1; R. M. Corles
 Adv. Comput. Math. 5 (1996).
 """
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from primsplit.numpy.approximations import error_function
+from primsplit.numpy.approximations.coefficients import STIRLING
 from primsplit.numpy.approximations.signs import sin_pi, with_end
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
 from primsplit.numpy.validity import lost_at_nan
 from primsplit.ops import op
-from primsplit.special.gamma import gamma_function
 from primsplit.special.incomplete import in_float64
 from primsplit.tracing.array import Array
 
@@ -23,6 +24,11 @@ DIRECT = 12
 """The number of terms that are summed one by one."""
 FAR = 1e4
 NEAR = 0.05
+SHIFT = 6.0
+"""Stirling's formula is accurate from here on."""
+BASE = 0.9367973043891066
+"""16 / (2 pi e)."""
+LARGEST = 300.0
 BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
     854513 / 138, -236364091 / 2730,
@@ -61,7 +67,7 @@ def _zeta(x: Array, q: Array) -> Array:
     inside = op.And(x > 1.0, q > 0.0)
     value = _hurwitz(op.Where(inside, x, 2.0), op.Where(inside, q, 1.0))
     is_pole = op.Or(op.Equal(x, 1.0), op.And(x > 1.0, op.And(q <= 0.0, op.Equal(op.Floor(q), q))))
-    at_pole = with_end(x - 1.0, math.inf, with_end(q, math.inf, math.inf))
+    at_pole = with_end(x - 1.0, math.inf, with_end(q - op.Floor(q), math.inf, math.inf))
     return op.Where(inside, value, op.Where(is_pole, at_pole, math.nan))
 
 
@@ -77,10 +83,23 @@ def _riemann(x: Array) -> Array:
     s = op.Where(is_left, 1.0 - x, op.Where(is_pole, 2.0, x))
     value = _hurwitz(s, op.Where(op.IsNaN(x), x, 1.0))
     bounded = op.Where(is_left, x, -1.0)
-    factor = op.Pow(np.asarray(2 * math.pi), bounded) * (
-        sin_pi(bounded * 0.5) * gamma_function(1.0 - bounded) / math.pi
-    )
-    return with_end(x - 1.0, math.inf, op.Where(is_left, factor * value, value))
+    first, second = _reflection(1.0 - bounded)
+    reflected = first * (sin_pi(bounded * 0.5) * value * second)
+    return with_end(x - 1.0, math.inf, op.Where(is_left, reflected, value))
+
+
+def _reflection(s: Array) -> tuple[Array, Array]:
+    """Two factors of 2 (2 pi)**-s gamma(s) for s > 1: gamma alone overflows from 172 on.
+
+    Stirling's formula, for small s at s + SHIFT. Beyond LARGEST the product is too large for a float.
+    """
+    is_small = s < SHIFT
+    t = op.Clip(op.Where(is_small, s + SHIFT, s), None, LARGEST)
+    inverse = op.Reciprocal(t)
+    half = op.Pow(t * (1.0 / 16.0), t * 0.5) * op.Pow(np.asarray(BASE), t * 0.5)
+    steps = functools.reduce(op.Mul, (s + float(k) for k in range(1, round(SHIFT))), s)
+    factor = op.Where(is_small, (2 * math.pi) ** SHIFT / steps, 1.0) * (2 * math.sqrt(2 * math.pi))
+    return half, half * op.Exp(STIRLING(inverse * inverse) * inverse) * op.Sqrt(inverse) * factor
 
 
 @elementwise("_riemann_zeta")

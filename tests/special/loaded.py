@@ -52,8 +52,16 @@ def wrong_slopes(function: Function, path: Path, points: Numbers) -> list[str]:
         model = ps.load(path)
         found = np.asarray(ps.grad(lambda x: np.sum(model(x)))(points))
         value = np.asarray(function(points))
-        value = np.where(np.isfinite(value), value, model(points))  # SciPy has infinity or NaN too early
-        sides = [[one_sided(function, points, side * h) for h in (STEP, STEP / 10)] for side in (-1, 1)]
+        is_lost = ~np.isfinite(value) & np.isfinite(model(points))  # SciPy has infinity or NaN too early
+        value = np.where(np.isfinite(value), value, model(points))
+        # Differences of infinities are 0. There the slope is compared with differences of the file's own values.
+        sides = [
+            [
+                np.where(is_lost, one_sided(model, points, side * h), one_sided(function, points, side * h))
+                for h in (STEP, STEP / 10)
+            ]
+            for side in (-1, 1)
+        ]
     said = []
     for i, x in enumerate(points):
         here = [(float(wide[i]), float(narrow[i])) for wide, narrow in sides]

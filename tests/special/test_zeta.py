@@ -25,3 +25,16 @@ def test_zeta_keeps_its_digits_just_below_0() -> None:
     np.testing.assert_allclose(ps.trace(sp.zeta, x)(x), sp.zeta(x), rtol=1e-13)
     difference = (sp.zeta(x + step) - sp.zeta(x - step)) / (2 * step)
     np.testing.assert_allclose(ps.grad(lambda x: np.sum(sp.zeta(x)))(x), difference, rtol=1e-7)
+
+
+def test_zeta_far_below_0_is_scipys_where_gamma_alone_overflows() -> None:
+    x, step = np.array([-30.5, -168.5, -175.3, -200.5, -240.1, -259.9, -262.0, -1000.0]), 1e-5
+    np.testing.assert_allclose(ps.trace(sp.zeta, x)(x), sp.zeta(x), rtol=2e-13)
+    x = x[:5]
+    difference = (sp.zeta(x + step) - sp.zeta(x - step)) / (2 * step)
+    np.testing.assert_allclose(ps.grad(lambda x: np.sum(sp.zeta(x)))(x), difference, rtol=1e-7)
+
+
+def test_hurwitz_zeta_has_no_slope_of_0_at_its_poles() -> None:
+    q = np.array([-7.0, -1.0, 0.0])
+    assert not np.isfinite(ps.grad(lambda q: np.sum(sp.zeta(2.5, q)))(q)).any()

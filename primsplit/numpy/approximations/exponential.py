@@ -19,13 +19,15 @@ def log1p(x: Array) -> Array:
     """log(1 + x): the logarithm of the rounded sum w, plus what the rounding lost, (x - (w - 1)) / w.
 
     Source: W. Kahan's device, in N. Higham, Accuracy and Stability of Numerical Algorithms (2002), section 1.14.1.
-    Domain x > -1; -inf at -1, NaN below. Error 1.5 ulp, in float32 3.4. Clip keeps 0 / 0 out at -1 and inf - inf at
-    inf; 0 - log(w) rather than -log(w) gives log1p(-0.0) its sign. Where would take three times as long as either.
+    Domain x > -1; -inf at -1, NaN below. Error 1.5 ulp, in float32 3.4. Clip keeps inf - inf out at inf, and the
+    smallest normal number, which changes no other w than 0, keeps 0 / 0 out at -1. 0 - log(w) rather than -log(w) gives
+    log1p(-0.0) its sign. Where would take three times as long as either. The slope of these operators is 1 / (x + 1)
+    below -1 too, where a lower bound of Clip would make it infinite.
     """
     limits = float_limits(x)
     w = x + 1.0
-    finite = op.Clip(w, float(limits.tiny), float(limits.max))
-    lost = (x - (finite - 1.0)) / finite
+    finite = op.Clip(w, None, float(limits.max))
+    lost = (x - (finite - 1.0)) / (finite + float(limits.tiny))
     return lost - (0.0 - op.Log(w))
 
 

@@ -38,11 +38,14 @@ def sided(x: Array) -> tuple[Array, Array]:
 def with_end(x: Array, limit: Array | float, value: Array | float) -> Array:
     """The value, but a limit where x is 0, with a derivative of NaN there: that of the limit alone would be 0.
 
-    At 0 the square root of x**3 has the derivative inf * 0.
+    At 0 the square root of x**3 has the derivative inf * 0. It has the sign of the limit, so that roots cancel in no
+    sum whose infinite limits do not.
     """
     is_end = op.Equal(x, 0.0)
     held = op.Where(is_end, x, 1.0)
-    return op.Where(is_end, op.Sqrt(held * held * held) + limit, value)
+    root = op.Sqrt(held * held * held)
+    is_negative_limit = isinstance(limit, float) and limit < 0.0
+    return op.Where(is_end, limit - root if is_negative_limit else limit + root, value)
 
 
 def is_negative(x: Array) -> Array:

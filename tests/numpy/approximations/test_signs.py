@@ -1,5 +1,6 @@
 """Signs of zeros, odd integers, and sines of multiples of pi."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -57,3 +58,11 @@ def test_a_limit_at_0_has_a_slope_of_nan() -> None:
 
     np.testing.assert_array_equal(ps.trace(f, x)(x), [1.0, 5.0, 4.0])
     np.testing.assert_array_equal(ps.grad(lambda x: np.sum(f(x)))(x), [-2.0, np.nan, 4.0])
+
+
+def test_an_end_that_is_a_limit_has_no_slope_in_sums_either() -> None:
+    def difference(x: Any) -> Any:
+        return signs.with_end(x, math.inf, x) - signs.with_end(x, -math.inf, x)
+
+    assert ps.trace(difference, 0.0)(0.0) == np.inf
+    assert np.isnan(ps.grad(difference)(0.0))

@@ -21,6 +21,14 @@ def _without(is_outside: Any, z: Any, inside: float, density: Callable[[Any], An
     return np.where(is_outside, -np.inf, density(np.where(is_outside, inside, z)))
 
 
+def _log_i0e(x: Any) -> Any:
+    """log(exp(-x) I0(x)) for x >= 0, with the slope on the right at 0: there i0e, which is even, has a kink.
+
+    Of a sum with the smallest normal number only that of 0 is another number.
+    """
+    return np.log(_i0e(x + TINY))
+
+
 def _f(z: Any, n: Any, m: Any) -> Any:
     lead = n / 2 * np.log(n) + m / 2 * np.log(m) - _betaln(n / 2, m / 2)
     return lead + _xlogy(n / 2 - 1, z) - (n + m) / 2 * np.log(m + n * z)
@@ -72,8 +80,7 @@ def log_between(low: Any, high: Any) -> Any:
 
 
 def _truncated(z: Any, a: Any, b: Any) -> Any:
-    inside = _without((z < a) | (z > b), z, 0.0, lambda z: -z * z / 2 - HALF_LOG_TWO_PI)
-    return inside - log_between(a, b)
+    return _without((z < a) | (z > b), z, 0.0, lambda z: -z * z / 2 - HALF_LOG_TWO_PI - log_between(a, b))
 
 
 def _triangle(z: Any, c: Any) -> Any:
@@ -233,7 +240,7 @@ FURTHER: dict[str, Continuous] = {
         above=lambda q: np.sqrt(-2 * np.log(q)),
     ),
     "rice": Continuous(
-        "b", lambda z, b: np.log(z) - (z - b) ** 2 / 2 + np.log(_i0e(z * b)), low=0.0, valid=lambda b: b >= 0
+        "b", lambda z, b: np.log(z) - (z - b) ** 2 / 2 + _log_i0e(z * b), low=0.0, valid=lambda b: b >= 0
     ),
     "skewnorm": Continuous(
         "a", lambda z, a: math.log(2) - z * z / 2 - HALF_LOG_TWO_PI + _log_ndtr(a * z), valid=np.isfinite
@@ -241,11 +248,11 @@ FURTHER: dict[str, Continuous] = {
     "triang": Continuous("c", _triangle, low=0.0, high=1.0, valid=lambda c: both(c >= 0, c <= 1), chooses=True),
     "truncnorm": Continuous("a b", _truncated, valid=lambda a, b: a < b, chooses=True),
     "truncexpon": Continuous(
-        "b", lambda z, b: _without(z > b, z, 0.0, lambda z: -missing(z)) - np.log(-np.expm1(-b)), low=0.0, chooses=True
+        "b", lambda z, b: _without(z > b, z, 0.0, lambda z: -missing(z) - np.log(-np.expm1(-b))), low=0.0, chooses=True
     ),
     "vonmises": Continuous(
         "kappa",
-        lambda z, k: k * (np.cos(z) - 1) - math.log(2 * math.pi) - np.log(_i0e(k)),
+        lambda z, k: k * (np.cos(z) - 1) - math.log(2 * math.pi) - _log_i0e(k),
         valid=lambda k: k >= 0,
     ),
     "wald": Continuous("", lambda z: -HALF_LOG_TWO_PI - 1.5 * np.log(z) - (z - 1) ** 2 / (2 * z), low=TINY),

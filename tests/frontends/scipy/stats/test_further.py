@@ -1,7 +1,10 @@
 """More families of distributions by their log densities: SciPy's functions, and derivatives in all parameters."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import scipy.stats as ss
 
 import primsplit as ps
 from primsplit.frontends.scipy.stats.further import FURTHER
@@ -12,6 +15,7 @@ from tests.frontends.scipy.stats.family import (
     check_derivatives,
     check_functions,
 )
+from tests.special.loaded import Function
 
 
 @pytest.mark.sweep(4)
@@ -35,3 +39,22 @@ def test_there_is_no_density_at_infinity(name: str) -> None:
     found = ps.trace(lambda x: CONTINUOUS[name].logpdf(x, *shapes), far)(far)
     np.testing.assert_array_equal(found, [-np.inf])
     np.testing.assert_array_equal(ps.grad(lambda x: np.sum(CONTINUOUS[name].pdf(x, *shapes)))(far), [0.0])
+
+
+@pytest.mark.parametrize(
+    ("log_density", "shape", "slope"),
+    [
+        (lambda b: ss.rice.logpdf(0.4, b), 0.0, 0.0),  # that on the right
+        (lambda k: ss.vonmises.logpdf(0.4, k), 0.0, np.cos(0.4)),
+        (lambda b: ss.truncexpon.logpdf(0.4, b), 0.1, 0.0),  # outside of the support
+        (lambda a: ss.truncnorm.logpdf(0.4, a, 2.0), 0.5, 0.0),
+        (lambda b: ss.truncnorm.logpdf(0.4, -1.0, b), 0.1, 0.0),
+    ],
+)
+@pytest.mark.parametrize("loads", [False, True])
+def test_the_slope_by_a_shape_is_right_at_its_end_and_outside_of_the_support(
+    log_density: Function, shape: float, slope: float, loads: bool, tmp_path: Path
+) -> None:
+    ps.trace(lambda shape: log_density(shape), shape).save(tmp_path / "f.onnx")
+    function = ps.load(tmp_path / "f.onnx") if loads else log_density
+    np.testing.assert_allclose(ps.grad(lambda shape: function(shape))(shape), slope, rtol=1e-12)

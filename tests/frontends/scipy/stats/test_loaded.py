@@ -58,16 +58,10 @@ CASES: dict[str, tuple[Function, np.ndarray]] = {
 }
 
 
-WRONG = frozenset({
-    "rice.logpdf by shape 0", "foldnorm.logcdf by shape 0", "gompertz.logsf", "invweibull.logpdf by shape 0",
-    "truncexpon.logpdf by shape 0", "truncnorm.logpdf by shape 0", "truncnorm.logpdf by shape 1",
-    "vonmises.logpdf by shape 0",
-})  # fmt: skip
-"""Cases that are not right yet where pieces or a domain end."""
-
-
 @pytest.mark.sweep(60)
-@pytest.mark.parametrize("name", [name for name in CASES if name not in WRONG])
+@pytest.mark.parametrize("name", CASES)
 def test_the_slope_of_a_loaded_file_is_right_or_nan(name: str, tmp_path: Path) -> None:
     function, points = CASES[name]
+    if name == "foldnorm.logcdf by shape 0":
+        points = points[points != 8.0]  # there SciPy subtracts two numbers of 1 - 1e-14, and keeps two digits
     assert wrong_slopes(function, tmp_path / "f.onnx", points) == []
