@@ -1,4 +1,4 @@
-"""Warn of random numbers and clocks that a trace freezes: the program has the same ones in each run.
+"""Warn of random numbers, clocks and items of iterators that a trace freezes: the program has the same in each run.
 
 Nothing is patched to detect them. The calls of the user's functions are read from their code. A generator drew if its
 state is another one after the trace, or if the undo log of a run has it.
@@ -46,13 +46,21 @@ SEEDING = frozenset({"seed", "setstate", "set_state"})
 NO_DRAWS = SEEDING | {"getstate", "get_state", "bit_generator", "spawn"}
 
 
+TIME = "reads the time while the function is traced: each run of the program has the same. Pass it as an argument."
+DRAW = "draws while the function is traced: each run of the program has the same. ps.random draws anew in each run."
+ITEMS = (
+    "is an iterator that goes on while the function is traced: each run of the program has the same items. "
+    "Pass them as an argument."
+)
+
+
 class Site(NamedTuple):
-    """A call that returns other numbers in each run: its name, its place, and its generator."""
+    """A call that returns other numbers in each run: its name, its place, its generator, and the warning."""
 
     name: str
     place: Place
     generator: Any
-    is_clock: bool
+    says: str
 
 
 @contextmanager
@@ -70,14 +78,8 @@ def frozen_numbers_told(function: Callable[..., Any], leaves: Sequence[Any]) -> 
     found = [s for s in sites if s.generator is None or id(s.generator) in drew]
     known = {id(s.generator) for s in found}
     found += [site for key, g in drew.items() if key not in known for site in _by_method(functions, g)[:1]]
-    for name, place, is_clock in dict.fromkeys((s.name, s.place, s.is_clock) for s in found):
-        told = (
-            "reads the time while the function is traced: each run of the program has the same. Pass it as an argument."
-            if is_clock
-            else "draws while the function is traced: each run of the program has the same numbers. "
-            "ps.random draws anew in each run."
-        )
-        warn_at(place, f"{name} {told}", FrozenNumberWarning)
+    for name, place, says in dict.fromkeys((s.name, s.place, s.says) for s in found):
+        warn_at(place, f"{name} {says}", FrozenNumberWarning)
 
 
 def _users_functions(read: Sequence[Any]) -> list[FunctionType]:
@@ -95,6 +97,9 @@ def _sites(function: FunctionType) -> Iterator[Site]:
         known = [(chain, value) for chain, value in meanings(function, code, _reach) if value is not None]
         seeded = [_owner(v) for c, v in known if attribute_of(v, "__name__") in SEEDING and c.given != ()]
         for chain, value in known:
+            place = Place(code.co_filename, chain.line, code.co_name)
+            if isinstance(value, Iterator):
+                yield Site(chain.text, place, None, ITEMS)
             generator = _owner(value)
             if any(generator is s for s in seeded if s is not None):
                 continue
@@ -103,8 +108,7 @@ def _sites(function: FunctionType) -> Iterator[Site]:
                 continue
             is_fresh = is_clock or _is_fresh(chain, value)
             if is_fresh or (generator is not None and value.__name__ not in NO_DRAWS):
-                place = Place(code.co_filename, chain.line, code.co_name)
-                yield Site(chain.text, place, None if is_fresh else generator, is_clock)
+                yield Site(chain.text, place, None if is_fresh else generator, TIME if is_clock else DRAW)
 
 
 def _owner(value: Any) -> Any:
@@ -177,7 +181,7 @@ def _by_method(functions: Sequence[FunctionType], generator: Any) -> list[Site]:
     """
     methods = {name for name in dir(type(generator)) if not name.startswith("_")} - NO_DRAWS
     found = [
-        Site(chain.text, Place(code.co_filename, chain.line, code.co_name), generator, False)
+        Site(chain.text, Place(code.co_filename, chain.line, code.co_name), generator, DRAW)
         for f in functions
         for code in codes(f)
         for chain, value in meanings(f, code, _reach)
@@ -185,5 +189,5 @@ def _by_method(functions: Sequence[FunctionType], generator: Any) -> list[Site]:
     ]
     starts = [(f.__code__, f.__name__) for f in functions]
     return found or [
-        Site("a random generator", Place(c.co_filename, c.co_firstlineno, name), generator, False) for c, name in starts
+        Site("a random generator", Place(c.co_filename, c.co_firstlineno, name), generator, DRAW) for c, name in starts
     ]

@@ -1,6 +1,7 @@
 """Numbers that are drawn, and times that are read, while a function is traced are told at the line that does."""
 
 import datetime
+import itertools
 import logging
 import os
 import pathlib
@@ -23,6 +24,7 @@ from primsplit.ir.errors import FrozenNumberWarning
 X = np.ones(3)
 GENERATOR, LEGACY, PYTHONS = np.random.default_rng(0), np.random.RandomState(3), random.Random(3)
 SYSTEM = random.SystemRandom()
+SCALES, COUNTED = iter(np.arange(1.0, 1000.0)), itertools.count(1)
 
 
 def told(run: Callable[[], Any]) -> list[warnings.WarningMessage]:
@@ -56,6 +58,11 @@ def importing(w: Any) -> Any:
     from random import random as draw
 
     return np.sum(w) * clock.time() * draw()
+
+
+def closing_over_items() -> Callable[[Any], Any]:
+    scales = (float(k) for k in range(1, 1000))
+    return lambda w: np.sum(w) * next(scales)
 
 
 def helper(count: int) -> Any:
@@ -110,6 +117,10 @@ FROZEN: dict[str, tuple[Callable[[Any], Any], str]] = {
     "localtime": (lambda w: np.sum(w) * time.localtime().tm_sec, "time.localtime"),
     "now": (lambda w: np.sum(w) * datetime.datetime.now().second, "datetime.datetime.now"),
     "today": (lambda w: np.sum(w) * datetime.date.today().day, "datetime.date.today"),
+    "item of an iterator": (lambda w: np.sum(w) * next(SCALES), "SCALES"),
+    "items of an iterator": (lambda w: sum(np.sum(w) * k for k in itertools.islice(SCALES, 3)), "SCALES"),
+    "count": (lambda w: np.sum(w) * next(COUNTED), "COUNTED"),
+    "item of a generator": (closing_over_items(), "scales"),
     "NumPy's now": (lambda w: np.sum(w) * float(np.datetime64("now").astype(int)), "np.datetime64"),
 }
 
@@ -161,6 +172,7 @@ SILENT: dict[str, Callable[[Any], Any]] = {
     "generator with a seed": lambda w: np.sum(w * np.random.default_rng(0).normal(size=3)),
     "seed of the process": seeded_globally,
     "draw that is not run": drawing_where_asked,
+    "iterator that is made inside": lambda w: np.sum(w) * next(iter([1.0, 2.0])),
     "class that is asked for": asking_for_a_class,
     "ps.random": lambda w: np.sum(w * ps.random.normal((3,))),
     "date that is given": lambda w: np.sum(w) * datetime.date(2020, 1, 1).day,
