@@ -14,6 +14,8 @@ from primsplit.special.gamma import BERNOULLI, digamma, gammasgn, polygamma
 from primsplit.special.incomplete import in_float64, stirling_rest
 from primsplit.tracing.array import Array
 
+STIRLING = 6.0
+"""From here on Stirling's formula is used, with the rest that it leaves."""
 SHIFT = 10
 SERIES = 7
 """Number of terms of digamma's asymptotic series; from SHIFT on, the next is below 1e-15 of the logarithmic term."""
@@ -26,14 +28,24 @@ def _betaln(a: Array, b: Array) -> Array:
     """
     large, small = op.Max(a, b), op.Min(a, b)
     plain = gamma.lgamma(large) + gamma.lgamma(small) - gamma.lgamma(large + small)
-    safe = op.Clip(large, 6.0, None)
-    total = safe + op.Clip(small, 0.0, None)
-    drop = small - (total - 0.5) * log1p(small / safe) - small * op.Log(safe)
-    far = gamma.lgamma(small) + drop + (stirling_rest(safe) - stirling_rest(total))
-    value = op.Where(op.And(large >= 6.0, small > 0.0), far, plain)
+    far = gamma.lgamma(small) - _stirling_rise(op.Clip(large, STIRLING, None), op.Clip(small, 0.0, None))
+    value = op.Where(op.And(large >= STIRLING, small > 0.0), far, plain)
     is_endless = op.And(op.Equal(large, math.inf), op.And(small > 0.0, small < math.inf))
     value = op.Where(is_endless, np.asarray(-math.inf), value)
     return op.Where(_is_pole(a, b), math.inf, op.Where(_is_finite_at_poles(a, b), _log_of_choices(a, b), value))
+
+
+def _stirling_rise(x: Array, by: Array) -> Array:
+    """lgamma(x + by) - lgamma(x) by Stirling's formula, where both arguments are at least STIRLING."""
+    total = x + by
+    lead = (total - 0.5) * log1p(by / x) + by * op.Log(x) - by
+    return lead + (stirling_rest(total) - stirling_rest(x))
+
+
+def _gammaln_rise(x: Array, by: Array) -> Array:
+    is_far = op.And(x >= STIRLING, x + by >= STIRLING)
+    far = _stirling_rise(op.Where(is_far, x, STIRLING), op.Where(is_far, by, 0.0))
+    return op.Where(is_far, far, gamma.lgamma(x + by) - gamma.lgamma(x))
 
 
 WHOLE = 2.0**31
@@ -109,6 +121,15 @@ digamma_rise = unit(
 The recurrence up to x + 10, and the differences of the asymptotic series there. NIST Digital Library of Mathematical
 Functions, 5.5.2, 5.11.2 and 5.15.8.
 """
+
+
+gammaln_rise = unit(
+    "gammaln_rise",
+    in_float64(_gammaln_rise),
+    lambda dz, x, by, z: dz * digamma_rise(x, by),
+    lambda dz, x, by, z: dz * digamma(x + by),
+)
+"""gammaln(x + by) - gammaln(x) for positive x and x + by, without the cancellation of large logarithms."""
 
 
 def _slope(own: Array, other: Array) -> Array:

@@ -12,6 +12,7 @@ from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import nan_where, unit
 from primsplit.numpy.validity import where_valid
 from primsplit.ops import op
+from primsplit.special.beta import betaln, gammaln_rise
 from primsplit.special.gamma import digamma, gamma_function, gammaln, gammasgn
 from primsplit.tracing.array import Array, unsupported
 
@@ -52,7 +53,10 @@ def poch(z: Array, m: Array) -> Array:
     both, none = op.And(above, below), op.Not(op.Or(above, below))
     first, second = op.Where(none, total, 1.0), op.Where(none, z, 1.0)
     sign = gammasgn(first) * gammasgn(second)
-    found = sign * op.Exp(gammaln(first) - gammaln(second))
+    is_right = op.And(none, op.And(total > 0.0, z > 0.0))
+    rise = gammaln_rise(op.Where(is_right, z, 1.0), op.Where(is_right, m, 0.0))
+    left = gammaln(op.Where(is_right, 1.0, first)) - gammaln(op.Where(is_right, 1.0, second))
+    found = sign * op.Exp(op.Where(is_right, rise, left))
     low, high = op.Where(both, z, 0.0), op.Where(both, z + _step(m, both), 0.0)
     is_odd = op.Not(op.Equal(op.Floor(m * 0.5) * 2.0, m))
     between = op.Where(is_odd, -1.0, np.ones((), z.dtype)) * op.Exp(gammaln(1.0 - low) - gammaln(1.0 - high))
@@ -78,8 +82,9 @@ MOST_FACTORS = 30
 def binom(n: Array, k: Array) -> Array:
     """The number of ways to choose k of n, also for real numbers; NaN for negative integers n.
 
-    If k is a small known integer, it is a product of fractions. Beyond 0 and n it crosses 0 at whole numbers: at a
-    distance d, there it is sin(pi d) / pi times the beta function of n + 1 and d, by reflection of gamma.
+    If k is a small known integer, it is a product of fractions, else 1 / ((n + 1) B(n - k + 1, k + 1)). Beyond 0 and n
+    it crosses 0 at whole numbers: at a distance d, there it is sin(pi d) / pi times the beta function of n + 1 and d,
+    by reflection of gamma.
     """
     is_pole = op.And(n < 0.0, _is_whole(n))
     n = op.Where(is_pole, math.nan, n)
@@ -94,9 +99,9 @@ def binom(n: Array, k: Array) -> Array:
     beyond = op.Where(k < 0.0, -k, k - n)
     second = op.Where(is_none, beyond, k + 1.0)
     third = op.Where(is_none, n + beyond, n - k) + 1.0
-    inner = gammaln(second)
-    logarithm = gammaln(n + 1.0) + op.Where(is_none, inner, -inner) - gammaln(third)
-    sign = gammasgn(n + 1.0) * gammasgn(second) * gammasgn(third)
+    inner = betaln(op.Where(is_none, n + 1.0, third), second)
+    logarithm = op.Where(is_none, inner, -inner - op.Log(op.Where(is_none, 1.0, op.Abs(n + 1.0))))
+    sign = gammasgn(n + 1.0) * gammasgn(second) * op.Where(_is_pole(third), 1.0, gammasgn(third))
     wave = op.Where(is_none, sin_pi(op.Where(is_none, beyond, 0.0)) * (1 / math.pi), sign)
     return op.Where(is_none, sign, 1.0) * wave * op.Exp(logarithm)
 
