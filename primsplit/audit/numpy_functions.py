@@ -114,9 +114,14 @@ def _broken(head: str, items: Sequence[str], tail: str) -> Iterator[str]:
         return
     indent = " " * (len(head) - len(head.lstrip()))
     yield head
-    yield textwrap.fill(
-        f"{', '.join(items)},", WIDTH, initial_indent=f"{indent}    ", subsequent_indent=f"{indent}    "
-    )
+    row = ""
+    for item in items:  # an item stays whole, however long it is
+        if row and len(indent) + len(row) + len(item) + 6 > WIDTH:
+            yield f"{indent}    {row}"
+            row = ""
+        row = f"{row} {item}," if row else f"{item},"
+    if row:
+        yield f"{indent}    {row}"
     yield f"{indent}{tail}"
 
 

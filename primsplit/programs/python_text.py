@@ -40,6 +40,10 @@ from primsplit.tracing.asarray import lift
 
 TAKEN = {"op", "np", "ps", "body", "call", "constants", "unpacked", "globals", "__debug__", *keyword.kwlist}
 """Names that a program may not have in its source."""
+PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+"""A name that Python reads as it is written, if it is no keyword."""
+RESERVED = frozenset({"types", "outputs"})
+"""Parameters of calls that are no attributes."""
 MOST_PACKED = 2**16
 """The most bytes of constants that a source holds itself."""
 
@@ -100,7 +104,7 @@ def body(function: Callable[..., Any], *types: Type) -> Block:
     return tracing.close(function.__name__, params, recorded, results)
 
 
-def call(kind: str, *inputs: Any, types: Sequence[Type], **attributes: Any) -> tuple[Array, ...]:
+def call(kind: str, /, *inputs: Any, types: Sequence[Type], **attributes: Any) -> tuple[Array, ...]:
     """Record an op without checking it against the standard: the call of a traced function, a custom operator.
 
     An attribute that is None, for a rule that is not available, is left out.
@@ -145,10 +149,10 @@ class _Source:
                 own = self.names.give(Var(Type("bool", ())), identifier(value.name))
                 yield from self.function(value, own, [self.names.of[p] for p in value.params], depth)
                 specs = "".join(f", {spec_text(p.type)}" for p in value.params)
-                items.append(f"{name}=body({own}{specs})")
+                items.append(_keyword(op, name, f"body({own}{specs})"))
                 self.helpers.add("body")
             else:
-                items.append(f"{name}={self.attribute(value)}")
+                items.append(_keyword(op, name, self.attribute(value)))
         targets = ", ".join(self.names.of[v] for v in op.outputs)
         if is_call(op) or "::" in op.kind:
             self.helpers.add("call")
@@ -197,6 +201,18 @@ class _Source:
         if is_literal(value):
             return re.sub(r"\b(inf|nan)\b", r"np.\1", repr(value)) if isinstance(value, float) else repr(value)
         return f'constants.get("{self.constants.texts[id(value)]}")'
+
+
+def _keyword(op: Op, name: str, value: str) -> str:
+    """Return the argument for an attribute: a file may give it any name, which Python reads as no code.
+
+    Raises PrimsplitError for a name that the call has for something else.
+    """
+    if name in RESERVED:
+        raise PrimsplitError(f"{op.kind} has an attribute {name}, which cannot be written as Python", place=op.place)
+    if PARAMETER.fullmatch(name) and not keyword.iskeyword(name):
+        return f"{name}={value}"
+    return f"**{{{_text_source(name)}: {value}}}"
 
 
 def identifier(name: str) -> str:

@@ -127,3 +127,22 @@ def test_texts_of_a_file_become_no_code(tmp_path: Path) -> None:
     (found,) = run_module(tmp_path / "module.py", [np.array([1, -2])], tmp_path)
     np.testing.assert_array_equal(found, [1, -2] if len(nodes) % 2 == 0 else [-1, 2])
     assert [type(node) for node in ast.parse(text).body] == [ast.Expr, ast.Import, ast.FunctionDef]
+
+
+def test_a_name_that_is_longer_than_a_line_stays_whole(tmp_path: Path) -> None:
+    names = ["x" * 300, "9" * 300, "z" * 300]
+    nodes = [
+        helper.make_node("Neg", names[:1], ["a"]),
+        *(
+            helper.make_node("Add", ["a", name], [out])
+            for name, out in zip(names[1:], ("u" * 300, "v" * 300), strict=True)
+        ),
+    ]
+    ends = [helper.make_tensor_value_info(name, 7, [2]) for name in (*names, "u" * 300, "v" * 300)]
+    graph = helper.make_graph(nodes, "g", ends[:3], ends[3:])
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), str(path))
+    write_module([read_written(str(path))], tmp_path / "module.py")
+    given = [np.array([1, -2]), np.array([5, 5]), np.array([0, 1])]
+    found = run_module(tmp_path / "module.py", given, tmp_path)
+    np.testing.assert_array_equal(found, [[4, 7], [-1, 3]])

@@ -1,5 +1,6 @@
 """A program as Python: the source, executed, is the same program."""
 
+import ast
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import primsplit as ps
 from primsplit.audit.rebuild import run_source
 from primsplit.ir import BFLOAT16, Block, Const, Op, Type, Var
 from primsplit.ir.errors import PrimsplitError, SpecError
-from primsplit.ir.notation.listing import constants
+from primsplit.ir.notation.listing import constants, listing
+from primsplit.ir.notation.parsing import parse
 from primsplit.ops import op
 from primsplit.programs.flat import flat_program
 from primsplit.programs.python_text import MOST_PACKED, packed, to_python, unpacked
@@ -142,6 +144,24 @@ def test_names_of_parameters_become_identifiers() -> None:
     source = to_python(Block("my loss", (x, y), (), (y, x)))
     assert "def my_loss(params_w: " in source
     assert run_source(source) == Block("", (x, y), (), (y, x))
+
+
+@pytest.mark.parametrize("name", ["x=1, **forged(), y", "a b", "class", "\ufb01", "kind", "x\n'", "a.b", "__debug__"])
+@pytest.mark.parametrize("kind", ["my::F", "my', forged(), '::F"])
+def test_the_name_of_an_attribute_or_operator_is_no_code(name: str, kind: str) -> None:
+    x, y = Var(Type("float32", [3]), "x"), Var(Type("float32", [3]), "y")
+    block = Block("program", (x,), (Op(kind, (x,), (y,), {name: 1.5}),), (y,))
+    source = to_python(block)
+    assert "forged" not in {n.id for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Name)}
+    assert run_source(source) == block
+    assert parse(listing(block)) == block
+
+
+def test_an_attribute_with_the_name_of_a_parameter_of_the_source_is_refused() -> None:
+    x, y = Var(Type("float32", [3]), "x"), Var(Type("float32", [3]), "y")
+    block = Block("program", (x,), (Op("my::F", (x,), (y,), {"types": 1.5}),), (y,))
+    with pytest.raises(PrimsplitError, match="an attribute types, which cannot be written as Python"):
+        to_python(block)
 
 
 def test_a_block_that_captures_is_refused() -> None:

@@ -13,6 +13,7 @@ from primsplit.audit.mathematics.simplify import number_tree
 from primsplit.audit.trees import call, literal
 from primsplit.ir import Block, Const, Value
 from primsplit.ir.errors import PrimsplitError
+from primsplit.ir.notation.literals import quoted
 from primsplit.ops.traits import traits
 
 NAMED = {
@@ -68,7 +69,7 @@ def called(node: Node) -> ast.expr:
     kind = node.op.kind.rpartition("::")[2]
     title = NAMED.get(kind) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).lower()
     given = {n: v for n, v in node.op.attributes.items() if _is_told(v)}
-    named = {n: literal(v) for n, v in given.items()}
+    named = {quoted(n): literal(v) for n, v in given.items()}
     if node.op.kind == "ReduceLogSumExp":
         return built(node)
     return call(re.sub(r"\W", "_", title), *(literal(None) if a is None else a for a in node.arguments), **named)

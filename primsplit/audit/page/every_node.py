@@ -21,6 +21,7 @@ from primsplit.audit.trees import bound_by
 from primsplit.audit.written import Written
 from primsplit.ir import Block, Const, Op, Var, walk
 from primsplit.ir.errors import PrimsplitError
+from primsplit.ir.notation.literals import kind_text, quoted
 from primsplit.ir.plain_text import in_one_line
 
 
@@ -138,7 +139,7 @@ class _NodeView:
         items = [self.printer.value(v, op) for v in op.inputs]
         items += [self.attribute(n, v) for n, v in op.attributes.items() if n not in graphs]
         targets = tuple(self.printer.names[v] for v in op.outputs)
-        text = f"{', '.join(targets)} = {op.kind}({', '.join(items)})"
+        text = f"{', '.join(targets)} = {kind_text(op.kind)}({', '.join(items)})"
         shape = self.file.told.get(op.outputs[0], "") if len(targets) == 1 else ""
         node = "" if self.file.is_ours else in_one_line(self.file.nodes[op])
         yield Row(
@@ -150,7 +151,7 @@ class _NodeView:
 
     def graph(self, op: Op, name: str, block: Block, depth: int, section: str) -> Iterator[Row]:
         params = tuple(self.printer.names[p] for p in block.params)
-        head = in_one_line(f"{name}({', '.join(params)}):")
+        head = in_one_line(f"{quoted(name)}({', '.join(params)}):")
         yield Row(text=head, op=op, section=section, depth=depth, assigned=params)
         for inner in block.ops:
             yield from self.op(inner, depth + 1, section)
@@ -158,4 +159,4 @@ class _NodeView:
         yield Row(text=in_one_line(f"return {results}"), op=op, section=section, depth=depth + 1)
 
     def attribute(self, name: str, value: Any) -> str:
-        return f"{name}={self.printer.constants.attribute(name, value)}"
+        return f"{quoted(name)}={self.printer.constants.attribute(name, value)}"

@@ -21,7 +21,7 @@ from primsplit.ir import Block, Op, Value, Var, free, is_call
 from primsplit.ir.analysis.orders import SUMMED
 from primsplit.ir.errors import Place
 from primsplit.ir.names import Names, variables
-from primsplit.ir.notation.literals import WORDS, Constants, bytes_text, quoted, type_text
+from primsplit.ir.notation.literals import WORDS, Constants, bytes_text, kind_text, quoted, type_text
 from primsplit.ir.plain_text import in_one_line
 
 MARGIN = 100
@@ -175,8 +175,8 @@ class Printer:
         items = [self.value(v, op) for v in op.inputs]
         static = None if self.told is None else static_arguments(op)
         if static is not None:
-            items += [f"{name}={self.constants.attribute(name, value)}" for name, value in static.items()]
-            kind = op.kind.removeprefix("call::")
+            items += [f"{quoted(name)}={self.constants.attribute(name, value)}" for name, value in static.items()]
+            kind = kind_text(op.kind.removeprefix("call::"))
             yield from wrapped(depth, ", ".join(map(self.typed, op.outputs)), f"{kind}(", items, ")", self.comment(op))
             return
         inner: list[tuple[str, Block]] = []
@@ -184,11 +184,11 @@ class Printer:
             if isinstance(value, Block):
                 inner.append((name, value))
             else:
-                items.append(f"{name}={self.constants.attribute(name, value)}")
+                items.append(f"{quoted(name)}={self.constants.attribute(name, value)}")
         targets = ", ".join(map(self.typed, op.outputs))
-        yield from wrapped(depth, targets, f"{op.kind}(", items, ")", self.comment(op))
+        yield from wrapped(depth, targets, f"{kind_text(op.kind)}(", items, ")", self.comment(op))
         for name, block in inner:
-            head = name if block.name in {"", name} else f"{name} = {quoted(block.name)}"
+            head = quoted(name) if block.name in {"", name} else f"{quoted(name)} = {quoted(block.name)}"
             if is_call(op) and self.is_told(block):
                 yield Line(depth + 1, "", f"{head}, as above", "")
             else:

@@ -27,6 +27,7 @@ INLINE = 12
 """The most elements that are written out."""
 
 PLAIN = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+KIND = re.compile(r"[^\W\d]\w*(?:(?:\.|::)\w+)*")
 WORDS = frozenset({"None", "True", "False", "inf", "nan", "return", "with"})
 
 
@@ -35,6 +36,11 @@ def quoted(name: str) -> str:
     if PLAIN.fullmatch(name) and name not in WORDS and in_one_line(name) == name:
         return name
     return _in_backticks(name)
+
+
+def kind_text(kind: str) -> str:
+    """Return the name of an operator, `domain::Name`, in backticks if a listing cannot hold it as it is."""
+    return kind if KIND.fullmatch(kind) and in_one_line(kind) == kind else _in_backticks(kind)
 
 
 def _in_backticks(name: str) -> str:

@@ -169,7 +169,7 @@ class _Reader:
             if not self.accept(","):
                 self.expect("=")
                 break
-        kind = self.next().text
+        kind = unquoted(self.next().text)
         inputs, attributes = self.arguments()
         if self.at < len(self.sentence.tokens):
             raise self.error(f"{self.peek()!r} after the op")
