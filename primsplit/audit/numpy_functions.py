@@ -122,7 +122,7 @@ def _broken(head: str, items: Sequence[str], tail: str) -> Iterator[str]:
         row = f"{row} {item}," if row else f"{item},"
     if row:
         yield f"{indent}    {row}"
-    yield f"{indent}{tail}"
+    yield f"{indent}{tail.removeprefix(',')}"
 
 
 def docstring(paragraphs: Sequence[str], depth: int) -> str:

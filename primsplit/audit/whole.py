@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.audit.written import Written
-from primsplit.ir import Block, Const, Op, Renaming, Value, Var, rename, renamed
+from primsplit.audit.written import OfCall, Written
+from primsplit.ir import Attribute, Block, Const, Op, Renaming, Value, Var, rename, renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +73,46 @@ class _Inlining:
     nodes: dict[Op, str]
     names: dict[Value, str]
 
-    def into(self, ops: list[Op], added: Sequence[Op], renaming: Renaming) -> None:
-        """Append copies of ops to a list."""
+    def into(
+        self, ops: list[Op], added: Sequence[Op], renaming: Renaming, given: Mapping[str, Attribute] | None = None
+    ) -> None:
+        """Append copies of ops to a list; those of a function get the attributes that its call gives."""
         for op in added:
             body = self.file.functions.get(op.kind)
-            const = constant_of(op)
+            bound = _bound(op, given)
+            const = constant_of(bound)
             if const is not None:
                 renaming[op.outputs[0]] = const
                 self.names[const] = self.file.names[op.outputs[0]]
             elif body is None:
-                copy = rename(op, renaming)
+                copy = rename(bound, renaming)
                 self.nodes[copy] = self.file.nodes.get(op, "")
                 self.names.update((new, self.names[old]) for new, old in zip(copy.outputs, op.outputs, strict=True))
                 ops.append(copy)
             else:
-                given: dict[Any, Any] = dict(zip(body.params, (renamed(v, renaming) for v in op.inputs), strict=False))
-                self.into(ops, body.ops, given)
-                made = [renamed(r, given) for r in body.results]
+                own: dict[Any, Any] = dict.fromkeys(body.params)
+                own.update(zip(body.params, (renamed(v, renaming) for v in op.inputs), strict=False))
+                called = {**self.file.defaults[op.kind], **bound.attributes}
+                self.into(ops, body.ops, own, called)
+                made = [renamed(r, own) for r in body.results]
                 renaming.update(zip(op.outputs, made, strict=False))
                 self.names.update(zip(made, (self.file.names[v] for v in op.outputs), strict=False))
+
+
+def _bound(op: Op, given: Mapping[str, Attribute] | None) -> Op:
+    """Return an op of a function with the attributes that a call gives, without those that it leaves out."""
+    if given is None or not any(isinstance(v, OfCall | Block) for v in op.attributes.values()):
+        return op
+    found: dict[str, Attribute] = {}
+    for name, value in op.attributes.items():
+        if isinstance(value, Block):
+            ops = tuple(_bound(inner, given) for inner in value.ops)
+            found[name] = Block(value.name, value.params, ops, value.results)
+        elif not isinstance(value, OfCall):
+            found[name] = value
+        elif value.name in given:
+            found[name] = given[value.name]
+    return Op(op.kind, op.inputs, op.outputs, found, op.place, op.remark)
 
 
 def constant_of(op: Op) -> Const | None:

@@ -29,6 +29,7 @@ from primsplit.ir.errors import ParseError, Place
 from primsplit.ir.names import StatePair
 from primsplit.ir.notation.literals import type_text
 from primsplit.onnx.declared import named_size, numpy_dtype
+from primsplit.onnx.load import check_valid
 from primsplit.onnx.model_tensors import tensor_in
 from primsplit.onnx.modelfile import read_file
 from primsplit.onnx.provenance import line_of, read_lines
@@ -43,13 +44,25 @@ INFERRED = re.compile(r"unk__\d+")
 Scope = MutableMapping[str, Value]
 
 
+class OfCall(str):
+    """The value of an attribute in a function, which its call gives under a name: `@name`."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the call's attribute."""
+        return self[1:]
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """A file's graph and its functions, by name, an op for each node.
 
     `names` has the file's name of each value, `told` its type as a text, "" where the file does not tell it, `nodes`
-    the name of each node. `held` are the initializers by name, `sections` the parts of the graph, `opsets` the versions
-    of the domains. `is_ours` tells whether primsplit wrote the file.
+    the name of each node. `defaults` are the attributes of functions that have a default. `held` are the initializers
+    by name, `sections` the parts of the graph, `opsets` the versions of the domains. `is_ours` tells whether primsplit
+    wrote the file.
     """
 
     path: str
@@ -58,6 +71,7 @@ class Written:
     producer: str
     block: Block
     functions: Mapping[str, Block]
+    defaults: Mapping[str, Mapping[str, Attribute]]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     held: Mapping[str, Const]
@@ -78,6 +92,7 @@ class Written:
 def read_written(path: str) -> Written:
     """Read a file. Raises FileError, and ParseError for a file that holds no valid model."""
     file = read_file(path)
+    check_valid(file.proto, path)
     graph = _with_types(file.proto).graph
     reader = _Reader(path, file.proto)
     block = reader.model(graph, file.tensors, file.fixed)
@@ -92,6 +107,7 @@ def read_written(path: str) -> Written:
         producer=f"{file.producer} {file.proto.producer_version}".strip(),
         block=block,
         functions={f"{f.domain}::{f.name}": reader.function(f) for f in file.proto.functions},
+        defaults={f"{f.domain}::{f.name}": reader.attributes(f.attribute_proto, {}) for f in file.proto.functions},
         inputs=inputs,
         outputs=outputs,
         held=reader.held,
@@ -111,7 +127,7 @@ def with_graph(file: Written, model: onnx.ModelProto) -> Written:
     block = reader.model(model.graph, {}, ())
     opsets = {domain_of(o.domain): o.version for o in model.opset_import}
     whole = (Section("", block.ops),)
-    found = replace(file, block=block, functions={}, sections=whole, opsets=opsets, is_ours=False)
+    found = replace(file, block=block, functions={}, defaults={}, sections=whole, opsets=opsets, is_ours=False)
     return replace(found, names=reader.names, told=reader.told, nodes=reader.nodes, held=reader.held)
 
 
@@ -176,7 +192,7 @@ class _Reader:
         remarks = (p.value for p in node.metadata_props if p.key == "remark")
         domain = domain_of(node.domain)
         inputs = tuple(self.value(name, scope) if name else None for name in node.input)
-        attributes = {a.name: self.attribute(a, scope) for a in node.attribute}
+        attributes = self.attributes(node.attribute, scope)
         outputs = tuple(self.var(name, types.get(name)) for name in node.output)
         kind = f"{domain}::{node.op_type}" if domain else node.op_type
         found = Op(kind, inputs, outputs, attributes, place, next(remarks, ""))
@@ -211,10 +227,14 @@ class _Reader:
             self.told[found] = _other_type(type)
         return found
 
+    def attributes(self, given: Iterable[onnx.AttributeProto], scope: Scope) -> dict[str, Attribute]:
+        """Return the values of attributes by name."""
+        return {a.name: self.attribute(a, scope) for a in given}
+
     def attribute(self, attribute: onnx.AttributeProto, scope: Scope) -> Attribute:
         """Return the value of an attribute: a block of a graph, an array of a tensor."""
         if attribute.ref_attr_name:
-            return f"@{attribute.ref_attr_name}"
+            return OfCall(f"@{attribute.ref_attr_name}")
         if attribute.HasField("g"):
             return self.inner(attribute.g, scope)
         if attribute.HasField("t"):

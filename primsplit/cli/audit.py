@@ -15,11 +15,13 @@ from primsplit.cli import audit_questions, options
 from primsplit.cli.audit_check import Check, check_listing
 from primsplit.cli.audit_questions import Asked, Questions, answer
 from primsplit.cli.audit_tables import show_branches, show_file, show_frozen, show_recomputed, show_rules, show_split
-from primsplit.cli.audited import write_listing
+from primsplit.cli.audited import files_of_listing, write_listing
 from primsplit.cli.failures import command
 from primsplit.cli.late import (
     constant_rows,
     json_reports,
+    keep_model,
+    keep_program,
     list_files,
     mathematics,
     read_written,
@@ -156,6 +158,7 @@ def audit(
     if everything and (style is not Style.MATH or stage is not Stage.FILE):
         raise SpecError("--all is for the mathematics of a file", cure="Say --style math with it.")
     keep_apart("--output", output, target.partition(":")[0])
+    written = files_of_listing(output, None if style is None else style.value)
     told = options.Told(length, absent, safe_where=safe_where, constant=constant)
     show = Showing(style, output, check, frozen=frozen, everything=everything, json=json)
     if target.endswith(".onnx") and stage is Stage.FILE:
@@ -163,6 +166,7 @@ def audit(
             spec=spec, wrt=wrt, of=of, mode=mode, chunk=chunk, policy=policy, dtype=dtype, form=form,
             branches=branches, provider=provider, weights=weights, target=runtime, provenance=provenance,
         )  # fmt: skip
+        keep_model(written, target)
         file = read_written(target)
         if rules:
             show_rules(rules_used([file]), [], json=json)
@@ -180,6 +184,7 @@ def audit(
     if stage is not Stage.FILE:
         show.stage(made, stage)
         return
+    keep_program(written, made.path, made.recorded.block)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, f"{os.path.splitext(os.path.basename(made.path))[0]}.onnx")
         paths = save_derived(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
-import numpy as np
+import ml_dtypes
 import typer
 from rich.text import Text
 
@@ -21,6 +21,7 @@ from primsplit.ir import Block
 from primsplit.ir.errors import RunError, SpecError
 from primsplit.programs.api import SplitProgram
 from primsplit.programs.export import Derived, save_derived
+from primsplit.tracing.own_errors import own_errors
 
 Linear = Annotated[
     bool,
@@ -166,6 +167,7 @@ def answer(asked: Questions, about: Asked, folder: str, *, json: bool) -> None:
 # Linear.
 
 
+@own_errors("the file cannot be listed")
 def linear(about: Asked, folder: str) -> dict[str, Any]:
     """The rows of the proof, and the check by numbers at the examples or at drawn inputs.
 
@@ -188,8 +190,8 @@ def linear(about: Asked, folder: str) -> dict[str, Any]:
 
 def _unit(block: Block) -> float:
     """The spacing of numbers at 1 in the coarsest dtype of the inputs."""
-    floats = [p.type.dtype for p in block.params if p.type.dtype.kind == "f"]
-    return max((float(np.finfo(dtype).eps) for dtype in floats), default=float(np.finfo(np.float64).eps))
+    floats = [p.type.dtype for p in block.params if p.type.is_float]
+    return max((float(ml_dtypes.finfo(dtype).eps) for dtype in floats), default=2.0**-52)  # type: ignore[no-untyped-call]
 
 
 def _numbers(about: Asked) -> dict[str, Any]:

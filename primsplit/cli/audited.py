@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.cli.late import json_reports, list_files, numpy_module, read_written
+from primsplit.cli.late import json_reports, keep_model, list_files, numpy_module, read_written
 from primsplit.cli.overwriting import keep_apart
 from primsplit.ir.atomic_files import write_whole
 from primsplit.ir.plain_text import in_json, in_lines
@@ -34,10 +34,21 @@ def write_listing(path: str, files: Sequence[Any], style: str | None = None, *, 
     keep_apart(option, path, *(file.path for file in files))
     style = style or ENDINGS.get(os.path.splitext(path)[1], "text")
     text, arrays = listing_of(files, style)
+    written = [path, beside(path)] if arrays else [path]
+    keep_apart(option, written[-1], *written[:-1])
+    for file in files:
+        keep_model(written, file.path)
     if arrays:
-        keep_apart(option, beside(path), path, *(file.path for file in files))
         write_whole(beside(path), lambda file: save_arrays(file, arrays))
     write_whole(path, lambda file: file.write(text.encode()))
+
+
+def files_of_listing(path: str | None, style: str | None = None) -> list[str]:
+    """Return the files that a listing may be written to."""
+    if path is None:
+        return []
+    is_module = (style or ENDINGS.get(os.path.splitext(path)[1])) == "numpy"
+    return [path, beside(path)] if is_module else [path]
 
 
 def beside(path: str) -> str:

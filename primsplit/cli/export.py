@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from primsplit.cli import options
-from primsplit.cli.audited import write_audit
+from primsplit.cli.audited import files_of_listing, write_audit
 from primsplit.cli.failures import command
 from primsplit.cli.grad import grad
+from primsplit.cli.late import keep_program
 from primsplit.cli.options import Exported, FormName, progress
 from primsplit.cli.overwriting import keep_apart
 from primsplit.cli.summary import tell
@@ -70,6 +71,7 @@ def export(
     )
     keep_apart("--onnx", onnx, made.file.path)
     keep_apart("--audit", audit, made.file.path)
+    keep_program(files_of_listing(audit), made.file.path, made.recorded.block)
     path = os.path.splitext(os.path.basename(made.file.path))[0] + ".onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
         paths = save_derived(

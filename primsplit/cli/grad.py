@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from primsplit.cli import options
-from primsplit.cli.audited import write_audit
+from primsplit.cli.audited import files_of_listing, write_audit
 from primsplit.cli.failures import command
+from primsplit.cli.late import keep_model
 from primsplit.cli.options import FormName, progress
 from primsplit.cli.overwriting import keep_apart
 from primsplit.cli.summary import tell
@@ -58,6 +59,7 @@ def grad(
         raise SpecError(f"{model} is no ONNX model", cure=f"For Python files there is primsplit export {model}.")
     keep_apart("--onnx", onnx, model, form=form.value)
     keep_apart("--audit", audit, model)
+    keep_model(files_of_listing(audit), model)
     started = time.perf_counter()
     with progress(f"differentiating {model}", quiet=json):
         kind = read_mode("gradient" if mode is None else mode.value)

@@ -3,6 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from primsplit.tracing.own_errors import own_errors
+
+_LISTED = "the file cannot be listed"
+
 
 def open_file(path: str) -> Any:
     """An ONNX file to run by names. Raises FileError, RunError."""
@@ -91,6 +95,7 @@ def nest_texts() -> Any:
     return listing
 
 
+@own_errors(_LISTED)
 def read_written(path: str) -> Any:
     """A file as it is written: see `audit.written.Written`."""
     from primsplit.audit import written
@@ -98,6 +103,7 @@ def read_written(path: str) -> Any:
     return written.read_written(path)
 
 
+@own_errors(_LISTED)
 def list_files(files: Any, style: str, *, everything: bool = False) -> str:
     """The listing of files in a style; `everything` also shows what the mathematics folds away."""
     from primsplit.audit import styles
@@ -105,6 +111,7 @@ def list_files(files: Any, style: str, *, everything: bool = False) -> str:
     return styles.list_files(files, style, everything=everything)
 
 
+@own_errors(_LISTED)
 def mathematics(files: Any) -> list[str]:
     """The listings of files for people."""
     from primsplit.audit import styles
@@ -112,6 +119,7 @@ def mathematics(files: Any) -> list[str]:
     return styles.for_people(files)
 
 
+@own_errors(_LISTED)
 def numpy_module(files: Any) -> Any:
     """The module of NumPy that computes what files do: see `audit.numpy_style.Module`."""
     from primsplit.audit import numpy_style
@@ -119,6 +127,7 @@ def numpy_module(files: Any) -> Any:
     return numpy_style.to_numpy(files)
 
 
+@own_errors(_LISTED)
 def report_files(files: Any) -> list[dict[str, Any]]:
     """The reports of the files of one derivative."""
     from primsplit.audit import file_report
@@ -126,6 +135,7 @@ def report_files(files: Any) -> list[dict[str, Any]]:
     return file_report.report_files(files)
 
 
+@own_errors(_LISTED)
 def json_reports(files: Any) -> list[dict[str, Any]]:
     """The reports of the files of one derivative, with every node and statement."""
     from primsplit.audit import json_report
@@ -140,6 +150,7 @@ def schema_text() -> str:
     return json_report.schema_text()
 
 
+@own_errors(_LISTED)
 def constant_rows(file: Any) -> list[dict[str, Any]]:
     """A row for each initializer of a file."""
     from primsplit.audit import file_report
@@ -147,6 +158,7 @@ def constant_rows(file: Any) -> list[dict[str, Any]]:
     return file_report.constant_rows(file)
 
 
+@own_errors(_LISTED)
 def rules_used(files: Any, block: Any = None) -> list[dict[str, Any]]:
     """A row for each rule that made nodes of the files."""
     from primsplit.audit import rules_used
@@ -168,6 +180,7 @@ def linearity() -> Any:
     return linear
 
 
+@own_errors(_LISTED)
 def zero_rows(files: Any, recorded: Any = None, inputs: Any = ()) -> list[dict[str, Any]]:
     """A row for each input, weight and node without influence, and for each cut path."""
     from primsplit.audit import zero
@@ -175,6 +188,7 @@ def zero_rows(files: Any, recorded: Any = None, inputs: Any = ()) -> list[dict[s
     return zero.zero_rows(files, recorded, inputs)
 
 
+@own_errors(_LISTED)
 def numeric_rows(file: Any, arrays: Any) -> dict[str, Any]:
     """A row for each value of a file at some inputs, float32 beside float64."""
     from primsplit.audit import numerics
@@ -183,6 +197,7 @@ def numeric_rows(file: Any, arrays: Any) -> dict[str, Any]:
     return numerics.numeric_rows(file, arrays, play)
 
 
+@own_errors(_LISTED)
 def difference(before: Any, after: Any) -> Any:
     """In what two files differ: see `audit.review.difference.Difference`."""
     from primsplit.audit.review import difference
@@ -190,6 +205,7 @@ def difference(before: Any, after: Any) -> Any:
     return difference.difference(before, after)
 
 
+@own_errors(_LISTED)
 def compare_outputs(before: Any, after: Any, samples: Any) -> dict[str, Any]:
     """The largest differences of two files' outputs over samples."""
     from primsplit.audit.review import numbers
@@ -204,6 +220,7 @@ def unified(changes: Any, *, whole: bool) -> list[str]:
     return listing.unified(changes, whole=whole)
 
 
+@own_errors(_LISTED)
 def hazard_rows(file: Any, ranges: Any) -> dict[str, Any]:
     """A row for each kind of hazard of a line of a file."""
     from primsplit.audit import hazards
@@ -218,6 +235,7 @@ def committed() -> Any:
     return committed
 
 
+@own_errors(_LISTED)
 def bound_rows(file: Any, arrays: Any, **named: Any) -> dict[str, Any]:
     """A row for each output of a file: the bound of its rounding error, and the measured error."""
     from primsplit.audit import bounds

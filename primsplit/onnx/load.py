@@ -22,7 +22,7 @@ from primsplit.onnx.graph_reader import GraphReader
 from primsplit.onnx.input_types import Specs, declare
 from primsplit.onnx.jumps import with_jumps
 from primsplit.onnx.limits import STEPS, most_nodes, node_count
-from primsplit.onnx.local_functions import inlined
+from primsplit.onnx.local_functions import check_with_functions, inlined
 from primsplit.onnx.modelfile import CONTRIB, ModelFile, graphs, read_file
 from primsplit.onnx.provenance import read_lines
 from primsplit.onnx.running_order import in_running_order
@@ -80,6 +80,13 @@ def load_model(
         declare(proto.graph, specs or {}, path)
         _reserve_sizes(proto)
         return _read(file, proto, Ends(GraphReader(path, versions, most, constant), said), safe_where=safe_where)
+
+
+def check_valid(proto: onnx.ModelProto, path: str) -> None:
+    """Raise ParseError for a model that is not valid, as `load_model` does. The model stays as it is."""
+    own = onnx.ModelProto()
+    own.CopyFrom(proto)
+    check_with_functions(_in_own_domains(in_running_order(own)), path)
 
 
 def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bool) -> Model:

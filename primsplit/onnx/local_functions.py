@@ -27,18 +27,30 @@ APART = "primsplit.apart"
 
 def inlined(proto: onnx.ModelProto, path: str) -> onnx.ModelProto:
     """Return the model, checked, without functions of its own. Raises ParseError if it is not valid."""
-    strangers = [f for f in proto.functions if f.node and version_of(f) != version_of(proto)]
-    if strangers:
+    check_with_functions(proto, path)
+    if not proto.functions:
+        return proto
+    _give_defaults(proto, path)
+    if strangers := _strangers(proto):
+        return _inlined_in_one_opset(proto, strangers, path)
+    return _inlined(proto, path)
+
+
+def check_with_functions(proto: onnx.ModelProto, path: str) -> None:
+    """Raise ParseError if onnx finds a model invalid, or one of its functions, each in its own opset.
+
+    Functions are refused that call themselves, and those that would make the model too large where they are called.
+    """
+    if strangers := _strangers(proto):
         _check_apart(proto, strangers, path)
     else:
         check_model(proto, path)
-    if not proto.functions:
-        return proto
     check_functions(proto, path)
-    _give_defaults(proto, path)
-    if strangers:
-        return _inlined_in_one_opset(proto, strangers, path)
-    return _inlined(proto, path)
+
+
+def _strangers(proto: onnx.ModelProto) -> list[onnx.FunctionProto]:
+    """Return the functions of another opset than the model's."""
+    return [f for f in proto.functions if f.node and version_of(f) != version_of(proto)]
 
 
 def _give_defaults(proto: onnx.ModelProto, path: str) -> None:

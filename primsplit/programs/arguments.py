@@ -7,6 +7,7 @@ by its name in the file (`params.w`); without a dtype, `[N,3]`, it keeps that of
 
 import dataclasses
 import inspect
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from primsplit.ir import Type
 from primsplit.ir.dims import Dim, Size, evaluate, symbols
 from primsplit.ir.errors import SpecError
+from primsplit.ir.machine import memory
 from primsplit.programs.api import called
 from primsplit.programs.labels import input_names
 from primsplit.programs.userfile import UserFile
@@ -259,8 +261,17 @@ def draw_arrays(
     symbolic = (s for t in found.values() for d in t.shape or () for s in sorted(symbols(d)))
     for symbol in dict.fromkeys(symbolic):
         sizes.setdefault(symbol, size or 3 + len(sizes))
+    _check_memory(found, sizes)
     random = np.random.default_rng(seed)
     return {name: np.asarray(_value(t, t, sizes, random, ranges.get(name))) for name, t in found.items()}
+
+
+def _check_memory(types: Mapping[str, Type], sizes: Mapping[str, int]) -> None:
+    """Raise SpecError for arrays that this machine cannot hold, drawn as 8 bytes a number."""
+    for name, each in types.items():
+        shape = [_number(d, sizes) for d in each.shape or ()]
+        if 8 * math.prod(shape) > memory():
+            raise SpecError(f"{name} of shape {shape} is larger than this machine's memory", cure="Tell smaller sizes.")
 
 
 def _is_unnamed(symbol: str, name: str) -> bool:

@@ -70,6 +70,7 @@ class Session:
         source = model if isinstance(model, str) else model.SerializeToString()
         try:
             self.session = open_session(source, options, threads or None, disabled_optimizers=list(skipped))
+            told = self.session.get_modelmeta().custom_metadata_map
         except Exception as error:  # noqa: BLE001  # onnxruntime raises classes that share no ancestor of its own
             raise self._told("onnxruntime cannot load the program", error) from None
         Counters.sessions += 1
@@ -77,7 +78,6 @@ class Session:
         self.inputs = [i.name for i in given]
         self.outputs = [o.name for o in self.session.get_outputs()]
         self._is_narrow = any(e.type in NARROW for e in (*given, *self.session.get_outputs()))
-        told = self.session.get_modelmeta().custom_metadata_map
         self.carried = {
             n: said for n in (*self.inputs, *self.outputs) if (said := told.get(f"{DTYPE_OF}{n}")) in CARRIERS
         }

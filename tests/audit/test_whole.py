@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import numpy as np
+import onnx
+from onnx import helper
 
 import primsplit as ps
 from primsplit.audit.whole import whole
@@ -37,3 +39,25 @@ def test_a_node_of_the_graph_tells_its_name_and_line(tmp_path: Path) -> None:
     assert told["place"].startswith("test_whole.py:")
     assert told["source"] == "return np.tanh(x @ w) ** 2"
     assert "Tanh" in told["node"]
+
+
+def test_an_attribute_that_a_call_gives_or_a_default_is_that_of_the_copied_node(tmp_path: Path) -> None:
+    domains = [helper.make_opsetid("", 21), helper.make_opsetid("my", 1)]
+    leaky, half = helper.make_node("LeakyRelu", ["x"], ["a"]), helper.make_node("Constant", [], ["c"])
+    leaky.attribute.add(name="alpha", type=onnx.AttributeProto.FLOAT, ref_attr_name="slope")
+    half.attribute.add(name="value_float", type=onnx.AttributeProto.FLOAT, ref_attr_name="share")
+    inner = [leaky, half, helper.make_node("Mul", ["a", "c"], ["y"])]
+    bent = helper.make_function("my", "Bent", ["x"], ["y"], inner, domains, ["slope"])
+    bent.attribute_proto.append(helper.make_attribute("share", 0.25))
+    nodes = [
+        helper.make_node("Bent", ["x"], ["h"], domain="my", slope=0.5),
+        helper.make_node("Bent", ["h"], ["y"], domain="my", slope=2.0, share=-3.0),
+    ]
+    ends = [helper.make_tensor_value_info(name, 1, [2]) for name in "xy"]
+    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:])
+    path = str(tmp_path / "m.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=domains, functions=[bent], ir_version=10), path)
+    x = np.array([-4.0, 4.0], np.float32)
+    (found,) = evaluate(whole(read_written(path)).block, [x])
+    np.testing.assert_allclose(found, [-4 * 0.5 * 0.25 * 2 * -3, 4 * 0.25 * -3])
+    np.testing.assert_allclose(found, ps.load(path)(x))

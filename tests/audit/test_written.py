@@ -1,5 +1,6 @@
 """A file is read as it is, an op for each node."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -70,5 +71,39 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     node = helper.make_node("Tanh", ["gone"], ["y"])
     graph = helper.make_graph([node], "g", [], [helper.make_tensor_value_info("y", 1, [3])])
     onnx.save(helper.make_model(graph), tmp_path / "m.onnx")
-    with pytest.raises(ParseError, match="the value gone is read before it is defined"):
+    with pytest.raises(ParseError, match="no valid model"):
         read_written(str(tmp_path / "m.onnx"))
+
+
+INVALID = {
+    "an operator that lacks an input": helper.make_node("Where", ["x"], ["y"]),
+    "a branch without sides": helper.make_node("If", ["x"], ["y"]),
+    "an attribute of another type": helper.make_node("Softmax", ["x"], ["y"], axis="last"),
+    "an attribute without a type": onnx.NodeProto(
+        op_type="Softmax", input=["x"], output=["y"], attribute=[onnx.AttributeProto(name="axis")]
+    ),
+    "no operator": helper.make_node("", ["x"], ["y"]),
+    "a function that calls itself": helper.make_node("Again", ["x"], ["y"], domain="my"),
+    "functions of 3 ** 20 nodes": helper.make_node("F0", ["x"], ["y"], domain="my"),
+}
+
+
+@pytest.mark.parametrize("node", INVALID.values(), ids=INVALID)
+def test_a_model_that_is_not_valid_is_refused_as_it_is_when_loaded(tmp_path: Path, node: onnx.NodeProto) -> None:
+    domains = [helper.make_opsetid("", 21), helper.make_opsetid("my", 1)]
+    again = helper.make_node("Again", ["x"], ["y"], domain="my")
+    functions = [helper.make_function("my", "Again", ["x"], ["y"], [again], domains)]
+    for i in range(20):
+        following = (f"F{i + 1}", "my") if i < 19 else ("Neg", "")
+        nodes = [helper.make_node(following[0], [a], [b], domain=following[1]) for a, b in itertools.pairwise("xsty")]
+        functions.append(helper.make_function("my", f"F{i}", ["x"], ["y"], nodes, domains))
+    used = [f for f in functions if node.domain == "my" and (f.name == "Again") == (node.op_type == "Again")]
+    ends = [helper.make_tensor_value_info(name, 1, [3]) for name in "xy"]
+    graph = helper.make_graph([node], "g", ends[:1], ends[1:])
+    path = str(tmp_path / "m.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=domains, functions=used, ir_version=10), path)
+    with pytest.raises(ParseError) as told:
+        read_written(path)
+    with pytest.raises(ParseError) as loaded:
+        ps.load(path)
+    assert str(told.value) == str(loaded.value)

@@ -57,6 +57,12 @@ def weights(tmp_path: Path) -> Callable[..., Path]:
         ("w.bin", ["run", "m.onnx", "--inputs", "in.npz", "--out", "m.onnx"]),
         ("w.bin", ["run", "m.onnx", "--inputs", "in.npz", "--out", "in.npz"]),
         ("w.npz", ["run", "m.onnx", "--inputs", "in.npz", "--state", "w.npz"]),
+        ("w.bin", ["audit", "m.onnx", "--output", "w.bin"]),
+        ("w.bin", ["audit", "m.onnx", "--style", "math", "--output", "link.onnx"]),
+        ("w.npz", ["audit", "m.onnx", "--output", "w.py"]),
+        ("w.npz", ["audit", "m.onnx", "--style", "numpy", "--output", "w.txt"]),
+        ("w.bin", ["grad", "m.onnx", "--onnx", "g.onnx", "--audit", "w.bin"]),
+        ("w.npz", ["export", "m.onnx", "--onnx", "g.onnx", "--audit", "w.py"]),
     ],
 )
 def test_no_output_takes_the_place_of_weights(

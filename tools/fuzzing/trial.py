@@ -106,7 +106,7 @@ def outcome(case: Case, folder: Path, say: Say = lambda text: None) -> Outcome:
 def _outputs(case: Case) -> set[str]:
     """The files that a command line names as its output and that it does not read."""
     line = case.command
-    named = {b for a, b in pairwise(line) if a in {"--out", "-o", "--output", "--onnx", "--state"}}
+    named = {b for a, b in pairwise(line) if a in {"--out", "-o", "--output", "--onnx", "--state", "--audit"}}
     read = {*line[1:2], *(b for a, b in pairwise(line) if a == "--inputs")}
     return {os.path.normpath(name) for name in named} - {os.path.normpath(name) for name in read}
 

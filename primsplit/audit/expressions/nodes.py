@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.audit.trees import call, literal, tree
-from primsplit.audit.written import UNKNOWN
+from primsplit.audit.written import UNKNOWN, OfCall
 from primsplit.ir import AnyArray, Const, Op, Type, Value, Var
 from primsplit.ir.errors import PrimsplitError
 
@@ -80,7 +80,7 @@ class Node:
     def attribute(self, name: str, default: Any = None) -> Any:
         """Return an attribute. Raises PrimsplitError for one that the caller of a function gives."""
         found = self.op.attributes.get(name, default)
-        if isinstance(found, str) and found.startswith("@"):
+        if isinstance(found, OfCall):
             raise self.refusal(f"takes the attribute {name} of the function around it")
         return found
 

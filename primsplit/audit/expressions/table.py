@@ -20,6 +20,7 @@ from primsplit.audit.expressions import (
     windows,
 )
 from primsplit.audit.expressions.nodes import Builder, Node
+from primsplit.tracing.own_errors import own_errors
 
 FAMILIES = (
     activations,
@@ -52,4 +53,5 @@ def built(node: Node) -> ast.expr:
     build = BUILDERS.get(node.op.kind)
     if build is None:
         raise node.refusal("has no form in NumPy")
-    return build(node)
+    with own_errors(f"{node.op.kind} has no form in NumPy"):
+        return build(node)
