@@ -32,7 +32,6 @@ def spacing(x: Array) -> Array:
 
     NaN for infinite x, infinite for the largest float.
     """
-    x = stop_gradient(x)
     largest = np.asarray(float_limits(x).max, x.dtype)
     up, down = _steps(x)
     is_negative = x < 0.0

@@ -141,13 +141,14 @@ def fmod(x: Array, y: Array) -> Array:
 def floor_divide(x: Array, y: Array) -> Array:
     """floor(x / y), from the exact remainder. Of integers, 0 where y is 0. It has no gradient.
 
-    A quotient of 0 has the sign of x / y, and stands last: see `compositions.signs`.
+    A quotient of 0 has the sign of x / y, and stands last: see `compositions.signs`. It is rounded, since what varies
+    smoothly with x would hide that the derivative is 0.
     """
     if is_whole(x):
         return _integer_floor_divide(x, y)
     rest, wrong = _parts(x, y)
     exact = op.Round((x - rest) / y) - cast_to(wrong, x.dtype)
-    quotient = x / y
+    quotient = op.Round(x / y)
     return op.Where(op.Equal(y, 0.0), quotient, op.Where(op.Abs(exact) > 0.0, exact, quotient * 0.0))
 
 

@@ -86,6 +86,13 @@ CUT: dict[str, Callable[[Any], Any]] = {
     "sign": lambda y: np.sum(np.sign(y)),
     "floor": lambda y: np.sum(np.floor(y)),
     "round": lambda y: np.sum(np.round(y * 2.0) / 2.0),
+    "floor division": lambda y: np.sum(y // 2.0),
+    "divisor of a floor division": lambda y: np.sum(5.0 // y),
+    "divmod": lambda y: np.sum(np.divmod(y, 2.0)[0]),
+    "spacing": lambda y: np.sum(np.spacing(y)),
+    "integral over a region": lambda y: scipy.integrate.dblquad(
+        lambda u, v: np.where(u + v < y[0], 1.0, 0.0), 0, 1, 0, 1
+    )[0],
     "cast": lambda y: np.sum(y.astype(int) * 1.0),
     "mask": lambda y: np.sum(np.where(y > 0, 1.0, 0.0)),
     "share": lambda y: np.mean(y > 0),

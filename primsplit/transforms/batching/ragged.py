@@ -163,11 +163,17 @@ class RaggedRule:
         self.batched = batched
         self.size = size
 
+    @property
+    def body(self) -> Block:
+        """The region of one example, whose derivative the rule computes."""
+        body: Block = self.op.attributes["body"]
+        return body
+
     def __call__(self, *inputs: Array) -> tuple[tuple[Array, ...], Callable[..., list[Array | None]]]:
         values = each_call(self.op, self.batched, self.size, inputs)
 
         def pullback(*cotangents: Array | None) -> list[Array | None]:
-            body: Block = self.op.attributes["body"]
+            body = self.body
             wrt = [i for i, p in enumerate(body.params) if p.type.is_float]
             split = split_block(body, wrt, [i for i, r in enumerate(body.results) if r.type.is_float])
             seeds = [zeros_like(values[i]) if (dy := cotangents[i]) is None else dy for i in split.of]
