@@ -68,6 +68,17 @@ def _known_solution(found: Any, given: tuple[Any, dict[str, Any]]) -> Callable[[
     return lambda b: factors.solve(b) if holds_traced(b) else found(b)
 
 
+def solve_by_factors(factors: Any, rhs: Any, trans: str = "N") -> Any:
+    """`SuperLU.solve` of factors that SciPy computed outside of the function, for a traced right side.
+
+    Rows and columns of the matrix are those of L U in the order before the permutations. An element that is rounding is
+    0, so that the matrix is as sparse as it was.
+    """
+    product, size = factors.L @ factors.U, abs(factors.L) @ abs(factors.U)
+    product = product.multiply(abs(product) > 4 * np.finfo(product.dtype).eps * size).tocsr()
+    return Factors(product[factors.perm_r][:, factors.perm_c].tocsc(), factors).solve(rhs, trans)
+
+
 KNOWN = {"splu": _known_factors, "factorized": _known_solution}
 """Functions that adapt SciPy's factors of known matrices so that they solve for traced right sides."""
 

@@ -162,7 +162,7 @@ def _array_asked(error: Exception) -> NumberAsked | None:
         f"a compiled function cannot take a traced array: {error}",
         place=_last_place(error.__traceback__, _is_users_file),
         cure=(
-            "Call a function that is served (spsolve for splu, say), or give it a rule: @ps.primitive, @ps.rrule.",
+            "Call a function that is served, or give it a rule: @ps.primitive, @ps.rrule.",
             *([_OF_FITTED_MODELS] if "sklearn" in _packages(error) else []),
         ),
     )

@@ -31,6 +31,7 @@ from primsplit.frontends.python.overrides.table import (
     Substitute,
     is_stood_in_for,
     substitute_of,
+    substitute_of_method,
 )
 from primsplit.ir.caching.held import content, is_written_by_python
 from primsplit.tracing.array import Array
@@ -149,6 +150,9 @@ def _served(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
         owner = substitute_of(called.__self__)
         if isinstance(owner, ModuleSubstitute) and called.__name__ in owner.own:
             return _calling(conversion, owner.own[called.__name__])
+        of_class = substitute_of_method(getattr(type(called.__self__), called.__name__, None))
+        if of_class is not None:
+            return types.MethodType(of_class, called.__self__)
         named = BUILTINS.get(called.__name__) if called.__self__ is builtins else None
         if named is not None and named.original is called:
             return _served(conversion, named, is_package=is_package)

@@ -99,17 +99,13 @@ def substitute_of_method(function: Any) -> Any:
     return _of_methods.get(id(function))
 
 
-IMMUTABLE = 1 << 8
-"""The flag of CPython's types whose attributes cannot be set (Py_TPFLAGS_IMMUTABLETYPE)."""
-
-
 def register_method(owner: type, name: str, traced: Function) -> None:
     """Register `traced` for a method of a library's class or its base class, for calls with a traced argument.
 
-    A class without such a method in this version of the library, or a compiled class, is left alone.
+    A class without such a method in this version of the library is left alone.
     """
     holder = next((c for c in owner.__mro__ if name in vars(c)), None)
-    if holder is None or holder.__flags__ & IMMUTABLE or (holder, name) in methods:
+    if holder is None or (holder, name) in methods:
         return
     original = vars(holder)[name]
     # A class that has the method under several names has one function for all of them.

@@ -166,6 +166,8 @@ def _register(name: str) -> None:
                 register(original, _DistributionSubstitute(original, distribution))
         _register_frozen(module)
         _register_kernels(module)
+    if name == "scipy.sparse.linalg":
+        register_method(module.SuperLU, "solve", sparse_factors.solve_by_factors)
     for function, traced in functions_of(name).items():
         original = getattr(module, function, None)
         if original is not None:

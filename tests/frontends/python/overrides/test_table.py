@@ -1,5 +1,6 @@
 """The table of substitutes for functions of libraries: which is called, and when."""
 
+import array
 from typing import Any
 
 import numpy as np
@@ -84,11 +85,13 @@ def test_a_method_is_registered_once_for_all_its_names_where_it_is_defined() -> 
     register_method(Inherits, "scaled", instead)
     register_method(Library, "again", instead)
     register_method(Library, "missing", instead)
-    register_method(str, "upper", instead)
+    register_method(array.array, "count", instead)
     substitute = substitute_of_method(vars(Library)["scaled"])
     assert substitute is substitute_of_method(vars(Library)["again"])
     assert substitute(Library(), 1.5) == 3.0
-    assert substitute_of_method(str.upper) is None
+    of_compiled = substitute_of_method(array.array.count)
+    assert of_compiled is not None
+    assert of_compiled(array.array("d", [1.5, 2.0]), 2.0) == 1
 
 
 def test_objects_and_modules_with_a_substitute_are_told_apart() -> None:
