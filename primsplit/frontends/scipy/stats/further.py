@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.scipy.stats.families import is_count, log_choices
-from primsplit.frontends.scipy.stats.kinds import LARGEST, TINY, Continuous, Discrete, both, special
+from primsplit.frontends.scipy.stats.kinds import LARGEST, TINY, Bounded, Continuous, Discrete, both, special
 from primsplit.numpy.transformations import logarithmic_quotient
 from primsplit.numpy.validity import missing
 
@@ -16,9 +16,9 @@ _xlog1py, _xlogy, _ndtri = map(special, ("xlog1py", "xlogy", "ndtri"))
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
-def _without(is_outside: Any, z: Any, inside: float, density: Callable[[Any], Any]) -> Any:
-    """The log density, -inf where the condition holds; there it is computed at a number that is inside."""
-    return np.where(is_outside, -np.inf, density(np.where(is_outside, inside, z)))
+def _without(is_outside: Any, z: Any, inside: float, density: Callable[[Any], Any]) -> Bounded:
+    """The log density except where the condition holds; there it is computed at a number that is inside."""
+    return Bounded(is_outside, density(np.where(is_outside, inside, z)))
 
 
 def _log_i0e(x: Any) -> Any:
@@ -42,7 +42,7 @@ def _stretched(z: Any, c: Any) -> Any:
     return np.where(is_far, far, z * logarithmic_quotient(np.where(is_far, 0.0, product), 0))
 
 
-def _extreme(z: Any, c: Any) -> Any:
+def _extreme(z: Any, c: Any) -> Bounded:
     def density(z: Any) -> Any:
         y = _stretched(z, -c)
         return -np.exp(-y) - y + c * y
@@ -57,15 +57,15 @@ def _extreme_head(z: Any, c: Any) -> Any:
     return np.where(is_outside, np.where(c > 0, 0.0, -np.inf), inside)
 
 
-def _excess(z: Any, c: Any) -> Any:
+def _excess(z: Any, c: Any) -> Bounded:
     return _without(1 + c * z <= 0, z, 0.0, lambda z: -(1 + c) * _stretched(z, c))
 
 
-def _excess_tail(z: Any, c: Any) -> Any:
+def _excess_tail(z: Any, c: Any) -> Bounded:
     return _without(1 + c * z <= 0, z, 0.0, lambda z: -_stretched(z, c))
 
 
-def _log_uniform(z: Any, a: Any, b: Any) -> Any:
+def _log_uniform(z: Any, a: Any, b: Any) -> Bounded:
     return _without((z < a) | (z > b), z, 1.0, lambda z: -np.log(z) - np.log(np.log(b / a)))
 
 
@@ -79,7 +79,7 @@ def log_between(low: Any, high: Any) -> Any:
     return top + np.log1p(-np.where(is_open, 0.0, below))
 
 
-def _truncated(z: Any, a: Any, b: Any) -> Any:
+def _truncated(z: Any, a: Any, b: Any) -> Bounded:
     return _without((z < a) | (z > b), z, 0.0, lambda z: -z * z / 2 - HALF_LOG_TWO_PI - log_between(a, b))
 
 
@@ -93,7 +93,7 @@ def _folded(z: Any, c: Any) -> Any:
     return -HALF_LOG_TWO_PI + np.logaddexp(-((z - c) ** 2) / 2, -((z + c) ** 2) / 2)
 
 
-def _general_gamma(z: Any, a: Any, c: Any) -> Any:
+def _general_gamma(z: Any, a: Any, c: Any) -> Bounded:
     """For a negative c nothing is at 0."""
     return _without((z == 0) & (c < 0), z, 1.0, lambda z: np.log(np.abs(c)) + _xlogy(c * a - 1, z) - z**c - _gammaln(a))
 

@@ -4,7 +4,7 @@ import copy
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -36,6 +36,13 @@ def _known_or_traced(x: Array) -> Any:
     """The numbers of a constant, else the array."""
     known = x.known()
     return x if known is None else known
+
+
+class Bounded(NamedTuple):
+    """A function whose support the shapes bound, and where a number is outside of it: the value there has no part."""
+
+    is_outside: Any
+    value: Any
 
 
 class _Known:
@@ -120,7 +127,8 @@ class Continuous(_Known):
 
     `density` is the log density of the standard distribution between `low` and `high`. `parts` are the probabilities of
     a smaller and a larger number, `head` and `tail` their logarithms, of which a tail alone is enough. `quantile` is
-    the inverse of the first part, `above` that of the second. Each is asked for valid shapes alone, or for NaN.
+    the inverse of the first part, `above` that of the second. Each is asked for valid shapes alone, or for NaN. A
+    density may be `Bounded`, a tail too if the numbers outside are those above its support.
     One of density, head, tail and parts may give a NaN a slope that is a number, such as a formula that chooses by a
     comparison: then `chooses` is True, and the gradient is made NaN, which takes time.
     """
@@ -180,8 +188,7 @@ class Continuous(_Known):
 
     def logpdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
         """The logarithm of the density; -inf outside of the support."""
-        found, scale = self._by(self.density, (-np.inf, -np.inf), x, parameters, named)
-        return found - np.log(scale)
+        return self._by(self.density, (-np.inf, -np.inf), x, parameters, named, is_density=True)
 
     def pdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
         """The density."""
@@ -191,7 +198,7 @@ class Continuous(_Known):
         """The logarithm of `sf`, right far out too."""
         if self.tail is None:
             return _log_of(self._part(1, x, parameters, named), self._part(0, x, parameters, named))
-        return self._by(self.tail, (0.0, -np.inf), x, parameters, named)[0]
+        return self._by(self.tail, (0.0, -np.inf), x, parameters, named)
 
     def sf(self, x: Any, *parameters: Any, **named: Any) -> Any:
         """The probability of a larger number."""
@@ -204,7 +211,7 @@ class Continuous(_Known):
     def logcdf(self, x: Any, *parameters: Any, **named: Any) -> Any:
         """The logarithm of `cdf`, right far out too: log(1 - sf) in the form that cancels nothing."""
         if self.head is not None:
-            return self._by(self.head, (-np.inf, 0.0), x, parameters, named)[0]
+            return self._by(self.head, (-np.inf, 0.0), x, parameters, named)
         if self.parts is not None:
             return _log_of(self._part(0, x, parameters, named), self._part(1, x, parameters, named))
         tail = self.logsf(x, *parameters, **named)
@@ -240,14 +247,21 @@ class Continuous(_Known):
     def _part(self, which: int, x: Any, parameters: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """The probability of a smaller number, or of a larger one."""
         assert self.parts is not None
-        return self._by(self.parts[which], (float(which), 1.0 - which), x, parameters, named)[0]
+        return self._by(self.parts[which], (float(which), 1.0 - which), x, parameters, named)
 
     def _by(
-        self, of: Function, ends: tuple[float, float], x: Any, parameters: tuple[Any, ...], named: dict[str, Any]
-    ) -> tuple[Any, Array]:
+        self,
+        of: Function,
+        ends: tuple[float, float],
+        x: Any,
+        parameters: tuple[Any, ...],
+        named: dict[str, Any],
+        *,
+        is_density: bool = False,
+    ) -> Any:
         """A function of the standardized number and the shapes inside of the support, with these values beside it.
 
-        The scale beside it.
+        A log density less the logarithm of the scale.
         """
         shapes, loc, scale, is_valid = self._checked(parameters, named)
         *shapes, scale = where_valid(is_valid, *shapes, scale)
@@ -255,10 +269,15 @@ class Continuous(_Known):
         z = (given - loc) / scale
         is_outside, inside = self._held(z)
         found = of(inside, *shapes)
+        if isinstance(found, Bounded):
+            is_outside = found.is_outside if is_outside is False else np.logical_or(is_outside, found.is_outside)
+            found = found.value
+        if is_density:
+            found = found - np.log(scale)
         if is_outside is not False:
             beside = ends[0] if ends[0] == ends[1] else np.where(z < self.low, *ends)
             found = np.where(is_outside, beside, found)
-        return (defined(found, given, *shapes, loc, scale) if self.chooses else found), scale
+        return defined(found, given, *shapes, loc, scale) if self.chooses else found
 
     def _held(self, z: Array) -> tuple[Any, Any]:
         """Return whether `z` is outside of the support or infinite, and `z` with a number inside there.

@@ -75,3 +75,24 @@ def test_a_wrong_parameter_is_told() -> None:
         CONTINUOUS["gamma"].logpdf(1.0, 2.0, shape=3.0)
     with pytest.raises(TypeError, match="missing parameters: a"):
         CONTINUOUS["gamma"].logpdf(1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "x"),
+    [
+        ("expon", (), -0.2),
+        ("wrapcauchy", (0.4,), 40.0),
+        ("truncnorm", (-1.0, 2.0), 5.0),
+        ("genpareto", (-0.5,), 5.0),
+        ("genextreme", (0.5,), 5.0),
+        ("loguniform", (0.5, 2.0), 0.1),
+    ],
+)
+def test_a_log_density_outside_of_the_support_has_no_slope_by_the_scale(
+    name: str, shapes: tuple[float, ...], x: float
+) -> None:
+    def log_density(scale: Any) -> Any:
+        return getattr(scipy.stats, name).logpdf(x, *shapes, scale=scale)
+
+    assert ps.trace(log_density, 1.5)(1.5) == log_density(1.5) == -np.inf
+    assert ps.grad(log_density)(1.5) == 0.0
