@@ -51,11 +51,14 @@ def arrays_for(
     rest = {n: t for n, t in types.items() if n not in arrays}
     bounds = dict(zip(types, integer_bounds(block), strict=False))
     limits = {n: told.get(n, bounds.get(n)) for n in rest}
+    sizes: dict[str, int] = {}
+    for name in (n for n in types if n in arrays):
+        check_array(arrays[name], name, types[name], sizes)
     settled = {n: (types[n], a) for n, a in arrays.items() if n in types}
     drawn = draw_arrays(rest, {}, ranges={n: b for n, b in limits.items() if b is not None}, known=settled, **drawing)
     arrays.update(drawn)
     check_names(list(types), arrays)
-    sizes: dict[str, int] = {}
+    sizes = {}
     for name, wanted in types.items():
         check_array(arrays[name], name, wanted, sizes)
     check_expressions(((n, arrays[n].shape, t) for n, t in types.items()), sizes)

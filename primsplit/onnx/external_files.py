@@ -2,11 +2,12 @@
 
 import mmap
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import onnx
 
 from primsplit.ir.errors import FileError
+from primsplit.onnx.all_tensors import all_tensors
 from primsplit.onnx.external_data import check_external, external_path
 from primsplit.onnx.modelfile import parsed
 from primsplit.onnx.tensor_checks import bytes_of
@@ -44,34 +45,3 @@ def _has_external_data(path: str) -> bool:
             return content.find(LOCATION) >= 0
     except (OSError, ValueError) as error:
         raise FileError(f"cannot read {path}: {getattr(error, 'strerror', '') or error}") from None
-
-
-def all_tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Yield every tensor of a model, wherever it stands."""
-    trained = [g for t in proto.training_info for g in (t.initialization, t.algorithm)]
-    for whole in (proto.graph, *trained):
-        yield from _of_graphs(whole)
-    for function in proto.functions:
-        yield from _of_attributes(function.attribute_proto)
-        for node in function.node:
-            yield from _of_attributes(node.attribute)
-
-
-def _of_graphs(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
-    yield from graph.initializer
-    yield from _of_sparse(graph.sparse_initializer)
-    for node in graph.node:
-        yield from _of_attributes(node.attribute)
-
-
-def _of_attributes(attributes: Iterable[onnx.AttributeProto]) -> Iterator[onnx.TensorProto]:
-    for attribute in attributes:
-        yield from (attribute.t, *attribute.tensors)
-        yield from _of_sparse((attribute.sparse_tensor, *attribute.sparse_tensors))
-        for graph in (attribute.g, *attribute.graphs):
-            yield from _of_graphs(graph)
-
-
-def _of_sparse(tensors: Iterable[onnx.SparseTensorProto]) -> Iterator[onnx.TensorProto]:
-    for tensor in tensors:
-        yield from (tensor.values, tensor.indices)

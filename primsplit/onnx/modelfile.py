@@ -19,6 +19,7 @@ import onnx.defs
 import onnx.helper
 
 from primsplit.ir.errors import FileError, ParseError, UnsupportedFunction
+from primsplit.onnx.all_tensors import all_tensors
 from primsplit.onnx.invalid_nodes import invalid_node
 from primsplit.onnx.sparse_tensors import make_dense
 from primsplit.onnx.tensor_checks import bytes_of, check_tensor
@@ -73,6 +74,8 @@ def _import_contrib(proto: onnx.ModelProto) -> None:
 def _check(proto: onnx.ModelProto, path: str) -> None:
     """Refuse what the checker of onnx accepts."""
     _check_imports(proto, path)
+    for tensor in all_tensors(proto):
+        check_tensor(tensor, path)
     _check_graph(proto.graph, path)
     for function in proto.functions:
         _check_nodes(function.node, path, in_function=True)
@@ -152,7 +155,6 @@ def _check_graph(graph: onnx.GraphProto, path: str, *, in_function: bool = False
     inputs = {v.name: v.type.tensor_type for v in graph.input}
     for tensor in graph.initializer:
         _check_texts(path, tensor.name)
-        check_tensor(tensor, path)
         if tensor.name in inputs and not _is_of(inputs[tensor.name], tensor):
             raise ParseError(f"{path} is no valid model: the initializer {tensor.name} is not of the type of its input")
     for value in (*graph.input, *graph.output, *graph.value_info):
@@ -188,8 +190,6 @@ def _check_nodes(nodes: Iterable[onnx.NodeProto], path: str, *, in_function: boo
                 raise ParseError(f"{path}: {node.op_type} refers to an attribute of a function, and is in none")
             if attribute.HasField("sparse_tensor"):
                 raise UnsupportedFunction(f"{path}: the {node.op_type} {node.name} has a sparse {attribute.name}")
-            if attribute.HasField("t"):
-                check_tensor(attribute.t, path)
             if attribute.HasField("g"):
                 _check_graph(attribute.g, path, in_function=in_function)
 

@@ -9,7 +9,7 @@ import pytest
 import primsplit as ps
 from primsplit.audit.written import read_written
 from primsplit.cli.inputs import arrays_for
-from primsplit.ir.errors import SpecError
+from primsplit.ir.errors import ShapeError, SpecError
 from primsplit.programs.opened import OpenedFile
 
 
@@ -40,3 +40,8 @@ def test_an_array_that_no_input_takes_is_refused(path: str, tmp_path: Path) -> N
     np.savez(tmp_path / "in.npz", y=np.ones((5, 3)))
     with pytest.raises(SpecError, match="y"):
         arrays_for(OpenedFile(path), read_written(path).block, {}, str(tmp_path / "in.npz"))
+
+
+def test_a_known_array_with_fewer_axes_than_the_input_is_refused(path: str) -> None:
+    with pytest.raises(ShapeError, match="x"):
+        arrays_for(OpenedFile(path), read_written(path).block, {"x": np.ones(3)})

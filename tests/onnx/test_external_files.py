@@ -10,11 +10,12 @@ import onnx.numpy_helper as onh
 import pytest
 
 import primsplit as ps
+from primsplit.audit.written import read_written
 from primsplit.ir.errors import FileError, ParseError
 from primsplit.programs.opened import OpenedFile
 from primsplit.programs.runtime import Session
 
-PLACES = ("initializer", "constant", "branch", "function", "sparse")
+PLACES = ("initializer", "constant", "branch", "function", "default", "call", "sparse")
 OUTSIDE = (
     "../secret",
     "link",
@@ -52,6 +53,17 @@ def save(path: Path, weight: onnx.TensorProto, place: str = "initializer") -> st
         body = [oh.make_node("Constant", [], ["o"], value=weight)]
         functions = [oh.make_function("own", "F", [], ["o"], body, [opset])]
         first, imports = [oh.make_node("F", [], ["w"], domain="own")], [opset, oh.make_opsetid("own", 1)]
+    elif place in {"default", "call"}:
+        constant = oh.make_node("Constant", [], ["o"])
+        constant.attribute.add(name="value", type=onnx.AttributeProto.TENSOR, ref_attr_name="held")
+        functions = [oh.make_function("own", "F", [], ["o"], [constant], [opset])]
+        first, imports = [oh.make_node("F", [], ["w"], domain="own")], [opset, oh.make_opsetid("own", 1)]
+        given = oh.make_attribute("held", weight)
+        if place == "default":
+            functions[0].attribute_proto.append(given)
+        else:
+            functions[0].attribute.append("held")
+            first[0].attribute.append(given)
     else:
         held = [oh.make_graph([oh.make_node("Identity", ["w1"], [n])], n, [], [told(n, 2, [7])]) for n in "ab"]
         for graph in held:
@@ -109,10 +121,11 @@ def test_data_outside_of_the_folder_are_refused_before_onnxruntime_sees_them(
             read(path)
 
 
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("location", NO_FILE)
-def test_what_is_no_plain_file_of_the_folder_is_refused(folder: Path, location: str) -> None:
-    path = save(folder / "m.onnx", tensor(location))
-    for read in (OpenedFile, ps.load):
+def test_what_is_no_plain_file_of_the_folder_is_refused(folder: Path, place: str, location: str) -> None:
+    path = save(folder / "m.onnx", tensor(location), place)
+    for read in (OpenedFile,) if place == "sparse" else (OpenedFile, ps.load, read_written):
         with pytest.raises(FileError, match="cannot read the data of w"):
             read(path)
 
