@@ -1,7 +1,8 @@
 """Warn, at the user's line, where a program of float32 becomes one of float64 because it meets a float64 of NumPy's.
 
 `x / np.sqrt(16)` does so for a float32 x: np.sqrt returns a float64, and everything computed from the quotient takes
-twice the memory and time. An explicit conversion, `x.astype(np.float64)`, gets no warning.
+twice the memory and time. So does `x / np.sum(mask)`, by integers, and a function that returns float64 for any numbers,
+as np.interp. An explicit conversion, `x.astype(np.float64)`, gets no warning.
 """
 
 import re
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Value, Var, readers, walk
+from primsplit.ir import Block, Const, Op, Var, readers, walk
 from primsplit.ir.errors import Place, PromotionWarning, warn_at
 
 WIDE = np.dtype(np.float64)
@@ -22,17 +23,25 @@ def report_promotions(block: Block) -> None:
     if not floats or WIDE in floats:
         return
     for place, narrow, const in _promotions(block):
-        what = f"an array, {const.type}," if const.type.rank else "a number"
         told = (
-            f"{narrow} becomes float64 here, as in NumPy: {what} of NumPy's is in the expression. What is computed "
+            f"{narrow} becomes float64 here, as in NumPy: {_what(const)} is in the expression. What is computed "
             f"from there on takes twice the memory and time. Write .astype(np.{narrow}) behind that, or float() around "
             "a number."
         )
         warn_at(place, told, PromotionWarning)
 
 
-def _promotions(block: Block) -> Iterator[tuple[Place, np.dtype[Any], Const]]:
-    """Yield each such line once, with the narrower dtype and the constant that it meets."""
+def _what(const: Const | None) -> str:
+    if const is None:
+        return "an array of integers, or a function that returns float64,"
+    return f"an array, {const.type}, of NumPy's" if const.type.rank else "a number of NumPy's"
+
+
+def _promotions(block: Block) -> Iterator[tuple[Place, np.dtype[Any], Const | None]]:
+    """Yield each such line once, with the narrower dtype and the constant that it meets, None for what is no constant.
+
+    Without a constant only the function's own ops count: in the bodies of loops, functions compute in float64 inside.
+    """
     reported: set[Place] = set()
     for inner in (block, *(b for op in walk(block) for b in op.blocks())):
         if not any(_widened(op) is not None for op in inner.ops):
@@ -40,9 +49,11 @@ def _promotions(block: Block) -> Iterator[tuple[Place, np.dtype[Any], Const]]:
         read = readers(inner.ops, inner.results)
         for place, ops in _by_place(inner.ops).items():
             narrow = next((v for v in map(_widened, ops) if v is not None), None)
-            const = next((v for op in ops for v in op.inputs if _is_of_numpy(v, op)), None)
+            const = next((v for op in ops for v in op.inputs if isinstance(v, Const) and _is_of_numpy(v, op)), None)
             line = place.whole_line
-            if narrow is None or not isinstance(const, Const) or line in reported or _CONVERTING.search(line.source):
+            if narrow is None or line in reported or _CONVERTING.search(line.source):
+                continue
+            if const is None and (inner is not block or not _is_of_python(line)):
                 continue
             if any(_leaves(v, place, read) for op in ops for v in op.outputs):
                 reported.add(line)
@@ -51,6 +62,15 @@ def _promotions(block: Block) -> Iterator[tuple[Place, np.dtype[Any], Const]]:
 
 _CONVERTING = re.compile(r"\bastype\b|\bdtype\s*=")
 """Matches a line that sets a dtype: its author chose float64."""
+
+
+_NAMING = re.compile(r"\bfloat64\b|\bdouble\b|,\s*float\b")
+"""Matches a line that names the dtype as a function or an argument."""
+
+
+def _is_of_python(line: Place) -> bool:
+    """Whether it is a line of Python, and names no dtype: a node of a model is as its exporter wrote it."""
+    return not line.filename.endswith(".onnx") and not _NAMING.search(line.source)
 
 
 def _by_place(ops: Sequence[Op]) -> dict[Place, list[Op]]:
@@ -69,12 +89,12 @@ def _widened(op: Op) -> Var | None:
     return source if is_narrow and isinstance(source, Var) else None
 
 
-def _is_of_numpy(value: Value | None, op: Op) -> bool:
+def _is_of_numpy(value: Const, op: Op) -> bool:
     """Whether the value is a NumPy constant of the user's that is float64, or integers that the op converts to it.
 
     Numbers of Python have no place, and take the dtype of the other operand.
     """
-    if not isinstance(value, Const) or value.place is None or value.is_param:
+    if value.place is None or value.is_param:
         return False
     becomes = op.outputs[0].type.dtype if op.kind == "Cast" else value.type.dtype
     return becomes == WIDE and value.type.dtype.kind in "fiu"

@@ -38,6 +38,12 @@ PROMOTED: dict[str, Callable[[Any], Any]] = {
     "einsum": lambda x: np.einsum("ij,jk", x, WIDE),
     "polynomial": lambda x: np.polyval(np.array([1.0, 2.0]), x),
     "convolution": lambda x: np.convolve(x[0], np.ones(3)),
+    "known integers": lambda x: x + np.arange(16),
+    "positions": lambda x: x[:, :3] * np.argmax(x, axis=1),
+    "count": lambda x: x / np.sum(x > 0),
+    "power": lambda x: x**ROOT,
+    "interpolation": lambda x: np.interp(x, [0, 1], [2, 3]),
+    "numbers of Python in an array": lambda x: np.array([x[0, 0], 1.0]),
 }
 KEPT: dict[str, Callable[[Any], Any]] = {
     "Python's number": lambda x: x / 4.0,
@@ -52,6 +58,10 @@ KEPT: dict[str, Callable[[Any], Any]] = {
     "softmax": lambda x: scipy.special.softmax(x, axis=1),
     "erf": lambda x: scipy.special.erf(x),
     "converted": lambda x: x.astype(np.float64) * np.linspace(0, 1, 16),
+    "converted by its name": lambda x: np.float64(x[0, 0]) * 2.0,
+    "least squares": lambda x: np.linalg.lstsq(x, x[:, 0], rcond=None)[0],
+    "integers of few bits": lambda x: x * np.arange(16, dtype=np.int16),
+    "size": lambda x: x / x.shape[0],
     "summed in float64": lambda x: np.sum(x, dtype=np.float64) * ROOT,
 }
 
