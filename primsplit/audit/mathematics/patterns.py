@@ -30,7 +30,8 @@ PATTERNS = {
     f"z - {MAX} - log(sum(exp(z - {MAX}), axis=k, keepdims=True))": "log_softmax(z, axis=k)",
     f"exp(z - {MAX}) / sum(exp(z - {MAX}), axis=k, keepdims=True)": "softmax(z, axis=k)",
     f"(x - {MEAN}) / sqrt(mean((x - {MEAN})**2, axis=k, keepdims=True) + e)": "normalized(x, axis=k, epsilon=e)",
-    "(x - (clip(x + 1, LOW, HIGH) - 1)) / clip(x + 1, LOW, HIGH) + log(x + 1)": "log1p(x)",
+    "(x - (minimum(x + 1, HIGH) - 1)) / (minimum(x + 1, HIGH) + LOW) + log(x + 1)": "log1p(x)",
+    "(x - (clip(x + 1, LOW, HIGH) - 1)) / clip(x + 1, LOW, HIGH) + log(x + 1)": "log1p(x)",  # of earlier versions
     "1 - 2 * sin(0.5 * x)**2": "cos(x)",
     "1 / (1 + exp(-x))": "sigmoid(x)",
     "exp(-x) / (1 + exp(-x))": "sigmoid(-x)",
@@ -231,7 +232,7 @@ def _is_sum(pattern: ast.expr) -> bool:
 
 
 def _is_plain(bound: Bound) -> bool:
-    """Whether the bounds of a clip, if a pattern has one, are the least and greatest numbers of a dtype."""
+    """Whether LOW and HIGH, if a pattern has them, are the least and greatest numbers of a dtype."""
     low, high = bound.get("LOW"), bound.get("HIGH")
     if low is None or high is None:
         return True
