@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
+from primsplit.frontends.scipy.known_systems import known_reals, of_diagonals, solution
 from primsplit.frontends.scipy.operands import of_length
-from primsplit.frontends.scipy.sweeps import known_reals, of_diagonals, solution
 from primsplit.ir import Type, dims
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import END

@@ -7,8 +7,8 @@ import numpy as np
 
 from primsplit.frontends.scipy.hermite import hermite
 from primsplit.frontends.scipy.interpolate import Piecewise
+from primsplit.frontends.scipy.known_systems import known_reals, of_diagonals, solution
 from primsplit.frontends.scipy.operands import ascending, double, finite, of_at_least, of_length, wide
-from primsplit.frontends.scipy.sweeps import known_reals, of_diagonals, solution
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim
 from primsplit.numpy.axes import size_as

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.scipy.exchanges import exchanges, order_of
+from primsplit.frontends.scipy.known_systems import known_reals, of_toeplitz, solution
 from primsplit.frontends.scipy.linalg import chosen, mirrored, one_axis, toeplitz, turned, windows
 from primsplit.frontends.scipy.linalg import substituted as solve_of
 from primsplit.frontends.scipy.matrix_functions import by_halves
 from primsplit.frontends.scipy.operands import of_at_least, of_length, wide
-from primsplit.frontends.scipy.sweeps import known_reals, of_toeplitz, solution
 from primsplit.ir import dims
 from primsplit.numpy.complex.lu import lu_parts
 from primsplit.numpy.complex.matrices import square_parts, whole

@@ -8,8 +8,8 @@ import numpy as np
 
 from primsplit.frontends.scipy.hermite import hermite
 from primsplit.frontends.scipy.interpolate import Piecewise
+from primsplit.frontends.scipy.known_systems import of_sparse, product, solution
 from primsplit.frontends.scipy.operands import finite, of_length, wide
-from primsplit.frontends.scipy.sweeps import of_sparse, product, solution
 from primsplit.ir import dims
 from primsplit.tracing.asarray import array_like
 

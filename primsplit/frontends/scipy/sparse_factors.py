@@ -8,8 +8,8 @@ import numpy as np
 
 from primsplit.frontends.scipy import linalg
 from primsplit.frontends.scipy.assembled import Assembled, dense, holds_known
+from primsplit.frontends.scipy.known_systems import of_sparse, solution
 from primsplit.frontends.scipy.signatures import as_scipys
-from primsplit.frontends.scipy.sweeps import of_sparse, solution
 from primsplit.numpy.failing import nan_where_singular
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like, holds_traced

@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.frontends.scipy.assembled import Assembled, dense, holds_known, is_sparse
-from primsplit.frontends.scipy.sweeps import of_sparse, solution
+from primsplit.frontends.scipy.known_systems import of_sparse, solution
 from primsplit.ir.errors import UnsupportedFunction
 from primsplit.numpy.failing import nan_where_singular
 from primsplit.tracing.array import Array

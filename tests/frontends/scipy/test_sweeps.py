@@ -1,130 +1,42 @@
-"""Known systems of few diagonals: SciPy's solutions and residuals, derivatives, and files that grow with the size."""
+"""Sweeps of a known matrix of few diagonals solve with it and with its transpose."""
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
-import scipy.linalg
-import scipy.sparse
-import scipy.sparse.linalg
 
-import primsplit as ps
-from tests.numpy.agreement import check_grads
+from primsplit.frontends.scipy.sweeps import numbers_a_row, rows_of, swept
 from tests.numpy.matrices import normal
 
-Array = np.ndarray[Any, Any]
-WIDTHS = [(0, 0), (1, 1), (0, 2), (2, 0), (2, 1), (3, 5)]
+WIDTHS = [(0, 0), (1, 1), (0, 2), (2, 0), (3, 5)]
 
 
-def diagonals(widths: tuple[int, int], n: int) -> Array:
-    found = normal(sum(widths) + 1, n)
-    found[widths[1]] += 3 * (1 + sum(widths))
-    return found
-
-
-@pytest.mark.parametrize("n", [6, 23, 24, 25, 100])
 @pytest.mark.parametrize("widths", WIDTHS)
-def test_a_known_band_is_solved_as_by_scipy(widths: tuple[int, int], n: int) -> None:
-    known = diagonals(widths, n)
-    for b in (normal(n), normal(n, 3)):
-        program = ps.trace(lambda b: scipy.linalg.solve_banded(widths, known, b), b)
-        np.testing.assert_allclose(program(b), scipy.linalg.solve_banded(widths, known, b), rtol=1e-12, atol=1e-13)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_they_solve_with_the_matrix_and_its_transpose(widths: tuple[int, int], ordered: bool) -> None:
+    below, above = widths
+    diagonals = normal(below + above + 1, 50)
+    diagonals[above] += 3.0 * (1 + below + above)
+    matrix, b = rows_of(diagonals, above, 0, 50, 0, 50), normal(50)
+    sweeps = swept(diagonals, below, above)
+    assert sweeps is not None
+    if ordered:
+        order = np.random.default_rng(1).permutation(50)
+        sweeps = replace(sweeps, order=order)
+        matrix = matrix[np.argsort(order)][:, np.argsort(order)]
+    np.testing.assert_allclose(matrix @ sweeps.solve_known(b), b, atol=1e-13)
+    np.testing.assert_allclose(matrix.T @ sweeps.solve_transposed(b), b, atol=1e-13)
 
 
-@pytest.mark.parametrize("widths", [(1, 1), (2, 1)])
-def test_derivatives_are_central_differences(widths: tuple[int, int]) -> None:
-    known = diagonals(widths, 30)
-    check_grads(lambda b: scipy.linalg.solve_banded(widths, known, b) ** 3, normal(30, 2), value_tolerance=1e-9)
+def test_a_singular_matrix_has_none() -> None:
+    assert swept(np.zeros((3, 40)), 1, 1) is None
 
 
-SCALES: dict[str, Callable[[int], Array]] = {
-    "as drawn": np.ones,
-    "columns of other sizes": lambda n: 10.0 ** np.linspace(-8, 8, n),
-    "a small column": lambda n: np.where(np.arange(n) == n // 2, 1e-13, 1.0),
-}
-
-
-@pytest.mark.parametrize("name", SCALES)
-def test_a_matrix_that_needs_pivots_is_solved_as_accurately_as_by_scipy(name: str) -> None:
-    n = 200
-    known = normal(4, n) * SCALES[name](n)
-    known[1] *= 1e-3
-    b = normal(n)
-    matrix = scipy.sparse.dia_array((known, [1, 0, -1, -2]), shape=(n, n)).tocsr()
-
-    def error(x: Array) -> Any:
-        return np.max(np.abs(matrix @ x - b)) / (np.max(abs(matrix).sum(axis=1)) * np.max(np.abs(x)) + 1)
-
-    found = ps.trace(lambda b: scipy.linalg.solve_banded((2, 1), known, b), b)(b)
-    assert error(found) <= 4 * error(scipy.linalg.solve_banded((2, 1), known, b)) + 1e-15
-
-
-def tridiagonal(n: int) -> Any:
-    ones = np.ones(n - 1)
-    return scipy.sparse.diags([ones, np.full(n, 4.0), -2 * ones], [-1, 0, 1], format="csc")
-
-
-def shuffled(n: int) -> Any:
-    order = np.random.default_rng(0).permutation(n)
-    return tridiagonal(n).tocsr()[order][:, order]
-
-
-SYSTEMS: dict[str, Callable[..., Any]] = {
-    "spsolve": lambda b, n: scipy.sparse.linalg.spsolve(tridiagonal(n), b),
-    "spsolve in any order": lambda b, n: scipy.sparse.linalg.spsolve(shuffled(n).tocsc(), b),
-    "cg": lambda b, n: scipy.sparse.linalg.cg(tridiagonal(n) + tridiagonal(n).T, b, rtol=1e-12)[0],
-    "splu": lambda b, n: scipy.sparse.linalg.splu(tridiagonal(n)).solve(b),
-    "splu, transposed": lambda b, n: scipy.sparse.linalg.splu(tridiagonal(n)).solve(b, "T"),
-    "factorized": lambda b, n: scipy.sparse.linalg.factorized(tridiagonal(n))(b),
-    "solve_toeplitz": lambda b, n: scipy.linalg.solve_toeplitz(
-        (np.r_[4.0, 1.0, np.zeros(n - 2)], np.r_[4.0, -1.0, 1.0, np.zeros(n - 3)]), b
-    ),
-    "solveh_banded": lambda b, n: scipy.linalg.solveh_banded(np.stack([np.ones(n), np.full(n, 4.0)]), b),
-}
-
-
-@pytest.mark.parametrize("function", SYSTEMS.values(), ids=SYSTEMS.keys())
-def test_a_file_grows_with_the_size_alone(function: Callable[..., Any]) -> None:
-    """At most 64 numbers a row."""
-    n = 500
-    b = normal(n)
-    program = ps.trace(lambda b: function(b, n), b)
-    np.testing.assert_allclose(program(b), function(b, n), rtol=1e-9, atol=1e-10)
-    assert len(program.to_onnx().SerializeToString()) <= 64 * 8 * n
-
-
-@pytest.mark.parametrize("function", SYSTEMS.values(), ids=SYSTEMS.keys())
-def test_a_system_has_the_gradient_of_its_transpose(function: Callable[..., Any]) -> None:
-    n = 60
-    b, dx = normal(n), normal(n, seed=1)
-    inverse = np.stack([function(column, n) for column in np.eye(n)], axis=1)
-    found = ps.grad(lambda b: np.sum(function(b, n) * dx))(b)
-    np.testing.assert_allclose(found, inverse.T @ dx, rtol=1e-8, atol=1e-9)
-
-
-def test_right_sides_of_a_symbolic_number_and_of_float32() -> None:
-    known = diagonals((1, 1), 50)
-    program = ps.trace(lambda b: scipy.linalg.solve_banded((1, 1), known, b), ps.spec("float64", [50, "K"]))
-    for count in (1, 4):
-        b = normal(50, count)
-        np.testing.assert_allclose(program(b), scipy.linalg.solve_banded((1, 1), known, b), rtol=1e-12)
-    short = known.astype("float32")
-    b = normal(50).astype("float32")
-    found = ps.trace(lambda b: scipy.linalg.solve_banded((1, 1), short, b), b)(b)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, scipy.linalg.solve_banded((1, 1), short, b), rtol=1e-5, atol=1e-6)
-
-
-def test_a_singular_band_has_no_solution() -> None:
-    known = diagonals((2, 1), 30)
-    known[:, 11] = 0.0
-    with pytest.raises(np.linalg.LinAlgError):
-        ps.trace(lambda b: scipy.linalg.solve_banded((2, 1), known, b), normal(30))(normal(30))
-
-
-def test_a_matrix_of_many_diagonals_is_solved_as_before() -> None:
-    known = scipy.sparse.random(40, 40, 0.3, random_state=0, format="csc") + 5 * scipy.sparse.eye(40, format="csc")
-    b = normal(40)
-    found = ps.trace(lambda b: scipy.sparse.linalg.spsolve(known, b), b)(b)
-    np.testing.assert_allclose(found, scipy.sparse.linalg.spsolve(known, b), rtol=1e-10)
+@pytest.mark.parametrize("widths", WIDTHS)
+def test_the_numbers_of_a_row_are_those_of_a_long_matrix(widths: tuple[int, int]) -> None:
+    diagonals = np.ones((sum(widths) + 1, 6000))
+    diagonals[widths[1]] = 20.0
+    sweeps = swept(diagonals, *widths)
+    assert sweeps is not None
+    held = (sweeps.forward.size + sweeps.backward.size) / 6000
+    assert held == pytest.approx(numbers_a_row(*widths), rel=0.02)

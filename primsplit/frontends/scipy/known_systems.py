@@ -1,0 +1,141 @@
+"""Systems whose matrix is known while tracing and has few diagonals: factored then, so that a file grows with the rows.
+
+A sparse matrix gets rows and columns in another order first, by Cuthill and McKee. Blocks of rows are solved at once
+(`partitions`) where that is as accurate as two sweeps from row to row (`sweeps`).
+"""
+
+import importlib
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from primsplit.frontends.scipy.operands import of_length
+from primsplit.frontends.scipy.partitions import Partition, partitioned
+from primsplit.frontends.scipy.sweeps import Sweeps, numbers_a_row, rows_of, swept
+from primsplit.numpy.ufuncs import cast_to
+from primsplit.ops import op
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import array_like, holds_traced
+
+__all__ = ["known_reals", "of_diagonals", "of_sparse", "of_toeplitz", "product", "solution"]
+
+Numbers = np.ndarray[Any, Any]
+Factors = Sweeps | Partition
+
+TOLERANCE = 1e4
+"""The largest residual, in units of rounding, for which factors without pivots replace elimination with pivots."""
+
+
+def of_diagonals(diagonals: Numbers, below: int, above: int) -> Factors | None:
+    """The factors of a matrix as `scipy.linalg.solve_banded` takes it; None where they would not be accurate.
+
+    The solutions of the system and of its transpose, which the pullback needs, are tried for a random right side.
+    """
+    sweeps = swept(diagonals, below, above)
+    if sweeps is None:
+        return None
+    parts = partitioned(partial(rows_of, diagonals, above), sweeps.size, below, above)
+    of_sweeps, of_parts = (_residual(found, diagonals, above) for found in (sweeps, parts))
+    if parts is not None and of_parts <= max(4 * of_sweeps, 4.0):
+        return parts
+    return sweeps if of_sweeps <= TOLERANCE else None
+
+
+def of_sparse(matrix: Any) -> Factors | None:
+    """The factors of a sparse matrix; None for one with many diagonals in any order, or where they are not accurate."""
+    known = matrix.tocsr().astype(np.float64)
+    size = known.shape[0]
+    pattern = (abs(known) + abs(known.T)).tocsr()
+    graphs: Any = importlib.import_module("scipy.sparse.csgraph")
+    orders = [None, graphs.reverse_cuthill_mckee(pattern, symmetric_mode=True).astype(np.int64)]
+    widths = {}
+    for place, order in enumerate(orders):
+        turned = (known if order is None else known[order][:, order]).tocoo()
+        apart = turned.row - turned.col
+        widths[place] = (turned, int(max(apart.max(initial=0), 0)), int(max(-apart.min(initial=0), 0)))
+    place = min(widths, key=lambda p: sum(widths[p][1:]))
+    turned, below, above = widths[place]
+    if numbers_a_row(below, above) > size:
+        return None
+    diagonals = np.zeros((below + above + 1, size))
+    np.add.at(diagonals, (above + turned.row - turned.col, turned.col), turned.data)
+    found = of_diagonals(diagonals, below, above)
+    return None if found is None else replace(found, order=orders[place])
+
+
+def of_toeplitz(column: Numbers, row: Numbers) -> Factors | None:
+    """The factors of the Toeplitz matrix of this column and row, whose first element is not read."""
+    below, above = (int(np.max(np.flatnonzero(x[1:]), initial=-1)) + 1 for x in (column, row))
+    if numbers_a_row(below, above) > column.size:
+        return None
+    numbers = np.concatenate([row[above:0:-1], column[: below + 1]])
+    return of_diagonals(np.repeat(numbers[:, None], column.size, axis=1), below, above)
+
+
+def known_reals(x: Any) -> Numbers | None:
+    """The numbers of an array that is known while tracing, if they are real, in float64."""
+    found = x.known() if isinstance(x, Array) else None if holds_traced(x) else np.asarray(x)
+    return None if found is None or found.dtype.kind not in "biuf" else found.astype(np.float64)
+
+
+def solution(factors: Callable[[], Factors | None], b: Any) -> Array | None:
+    """The solution for a real vector or matrix of right sides, in float64; None where there are no factors."""
+    right = array_like(b)
+    if right.dtype.kind == "c" or len(right.shape) not in {1, 2}:
+        return None
+    made = factors()
+    if made is None:
+        return None
+    right = cast_to(of_length(right, made.size, 0), np.float64)
+    if len(right.shape) == 2:
+        return made.solve(right)
+    return op.Squeeze(made.solve(op.Unsqueeze(right, [1])), [1])
+
+
+def product(matrix: Any, x: Any) -> Any:
+    """A known sparse matrix of few diagonals times traced numbers [n, k], diagonal by diagonal."""
+    known = matrix.tocoo()
+    rows, columns = known.shape
+    offsets = np.unique(known.col - known.row)
+    first, last = int(min(offsets[0], 0)), int(max(offsets[-1], 0))
+    padded: Any = np.pad(x, [(-first, max(rows + last - columns, 0)), (0, 0)])
+    found: Any = 0.0
+    for offset in offsets:
+        numbers, held = np.zeros((rows, 1)), known.col - known.row == offset
+        numbers[known.row[held], 0] = known.data[held]
+        found = found + numbers * padded[offset - first : offset - first + rows]
+    return found
+
+
+def _residual(found: Factors | None, diagonals: Numbers, above: int) -> float:
+    """The larger residual of the system and its transpose, in units of rounding of the matrix times the solution."""
+    if found is None:
+        return math.inf
+    b = np.random.default_rng(0).standard_normal(found.size)
+    largest = 0.0
+    for solve, is_transposed in ((found.solve_known, False), (found.solve_transposed, True)):
+        with np.errstate(all="ignore"):
+            x = solve(b)
+            error = np.max(np.abs(_product(diagonals, above, x, is_transposed) - b), initial=0.0)
+            norm = np.max(_product(np.abs(diagonals), above, np.ones(x.size), is_transposed), initial=0.0)
+            unit = np.finfo(np.float64).eps * (norm * np.max(np.abs(x), initial=0.0) + 1.0)
+        largest = max(largest, float(error / unit) if np.isfinite(x).all() else math.inf)
+    return largest
+
+
+def _product(diagonals: Numbers, above: int, x: Numbers, is_transposed: bool) -> Numbers:
+    """The matrix of these diagonals, or its transpose, times a vector."""
+    size = x.size
+    found = np.zeros(size)
+    for offset, numbers in zip(range(above, above - len(diagonals), -1), diagonals, strict=True):
+        columns = slice(max(0, offset), min(size, size + offset))
+        rows = slice(max(0, -offset), min(size, size - offset))
+        if is_transposed:
+            found[columns] += numbers[columns] * x[rows]
+        else:
+            found[rows] += numbers[columns] * x[columns]
+    return found
