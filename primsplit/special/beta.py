@@ -38,7 +38,7 @@ def _betaln(a: Array, b: Array) -> Array:
 def _stirling_rise(x: Array, by: Array) -> Array:
     """lgamma(x + by) - lgamma(x) by Stirling's formula, where both arguments are at least STIRLING."""
     total = x + by
-    lead = (total - 0.5) * log1p(by / x) + by * op.Log(x) - by
+    lead: Array = (total - 0.5) * log1p(by / x) + by * op.Log(x) - by
     return lead + (stirling_rest(total) - stirling_rest(x))
 
 
