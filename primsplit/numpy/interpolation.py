@@ -16,6 +16,7 @@ from primsplit.numpy.ufuncs import call_ufunc, cast_to
 from primsplit.numpy.units import common_dtype
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
+from primsplit.tracing.branching.raising import checked
 from primsplit.tracing.broadcasting import of_one_size, reshape_to, zeros_like
 from primsplit.tracing.calls.primitive import stop_gradient
 
@@ -57,6 +58,8 @@ def _periodic(at: Array, points: Array, values: Array, period: Any) -> tuple[Arr
     if known is not None and known == 0:
         raise ShapeError("period must be a non-zero value", place=tracing.user_place())
     span = op.Abs(cast_to(array_like(period), np.float64))
+    if known is None:
+        span = checked(span, op.Equal(span, 0.0), ValueError("period must be a non-zero value"))
     at, points = call_ufunc(np.remainder, at, span), call_ufunc(np.remainder, points, span)
     order = argsort(points)
     points, values = op.Gather(points, order), op.Gather(values, order)

@@ -13,6 +13,7 @@ from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, 
 from primsplit.numpy.extrema import is_half, reduced
 from primsplit.numpy.quotients import length_quotient
 from primsplit.numpy.reductions import counted_where, masked, mean_over, widened
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
@@ -147,9 +148,9 @@ def cov(
     """np.cov. Variables whose number is known only at run time give a matrix even where there is one."""
     x = variables(m, y, rowvar, dtype)
     ddof = (0 if bias else 1) if ddof is None else ddof
-    w = None if fweights is None else cast_to(_whole(fweights), x.dtype)
+    w = None if fweights is None else cast_to(_not_negative(_whole(fweights), "fweights"), x.dtype)
     if aweights is not None:
-        a = cast_to(array_like(aweights), x.dtype)
+        a = cast_to(_not_negative(array_like(aweights), "aweights"), x.dtype)
         w = a if w is None else w * a
     count = x.shape[1]
     if w is None:
@@ -164,6 +165,12 @@ def cov(
         product = op.Gemm(apart, op.Mul(apart, w), transB=1)
     found = op.Div(product, factor)
     return reshape_to(found, ()) if is_one(x.shape[0]) else found
+
+
+def _not_negative(weights: Array, name: str) -> Array:
+    """Weights of a covariance; a run in which one is negative fails."""
+    found: Array = refusing(weights, op.Less(weights, 0), ValueError(f"{name} cannot be negative"))
+    return found
 
 
 def variables(m: Any, y: Any, rowvar: bool, dtype: npt.DTypeLike | None) -> Array:

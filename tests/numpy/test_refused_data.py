@@ -54,6 +54,9 @@ CASES = {
     "weights of a quantile": Case(
         lambda w: np.quantile(TABLE, 0.3, weights=w, method="inverted_cdf"), array(1, 2, 1), array(1, -2, 1)
     ),
+    "aweights of a covariance": Case(lambda w: np.cov(np.eye(3), aweights=w), array(1, 2, 1), array(-0.1, 2, 1)),
+    "fweights of a covariance": Case(lambda w: np.cov(np.eye(3), fweights=w), whole(1, 2, 1), whole(1, -2, 3)),
+    "period of an interpolation": Case(lambda p: np.interp(0.5, TABLE, TABLE, period=p), 2.0, 0.0),
     "digitize": Case(lambda b: np.digitize(TABLE, b), array(0, 1, 2), array(0, 2, 1)),
     "digitize, falling": Case(lambda b: np.digitize(TABLE, b, right=True), array(2, 1, 0), array(1, 2, 0)),
     "histogram of NaN": Case(lambda x: np.histogram(x, 3)[0], array(1, 2), array(1, math.nan)),

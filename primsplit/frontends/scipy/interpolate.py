@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.python.converter.copies import converted
-from primsplit.frontends.scipy.operands import double, not_empty, of_length, wide
+from primsplit.frontends.scipy.operands import double, finite, not_empty, of_length, wide
 from primsplit.ir import dims
 from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.refusing import refusing
@@ -107,18 +107,25 @@ def integral(made: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
 
 
 def spline_of_values(
-    make: Callable[[Any], tuple[Any, Any]], sites: Any, y: Any, extrapolate: Any, axis: int
+    make: Callable[[Any], tuple[Any, Any]],
+    sites: Any,
+    y: Any,
+    extrapolate: Any,
+    axis: int,
+    *,
+    check_finite: bool = False,
 ) -> Piecewise:
     """The spline of traced values `y`, whose coefficients are linear in them.
 
     `make(values)` gives the coefficients [degree + 1, pieces, ...] and breaks for values [sites, ...]. Raises
-    ShapeError where the sites are traced, too, or of another number.
+    ShapeError where the sites are traced, too, or of another number. With `check_finite`, a run with NaN or infinity
+    among the values fails.
     """
     if holds_traced(sites):
         raise unsupported("a spline of traced sites")
     given: Any = operand(wide(y))
     count = len(np.asarray(sites))
-    y = of_length(np.moveaxis(given, axis, 0), count, 0)
+    y = of_length(np.moveaxis(finite(given) if check_finite else given, axis, 0), count, 0)
     matrix, breaks = make(np.eye(count))
     return Piecewise(np.tensordot(matrix, y, axes=1), breaks, extrapolate, axis)
 

@@ -14,6 +14,7 @@ from primsplit.frontends.scipy.operands import inexact, not_empty, of_at_least, 
 from primsplit.ir import Type, Value, dims
 from primsplit.numpy.axes import slab
 from primsplit.numpy.complex.operands import holds_complex, operand
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array
@@ -48,7 +49,8 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     for place in range(signal.ndim):
         signal = of_at_least(signal, dims.maximum(2 - a.shape[0], 0), place)
     count = dims.maximum(b.shape[0], a.shape[0])
-    b, a = (v / a[0] for v in (b, a))
+    first = refusing(a[0], a[0] == 0, ValueError("a filter whose first coefficient a[0] is 0 is not supported"))
+    b, a = (v / first for v in (b, a))
     length = signal.shape[axis]
     is_short = isinstance(length, int) and length <= FEW
     if is_complex or is_short or not isinstance(count, int) or not 1 < count <= MOST + 1:

@@ -45,9 +45,20 @@ CASES: dict[str, Case] = {
 }  # fmt: skip
 CASES |= {
     f"{make.__name__} of missing values": Case(lambda y, make=make: make(SITES, y)(0.5), VALUES, array(1, 2, 0, np.nan))
-    for make in (interpolate.PchipInterpolator, interpolate.Akima1DInterpolator)
-}
+    for make in (
+        interpolate.CubicSpline, interpolate.PchipInterpolator, interpolate.Akima1DInterpolator,
+        interpolate.make_interp_spline,
+    )
+}  # fmt: skip
 CASES |= {
+    "make_lsq_spline": Case(
+        lambda y: interpolate.make_lsq_spline(SITES, y, array(0, 0, 0, 0, 3, 3, 3, 3))(0.5),
+        VALUES,
+        array(1, np.inf, 0, 1),
+    ),
+    "linregress": Case(lambda x: stats.linregress(x, ALPHA).slope, array(1, 2, 4), array(2, 2, 2)),
+    "entropy": Case(lambda base: stats.entropy(array(0.3, 0.7), base=base), 2.0, -2.0),
+    "lfilter": Case(lambda a: signal.lfilter(array(1, 2), a, VALUES), array(2, 0.5), array(0, 0.5)),
     "CubicHermiteSpline": Case(
         lambda x: interpolate.CubicHermiteSpline(x, VALUES, VALUES)(0.5), SITES, UNSORTED["unsorted"]
     ),

@@ -177,7 +177,7 @@ class _Interpolants:
             found = self.module.CubicSpline(x, values, bc_type=bc_type)
             return found.c, found.x
 
-        return spline_of_values(make, x, y, True if extrapolate is None else extrapolate, axis)
+        return spline_of_values(make, x, y, True if extrapolate is None else extrapolate, axis, check_finite=True)
 
     def interpolating(
         self, x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
@@ -194,7 +194,7 @@ class _Interpolants:
         def make(values: Any) -> tuple[Any, Any]:
             return of_spline(self.module.make_interp_spline(x, values, k=k, t=t, bc_type=bc_type))
 
-        return spline_of_values(make, x, y, True, axis)
+        return spline_of_values(make, x, y, True, axis, check_finite=check_finite)
 
     def of_coefficients(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> Any:
         """BSpline of traced coefficients or knots, whose order is known."""
@@ -259,7 +259,7 @@ class _Interpolants:
         kind = ORDERS.get(kind, kind)
         if kind not in KINDS or kind in LINES:
             return Stepped(x, y, kind, axis, fill_value)
-        made = self.interpolating(x, y, KINDS[kind], axis=axis % np.ndim(y))
+        made = self.interpolating(x, y, KINDS[kind], axis=axis % np.ndim(y), check_finite=False)
         made.extrapolate = is_open
         if is_open or (is_nan and np.all(np.isnan(fill_value))):
             return made

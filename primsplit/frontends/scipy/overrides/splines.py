@@ -166,7 +166,9 @@ class _Splines:
         """make_lsq_spline of traced values."""
         if holds_traced(t) or holds_traced(w):
             raise unsupported("scipy.interpolate.make_lsq_spline of traced knots or weights")
-        return spline_of_values(lambda v: of_spline(self.module.make_lsq_spline(x, v, t, k, w)), x, y, True, axis)
+        return spline_of_values(
+            lambda v: of_spline(self.module.make_lsq_spline(x, v, t, k, w)), x, y, True, axis, check_finite=check_finite
+        )
 
     def smoothing(self, x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0) -> Piecewise:
         """make_smoothing_spline of traced values with a known penalty."""
@@ -177,7 +179,9 @@ class _Splines:
             made = smoothing_spline(x, y, w, lam, axis)
             if made is not None:
                 return made
-        return spline_of_values(lambda v: of_spline(self.module.make_smoothing_spline(x, v, w, lam)), x, y, True, axis)
+        return spline_of_values(
+            lambda v: of_spline(self.module.make_smoothing_spline(x, v, w, lam)), x, y, True, axis, check_finite=True
+        )
 
     def of_rectangle(
         self, x: Any, y: Any, z: Any, bbox: Any = (None,) * 4, kx: int = 3, ky: int = 3, s: Any = 0, maxit: int = 20

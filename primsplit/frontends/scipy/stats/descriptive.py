@@ -14,6 +14,7 @@ from primsplit.frontends.scipy.signatures import as_scipys
 from primsplit.frontends.scipy.stats.samples import Numbers, count_of, numbers, sample, summary, whole_sample
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.quantiles import quantiles_or_nan
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.numpy.validity import where_valid
 from primsplit.ops.inference import broadcast_shapes
@@ -178,7 +179,9 @@ def entropy(pk: Any, qk: Any, base: Any, axis: Any, keepdims: Any) -> Any:
     held = [np.where(is_none, 1.0, share) for share in shares]
     terms = ELEMENTWISE["entr" if qk is None else "rel_entr"](*held)
     found = np.sum(np.where(is_none, 0.0, terms), axis=axis, keepdims=keepdims)
-    return found if base is None else found / np.log(base)
+    if base is None:
+        return found
+    return found / np.log(refusing(base, base <= 0, ValueError("`base` must be a positive number or `None`.")))
 
 
 class Correlation(NamedTuple):
@@ -240,6 +243,10 @@ def linregress(x: Any, y: Any, alternative: Any) -> Line:
     first = of_at_least(first, second.shape[0], 0)  # one x for many values has no line, one value for many has
     first, second = np.broadcast_arrays(first, second)
     n = count_of(first, 0)
+    is_upright = (np.max(first) == np.min(first)) & (n > 1)
+    first = refusing(
+        first, is_upright, ValueError("Cannot calculate a linear regression if all x values are identical")
+    )
     mean, centre = np.mean(first), np.mean(second)
     across, up = first - mean, second - centre
     xx, yy, xy = np.mean(across * across), np.mean(up * up), np.mean(across * up)
