@@ -18,6 +18,7 @@ import numpy as np
 from primsplit.audit.intervals.at import At, Compute, Hazard
 from primsplit.audit.intervals.functions import FUNCTIONS, cast_target
 from primsplit.audit.intervals.ranges import Range, Shape, either, of_array, unbounded
+from primsplit.audit.intervals.sizes import within_limits
 from primsplit.audit.intervals.structure import STRUCTURE, folded, known_shape, moved
 from primsplit.audit.intervals.sums import SUMS
 from primsplit.ir import AnyArray, Block, Const, Op, Value, Var, walk
@@ -96,7 +97,8 @@ class Walk:
             return self.branches(op)
         if op.kind in {"Loop", "Scan"}:
             return _Loop(self, op).results()
-        at = At(op, [None if v is None else self.range(v) for v in op.inputs], self.types(op), self.made, self.compute)
+        given = within_limits(op, [None if v is None else self.range(v) for v in op.inputs])
+        at = At(op, given, self.types(op), self.made, self.compute)
         results = self.transferred(at)
         if self.errors is not None:
             results = [self.with_error(at, r, is_first=i == 0) for i, r in enumerate(results)]
