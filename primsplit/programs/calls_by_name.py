@@ -2,6 +2,7 @@
 
 import dis
 import functools
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType, ModuleType
@@ -70,6 +71,19 @@ def _given(following: list[dis.Instruction]) -> tuple[Any, ...] | None:
     if following and following[0].opname in {"LOAD_CONST", "RETURN_CONST", "LOAD_SMALL_INT"}:
         return (following[0].argval,)
     return None
+
+
+@functools.lru_cache(maxsize=4096)
+def attributes_of_results(code: CodeType) -> tuple[tuple[str, int], ...]:
+    """Return the attributes that a code, but not the codes inside of it, loads of what a call returned.
+
+    Each has its name and line: `rvs` of `scipy.stats.gamma(2).rvs()`.
+    """
+    listed = [i for i in dis.get_instructions(code) if i.opname not in SKIPPED]
+    pairs = itertools.pairwise(listed)
+    found = [each for before, each in pairs if before.opname.startswith("CALL") and each.opname in ATTRIBUTE]
+    places = [(str(each.argval), each.positions) for each in found]
+    return tuple((name, p.lineno) for name, p in places if p is not None and p.lineno is not None)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -29,7 +29,7 @@ from primsplit import tracing
 from primsplit.ir.caching.fingerprint import objects_read
 from primsplit.ir.caching.held import attribute_of, function_in
 from primsplit.ir.errors import FrozenNumberWarning, Place, warn_at
-from primsplit.programs.calls_by_name import Chain, codes, meanings
+from primsplit.programs.calls_by_name import Chain, attributes_of_results, codes, meanings
 from primsplit.tracing.undo_log import undo_log
 
 CLOCKS: tuple[Any, ...] = (
@@ -109,6 +109,11 @@ def _sites(function: FunctionType) -> Iterator[Site]:
             is_fresh = is_clock or _is_fresh(chain, value)
             if is_fresh or (generator is not None and value.__name__ not in NO_DRAWS):
                 yield Site(chain.text, place, None if is_fresh else generator, TIME if is_clock else DRAW)
+        if "scipy.stats" in sys.modules:
+            shared = _owner(np.random.random)  # what a frozen distribution, `gamma(2).rvs()`, draws from
+            for name, line in attributes_of_results(code):
+                if name == "rvs" and not any(s is shared for s in seeded):
+                    yield Site(name, Place(code.co_filename, line, code.co_name), shared, DRAW)
 
 
 def _owner(value: Any) -> Any:
@@ -139,7 +144,8 @@ def _is_clock(chain: Chain, value: Any) -> bool:
 
 def _is_fresh(chain: Chain, value: Any) -> bool:
     """Whether a call draws from the system, or creates a generator without a seed."""
-    if isinstance(attribute_of(value, "__self__"), random.SystemRandom) or value is os.urandom:
+    is_of_system = isinstance(attribute_of(value, "__self__"), random.SystemRandom) or value is random.SystemRandom
+    if is_of_system or value is os.urandom:
         return True
     where, name = attribute_of(value, "__module__"), attribute_of(value, "__name__")
     if where == "secrets" or (where == "uuid" and name in {"uuid1", "uuid4"}):

@@ -39,7 +39,8 @@ def _stirling_rise(x: Array, by: Array) -> Array:
     """lgamma(x + by) - lgamma(x) by Stirling's formula, where both arguments are at least STIRLING."""
     total = x + by
     lead: Array = (total - 0.5) * log1p(by / x) + by * op.Log(x) - by
-    return lead + (stirling_rest(total) - stirling_rest(x))
+    rise: Array = lead + (stirling_rest(total) - stirling_rest(x))
+    return rise
 
 
 def _gammaln_rise(x: Array, by: Array) -> Array:
