@@ -195,6 +195,7 @@ class _Composition:
         remark = remark_of("pullback", op)
         sources = operands(op)
         given = dict(renaming)
+        is_moved = len(split.cotangents) == 1 and bool(moved_inputs(op))
         for inner in split.pullback.ops:
             slopes.append(rename(inner, renaming, place=op.place, remark=remark, sizes=sizes))
         for position, result in zip(split.targets, split.pullback.results, strict=True):
@@ -202,17 +203,16 @@ class _Composition:
             if isinstance(target, Var):
                 arrived_here = renamed(result, renaming)
                 _accumulate(cotangents, target, Array(arrived_here))
-                slopes.arrivals[target].append(_arrival(op, split, result, arrived_here, given, sizes))
+                arrival = _moved(op, split, result, arrived_here, given, sizes) if is_moved else Arrival(arrived_here)
+                slopes.arrivals[target].append(arrival)
 
 
 def _hint(value: Value, position: int) -> str:
     return value.hint or f"y{position}"
 
 
-def _arrival(op: Op, split: Split, result: Value, cotangent: Value, names: Renaming, sizes: dict[str, Dim]) -> Arrival:
-    """Return the arrival of a cotangent from the op's pullback, with the pullback itself if the op moves elements."""
-    if not moved_inputs(op) or len(split.cotangents) != 1:
-        return Arrival(cotangent)
+def _moved(op: Op, split: Split, result: Value, cotangent: Value, names: Renaming, sizes: dict[str, Dim]) -> Arrival:
+    """Return the arrival of a cotangent from the pullback of an op that moves elements, with the pullback itself."""
 
     def pulled(other: Array) -> Array:
         renaming = {**names, split.cotangents[0]: other.value}
