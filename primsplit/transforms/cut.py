@@ -1,9 +1,10 @@
 """Warn once, at the user's line, of a derivative that is 0 because only comparisons or roundings lead to the result."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from primsplit import tracing
-from primsplit.ir import Block, Op
+from primsplit.ir import Block, Op, is_call
 from primsplit.ir.errors import Place, ZeroGradientWarning, warn_at
 from primsplit.tracing.array import Array
 from primsplit.tracing.hooks import HOOKS
@@ -18,11 +19,32 @@ def report_cut(block: Block, wrt: Sequence[int], of: Sequence[int], inputs: Sequ
 
     `inputs` are the values of the parameters, which may have names.
     """
-    for position, ops in cut_inputs(HOOKS.with_straight_through(block), wrt, of).items():
+    found = cut_inputs(HOOKS.with_straight_through(block), wrt, of)
+    if found and any(map(_is_plain_call, block.ops)):
+        found = cut_inputs(_through_calls(block), list(found), of)
+    for position, ops in found.items():
         place = next((op.place for op in ops if _is_users(op.place)), None) or tracing.user_place()
         if place is not None:
             name = block.params[position].hint or (inputs[position].value.hint if inputs else "")
             warn_at(place, _told(name, ops), ZeroGradientWarning)
+
+
+def _through_calls(block: Block) -> Block:
+    """Return the block with the derivatives of quantized numbers, in the bodies of its calls too.
+
+    A body gets them only when it is differentiated: `com.microsoft::DynamicQuantizeMatMul` is such a call.
+    """
+    made = HOOKS.with_straight_through(block)
+    return replace(made, ops=tuple(_through_call(op) if _is_plain_call(op) else op for op in made.ops))
+
+
+def _through_call(op: Op) -> Op:
+    return replace(op, attributes={**op.attributes, "body": _through_calls(op.attributes["body"])})
+
+
+def _is_plain_call(op: Op) -> bool:
+    """Whether the op is a call whose derivative is that of its body."""
+    return is_call(op) and "rule" not in op.attributes
 
 
 def _is_users(place: Place | None) -> bool:

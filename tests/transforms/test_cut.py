@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 import scipy.integrate
+from onnx import TensorProto, helper, numpy_helper
 
 import primsplit as ps
 from primsplit.ir.errors import ZeroGradientWarning
@@ -217,6 +219,23 @@ def test_a_node_of_a_loaded_model_is_named(tmp_path: pathlib.Path) -> None:
         (found,) = told(run)
         assert "m.onnx" in str(found.message)
         assert "Round alone" in str(found.message)
+
+
+def test_a_quantizing_operator_with_a_derivative_is_not_told(tmp_path: pathlib.Path) -> None:
+    weight, scale = np.arange(8, dtype=np.int8).reshape(4, 2), np.array(0.1, np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("DynamicQuantizeMatMul", ["x", "w", "s"], ["y"], domain="com.microsoft")],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 2])],
+        [numpy_helper.from_array(weight, "w"), numpy_helper.from_array(scale, "s")],
+    )
+    sets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=sets, ir_version=10), tmp_path / "m.onnx")
+    model, x, found = ps.load(tmp_path / "m.onnx"), np.array([[1, -2, 3, 0.5]], np.float32), []
+    assert told(lambda: found.append(ps.grad(lambda y: np.sum(model(y)))(x))) == []
+    np.testing.assert_allclose(found[0], 0.1 * weight.sum(axis=1)[None], rtol=1e-6)
+    assert len(told(lambda: ps.grad(lambda y: np.sum(model(np.round(y))))(x))) == 1
 
 
 def test_a_call_tells_nothing_more_and_a_line_is_told_once() -> None:
