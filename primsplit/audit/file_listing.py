@@ -1,31 +1,52 @@
-"""List a file as text, an op for each node, in its sections.
+"""List a file as text, an op for each node, in its sections, under the user's lines.
 
 ```
 loss(w: float32[3,4], x: float32[N,3]):
   # forward: 3 nodes
-  matmul: float32[N,4] = MatMul(x, w)      # mlp.py:5  hidden = np.tanh(x @ w)
-  hidden: float32[N,4] = Tanh(matmul)      # mlp.py:5
+  # mlp.py:5  hidden = np.tanh(x @ w)
+  matmul_x: float32[N,4] = MatMul(x, w)
+  hidden: float32[N,4]   = Tanh(matmul_x)
   ...
   # backward: 9 nodes
-  sub: float32[N,4]    = Sub(1.0, mul)     # mlp.py:5  pullback of Tanh
+  # Grad of: hidden = np.tanh(x @ w)
+  sub_hidden: float32[N,4] = Sub(1.0, mul_hidden)     # pullback of Tanh
 ```
+
+The number of a line stands once, beside its text. A change elsewhere leaves the other lines of a listing as they are:
+a name depends on the names of operands, and columns are those of the nodes below one header.
 """
 
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from primsplit.audit.line_order import by_demand, by_lines, line_of
+from primsplit.audit.sections import GRADS, NO_LINE
 from primsplit.audit.written import Written
 from primsplit.ir import AnyArray, Block, Const, Op, Type, Value, Var, walk
+from primsplit.ir.analysis.orders import SUMMED
+from primsplit.ir.errors import Place
 from primsplit.ir.notation.listing import Line, Printer, layout
 from primsplit.ir.notation.literals import INLINE, Constants, array_text, is_bare, number_text, quoted, type_text
+
+SIZE = re.compile(r"(?<![\w`])([A-Za-z]+)_\d+(?![\w`])")
+"""A size of a type whose name is a word with a number."""
 
 
 def list_file(file: Written) -> list[str]:
     """Return the listing of a file: the graph, then each of its functions."""
     printer = FilePrinter(file)
-    return [layout(printer.block(block)) for block in (file.block, *file.functions.values())]
+    return [_in_groups([*printer.block(block)]) for block in (file.block, *file.functions.values())]
+
+
+def _in_groups(lines: Sequence[Line]) -> str:
+    """Return the lines as text, with columns of their own below each header."""
+    starts = [0, *(i for i, line in enumerate(lines) if line.code.startswith("#")), len(lines)]
+    return "".join(layout(lines[a:b]) for a, b in pairwise(starts) if a < b)
 
 
 class FilePrinter(Printer):
@@ -35,26 +56,65 @@ class FilePrinter(Printer):
         names = {value: name for value, name in file.names.items() if isinstance(value, Var)}
         super().__init__(FileConstants(), names, brief=False)
         self.file = file
+        self.part = ""
+        self.group: tuple[str, Place | None] | None = None
+        self.told_places: set[Place] = set()
+        given = (m[0] for p in file.block.params for m in SIZE.finditer(file.told.get(p, "")))
+        self.sizes = {name: name for name in given}
+        self.counts: dict[str, int] = {}
+        self.places: dict[str, set[Place]] = defaultdict(set)
+        for place in (op.place.whole_line for op in file.ops() if op.place is not None):
+            self.places[_text(place)].add(place)
 
     def ops(self, block: Block, depth: int) -> Iterator[Line]:
         """Yield the lines of the ops of a block, those of the graph under the name of their section."""
         if block is not self.file.block or not self.file.sections[0].name:
+            if depth == 1:
+                self.part, self.group = "", None
             yield from super().ops(block, depth)
             return
+        order = by_demand(block)
         for section in self.file.sections:
             count = sum(1 for op in section.ops for _ in walk(Block("", (), (op,), ())))
             yield Line(depth, "", f"# {section.name}: {count} node{'s' if count > 1 else ''}", "")
-            self.last = None
-            for op in section.ops:
+            self.part, self.group = section.name, None
+            for op in by_lines(sorted(section.ops, key=order.__getitem__)):
                 yield from self.op(op, depth)
 
+    def op(self, op: Op, depth: int) -> Iterator[Line]:
+        """Yield the lines of an op, under the user's line if that is another one than before."""
+        place = line_of(op)
+        group = self.part, place
+        if group != self.group:
+            if place is not None or (self.group is not None and self.group[1] is not None):
+                yield Line(depth, "", f"# {self.header(place)}", "")
+            self.group = group
+        yield from super().op(op, depth)
+
+    def header(self, place: Place | None) -> str:
+        """Return a line of the user's: its number with the first header of it, and where its text does not tell it."""
+        if place is None:
+            return NO_LINE
+        text = _text(place)
+        grad = GRADS.get(self.part, "")
+        if place in self.told_places and text and len(self.places[text]) == 1:
+            return f"{grad}{text}"
+        self.told_places.add(place)
+        return f"{grad}{place.short}  {text}".rstrip()
+
     def comment(self, op: Op) -> str:
-        """Return the user's line and the rule; the node's own name where the file knows no line."""
+        """Return the rule; the node's own name where the file knows no line."""
         if op.place is None and not op.remark and not self.file.is_ours:
             return self.file.nodes[op]
-        if op.place is not None and op.place.filename.endswith(".onnx") and not op.remark:
-            return f"{op.place.short}  {op.place.function}"
-        return super().comment(op).replace("call::", "")
+        return "" if op.remark == SUMMED else op.remark.replace("call::", "")
+
+    def size(self, found: re.Match[str]) -> str:
+        """Return the name of a size: one that only the run knows has the next number of its word."""
+        name, word = found[0], found[1]
+        if name not in self.sizes:
+            self.counts[word] = self.counts.get(word, 0) + 1
+            self.sizes[name] = f"{word}_{self.counts[word]}"
+        return self.sizes[name]
 
     def value(self, value: Value | None, op: Op | None) -> str:
         """Return the text of an input or a result."""
@@ -64,8 +124,13 @@ class FilePrinter(Printer):
 
     def typed(self, var: Var) -> str:
         """Return `name: type`, the name alone where the file does not tell the type."""
-        told = self.file.told[var]
+        told = SIZE.sub(self.size, self.file.told[var]) if self.file.is_ours else self.file.told[var]
         return f"{self.names[var]}: {told}" if told else self.names[var]
+
+
+def _text(place: Place) -> str:
+    """Return the text of a line; of a node of an ONNX file its name."""
+    return place.source or (place.function if place.filename.endswith(".onnx") else "")
 
 
 def is_literal(const: Const) -> bool:

@@ -29,7 +29,7 @@ class _Spot:
 
 
 def node_rows(file: Written) -> list[dict[str, Any]]:
-    """Return a row for each node, in the order of the listing.
+    """Return a row for each node, in the order of the file.
 
     `parent` is the position of the node in whose graph `graph` a node is, None outside of branches and loops.
     """

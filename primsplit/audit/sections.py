@@ -13,6 +13,8 @@ from primsplit.ir.analysis.orders import AGAIN
 FORWARD, BACKWARD, TANGENT = "forward", "backward", "tangent"
 NO_LINE = "no line"
 """The place of nodes that stand for no line of the user's."""
+GRADS = {BACKWARD: "Grad of: ", TANGENT: "Tangent of: "}
+"""What stands before a line of the user's in a listing of its derivative."""
 IN_ORDER = (FORWARD, BACKWARD, TANGENT)
 BEGINNINGS = {"pullback of ": BACKWARD, AGAIN: BACKWARD, "tangent of ": TANGENT}
 """The section of an op by the beginning of its remark, if it is a part of a derivative."""

@@ -2,8 +2,12 @@
 
 ```
 h = np.exp(x)   # in the user's function     ->   h = Exp(x)      and its cotangent d_h
-np.exp(x) * y                                ->   a = Exp(x), b = Mul(a, y)
+np.exp(x) * y                                ->   a = Exp(x), b = Mul(a, y)              in a listing
+                                             ->   exp_x = Exp(x), mul_x = Mul(exp_x, y)  in a file
 ```
+
+In a file a value without a name is called by its operator and its root: the first named value that it is computed from.
+A change elsewhere in a program leaves such a name.
 """
 
 import keyword
@@ -20,6 +24,9 @@ import numpy.typing as npt
 from primsplit.ir import Block, Const, Op, Var
 from primsplit.ir.providers import GivenAs, Provenance, Provider, check_given_as, check_provenance, check_provider
 from primsplit.ir.runtimes import OLDEST, Runtime, read_target
+
+LONGEST_ROOT = 24
+"""The most characters of a name that the names of other values are made of."""
 
 
 class Names:
@@ -39,6 +46,7 @@ class Names:
         self.numbers: dict[str, Iterator[int]] = {}
         self.hints: set[str] = set()
         self.unclear: set[str] = set()
+        self.roots: dict[Var, str] = {}
 
     def learn(self, *blocks: Block) -> None:
         """Collect the hints in these blocks, and those that would be unclear."""
@@ -46,6 +54,26 @@ class Names:
         self.hints.update(uses)
         derived = (hint for hint in uses if hint.startswith(("d_", "t_")))
         self.unclear.update(hint for hint in derived if uses[hint] > 1 or uses[hint[2:]] > 1)
+
+    def learn_roots(self, block: Block) -> None:
+        """Find the root of each value of a block, and of the blocks inside of it."""
+        self.roots.update((p, self._own_root(p)) for p in block.params)
+        for op in block.ops:
+            for inner in op.blocks():
+                self.learn_roots(inner)
+            for i, out in enumerate(op.outputs):
+                self.roots[out] = self._own_root(out) or self._root_of(op, i)
+
+    def _own_root(self, var: Var) -> str:
+        return _short(self.of.get(var) or self.hint(var))
+
+    def _root_of(self, op: Op, position: int) -> str:
+        """Return the root of a result: that of the first operand that has one, floating-point ones before others."""
+        branches = [inner.results[position] for inner in op.blocks()] if op.kind == "If" else []
+        values = [*branches, *(v for v in op.inputs if v is not None)]
+        read = sorted(values, key=lambda v: not v.type.is_float)
+        roots = (self.roots.get(v, "") if isinstance(v, Var) else _short(v.hint) * v.is_weight for v in read)
+        return next(filter(None, roots), "")
 
     def hint(self, var: Var) -> str:
         """Return the hint of a Var, "" if it would be unclear."""
@@ -65,10 +93,12 @@ class Names:
         return name
 
     def give_made(self, var: Var, kind: str) -> str:
-        """Return the name of what an operator makes: like `give`, but `exp`, `exp_1` in the place of letters."""
+        """Return the name of what an operator makes: like `give`, but `exp_x`, `exp_x_1` in the place of letters."""
         if not self.has_hints or var in self.of or self.hint(var):
             return self.give(var)
-        self.of[var] = name = self._numbered(_stem(kind), self.hints)
+        root = self.roots.get(var, "")
+        stem = f"{_stem(kind).rstrip('_')}_{root}" if root else _stem(kind)
+        self.of[var] = name = self._numbered(stem, self.hints)
         self.taken.add(name)
         return name
 
@@ -113,6 +143,12 @@ def _stem(kind: str) -> str:
     """Return a name for the result of an operator: `exp`, `max` for ReduceMax, `ndtr` for call::ndtr."""
     name = re.sub(r"\W", "_", kind.rpartition("::")[2].removeprefix("Reduce")).lower()
     return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _short(name: str) -> str:
+    """Return the last part of a name, for names that are made of it: `w1` of `params.w1`; "" if it is long."""
+    part = re.sub(r"\W", "_", re.split(r"[./:]", name)[-1])
+    return part if len(part) <= LONGEST_ROOT else ""
 
 
 def _letters() -> Iterator[str]:

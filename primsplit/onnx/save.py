@@ -208,6 +208,7 @@ class Writer:
             if isinstance(result, Var) and is_own:
                 self.declare(result, name)
             own.append(is_own)
+        self.names.learn_roots(block)
         self.outputs = ends = set(output_names)
         for op in block.ops:
             self.node(op, into, ends)
@@ -245,7 +246,9 @@ class Writer:
         if known is None:
             hint = const.hint if const.is_weight or self.is_named else ""
             hint = "" if MADE_AGAIN.fullmatch(hint) else hint
-            known = self.reserved.get(key) or self.names.give(Var(const.type), hint or f"c{len(self.initializers)}")
+            is_array = self.is_named and not const.is_short
+            hint = hint or ("table" if is_array else f"c{len(self.initializers)}")
+            known = self.reserved.get(key) or self.names.give(Var(const.type), hint)
             self.initializers[key] = known
             self.hold(const, known)
         self.constants[const] = known

@@ -67,11 +67,11 @@ def test_a_node_has_typed_operands_attributes_a_place_a_section_and_its_rule(tmp
     (node,) = (n for n in found["nodes"] if n["operator"] == "Tanh")
     line = loss.__code__.co_firstlineno + 1
     assert node["section"] == "forward"
-    assert node["inputs"] == [{"name": "matmul", "type": "float32[N,4]"}]
+    assert node["inputs"] == [{"name": "matmul_x", "type": "float32[N,4]"}]
     assert node["outputs"] == [{"name": "hidden", "type": "float32[N,4]"}]
     assert node["place"] == f"test_json_report.py:{line} in loss"
     assert node["source"] == "hidden = np.tanh(x @ w)"
-    assert node["statement"] == "hidden = Tanh(matmul)"
+    assert node["statement"] == "hidden = Tanh(matmul_x)"
     attributes = [n["attributes"] for n in found["nodes"] if n["operator"] == "ReduceSum"]
     assert {"keepdims": 0} in attributes
     assert any(n["rule"].startswith("pullback of Tanh") for n in found["nodes"] if n["section"] == "backward")

@@ -29,8 +29,8 @@ def test_two_passes_are_two_functions_and_name_the_users_lines(tmp_path: Path) -
     text = to_numpy([read_written(str(path))]).text
     line = loss.__code__.co_firstlineno + 1
     assert "def forward(w, x):" in text
-    assert f"    # hidden = np.tanh(x @ w)  test_numpy_style.py:{line}\n    matmul = x @ w\n" in text
-    assert "    hidden = np.tanh(matmul)" in text
+    assert f"    # hidden = np.tanh(x @ w)  test_numpy_style.py:{line}\n    matmul_x = x @ w\n" in text
+    assert "    hidden = np.tanh(matmul_x)" in text
     assert "def pullback(captures, x" in text
     assert f"    # Grad of: hidden = np.tanh(x @ w)  test_numpy_style.py:{line}\n" in text
     assert "def value_and_grad(w, x" in text

@@ -26,9 +26,9 @@ def test_a_branch_assigns_on_both_sides(tmp_path: Path) -> None:
 
     file = traced(chosen, ps.spec("float64", [3]), path=tmp_path / "f.onnx")
     text = to_numpy([file]).text
-    assert "    if greater:\n        y = x * 2.0\n    else:\n        y = x\n    return y\n" in text
+    assert "    if greater_x:\n        y = x * 2.0\n    else:\n        y = x\n    return y\n" in text
     (branch,) = (s for s in statements_of(file).main.statements if isinstance(s, Branch))
-    assert read_by([branch]) == {"greater", "x"}
+    assert read_by([branch]) == {"greater_x", "x"}
 
 
 def test_a_scan_is_a_loop_over_its_arrays(tmp_path: Path) -> None:

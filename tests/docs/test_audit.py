@@ -15,6 +15,7 @@ STEPS = re.compile("--output|--check")
 COMMAND = re.compile(r"^```console\n\$ primsplit (.*?)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 MODULE = re.compile(r"^```python\nimport numpy as np\n\n\n(@np.errstate.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 SECOND = re.compile(r"^After `(.*?)` became `(.*?)` in a second file", flags=re.MULTILINE)
+DIGEST = re.compile(r"\b[0-9a-f]{16}\b")
 NUMBER = re.compile(r"-?\d+(\.\d+)?e?[-+]?\d*|nan|inf")
 
 
@@ -35,8 +36,12 @@ def write_files(folder: Path) -> None:
 
 
 def plain(text: str) -> list[list[str]]:
-    """The words of each line; numbers are left out, and what draws lines in tables."""
-    return [words for line in text.splitlines() if (words := NUMBER.sub("#", line.replace("─", "")).split())]
+    """The words of each line; numbers and digests are left out, and what draws lines in tables."""
+    return [
+        words
+        for line in text.splitlines()
+        if (words := NUMBER.sub("#", DIGEST.sub("#", line.replace("─", ""))).split())
+    ]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -84,3 +84,31 @@ def test_a_file_keeps_the_numbers_of_weights_only_where_they_are_asked_for() -> 
         named.on("tpu")  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="weights='frozen'"):
         named.on("cpu", "frozen")  # type: ignore[arg-type]
+
+
+def test_what_an_operator_makes_in_a_file_is_named_by_it_and_by_the_named_value_that_it_comes_from() -> None:
+    x, hidden, weight = var("params.x"), var("hidden"), Const(np.zeros(()), "layer.w", role="weight")
+    logs, product, scaled, sine = (var() for _ in range(4))
+    ops = [
+        Op("Log", (x,), (logs,)),
+        Op("Mul", (weight, logs), (product,)),
+        Op("Tanh", (product,), (hidden,)),
+        Op("ReduceSum", (hidden,), (scaled,)),
+        Op("Sin", (Const(np.zeros(())),), (sine,)),
+    ]
+    block = Block("f", (x,), tuple(ops), (scaled,))
+    names = Names()
+    names.learn(block)
+    names.learn_roots(block)
+    made = [names.give_made(op.outputs[0], op.kind) for op in ops]
+    assert made == ["log_x", "mul_w", "hidden", "sum_hidden", "sin"]
+
+
+def test_the_root_of_a_branch_is_that_of_what_it_gives() -> None:
+    test, x, made, chosen = Var(Type("bool", [])), var("x"), var(), var()
+    body = Block("then", (), (Op("Exp", (x,), (made,)),), (made,))
+    branch = Op("If", (test,), (chosen,), {"then_branch": body, "else_branch": body})
+    block = Block("f", (test, x), (branch,), (chosen,))
+    names = Names()
+    names.learn_roots(block)
+    assert names.give_made(chosen, "If") == "if_x"

@@ -31,6 +31,8 @@ LONGEST = 88
 """The most characters of an expression that others are folded into."""
 SHORT = 12
 """The most characters of `x.T`, `-x` or `x[:, 0]` where it is written at each of its readers."""
+USUAL = 6
+"""The characters that a value counts for whose name in the file is ours."""
 FREE = frozenset({"Transpose", "Neg", "Slice", "Gather"})
 """Operators that are written at each reader where they are short. No trait: it is a matter of taste."""
 Show = Callable[["Folding", Statement], None]
@@ -56,12 +58,14 @@ class Folding:
     steps: list[str] = field(default_factory=list)
     handed_on: dict[str, str] = field(default_factory=dict)
     reading: dict[Var, list[Op]] = field(default_factory=dict)
+    unnamed: set[str] = field(default_factory=set)
 
     def run(self) -> list[Shown]:
         """Return what is shown of the function."""
         for value, own in self.function.names.items():
             if isinstance(value, Var):
                 self.of.setdefault(own, value)
+        self.unnamed = {*self.of} - self.named - {*self.function.params}
         for op in walk(self.function.block):
             for value in reads(op):
                 self.reading.setdefault(value, []).append(op)
@@ -93,11 +97,11 @@ class Folding:
             return
         value, shape, ops = self.filled(statement)
         found = Folded(value, shape, ops=[*ops, *statement.ops], statement=statement, added=self.added(op))
-        if len(statement.targets) == 1 and target not in self.named and len(text_of(value)) <= LONGEST:
+        if len(statement.targets) == 1 and target not in self.named and self.width(value) <= LONGEST:
             if self.uses.is_once(target, key, statement.section):
                 self.env[target] = found
                 return
-            is_free = op.kind in FREE and len(text_of(value)) <= SHORT and self.uses.is_near(target, key)
+            is_free = op.kind in FREE and self.width(value) <= SHORT and self.uses.is_near(target, key)
             if is_free or self.uses.is_test(target):
                 self.env[target] = replace(found, statement=None)
                 return
@@ -171,14 +175,20 @@ class Folding:
         read = names_in(statement.value)
         while True:
             value, shape = self.value(statement)
-            if len(text_of(value)) <= LONGEST:
+            if self.width(value) <= LONGEST:
                 break
             waiting = [n for n in sorted(read) if n in self.env and self.env[n].statement and self.env[n].ops]
-            longest = max(waiting, key=lambda n: len(text_of(self.env[n].value)), default="")
-            if not longest or len(text_of(self.env[longest].value)) < SHORT:
+            longest = max(waiting, key=lambda n: self.width(self.env[n].value), default="")
+            if not longest or self.width(self.env[longest].value) < SHORT:
                 break
             self.write_out(longest)
         return value, shape, self.taken(read)
+
+    def width(self, value: ast.expr) -> int:
+        """Return how long an expression is, where each value without a name of the user's has one of usual length."""
+        read = (n.id for n in ast.walk(value) if isinstance(n, ast.Name))
+        own = (n for n in read if n in self.unnamed)
+        return len(text_of(value)) + sum(USUAL - len(n) for n in own)
 
     def write_out(self, target: str) -> None:
         """Show a value that waits for its reader."""

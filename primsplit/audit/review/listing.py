@@ -12,13 +12,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from primsplit.audit.review.changes import Change, Listed
-from primsplit.audit.sections import BACKWARD, TANGENT
+from primsplit.audit.sections import GRADS
 from primsplit.ir.errors import Place
 from primsplit.ir.plain_text import in_one_line
 
 LONGEST = 12
 """The most lines of a branch or loop that is in one file alone; the bodies of a longer one are counted."""
-GRADS = {BACKWARD: "Grad of: ", TANGENT: "Tangent of: "}
 
 
 def unified(changes: Sequence[Change], *, whole: bool = False) -> list[str]:

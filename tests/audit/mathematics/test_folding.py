@@ -32,8 +32,8 @@ def test_a_value_with_a_name_of_the_users_or_two_readers_is_a_statement(tmp_path
 
     found = statements(f, np.ones(3), folder=tmp_path)
     assert found[0] == "hidden = tanh(x)"
-    assert found[1] == "exp = exp(hidden)"
-    assert found[2] == "y = sum(exp * sin(exp))"
+    assert found[1] == "exp_hidden = exp(hidden)"
+    assert found[2] == "y = sum(exp_hidden * sin(exp_hidden))"
 
 
 def test_an_expression_that_grows_too_long_is_several_statements(tmp_path: Path) -> None:

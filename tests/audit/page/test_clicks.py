@@ -49,7 +49,7 @@ def position(browser: Browser, selector: str, text: str) -> int:
 def test_three_panes_show_the_source_the_forward_pass_and_the_pullback(browser: Browser) -> None:
     assert browser.texts(".pane h2") == ["Source", "Forward", "Backward"]
     assert "hidden = np.tanh(x @ w)" in browser.texts(".source .code")
-    assert "hidden = np.tanh(matmul)" in browser.texts(".forward .code")
+    assert "hidden = np.tanh(matmul_x)" in browser.texts(".forward .code")
     assert "# Grad of: hidden = np.tanh(x @ w)" in browser.texts(".backward .code")
     assert "return y, d_w" in browser.texts(".backward .code")
 
@@ -60,13 +60,13 @@ def test_a_page_begins_with_mathematics_and_its_other_view_has_every_node(browse
     assert "hidden = tanh(x @ w)" in browser.texts(".forward .code")
     browser.click(".source .code", position(browser, ".source .code", "hidden ="))
     browser.click("#views button", 1)
-    assert browser.texts(".forward .chosen.statement .code") == ["matmul = x @ w", "hidden = np.tanh(matmul)"]
+    assert browser.texts(".forward .chosen.statement .code") == ["matmul_x = x @ w", "hidden = np.tanh(matmul_x)"]
 
 
 def test_a_source_line_under_the_pointer_lights_its_statements_its_pullback_and_its_captures(browser: Browser) -> None:
     browser.point(".source .code", position(browser, ".source .code", "hidden ="))
     assert browser.texts(".source .lit .code") == ["hidden = np.tanh(x @ w)"]
-    assert browser.texts(".forward .lit.statement .code") == ["matmul = x @ w", "hidden = np.tanh(matmul)"]
+    assert browser.texts(".forward .lit.statement .code") == ["matmul_x = x @ w", "hidden = np.tanh(matmul_x)"]
     lit = browser.texts(".backward .lit .code")
     assert lit[0] == "# Grad of: hidden = np.tanh(x @ w)"
     assert lit[-1].startswith("d_w = ")
@@ -95,13 +95,13 @@ def test_a_chosen_line_stays_lit_and_is_told_with_its_captures(browser: Browser)
 def test_a_name_leads_to_its_definition_in_another_pane(browser: Browser) -> None:
     link = position(browser, ".backward a.name:not(.defined)", "hidden")
     browser.click(".backward a.name:not(.defined)", link)
-    assert browser.texts(".forward .own .code") == ["hidden = np.tanh(matmul)"]
+    assert browser.texts(".forward .own .code") == ["hidden = np.tanh(matmul_x)"]
 
 
 def test_heads_fold_what_is_below_them(browser: Browser) -> None:
     before = len(browser.texts(".forward .row"))
     browser.click(".forward .function .code", position(browser, ".forward .function .code", "loss"))
-    assert "matmul = x @ w" not in browser.texts(".forward .code")
+    assert "matmul_x = x @ w" not in browser.texts(".forward .code")
     assert "y = np.sum(mul, axis=1)" in browser.texts(".forward .code")
     browser.click("#folds")
     assert len(browser.texts(".forward .row")) < before - 3
@@ -126,7 +126,7 @@ def test_a_search_finds_what_is_folded(browser: Browser) -> None:
     browser.click("#folds")
     browser.run("page.find('matmul')")
     browser.run("page.step(1)")
-    assert "matmul = x @ w" in browser.texts(".forward .active .code")
+    assert "matmul_x = x @ w" in browser.texts(".forward .active .code")
 
 
 def test_all_can_be_done_by_keys(browser: Browser) -> None:
@@ -151,18 +151,18 @@ def test_the_chart_of_captures_follows_the_sizes(browser: Browser) -> None:
                 "e.dispatchEvent(new Event('input')) })()")  # fmt: skip
     assert browser.texts(".bar .bytes")[0] == "16.0 kB"
     browser.click(".barname")
-    assert "hidden = np.tanh(matmul)" in browser.texts(".forward .own .code")
+    assert "hidden = np.tanh(matmul_x)" in browser.texts(".forward .own .code")
 
 
 def test_the_graph_has_a_box_for_each_statement_and_leads_there(browser: Browser) -> None:
     browser.click("#tab-graph")
     boxes = browser.texts("#graph .node text")
-    assert {"matmul = x @ w", "hidden = np.tanh(matmul)", "w", "x"} <= {*boxes}
+    assert {"matmul_x = x @ w", "hidden = np.tanh(matmul_x)", "w", "x"} <= {*boxes}
     assert len(browser.texts("#graph .edge")) >= len(boxes) - 1
     assert browser.texts("#graph .edge.capture")
     browser.run("document.querySelectorAll('#graph .node')"
-                f"[{boxes.index('hidden = np.tanh(matmul)')}].dispatchEvent(new MouseEvent('click'))")  # fmt: skip
-    assert browser.texts(".forward .own .code") == ["hidden = np.tanh(matmul)"]
+                f"[{boxes.index('hidden = np.tanh(matmul_x)')}].dispatchEvent(new MouseEvent('click'))")  # fmt: skip
+    assert browser.texts(".forward .own .code") == ["hidden = np.tanh(matmul_x)"]
 
 
 def test_a_phone_shows_a_pane_at_a_time_and_nothing_is_wider_than_it(browser: Browser, page: Path) -> None:

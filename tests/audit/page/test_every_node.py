@@ -29,7 +29,7 @@ def test_rows_are_statements_of_numpy(tmp_path: Path) -> None:
     (file,) = written(tmp_path, loss, *SPECS, wrt="w")
     (graph,) = every_node(file).functions
     hidden = next(row for row in graph.rows if row.assigned == ("hidden",))
-    assert (hidden.text, hidden.section, hidden.shape) == ("hidden = np.tanh(matmul)", "forward", "float32[N,4]")
+    assert (hidden.text, hidden.section, hidden.shape) == ("hidden = np.tanh(matmul_x)", "forward", "float32[N,4]")
     for row in graph.rows:
         ast.parse(row.text if not row.text.endswith(":") else f"{row.text} pass")
     assert [(p.name, p.type) for p in graph.params][:2] == [("w", "float32[3,4]"), ("x", "float32[N,3]")]

@@ -42,7 +42,7 @@ def test_the_nodes_of_heads_are_those_of_their_rows(tmp_path: Path) -> None:
 def test_the_files_of_a_pair_have_a_pane_each(tmp_path: Path) -> None:
     files = written(tmp_path, loss, *SPECS, wrt="w", form="split")
     forward, backward = outlined(files).panes
-    assert [row.text for row in forward if row.assigned == ("hidden",)] == ["hidden = np.tanh(matmul)"]
+    assert [row.text for row in forward if row.assigned == ("hidden",)] == ["hidden = np.tanh(matmul_x)"]
     assert {"hidden", "d_y"} <= {row.text for row in backward if row.kind == "ends"}
     assert [pane[-1].text for pane in (forward, backward)] == ["return y, hidden", "return d_w"]
 

@@ -32,8 +32,8 @@ def new(x: Any) -> Any:
 def test_changes_are_in_the_order_of_the_new_file(tmp_path: Path) -> None:
     found = compared(old, new, tmp_path, mode="value")
     assert [c.after.lines[0] for c in found.changes if c.after] == [
-        "mul = Mul(exp, x)",
-        "a = Add(mul, 1.0)",
+        "mul_x = Mul(exp_x, x)",
+        "a = Add(mul_x, 1.0)",
         "b = Sin(a)",
     ]
 

@@ -38,8 +38,8 @@ def test_a_step_between_a_variable_and_its_value_leaves_the_readers(tmp_path: Pa
         return np.exp(h) * h
 
     assert rows(compared(old, new, tmp_path)) == [
-        ("added", "", "tanh = Tanh(x)"),
-        ("changed", "h = Tanh(x)", "h = Mul(tanh, 2.0)"),
+        ("added", "", "tanh_x = Tanh(x)"),
+        ("changed", "h = Tanh(x)", "h = Mul(tanh_x, 2.0)"),
     ]
 
 
@@ -51,8 +51,8 @@ def test_a_step_behind_a_temporary_changes_its_reader(tmp_path: Path) -> None:
         return np.exp(np.abs(np.tanh(x)))
 
     assert rows(compared(old, new, tmp_path)) == [
-        ("added", "", "abs = Abs(tanh)"),
-        ("changed", "y = Exp(tanh)", "y = Exp(abs)"),
+        ("added", "", "abs_x = Abs(tanh_x)"),
+        ("changed", "y = Exp(tanh_x)", "y = Exp(abs_x)"),
     ]
 
 

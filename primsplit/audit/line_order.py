@@ -1,0 +1,75 @@
+"""Order the nodes of a section by the user's lines, as far as what they read allows.
+
+```
+a (line 8), b (line 7, reads nothing of a), c (line 8)   ->   a, c (line 8), then b (line 7)
+```
+
+Each node stays behind those that it reads. Otherwise the order is that in which the results demand them, not that of
+the file, which a change elsewhere may turn round; of two operands the one that takes more steps comes first.
+"""
+
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+
+from primsplit.ir import Block, Op, Var, reads
+from primsplit.ir.errors import Place
+
+
+def by_demand(block: Block) -> dict[Op, int]:
+    """Return the position of each op of a block in the order in which its results demand them, operands first."""
+    made = {v: op for op in block.ops for v in op.outputs}
+    wanted = [made[r] for r in block.results if isinstance(r, Var) and r in made]
+    steps: dict[Op, int] = {}
+    for op in block.ops:
+        steps[op] = 1 + max((steps[made[v]] for v in reads(op) if v in made), default=0)
+    order: dict[Op, int] = {}
+    waiting = [(op, False) for op in reversed([*wanted, *block.ops])]
+    while waiting:
+        op, is_read = waiting.pop()
+        if op in order:
+            continue
+        if is_read:
+            order[op] = len(order)
+        else:
+            waiting.append((op, True))
+            read = [made[v] for v in reversed(reads(op)) if v in made and made[v] not in order]
+            waiting += [(each, False) for each in sorted(read, key=steps.__getitem__)]
+    return order
+
+
+def by_lines(ops: Sequence[Op]) -> list[Op]:
+    """Return the ops with those of a line one after the other."""
+    made = {v: i for i, op in enumerate(ops) for v in op.outputs}
+    read = [{made[v] for v in reads(op) if v in made} for op in ops]
+    readers: list[list[int]] = [[] for _ in ops]
+    for i, own in enumerate(read):
+        for j in own:
+            readers[j].append(i)
+    lacks = [len(own) for own in read]
+    ready = [i for i, count in enumerate(lacks) if not count]
+    of_line: dict[Place | None, list[int]] = {}
+    for i in ready:
+        of_line.setdefault(line_of(ops[i]), []).append(i)
+    heapify(ready)
+    is_done = [False] * len(ops)
+    order: list[Op] = []
+    place: Place | None = None
+    while len(order) < len(ops):
+        own_line = of_line.get(place)
+        i = heappop(own_line) if own_line else heappop(ready)
+        if is_done[i]:
+            continue
+        is_done[i] = True
+        order.append(ops[i])
+        place = line_of(ops[i])
+        for j in readers[i]:
+            lacks[j] -= 1
+            if not lacks[j]:
+                heappush(ready, j)
+                heappush(of_line.setdefault(line_of(ops[j]), []), j)
+    return order
+
+
+def line_of(op: Op) -> Place | None:
+    """Return the user's line of an op."""
+    return op.place.whole_line if op.place is not None and op.place.filename else None
