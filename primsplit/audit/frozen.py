@@ -66,14 +66,9 @@ def frozen_values(program: Program, function: Callable[..., Any]) -> list[Frozen
         (f.place.filename, line, f.numbers) for f in named.values() if f.place for line in _lines_of(f.name, f.place)
     }
     others: dict[Any, Frozen] = {}
-    for const in _arrays(block):
-        place = const.place
-        name = "".join(place.variables) if place is not None else ""
-        if (
-            place is None
-            or name in named
-            or (not name and (place.filename, place.line, _numbers(const.numpy())) in lines)
-        ):
+    for const, place in _arrays(block):
+        name = "".join(place.variables)
+        if name in named or (not name and (place.filename, place.line, _numbers(const.numpy())) in lines):
             continue
         origin = _origin_of(name, place) if name else "computed"
         key = (name, place.filename) if name else (place, str(const.type))
@@ -94,14 +89,18 @@ def _origin_of(name: str, place: Place) -> Origin:
     return origin_in(nodes, name, place.line)
 
 
-def _arrays(block: Block) -> Iterator[Const]:
-    """The arrays that the user's code brought in, without the short integer vectors that indexing makes."""
-    used = [*(v for op in walk(block) for v in op.inputs), *block.results]
-    for const in used:
-        if not isinstance(const, Const) or const.place is None or not const.type.rank:
+def _arrays(block: Block) -> Iterator[tuple[Const, Place]]:
+    """The arrays that the user's code brought in, without the short integer vectors that indexing makes.
+
+    A long array that was computed from others has the place of the op that reads it.
+    """
+    used = [*((v, op.place) for op in walk(block) for v in op.inputs), *((v, None) for v in block.results)]
+    for const, reader in used:
+        if not isinstance(const, Const) or not const.type.rank:
             continue
-        if const.place.variables or not _is_index(const):
-            yield const
+        place = const.place or (None if const.is_short or reader is None else reader._replace(variables=()))
+        if place is not None and (place.variables or not _is_index(const)):
+            yield const, place
 
 
 def _is_index(const: Const) -> bool:

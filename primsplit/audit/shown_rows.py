@@ -12,7 +12,7 @@ from primsplit.audit.math_style import mathematics_of
 from primsplit.audit.mathematics.printing import Printer
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.written import Written
-from primsplit.ir import Op
+from primsplit.ir import Op, Var
 from primsplit.ir.errors import PrimsplitError
 
 
@@ -20,7 +20,8 @@ from primsplit.ir.errors import PrimsplitError
 class ShownRow:
     """A statement: its text, how deep it is in loops and branches, and the nodes that it stands for.
 
-    `op` is the one whose place and remark it has. `function` is "" for the graph.
+    `op` is the one whose place and remark it has. `function` is "" for the graph. `result` is the value that it
+    assigns, if it is one of the file.
     """
 
     text: str
@@ -30,6 +31,7 @@ class ShownRow:
     op: Op
     ops: tuple[Op, ...]
     note: str
+    result: Var | None
 
 
 def shown_rows(file: Written) -> list[ShownRow]:
@@ -47,6 +49,6 @@ def shown_rows(file: Written) -> list[ShownRow]:
 
 
 def _rows(printer: Printer, line: Shown, depth: int, section: str, function: str) -> Iterator[ShownRow]:
-    yield ShownRow(printer.text(line), depth, section, function, line.op, tuple(line.ops), line.note)
+    yield ShownRow(printer.text(line), depth, section, function, line.op, tuple(line.ops), line.note, line.result)
     for inner in line.below:
         yield from _rows(printer, inner, depth + 1, section, function)

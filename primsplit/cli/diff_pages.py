@@ -22,7 +22,7 @@ def show(found: Any, numbers: Mapping[str, Any] | None, *, whole: bool, nodes: b
     out = console()
     for sign, file in zip("-+", (found.before, found.after), strict=True):
         out.print(Text(f"{sign} {_title(file)}", style=COLOURS[sign]), soft_wrap=True)
-    for title, columns, rows in tables_of(found, numbers):
+    for title, columns, rows in tables_of(found, numbers, nodes=nodes):
         heading(title)
         out.print(table(columns, rows, right=STATUSES))
     if found.changes:
@@ -39,7 +39,7 @@ def as_markdown(found: Any, numbers: Mapping[str, Any] | None, *, whole: bool, n
     """Return a comparison in GitHub's Markdown."""
     names = (f"`{in_one_line(file.path).replace('`', '')}`" for file in (found.before, found.after))
     parts = [f"### {' → '.join(names)}", verdict(found)]
-    for title, columns, rows in tables_of(found, numbers):
+    for title, columns, rows in tables_of(found, numbers, nodes=nodes):
         lines = [columns, ["---:" if c in STATUSES else "---" for c in columns], *rows]
         parts += [f"**{title}**", "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)]
     if found.changes:
@@ -62,16 +62,21 @@ def _cell(text: str) -> str:
 
 def verdict(found: Any) -> str:
     """Return what was found, in one line."""
-    totals = {status: sum(counts[status] for counts in found.counts.values()) for status in STATUSES}
+    totals = {what: _totals(counts) for what, counts in (("statement", found.shown_counts), ("node", found.counts))}
     if found.is_same:
         moved = f"; {found.moved} of them are for other lines" if found.moved else ""
-        return f"No difference: {_are(totals['same'])} the same{moved}."
-    told = [f"{_counted(totals[status], 'node')} {status}" for status in STATUSES[1:] if totals[status]]
+        return f"No difference: {_are(totals['node']['same'])} the same{moved}."
+    what = "statement" if found.mathematics is not None and found.mathematics.changes else "node"
+    told = [f"{_counted(totals[what][status], what)} {status}" for status in STATUSES[1:] if totals[what][status]]
     told += [f"{_counted(found.retyped, 'node')} in other types"] if found.retyped else []
     rows = {"array": found.arrays, "input": found.inputs, "output": found.outputs, "state": found.states}
     told += [_counted(len(of), name) for name, of in rows.items() if of]
     told += ["another version of the operators"] if found.opsets else []
     return f"They differ: {', '.join(told)}."
+
+
+def _totals(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    return {status: sum(of[status] for of in counts.values()) for status in STATUSES}
 
 
 def _counted(count: int, noun: str) -> str:
@@ -111,13 +116,15 @@ def _notes_on(numbers: Mapping[str, Any]) -> list[str]:
     return [*([f"{told} at: {samples}."] if samples else []), *(f"Not compared: {note}." for note in numbers["notes"])]
 
 
-def tables_of(found: Any, numbers: Mapping[str, Any] | None) -> list[Table]:
-    """Return the tables of a comparison, without empty ones."""
-    counts = [(name or "graph", *(str(of[status]) for status in STATUSES)) for name, of in found.counts.items()]
+def tables_of(found: Any, numbers: Mapping[str, Any] | None, *, nodes: bool = False) -> list[Table]:
+    """Return the tables of a comparison, without empty ones; `nodes` counts nodes in the place of statements."""
+    is_node = nodes or found.mathematics is None
+    told = found.counts if is_node else found.shown_counts
+    counts = [(name or "graph", *(str(of[status]) for status in STATUSES)) for name, of in told.items()]
     columns = ("name", "before", "after")
     outputs = [] if numbers is None else [row for row in numbers["outputs"] if row["absolute"] != 0]
     all_tables: Sequence[Table] = (
-        ("Nodes by section", ("section", *STATUSES), counts),
+        (f"{'Nodes' if is_node else 'Statements'} by section", ("section", *STATUSES), counts),
         ("Arrays", (*columns, "largest difference"), [_array(row) for row in found.arrays]),
         ("Inputs", columns, [_row(row) for row in found.inputs]),
         ("Outputs", columns, [_row(row) for row in found.outputs]),

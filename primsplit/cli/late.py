@@ -206,6 +206,20 @@ def difference(before: Any, after: Any) -> Any:
 
 
 @own_errors(_LISTED)
+def diff_schema_text() -> str:
+    """The JSON schema of what `primsplit diff --json` prints."""
+    from primsplit.audit.review import difference
+
+    return difference.schema_text()
+
+
+def paired_names(old: Any, new: Any) -> dict[str, str]:
+    """The new names of old ones."""
+    from primsplit.audit.review import matching
+
+    return matching.paired_names(old, new)
+
+
 def compare_outputs(before: Any, after: Any, samples: Any) -> dict[str, Any]:
     """The largest differences of two files' outputs over samples."""
     from primsplit.audit.review import numbers

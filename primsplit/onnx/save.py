@@ -246,8 +246,9 @@ class Writer:
         if known is None:
             hint = const.hint if const.is_weight or self.is_named else ""
             hint = "" if MADE_AGAIN.fullmatch(hint) else hint
-            is_array = self.is_named and not const.is_short
-            hint = hint or ("table" if is_array else f"c{len(self.initializers)}")
+            if self.is_named and not const.is_short:
+                hint = hint or "".join(const.place.variables if const.place is not None else ()) or "table"
+            hint = hint or f"c{len(self.initializers)}"
             known = self.reserved.get(key) or self.names.give(Var(const.type), hint)
             self.initializers[key] = known
             self.hold(const, known)

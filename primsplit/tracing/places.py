@@ -78,13 +78,18 @@ def user_place() -> Place | None:
 
 
 def place_of_array(array: object) -> Place | None:
-    """Return the user's place, with the variable of the user's function that holds this array in `variables`."""
+    """Return the user's place, with the variable that holds this array in `variables`.
+
+    That is a variable of the user's function, or a global one that it reads.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_library(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
         return None
-    names = (name for name, held in frame.f_locals.items() if held is array and name.isidentifier())
+    read = frame.f_code.co_names
+    held_by = (*frame.f_locals.items(), *((name, frame.f_globals.get(name)) for name in read))
+    names = (name for name, held in held_by if held is array and name.isidentifier())
     return _place_in(frame)._replace(variables=tuple(names)[:1])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import primsplit as ps
-from primsplit.audit.frozen import frozen_values, literal_values
+from primsplit.audit.frozen import array_digest, frozen_values, literal_values
 
 TABLE = {"rate": 0.5, "weights": np.array([1.0, 2.0, 3.0])}
 COUNT = 3
@@ -133,6 +133,19 @@ def test_an_array_without_a_variable_stands_beside_those_of_its_line() -> None:
 
     found = frozen_values(ps.trace(f, X), f)
     assert [(v.name, v.type) for v in found] == [("TABLE['weights']", "float64[3]"), ("", "float64[3,1]")]
+
+
+LEVELS = np.linspace(0.0, 1.0, 100)
+
+
+def turned_round(x: Any) -> Any:
+    read = {"levels": LEVELS[::-1].copy()}
+    return np.sum(x * LEVELS * read["levels"])
+
+
+def test_an_array_that_is_computed_from_another_one_is_told_too() -> None:
+    rows = frozen_values(ps.trace(turned_round, np.ones(100)), turned_round)
+    assert [(f.name, f.digest) for f in rows] == [("LEVELS", array_digest(LEVELS)), ("", array_digest(LEVELS[::-1]))]
 
 
 def test_draws_and_clocks_come_first() -> None:

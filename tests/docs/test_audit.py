@@ -14,6 +14,7 @@ FILE = re.compile(r"^```python\n# (\w+\.py)\n(.*?)^```$", flags=re.DOTALL | re.M
 STEPS = re.compile("--output|--check")
 COMMAND = re.compile(r"^```console\n\$ primsplit (.*?)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 MODULE = re.compile(r"^```python\nimport numpy as np\n\n\n(@np.errstate.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+CHANGED = re.compile(r"`([^`]*)`\s+became\s+`([^`]*)`\s+in\s+`(\w+\.py)`")
 SECOND = re.compile(r"^After `(.*?)` became `(.*?)` in a second file", flags=re.MULTILINE)
 DIGEST = re.compile(r"\b[0-9a-f]{16}\b")
 NUMBER = re.compile(r"-?\d+(\.\d+)?e?[-+]?\d*|nan|inf")
@@ -25,12 +26,13 @@ def commands() -> list[tuple[str, str]]:
 
 
 def write_files(folder: Path) -> None:
-    """Write the Python files of the page, and `new.py`: one of them with the change that the page tells of."""
+    """Write the Python files of the page, and those that are one of them with a change that the page tells of."""
     page = PAGE.read_text()
     files = dict(FILE.findall(page))
-    for before, after in SECOND.findall(page):
-        (text,) = (text for text in files.values() if before in text)
-        files["new.py"] = text.replace(before, after)
+    changes = [*((*change, "new.py") for change in SECOND.findall(page)), *CHANGED.findall(page)]
+    for before, after, name in changes:
+        text = next(text for text in files.values() if before in text)
+        files[name] = text.replace(before, after)
     for name, text in files.items():
         (folder / name).write_text(f"# {name}\n{text}")
 

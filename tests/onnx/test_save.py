@@ -53,6 +53,18 @@ def names(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir())
 
 
+def test_arrays_have_the_names_of_the_variables_that_hold_them(tmp_path: Path) -> None:
+    inner = np.arange(100.0)
+
+    def program(x: Any) -> Any:
+        local = np.sin(inner)
+        return loss(x) + np.sum(np.exp(local * x[0, 0]) * np.tanh(inner * x[0, 1]))
+
+    (path,) = ps.export(program, np.ones((2, 40)), path=tmp_path / "f.onnx", mode="value")
+    held = {t.name: t.dims[0] for t in onnx.load(path).graph.initializer if np.prod(t.dims) > 64}
+    assert held == {"W": 40, "U": 30, "local": 100, "inner": 100}
+
+
 # All or none.
 
 

@@ -11,12 +11,13 @@ Numbers of lines, names of temporaries and the order of independent nodes are no
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files as resources
 from typing import Any
 
 import numpy as np
 
 from primsplit.audit.frozen import array_digest
-from primsplit.audit.review.changes import Change, Comparing
+from primsplit.audit.review.changes import STATUSES, Change, Comparing
 from primsplit.audit.review.contents import Contents, Digests, contents
 from primsplit.audit.review.matching import Matching, Side
 from primsplit.audit.review.mathematics import Mathematics, mathematics
@@ -54,6 +55,11 @@ class Difference:
         return mathematics(self.compared)
 
     @property
+    def shown_counts(self) -> Mapping[str, Mapping[str, int]]:
+        """How many statements of mathematics of each section differ; how many nodes if there is no mathematics."""
+        return self.counts if self.mathematics is None else self.mathematics.counts
+
+    @property
     def shown_changes(self) -> tuple[Change, ...]:
         """The changes as mathematics, as nodes if there is none."""
         return self.changes if self.mathematics is None else self.mathematics.changes
@@ -68,10 +74,11 @@ class Difference:
         """Return the differences for JSON."""
         return {
             "same": self.is_same,
-            "files": [_file(f) for f in (self.before, self.after)],
-            "sections": [{"section": name, **counts} for name, counts in self.counts.items()],
-            "statements": [change.as_dict() for change in self.changes],
-            "mathematics": [change.as_dict() for change in self.shown_changes],
+            "before": _file(self.before),
+            "after": _file(self.after),
+            "sections": self._sections(),
+            "statements": [change.as_dict() for change in (self.mathematics.changes if self.mathematics else ())],
+            "nodes": [change.as_dict() for change in self.changes],
             "arrays": [*self.arrays],
             "inputs": [*self.inputs],
             "outputs": [*self.outputs],
@@ -81,6 +88,18 @@ class Difference:
             "retyped": self.retyped,
             "renamed": dict(self.renamed),
         }
+
+    def _sections(self) -> list[Row]:
+        """Return how many statements and nodes of each section differ; no statements where there is no mathematics."""
+        of = {"statements": self.mathematics.counts if self.mathematics else {}, "nodes": self.counts}
+        names = dict.fromkeys(name for counts in of.values() for name in counts)
+        none = dict.fromkeys(STATUSES, 0)
+        return [{"section": name, **{what: {**none, **c.get(name, {})} for what, c in of.items()}} for name in names]
+
+
+def schema_text() -> str:
+    """Return the JSON schema of `primsplit diff --json`, draft 2020-12."""
+    return (resources("primsplit.audit.review") / "schema.json").read_text(encoding="utf-8")
 
 
 def difference(before: Written, after: Written) -> Difference:

@@ -13,7 +13,7 @@ that has a name of the user's in both files is paired with no other than its nam
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from primsplit.audit.review.contents import Digests, plain_attributes, same_constant
@@ -57,6 +57,13 @@ class Side:
         return own | {*file.outputs}
 
 
+def paired_names(old: Sequence[str], new: Sequence[str]) -> dict[str, str]:
+    """Return the new name of each old one: the same, else by the order of the others if they are as many."""
+    own, others = [n for n in old if n not in new], [n for n in new if n not in old]
+    same = {name: name for name in old if name in new}
+    return same | dict(zip(own, others, strict=True)) if len(own) == len(others) else same
+
+
 Key = Callable[[Side, Op], Hashable]
 """What two ops must have in common to be paired."""
 
@@ -87,8 +94,8 @@ class Matching:
         self.pair_graphs()
         self.by_names()
         results = dict(zip(after.outputs, after.block.results, strict=True))
-        pairs = zip(before.outputs, before.block.results, strict=True)
-        self.settle([(value, results[name]) for name, value in pairs if name in results])
+        olds = dict(zip(before.outputs, before.block.results, strict=True))
+        self.settle([(olds[a], results[b]) for a, b in paired_names([*olds], [*results]).items()])
         while self.by_operands() or self.by_readers():
             pass
 
@@ -98,14 +105,8 @@ class Matching:
         self.enter(before.block, after.block)
         inputs = dict(zip(after.inputs, after.block.params, strict=True))
         olds = dict(zip(before.inputs, before.block.params, strict=True))
-        for name, var in olds.items():
-            if name in inputs:
-                self.pair_values(var, inputs[name])
-        own = [v for n, v in olds.items() if n not in inputs]
-        others = [v for n, v in inputs.items() if n not in olds]
-        if len(own) == len(others):
-            for a, b in zip(own, others, strict=True):
-                self.pair_values(a, b)
+        for a, b in paired_names([*olds], [*inputs]).items():
+            self.pair_values(olds[a], inputs[b])
         self.by_digests(before.block, after.block)
 
     def pair_blocks(self, a: Block, b: Block) -> None:

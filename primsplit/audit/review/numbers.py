@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from primsplit.audit.review.matching import paired_names
 from primsplit.ir.errors import PrimsplitError
 
 Array = npt.NDArray[Any]
@@ -17,9 +18,9 @@ Runner = Callable[[Arrays], Arrays]
 def compare_outputs(before: Runner, after: Runner, samples: Iterable[tuple[str, Arrays, Arrays]]) -> dict[str, Any]:
     """Run both files on samples: a label, and the inputs of each. Return a row for each output that both have.
 
-    `absolute` and `relative` are the largest differences, and `sample` shows the first; where there is none, as shapes
-    differ or one array has NaN or infinity where the other has a number, they are None and `why` tells it.
-    `notes` has the samples that a file does not run on.
+    Outputs of other names are paired by their order. `absolute` and `relative` are the largest differences, and
+    `sample` shows the first; where there is none, as shapes differ or one array has NaN or infinity where the other has
+    a number, they are None and `why` tells it. `notes` has the samples that a file does not run on.
     """
     rows: dict[str, dict[str, Any]] = {}
     notes = []
@@ -35,9 +36,9 @@ def compare_outputs(before: Runner, after: Runner, samples: Iterable[tuple[str, 
             continue
         labels.append(label)
         a, b = (v for v in found if not isinstance(v, str))
-        for name in a:
-            if name in b:
-                _keep_largest(rows, name, label, *apart(a[name], b[name]))
+        for name, other in paired_names([*a], [*b]).items():
+            told = name if name == other else f"{name}, now {other}"
+            _keep_largest(rows, told, label, *apart(a[name], b[other]))
     return {"outputs": [*rows.values()], "samples": labels, "notes": notes}
 
 

@@ -43,6 +43,22 @@ def test_relu_to_tanh_is_one_statement_forward_and_one_backward(tmp_path: Path) 
     assert "1 - hidden" in lines[3]
 
 
+def test_a_statement_of_a_value_in_both_files_is_changed_and_others_are_added_or_removed(tmp_path: Path) -> None:
+    def more(w: Any, x: Any) -> Any:
+        hidden = np.tanh(x @ w)
+        offset = np.sum(np.abs(w))
+        return np.sum(hidden * hidden) + offset
+
+    found = compared(relu, more, tmp_path, mode="value").mathematics
+    assert found is not None
+    assert found.counts == {"forward": {"same": 0, "changed": 2, "added": 1, "removed": 0}}
+    told = {(c.status, *(s and s.lines[0].split(" = ")[0] for s in (c.before, c.after))) for c in found.changes}
+    assert told == {("changed", "hidden", "hidden"), ("added", None, "offset"), ("changed", "y", "y")}
+    back = compared(more, relu, tmp_path, mode="value").mathematics
+    assert back is not None
+    assert back.counts == {"forward": {"same": 0, "changed": 2, "added": 0, "removed": 1}}
+
+
 def test_a_file_has_no_changes_against_itself(tmp_path: Path) -> None:
     found = compared(relu, relu, tmp_path)
     assert found.mathematics is not None
