@@ -53,7 +53,7 @@ FLAT = 12.0
 def _dawson(x: Array) -> Array:
     near, far = DAWSON_ENDS
     sign, size = sided(x)
-    inverse = op.Reciprocal(op.Clip(size, near, FINITE))
+    inverse = op.Reciprocal(op.Clip(size, near, None))
     square = inverse * inverse
     close = op.Clip(size, None, near)
     fitted = op.Where(size > far, DAWSON_FAR(square), DAWSON_MIDDLE(square)) * inverse

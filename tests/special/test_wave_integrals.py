@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.special as sp
 
+import primsplit as ps
 from tests.special.agreement import check
 
 ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
@@ -18,3 +19,8 @@ ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
 @pytest.mark.parametrize(("function", "args", "wrt"), ROWS, ids=lambda v: getattr(v, "__name__", ""))
 def test_values_are_scipys_and_slopes_those_of_differences(function: Any, args: Any, wrt: tuple[int, ...]) -> None:
     check(function, *args, wrt=wrt)
+
+
+def test_dawsons_integral_falls_as_half_the_reciprocal() -> None:
+    x = np.array([1e10, 1e200, -1e300, np.inf])
+    np.testing.assert_allclose(ps.trace(sp.dawsn, x)(x), sp.dawsn(x), rtol=1e-14)

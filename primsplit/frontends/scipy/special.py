@@ -83,11 +83,11 @@ def _log_of_sum(total: Any) -> Any:
 
 @rrule(_log_of_sum)
 def _log_of_sum_rule(total: Array) -> tuple[Any, Callable[..., Any]]:
-    """The slope at 0 is taken for undefined: only a cotangent of 0 stays 0."""
+    """The slope at 0, and below it, where there is no logarithm, is undefined: only a cotangent of 0 stays 0."""
 
     def pullback(dz: Array) -> Any:
-        is_zero = total == 0
-        return nan_where(is_zero, dz) / np.where(is_zero, np.ones((), total.dtype), total)
+        is_undefined = np.logical_not(total > 0)
+        return nan_where(is_undefined, dz) / np.where(is_undefined, np.ones((), total.dtype), total)
 
     return _log_of_sum(total), pullback
 

@@ -89,3 +89,17 @@ def test_where_nothing_can_be_reached_there_is_no_gradient(name: str, dtype: str
         assert np.isnan(gradient).all()
     assert np.isnan(gradient).any()
     np.testing.assert_array_equal(ps.grad(lambda x: SUMS[name](x)[0] * 0)(nothing), np.zeros((STATES, 1)))
+
+
+def test_the_logarithm_of_a_negative_sum_has_no_gradient() -> None:
+    def f(a: Any, weights: Any) -> Any:
+        return scipy.special.logsumexp(a, b=weights)
+
+    a, weights = np.array([1.0, 2.0]), np.array([-2.0, 0.5])
+    assert np.isnan(f(a, weights))
+    value, slopes = ps.value_and_grad(f, wrt=(0, 1))(a, weights)
+    assert np.isnan(value)
+    assert np.isnan(slopes).all()
+    size = ps.grad(lambda a: scipy.special.logsumexp(a, b=weights, return_sign=True)[0])(a)
+    shares = weights * np.exp(a)
+    np.testing.assert_allclose(size, shares / shares.sum(), rtol=1e-12)
