@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from primsplit.ir import Type
+from primsplit.ir import Type, dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ops.inference.table import Site, axis_of, fresh, rule, typed
 from primsplit.ops.traits import kinds_where
@@ -34,10 +34,10 @@ def _at_run_time(site: Site, *, keep: bool) -> Type:
     """Return the type for axes that only the run knows: their number gives the rank, unless that is unknown too."""
     shape, dtype = site.shape(0), site.type(0).dtype
     (count,) = site.shape(1)
-    if keep or (count == 0 and site.attribute("noop_with_empty_axes")):
-        return Type(dtype, tuple(fresh("reduced") for _ in shape))
-    if isinstance(count, Size):
+    if isinstance(count, Size) and not keep:
         return Type(dtype, None)
+    if keep or (dims.same(count, 0) and site.attribute("noop_with_empty_axes")):
+        return Type(dtype, tuple(fresh("reduced") for _ in shape))
     return Type(dtype, tuple(fresh("reduced") for _ in range(len(shape) - count if count else 0)))
 
 

@@ -15,14 +15,14 @@ from primsplit.ops.inference import infer
 from primsplit.ops.inference.standard import infer_by_standard
 from primsplit.ops.inference.table import RULES, Site
 from primsplit.tracing.specs import parse_spec
-from tests.ops.inference.rows import ROWS, Row
+from tests.ops.inference.rows import AT_RUN_TIME, ROWS, Row
 from tests.versions import is_since
 
 
 def rows_of(module: str) -> list[Any]:
     """Return the rows of the operators whose rule is in this module of `primsplit.ops.inference`."""
     own = f"primsplit.ops.inference.{module}"
-    found = [row for row in ROWS if row.kind in RULES and RULES[row.kind].__module__ == own]
+    found = [row for row in (*ROWS, *AT_RUN_TIME) if row.kind in RULES and RULES[row.kind].__module__ == own]
     return [pytest.param(row, id=f"{i}-{row}"[:90]) for i, row in enumerate(found)]
 
 
@@ -80,6 +80,7 @@ def _run(row: Row, values: list[Value | None]) -> list[np.ndarray]:
     """Return onnxruntime's results for the operator, from a file that declares no types of its outputs."""
     random = np.random.default_rng(0)
     arrays = {f"i{k}": _array(v, random) for k, v in enumerate(values) if v is not None}
+    arrays |= {f"i{k}": np.array(v, arrays[f"i{k}"].dtype) for k, v in row.values.items()}
     names = [f"i{k}" if v is not None else "" for k, v in enumerate(values)]
     outputs = [f"o{k}" for k in range(row.outputs)]
     node = onnx.helper.make_node(row.kind, names, outputs, **_attributes(row.attributes))

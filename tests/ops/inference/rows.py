@@ -24,16 +24,18 @@ class Row:
     attributes: dict[str, Any] = field(default_factory=dict)
     outputs: int = 1
     sizes: tuple[tuple[int, int], ...] = EVERY
+    values: dict[int, Any] = field(default_factory=dict)
+    """What an input with a type is in the run, where ones will not do: a shape, axes."""
 
     def __str__(self) -> str:
         told = ",".join(i if isinstance(i, str) else str(getattr(i, "tolist", lambda: None)()) for i in self.inputs)
         return f"{self.kind}({told}){self.attributes or ''}"
 
 
-def row(kind: str, *inputs: Any, outputs: int = 1, sizes: Any = EVERY, **attributes: Any) -> Row:
+def row(kind: str, *inputs: Any, outputs: int = 1, sizes: Any = EVERY, values: Any = None, **attributes: Any) -> Row:
     """A row; lists are int64 vectors."""
     given = tuple(np.array(i, dtype=I64) if isinstance(i, list | int) else i for i in inputs)
-    return Row(kind, given, attributes, outputs, sizes)
+    return Row(kind, given, attributes, outputs, sizes, values or {})
 
 
 UNARY = [
@@ -262,3 +264,37 @@ ROWS = [
     row("MaxUnpool", "float32[N,1,M]", "int64[N,1,M]", kernel_shape=[2], strides=[2], sizes=POSITIVE),
     row("Col2Im", "float32[N,8,6]", [4, 3], [2, 2], sizes=POSITIVE),
 ]  # fmt: skip
+
+SHAPED = ((2, 3),)
+UNPOOLED = ("float32[N,1,M]", "int64[N,1,M]")
+AT_RUN_TIME = [
+    row("Reshape", X, "int64[2]", values={1: [3, -1]}, sizes=POSITIVE),
+    row("Squeeze", "float32[N,1,M]", "int64[1]"),
+    row("Unsqueeze", X, "int64[1]"),
+    row("Expand", X, "int64[3]", values={1: [2, 1, 3]}),
+    row("Expand", X, "int64[1]"),
+    row("Split", X, "int64[2]", values={1: [1, 2]}, outputs=2, axis=1),
+    row("Slice", XM, "int64[1]", [2]),
+    row("Slice", XM, [0], "int64[1]", [1]),
+    row("Slice", XM, [0], [2], "int64[1]"),
+    row("Slice", XM, [0], [2], [1], "int64[1]"),
+    row("Pad", X, "int64[4]"),
+    row("Tile", X, "int64[2]"),
+    row("ConstantOfShape", "int64[2]"),
+    row("Range", "int64[]", "int64[]", "int64[]"),
+    *(row("ReduceSum", XM, axes, keepdims=keep) for axes in ("int64[1]", "int64[0]") for keep in (0, 1)),
+    row("ReduceSum", XM, "int64[0]", keepdims=0, noop_with_empty_axes=1),
+    row("Resize", "float32[N,3,4,M]", None, None, "int64[4]", sizes=SHAPED),
+    row("Resize", "float32[N,3,4,M]", None, None, "int64[2]", axes=[2, 3], sizes=SHAPED),
+    row("Resize", "float32[N,3,4,M]", None, "float32[4]", sizes=SHAPED),
+    row("AffineGrid", "float32[N,2,3]", "int64[4]", values={1: [2, 1, 4, 5]}, sizes=SHAPED),
+    row("AffineGrid", "float32[N,3,4]", "int64[5]", values={1: [2, 1, 4, 5, 6]}, sizes=SHAPED),
+    row("DFT", "float32[N,M,1]", None, "int64[]", sizes=POSITIVE),
+    row("DFT", "float32[N,M,2]", None, "int64[]", inverse=1, sizes=POSITIVE),
+    row("DFT", "float32[N,M,1]", None, "int64[]", onesided=1, sizes=POSITIVE),
+    row("DFT", "float32[N,M,1]", "int64[]", 1, values={1: 4}, sizes=POSITIVE),
+    row("MaxUnpool", *UNPOOLED, "int64[3]", values={2: [2, 1, 9]}, kernel_shape=[2], sizes=SHAPED),
+    row("Col2Im", "float32[N,8,6]", "int64[2]", [2, 2], values={1: [4, 3]}, sizes=POSITIVE),
+    row("Col2Im", "float32[N,8,6]", [4, 3], "int64[2]", values={2: [2, 2]}, sizes=POSITIVE),
+]  # fmt: skip
+"""Uses whose shape only the run knows: the types have new symbols for what it will be."""

@@ -9,19 +9,41 @@ from primsplit.ir.errors import DtypeError, PrimsplitError, ShapeError
 from primsplit.ops import op
 from primsplit.ops.inference.table import RULES
 from tests.ops.inference.checks import types_of
-from tests.ops.inference.rows import ROWS
+from tests.ops.inference.rows import AT_RUN_TIME, ROWS, Row, row
 from tests.recording import record
 
 
 def test_every_rule_has_a_row() -> None:
-    assert set(RULES) <= {row.kind for row in ROWS}
+    assert set(RULES) <= {each.kind for each in ROWS}
 
 
 def test_symbols_are_only_invented_for_sizes_that_depend_on_data() -> None:
     data_dependent = {"Compress", "NonZero", "Unique"}
-    for row in ROWS:
-        made = {s for t in types_of(row, {}) for d in t.shape or () for s in dims.symbols(d)} - {"N", "M"}
-        assert bool(made) == (row.kind in data_dependent), row
+    for each in ROWS:
+        made = {s for t in types_of(each, {}) for d in t.shape or () for s in dims.symbols(d)} - {"N", "M"}
+        assert bool(made) == (each.kind in data_dependent), each
+
+
+def test_a_shape_of_known_length_gives_the_rank_though_only_the_run_knows_its_values() -> None:
+    assert [t.shape for each in AT_RUN_TIME for t in types_of(each, {}) if t.shape is None] == []
+
+
+@pytest.mark.parametrize(
+    "each",
+    [
+        row("Reshape", "float32[N,3]", "int64[K]"),
+        row("Squeeze", "float32[N,3]", "int64[K]"),
+        row("Unsqueeze", "float32[N,3]", "int64[K]"),
+        row("Expand", "float32[N,3]", "int64[K]"),
+        row("ConstantOfShape", "int64[K]"),
+        row("ReduceSum", "float32[N,3]", "int64[K]", keepdims=0),
+    ],
+    ids=str,
+)
+def test_a_shape_of_unknown_length_leaves_the_rank_unknown(each: Row) -> None:
+    (found,) = types_of(each, {})
+    assert found.shape is None
+    assert found.dtype == "float32"
 
 
 WRONG: list[tuple[type[PrimsplitError], Any, tuple[str, ...], str]] = [
