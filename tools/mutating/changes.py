@@ -43,8 +43,8 @@ ARITHMETIC: dict[type[ast.operator], ast.operator] = {
 }
 """An operator of two sides and another one."""
 
-SYMMETRIC = frozenset({"max", "min"})
-"""Functions whose first two arguments may be swapped."""
+SYMMETRIC = frozenset({"max", "min", "Add", "Mul", "And", "Or", "Xor", "Max", "Min", "Equal"})
+"""Functions, and operators in any module, whose first two arguments may be swapped."""
 ASKED = frozenset({"isinstance", "issubclass", "getattr", "hasattr", "setattr"})
 """Functions whose arguments are a value and types or names: changed, they fail at once."""
 
@@ -189,7 +189,7 @@ class _Walk:
 
     def _of_arguments(self, node: ast.Call) -> Iterator[Change]:
         first, second, *others = node.args
-        if ast.unparse(node.func) not in ASKED | SYMMETRIC and not any(
+        if ast.unparse(node.func).rpartition(".")[2] not in ASKED | SYMMETRIC and not any(
             isinstance(a, ast.Starred) for a in (first, second)
         ):
             swapped = ast.Call(node.func, [second, first, *others], node.keywords)

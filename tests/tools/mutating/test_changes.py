@@ -48,6 +48,7 @@ def test_each_place_is_changed_in_each_way(source: str, expected: set[tuple[str,
         "raise E(1, 2)",
         "isinstance(a, B | C)",
         "max(a, b)",
+        "op.Add(a, b)",
         "zip(a, strict=True)",
     ],
 )
