@@ -14,8 +14,8 @@ ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
     (sp.eval_legendre, (np.array([2]), np.array([0.3, -0.5, 0.9])), (1,)),
     (sp.eval_chebyt, (np.array([2]), np.array([0.3, -0.5, 0.9])), (1,)),
     (sp.eval_hermite, (np.array([2]), np.array([0.3, -0.5, 1.9])), (1,)),
-    (sp.eval_genlaguerre, (np.array([2]), np.array([0.5, 1.5, 0.2]), np.array([0.3, 0.5, 1.9])), (2,)),
-    (sp.poch, (np.array([0.5, 3.0]), np.array([2.0, 1.5])), (0,)),
+    (sp.eval_genlaguerre, (np.array([2]), np.array([0.5, 1.5, 0.2]), np.array([0.3, 0.5, 1.9])), (1, 2)),
+    (sp.poch, (np.array([0.5, 3.0]), np.array([2.0, 1.5])), (0, 1)),
 ]
 
 

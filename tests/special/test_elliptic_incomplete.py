@@ -12,7 +12,7 @@ ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
     (sp.ellipkinc, (np.array([0.3, 1.2, -0.7]), np.array([0.2, 0.8, -1.0])), (0, 1)),
     (sp.ellipeinc, (np.array([0.3, 1.2, -0.7]), np.array([0.2, 0.8, -1.0])), (0, 1)),
     (sp.agm, (np.array([0.5, 2.0, 24.0]), np.array([1.5, 3.0, 6.0])), (0, 1)),
-    (sp.ellipj, (np.array([0.3, 1.2, -0.7]), np.array([0.2, 0.8, 0.5])), (0,)),
+    (sp.ellipj, (np.array([0.3, 1.2, -0.7]), np.array([0.2, 0.8, 0.5])), (0, 1)),
 ]
 
 

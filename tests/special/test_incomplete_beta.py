@@ -10,8 +10,8 @@ from tests.special.agreement import check
 
 ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
     (sp.betainc, (np.array([0.5, 3.0, 20.0]), np.array([1.5, 4.0, 15.0]), np.array([0.3, 0.4, 0.6])), (0, 1, 2)),
-    (sp.betaincc, (np.array([0.5, 3.0, 20.0]), np.array([1.5, 4.0, 15.0]), np.array([0.3, 0.4, 0.6])), (2,)),
-    (sp.betaincinv, (np.array([0.5, 3.0, 20.0]), np.array([1.5, 4.0, 15.0]), np.array([0.3, 0.4, 0.6])), (2,)),
+    (sp.betaincc, (np.array([0.5, 3.0, 20.0]), np.array([1.5, 4.0, 15.0]), np.array([0.3, 0.4, 0.6])), (0, 1, 2)),
+    (sp.betaincinv, (np.array([0.5, 3.0, 20.0]), np.array([1.5, 4.0, 15.0]), np.array([0.3, 0.4, 0.6])), (0, 1, 2)),
 ]
 
 

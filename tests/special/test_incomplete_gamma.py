@@ -11,8 +11,8 @@ from tests.special.agreement import check
 ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
     (sp.gammainc, (np.array([0.5, 3.0, 20.0]), np.array([0.3, 4.0, 15.0])), (0, 1)),
     (sp.gammaincc, (np.array([0.5, 3.0, 20.0]), np.array([0.3, 4.0, 15.0])), (0, 1)),
-    (sp.gammaincinv, (np.array([0.5, 3.0, 20.0]), np.array([0.3, 0.5, 0.9])), (1,)),
-    (sp.gammainccinv, (np.array([0.5, 3.0, 20.0]), np.array([0.3, 0.5, 0.9])), (1,)),
+    (sp.gammaincinv, (np.array([0.5, 3.0, 20.0]), np.array([0.3, 0.5, 0.9])), (0, 1)),
+    (sp.gammainccinv, (np.array([0.5, 3.0, 20.0]), np.array([0.3, 0.5, 0.9])), (0, 1)),
 ]
 
 

@@ -9,7 +9,7 @@ import scipy.special as sp
 from tests.special.agreement import check
 
 ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
-    (sp.stdtr, (np.array([1.5, 3.0, 40.0]), np.array([-2.0, 0.3, 1.7])), (1,)),
+    (sp.stdtr, (np.array([1.5, 3.0, 40.0]), np.array([-2.0, 0.3, 1.7])), (0, 1)),
     (sp.stdtrit, (np.array([1.5, 3.0, 40.0]), np.array([0.1, 0.5, 0.9])), (1,)),
 ]
 
@@ -17,3 +17,8 @@ ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
 @pytest.mark.parametrize(("function", "args", "wrt"), ROWS, ids=lambda v: getattr(v, "__name__", ""))
 def test_values_are_scipys_and_slopes_those_of_differences(function: Any, args: Any, wrt: tuple[int, ...]) -> None:
     check(function, *args, wrt=wrt)
+
+
+@pytest.mark.slow
+def test_the_slope_of_a_quantile_in_the_degrees_of_freedom_is_that_of_differences() -> None:
+    check(sp.stdtrit, np.array([1.5, 3.0, 40.0]), np.array([0.1, 0.5, 0.9]), wrt=(0,))

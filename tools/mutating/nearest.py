@@ -1,14 +1,19 @@
 """The tests nearest to a module: at the mirrored path, those that import it, those of its room, the journeys."""
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
 
 def nearest_tests(root: Path, module: Path, most: int) -> list[Path]:
     """Return at most so many files of tests for a module, nearest first; both relative to `root`."""
-    found = dict.fromkeys(_ordered(root, module))
-    return list(found)[:most]
+    found: dict[Path, None] = {}
+    for path in _ordered(root, module):
+        found[path] = None
+        if len(found) == most:
+            break
+    return list(found)
 
 
 def _ordered(root: Path, module: Path) -> Iterator[Path]:
@@ -40,6 +45,7 @@ def _name(module: Path) -> str:
     return ".".join(module.with_suffix("").parts).removesuffix(".__init__")
 
 
+@functools.cache
 def _imported(path: Path) -> set[str]:
     """Return the dotted names that a file imports: modules, and what may be a module of a package."""
     found: set[str] = set()

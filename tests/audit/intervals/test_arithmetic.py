@@ -1,6 +1,7 @@
 """Ranges of sums, products, quotients, powers and roots, and their hazards."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,12 @@ X = np.linspace(-1, 2, 12).reshape(3, 4)
 PROGRAMS: dict[str, Any] = {
     "powers": lambda x: (x + 3.0) ** x + x**3 + np.abs(x) ** 0.5 + (x + 2.0) ** -2,
     "norms": lambda x: x / np.linalg.norm(x, axis=1, keepdims=True),
+}
+QUOTIENTS: dict[str, Any] = {
+    **{f"power {k}": lambda x, k=k: op.Pow(x, float(k)) for k in (-3, -2, -1, 2, 3)},
+    "reciprocal": op.Reciprocal,
+    "quotient": lambda x: op.Div(3.0, x),
+    "quotient of itself": lambda x: op.Div(x - 1.0, x),
 }
 
 
@@ -66,6 +73,21 @@ def test_a_maximum_that_meets_other_elements_bounds_nothing() -> None:
 def test_a_square_is_not_negative_and_a_value_without_itself_is_0() -> None:
     block, walk = walk_of(lambda x: x * x + (x - x), ps.spec("float64", [3]), ranges=[(-2, 3)])
     assert walk.range(block.results[0]).ends == (0.0, 9.0)
+
+
+@pytest.mark.parametrize("nonzero", [False, True])
+@pytest.mark.parametrize("ends", [(-2.0, 0.0), (0.0, 2.0), (-2.0, 1.0), (-2.0, -0.5), (0.5, 2.0)])
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_quotients_and_powers_by_a_range_that_ends_at_0_hold_those_beside_it(
+    name: str, ends: tuple[float, float], nonzero: bool
+) -> None:
+    program = ps.trace(QUOTIENTS[name], ps.spec("float64", [1000]))
+    given = replace(interval(*ends, np.float64, (1000,)), nonzero=nonzero)
+    low, high = walked(program.block, [given]).range(program.block.results[0]).ends
+    x = np.linspace(*ends, 1002)
+    found = program(x[x != 0.0][:1000])
+    assert low <= found.min()
+    assert found.max() <= high
 
 
 def test_a_number_without_a_range_is_finite_and_its_products_may_be_too_large() -> None:
