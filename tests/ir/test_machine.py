@@ -31,3 +31,15 @@ def test_another_text_in_the_environment_is_refused(told: str, monkeypatch: pyte
     monkeypatch.setenv("PRIMSPLIT_THREADS", told)
     with pytest.raises(SpecError, match="PRIMSPLIT_THREADS is a whole number of at least 1"):
         machine.wanted_threads()
+
+
+def test_a_system_that_does_not_tell_its_memory_has_what_a_process_can_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process addresses 128 TiB of x86-64's 256."""
+    monkeypatch.setattr(os, "sysconf", lambda name: {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}[name])
+    assert machine.memory() == 4096 * 1000
+
+    def silent(name: str) -> int:
+        raise ValueError(name)
+
+    monkeypatch.setattr(os, "sysconf", silent)
+    assert machine.memory() == 128 * 1024**4

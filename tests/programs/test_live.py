@@ -191,3 +191,14 @@ def test_the_first_program_and_its_copy_of_the_array_are_forgotten() -> None:
     made = ps.grad(lambda w: np.sum((x @ w) ** 2))
     made(W)
     assert not made.programs
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [1e-20, 1.0, 1e20])
+def test_results_agree_by_their_own_size(size: float, dtype: str) -> None:
+    one = np.array([1.0, -0.5], dtype) * np.dtype(dtype).type(size)
+    near = np.finfo(dtype).eps
+    assert live.agrees(one, one * (1 + near))
+    assert not live.agrees(one, one * (1 + 1e6 * near))
+    assert not live.agrees(one, one[:1])
+    assert live.agrees([one, np.array([np.nan])], [one, np.array([np.nan])])

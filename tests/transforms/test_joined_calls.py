@@ -1,5 +1,6 @@
 """Calls of one function on many numbers are one call on rows: SciPy's values, right gradients, few nodes."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ from scipy import special
 import primsplit as ps
 from primsplit.programs.program import Program
 from primsplit.testing import check_grads
+from primsplit.transforms.joined_calls import join_calls
+from tests.recording import kinds
 
 COUNTS = np.linspace(0.5, 9.0, 20)
 
@@ -112,3 +115,16 @@ def test_large_arrays_are_not_joined() -> None:
     x = np.linspace(1.0, 2.0, 6 * 70).reshape(6, 70)
     one = nodes(ps.trace(lambda x: special.gammaln(x[0]), x))
     assert nodes(ps.trace(lambda x: [special.gammaln(x[t]) for t in range(6)], x)) > 5 * one
+
+
+def test_arguments_that_are_computed_alike_are_computed_on_rows() -> None:
+    def function(a: Any, x: Any) -> Any:
+        return np.stack([special.gammaln(x[t] * a + 1.0) for t in range(6)])
+
+    block = ps.trace(function, 1.3, COUNTS).block
+    body = next(each.attributes["body"] for each in block.ops if each.kind == "call::gammaln")
+    joined = Counter(kinds(join_calls(block, lambda _: False)))
+    inside = Counter(kinds(body))
+    assert joined["Mul"] == inside["Mul"] + 1
+    assert joined["Add"] == inside["Add"] + 1
+    assert joined["Concat"] == 1  # the user's

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from primsplit.ir import Block
+from primsplit.ir import Block, Op, Type, Var
+from primsplit.ir.dims import symbol
 from primsplit.ops import op
 from primsplit.ops.inference import check_types
 from primsplit.transforms.primal_list import PrimalList
@@ -74,3 +75,11 @@ def test_a_size_that_a_primal_counts_again_is_that_of_the_op() -> None:
     found = replaced(block, "NonZero", record(lambda a: op.NonZero(op.Identity(a)), "float32[3]"))
     assert found.ops[1].outputs[0].type == block.ops[0].outputs[0].type
     np.testing.assert_allclose(run(found, [np.array([0.0, 5.0, 1.0], np.float32)])[0], np.exp([[1.0, 2.0]]))
+
+
+def test_a_size_of_the_operands_stays_where_the_result_was_declared_with_another() -> None:
+    x, declared = Var(Type("float64", [symbol("N")])), Var(Type("float64", [3]))
+    primal = record(lambda a: op.Neg(op.Neg(op.Neg(a))), "float64[N]")
+    made = PrimalList()
+    made.inline(Op("Neg", (x,), (declared,)), primal)
+    assert [v.type.shape for step in made.ops for v in step.outputs][:2] == [(symbol("N"),)] * 2

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from tests.audit.intervals.sound import assert_program_sound, walk_of
+from primsplit.audit.intervals.ranges import interval
+from primsplit.ops import op
+from tests.audit.intervals.sound import assert_program_sound, walk_of, walked
 
 X = np.linspace(-1, 2, 12).reshape(3, 4)
 W = np.cos(np.arange(20.0)).reshape(4, 5)
@@ -51,3 +53,15 @@ def test_a_product_of_known_matrices_is_close_to_its_elements() -> None:
     found = walk.range(block.results[0])
     np.testing.assert_allclose(found.low, W.T @ W, rtol=1e-13)
     np.testing.assert_allclose(found.high, W.T @ W, rtol=1e-13)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"alpha": -2.5}, {"beta": 3.0}, {"alpha": 0.5, "beta": -4.0, "transB": 1}])
+def test_a_gemm_stays_in_its_range(attributes: dict[str, Any]) -> None:
+    right = W.T if "transB" in attributes else W
+    program = ps.trace(lambda x, c: op.Gemm(x, right, c, **attributes), X, np.ones(5))
+    walk = walked(program.block, [interval(-1.0, 2.0, np.float64, X.shape), interval(-3.0, 1.0, np.float64, (5,))])
+    low, high = walk.range(program.block.results[0]).ends
+    corners = [program(x, np.full(5, c)) for x in (X, np.where(W.T[:3] > 0, 2.0, -1.0)) for c in (-3.0, 1.0)]
+    assert low <= np.min(corners)
+    assert np.max(corners) <= high
+    assert high - low < 1000.0
