@@ -34,3 +34,9 @@ def test_paragraphs_of_a_docstring_are_one_line_each() -> None:
         """
 
     assert _help(command) == "Write a file.\n\nOf a function or a model."
+
+
+@pytest.mark.parametrize("words", [[], ["loops"]])
+def test_a_group_without_a_command_shows_its_help(words: list[str]) -> None:
+    found = RUNNER.invoke(app, words)
+    assert found.output.strip() == RUNNER.invoke(app, [*words, "--help"]).output.strip()

@@ -35,3 +35,9 @@ def test_cotangents_of_ones_are_no_input() -> None:
     made = ps.split(f, X, W, wrt="w", seed="ones").joint()
     assert made.inputs == ("x", "w")
     np.testing.assert_allclose(made(X, W)[1], (1 - np.tanh(X @ W) ** 2) @ X, rtol=1e-12)
+
+
+def test_the_captures_of_a_split_are_what_its_pullback_reads_beside_the_cotangents() -> None:
+    made = ps.split(f, ps.spec("float64", ["N", 3]), W, wrt="w")
+    assert [(v.hint, str(v.type)) for v in made.captures] == [("", "float64[N]"), ("x", "float64[N,3]")]
+    assert {*made.captures} < {*made.pullback.params}

@@ -108,3 +108,9 @@ def test_threads_may_call_one_program_at_the_same_time() -> None:
     in_threads(work, 8)
     assert wrong == []
     assert product.statistics.hits + product.statistics.misses >= 8 * 40
+
+
+def test_a_call_on_plain_arrays_inside_a_trace_is_recorded() -> None:
+    outer = ps.trace(lambda x: x + FIXED(X, V), X)
+    assert {step.kind for step in FIXED.block.ops} <= {step.kind for step in outer.block.ops}
+    np.testing.assert_allclose(outer(X), X + FIXED(X, V))

@@ -78,3 +78,17 @@ def test_a_maximum_of_small_integers_is_found() -> None:
     assert (found.dtype, found.tolist()) == (np.int8, [[[-128, -127, 5]]])
     values, places = max_pool_with_places(x, kernel_shape=[2])
     assert (values.tolist(), places.tolist()) == ([[[-127, 5]]], [[[1, 2]]])
+
+
+@pytest.mark.parametrize("pads", [[0, 0], [1, 0], [0, 1]])
+@pytest.mark.parametrize(("span", "stride"), [(2, 1), (2, 2), (3, 1), (3, 2), (2, 3)])
+def test_a_last_window_in_part_outside_is_added_if_it_is_told_and_begins_inside(
+    span: int, stride: int, pads: list[int]
+) -> None:
+    for size in range(3, 9):
+        found = WINDOWED["MaxPool"](
+            np.ones((1, 1, size)), kernel_shape=[span], strides=[stride], pads=pads, ceil_mode=1
+        )
+        count = -(-(size + sum(pads) - span) // stride) + 1
+        count -= (count - 1) * stride >= size + pads[0]
+        assert found.shape == (1, 1, count)

@@ -77,6 +77,13 @@ def test_of_a_written_root_the_second_derivatives_are_right_or_nan(kernel: str) 
         assert np.all(np.isnan(made) | np.isclose(made, second * v))
 
 
+def _turned(e: Any, times: int) -> Any:
+    """`e` with its sign changed an even number of times."""
+    for _ in range(times):
+        e = -e
+    return e
+
+
 @pytest.mark.parametrize(
     ("function", "vanishes"),
     [
@@ -84,6 +91,8 @@ def test_of_a_written_root_the_second_derivatives_are_right_or_nan(kernel: str) 
         (lambda y, e: (e + y) ** 3 - e * e * e, True),
         (lambda y, e: (1 + e) - 1 - e + y, True),
         (lambda y, e: e / 3 - (e + y) * (1 / 3), True),
+        (lambda y, e: _turned(e, 20) - e + y, True),
+        (lambda y, e: _turned(e, 26) - e + y, False),  # further than sums are followed
         (lambda y, e: 1.7 * e - 1.6 * (1 + y) * e, False),
         (lambda y, e: (e + y) ** 3 - e * e, False),
         (lambda y, e: np.exp(e) - np.exp(2 * e) * (1 - y), False),

@@ -46,3 +46,17 @@ def test_a_branch_is_written_with_both_sides(tmp_path: Path) -> None:
     assert [line.strip() for line in lines if line.strip().endswith(":")] == ["then_branch():", "else_branch():"]
     assert [sum(kind in line for line in lines) for kind in ("Exp(x)", "Sin(x)")] == [1, 1]
     assert all(line.startswith("  ") for line in lines[1:])
+
+
+def test_each_body_is_indented_by_four_more(tmp_path: Path) -> None:
+    def function(x: Any) -> Any:
+        if np.sum(x) > 1:
+            return np.exp(x) if np.sum(x) < 2 else np.tanh(x)
+        return np.sin(x)
+
+    file = file_of(function, tmp_path)
+    lines = [*StatementPrinter(file, {}).statement(op_of(file, "If"))]
+    indents = {
+        kind: len(line) - len(line.lstrip()) for line in lines for kind in ("Sin", "Exp", "Tanh") if kind in line
+    }
+    assert indents == {"Sin": 4, "Exp": 8, "Tanh": 8}

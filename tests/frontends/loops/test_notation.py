@@ -113,3 +113,7 @@ def test_what_cannot_be_read_is_told_at_its_place(text: str, what: str, column: 
 def test_a_statement_is_told_by_its_line() -> None:
     with pytest.raises(ParseError, match=r"line 3: no function of numbers is called foo\n  z\[i\] := foo"):
         parse_notation("y[i] := x[i]\n\n  z[i] := foo(x[i])")
+    with pytest.raises(ParseError, match=r"line 1: no function of numbers is called foo\n  z\[i\] := foo"):
+        parse_notation("z[i] := foo(x[i])\ny[i] := x[i]")
+    with pytest.raises(ParseError, match=r"line 2: no function of numbers is called foo\n  z\[i\] := foo"):
+        parse_notation("y[i] := (x[i]\n  + 1); z[i] := foo(x[i])")

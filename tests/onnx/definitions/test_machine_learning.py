@@ -13,6 +13,7 @@ from onnx import helper
 
 import primsplit as ps
 from primsplit.ir.errors import UnsupportedFunction
+from primsplit.onnx.definitions.machine_learning import feature_vectorizer
 from tests.onnx.definitions.drawing import drawing
 from tests.onnx.definitions.kernels import Node
 from tests.onnx.definitions.trained import ML, check_slope, check_value, row, title
@@ -116,3 +117,9 @@ def test_what_has_no_derivative_is_refused_by_name(
     path = Node(ML + name, [X], attributes, ranks=[2]).save(tmp_path / "node.onnx")
     with pytest.raises(UnsupportedFunction, match=f"{name} cannot be written in the standard's operators: .*{reason}"):
         ps.load(path)
+
+
+def test_features_without_dimensions_are_taken_whole() -> None:
+    """onnxruntime refuses a model without them, which the standard allows."""
+    x, y = X[:, :3], X[:, 3]
+    np.testing.assert_array_equal(ps.trace(feature_vectorizer, x, y)(x, y), X)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.ir.errors import PrimsplitError
+from primsplit.ir.errors import PrimsplitError, ShapeError
+from primsplit.onnx.definitions.skip_normalization import gated_rms_norm
 from tests.onnx.definitions.kernels import Node, check_node, defined, kernel, ranked
+from tests.recording import record
 
 rng = np.random.default_rng(1)
 
@@ -111,3 +113,11 @@ def test_a_normalization_of_float16_is_computed_in_float32(tmp_path: Path) -> No
     np.testing.assert_allclose(defined(node, tmp_path / "node.onnx")[0], np.ones((1, 8)), rtol=1e-3)
     gradient = ps.grad(lambda x: ps.load(str(tmp_path / "node.onnx"))(x, np.ones(8, np.float16)).sum())(x)
     np.testing.assert_allclose(gradient, np.zeros((1, 8)), atol=1e-3)
+
+
+@pytest.mark.parametrize("last", ["N", "6"])
+def test_groups_that_may_not_fit_the_axis_are_refused(last: str) -> None:
+    with pytest.raises(ShapeError, match=f"an axis of {last} cannot be read as groups of 4"):
+        record(gated_rms_norm, f"float32[2,{last}]", "float32[4]", f"float32[2,{last}]")
+    (found,) = record(gated_rms_norm, "float32[2,8]", "float32[4]", "float32[2,8]").results
+    assert found.type.shape == (2, 8)
