@@ -11,6 +11,7 @@ the gradient is linear in.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -135,7 +136,8 @@ def dot_product(
     """Return both sides of <w, J v> = <J' w, v>: by differences of the outputs, and by the gradients in the file.
 
     Without cotangents w is 1 for the only output that is one number. `agree` tells whether the sides are equal, as far
-    as differences tell. None where the file lacks an output or a gradient for it.
+    as differences tell; if not, `inputs` has the sides for each input alone. None where the file lacks an output or a
+    gradient for it.
     """
     draw = np.random.default_rng(random)
     given = {**arrays, **_drawn(arrays, cotangents, draw)}
@@ -145,19 +147,38 @@ def dot_product(
     if not names or not weights or not all(n in found for n in weights):
         return None
     moves = {n: _wide(draw.standard_normal(arrays[n].shape)) for n in names}
-    unit = float(max(np.finfo(arrays[n].dtype).eps for n in names))
-    step = unit ** (1 / 3)
-    sides = []
-    for sign in (1.0, -1.0):
-        moved = {n: (_wide(arrays[n]) + sign * step * moves[n]).astype(arrays[n].dtype) for n in names}
-        sides.append(run({**given, **moved}))
-    differences = {n: (_wide(sides[0][n]) - _wide(sides[1][n])) / (2 * step) for n in weights}
-    forward = sum(float(np.sum(w * differences[n])) for n, w in weights.items())
-    parts = [_wide(found[f"{COTANGENT}{n}"]) * moves[n] for n in names]
-    backward = sum(float(np.sum(part)) for part in parts)
-    size = max(sum(float(np.sum(np.abs(part))) for part in parts), abs(forward))
-    agree = bool(abs(forward - backward) <= 10 * unit**0.5 * size)
-    return {"differences": forward, "gradients": backward, "agree": agree}
+    sides = _Sides(run, given, found, weights, moves)
+    answer = sides.along(names)
+    if not answer["agree"] and len(names) > 1:
+        answer["inputs"] = [{"name": n, **sides.along([n])} for n in names]
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Computes both sides of the dot product: `found` are the results at the arrays that are given."""
+
+    run: Run
+    given: Mapping[str, AnyArray]
+    found: Mapping[str, AnyArray]
+    weights: Mapping[str, AnyArray]
+    moves: Mapping[str, AnyArray]
+
+    def along(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return both sides where these inputs move, and whether they agree as far as differences tell."""
+        unit = float(max(np.finfo(self.given[n].dtype).eps for n in names))
+        step = unit ** (1 / 3)
+        ends = []
+        for sign in (1.0, -1.0):
+            to = {n: _wide(self.given[n]) + sign * step * self.moves[n] for n in names}
+            ends.append(self.run({**self.given, **{n: a.astype(self.given[n].dtype) for n, a in to.items()}}))
+        differences = {n: (_wide(ends[0][n]) - _wide(ends[1][n])) / (2 * step) for n in self.weights}
+        forward = sum(float(np.sum(w * differences[n])) for n, w in self.weights.items())
+        parts = [_wide(self.found[f"{COTANGENT}{n}"]) * self.moves[n] for n in names]
+        backward = sum(float(np.sum(part)) for part in parts)
+        size = max(sum(float(np.sum(np.abs(part))) for part in parts), abs(forward))
+        agree = bool(abs(forward - backward) <= 10 * unit**0.5 * size)
+        return {"differences": forward, "gradients": backward, "agree": agree}
 
 
 def _of_scalar(found: Mapping[str, AnyArray], arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:

@@ -222,20 +222,24 @@ def _show_linear(found: Mapping[str, Any]) -> None:
             r["verdict"], "bold red"
         )
         deviation = f"{deviations[r['output']]:.1e}" if r["output"] in deviations else ""
-        rows.append(
-            (r["output"], Text(r["verdict"], style), ", ".join(r["in"]), r["checked"], deviation, r["why"], *_at(r))
-        )
-    columns = ("derivative", "", "in", "nodes checked", "deviation", "why", "node", "line", "")
+        rows.append((r["output"], Text(r["verdict"], style), ", ".join(r["in"]), r["checked"], deviation, *_at(r)))
+    columns = ("derivative", "", "in", "nodes checked", "deviation", "node", "line", "")
     console().print(table(columns, rows, right=("nodes checked", "deviation"), whole=("derivative", "", "line")))
     if not found["rows"]:
         console().print("none: the file has no derivative")
+    for r in found["rows"]:
+        if r["why"]:
+            console().print(Text(f"{r['output']}: {r['why']}."), soft_wrap=True)
     if "why" in numbers:
         console().print(f"Not checked by numbers: {numbers['why']}.")
     elif "differences" in numbers:
         one, other, at = numbers["differences"], numbers["gradients"], numbers["at"]
         told = f"Dot product at {at}: {one:.9g} by differences of the outputs, {other:.9g} by the gradients."
         wrong = " They differ: a path is dropped or wrong, or the outputs have a kink or a step there."
-        console().print(Text(told) if numbers["agree"] else Text(told + wrong, style="bold red"))
+        console().print(Text(told) if numbers["agree"] else Text(told + wrong, style="bold red"), soft_wrap=True)
+        for r in numbers.get("inputs", ()):
+            sides = f"  {r['name']} alone: {r['differences']:.9g} by differences, {r['gradients']:.9g} by its gradient"
+            console().print(Text(sides, style="" if r["agree"] else "bold red"), soft_wrap=True)
 
 
 def _at(row: Mapping[str, Any]) -> tuple[str, str, str]:

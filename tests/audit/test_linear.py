@@ -127,3 +127,4 @@ def test_a_dropped_path_makes_the_dot_products_differ(tmp_path: Path) -> None:
     found = dot_product(OpenedFile(str(path)), {"w": W, "x": X}, [])
     assert found is not None
     assert not found["agree"]
+    assert {r["name"]: r["agree"] for r in found["inputs"]} == {"w": False, "x": True}

@@ -128,7 +128,7 @@ class _Partners:
         """Return the old statement, once: of a partner of its value or node, or else of its name."""
         row = new.row
         value = None if row.result is None else self.matching.back.get(row.result)
-        known = (self.by_value.get(value), self.by_op.get(row.op))
+        known = (None if value is None else self.by_value.get(value), self.by_op.get(row.op))
         found = (*known, self.by_name.get((row.section, row.function, new.target)))
         return next((s for s in found if s is not None and self.waiting.pop(s, s) is None), None)
 

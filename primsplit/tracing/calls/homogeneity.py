@@ -40,16 +40,18 @@ def powers(
     *,
     check: Check | None = None,
     tests_are_fixed: bool = False,
+    choices_are_fixed: bool = False,
 ) -> list[Power]:
     """Return the powers of results of ops in what is given. Terms of equal power are taken not to cancel.
 
     A function that is not 0 where the argument is counts as what does not depend on it: exp(t) near 1. With `check` it
     does not, and unknown functions of zeros do: that tells whether results are linear, not only how small they get.
     With `tests_are_fixed` a test of whether something that depends on the argument is 0 counts as what does not depend
-    on it: all arguments for which no such value is 0 by chance give the same answers.
+    on it: all arguments for which no such value is 0 by chance give the same answers. With `choices_are_fixed` every
+    comparison and every integer counts as that: the powers hold for all arguments for which these come out alike.
     """
     known: dict[Var, Power] = dict.fromkeys(given, 1.0)
-    walk = _Walk(check, 0.0 if tests_are_fixed else TEST)
+    walk = _Walk(check, 0.0 if tests_are_fixed or choices_are_fixed else TEST, choices_are_fixed)
     walk.ops(ops, known)
     found = [walk.power(r, known) for r in results]
     return found if check is not None else [None if p == TEST else p for p in found]
@@ -61,6 +63,7 @@ class _Walk:
 
     check: Check | None
     test: Power = TEST
+    choices_are_fixed: bool = False
 
     def ops(self, ops: Iterable[Op], known: dict[Var, Power]) -> None:
         """Note the powers of what the ops make."""
@@ -111,7 +114,7 @@ class _Walk:
 
     def of_first(self, op: Op, inputs: Sequence[Power], known: dict[Var, Power]) -> Power:
         """Return the power of the first output of an op without blocks to look into."""
-        if op.kind in SHAPES:
+        if op.kind in SHAPES or (self.choices_are_fixed and not op.outputs[0].type.is_float):
             return 0.0
         if op.kind == "ConstantOfShape":
             return self.of_number(op.attributes.get("value", 0.0))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from primsplit.ir import Block, Op, Value, Var
+from primsplit.ir.analysis.dependence import SHAPES
 from primsplit.ops.traits import traits
 from primsplit.tracing.calls.homogeneity import FIXED, TEST, Power, powers
 
@@ -28,7 +29,8 @@ Verdict = Literal["linear", "zero", "independent", "not linear", "not proven"]
 class Linearity:
     """The dependence of one result on the cotangents, and the ops that were checked for it.
 
-    Of a result that is not linear, `broken` is the first op that is not known to be linear, and `why` a sentence.
+    Of a result that is not linear, `broken` is the first op that is not known to be linear, and `why` a sentence. Where
+    ops that read the cotangents choose between ways that are linear, `broken` is the first of these ops.
     """
 
     verdict: Verdict
@@ -66,6 +68,21 @@ class _Checked:
             raise NotLinear(op, told, is_known=None not in outputs)
 
 
+class _Chosen:
+    """Notes the ops that depend on the cotangents, and those of them that give no floating-point numbers."""
+
+    def __init__(self) -> None:
+        self.ops: dict[Op, None] = {}
+        self.choices: dict[Op, None] = {}
+
+    def __call__(self, op: Op, inputs: Sequence[Power], outputs: Sequence[Power]) -> None:
+        """Note an op."""
+        if not {*inputs, *outputs} <= FIXED:
+            self.ops[op] = None
+            if not op.outputs[0].type.is_float and not op.blocks() and op.kind not in SHAPES:
+                self.choices[op] = None
+
+
 def linearity(ops: Sequence[Op], cotangents: Sequence[Var], result: Value) -> Linearity:
     """Return the dependence of a result of ops on all the cotangents together.
 
@@ -76,7 +93,21 @@ def linearity(ops: Sequence[Op], cotangents: Sequence[Var], result: Value) -> Li
     if found.verdict not in {"not linear", "not proven"}:
         return found
     apart = _linearity(ops, cotangents, result, tests_are_fixed=True)
-    return apart if apart.verdict == "linear" else found
+    return apart if apart.verdict == "linear" else _in_each_way(ops, cotangents, result) or found
+
+
+def _in_each_way(ops: Sequence[Op], cotangents: Sequence[Var], result: Value) -> Linearity | None:
+    """Return what is known of a result that is linear as long as comparisons and integers come out alike; else None."""
+    check = _Chosen()
+    (power,) = powers(ops, cotangents, [result], check=check, choices_are_fixed=True)
+    if power != 1.0 or not check.choices:
+        return None
+    first = next(iter(check.choices))
+    why = (
+        f"{first.kind} reads the cotangent and chooses between ways to compute this. Each way is linear; that all give "
+        "the same is not proven"
+    )
+    return Linearity("not proven", tuple(check.ops), (), first, why)
 
 
 def _linearity(ops: Sequence[Op], cotangents: Sequence[Var], result: Value, *, tests_are_fixed: bool) -> Linearity:

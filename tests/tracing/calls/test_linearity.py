@@ -78,3 +78,19 @@ def test_a_large_constant_of_zeros_is_zero() -> None:
     zeros = np.zeros((100, 3))
     assert checked(lambda d, x: op.Concat(op.Unsqueeze(d, [0]), zeros, axis=0)).verdict == "linear"
     assert checked(lambda d, x: op.Concat(op.Unsqueeze(d, [0]), zeros + 1, axis=0)).verdict == "not linear"
+
+
+def test_what_is_linear_in_each_way_names_what_chooses() -> None:
+    def either(d: Array, x: Array) -> Any:
+        near = op.Less(op.Abs(d), 1.0)
+        return op.Where(near, d * x, x * d)
+
+    found = checked(either)
+    assert (found.verdict, found.broken and found.broken.kind) == ("not proven", "Less")
+    assert "Each way is linear" in found.why
+
+
+def test_a_way_that_is_not_linear_is_told_as_before() -> None:
+    found = checked(lambda d, x: op.Where(op.Less(op.Abs(d), 1.0), d * d, x * d))
+    assert found.verdict != "linear"
+    assert "Each way" not in found.why
