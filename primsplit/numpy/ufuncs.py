@@ -260,7 +260,9 @@ def cast_to(x: Array, dtype: npt.DTypeLike) -> Array:
     if known is not None:
         if x.weak and wanted.kind in "iu":
             check_fits(known, wanted)
-        return Array(Const(converted(x.value, wanted) if isinstance(x.value, Const) else known.astype(wanted)))
+        if isinstance(x.value, Const):
+            return Array(Const(converted(x.value, wanted), place=x.value.place))
+        return Array(Const(known.astype(wanted)))
     if wanted.kind in "SUT" and x.dtype.kind in "biuf":
         raise DtypeError(
             "numbers that only the run knows have no text in a program",

@@ -148,6 +148,17 @@ def test_an_array_that_is_computed_from_another_one_is_told_too() -> None:
     assert [(f.name, f.digest) for f in rows] == [("LEVELS", array_digest(LEVELS)), ("", array_digest(LEVELS[::-1]))]
 
 
+def dropping_out(x: Any) -> Any:
+    mask = np.random.default_rng(0).random(4) > 0.5
+    return np.sum(x * mask)
+
+
+def test_an_array_that_is_converted_keeps_the_name_of_its_variable() -> None:
+    (row,) = frozen_values(ps.trace(dropping_out, np.ones(4, np.float32)), dropping_out)
+    mask = np.random.default_rng(0).random(4) > 0.5
+    assert (row.name, row.origin, row.digest) == ("mask", "draw", array_digest(mask.astype(np.float32)))
+
+
 def test_draws_and_clocks_come_first() -> None:
     def f(x: Any) -> Any:
         noise = np.random.normal(size=3)
