@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.ir import Const, Type, dims
+from primsplit.ir import Const, Type, Value, dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.ufuncs import cast_to, write_out
@@ -15,6 +15,7 @@ from primsplit.ops import op
 from primsplit.tracing import asarray as lifting
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
+from primsplit.tracing.branching.raising import checked
 from primsplit.tracing.broadcasting import reshape_to, reshaped_unless, transpose
 from primsplit.tracing.hooks import HOOKS
 
@@ -50,10 +51,14 @@ def count_along(x: Array, axes: Sequence[int]) -> Dim:
     return dims.product(x.shape[a] for a in axes)
 
 
-def as_size(given: Any) -> Dim:
+NEGATIVE = ValueError("negative dimensions are not allowed")
+
+
+def as_size(given: Any, negative: Exception = NEGATIVE) -> Dim:
     """The size that a number of the user's is: an int, a Size, or a traced whole number, which becomes a size.
 
-    A run in which that is negative fails. Raises TypeError, or NumberAsked for a traced value that is no whole number.
+    A run in which that is `negative` fails with this error. One that is no ValueError is none that Python raises.
+    Raises TypeError, or NumberAsked for a traced value that is no whole number.
     """
     if not isinstance(given, Array):
         return given if isinstance(given, Size) else operator.index(given)
@@ -63,7 +68,12 @@ def as_size(given: Any) -> Dim:
     is_whole = given.shape == () and given.dtype.kind in "iu" and not isinstance(given.value, Const)
     if not is_whole or HOOKS.whole_number(given) is not None:
         return operator.index(given)
-    return tracing.size_of_number(given.value)
+
+    def check(number: Value) -> Value:
+        wrong = op.Less(Array(number), np.int64(0))
+        return checked(Array(number), wrong, negative, is_pythons=isinstance(negative, ValueError)).value
+
+    return tracing.size_of_number(given.value, check)
 
 
 def size_as(size: Dim, dtype: Any) -> Array:

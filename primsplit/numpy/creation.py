@@ -134,7 +134,7 @@ def linspace(
     device: Any = None,
 ) -> Any:
     """`num` numbers from `start` to `stop`, which is left out unless `endpoint`; the last one is `stop` exactly."""
-    count = as_size(num)
+    count = as_size(num, ValueError("Number of samples must be non-negative."))
     first, last = array_like(start), array_like(stop)
     wide = call(np.result_type, first, last, 0.0)
     first, last = call_broadcast(cast_to(first, wide), cast_to(last, wide))

@@ -40,7 +40,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Dim = 0) -> Array:
         raise DtypeError("np.bincount takes integers along one axis", place=tracing.user_place())
     places = cast_to(values, np.int64)
     known = places.known()
-    least = as_size(minlength)
+    least = as_size(minlength, ValueError("'minlength' must not be negative"))
     negative = ValueError("'list' argument must have no negative elements")
     if isinstance(least, int) and least < 0:
         raise ValueError("'minlength' must not be negative")

@@ -11,7 +11,7 @@ from primsplit import tracing
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim, Shape, Size
 from primsplit.ir.errors import DtypeError, ShapeError, TraceError
-from primsplit.numpy.axes import array_like, as_size, many_axes, one_axis
+from primsplit.numpy.axes import NEGATIVE, array_like, as_size, many_axes, one_axis
 from primsplit.numpy.memory_order import order_name, reading_order
 from primsplit.numpy.ufuncs import Casting, cast_to
 from primsplit.numpy.writing import fitted
@@ -22,10 +22,10 @@ from primsplit.tracing.array import Array, implements, unsupported
 from primsplit.tracing.broadcasting import inverse_permutation, reshape_strictly, reshape_to, reshaped_unless, transpose
 
 
-def as_shape(shape: Any) -> tuple[Dim, ...]:
+def as_shape(shape: Any, negative: Exception = NEGATIVE) -> tuple[Dim, ...]:
     """The sizes of a shape argument: one that `as_size` takes, or a sequence of those."""
     is_many = shape.ndim > 0 if isinstance(shape, Array | np.ndarray) else isinstance(shape, tuple | list)
-    return tuple(map(as_size, shape if is_many else (shape,)))
+    return tuple(as_size(n, negative) for n in (shape if is_many else (shape,)))
 
 
 def view_by(x: Array, forward: Callable[[Array], Array], backward: Callable[[Array], Array]) -> Array:
@@ -70,6 +70,9 @@ def maybe_copy(x: Array, forward: Callable[[Array], Array]) -> Array:
 # Reshape.
 
 
+_HOLE = TraceError("a size for reshape that the run computes is negative; -1 is known as a literal only")
+
+
 @implements("reshape")
 def reshape_method(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
     """`x.reshape(2, 3)` or `x.reshape((2, 3))`."""
@@ -79,7 +82,7 @@ def reshape_method(x: Array, *shape: Any, order: str = "C", copy: bool | None = 
 @implements(np.reshape)
 def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
     """As in NumPy; sizes may be symbols, one may be -1. Raises ShapeError."""
-    x, wanted = array_like(x), as_shape(shape)
+    x, wanted = array_like(x), as_shape(shape, _HOLE)
     order = reading_order(order, x)
     target = resolved_shape(x.shape, wanted)
     has_hole = any(isinstance(d, int) and d < 0 for d in wanted)
@@ -265,7 +268,7 @@ def _each(arrays: Sequence[Any], function: Callable[[Array], Array]) -> Any:
 def broadcast_to(x: Any, shape: Any, subok: bool = False) -> Array:
     """A view of this shape that cannot be written to. Raises ShapeError."""
     x = array_like(x)
-    target = as_shape(shape)
+    target = as_shape(shape, ValueError("all elements of broadcast shape must be non-negative"))
     return read_only_view(x, lambda source: fitted(source, target))
 
 

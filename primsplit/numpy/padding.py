@@ -37,7 +37,8 @@ _OPTIONS: dict[Any, set[str]] = {
 def pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Array:
     """Margins in any of NumPy's modes; "empty" ones are zeros. A function for a mode raises UnsupportedFunction."""
     x = array_like(x)
-    widths = [(as_size(before), as_size(after)) for before, after in _pairs(pad_width, x.ndim)]
+    negative = ValueError("index can't contain negative values")
+    widths = [(as_size(before, negative), as_size(after, negative)) for before, after in _pairs(pad_width, x.ndim)]
     foreign = options.keys() - _OPTIONS.get(mode, options.keys())
     if foreign:
         raise ValueError(f"unsupported keyword arguments for mode {mode!r}: {', '.join(sorted(foreign))}")

@@ -146,7 +146,7 @@ def _rolled(x: Array, shift: Any, axis: int) -> Array:
 def resize(x: Any, new_shape: Any) -> Array:
     """The elements in a row, from the start again as often as needed, in a new shape of known size."""
     x = array_like(x)
-    shape = as_shape(new_shape)
+    shape = as_shape(new_shape, ValueError("all elements of `new_shape` must be non-negative"))
     wanted = dims.product(shape)
     row = reshape(x, -1)
     if dims.same(wanted, x.size):

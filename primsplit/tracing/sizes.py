@@ -7,7 +7,7 @@
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -59,17 +59,17 @@ def size_of(dim: Dim) -> Value:
     return known
 
 
-def size_of_number(number: Value) -> Size:
+def size_of_number(number: Value, check: Callable[[Value], Value]) -> Size:
     """Return the size that equals an integer that only the run knows: always the same symbol for it.
 
-    A run in which it is negative fails.
+    `check` takes the integer as int64 when it is first made a size, and returns it, but fails where it is negative.
     """
     known = next((level.counted[number] for level in levels() if number in level.counted), None)
     if known is None:
         known = fresh(number.hint or "count")
         one = Const(np.array([1]))
         wide = number if number.type.dtype == np.int64 else emit("CastLike", [number, one])[0]
-        (vector,) = emit("Reshape", [wide, one])
+        (vector,) = emit("Reshape", [check(wide), one])
         emit("ConstantOfShape", [vector], {"value": np.zeros(1, bool)}, types=[Type(bool, (known,))])
         current().counted[number] = known
     return known

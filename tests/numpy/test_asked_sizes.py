@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.ir.errors import RunError
 from tests.numpy.agreement import gapped
 
 X = gapped(6)
@@ -103,6 +104,34 @@ def test_a_run_fails_where_the_number_is_no_size_that_numpy_takes(function: Func
         function(X, -1)
     with pytest.raises(ps.PrimsplitError):
         made(X, np.int64(-1))
+
+
+def test_a_negative_number_takes_the_way_of_the_functions_own_except() -> None:
+    def made(x: Any) -> Any:
+        try:
+            return np.zeros(int(x[0])).sum() + x[0] ** 2
+        except ValueError:
+            return 3 * x[0]
+
+    program = ps.trace(made, ps.spec("float64", [1]))
+    gradient = ps.grad(made)
+    for value, slope in [(-2.0, 3.0), (2.0, 4.0)]:
+        x = np.array([value])
+        assert program(x) == made(x)
+        np.testing.assert_allclose(gradient(x), [slope])
+
+
+def test_reshape_to_minus_one_that_the_run_computes_is_no_error_of_numpys() -> None:
+    def made(x: Any) -> Any:
+        try:
+            return np.sum(x.reshape(int(x[0]), 2))
+        except ValueError:
+            return 3 * x[0]
+
+    program = ps.trace(made, ps.spec("float64", [2]))
+    assert program(np.array([1.0, 2.0])) == 3
+    with pytest.raises(RunError, match=r"-1 is known as a literal only(?s:.*)test_asked_sizes\.py:\d+ in made"):
+        program(np.array([-1.0, 2.0]))
 
 
 def test_a_loop_over_the_range_of_such_a_number_is_told_of_loops() -> None:

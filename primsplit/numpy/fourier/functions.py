@@ -76,7 +76,7 @@ def _computed(x: Array) -> Array:
 
 def _count(n: Any, default: Dim) -> Dim:
     """Return how many numbers are transformed. Raises ShapeError for none."""
-    found = default if n is None else as_size(n)
+    found = default if n is None else as_size(n, ValueError("Invalid number of FFT data points specified."))
     if isinstance(found, int) and found < 1:
         raise ShapeError(f"Invalid number of FFT data points ({found}) specified.", place=tracing.user_place())
     return found
