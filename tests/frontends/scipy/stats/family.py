@@ -102,3 +102,27 @@ def check_derivatives(name: str) -> None:
         check_grads(of(name, rest, known), x, *place, symbolic=False)
     if CONTINUOUS[name].quantile is not None:
         check_grads(of(name, ["ppf"], known), x % 1, *place, symbolic=False)
+
+
+def check_densities(names: Sequence[str]) -> None:
+    """The log densities of these families are SciPy's, with their slopes in points and shapes: all in one program."""
+    shapes = [np.array(SHAPES.get(n, ())) for n in names]
+    points = [getattr(scipy.stats, n).ppf([0.2, 0.55, 0.85], *s) for n, s in zip(names, shapes, strict=True)]
+
+    def densities(points: Any, shapes: Any) -> list[Any]:
+        each = zip(names, points, shapes, strict=True)
+        return [getattr(scipy.stats, n).logpdf(x, *(s[i] for i in range(s.shape[0]))) for n, x, s in each]
+
+    def total(points: Any, shapes: Any) -> Any:
+        return sum(np.sum(d) for d in densities(points, shapes)), densities(points, shapes)
+
+    found, (of_points, of_shapes) = ps.value_and_grad(total, wrt=(0, 1), has_aux=True)(points, shapes)
+    step = 1e-5
+    for k, name in enumerate(names):
+        x, s, logpdf = points[k], shapes[k], getattr(scipy.stats, name).logpdf
+        np.testing.assert_allclose(found[1][k], logpdf(x, *s), rtol=1e-10, err_msg=name)
+        slope = (logpdf(x + step, *s) - logpdf(x - step, *s)) / (2 * step)
+        np.testing.assert_allclose(of_points[k], slope, rtol=1e-6, atol=1e-8, err_msg=name)
+        for i, unit in enumerate(step * np.eye(s.size)):
+            slope = np.sum(logpdf(x, *(s + unit)) - logpdf(x, *(s - unit))) / (2 * step)
+            np.testing.assert_allclose(of_shapes[k][i], slope, rtol=1e-6, atol=1e-8, err_msg=name)

@@ -12,6 +12,7 @@ from tests.frontends.scipy.stats.family import (
     CONTINUOUS,
     OF_INTEGRALS,
     SHAPES,
+    check_densities,
     check_derivatives,
     check_functions,
 )
@@ -65,3 +66,7 @@ def test_students_density_of_many_degrees_of_freedom_loses_no_digits() -> None:
     np.testing.assert_allclose(ps.trace(lambda v: scipy.stats.t.logpdf(1.5, v), df)(df), wanted, rtol=1e-15)
     found = ps.grad(lambda v: np.sum(scipy.stats.t.logpdf(1.5, v)))(df)
     np.testing.assert_allclose(found, slopes, rtol=1e-8, atol=1e-22)
+
+
+def test_each_log_density_is_scipys_with_its_slopes() -> None:
+    check_densities([*FAMILIES])

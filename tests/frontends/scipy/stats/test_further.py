@@ -12,6 +12,7 @@ from tests.frontends.scipy.stats.family import (
     CONTINUOUS,
     OF_INTEGRALS,
     SHAPES,
+    check_densities,
     check_derivatives,
     check_functions,
 )
@@ -58,3 +59,7 @@ def test_the_slope_by_a_shape_is_right_at_its_end_and_outside_of_the_support(
     ps.trace(lambda shape: log_density(shape), shape).save(tmp_path / "f.onnx")
     function = ps.load(tmp_path / "f.onnx") if loads else log_density
     np.testing.assert_allclose(ps.grad(lambda shape: function(shape))(shape), slope, rtol=1e-12)
+
+
+def test_each_log_density_is_scipys_with_its_slopes() -> None:
+    check_densities([*FURTHER])

@@ -3,7 +3,7 @@
 import pytest
 
 from primsplit.frontends.scipy.stats.rarer import RARER
-from tests.frontends.scipy.stats.family import OF_INTEGRALS, check_derivatives, check_functions
+from tests.frontends.scipy.stats.family import OF_INTEGRALS, check_densities, check_derivatives, check_functions
 
 
 @pytest.mark.sweep(4)
@@ -19,3 +19,7 @@ def test_the_functions_of_a_family_are_scipys(name: str) -> None:
 )
 def test_a_family_has_first_and_second_derivatives_in_all_its_parameters(name: str) -> None:
     check_derivatives(name)
+
+
+def test_each_log_density_is_scipys_with_its_slopes() -> None:
+    check_densities([*RARER])
