@@ -10,6 +10,8 @@ import onnx.parser
 import pytest
 
 import primsplit as ps
+from primsplit.cli.options import read_ranges
+from primsplit.ir.errors import SpecError
 
 MODEL = """
 import numpy as np
@@ -133,3 +135,12 @@ def test_what_is_no_target_is_refused_with_the_right_form(
     assert found.status != 0
     assert "onnxruntime>=1.32" in found.error
     assert not out.exists()
+
+
+def test_a_range_is_two_numbers_in_order_whose_distance_is_finite() -> None:
+    assert read_ranges(["x:0.5,2", "a:b:-1,-1", "y:1e308,1.5e308"]) == {
+        "x": (0.5, 2.0), "a:b": (-1.0, -1.0), "y": (1e308, 1.5e308),
+    }  # fmt: skip
+    for text in ("x", "x:1", ":1,2", "x:2,1", "x:1,2,3", "x:0,inf", "x:nan,1", "x:-1e308,1e308", "x:a,b"):
+        with pytest.raises(SpecError, match="cannot read --range"):
+            read_ranges([text])

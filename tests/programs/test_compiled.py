@@ -122,3 +122,15 @@ def test_a_linear_function_of_a_list_takes_a_list() -> None:
     np.testing.assert_allclose(linear([V, V], []), V * V + X * V)
     with pytest.raises(SpecError):
         linear(V, V)
+
+
+def test_what_primsplit_makes_takes_the_functions_name_and_leaves_the_function_as_it_is() -> None:
+    def cubed(x: Any) -> Any:
+        """Sum the cubes."""
+        return np.sum(x**3)
+
+    before = dict(vars(cubed))
+    made = ps.grad(cubed)
+    assert (made.__name__, made.__doc__, made.__wrapped__) == ("cubed", "Sum the cubes.", cubed)
+    assert vars(cubed) == before
+    assert cubed.__name__ == "cubed"

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from tests.audit.intervals.sound import assert_program_sound, walk_of
+from primsplit.audit.intervals.ranges import interval
+from primsplit.ops import op
+from tests.audit.intervals.sound import assert_program_sound, walk_of, walked
 
 X = np.linspace(-1, 2, 12).reshape(3, 4)
 PROGRAMS: dict[str, Any] = {
@@ -36,3 +38,22 @@ def test_what_a_condition_excludes_is_not_in_the_range() -> None:
 def test_a_divisor_that_is_exchanged_where_it_is_0_makes_no_0_by_0() -> None:
     _, walk = walk_of(lambda x: x / np.where(x == 0, 1.0, x), ps.spec("float64", [3]), ranges=[(-1, 1)])
     assert not walk.hazards
+
+
+ENDS = [(low, high) for low in range(3) for high in range(low, 3)]
+
+
+@pytest.mark.parametrize("kind", ["Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"])
+def test_a_comparison_of_ranges_that_touch_is_known_if_all_their_numbers_agree(kind: str) -> None:
+    block = ps.trace(lambda x, y: getattr(op, kind)(x, y), *[ps.spec("float64", [3])] * 2).block
+    compare = {"Less": np.less, "LessOrEqual": np.less_equal, "Greater": np.greater}
+    function = compare.get(kind, np.equal if kind == "Equal" else np.greater_equal)
+    for one in ENDS:
+        for other in ENDS:
+            walk = walked(block, [interval(*map(float, ends), np.float64, (3,)) for ends in (one, other)])
+            low, high = walk.range(block.results[0]).ends
+            true = function(*np.meshgrid(one, other))
+            assert (low, high) == (true.all(), true.any()) or (kind == "Equal" and low <= true.all() and high == 1), (
+                one,
+                other,
+            )

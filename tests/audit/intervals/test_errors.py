@@ -98,3 +98,16 @@ def test_a_choice_that_exact_numbers_may_make_otherwise_is_as_wrong_as_its_sides
 def test_a_divisor_that_may_be_zero_but_for_its_error_has_no_bound() -> None:
     program = ps.trace(lambda x: 1 / x, ps.spec(np.float64, [1]))
     assert np.isinf(error_of(program.block, [with_error(np.array([1e-4]), 1e-3)]))
+
+
+@pytest.mark.parametrize("kind", ["Add", "Mul", "Max", "BitwiseAnd"])
+def test_whole_numbers_have_no_error(kind: str) -> None:
+    block = ps.trace(lambda x: getattr(op, kind)(x, x), ps.spec("int64", [3])).block
+    assert error_of(block, [with_error(np.array([1, 2, 3]), 0.0)]) == 0.0
+
+
+@pytest.mark.parametrize(("size", "roundings"), [(1, 0), (2, 1), (5, 4)])
+def test_a_sum_is_rounded_once_for_each_term_after_the_first(size: int, roundings: int) -> None:
+    block = ps.trace(lambda x: op.ReduceSum(x, [0]), ps.spec("float32", [size])).block
+    found = error_of(block, [with_error(np.ones(size, np.float32), 0.0)])
+    np.testing.assert_allclose(found, roundings * size * 2.0**-24)

@@ -257,7 +257,7 @@ TAKEN: dict[str, Row] = {
 
 
 DRAWS: dict[str, dict[str, float]] = {
-    "RandomNormal": {"scale": -1.0},
+    "RandomNormal": {"scale": 0.0},
     "RandomNormalLike": {"scale": float("nan")},
     "RandomUniform": {"low": 2.0, "high": 1.0},
     "RandomUniformLike": {"low": float("nan")},

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from primsplit.ir import dims
@@ -56,6 +57,8 @@ WRONG: list[tuple[type[PrimsplitError], Any, tuple[str, ...], str]] = [
     (ShapeError, lambda x: op.Squeeze(x, [0]), ("float32[2]",), "cannot squeeze"),
     (ShapeError, lambda x: op.Concat(x, x, axis=4), ("float32[2]",), "axis 4"),
     (ShapeError, lambda x, y: op.Concat(x, y, axis=0), ("float32[2,3]", "float32[2,4]"), "differ at axis 1"),
+    (ShapeError, lambda x: op.GatherElements(x, np.array([[0]]), axis=2), ("float32[2,3]",), "axis 2"),
+    (ShapeError, lambda x: op.ScatterElements(x, np.array([[0]]), x[:1, :1], axis=-3), ("float32[2,3]",), "axis -3"),
     (ShapeError, lambda x: op.Gather(x, [0]), ("float32",), "at least one axis"),
     (DtypeError, lambda x, y: op.Add(x, y), ("float32[2]", "float64[2]"), "float32 and float64"),
     (DtypeError, lambda x: op.Sin(x), ("int64[2]",), "does not take int64"),
