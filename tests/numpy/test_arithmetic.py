@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import primsplit as ps
 from tests.numpy.agreement import check_agrees, check_grads, gapped
 
 X, Y, V = gapped(3, 4), gapped(3, 4, seed=7) * 1.3, gapped(4, seed=5)
@@ -37,3 +38,13 @@ SMOOTH: list[Callable[..., Any]] = [
 @pytest.mark.parametrize("place", range(len(SMOOTH)))
 def test_gradients_are_those_of_central_differences(place: int) -> None:
     check_grads(SMOOTH[place], X, Y, symbolic=False)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_mantissa_and_exponent_are_numpys_beside_each_power_of_two(dtype: str) -> None:
+    """The logarithm of a number just below a power of two is rounded up to a whole number."""
+    ends = np.finfo(dtype)
+    powers = np.ldexp(np.ones((), dtype), np.arange(ends.minexp + 1, ends.maxexp))
+    x = np.concatenate([np.nextafter(powers, 0, dtype=dtype), powers, -np.nextafter(powers, np.inf, dtype=dtype)])
+    for found, wanted in zip(ps.trace(np.frexp, x)(x), np.frexp(x), strict=True):
+        np.testing.assert_array_equal(found, wanted)

@@ -51,3 +51,14 @@ def test_a_seed_that_is_a_result_is_ones_too() -> None:
     check(made)
     assert made.ops[-1].kind == "ConstantOfShape"
     assert made.results == (y, made.ops[-1].outputs[0])
+
+
+def test_an_op_that_reads_the_seed_alone_reads_ones() -> None:
+    block, seed, _ = pulled([2, 3])
+    turned = Var(seed.type)
+    made = with_unit_seeds(
+        Block("f", block.params, (*block.ops, Op("Neg", (seed,), (turned,))), (*block.results, turned)), {seed: 0}
+    )
+    check(made)
+    assert made.ops[-1].kind == "Neg"
+    assert made.ops[-1].inputs == made.ops[1].outputs

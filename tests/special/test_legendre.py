@@ -58,3 +58,9 @@ def test_a_traced_degree_is_refused() -> None:
         ps.trace(lambda n: sp.lpmv(1, n, 0.3), 2.0)
     with pytest.raises(UnsupportedFunction, match="diff_n"):
         ps.trace(lambda t: sp.sph_harm_y(1, 0, t, 0.0, diff_n=1), 0.5)
+
+
+@pytest.mark.parametrize("function", [lambda n: sp.lpmv(n, 2, 0.3), lambda n: sp.lpmv(1, n, 0.3)])
+def test_a_degree_or_an_order_that_only_the_run_knows_is_refused(function: Any) -> None:
+    with pytest.raises(UnsupportedFunction, match="known whole degrees and orders"):
+        ps.trace(function, ps.spec("float64", []))

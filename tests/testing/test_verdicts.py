@@ -72,3 +72,20 @@ def test_a_dtype_has_its_epsilon_and_is_widened_and_integers_stay(dtype: Any) ->
     assert in_float64(one).dtype == np.float64
     assert in_float64(np.arange(2, dtype=np.int32)).dtype == np.int32
     assert told_type(np.zeros((0, 2), np.int32)) == "int32[0,2]"
+
+
+def test_a_result_of_whole_numbers_is_right_if_all_are() -> None:
+    made = ps.split(lambda x: (np.sum(x**2), np.argsort(x)), X, of=0)
+    value, places = made.program.outputs
+
+    def verdict(order: list[int]) -> str:
+        def file(given: Outputs) -> Outputs:
+            x, seeds = given["x"], [given[name] for name in made.cotangent_names]
+            slope = 2 * x * (seeds[0] if seeds else 1.0)
+            return {value: np.asarray(np.sum(x**2)), places: np.array(order), made.gradient_names[0]: slope}
+
+        rows = FileCheck(made, lambda x: (np.sum(x**2), np.argsort(x)), ((X,), {}), file).rows()
+        return next(row.verdict for row in rows if row.name == places)
+
+    assert verdict([1, 0, 2]) == "ok"
+    assert verdict([0, 1, 2]) == "wrong"

@@ -19,6 +19,7 @@ import scipy.optimize
 
 import primsplit as ps
 from primsplit.ir.caching.counters import Counters
+from primsplit.ir.caching.fingerprint import is_library
 from primsplit.rules.table import partials, rrule
 
 X = np.array([1.0, 2.0, 3.0])
@@ -493,3 +494,18 @@ def test_vjp_traces_once() -> None:
 
     ps.vjp(f, X)[1](X)
     assert traces(lambda: ps.vjp(f, X + 1.0)[1](X)) == 0
+
+
+def test_an_array_of_objects_is_read_element_by_element() -> None:
+    held = np.array([2.0, "a"], dtype=object)
+    gradient = ps.grad(lambda x: np.sum(x * held[0]))
+    np.testing.assert_array_equal(gradient(X), 2.0 * np.ones(3))
+    held[0] = 3.0
+    np.testing.assert_array_equal(gradient(X), 3.0 * np.ones(3))
+
+
+def test_the_main_module_is_the_users_and_not_a_library() -> None:
+    assert not is_library("__main__")
+    assert not is_library(__name__)
+    assert is_library("numpy.linalg")
+    assert is_library("json")

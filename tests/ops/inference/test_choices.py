@@ -12,7 +12,9 @@ import pytest
 from onnx import helper, numpy_helper
 
 import primsplit as ps
+from primsplit.ir import Block, Op, Type, Var
 from primsplit.ir.errors import ParseError, PrimsplitError, ShapeError
+from primsplit.ops.inference.choices import check_definition
 from tests.onnx.edits import node, written
 
 Row = tuple[list[onnx.NodeProto], list[int | str], dict[str, Any]]
@@ -304,3 +306,14 @@ def test_usual_operators_are_not_shown_to_onnxruntime(tmp_path: Path) -> None:
     code = f"import sys, primsplit; primsplit.load({path!r}); print('onnxruntime' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_an_operator_that_a_definition_recorded_is_checked_alone_and_in_a_body() -> None:
+    y = Var(Type("float32", [3]))
+    drawn = Op("RandomNormal", (), (y,), {"shape": [3], "scale": 0.0})
+    call = Op("call::acme", (), (Var(y.type),), {"body": Block("acme", (), (drawn,), (y,))})
+    for step in (drawn, call):
+        with pytest.raises(ShapeError, match="cannot draw with the scale"):
+            check_definition(step)
+    right = Op("RandomNormal", (), (y,), {"shape": [3], "scale": 1.0})
+    check_definition(right)

@@ -32,6 +32,7 @@ POWERS: dict[str, tuple[Callable[[Array, Array], Any], float | None]] = {
     "chosen by x": (lambda t, x: op.Where(op.Greater(x, 0.0), t, 0.0), 1.0),
     "chosen by its sign": (lambda t, x: op.Where(op.Greater(t, 0.0), t, 0.0), None),
     "chosen by whether it is zero": (lambda t, x: op.Where(op.Equal(t, 0.0), 0.0, t * x), 1.0),
+    "x or zero, chosen by whether it is zero": (lambda t, x: op.Where(op.Equal(t, 0.0), x, op.Sub(t, t)), None),
     "added to places": (lambda t, x: op.ScatterElements(t, np.zeros(3, int), x, axis=0, reduction="add"), PARTLY),
     "multiplied into places": (lambda t, x: op.ScatterElements(x, np.zeros(3, int), t, axis=0, reduction="mul"), None),
     "a convolution with a bias of it": (lambda t, x: op.Gemm(np.ones((3, 3)), np.ones((3, 3)), t), PARTLY),
