@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.tracing.broadcasting import axis_back, axis_first
 
 FITS: dict[str, Callable[[Any], Any]] = {
     "reshape": lambda v: v.reshape(2).sum(),
@@ -27,3 +28,10 @@ def test_a_gradient_alone_fails_where_the_sizes_do_not_fit(name: str) -> None:
         FITS[name](np.ones(3))
     with pytest.raises(ps.PrimsplitError):
         gradient(np.ones(3))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -3])
+def test_an_axis_is_moved_to_the_front_and_back(axis: int) -> None:
+    x = np.arange(24.0).reshape(2, 3, 4)
+    np.testing.assert_array_equal(ps.trace(lambda x: axis_first(x, axis), x)(x), np.moveaxis(x, axis, 0))
+    np.testing.assert_array_equal(ps.trace(lambda x: axis_back(x, axis), x)(x), np.moveaxis(x, 0, axis))

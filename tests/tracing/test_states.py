@@ -138,3 +138,11 @@ def test_a_slot_is_made_outside_of_the_function_that_keeps_it() -> None:
 
     with pytest.raises(TraceError, match="the state total is made inside of the function that is traced"):
         ps.trace(forgetful, 1.0)
+
+
+def test_a_state_holds_another_value_for_a_while() -> None:
+    slot = ps.state("slot", np.array([1.0, 2.0]))
+    with slot.holding(np.array([3.0, 4.0, 5.0])):
+        np.testing.assert_array_equal(slot, [3.0, 4.0, 5.0])
+        slot[...] = 0.0
+    np.testing.assert_array_equal(slot, [1.0, 2.0])
