@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from primsplit.cli.audit_questions import _certainty
+
 BENT = """
 import numpy as np
 import primsplit as ps
@@ -135,3 +137,8 @@ def test_bounds_stand_beside_the_measured_error(primsplit: Callable[..., Any], m
     assert done.status == 0, done.error
     assert "no bound" in done.out
     assert "share = x / total[:, None]" in done.out
+
+
+@pytest.mark.parametrize("certainty", ["always", "possible"])
+def test_a_certainty_is_shown_by_its_word(certainty: str) -> None:
+    assert _certainty(certainty).plain == certainty

@@ -174,3 +174,9 @@ OWN = [
 @pytest.mark.parametrize(("kind", "own", "what"), OWN, ids=lambda x: x if isinstance(x, str) else "")
 def test_the_packages_own_rules_take_their_operators_inputs(kind: str, own: Any, what: str) -> None:
     check_takes_inputs(kind, own, what, is_checked=True)
+
+
+def test_a_wrong_rule_of_the_package_is_found_where_its_rules_are_checked() -> None:
+    wrong = function_of("primsplit.rules.elementwise", lambda x: x)
+    with pytest.raises(RuleError, match="the rule of Mul takes other arguments"):
+        check_takes_inputs("Mul", wrong, "rule", is_checked=True)

@@ -118,3 +118,9 @@ def test_so_it_has_where_axes_are_counted_from_the_front_or_computed(
     nodes: str, shapes: Sequence[tuple[int, ...]], saved: Saved
 ) -> None:
     check_at(saved(nodes), shapes)
+
+
+@pytest.mark.parametrize("axes", [(0, 1), (-1, -2)])
+def test_a_value_is_padded_along_axes_that_all_count_from_one_end(axes: tuple[int, int], saved: Saved) -> None:
+    nodes = f"{integers('p', 1, 0, 1, 2)} {integers('a', *axes)} b = Pad {EDGE} (x, p, , a) y = Mul (b, b)"
+    check_at(saved(nodes), FRONT[1:])
