@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.ir import Op, walk
-from primsplit.rewrites.loops.joined_ifs import join_ifs
+from primsplit.ir import Block, Op, Type, Var, walk
+from primsplit.rewrites.loops.joined_ifs import _with_readers_inside, join_ifs
 from primsplit.targets.finish import finish
 from tests.recording import kinds
 
@@ -118,3 +118,22 @@ def test_a_step_whose_carry_grows_is_left() -> None:
 def has(op: Op, *inner: str) -> bool:
     """Whether the blocks of an op have all these kinds."""
     return any(side.kinds.issuperset(inner) for side in op.blocks())
+
+
+def test_what_depends_on_another_branch_behind_the_guard_stays_behind_it() -> None:
+    one, other, x = Var(Type(np.bool_, ())), Var(Type(np.bool_, ())), Var(Type(np.float64, (3,)))
+
+    def chosen(condition: Var, value: Var) -> Op:
+        sides = {name: Block(name, (), (), (value,)) for name in ("then_branch", "else_branch")}
+        return Op("If", (condition,), (Var(value.type),), sides)
+
+    guard = chosen(one, x)
+    doubled = Op("Add", guard.outputs * 2, (Var(x.type),))
+    branch = chosen(other, doubled.outputs[0])
+    read = Op("Exp", branch.outputs, (Var(x.type),))
+    apart = Op("Neg", (x,), (Var(x.type),))
+    again = chosen(one, doubled.outputs[0])
+    found = _with_readers_inside([], guard, [doubled, branch, read, apart, again])
+    assert found.before == [apart]
+    assert found.inside == [guard, doubled, again]
+    assert found.behind == [branch, read]
