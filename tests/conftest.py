@@ -1,6 +1,7 @@
 """Every test runs with the result of every transform checked, and with threads that wait asleep."""
 
 import gc
+import importlib
 import inspect
 import os
 import sys
@@ -22,6 +23,7 @@ def pytest_configure() -> None:
     """Workers, one a core, whose NumPy and SciPy do not wait for threads to solve a small system."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A module that is imported late would keep the limits of a test that changes them while it is imported.
+    importlib.import_module("primsplit.programs")
     for name in inspect.get_annotations(Hooks):
         getattr(HOOKS, name)
     gc.disable()

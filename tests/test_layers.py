@@ -34,12 +34,22 @@ def loaded(statement: str, modules: str) -> list[str]:
 
 
 def test_importing_primsplit_loads_neither_onnx_ir_nor_onnxruntime_nor_scipy_nor_torch() -> None:
-    assert loaded("import primsplit", "onnx_ir onnxruntime scipy torch typer jinja2 numpy.random") == []
+    public = "from primsplit.programs.public import grad"
+    assert loaded(public, "onnx_ir onnxruntime scipy torch typer jinja2 numpy.random") == []
+
+
+def test_importing_primsplit_loads_little_beside_numpy() -> None:
+    """The public functions are imported when the first of them is asked for."""
+    assert loaded("import primsplit", "onnx optree primsplit.tracing primsplit.numpy primsplit.programs") == []
+    code = "import sys; import primsplit; print(len(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= 250
 
 
 def test_importing_primsplit_reads_no_schema_and_loads_nothing_that_only_writes_files() -> None:
     """onnx makes its table of a thousand schemas when the first is asked for."""
-    read = "import primsplit; from primsplit.ops.schema import schema; assert schema.cache_info().misses == 0"
+    public = "import primsplit.programs.public"
+    read = f"{public}; from primsplit.ops.schema import schema; assert schema.cache_info().misses == 0"
     late = "extend targets.finish targets.legalize onnx.save programs.runtime testing cli"
     assert loaded(read, " ".join(f"primsplit.{m}" for m in late.split())) == []
 

@@ -23,6 +23,7 @@ families = import_families(
     # These take the functions before them for the parts; the first needs the second.
     "slices", "complex", "fourier.functions",
     "failing",
+    "late",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ NAMES = [name for name in inspect.get_annotations(Hooks) if not name.startswith(
 
 def test_importing_the_package_sets_each_hook_or_says_who_does() -> None:
     code = (
-        "import primsplit; from primsplit.tracing.hooks import HOOKS;"
+        "import primsplit.programs; from primsplit.tracing.hooks import HOOKS;"
         f"print([callable(getattr(HOOKS, name)) for name in {NAMES}])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
