@@ -19,7 +19,7 @@ import numpy as np
 from primsplit.audit.intervals.at import Compute
 from primsplit.audit.intervals.ranges import Range, interval, is_floating, of_array
 from primsplit.audit.intervals.sum_errors import bounded
-from primsplit.audit.intervals.walk import Walk
+from primsplit.audit.intervals.walk import STEPS, Walk
 from primsplit.audit.whole import Whole, whole
 from primsplit.audit.written import Written
 from primsplit.ir import AnyArray, Block, Op, Value, Var, reads
@@ -103,11 +103,24 @@ def _row(graph: Whole, walk: Walk, name: str, result: Value, measured: tuple[flo
     ratio = None if not known or not error else bound / error
     start = None if known else _first_open(graph.block, walk, result)
     told = {"output": name, "bound": bound if known else None, "measured": error, "ratio": ratio, "size": size}
-    return {**told, **graph.about(start)}
+    return {**told, **graph.about(start), "why": "" if start is None else _why(start, walk)}
+
+
+def _why(op: Op, walk: Walk) -> str:
+    """Return why an op has no bound."""
+    if op in walk.unknown:
+        return "the analysis does not know this operator"
+    if op.kind == "Loop":
+        return f"it is not certain in the whole box when it ends, or it takes more than {STEPS} steps"
+    if op.kind == "Scan":
+        return f"the number of its steps is not known, or more than {STEPS}"
+    if op.kind == "If":
+        return "rounding, or another point of the box, may take the other branch"
+    return "an operand may be where the slope of this operator has no bound, such as a divisor at 0"
 
 
 def _first_open(block: Block, walk: Walk, result: Value) -> Op | None:
-    """Return the first op behind a result that has no bound though its inputs have one."""
+    """Return the first op behind a result that has no bound though its inputs have one; of an If the one inside."""
     wanted = {result}
     behind: list[Op] = []
     for op in reversed(block.ops):
@@ -116,7 +129,8 @@ def _first_open(block: Block, walk: Walk, result: Value) -> Op | None:
             behind.append(op)
     for op in reversed(behind):
         if any(_is_open(walk, v) for v in op.outputs) and not any(_is_open(walk, v) for v in reads(op)):
-            return op
+            inside = (_first_open(b, walk, r) for b in op.blocks() if op.kind == "If" for r in b.results)
+            return next((found for found in inside if found is not None), op)
     return None
 
 

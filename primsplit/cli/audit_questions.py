@@ -338,6 +338,9 @@ def _show_bounds(found: Mapping[str, Any]) -> None:
     numbers = ("bound", "measured", "ratio", "size")
     columns = ("output", *numbers, "no bound of", "line", "")
     console().print(table(columns, rows, right=numbers, whole=("output", *numbers, "line")))
+    for r in found["rows"]:
+        if r["why"]:
+            console().print(Text(f"{r['output']}: {r['operator']} has none: {r['why']}."), soft_wrap=True)
     if found["why"]:
         console().print(f"Not measured: {found['why']}.")
     if found["unknown"]:

@@ -100,3 +100,36 @@ def test_a_model_is_no_farther_from_exact_arithmetic_than_its_bounds(name: str, 
     for row in found["rows"]:
         assert row["bound"] is None or row["measured"] <= row["bound"], row
     assert name in SLOW or any(row["bound"] is not None for row in found["rows"])
+
+
+def root(x: Any) -> Any:
+    """The square root, by as many steps of Newton's iteration as it takes."""
+
+    def is_far(state: Any) -> Any:
+        return np.abs(state * state - x) > 1e-3
+
+    return ps.while_loop(is_far, lambda state: 0.5 * (state + x / state), x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_loop_that_the_data_end_has_a_bound_where_its_end_is_certain(tmp_path: Path, dtype: str) -> None:
+    path = exported(root, np.ones((), dtype), path=tmp_path)
+    for at in (2.0, 0.3, 77.0):
+        for row in rows_of(path, {"x": np.array(at, dtype)})["rows"]:
+            assert row["bound"] is not None
+            assert row["measured"] <= row["bound"] < 1e3 * np.finfo(dtype).eps * max(row["size"], 1.0)
+
+
+def test_a_loop_has_no_bound_where_the_box_or_rounding_may_end_it_elsewhere(tmp_path: Path) -> None:
+    path = exported(root, np.ones((), np.float32), path=tmp_path)
+    wide = rows_of(path, {"x": np.float32(2.0)}, ranges={"x": (1.0, 50.0)})["rows"]
+
+    def halves(x: Any) -> Any:  # ends at a state that rounding alone moves to the other side of the bound
+        return ps.while_loop(lambda s: s > 0.25 * x, lambda s: s * np.float32(0.5) * (x / x), x)
+
+    (tmp_path / "halves").mkdir()
+    path = exported(halves, np.ones((), np.float32), path=tmp_path / "halves")
+    near = rows_of(path, {"x": np.float32(3.1)})["rows"]
+    for row in (*wide, *near):
+        assert (row["bound"], row["operator"]) == (None, "Loop")
+        assert "when it ends" in row["why"]

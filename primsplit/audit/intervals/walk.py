@@ -5,8 +5,9 @@ y = Sub(x, 1.0)      x in [0, 1]     y in [-1, 0]
 z = Log(y)                           logarithm of a negative number, of 0
 ```
 
-A branch is walked on both sides. The body of a loop is walked step by step, if the number of steps is known and small,
-else again and again with wider carries until they are wide enough for the next step.
+A branch is walked on both sides. The body of a loop is walked step by step, if the number of steps is small, and
+known or certain as it is walked, else again and again with wider carries until they are wide enough for the next
+step.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -190,7 +191,8 @@ class _Loop:
         steps = self.steps()
         if steps is not None and steps <= STEPS:
             return self.one_by_one(steps)
-        return self.until_settled()
+        found = self.as_decided() if self.op.kind == "Loop" else None
+        return self.until_settled() if found is None else found
 
     def steps(self) -> int | None:
         """Return the number of steps; None if it is not known, or a condition may end the loop before."""
@@ -198,7 +200,8 @@ class _Loop:
             sizes = {
                 None if r is None or not r.shape else r.shape[a] for r, a in zip(self.rows(), self.axes(), strict=True)
             }
-            return sizes.pop() if len(sizes) == 1 else None
+            known = sizes - {None}
+            return known.pop() if len(known) == 1 else None
         count, going = self.given[0], self.given[1] if len(self.given) > 1 else None
         is_counted = isinstance(self.body.results[0], Const) and bool(self.body.results[0].numpy().reshape(-1)[0])
         is_counted = is_counted or self.body.results[0] is self.body.params[1]
@@ -216,19 +219,30 @@ class _Loop:
 
     def one_by_one(self, steps: int) -> list[Range]:
         """Walk each step; return the last carries, and the ranges of the rows of all steps."""
-        carried = [r for r in self.given[self.lead : self.lead + self.carries] if r is not None]
-        stacked: list[list[Range]] = [[] for _ in self.body.results[self.lead // 2 + self.carries :]]
-        seen: dict[Var, Range] = {}
+        turns = _Turns(self)
         for step in range(steps):
-            lead = [of_array(np.asarray(step, np.int64)), of_array(np.asarray(True))][: self.lead]
-            lead = [replace(r, error=np.zeros(())) if self.walk.errors is not None else r for r in lead]
-            results = self.walk.block(self.body, [*lead, *carried, *self.slices(step, steps)])[self.lead // 2 :]
-            carried = results[: self.carries]
-            for column, row in zip(stacked, results[self.carries :], strict=True):
-                column.append(row)
-            self.remember(seen)
-        self.walk.found.update(seen)
-        return [*carried, *(self.stack(column, i) for i, column in enumerate(stacked))]
+            turns.take(self.slices(step, steps))
+        return turns.results()
+
+    def as_decided(self) -> list[Range] | None:
+        """Walk each step as long as the condition is certain; None where it is not, or for too many steps."""
+        count, going = self.given[0], self.given[1] if len(self.given) > 1 else None
+        limit = None if count is None else count.value
+        if count is not None and limit is None:
+            return None
+        most = np.inf if limit is None else int(limit.reshape(-1)[0])
+        is_going = True if going is None else self.decided(going)
+        turns = _Turns(self)
+        while is_going and turns.taken < min(most, STEPS + 1):
+            is_going = self.decided(turns.take([]))
+        return turns.results() if is_going is not None and turns.taken <= STEPS else None
+
+    def decided(self, condition: Range) -> bool | None:
+        """Return a bool that is certain, in exact arithmetic too; None for another one."""
+        if self.walk.errors is not None and (condition.error is None or bool(np.any(condition.error))):
+            return None
+        low, high = condition.ends
+        return True if low >= 1 else False if high < 1 else None
 
     def remember(self, seen: dict[Var, Range]) -> None:
         """Join the ranges of the values in the body with those of the steps before."""
@@ -296,6 +310,36 @@ class _Loop:
         count = self.given[0] if self.lead else None
         most = 2.0**62 if count is None else max(count.ends[1] - 1, 0.0)
         return Range(np.zeros(()), np.asarray(most), np.dtype(np.int64), ())
+
+
+class _Turns:
+    """The steps of a loop that are walked one after the other."""
+
+    def __init__(self, loop: _Loop) -> None:
+        self.loop = loop
+        self.carried = [r for r in loop.given[loop.lead : loop.lead + loop.carries] if r is not None]
+        self.stacked: list[list[Range]] = [[] for _ in loop.body.results[loop.lead // 2 + loop.carries :]]
+        self.seen: dict[Var, Range] = {}
+        self.taken = 0
+
+    def take(self, slices: Sequence[Range]) -> Range:
+        """Walk a step; return the range of the first result of the body, which of a Loop is whether it goes on."""
+        loop, walk = self.loop, self.loop.walk
+        lead = [of_array(np.asarray(self.taken, np.int64)), of_array(np.asarray(True))][: loop.lead]
+        lead = [replace(r, error=np.zeros(())) if walk.errors is not None else r for r in lead]
+        every = walk.block(loop.body, [*lead, *self.carried, *slices])
+        results = every[loop.lead // 2 :]
+        self.carried = results[: loop.carries]
+        for column, row in zip(self.stacked, results[loop.carries :], strict=True):
+            column.append(row)
+        loop.remember(self.seen)
+        self.taken += 1
+        return every[0]
+
+    def results(self) -> list[Range]:
+        """Return the last carries, and the ranges of the rows of all steps."""
+        self.loop.walk.found.update(self.seen)
+        return [*self.carried, *(self.loop.stack(column, i) for i, column in enumerate(self.stacked))]
 
 
 def sliced(r: Range, axis: int, index: int | None) -> Range:
