@@ -12,7 +12,7 @@ from typing import Any
 from primsplit.cli.arrays import Arrays, read_arrays
 from primsplit.cli.inputs import arrays_for
 from primsplit.cli.late import compare_outputs, open_file, paired_names
-from primsplit.ir.errors import PrimsplitError
+from primsplit.ir.errors import PrimsplitError, SpecError
 
 DRAWS: tuple[tuple[str, dict[str, Any], bool], ...] = (
     ("random, seed 0", {"seed": 0}, False),
@@ -31,24 +31,36 @@ class Side:
     known: Arrays
 
 
-def compare_by_numbers(old: Side, new: Side, position: int, path: str | None) -> dict[str, Any]:
-    """Return the differences of the outputs of the files at a position, or why there are none: `notes`.
+Given = tuple[str, Arrays]
+"""Arrays for inputs, and what they are called."""
 
-    `path` is an .npz of inputs.
-    """
+
+def arrays_given(path: str, sides: Sequence[Side]) -> Given:
+    """Return the arrays of `--samples`. Raises FileError, and SpecError for an array that no input takes."""
+    names = [*dict.fromkeys(name for side in sides for file in side.files for name in file.inputs)]
+    arrays = read_arrays(path, names)
+    unknown = [name for name in arrays if name not in names]
+    if unknown:
+        raise SpecError(
+            f"{path} holds {unknown[0]}, which is no input", because=(f"the inputs are {', '.join(names)}",)
+        )
+    return os.path.basename(path), arrays
+
+
+def compare_by_numbers(old: Side, new: Side, position: int, samples: Given | None) -> dict[str, Any]:
+    """Return the differences of the outputs of the files at a position, or why there are none: `notes`."""
     try:
         opened = [tuple(open_file(p) for p in side.paths[: position + 1]) for side in (old, new)]
-        samples = _samples(old, new, opened, path)
-        return compare_outputs(opened[0][position], opened[1][position], samples)
+        return compare_outputs(opened[0][position], opened[1][position], _samples(old, new, opened, samples))
     except PrimsplitError as error:
         return {"outputs": [], "samples": [], "notes": [error.what]}
 
 
 def _samples(
-    old: Side, new: Side, opened: list[tuple[Any, ...]], path: str | None
+    old: Side, new: Side, opened: list[tuple[Any, ...]], samples: Given | None
 ) -> Iterator[tuple[str, Arrays, Arrays]]:
     """Yield samples: what they are, and the inputs of the last of the opened files on both sides."""
-    for label, known, drawing in _cases(old, new, opened, path):
+    for label, known, drawing in _cases(old, new, opened, samples):
         given: list[dict[str, Any]] = [dict(known), dict(known)]
         for i, files in enumerate(zip(*opened, strict=True)):
             if i:
@@ -85,12 +97,12 @@ def _free_sizes(file: Any) -> int:
 
 
 def _cases(
-    old: Side, new: Side, opened: list[tuple[Any, ...]], path: str | None
+    old: Side, new: Side, opened: list[tuple[Any, ...]], samples: Given | None
 ) -> Iterator[tuple[str, Arrays, Mapping[str, Any]]]:
     """Yield what samples are called, the arrays that are given, and how the others are drawn."""
     types = {n: t for files in opened for file in files for n, t in file.inputs.items()}
-    if path is not None:
-        yield os.path.basename(path), read_arrays(path, [*types]), {}
+    if samples is not None:
+        yield *samples, {}
         return
     known = {**new.known, **old.known}
     if known:

@@ -199,3 +199,14 @@ def test_nodes_are_listed_where_they_are_asked_for(primsplit: Run, model: Model)
 def test_without_a_run_there_are_no_numbers(primsplit: Run, model: Model) -> None:
     done = primsplit("diff", model(OLD, "old.py"), model(NEW, "new.py"), "--no-run", "--json")
     assert (done.status, comparison(done)["numbers"]) == (1, None)
+
+
+def test_samples_that_cannot_be_read_or_that_no_input_takes_are_refused(
+    primsplit: Run, model: Model, tmp_path: Path
+) -> None:
+    old, path = model(OLD, "old.py"), tmp_path / "in.npz"
+    done = primsplit("diff", old, old, "--samples", path)
+    assert (done.status, "No such file" in done.error) == (2, True)
+    np.savez(path, X=np.ones((2, 3)))
+    done = primsplit("diff", old, old, "--samples", path)
+    assert (done.status, "holds X, which is no input" in done.error) == (2, True)
