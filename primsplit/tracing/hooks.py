@@ -82,6 +82,8 @@ class Hooks:
     """The text of a function's converted copy."""
     join_branches: "JoinBranches"
     """Let a function record both sides of the statements at these places."""
+    expected_conditions: Callable[[Run], Set[Place]]
+    """The places of the conditions in the user's functions that a run is expected to ask traced values for."""
     show_truths: Callable[[Run], Rerun]
     """Let a function compare traced truth values by `is`."""
     may_exhaust: Callable[[Any, bool], bool]

@@ -68,8 +68,8 @@ def a_clock(x: Any) -> Any:
 
 EFFECTS = Section(
     "What is not the function's own",
-    "A function with branches runs several times while it is traced. What a run changes is undone before the next, so "
-    "that it is changed once; a text is printed once.",
+    "A function that has branches which are not joined runs several times while it is traced. What a run changes is "
+    "undone before the next, so that it is changed once; a text is printed once.",
     [
         Row("a list from outside", an_outer_list, ifs=1, changes=lambda: len(LOG)),
         Row("a dictionary from outside", an_outer_dictionary, ifs=1, changes=lambda: COUNTS["calls"]),

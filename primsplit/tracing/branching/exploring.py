@@ -1,9 +1,13 @@
 """Explore Python branches on traced values: run the function with its branches joined, or once for each path.
 
-A condition that only the run knows is answered first with True. A function that asks for one runs again, converted so
-that both sides of each branch are recorded as one If (`HOOKS.join_branches`). Where a branch cannot be joined, the
-function runs once more with the other answer, until every path has been recorded; then the paths are joined in a tree
-of Ifs. The operations that two paths record before they part are the same, and are kept once.
+The source tells which conditions may depend on traced values (`HOOKS.expected_conditions`). Where there are some, the
+function runs once, converted so that both sides of each such branch are recorded as one If (`HOOKS.join_branches`).
+That run is all there is, if it answered every condition.
+
+Else a condition that only the run knows is answered first with True, and a function that asks for one runs again with
+its branches joined. Where a branch cannot be joined, the function runs once more with the other answer, until every
+path has been recorded; then the paths are joined in a tree of Ifs. The operations that two paths record before they
+part are the same, and are kept once.
 
 ```
 def f(x):                     c = Greater(x, 0)
@@ -13,50 +17,26 @@ def f(x):                     c = Greater(x, 0)
 ```
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Set
 from contextlib import nullcontext
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from primsplit import tracing
-from primsplit.ir.errors import NumberAsked, Place, PrimsplitError, ShapeError, TraceError, quietly
-from primsplit.tracing import trees
+from primsplit.ir.errors import NumberAsked, Place, PrimsplitError, ShapeError
 from primsplit.tracing.array import Array
-from primsplit.tracing.asarray import as_array
-from primsplit.tracing.branching.paths import (
-    COSTLY,
-    FEW,
-    INDEX,
-    MOST,
-    SHALLOW,
-    Endless,
-    NotJoined,
-    Path,
-    asks_for_order,
-    check_number,
-)
-from primsplit.tracing.branching.repeating import check_repeats
-from primsplit.tracing.branching.tree import PathTree, begin_alike
+from primsplit.tracing.branching.following import Exploration, Recorded, Run
+from primsplit.tracing.branching.paths import FEW, INDEX, MOST, Endless, NotJoined, Path, asks_for_order
+from primsplit.tracing.branching.tree import begin_alike
 from primsplit.tracing.branching.unread import without_unread
-from primsplit.tracing.branching.users_errors import (
-    OF_PYTHON,
-    asked_by_library,
-    errors_not_caught,
-    errors_of_elements,
-    is_the_functions,
-    packages_read,
-    packages_through,
-    place_of,
-)
+from primsplit.tracing.branching.users_errors import OF_PYTHON, packages_read, packages_through
 from primsplit.tracing.branching.whole_numbers import numbers_told
 from primsplit.tracing.handles.truths import truths
 from primsplit.tracing.hooks import HOOKS
-from primsplit.tracing.undo_log import end_run, has_repeated, keep_error, undo_log, undo_run
-
-Run = Callable[[], tuple[Sequence[Array], trees.TreeSpec]]
+from primsplit.tracing.undo_log import end_run, undo_log
 
 
-def explored(run: Run, *, is_transform: bool = False) -> tuple[list[Array], trees.TreeSpec]:
+def explored(run: Run, *, is_transform: bool = False) -> Recorded:
     """Return what `run` returns, recorded in the current recording, whatever its branches depend on.
 
     What runs is a converted copy of the function. It is converted anew if it writes to an array of known numbers, which
@@ -69,7 +49,7 @@ def explored(run: Run, *, is_transform: bool = False) -> tuple[list[Array], tree
     """
     with undo_log(only_watches=is_transform) as log:
         try:
-            found = _converted(run)
+            found = _converted(run, expects=not is_transform)
         except BaseException as error:
             if isinstance(error, PrimsplitError) or not isinstance(error, Exception):
                 log.undo()  # the user's own errors come after what the function changed, as in Python
@@ -101,20 +81,21 @@ def _plain(value: Any) -> Any:
     return known.item() if value.weak and not known.shape else known[()].copy() if value.scalar else known.copy()
 
 
-def _converted(run: Run) -> tuple[list[Array], trees.TreeSpec]:
+def _converted(run: Run, *, expects: bool) -> Recorded:
     """Return what a converted copy of `run` returns, as `explored` does."""
     into = tracing.current()
     before = into.snapshot()
     needs, uses_examples = Needs(frozenset(), frozenset(), is_second=False), False
     first: PrimsplitError | None = None
+    asked = HOOKS.expected_conditions(run) if expects and into.explores and into.examples is None else frozenset()
     while True:
         into.restore(before)
         try:
             with (
-                HOOKS.converted(run, *needs) or nullcontext(run) as copied,
+                HOOKS.converted(run, *needs, is_certain=bool(asked)) or nullcontext(run) as copied,
                 numbers_told(into.examples if uses_examples else None),
             ):
-                return _explored(copied, before)
+                return _explored(copied, before, asked)
         except PrimsplitError as error:
             first = error
             more = needs.more(error, run)
@@ -152,7 +133,7 @@ class Needs(NamedTuple):
         return grown._replace(packages=self.packages | packages_read(run)) if error.again else grown
 
 
-def _explored(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.TreeSpec]:
+def _explored(run: Run, before: tracing.Snapshot, asked: Set[Place]) -> Recorded:
     """Return what `run` returns, recorded in the current recording after what it held `before`.
 
     If it created truth values of Python's that one of its functions may compare by `is`, a second run handles these.
@@ -160,7 +141,7 @@ def _explored(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.Tr
     """
     made = truths.made
     try:
-        result = _in_paths(run, before)
+        result = _in_paths(run, before, asked)
     except Exception:
         with_truths = _truths_told(run, made)
         if with_truths is None:
@@ -171,7 +152,7 @@ def _explored(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.Tr
             return result
     tracing.current().restore(before)
     with with_truths as anew:
-        return _in_paths(anew, before)
+        return _in_paths(anew, before, frozenset())
 
 
 def _truths_told(run: Run, made: int) -> Any:
@@ -182,16 +163,20 @@ def _truths_told(run: Run, made: int) -> Any:
     return None if truths.made == made else HOOKS.show_truths(run)
 
 
-def _in_paths(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.TreeSpec]:
+def _in_paths(run: Run, before: tracing.Snapshot, asked: Set[Place]) -> Recorded:
     """Return what `run` returns, recorded in the current recording after what it held `before`.
 
     `run` creates its own handles of the arguments, calls the function, and returns the leaves of the result and their
-    structure. If it branches, it is called again with its branches joined; where they cannot be, once for each path.
+    structure. It is called with the branches joined that are expected to be `asked` for. If it branches elsewhere, it
+    is called again with these joined; where they cannot be, once for each path.
 
     Raises ConcretizationError if the paths do not end or `branches` is "error", TraceError if paths return results of
     different structures.
     """
-    exploration = _Exploration(run, before)
+    expected = _Joining(run, before, asked, of_one_type=True) if asked else None
+    if expected is not None and (found := expected.recorded()) is not None:
+        return found
+    exploration = Exploration(run, before)
     failure: Endless | NumberAsked | None = None
     try:
         exploration.follow(1)
@@ -199,8 +184,10 @@ def _in_paths(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.Tr
         failure = error
     if failure is None and not exploration.pending:
         return exploration.recorded()
-    if failure is None and (found := _Joining(exploration, of_one_type=True).recorded()) is not None:
-        return found
+    if failure is None:
+        joining = _Joining(run, before, exploration.asked(), first=exploration.paths[0], of_one_type=True)
+        if (found := joining.knowing(expected).recorded()) is not None:
+            return found
     try:
         if failure is None:
             exploration.follow(FEW, gives_up=True)
@@ -208,15 +195,13 @@ def _in_paths(run: Run, before: tracing.Snapshot) -> tuple[list[Array], trees.Tr
         failure = error
     if failure is None and not exploration.pending:
         return exploration.recorded()
-    joining = _Joining(exploration)
+    joining = _Joining(run, before, exploration.asked(), first=exploration.paths[0])
     if isinstance(failure, NumberAsked) and not joining.asks_for(failure):
         raise failure
     return joining.recorded() or _without_joins(exploration, joining, failure)
 
 
-def _without_joins(
-    exploration: "_Exploration", joining: "_Joining", failure: Endless | NumberAsked | None
-) -> tuple[list[Array], trees.TreeSpec]:
+def _without_joins(exploration: "Exploration", joining: "_Joining", failure: Endless | NumberAsked | None) -> Recorded:
     """Return what the function returns, path by path. Raises the failure of its first path, if there is one."""
     try:
         if failure is not None:
@@ -233,83 +218,26 @@ def _without_joins(
     return exploration.recorded()
 
 
-class _Exploration:
-    """The paths of a function that have been recorded, and those that are pending."""
-
-    def __init__(self, run: Run, before: tracing.Snapshot) -> None:
-        self.run, self.before = run, before
-        self.paths: list[Path] = []
-        self.pending: list[tuple[bool, ...]] = [()]
-
-    def follow(self, most: int, *, gives_up: bool = False) -> None:
-        """Record the pending paths, until there are more than `most`. Raises Endless.
-
-        Paths that part early come first: what follows them is counted soonest, so that too many paths are noticed
-        early. With `gives_up`, stop also when it takes long: when a path is deep, or all together have many ops.
-        """
-        into = tracing.current()
-        while self.pending and len(self.paths) + len(self.pending) <= most and not (gives_up and self._takes_long()):
-            path = Path(self.pending.pop(0), __file__)
-            into.restore(self.before)
-            self.paths.append(path)
-            _follow(path, self.run)
-            answers = [d.outcome for d in path.taken]
-            unknown = [i for i, d in enumerate(path.taken) if i >= len(path.answers) and not d.settled]
-            # Paths that part first are followed first, so that too many are counted after few.
-            self.pending += [(*answers[:i], False) for i in unknown]
-            check_number(self.paths, len(self.pending))
-
-    def check_end(self) -> None:
-        """Raise Endless if the path on which no condition holds has no end; leaving its loop takes too many paths."""
-        tracing.current().restore(self.before)
-        _follow(Path((), __file__, default=False), self.run)
-
-    def _takes_long(self) -> bool:
-        count, ops = COSTLY
-        many = len(self.paths) + len(self.pending) > count
-        return self.is_deep() or (many and sum(len(p.ops) for p in self.paths) > ops)
-
-    def is_deep(self) -> bool:
-        """Whether the last path tests more conditions than should nest."""
-        return bool(self.paths) and sum(not d.settled for d in self.paths[-1].taken) > SHALLOW
-
-    def recorded(self) -> tuple[list[Array], trees.TreeSpec]:
-        """Record the paths as one program. Raises TraceError where the function does something else in each run."""
-        if has_repeated():
-            self._check_repeats()
-        paths = self.paths
-        if len(paths) == 1 and (not paths[0].taken or paths[0].failure is not None):
-            return _only(paths[0])
-        tree = PathTree(paths, len(self.before[0]))  # where they do not fit, what the last one recorded tells how far
-        tracing.current().restore(self.before)
-        return tree.record()
-
-    def _check_repeats(self) -> None:
-        """Run the first path once more. That run stands for it, since what it recorded is in the recording."""
-        first = self.paths[0]
-        again = Path(tuple(d.outcome for d in first.taken), __file__)
-        tracing.current().restore(self.before)
-        with quietly():
-            _follow(again, self.run)
-        check_repeats(first, again, len(self.before[0]))
-        self.paths[0] = again
-
-    def asked(self) -> set[Place]:
-        """Return the places where the paths tested conditions."""
-        return {d.place for path in self.paths for d in path.taken if d.place is not None}
-
-
 class _Joining:
     """A function, run with both sides of some branches joined in one If.
 
     With `of_one_type` only branches are joined whose sides give each name values of one type, as lists that may grow do
-    not: such a function does what it does on one path.
+    not: such a function does what it does on one path. `first` is the path that was recorded without joins; without
+    one, the function has not run before, and what it does is right only in one run, or where its runs are alike.
     """
 
-    def __init__(self, exploration: _Exploration, *, of_one_type: bool = False) -> None:
-        self.run, self.before, self.of_one_type = exploration.run, exploration.before, of_one_type
-        self.first = exploration.paths[0]
-        self.asked = exploration.asked()
+    def __init__(
+        self,
+        run: Run,
+        before: tracing.Snapshot,
+        asked: Set[Place],
+        *,
+        first: Path | None = None,
+        of_one_type: bool = False,
+    ) -> None:
+        self.run, self.before, self.of_one_type = run, before, of_one_type
+        self.first = first
+        self.asked = {*asked}
         self.left_out: dict[tuple[str, int], str] = {}
         self.refused: dict[tuple[str, int], str] = {}
         """Why some statements with conditions are never joined."""
@@ -324,24 +252,29 @@ class _Joining:
         self.failure: PrimsplitError | None = None
         """The error of the last run with joins."""
 
-    def recorded(self) -> tuple[list[Array], trees.TreeSpec] | None:
-        """Return what the function returns; None if it still has too many paths."""
+    def recorded(self) -> Recorded | None:
+        """Return what the function returns; None if it still has too many paths.
+
+        A function that has not run before is run again only with more branches joined: others are better followed.
+        """
         into = tracing.current()
         if not into.explores or into.examples is not None:
             return None
         while (joined := self._joins()) is not None:
             into.restore(self.before)
-            exploration = _Exploration(self.run, self.before)
+            exploration = Exploration(self.run, self.before)
             known = len(self.asked)
             try:
                 with joined as exploration.run:
-                    exploration.follow(FEW, gives_up=self.of_one_type)
+                    exploration.follow(1 if self.first is None else FEW, gives_up=self.of_one_type)
                     is_deep = exploration.is_deep() and (self.of_one_type or not exploration.asked() <= self.asked)
                     if not exploration.pending and not is_deep:
-                        is_same = begin_alike(self.first, exploration.paths[0], len(self.before[0]))
+                        is_same = self.first is None or begin_alike(
+                            self.first, exploration.paths[0], len(self.before[0])
+                        )
                         return _without_unread(exploration.recorded(), self.before) if is_same else None
             except NotJoined as error:
-                if not self._learns(error):
+                if not self._learns(error) or (self.first is None and error.at in self.left_out):
                     return None
                 continue
             except Endless:
@@ -354,6 +287,13 @@ class _Joining:
             if len(self.asked) == known:
                 return None
         return None
+
+    def knowing(self, other: "_Joining | None") -> "_Joining":
+        """Return this with what runs of another one learned: branches that are not joined, and files that note."""
+        if other is not None:
+            self.left_out |= other.left_out
+            self.noting |= other.noting
+        return self
 
     def asks_for(self, error: Exception) -> bool:
         """Let the lists at the place of an error have indices that only the run knows; return False if they had."""
@@ -408,53 +348,10 @@ class _Joining:
             error.what = first
 
 
-def _without_unread(
-    recorded: tuple[list[Array], trees.TreeSpec], before: tracing.Snapshot
-) -> tuple[list[Array], trees.TreeSpec]:
+def _without_unread(recorded: Recorded, before: tracing.Snapshot) -> Recorded:
     """Drop from the current recording the results of branches that nothing reads; return what was `recorded`."""
     into, count = tracing.current(), len(before[0])
     sizes = (*into.known.values(), *(var for var, _ in into.sources.values()))
     results = (array.value for array in recorded[0])
     into.ops[count:] = without_unread(into.ops[count:], [*results, *sizes])
     return recorded
-
-
-def _only(path: Path) -> tuple[list[Array], trees.TreeSpec]:
-    if path.failure is not None:
-        raise path.failure
-    if path.spec is None:
-        raise TraceError("the function was not run")
-    return path.results, path.spec
-
-
-def _follow(path: Path, run: Run) -> None:
-    """Run the function along a path. An error that the function itself raises belongs to the path.
-
-    What an earlier run changed is undone first.
-    """
-    undo_run()
-    into = tracing.current()
-    into.path = path if into.explores else None
-    active = () if into.examples is None else into.examples.active
-    try:
-        with errors_of_elements(), errors_not_caught():
-            results, path.spec = run()
-        path.results = [as_array(r) for r in results]
-        path.values = [a.value for a in path.results]
-    except PrimsplitError as error:
-        if not path.taken or error.numpys is None:
-            raise
-        path.failure, path.failed_at = error, error.place
-    except (Exception, SystemExit) as error:
-        if not path.taken or not is_the_functions(error):
-            if (asked := asked_by_library(error)) is not None:
-                raise asked from error
-            raise
-        keep_error(error)
-        path.failure = error
-        path.failed_at = place_of(error)
-    finally:
-        into.path = None
-        if into.examples is not None:
-            into.examples.active = active
-    path.ops = into.ops

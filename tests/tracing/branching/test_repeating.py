@@ -12,34 +12,44 @@ import primsplit as ps
 from primsplit.ir.errors import TraceError
 
 SPEC = ps.spec("float64", [2])
+Chosen = Callable[[Any], Any]
 
 
-def of_an_iterator() -> Callable[[Any], Any]:
+def of_one_type(x: Any) -> Any:
+    return x[0] if x[1] > 0 else 2 * x[0]
+
+
+def of_two_types(x: Any) -> Any:
+    """Return an array or a float: such a branch is followed, path by path."""
+    return x[0] if x[1] > 0 else 2.0
+
+
+def of_an_iterator(chosen: Chosen) -> Callable[[Any], Any]:
     numbers = itertools.count(1.0)
-    return lambda x: next(numbers) * (x[0] if x[1] > 0 else 2 * x[0])
+    return lambda x: next(numbers) * chosen(x)
 
 
-def behind_the_branch() -> Callable[[Any], Any]:
+def behind_the_branch(chosen: Chosen) -> Callable[[Any], Any]:
     numbers = itertools.count(1.0)
 
     def f(x: Any) -> Any:
-        found = x[0] if x[1] > 0 else 2 * x[0]
+        found = chosen(x)
         return found * next(numbers)
 
     return f
 
 
-def of_a_stream() -> Callable[[Any], Any]:
+def of_a_stream(chosen: Chosen) -> Callable[[Any], Any]:
     stream = io.StringIO()
 
     def f(x: Any) -> Any:
         stream.write("a")
-        return (x[0] if x[1] > 0 else 2 * x[0]) * len(stream.getvalue())
+        return chosen(x) * len(stream.getvalue())
 
     return f
 
 
-def of_a_metaclass() -> Callable[[Any], Any]:
+def of_a_metaclass(chosen: Chosen) -> Callable[[Any], Any]:
     class Counting(type):
         made = 0
 
@@ -52,12 +62,12 @@ def of_a_metaclass() -> Callable[[Any], Any]:
 
     def f(x: Any) -> Any:
         Point()
-        return (x[0] if x[1] > 0 else 2 * x[0]) * Counting.made
+        return chosen(x) * Counting.made
 
     return f
 
 
-def in_many_branches() -> Callable[[Any], Any]:
+def in_many_branches(chosen: Chosen) -> Callable[[Any], Any]:
     numbers = itertools.count(1.0)
 
     def f(x: Any) -> Any:
@@ -65,25 +75,32 @@ def in_many_branches() -> Callable[[Any], Any]:
         for k in range(20):
             if x[k % 2] > 0.1 * k:
                 total = total + x[0]
-        return total * next(numbers)
+        return total * next(numbers) * chosen(x)
 
     return f
 
 
-def without_source() -> Callable[[Any], Any]:
-    names: dict[str, Any] = {}
-    exec("COUNT = [0]\ndef f(x):\n    COUNT[0] += 1\n    return (x[0] if x[1] > 0 else 2 * x[0]) * COUNT[0]\n", names)
+def without_source(chosen: Chosen) -> Callable[[Any], Any]:
+    names: dict[str, Any] = {"chosen": chosen}
+    exec("COUNT = [0]\ndef f(x):\n    COUNT[0] += 1\n    return chosen(x) * COUNT[0]\n", names)
     found: Callable[[Any], Any] = names["f"]
     return found
 
 
+Maker = Callable[[Chosen], Callable[[Any], Any]]
 MAKERS = [of_an_iterator, behind_the_branch, of_a_stream, of_a_metaclass, in_many_branches, without_source]
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_what_is_not_undone_is_refused_where_it_decides_the_result(make: Callable[[], Callable[[Any], Any]]) -> None:
+def test_what_is_not_undone_is_refused_where_it_decides_the_result_of_several_runs(make: Maker) -> None:
     with pytest.raises((TraceError, ps.PrimsplitError), match=r"something else when it is run again|Ifs, line"):
-        ps.trace(make(), SPEC)
+        ps.trace(make(of_two_types), SPEC)
+
+
+@pytest.mark.parametrize("make", MAKERS[:4])
+def test_what_is_not_undone_is_that_of_the_one_run_where_all_branches_are_joined_at_once(make: Maker) -> None:
+    program = ps.trace(make(of_one_type), SPEC)
+    assert [float(program(np.array([3.0, s]))) for s in (1.0, -1.0)] == [3.0, 6.0]
 
 
 def test_what_is_not_undone_is_harmless_where_it_does_not() -> None:
@@ -91,7 +108,7 @@ def test_what_is_not_undone_is_harmless_where_it_does_not() -> None:
 
     def f(x: Any) -> Any:
         next(numbers)
-        return x[0] if x[1] > 0 else 2 * x[0]
+        return of_two_types(x)
 
     program = ps.trace(f, SPEC)
     assert [float(program(np.array([1.0, s]))) for s in (1.0, -1.0)] == [1.0, 2.0]

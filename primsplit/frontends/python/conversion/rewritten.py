@@ -5,7 +5,6 @@ once.
 """
 
 import ast
-import copy
 import functools
 import itertools
 import threading
@@ -15,13 +14,13 @@ from typing import ClassVar, NamedTuple
 
 from primsplit.frontends.python.conversion.holders import HELPER, JoinsHelper
 from primsplit.frontends.python.conversion.rewriting import SIDES, Facts, Join, Writer, lines_of
-from primsplit.frontends.python.converter.copies import Code, Function, compiled
+from primsplit.frontends.python.converter.copies import Code, Function, compiled, current_definition, origin
 from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.frontends.python.converter.source import (
     Definition,
     Index,
     SourceError,
-    definition_of,
+    copied,
     index_of,
     like,
     text_of,
@@ -39,20 +38,23 @@ UNASKED = f"{HELPER}unasked"
 
 
 class _Unasked(NamedTuple):
-    """A file without traced conditions: its facts, and its definitions, which note what they set."""
+    """A file without traced conditions: its definitions, which note what they set."""
 
-    facts: Facts
     definitions: Index
     looks_up: bool
 
 
 @functools.lru_cache(maxsize=64)
+def _facts(filename: str, text: str) -> Facts:
+    """Return the facts about a file. Raises SyntaxError or ValueError if it is not Python."""
+    return Facts.of(ast.parse(text, filename))
+
+
+@functools.lru_cache(maxsize=64)
 def _unasked(filename: str, text: str) -> _Unasked:
-    """Return the definitions of a file without joins. Raises SyntaxError or ValueError if it is not Python."""
-    file = ast.parse(text, filename)
-    facts = Facts.of(file)
-    writer = Writer(filename, facts, frozenset(), frozenset(), frozenset(), UNASKED)
-    return _Unasked(facts, index_of(writer.written(file)), writer.looks_up)
+    """Return the definitions of a file without joins."""
+    writer = Writer(filename, _facts(filename, text), frozenset(), frozenset(), frozenset(), UNASKED)
+    return _Unasked(index_of(writer.written(ast.parse(text, filename))), writer.looks_up)
 
 
 class RewrittenFile:
@@ -60,8 +62,8 @@ class RewrittenFile:
 
     def __init__(self, joins: Sequence[Join], refused: Mapping[int, str], *, looks_up: bool) -> None:
         self.joins, self.refused, self.looks_up = joins, refused, looks_up
-        self.definitions: list[tuple[Index, str]] = []
-        """The definitions with joins, and all others, each with the name of the helper that they call."""
+        self.definitions: list[tuple[Callable[[], Index], str]] = []
+        """Return the definitions with joins, and all others; each with the name of the helper that they call."""
         self.helper: JoinsHelper | None = None
         self.codes: dict[Code, Code] = {}
 
@@ -70,6 +72,8 @@ class RewrittenFile:
         code = function.__code__
         if self.helper is None or self.helper in code.co_consts:
             return code if self.helper is not None else None
+        function = origin(function)
+        code = function.__code__
         if code not in self.codes:
             new = self._code_of(function)
             if new is None:
@@ -80,11 +84,11 @@ class RewrittenFile:
     def _code_of(self, function: Function) -> Code | None:
         code = function.__code__
         try:
-            own = definition_of(function)
+            own = current_definition(function)
         except SourceError:
             return None
         for index, name in self.definitions:
-            definition = like(own, code, index)
+            definition = like(own, code, index())
             if definition is not None:
                 return self._compiled(definition, code, name, is_package=bool(package_of(function.__module__ or "")))
         return None
@@ -93,7 +97,7 @@ class RewrittenFile:
         if self.helper is None:
             return None
         helpers = {OPERATORS_NAME: OPERATORS[is_package], name: self.helper}
-        node = Transformer(frozenset({name})).visit(copy.deepcopy(definition.node))
+        node = Transformer(frozenset({name})).visit(copied(definition.node))
         new = _named_like_their_function(compiled(definition._replace(node=node), code, helpers))
         return new if {*new.co_freevars} == {*code.co_freevars} else None
 
@@ -148,17 +152,18 @@ def rewritten(
 
 def _rewritten(key: _Asked) -> RewrittenFile:
     try:
-        others = _unasked(key.filename, key.text)
+        facts = _facts(key.filename, key.text)
     except (SyntaxError, ValueError):
         return RewrittenFile((), {}, looks_up=False)
     name = f"{HELPER}{next(_numbers)}"
-    writer = Writer(key.filename, others.facts, key.asked, key.left_out, key.growing, name)
+    writer = Writer(key.filename, facts, key.asked, key.left_out, key.growing, name)
     file, lines = ast.parse(key.text, key.filename), key.asked | key.left_out | key.growing
     here = {line for s in file.body if not lines.isdisjoint(own := lines_of(s)) for line in own}
-    tree = writer.written(file, here)
-    looks_up = writer.looks_up or others.looks_up
+    index = index_of(writer.written(file, here))
+    looks_up = writer.looks_up or (not writer.joins and _unasked(key.filename, key.text).looks_up)
     result = RewrittenFile(writer.joins, writer.refused, looks_up=looks_up)
     if writer.joins or looks_up or key.notes:
         result.helper = key.helping(writer.joins)
-        result.definitions = [(index_of(tree), name), (others.definitions, UNASKED)]
+        others = (lambda: _unasked(key.filename, key.text).definitions), UNASKED
+        result.definitions = [((lambda: index), name), others]
     return result

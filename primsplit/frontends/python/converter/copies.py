@@ -9,7 +9,6 @@ conversions, each with its own file name and lines.
 """
 
 import ast
-import copy
 import functools
 import threading
 import types
@@ -28,6 +27,7 @@ from primsplit.frontends.python.converter.source import (
     SourceError,
     definition_of,
 )
+from primsplit.frontends.python.converter.source import copied as tree_copied
 from primsplit.frontends.python.converter.transformer import OPERATORS, Transformer
 from primsplit.frontends.python.functions import function_like
 from primsplit.frontends.python.overrides.table import substitute_of_method
@@ -281,16 +281,22 @@ def _conversion_of(function: Function, operators: Helper) -> _Known:
 def _new_conversion(function: Function, operators: Helper) -> _Known:
     code, key = function.__code__, id(function.__code__)
     try:
-        definition = definition_of(function)
-        if not _is_of(code, compiled(definition, code, {})):
-            raise _changed_source(function)
-        node = Transformer().visit(copy.deepcopy(definition.node))
-        new_code = compiled(definition._replace(node=node), code, {OPERATORS: operators})
+        definition = current_definition(function)
+        node = Transformer().visit(tree_copied(definition.node))
+        new_code = compiled(definition._replace(node=tree_copied(node)), code, {OPERATORS: operators})
     except RecursionError:
         raise SourceError(f"the source of {function.__qualname__} is nested too deeply to be converted") from None
     if {*new_code.co_freevars} != {*code.co_freevars}:
         raise _changed_source(function)
     return _Known(weakref.ref(code, functools.partial(_forget, _known, key)), new_code, node)
+
+
+def current_definition(function: Function) -> Definition:
+    """Return the definition of a function, which compiles to its code. Raises SourceError."""
+    definition, code = definition_of(function), function.__code__
+    if not _is_of(code, compiled(definition._replace(node=tree_copied(definition.node)), code, {})):
+        raise _changed_source(function)
+    return definition
 
 
 def _changed_source(function: Function) -> SourceError:
@@ -310,9 +316,10 @@ def converted_source(function: Callable[..., Any], operators: Helper) -> str:
 def compiled(definition: Definition, code: Code, helpers: Mapping[str, Helper]) -> Code:
     """Return the code of a definition in place of `code`, with its free variables, file name and qualified name.
 
-    The names of the helpers are replaced by the objects, which stand in the constants of the code.
+    The names of the helpers are replaced by the objects, which stand in the constants of the code. The node of the
+    definition is changed.
     """
-    node = copy.deepcopy(definition.node)
+    node = definition.node
     if isinstance(node, ast.Lambda):
         body = ast.copy_location(ast.Return(node.body), node.body)
         node = ast.copy_location(_function(code.co_name, node.args, [body]), node)

@@ -9,7 +9,7 @@ from typing import Any
 from primsplit import tracing
 from primsplit.frontends.python.conversion.identity import choices_forgotten
 from primsplit.frontends.python.converter.calls import lifted
-from primsplit.frontends.python.converter.copies import Conversion, converted_source, current
+from primsplit.frontends.python.converter.copies import Conversion, converted_source, current, remember_origin
 from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.frontends.python.converter.source import SourceError
 from primsplit.frontends.python.overrides.libraries import register_scipys
@@ -23,9 +23,11 @@ Written = frozenset[tracing.Instruction]
 
 
 def converted(
-    run: Run, written: Written, packages: frozenset[str], is_second: bool
+    run: Run, written: Written, packages: frozenset[str], is_second: bool, *, is_certain: bool = False
 ) -> AbstractContextManager[Run] | None:
     """Return a context manager that yields a converted copy of `run`; None if it needs no copy.
+
+    It is certain to need one if it calls a function of the user's; then that is copied when it is first called.
 
     Arrays that NumPy creates at the instructions `written` are traced, as traced values are written to them. Functions
     of the installed `packages` are converted like the user's. In a second run (`is_second`), after a first one failed,
@@ -35,10 +37,20 @@ def converted(
     around = current()
     conversion = _serving(around, packages, without_source=is_second)
     with conversion.running():
-        copied = lifted(conversion, run)
+        copied = _copied_later(conversion, run) if is_certain else lifted(conversion, run)
     # Code that is converted already needs no copy to reach substitutes.
     is_needed = copied is not run or (around is not None and not around.serves)
     return _running(conversion, copied, written, traces_new=is_second) if is_needed else None
+
+
+def _copied_later(conversion: Conversion, run: Run) -> Run:
+    """Return a function that calls the copy of `run`, which is made then."""
+
+    def copied(*args: Any, **options: Any) -> Any:
+        return lifted(conversion, run)(*args, **options)
+
+    later: Any = copied
+    return remember_origin(later, run) if isinstance(run, FunctionType) else later
 
 
 def _serving(around: Conversion | None, packages: frozenset[str], *, without_source: bool) -> Conversion:

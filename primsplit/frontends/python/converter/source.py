@@ -7,11 +7,12 @@ import sys
 import threading
 import types
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from primsplit.ir.caching.limited import Recent
 
 Node = ast.FunctionDef | ast.Lambda
+Tree = TypeVar("Tree", bound=ast.AST)
 
 
 class Definition(NamedTuple):
@@ -27,6 +28,18 @@ class Definition(NamedTuple):
 
 class SourceError(Exception):
     """The definition of a function cannot be read."""
+
+
+def copied(node: Tree) -> Tree:
+    """Return a copy of a syntax tree, three times faster than `copy.deepcopy`. A shared node is copied for each use."""
+    new = type(node).__new__(type(node))
+    parts = vars(new)
+    for name, value in vars(node).items():
+        if isinstance(value, list):
+            parts[name] = [copied(each) if isinstance(each, ast.AST) else each for each in value]
+        else:
+            parts[name] = copied(value) if isinstance(value, ast.AST) else value
+    return new
 
 
 Index = Mapping[tuple[str, int], list[Definition]]

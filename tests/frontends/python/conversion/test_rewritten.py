@@ -1,5 +1,6 @@
 """A file whose statements are joined is written once for what is asked of it, however often it is traced."""
 
+import pathlib
 from typing import Any
 
 import numpy as np
@@ -33,3 +34,15 @@ def test_a_second_trace_finds_what_the_first_one_wrote(monkeypatch: pytest.Monke
 def test_traces_inside_of_one_another_have_their_own() -> None:
     x = np.array([3.0, 0.2, -1.0])
     np.testing.assert_allclose(ps.trace(doubled, ps.spec("float64", [3]))(x), ps.grad(clipped)(x) * 2.0, rtol=1e-12)
+
+
+def test_a_function_whose_file_has_changed_keeps_its_branches(tmp_path: pathlib.Path) -> None:
+    """It was joined with the branches that stand in its lines now."""
+    path = tmp_path / "module.py"
+    text = "def f(x):\n    if x > 0:\n        return {} * x\n    return -{} * x\n"
+    path.write_text(text.format(2, 3))
+    names: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    path.write_text(text.format(5, 7))
+    program = ps.trace(names["f"], ps.spec("float64", []))
+    assert [float(program(x)) for x in (1.0, -1.0)] == [2.0, 3.0]
