@@ -58,10 +58,10 @@ def _functions_read(run: Any) -> Iterator[types.FunctionType]:
 
 def _read_by(function: types.FunctionType, *, is_users: bool) -> Iterator[Any]:
     yield from map(content, function.__closure__ or ())
+    yield from vars(function).values()
     if not is_users:
         return
     yield from function.__defaults__ or ()
-    yield from vars(function).values()
     names = names_read(function.__code__)
     for name in names:
         value = function.__globals__.get(name)
@@ -81,8 +81,8 @@ def _parts_of(value: Any) -> Iterable[Any]:
         return value.__func__, value.__self__
     if isinstance(value, functools.partial):
         return value.func, *value.args, *value.keywords.values()
-    if isinstance(value, list | tuple | dict):
-        parts: Iterable[Any] = value.values() if isinstance(value, dict) else value
+    if isinstance(value, list | tuple | dict | types.MappingProxyType):
+        parts: Iterable[Any] = value if isinstance(value, list | tuple) else value.values()
         return [*parts] if len(value) <= MOST else ()
     if isinstance(value, type):
         return () if is_library(value.__module__) else (*map(function_in, vars(value).values()), *value.__bases__)

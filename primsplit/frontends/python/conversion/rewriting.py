@@ -387,7 +387,7 @@ class Writer(Stores):
 
     def _side(self, name: str, join: Join, body: Sequence[ast.stmt]) -> ast.FunctionDef:
         params = ast.arguments([], [ast.arg(n) for n in join.names], None, [], [], None, [])
-        end = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in join.names], ast.Load()))
+        end = _without_line(ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in join.names], ast.Load())))
         definition = ast.parse(f"def {name}(): pass").body[0]
         if not isinstance(definition, ast.FunctionDef):
             raise TypeError(definition)
@@ -418,6 +418,14 @@ class Writer(Stores):
             pairs = [ast.Compare(a, [o], [b]) for o, (a, b) in zip(node.ops, terms, strict=True)]
             return ast.Call(self._helper("all_of"), [number, *map(later, pairs)], [])
         return self._as_truth(node)
+
+
+def _without_line(made: ast.stmt) -> ast.stmt:
+    """Return a statement that belongs to no line, so that a debugger does not stop at it."""
+    for node in ast.walk(made):
+        if isinstance(node, ast.stmt | ast.expr):
+            node.lineno = node.end_lineno = node.col_offset = node.end_col_offset = -1
+    return made
 
 
 def _is_choice(node: ast.expr, asks: Callable[[ast.expr], bool]) -> bool:
