@@ -310,3 +310,14 @@ def test_quantiles_of_no_whole_numbers_are_nan_where_nan_is_passed_over() -> Non
     np.testing.assert_array_equal(
         ps.trace(function, ps.spec("int32", ["N", 3]))(np.zeros((0, 3), np.int32)), [np.nan] * 3
     )
+
+
+def test_a_quotient_of_sizes_is_that_of_other_sizes_where_there_are_no_rows() -> None:
+    """Python raises ZeroDivisionError for 0 // 0 and 0 / 0, which docs/conventions.md tells."""
+    whole = ps.trace(lambda x: np.sum(x) + x.size // x.shape[0], ps.spec("float64", ["N", 3]))
+    divided = ps.trace(lambda x: np.sum(x) + x.size / x.shape[0], ps.spec("float64", ["N", 3]))
+    assert whole(np.ones((4, 3))) == divided(np.ones((4, 3))) == 15.0
+    assert whole(np.ones((0, 3))) == 3.0
+    assert np.isnan(divided(np.ones((0, 3))))
+    with pytest.raises(ps.PrimsplitError):
+        ps.trace(lambda x: np.sum(x) + 12 // x.shape[0], ps.spec("float64", ["N", 3]))(np.ones((0, 3)))
