@@ -62,6 +62,47 @@ def _chains(listed: list[dis.Instruction]) -> Iterator[Chain]:
             yield Chain(kind, str(first.argval), tuple(path), given, places.lineno, places.col_offset or 0)
 
 
+class Call(NamedTuple):
+    """The arguments of a call as they are written: how many by position, and the constants by keyword, else UNKNOWN."""
+
+    positional: int
+    keywords: Mapping[str, Any]
+
+
+UNKNOWN = object()
+
+
+def call_of(code: CodeType, chain: Chain) -> Call | None:
+    """Return the call of a chain of this code; None if it is not called there, or with `*args` or `**options`."""
+    return _calls(code).get((chain.line, chain.column))
+
+
+@functools.lru_cache(maxsize=4096)
+def _calls(code: CodeType) -> Mapping[tuple[int, int], Call]:
+    """Return the calls of a code by the place where each starts; of calls in a row, `f(x)(y)`, the first."""
+    listed = [i for i in dis.get_instructions(code) if i.opname not in SKIPPED]
+    found: dict[tuple[int, int], Call] = {}
+    taken = set()
+    for position, each in enumerate(listed):
+        where = each.positions
+        if where is None or where.lineno is None or not each.opname.startswith("CALL"):
+            continue
+        place = (where.lineno, where.col_offset or 0)
+        if place not in taken and each.opname in {"CALL", "CALL_KW"}:
+            found[place] = _call(code, listed[:position], each)
+        taken.add(place)
+    return found
+
+
+def _call(code: CodeType, before: list[dis.Instruction], call: dis.Instruction) -> Call:
+    is_named = call.opname == "CALL_KW" or before[-1].opname == "KW_NAMES"
+    names: tuple[str, ...] = code.co_consts[before[-1].arg or 0] if is_named else ()  # dis tells no names in 3.11
+    loaded = before[-1 - len(names) : -1] if names else []
+    is_plain = all(i.opname.startswith("LOAD") for i in loaded)
+    values = [i.argval if is_plain and i.opname == "LOAD_CONST" else UNKNOWN for i in loaded]
+    return Call((call.arg or 0) - len(names), dict(zip(names, values, strict=True)))
+
+
 _KINDS = {"global": GLOBAL, "closed": CLOSED, "local": LOCAL}
 
 

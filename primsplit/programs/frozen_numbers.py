@@ -14,6 +14,8 @@ state is another one after the trace, or if the undo log of a run has it.
 """
 
 import datetime
+import functools
+import inspect
 import os
 import random
 import sys
@@ -29,7 +31,7 @@ from primsplit import tracing
 from primsplit.ir.caching.fingerprint import objects_read
 from primsplit.ir.caching.held import attribute_of, function_in
 from primsplit.ir.errors import FrozenNumberWarning, Place, warn_at
-from primsplit.programs.calls_by_name import Chain, attributes_of_results, codes, meanings
+from primsplit.programs.calls_by_name import Call, Chain, attributes_of_results, call_of, codes, meanings
 from primsplit.tracing.undo_log import undo_log
 
 CLOCKS: tuple[Any, ...] = (
@@ -42,6 +44,14 @@ UNSEEDED = frozenset({
     "default_rng", "RandomState", "SeedSequence", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64", "Random",
 })  # fmt: skip
 """Constructors of generators that draw other numbers each time if they are given no seed."""
+SCIPYS_SEEDS = ("rng", "random_state", "seed")
+"""The parameters by which SciPy's functions take a generator. Without one they draw."""
+SCIPYS_SOLVERS = ("scipy.optimize.", "scipy.sparse.linalg.")
+"""SciPy's functions that draw where they start from, of which the result does not depend."""
+SCIPYS_FRESH = frozenset({"dunnett", "sobol_indices"})
+"""SciPy's functions that draw from a generator of their own; the others draw from NumPy's global one."""
+SCIPYS_METHODS = frozenset({"rvs", "resample"})
+SCIPYS_SEQUENCES = "scipy.stats._qmc"
 SEEDING = frozenset({"seed", "setstate", "set_state"})
 NO_DRAWS = SEEDING | {"getstate", "get_state", "bit_generator", "spawn"}
 
@@ -100,19 +110,18 @@ def _sites(function: FunctionType) -> Iterator[Site]:
             place = Place(code.co_filename, chain.line, code.co_name)
             if isinstance(value, Iterator):
                 yield Site(chain.text, place, None, ITEMS)
-            generator = _owner(value)
-            if any(generator is s for s in seeded if s is not None):
-                continue
             is_clock = _is_clock(chain, value)
             if is_clock and tracing.is_shown_alone(code.co_filename, chain.line, chain.column):
                 continue
-            is_fresh = is_clock or _is_fresh(chain, value)
-            if is_fresh or (generator is not None and value.__name__ not in NO_DRAWS):
-                yield Site(chain.text, place, None if is_fresh else generator, TIME if is_clock else DRAW)
+            call = call_of(code, chain)
+            is_fresh = is_clock or _is_fresh(chain, value) or _is_fresh_of_scipy(call, value)
+            source = None if is_fresh else _drawn_from(call, value)
+            if is_fresh or not (source is None or any(source is s for s in seeded)):
+                yield Site(chain.text, place, source, TIME if is_clock else DRAW)
         if "scipy.stats" in sys.modules:
             shared = _owner(np.random.random)  # what a frozen distribution, `gamma(2).rvs()`, draws from
             for name, line in attributes_of_results(code):
-                if name == "rvs" and not any(s is shared for s in seeded):
+                if name in SCIPYS_METHODS and not any(s is shared for s in seeded):
                     yield Site(name, Place(code.co_filename, line, code.co_name), shared, DRAW)
 
 
@@ -154,6 +163,50 @@ def _is_fresh(chain: Chain, value: Any) -> bool:
     return is_kind and chain.given in {(), (None,)}
 
 
+def _drawn_from(call: Call | None, value: Any) -> Any:
+    """Return the generator that a call may draw from: the one whose method it is, or NumPy's global one for SciPy."""
+    generator = _owner(value)
+    if generator is not None:
+        return None if value.__name__ in NO_DRAWS else generator
+    return _owner(np.random.random) if _draws_in_scipy(call, value) else None
+
+
+def _draws_in_scipy(call: Call | None, value: Any) -> bool:
+    """Whether it is a function or class of SciPy's that is called without a generator or a seed."""
+    where = f"{attribute_of(value, '__module__')}."
+    if not isinstance(value, FunctionType | type) or not where.startswith("scipy.") or call is None:
+        return False
+    seeds = {} if where.startswith(SCIPYS_SOLVERS) else _seeds_of(value)
+    return bool(seeds) and not any(
+        call.keywords.get(name) is not None or (position is not None and position < call.positional)
+        for name, position in seeds.items()
+    )
+
+
+def _is_fresh_of_scipy(call: Call | None, value: Any) -> bool:
+    """Whether SciPy draws from a generator of the call's own, or goes on in a sequence that is made elsewhere."""
+    if type(attribute_of(value, "__self__")).__module__ == SCIPYS_SEQUENCES:
+        return True
+    if call is None or not _draws_in_scipy(call, value):
+        return False
+    if value.__name__ in SCIPYS_FRESH:
+        return True
+    is_regular = value.__name__ in {"Sobol", "Halton"} and call.keywords.get("scramble") is False
+    return isinstance(value, type) and not is_regular and "engine" not in call.keywords
+
+
+@functools.lru_cache(maxsize=4096)
+def _seeds_of(value: Callable[..., Any]) -> dict[str, int | None]:
+    """Return the parameters of a function of SciPy's that take a generator, with the place of a positional one."""
+    try:
+        found = inspect.signature(value).parameters.values()
+    except (TypeError, ValueError):
+        return {}
+    return {
+        p.name: None if p.kind is p.KEYWORD_ONLY else place for place, p in enumerate(found) if p.name in SCIPYS_SEEDS
+    }
+
+
 def _reach(value: Any, name: str) -> Any:
     """Return an attribute, of objects whose attributes run no user code."""
     if isinstance(value, ModuleType):
@@ -162,8 +215,10 @@ def _reach(value: Any, name: str) -> Any:
         return getattr(value, name, None)
     if isinstance(value, type):
         return getattr(value, name, None) if value.__module__ == "datetime" else vars(value).get(name)
-    if name == "rvs" and type(value).__module__.startswith("scipy.stats"):
+    if name in SCIPYS_METHODS and type(value).__module__.startswith("scipy.stats"):
         return np.random.random  # what draws where no generator is given
+    if name in {"random", "integers"} and type(value).__module__ == SCIPYS_SEQUENCES:
+        return getattr(value, name, None)
     return (attribute_of(value, "__dict__") or {}).get(name)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.programs.calls_by_name import chains, codes, meanings
+from primsplit.programs.calls_by_name import UNKNOWN, call_of, chains, codes, meanings
 
 SCALE = 3
 
@@ -52,6 +52,22 @@ def test_a_path_has_the_line_and_column_where_it_is_written() -> None:
     assert chain.kind == "global"
     assert chain.line == f.__code__.co_firstlineno + 1
     assert chain.column == 15
+
+
+def test_a_call_has_its_number_of_arguments_and_the_constants_among_its_keywords() -> None:
+    def f(x: Any, given: Any) -> Any:
+        np.full(3, x, dtype=None, order="C")
+        np.zeros(x)(a=1)
+        np.ones(shape=x + 1, dtype=float)
+        np.eye(*given)
+        np.tri(**given)
+        return np.pi
+
+    calls = {c.text: call_of(f.__code__, c) for c in chains(f.__code__)}
+    assert calls["np.full"] == (2, {"dtype": None, "order": "C"})
+    assert calls["np.zeros"] == (1, {})
+    assert calls["np.ones"] == (0, {"shape": UNKNOWN, "dtype": UNKNOWN})
+    assert calls["np.eye"] is calls["np.tri"] is calls["np.pi"] is None
 
 
 def test_codes_of_inner_functions_are_found() -> None:

@@ -16,7 +16,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.cluster.vq
+import scipy.optimize
+import scipy.sparse
 import scipy.stats
+from scipy.stats import qmc
 
 import primsplit as ps
 from primsplit.ir.errors import FrozenNumberWarning
@@ -24,7 +28,15 @@ from primsplit.ir.errors import FrozenNumberWarning
 X = np.ones(3)
 GENERATOR, LEGACY, PYTHONS = np.random.default_rng(0), np.random.RandomState(3), random.Random(3)
 SYSTEM = random.SystemRandom()
+SEQUENCE, DENSITY = qmc.Halton(2, seed=1), scipy.stats.gaussian_kde(np.arange(5.0))
 SCALES, COUNTED = iter(np.arange(1.0, 1000.0)), itertools.count(1)
+
+
+TEN = np.arange(10.0)
+
+
+def difference(a: Any, b: Any) -> Any:
+    return np.mean(a) - np.mean(b)
 
 
 def told(run: Callable[[], Any]) -> list[warnings.WarningMessage]:
@@ -110,6 +122,38 @@ FROZEN: dict[str, tuple[Callable[[Any], Any], str]] = {
     "new SystemRandom": (lambda w: np.sum(w) * random.SystemRandom().random(), "random.SystemRandom"),
     "frozen distribution": (lambda w: np.sum(w) * scipy.stats.gamma(2.0).rvs(), "rvs"),
     "distribution of SciPy": (lambda w: np.sum(w * scipy.stats.norm.rvs(size=3)), "scipy.stats.norm.rvs"),
+    "Sobol": (lambda w: np.sum(w) * qmc.Sobol(2).random(1).sum(), "qmc.Sobol"),
+    "Sobol with options": (lambda w: np.sum(w) * qmc.Sobol(d=2, scramble=True).random(1).sum(), "qmc.Sobol"),
+    "Halton without a seed": (lambda w: np.sum(w) * qmc.Halton(2, seed=None).random(1).sum(), "qmc.Halton"),
+    "Latin hypercube": (
+        lambda w: np.sum(w) * scipy.stats.qmc.LatinHypercube(d=2).random(1).sum(),
+        "scipy.stats.qmc.LatinHypercube",
+    ),
+    "Poisson disk": (lambda w: np.sum(w) * qmc.PoissonDisk(2).random(1).sum(), "qmc.PoissonDisk"),
+    "multivariate normal sequence": (
+        lambda w: np.sum(w) * qmc.MultivariateNormalQMC([0.0, 1.0]).random(1).sum(),
+        "qmc.MultivariateNormalQMC",
+    ),
+    "sequence that is made outside": (lambda w: np.sum(w) * SEQUENCE.random(1).sum(), "SEQUENCE.random"),
+    "density": (lambda w: np.sum(w) * DENSITY.resample(1).sum(), "DENSITY.resample"),
+    "density that is made inside": (
+        lambda w: np.sum(w) * scipy.stats.gaussian_kde(np.arange(5.0)).resample(1).sum(),
+        "resample",
+    ),
+    "bootstrap": (
+        lambda w: np.sum(w) * scipy.stats.bootstrap((X * [1, 2, 3],), np.mean, n_resamples=9).standard_error,
+        "scipy.stats.bootstrap",
+    ),
+    "permutation test": (
+        lambda w: np.sum(w) * scipy.stats.permutation_test((TEN, TEN + 1), difference, n_resamples=9).pvalue,
+        "scipy.stats.permutation_test",
+    ),
+    "Monte Carlo test": (
+        lambda w: np.sum(w) * scipy.stats.monte_carlo_test(TEN, scipy.stats.norm.rvs, np.mean, n_resamples=9).pvalue,
+        "scipy.stats.norm.rvs",
+    ),
+    "sparse matrix": (lambda w: np.sum(w) * scipy.sparse.random(3, 3, 0.5).sum(), "scipy.sparse.random"),
+    "clusters": (lambda w: np.sum(w) * scipy.cluster.vq.kmeans(TEN[:, None], 2)[1], "scipy.cluster.vq.kmeans"),
     "urandom": (lambda w: np.sum(w) * os.urandom(1)[0], "os.urandom"),
     "uuid4": (lambda w: np.sum(w) * (uuid.uuid4().int % 7), "uuid.uuid4"),
     "secrets": (lambda w: np.sum(w) * secrets.randbelow(7), "secrets.randbelow"),
@@ -160,6 +204,11 @@ def seeded_globally(w: Any) -> Any:
     return np.sum(w * np.random.rand(3)) * random.random()
 
 
+def seeded_for_scipy(w: Any) -> Any:
+    np.random.seed(0)
+    return np.sum(w) * scipy.stats.bootstrap((TEN,), np.mean, n_resamples=9).standard_error
+
+
 def drawing_where_asked(w: Any, is_noisy: bool = False) -> Any:
     return np.sum(w * GENERATOR.normal(size=3)) if is_noisy else np.sum(w)
 
@@ -173,9 +222,25 @@ SILENT: dict[str, Callable[[Any], Any]] = {
     "time that is printed": timed_by_name,
     "generator with a seed": lambda w: np.sum(w * np.random.default_rng(0).normal(size=3)),
     "seed of the process": seeded_globally,
+    "seed of the process for SciPy": seeded_for_scipy,
     "draw that is not run": drawing_where_asked,
     "iterator that is made inside": lambda w: np.sum(w) * next(iter([1.0, 2.0])),
     "frozen distribution with a seed": lambda w: np.sum(w) * scipy.stats.gamma(2.0).rvs(random_state=3),
+    "Sobol with a seed": lambda w: np.sum(w) * qmc.Sobol(2, seed=3).random(1).sum(),
+    "Sobol's own sequence": lambda w: np.sum(w) * qmc.Sobol(2, scramble=False).random(2).sum(),
+    "sequence of one with a seed": lambda w: (
+        np.sum(w) * qmc.MultivariateNormalQMC([0.0], engine=qmc.Sobol(1, seed=3)).random(1).sum()
+    ),
+    "bootstrap with a seed": lambda w: (
+        np.sum(w) * scipy.stats.bootstrap((TEN,), np.mean, n_resamples=9, random_state=1).standard_error
+    ),
+    "permutation test of all permutations": lambda w: (
+        np.sum(w) * scipy.stats.permutation_test((TEN[:3], TEN[3:6]), difference).pvalue
+    ),
+    "sparse matrix of a seed at its place": lambda w: np.sum(w) * scipy.sparse.random(3, 3, 0.5, "coo", float, 3).sum(),
+    "search whose start is drawn": lambda w: (
+        np.sum(w) * scipy.optimize.dual_annealing(lambda z: np.sum(z**2), [(-1, 1)], maxiter=2).fun
+    ),
     "class that is asked for": asking_for_a_class,
     "ps.random": lambda w: np.sum(w * ps.random.normal((3,))),
     "date that is given": lambda w: np.sum(w) * datetime.date(2020, 1, 1).day,
