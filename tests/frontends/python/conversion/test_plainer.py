@@ -1,5 +1,7 @@
 """Tests of many branches that give names values behind `and` and `or`, where Python may not come to them."""
 
+import ast
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +9,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.frontends.python.conversion.plainer import without_continues
 from primsplit.tracing.branching import exploring, paths
 from tests.numpy.agreement import check_grads
 
@@ -78,3 +81,27 @@ def test_a_name_has_the_value_that_its_test_came_to(
     for x in POINTS:
         np.testing.assert_allclose(program(x), function(x), rtol=1e-12)
     check_grads(function, POINTS[0], symbolic=False)
+
+
+GOING_ON = {
+    "at the end of the test": "if x > 1: continue\nfound.append(x)",
+    "in the else": "if x > 1: found.append(0)\nelse: continue\nfound.append(x)",
+    "in a branch of a branch": "if x > 0:\n    if x > 1: continue\n    found.append(1)\nfound.append(x)",
+    "on both sides": "if x > 0:\n    if x > 1: continue\nelse:\n    x -= 1\n    if x < -1: continue\nfound.append(x)",
+    "behind others": "found.append(2)\nif x > 1:\n    x += 1\n    continue\nif x < -1: continue\nfound.append(x)",
+}
+
+
+@pytest.mark.parametrize("body", GOING_ON.values(), ids=list(GOING_ON))
+def test_a_continue_becomes_an_else_and_the_loop_does_what_it_did(body: str) -> None:
+    source = "def f(xs):\n    found = []\n    for x in xs:\n" + textwrap.indent(body, " " * 8) + "\n    return found\n"
+    tree = ast.parse(source)
+    (function,) = tree.body
+    assert isinstance(function, ast.FunctionDef)
+    without_continues(function, lambda _: True)
+    assert not any(isinstance(node, ast.Continue) for node in ast.walk(tree))
+    made: list[dict[str, Any]] = [{}, {}]
+    for names, each in zip(made, (ast.parse(source), ast.fix_missing_locations(tree)), strict=True):
+        exec(compile(each, __file__, "exec"), names)
+    points = [-2.0, -0.5, 0.5, 2.0, 1.5, 0.0]
+    assert made[1]["f"](points) == made[0]["f"](points)
