@@ -113,3 +113,23 @@ def test_axes_that_count_from_the_last_are_odd() -> None:
     assert not counts_from_back(step(None, [7], axes=[1]))
     assert not counts_from_back(step(UP))
     assert is_odd(step(None, [7], axes=[-1]), OLDEST)
+
+
+@pytest.mark.parametrize("how", ["align_corners", "pytorch_half_pixel"])
+def test_fractional_lengths_in_float32_are_decomposed(how: str) -> None:
+    scales, told = F32([1, 1, 1.1, 0.75]), {"coordinate_transformation_mode": how, "mode": "linear"}
+    x = X.astype(np.float32)
+    program = ps.trace(lambda x: op.Resize(x, None, scales, **told), x)
+    (wanted,) = expected("Resize", X, None, scales, **told)
+    np.testing.assert_allclose(program(x), wanted, rtol=1e-5, atol=1e-6)
+    assert "Resize" not in {node.op_type for node in program.to_onnx().graph.node}
+
+
+def test_a_length_whose_scale_follows_from_it_is_resized_to_its_size() -> None:
+    """100 times 0.7 in float32 is 70, and onnxruntime finds 0.7 again."""
+    x, scales = numbers(1, 1, 100, 2), F32([1, 1, 0.7, 1])
+    program = ps.trace(lambda x: op.Resize(x, None, scales, mode="linear"), x.astype(np.float32))
+    (node,) = (node for node in program.to_onnx().graph.node if node.op_type == "Resize")
+    assert node.input[2] == ""
+    (wanted,) = expected("Resize", x, None, None, np.array([1, 1, 70, 2]), mode="linear")
+    np.testing.assert_allclose(program(x.astype(np.float32)), wanted, rtol=1e-4, atol=1e-5)
