@@ -97,7 +97,6 @@ def chosen(x):
 FUNCTIONS = [chosen, crossings, best_run, spread, weighted_by_the_place, of_pairs, iterates]
 
 
-@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_one_side_may_append(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "MOST", 17)
