@@ -10,7 +10,7 @@ import primsplit as ps
 from primsplit.ir import Block, Const, Op, Type, Var
 from primsplit.ir.errors import Place
 from primsplit.ir.names import name_captures
-from primsplit.ir.notation.listing import constants, listing
+from primsplit.ir.notation.listing import MARGIN, constants, listing, wrapped
 from primsplit.ir.notation.parsing import parse
 from primsplit.ops import op
 from primsplit.transforms.split import split_block
@@ -207,3 +207,16 @@ def test_a_brief_listing_has_the_body_of_a_function_once() -> None:
     assert [line for line in listing(block, brief=True).splitlines() if "as above" in line] == [
         "    body = square, as above"
     ]
+
+
+@pytest.mark.parametrize("depth", [0, 3])
+def test_items_are_broken_into_lines_that_are_as_long_as_the_margin_allows(depth: int) -> None:
+    items = ["x" * 20, "y" * (MARGIN - 2 * (depth + 2) - 23)]  # both on a line of just that length
+    items += [letter * (10 + k % 4) for k, letter in enumerate("abcdefghijklmnopqrstuvw")]
+    head, *rows, last, tail = (line.code for line in wrapped(depth, "t", "f(", items, ")", ""))
+    assert (head, tail) == ("f(", ")")
+    widths = [2 * (depth + 2) + len(row) for row in (*rows, last)]
+    assert max(widths) == MARGIN
+    for width, after in zip(widths, (*rows[1:], last), strict=False):
+        assert width + 1 + len(after.split(" ")[0]) > MARGIN
+    assert " ".join((*rows, last)).rstrip(",").split(", ") == items

@@ -158,3 +158,9 @@ def test_numbers_beyond_the_range_are_one_in_each_range() -> None:
     after = factors_behind_sums(block, [0])
     assert kinds(after).count("Mul") == 40 + 5
     assert_close(block, after, [np.array([0.3, -1.2], np.float32), np.array([3.9, 4.2], np.float32)])
+
+
+@pytest.mark.parametrize(("size", "is_behind"), [(3, False), (4, True), (5, True)])
+def test_a_factor_goes_behind_a_sum_of_at_least_four_terms(size: int, is_behind: bool) -> None:
+    block = derivative(lambda x: op.ReduceSum(op.Mul(x, 3.0), [1], keepdims=0), f"float64[4096,{size}]")
+    assert kinds(factors_behind_sums(block, [0])) == (["ReduceSum", "Mul"] if is_behind else ["Mul", "ReduceSum"])
