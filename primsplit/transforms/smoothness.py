@@ -17,6 +17,7 @@ from primsplit.ir import Block, Op, Value, Var, is_call, reads, walk
 from primsplit.ir.analysis.carries import lead_and_carries, settled
 from primsplit.ir.analysis.dependence import SHAPES, needed
 from primsplit.ir.analysis.orders import order_of
+from primsplit.ir.dims import symbols
 from primsplit.ops.traits import traits
 from primsplit.rules.activity import stops
 
@@ -27,7 +28,8 @@ def cut_inputs(block: Block, wrt: Sequence[int], of: Sequence[int]) -> dict[int,
     Parameters that act on no result are left out, and those with a `stop_gradient` on the way. In a block that holds a
     derivative, those with which the function itself varies smoothly are left out: the derivative of a mask is 0.
     """
-    ops = [op for op in block.ops if op.kind not in SHAPES]
+    given = frozenset().union(*(symbols(d) for p in block.params for d in p.type.shape or ()))
+    ops = [op for op in block.ops if op.kind not in SHAPES or _reads_a_count(op, given)]
     results = [block.results[i] for i in of]
     smooth = smoothly_needed(ops, results)
     suspects = [i for i in wrt if block.params[i].type.is_float and block.params[i] not in smooth]
@@ -50,6 +52,12 @@ def _is_smooth_in(ops: Sequence[Op], param: Var) -> bool:
     """Whether a final value of the function's ops varies smoothly with the parameter."""
     read = {v for op in ops for v in reads(op)}
     return any(v is not param and v not in read for v in _varying(ops, {param}))
+
+
+def _reads_a_count(op: Op, given: frozenset[str]) -> bool:
+    """Whether the op reads the size of places that the data chose, which no parameter has: that of NonZero's result."""
+    read = op.inputs[0]
+    return isinstance(read, Var) and not read.type.is_float and any(symbols(d) - given for d in read.type.shape or ())
 
 
 def _is_stopping(op: Op) -> bool:

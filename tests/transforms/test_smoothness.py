@@ -26,6 +26,8 @@ def cut_of(function: Function) -> dict[int, list[str]]:
 CUT: dict[str, tuple[Function, dict[int, list[str]]]] = {
     "a threshold": (lambda x, a: np.where(x < a, x, 0.0), {1: ["Less"]}),
     "both sides of a comparison": (lambda x, a: op.Cast(x < a, to=np.float64), {0: ["Less"], 1: ["Less"]}),
+    "a count of the places found": (lambda x, a: a * np.nonzero(x)[0].size, {0: ["Cast"]}),
+    "a number of the chosen": (lambda x, a: a * x[x > 0].shape[0], {0: ["Greater"]}),
     "a rounding": (lambda x, a: np.floor(x) * a, {0: ["Floor"]}),
     "two ways that are cut": (lambda x, a: np.floor(a) + np.where(a > 0, x, 1.0), {1: ["Floor", "Greater"]}),
     "in a branch": (lambda x, a: ps.cond(x[0] > 0, lambda: np.ceil(a) * x, lambda: x), {1: ["Ceil"]}),
