@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from importlib.resources import files as resources
+from typing import Any
 
 from jinja2 import Environment
 
@@ -32,6 +33,8 @@ SCRIPTS = (
 def to_page(files: Sequence[Written]) -> str:
     """Return the page of the files of one derivative."""
     data = page_data(files)
+    late = {f"rows-{i}": view.pop("rows") for i, view in enumerate(data["views"])}
+    late["captured"] = data.pop("captures")
     style = f"\n{asset('page.css')}"
     scripts = [f"\n{asset(name)}" for name in SCRIPTS]
     environment = Environment(autoescape=True, keep_trailing_newline=True)
@@ -39,7 +42,8 @@ def to_page(files: Sequence[Written]) -> str:
         title=data["title"],
         style=style,
         scripts=scripts,
-        data=in_script(json.dumps(data, separators=(",", ":"))),
+        data=_json(data),
+        late={name: _json(part) for name, part in late.items()},
         policy=f"default-src 'none'; style-src {_digest(style)}; script-src {' '.join(map(_digest, scripts))}; "
         "base-uri 'none'; form-action 'none'",
     )
@@ -48,6 +52,10 @@ def to_page(files: Sequence[Written]) -> str:
 def asset(name: str) -> str:
     """Return the text of a file that lies beside this module. The library has control characters in its strings."""
     return in_lines((resources("primsplit.audit.page") / "static" / name).read_text("ascii"))
+
+
+def _json(data: Any) -> str:
+    return in_script(json.dumps(data, separators=(",", ":")))
 
 
 def in_script(text: str) -> str:

@@ -5,9 +5,16 @@ class Captures {
   constructor(page, root) {
     Object.assign(this, { page, root, sizes: {}, bars: [] });
     for (const symbol of page.data.symbols) this.sizes[symbol] = 32;
-    this.root.append(this.heading(), this.chart());
-    this.measure();
-    this.rename();
+  }
+
+  /** Make the chart when it is shown first. */
+  draw() {
+    if (!this.list) {
+      this.root.append(this.heading(), this.chart());
+      this.measure();
+      this.rename();
+    }
+    this.relight();
   }
 
   /** Show the names of the view. */
@@ -43,7 +50,7 @@ class Captures {
 
   chart() {
     this.list = element("ol", "bars");
-    this.bars = this.page.data.captures.map((capture) => {
+    this.bars = this.page.captured.map((capture) => {
       const item = element("li", `bar ${capture.kind}`);
       const name = element("button", "barname");
       name.type = "button";

@@ -102,4 +102,4 @@ Page.prototype.print = function print(isPrinted) {
   for (const list of this.lists) list.print(isPrinted);
 };
 
-const page = new Page(JSON.parse(byId("data").textContent));
+const page = new Page(read("data"));

@@ -22,8 +22,17 @@ class Page {
     this.fromHash();
   }
 
+  /** Return the view that is shown; its rows are read when it is shown first. */
   get view() {
-    return this.data.views[this.viewIndex];
+    const view = this.data.views[this.viewIndex];
+    view.rows ??= read(`rows-${this.viewIndex}`);
+    return view;
+  }
+
+  /** Return the captures, which are read when they are shown first. */
+  get captured() {
+    this.data.captures ??= read("captured");
+    return this.data.captures;
   }
 
   get uses() {
@@ -158,6 +167,7 @@ class Page {
       byId(`tab-${other}`).setAttribute("aria-selected", String(other === id));
     }
     if (id === "graph") this.graph.draw();
+    if (id === "captures") this.captures.draw();
     if (id === "selection") this.selection.draw();
   }
 
@@ -309,7 +319,7 @@ class Page {
 
   relight() {
     for (const list of this.lists) list.relight();
-    this.captures.relight();
+    if (this.docked === "captures") this.captures.relight();
     if (this.docked === "graph") this.graph.relight();
   }
 
@@ -368,6 +378,11 @@ function sourceRows(lines) {
     rows.push({ t: text || `${file}:${number}`, o: 2, l: i });
   });
   return rows;
+}
+
+/** Return the data of an element. */
+function read(id) {
+  return JSON.parse(byId(id).textContent);
 }
 
 function byId(id) {

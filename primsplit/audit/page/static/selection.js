@@ -28,7 +28,7 @@ class Selection {
     const titles = data.panes;
     columns.append(this.block(titles[0], related.filter((i) => i < split).map((i) => this.row(i))));
     if (titles.length > 1) columns.append(this.block(titles[1], related.filter((i) => i >= split).map((i) => this.row(i))));
-    columns.append(this.block("Captures", data.captures.filter((c) => this.page.isCaptureOf(c, chosen)).map((c) => this.capture(c))));
+    columns.append(this.block("Captures", this.page.captured.filter((c) => this.page.isCaptureOf(c, chosen)).map((c) => this.capture(c))));
     if (chosen.row !== null) {
       columns.append(this.block("Read by", this.page.uses[chosen.row].map((i) => this.row(i))));
       const row = rows[chosen.row];
