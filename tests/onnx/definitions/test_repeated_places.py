@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -137,3 +138,18 @@ def test_a_maximum_of_two_windows_is_put_back_once(
     assert value == 3 * 2 + 5 * 4
     np.testing.assert_array_equal(slope, [[slopes]])
     assert ("ScatterElements" in ps.split(program).listing()) == (stride == 1)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1), (1, 1, 3)])
+def test_places_of_several_axes_may_be_written_twice(shape: tuple[int, ...], tmp_path: Path) -> None:
+    places, x = np.array([2, 4, 2]), np.arange(10.0, 16.0)
+    u = np.array([0.5, 1.5, 2.5]).reshape(shape)
+    sizes = ", ".join(map(str, shape))
+    text = f"g (double[6] x, int64[{sizes}, 1] i, double[{sizes}] u) => (double[6] y) {{ y = ScatterND (x, i, u) }}"
+    made = helper.make_model(onnx.parser.parse_graph(text), opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    onnx.save(made, tmp_path / "scatter.onnx")
+    program = ps.load(str(tmp_path / "scatter.onnx"))
+    indices = places.reshape(*shape, 1)
+    value, by_u = ps.value_and_grad(lambda u: np.sum(program(x, indices, u) * WEIGHTS))(u)
+    np.testing.assert_allclose(value, written(x, places, u.reshape(-1)) @ WEIGHTS)
+    np.testing.assert_array_equal(by_u.reshape(-1), [0.0, WEIGHTS[4], WEIGHTS[2]])
