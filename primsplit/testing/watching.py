@@ -133,17 +133,17 @@ class Watcher:
                 self.seen["differentiated"].add(kind)
 
     def _model(self, make: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(named: NamedBlock, *beside: Any) -> Any:
-            self.seen["written"].update(op.kind for op in walk(named.block))
-            return make(named, *beside)
+        def watched(program: NamedBlock, *beside: Any, **named: Any) -> Any:
+            self.seen["written"].update(op.kind for op in walk(program.block))
+            return make(program, *beside, **named)
 
         return watched
 
     def _definition(self, body: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(definition: Definition, *args: Any) -> Any:
+        def watched(definition: Definition, *args: Any, **named: Any) -> Any:
             if not definition.kind.startswith("primsplit::"):
                 self.seen["recorded"].add(definition.kind)
-            return body(definition, *args)
+            return body(definition, *args, **named)
 
         return watched
 
