@@ -63,7 +63,8 @@ def code(lines: Sequence[Shown], printer: Printer, depth: int) -> Iterator[str]:
     """Yield statements as Python; the values of all steps of a loop are collected, then stacked."""
     pad = "    " * depth
     for line in lines:
-        stacked = [printer.target(x.target.partition("[")[0]) for x in line.below if "[" in x.target]
+        parts = [target for inner in line.below for target in inner.targets if "[" in target]
+        stacked = [printer.target(part.partition("[")[0]) for part in parts]
         yield from (f"{pad}{name} = {{}}" for name in stacked)
         yield pad + printer.text(line)
         if line.head and not line.head.endswith("break"):
@@ -74,7 +75,7 @@ def code(lines: Sequence[Shown], printer: Printer, depth: int) -> Iterator[str]:
 
 def _targets(lines: Sequence[Shown]) -> Iterator[str]:
     for line in (line for top in lines for line in top.walk()):
-        yield from (target.partition("[")[0] for target in line.target.split(", ") if target)
+        yield from (target.partition("[")[0] for target in line.targets)
 
 
 def functions() -> dict[str, Any]:
@@ -98,8 +99,24 @@ def functions() -> dict[str, Any]:
         pad=lambda a, *rest, **named: (np.pad if isinstance(rest[0], tuple) else own["_pad"])(a, *rest, **named),
         cumsum=lambda a, axis=0, dtype=None, **flags: _cumulated(own, a, axis, flags),
         split=np.split,
+        norm=np.linalg.norm,
+        **{name: _with_windows(own[f"_{name}"]) for name in ("conv", "conv_transpose", "max_pool", "average_pool")},
     )
     return found
+
+
+def _with_windows(function: Any) -> Any:
+    """A convolution or a pool, with one number for all axes and what it does unless it is told."""
+
+    def called(x: Any, *given: Any, **named: Any) -> Any:
+        axes = x.ndim - 2
+        neutral = {"strides": 1, "dilations": 1, "pads": 0} | ({"extra": 0} if "transpose" in function.__name__ else {})
+        told = neutral | named
+        lengths = {name: axes * (1 + (name == "pads")) for name in neutral}
+        lists = {name: [told[name]] * n for name, n in lengths.items() if isinstance(told[name], int)}
+        return function(x, *given, **told | lists)
+
+    return called
 
 
 def _normalized(x: Any, axis: int, epsilon: float) -> Any:

@@ -16,19 +16,22 @@ in the file; what the file does in another order or in pieces is said beside its
 import ast
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from primsplit.audit.file_report import report_file
 from primsplit.audit.mathematics.control import control
 from primsplit.audit.mathematics.folding import Folding
+from primsplit.audit.mathematics.inlining import Inlining
+from primsplit.audit.mathematics.joining import joined
 from primsplit.audit.mathematics.naming import Naming
 from primsplit.audit.mathematics.operators import mathematical
 from primsplit.audit.mathematics.ordering import grouped
 from primsplit.audit.mathematics.patterns import with_functions
 from primsplit.audit.mathematics.printing import Printer
 from primsplit.audit.mathematics.shown import Shown
-from primsplit.audit.mathematics.sizes import Sizes
+from primsplit.audit.mathematics.simplify import renamed, text_of
+from primsplit.audit.mathematics.sizes import Shape, Sizes
 from primsplit.audit.sections import FORWARD, part_told
 from primsplit.audit.statement_maker import statements_of
 from primsplit.audit.statements import Function
@@ -37,10 +40,17 @@ from primsplit.audit.written import Written
 from primsplit.ir import Const, Op, Var
 from primsplit.ir.notation.literals import bytes_text
 
+ROUNDS = 3
+"""How often statements are written into their readers: then lines are shorter, as names are."""
+
 
 @dataclass
 class Mathematics:
-    """A function of a file as statements for people, with the names of its values and what is folded away."""
+    """A function of a file as statements for people, with the names of its values and what is folded away.
+
+    `axes` has the shapes of values that are shown in other axes than the file's, `written` the values that are in their
+    readers.
+    """
 
     function: Function
     lines: list[Shown]
@@ -48,6 +58,8 @@ class Mathematics:
     plumbing: list[Op]
     sizes: Sizes
     constants: Mapping[str, Const]
+    axes: Mapping[str, Shape | None]
+    written: Mapping[str, ast.expr] = field(default_factory=dict)
 
     @property
     def every(self) -> list[Shown]:
@@ -62,7 +74,8 @@ class Mathematics:
     @property
     def operators(self) -> list[str]:
         """The values that are named after an operator alone."""
-        return sorted({line.target for line in self.every if line.target.partition("[")[0] in self.naming.operators})
+        assigned = {target.partition("[")[0] for line in self.every for target in line.targets}
+        return sorted(assigned & self.naming.operators)
 
     @property
     def moves(self) -> list[str]:
@@ -71,9 +84,8 @@ class Mathematics:
 
     def printer(self) -> Printer:
         """Return the printer of the statements."""
-        shapes = {
-            n: self.sizes.shape(v) for n, v in ((n, v) for v, n in self.function.names.items()) if isinstance(v, Var)
-        }
+        shapes = {n: self.sizes.shape(v) for v, n in self.function.names.items() if isinstance(v, Var)}
+        shapes.update(self.axes)
         widest = max((len(line.op.place.short) for line in self.every if line.op.place is not None), default=0)
         return Printer(self.naming.of, {n: s for n, s in shapes.items() if s is not None}, max(widest, 14))
 
@@ -108,14 +120,53 @@ def mathematics_of(file: Written, *, everything: bool = False) -> list[Mathemati
     for function in (statements.main, *statements.functions):
         named = frozenset(n for v, n in function.names.items() if isinstance(v, Var) and v in own)
         folding = Folding(function, sizes, named, control)
-        results = frozenset(n for result in function.results for n in names_in(result))
-        shown = folding.run() if everything else with_functions(folding.run(), named, results)
-        lines = [line for _, run in groupby(shown, lambda s: s.section) for line in grouped([*run])]
-        folded = {n: f.value for n, f in folding.env.items()}
-        naming = Naming(file, function, named, folded, folding.handed_on)
-        naming.run(lines, statements.constants)
-        found.append(Mathematics(function, lines, naming, folding.plumbing, sizes, statements.constants))
+        lines = _grouped(folding.run())
+        written: dict[str, ast.expr] = {}
+        if not everything:
+            lines, written = _shortened(file, folding, lines, statements.constants)
+        naming = _named(file, folding, lines, statements.constants)
+        for line, note in naming.notes:
+            line.note = note
+        found.append(
+            Mathematics(function, lines, naming, folding.plumbing, sizes, statements.constants, folding.axes, written)
+        )
     return found
+
+
+def _shortened(
+    file: Written, folding: Folding, lines: Sequence[Shown], constants: Mapping[str, Const]
+) -> tuple[list[Shown], dict[str, ast.expr]]:
+    """Return statements with functions by their names, without those that are in their readers; with their values."""
+    results = frozenset(n for result in folding.function.results for n in names_in(result))
+    lines = _grouped(with_functions(lines, folding.named, results))
+
+    def shape(name: str) -> Shape | None:
+        if name not in constants:
+            return folding.shape_of(name)
+        return constants[name].type.shape
+
+    written: dict[str, ast.expr] = {}
+    for _ in range(ROUNDS):
+        names = _named(file, folding, lines, constants).of
+        inlining = Inlining([*lines], folding.named | results, names, shape)
+        lines = _grouped(inlining.run())
+        written |= inlining.written
+        if not inlining.written:
+            break
+    return joined(lines, names), written
+
+
+def _grouped(lines: Sequence[Shown]) -> list[Shown]:
+    """Return statements ordered by the user's lines within each run of a section."""
+    return [line for _, run in groupby(lines, lambda s: s.section) for line in grouped([*run])]
+
+
+def _named(file: Written, folding: Folding, lines: Sequence[Shown], constants: Mapping[str, Const]) -> Naming:
+    """Return the names of what the lines show."""
+    folded = {n: f.value for n, f in folding.env.items()}
+    naming = Naming(file, folding.function, folding.named, folded, folding.handed_on)
+    naming.run(lines, constants)
+    return naming
 
 
 def _users_names(file: Written) -> set[Var]:
@@ -165,9 +216,11 @@ def _head(file: Written, made: Sequence[Mathematics], first: Written | None) -> 
     counts = report["operators"]
     sections = ", ".join(f"{count} {name}" for name, count in counts.items() if name)
     total = sum(1 for _ in file.ops())
-    shown = {made[0].naming.of.get(line.target) for line in made[0].every}
+    shown = {made[0].naming.of.get(target) for line in made[0].every for target in line.targets}
     stored = ((names.get(c["name"], c["name"]), c["bytes"]) for c in report["captures"] if c["bytes"] != "0")
-    captures = [f"{name} {_bytes(count)}" for name, count in stored if name in shown]
+    written = {own: text_of(renamed(value, made[0].naming.of)) for own, value in made[0].written.items()}
+    told_captures = ((name if name in shown else written.get(name, ""), count) for name, count in stored)
+    captures = [f"{name} {_bytes(count)}" for name, count in told_captures if name]
     held = f"   captures: {', '.join(captures)}" if captures else ""
     yield f"{total} nodes{': ' + sections if sections else ''}{held}   sha256 {file.digest[:16]}"
 

@@ -15,7 +15,9 @@ from primsplit.audit.mathematics.idioms import chosen, note_of, recognized
 from primsplit.audit.mathematics.ordering import read_by
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed, simplified
-from primsplit.audit.statements import Branch, Collected, Loop, Scan, Statement, Suite
+from primsplit.audit.mathematics.sizes import Shape
+from primsplit.audit.mathematics.steps import at_step
+from primsplit.audit.statements import Branch, Collected, Loop, Scan, Scanned, Statement, Suite
 from primsplit.audit.trees import name, names_in, tree, tuple_of
 from primsplit.ir import Op
 
@@ -84,6 +86,7 @@ def _body(folding: Folding, suite: Suite, results: Assigned, op: Op) -> list[Sho
 def _finish(folding: Folding, results: Assigned, op: Op) -> None:
     """Show what a body hands on: under its name from the start where nothing reads the value before."""
     left = [*results]
+    _keep_old(folding, left, op)
     rest: list[Shown] = []
     while left:
         target, value = left.pop(0)
@@ -93,6 +96,22 @@ def _finish(folding: Folding, results: Assigned, op: Op) -> None:
         if line is not None:
             rest.append(line)
     folding.lines += _at_once(rest, op)
+
+
+def _keep_old(folding: Folding, left: Assigned, op: Op) -> None:
+    """Show first what a step keeps of a value that it is handed, so that this may change: `h_steps[t] = h`."""
+    handed = {target for target, _ in left}
+    assigned = {line.target for top in folding.lines for line in top.walk()}
+    kept = [
+        (target, value)
+        for target, value in left
+        if "[" in target and isinstance(value, ast.Name) and value.id in handed - assigned - {*folding.env}
+    ]
+    left[:] = [pair for pair in left if pair not in kept]
+    folding.lines[:0] = [
+        Shown(op=op, ops=[], target=target, value=value, section=folding.section, is_passed=True)
+        for target, value in kept
+    ]
 
 
 def _last(folding: Folding, target: str, value: ast.expr, op: Op) -> Shown | None:
@@ -123,7 +142,11 @@ def _retarget(folding: Folding, own: str, target: str, left: Assigned, rest: Seq
     lines = folding.lines
     at = next((i for i, top in enumerate(lines) if any(line.target == own for line in top.walk())), None)
     stem = target.partition("[")[0]
-    if at is None or ("[" in target and (folding.uses.count_of(own) > 1 or own in folding.named)):
+    if (
+        at is None
+        or own in folding.axes
+        or ("[" in target and (folding.uses.count_of(own) > 1 or own in folding.named))
+    ):
         return False
     first = [*lines[at].walk()]
     behind = [*first[1:], *(line for top in lines[at + 1 :] for line in top.walk())]
@@ -203,12 +226,22 @@ def _scan(folding: Folding, statement: Scan) -> None:
     head.ops += taken
     for each, array in zip(statement.scanned, arrays, strict=True):
         part = "a[t]" if each.axis == 0 else "take(a, t, axis=k)"
-        found = tree(part, a=folding.fill(array), k=ast.Constant(each.axis), t=name(step))
+        whole_array, shape = folding.fill(array), _array_shape(folding, statement, each)
+        found = tree(part, a=whole_array, k=ast.Constant(each.axis), t=name(step))
+        if each.axis == 0 and shape is not None:
+            found = at_step(whole_array, name(step), shape, folding.shape_of) or found
         folding.env[each.name] = Folded(simplified(found), folding.sizes.shape(folding.of[each.name]))
     results = [*_collected(statement.collected, step), *statement.body.results]
     head.below = _body(folding, statement.body, results, statement.op)
     folding.steps.remove(step)
     folding.lines.append(head)
+
+
+def _array_shape(folding: Folding, statement: Scan, each: Scanned) -> Shape | None:
+    """Return the shape of the array that a loop goes through."""
+    at = statement.scanned.index(each) - len(statement.scanned)
+    value = statement.op.inputs[at]
+    return None if value is None else folding.sizes.shape(value)
 
 
 def _step(folding: Folding) -> str:

@@ -1,11 +1,12 @@
 """A value that is folded into its readers, and how it is written where a reader needs its whole shape."""
 
 import ast
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from primsplit.audit.mathematics.sizes import Shape, Sizes
 from primsplit.audit.statements import Assignment
-from primsplit.audit.trees import call, tree, tuple_of
+from primsplit.audit.trees import call, literal, tree, tuple_of
 from primsplit.ir import Op, dims
 from primsplit.ir.dims import Dim
 
@@ -17,7 +18,8 @@ class Folded:
     `shape` is that of the expression, which NumPy repeats to the variable's; None where it is not known. `ops` are the
     nodes that are counted at the first reader. `statement` is the one that shows it where its reader has no room.
     `size` is the size that it holds, `added` the number of elements that are added for each of its own, `before` the
-    value whose axes of size 1 it moves.
+    value whose axes of size 1 it moves. `view` is the variable's shape where that has the same elements in other axes:
+    elementwise operations leave the axes, and need not show the reshape.
     """
 
     value: ast.expr
@@ -27,6 +29,29 @@ class Folded:
     size: Dim | None = None
     added: Dim | None = None
     before: "Folded | None" = None
+    view: Shape | None = None
+
+
+def whole(folded: Folded | None, sizes: Sizes) -> Folded | None:
+    """Return a value in the axes of its variable."""
+    if folded is None or folded.view is None:
+        return folded
+    return replace(folded, value=materialized(folded, folded.view, sizes), shape=folded.view, view=None)
+
+
+def same_view(values: Sequence[Folded | None], result: Shape | None) -> tuple[Shape, Shape] | None:
+    """Return the axes in which an elementwise operation is written, and those of its result's variable.
+
+    All of its values have these; None for others.
+    """
+    arrays = [f for f in values if f is not None and f.shape != ()]
+    if not arrays or any(f.shape is None or f.view is None for f in arrays):
+        return None
+    axes, view = arrays[0].shape, arrays[0].view
+    assert axes is not None
+    assert view is not None
+    same = all(dims.same_shape(f.shape or (), axes) and dims.same_shape(f.view or (), view) for f in arrays)
+    return (axes, view) if same and result is not None and dims.same_shape(result, view) else None
 
 
 def materialized(folded: Folded, shape: Shape | None, sizes: Sizes) -> ast.expr:
@@ -39,13 +64,16 @@ def materialized(folded: Folded, shape: Shape | None, sizes: Sizes) -> ast.expr:
     known = [t for t in trees if t is not None]
     if len(known) < len(shape):
         return folded.value
-    whole = known[0] if len(known) == 1 else tuple_of(known)
+    every = known[0] if len(known) == 1 else tuple_of(known)
     if not folded.shape:
-        return call("full", whole, folded.value)
+        return call("full", every, folded.value)
     more = len(shape) - len(folded.shape)
     if more > 0 and dims.same_shape(folded.shape, shape[more:]) and all(map(dims.is_one, shape[:more])):
         return tree(f"a[{', '.join(['None'] * more)}]", a=folded.value)
     count = dims.product(folded.shape)
     if more >= 0 and not dims.same(count, dims.product(shape)):
-        return call("broadcast_to", folded.value, whole)
-    return call("reshape", folded.value, whole)
+        return call("broadcast_to", folded.value, every)
+    symbolic = [i for i, size in enumerate(shape) if not isinstance(size, int)]
+    if len(symbolic) == 1:
+        known[symbolic[0]] = literal(-1)
+    return ast.Call(ast.Attribute(folded.value, "reshape", ast.Load()), known or [tuple_of(())], [])

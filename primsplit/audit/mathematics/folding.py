@@ -14,14 +14,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from primsplit.audit.mathematics import plumbing
-from primsplit.audit.mathematics.folded import Folded, materialized
-from primsplit.audit.mathematics.idioms import Idiom, recognized
+from primsplit.audit.mathematics.folded import Folded, materialized, same_view, whole
+from primsplit.audit.mathematics.idioms import recognized
+from primsplit.audit.mathematics.shortcuts import Idiom
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import simplified, text_of
 from primsplit.audit.mathematics.sizes import Shape, Sizes
 from primsplit.audit.mathematics.uses import Uses
 from primsplit.audit.statements import Assignment, Function, Statement
-from primsplit.audit.trees import fill, name, names_in
+from primsplit.audit.trees import fill, literal, name, names_in
 from primsplit.ir import Const, Op, Value, Var, dims, reads, walk
 from primsplit.ir.errors import PrimsplitError
 from primsplit.ops.inference import broadcast_shapes
@@ -42,7 +43,8 @@ Show = Callable[["Folding", Statement], None]
 class Folding:
     """Folds the statements of a function. `named` are the variables whose names are the user's.
 
-    `control` shows statements that have bodies.
+    `control` shows statements that have bodies. `axes` has the shapes of values that are shown in other axes than the
+    file's, `flipped` the values of arrays that are split and joined the other way round.
     """
 
     function: Function
@@ -57,6 +59,8 @@ class Folding:
     section: str = ""
     steps: list[str] = field(default_factory=list)
     handed_on: dict[str, str] = field(default_factory=dict)
+    flipped: dict[Var, ast.expr] = field(default_factory=dict)
+    axes: dict[str, Shape | None] = field(default_factory=dict)
     reading: dict[Var, list[Op]] = field(default_factory=dict)
     unnamed: set[str] = field(default_factory=set)
 
@@ -90,13 +94,15 @@ class Folding:
         """Show an assignment, or keep its value for its readers."""
         target = statement.targets[0]
         op = statement.op
+        if op.kind == "Split" and self.sizes.is_folded and self.turned(statement):
+            return
         if len(statement.targets) == 1 and target not in self.named and self.moved(statement, target):
             return
         if target in self.named and (same := self.renamed(statement)) is not None:
             self.show(statement, same, [*self.taken(names_in(statement.value)), *statement.ops])
             return
-        value, shape, ops = self.filled(statement)
-        found = Folded(value, shape, ops=[*ops, *statement.ops], statement=statement, added=self.added(op))
+        value, shape, view, ops = self.filled(statement)
+        found = Folded(value, shape, [*ops, *statement.ops], statement=statement, added=self.added(op), view=view)
         if len(statement.targets) == 1 and target not in self.named and self.width(value) <= LONGEST:
             if self.uses.is_once(target, key, statement.section):
                 self.env[target] = found
@@ -105,7 +111,41 @@ class Folding:
             if is_free or self.uses.is_test(target):
                 self.env[target] = replace(found, statement=None)
                 return
+        if view is not None and target not in self.named and key == 0:
+            self.show(statement, value, found.ops)
+            self.env[target] = Folded(name(target), shape, view=view)
+            self.axes[target] = shape
+            return
         self.show(statement, materialized(found, self.sizes.shape(op.outputs[0]), self.sizes), found.ops)
+
+    def turned(self, statement: Assignment) -> bool:
+        """Keep the array of a split whose parts, of one element each, are joined the other way round: `x[::-1]`."""
+        op, axis = statement.op, statement.op.attributes.get("axis", 0)
+        readers = {id(r): r for v in op.outputs for r in self.reading.get(v, ())}
+        join = next(iter(readers.values()), op)
+        shapes = [self.sizes.shape(v) for v in op.outputs]
+        is_each = all(s is not None and dims.is_one(s[axis]) for s in shapes)
+        is_turned = join.kind == "Concat" and [*join.inputs] == [*reversed(op.outputs)]
+        if len(readers) != 1 or not is_each or not is_turned or join.attributes["axis"] != axis:
+            return False
+        if any(self.uses.count_of(target) > 1 for target in statement.targets) or axis < 0:
+            return False
+        found = whole(self.inputs(op)[0], self.sizes)
+        assert found is not None
+        index: list[ast.expr] = [*([ast.Slice()] * axis), ast.Slice(None, None, literal(-1))]
+        at = index[0] if len(index) == 1 else ast.Tuple(index, ast.Load())
+        self.flipped[join.outputs[0]] = simplified(ast.Subscript(found.value, at, ast.Load()))
+        ops = [*self.taken(names_in(statement.value)), *statement.ops]
+        for target in statement.targets:
+            self.env[target] = Folded(name(target), None, ops)
+            ops = []
+        return True
+
+    def shape_of(self, own: str) -> Shape | None:
+        """Return the shape that a variable is shown in; None where it is not known."""
+        if own in self.axes:
+            return self.axes[own]
+        return self.sizes.shape(self.of[own]) if own in self.of else None
 
     def moved(self, statement: Assignment, target: str) -> bool:
         """Keep the value of a statement that computes a size or only moves shapes; False for another one."""
@@ -170,11 +210,11 @@ class Folding:
                 self.env[read] = replace(folded, ops=[])
         return found
 
-    def filled(self, statement: Assignment) -> tuple[ast.expr, Shape | None, list[Op]]:
-        """Return the value of an assignment with folded values in it, its shape, and the ops that these stand for."""
+    def filled(self, statement: Assignment) -> tuple[ast.expr, Shape | None, Shape | None, list[Op]]:
+        """Return the value of an assignment with folded values in it, its shape and view, and the ops in it."""
         read = names_in(statement.value)
         while True:
-            value, shape = self.value(statement)
+            value, shape, view = self.value(statement)
             if self.width(value) <= LONGEST:
                 break
             waiting = [n for n in sorted(read) if n in self.env and self.env[n].statement and self.env[n].ops]
@@ -182,7 +222,7 @@ class Folding:
             if not longest or self.width(self.env[longest].value) < SHORT:
                 break
             self.write_out(longest)
-        return value, shape, self.taken(read)
+        return value, shape, view, self.taken(read)
 
     def width(self, value: ast.expr) -> int:
         """Return how long an expression is, where each value without a name of the user's has one of usual length."""
@@ -197,18 +237,29 @@ class Folding:
         result = self.sizes.shape(found.statement.op.outputs[0])
         self.show(found.statement, materialized(found, result, self.sizes), found.ops)
 
-    def value(self, statement: Assignment) -> tuple[ast.expr, Shape | None]:
-        """Return the expression of an assignment, and the shape that it has."""
+    def value(self, statement: Assignment) -> tuple[ast.expr, Shape | None, Shape | None]:
+        """Return the expression of an assignment, the shape that it has, and its view."""
         op, inputs = statement.op, self.inputs(statement.op)
         result = self.sizes.shape(op.outputs[0])
+        if op.outputs[0] in self.flipped:
+            return self.flipped[op.outputs[0]], result, None
+        axes = same_view(inputs, result) if traits(op.kind).elementwise and len(op.outputs) == 1 else None
+        holes = {n: self.env[n].value for n in names_in(statement.value) if n in self.env}
+        if axes is not None:
+            return simplified(fill(statement.value, holes)), *axes
+        contraction = plumbing.contraction(op, inputs) if self.sizes.is_folded else None
+        if contraction is not None:
+            return contraction, result, None
+        inputs = [whole(f, self.sizes) for f in inputs]
         special = plumbing.idiom(op, inputs, self.sizes)
         if special is not None:
-            return simplified(special), result
+            return simplified(special), result, None
         shape = _broadcast(inputs) if traits(op.kind).broadcasts == "all" and result is not None else None
         if shape is None:
-            return self.fill(statement.value), result
-        holes = {n: self.env[n].value for n in names_in(statement.value) if n in self.env}
-        return simplified(fill(statement.value, holes)), shape
+            return self.fill(statement.value), result, None
+        in_full = {n: whole(self.env[n], self.sizes) for n in holes}
+        holes = {n: f.value for n, f in in_full.items() if f is not None}
+        return simplified(fill(statement.value, holes)), shape, None
 
     def fill(self, value: ast.expr) -> ast.expr:
         """Return an expression with folded values, each in the shape of its variable."""

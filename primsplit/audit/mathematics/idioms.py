@@ -13,28 +13,25 @@ and to add these up is not taken for a sum.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from primsplit.audit.mathematics.sameness import same_blocks
+from primsplit.audit.mathematics.shortcuts import PIECES, SUMS, Idiom, scatter_in_parts, with_masks
 from primsplit.audit.mathematics.sizes import Sizes
 from primsplit.audit.statements import Assignment, Branch, Statement, Suite
 from primsplit.ir import Block, Const, Op, Value, dims
 
-SUMS = frozenset({"ReduceSum", "ReduceMean"})
-PIECES = frozenset({"Slice", "Reshape", "Concat", "Identity", "Squeeze", "Unsqueeze", "Transpose", "Cast"})
-"""What may be done to numbers that are added up in pieces. No trait: a Concat of all slices keeps them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Idiom(Assignment):
-    """Statements that are written as one; `note` says how the file computes it."""
-
-    note: str
-
 
 def recognized(statements: Sequence[Statement], sizes: Sizes) -> list[Statement]:
-    """Return the statements, with sums in the place of branches that add up in stages."""
-    return [sum_in_stages(s, sizes) or s for s in statements]
+    """Return the statements, with sums in the place of branches that add up in stages, and the like."""
+    if not sizes.is_folded:
+        return [*statements]
+    found = [sum_in_stages(s, sizes) or _scatter(s, sizes) or s for s in statements]
+    return with_masks(found)
+
+
+def _scatter(statement: Statement, sizes: Sizes) -> Statement | None:
+    is_choice = isinstance(statement, Branch) and is_by_size(statement, sizes)
+    return scatter_in_parts(statement) if is_choice else None
 
 
 def shown_suites(statement: Statement, sizes: Sizes) -> Iterator[tuple[Suite, list[Statement]]]:

@@ -25,7 +25,7 @@ from primsplit.programs.python_text import identifier
 
 LONGEST_NOTE = 40
 """The most characters of an expression in a note."""
-LONGEST_NAME = 28
+LONGEST_NAME = 24
 """The most characters of a name that is put together."""
 ENDINGS = {
     "take": "taken",
@@ -97,7 +97,7 @@ class Naming:
     """Names the values of one function. `named` are the variables that have a name of the user's.
 
     `folded` has the expressions of those that are folded into their readers, `handed_on` the variables under which the
-    steps of loops hand values on.
+    steps of loops hand values on. `notes` are for statements.
     """
 
     file: Written
@@ -110,11 +110,12 @@ class Naming:
     roots: dict[str, str] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     operators: set[str] = field(default_factory=set)
+    notes: list[tuple[Shown, str]] = field(default_factory=list)
 
     def run(self, lines: Sequence[Shown], constants: Iterable[str] = ()) -> None:
         """Name all that the lines show."""
         every = [line for top in lines for line in top.walk()]
-        targets = [(line, target.partition("[")) for line in every for target in line.target.split(", ") if target]
+        targets = [(line, target.partition("[")) for line in every for target in line.targets]
         self.inputs(constants)
         self.of.update({own: own for _, (own, *_) in targets if own in self.named and own not in self.of})
         self.taken.update(self.of.values())
@@ -140,8 +141,11 @@ class Naming:
         """Name a value of no variable of the user's; an array of the values of all steps has an ending."""
         own = None if line.result is None or line.section == FORWARD else cotangents.value_of(line, self)
         wanted = "" if own is None else self.cotangent(own, line, cotangents)
-        if not wanted and line.value is not None:
-            wanted = self.described(line.value)
+        if line.kept.partition("[")[0] == target:
+            wanted = self.of.get(line.target, line.target)
+        value = _assigned(line, target)
+        if not wanted and value is not None:
+            wanted = self.described(value)
         if not wanted:
             wanted = target
             self.operators.add(target)
@@ -153,11 +157,11 @@ class Naming:
         self.numbers[wanted] = number
         self.taken.add(found)
         self.of[target] = found
-        if line.value is not None and line.target == target:
-            self.roots[target] = _root(line.value, ChainMap(self.roots, self.of)) or found
+        if value is not None and target in line.targets:
+            self.roots[target] = _root(value, ChainMap(self.roots, self.of)) or found
 
     def cotangent(self, value: Var, line: Shown, cotangents: "_Cotangents") -> str:
-        """Return the name of a value's cotangent, and note at its statement what the value is."""
+        """Return the name of a value's cotangent, and keep a note for its statement that says what the value is."""
         value = cotangents.same(value, self)
         name = cotangents.value(value, self)
         own = self.function.names[value]
@@ -165,7 +169,8 @@ class Naming:
             return ""
         if own in self.folded and not line.note:
             text = text_of(renamed(self.folded[own], self.of))
-            line.note = f"{name} is {text}" if len(text) <= LONGEST_NOTE else ""
+            if len(text) <= LONGEST_NOTE:
+                self.notes.append((line, f"{name} is {text}"))
         return f"d_{name}"
 
     def described(self, value: ast.expr) -> str:
@@ -173,6 +178,14 @@ class Naming:
         known = ChainMap(self.roots, self.of)
         name = _described(value, known)
         return name if len(name) <= LONGEST_NAME else _root(value, known)
+
+
+def _assigned(line: Shown, target: str) -> ast.expr | None:
+    """Return the value that a variable gets, or a part of it, where a statement has several targets."""
+    parts = line.target.split(", ")
+    if len(parts) == 1 or not isinstance(line.value, ast.Tuple):
+        return line.value
+    return next((v for p, v in zip(parts, line.value.elts, strict=True) if p.partition("[")[0] == target), None)
 
 
 def _root(value: ast.expr, of: Mapping[str, str]) -> str:
@@ -219,7 +232,7 @@ def _of_call(value: ast.Call, of: Mapping[str, str]) -> str:
 
 
 def _of_two(value: ast.BinOp, of: Mapping[str, str]) -> str:
-    left, right = _described(value.left, of), _described(value.right, of)
+    left, right = (_described(_without_ending(part), of) for part in (value.left, value.right))
     if isinstance(value.op, ast.Pow):
         exponent = value.right.value if isinstance(value.right, ast.Constant) else None
         ending = POWERS.get(exponent, "power") if isinstance(exponent, int) else "power"
@@ -232,6 +245,12 @@ def _of_two(value: ast.BinOp, of: Mapping[str, str]) -> str:
         both = _joined(left, WORDS.get(type(value.op), "and"), right)
         return both if len(both) <= LONGEST_NAME else _joined(left, WORDS.get(type(value.op), "and"))
     return _joined(WITH_NUMBERS.get(type(value.op), ""), left or right)
+
+
+def _without_ending(value: ast.expr) -> ast.expr:
+    """Return `x` of `where(c, x, 1)`, which a name of what is computed from it need not tell."""
+    is_choice = isinstance(value, ast.Call) and ast.unparse(value.func) == "where" and len(value.args) == 3
+    return value.args[1] if isinstance(value, ast.Call) and is_choice else value
 
 
 def _joined(*parts: str) -> str:

@@ -71,7 +71,7 @@ def _before(lines: Sequence[Sequence[Shown]]) -> list[set[int]]:
 
 def targets_of(line: Shown) -> set[str]:
     """Return the variables that a statement sets, or sets parts of."""
-    return names_in(ast.parse(line.target, mode="eval")) if line.target else set()
+    return {name for target in line.targets for name in names_in(ast.parse(target, mode="eval"))}
 
 
 def read_by(line: Shown) -> set[str]:

@@ -22,11 +22,40 @@ from primsplit.audit.mathematics.ordering import read_by, targets_of
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.trees import call, fill, tree
 
-HOLES = frozenset({"x", "z", "k", "LOW", "HIGH", "e"})
+HOLES = frozenset({"x", "z", "k", "LOW", "HIGH", "e", "p", "q"})
 """Names in patterns that stand for any expression."""
 MAX = "max(z, axis=k, keepdims=True)"
 MEAN = "mean(x, axis=k, keepdims=True)"
+HOW = ("", ", axis=k", ", axis=k, keepdims=True")
+"""How a reduction is called."""
+IS_NAN = "isnan(x).astype(int32)"
+CLIPPED = "clip(x, p, q)"
+LARGER, SMALLER = "maximum(abs(x), abs(z))", "minimum(abs(x), abs(z))"
+LARGEST = "max(abs(x), axis=0, keepdims=True)"
+SCALE = f"where({LARGEST} == 0, 1, {LARGEST})"
+LOW_BITS = "(x & 4194303)"
+REST = f"divide(x - {LOW_BITS}, 4194304)"
+MIDDLE_BITS = f"({REST} & 4194303)"
 PATTERNS = {
+    f"where(isnan(sum(clip(x, -1, 1){how})), nan, {name}(x{how}))": f"{name}(x{how})"
+    for name in ("max", "min")
+    for how in HOW
+}
+PATTERNS |= {
+    f"where(max({IS_NAN}, axis=k) > 0, {name}({IS_NAN}, axis=k), {name}(where(isnan(x), {least}, x), axis=k))": (
+        f"{name}(x, axis=k)"
+    )
+    for name, least in (("argmax", "-inf"), ("argmin", "inf"))
+}
+PATTERNS |= {
+    f"where(isnan({CLIPPED}), (x + p + q) * where(isnan({CLIPPED}), nan, 1), {CLIPPED})": CLIPPED,
+    f"where(isnan({CLIPPED}), (x + p + q) * nan, {CLIPPED})": CLIPPED,
+    f"where((abs(x) == inf) | (abs(z) == inf), inf,"
+    f" where({LARGER} == 0, {LARGER}, {LARGER} * sqrt(({SMALLER} / {LARGER})**2 + 1)))": "hypot(x, z)",
+    f"({SCALE} * sqrt(sum((x / {SCALE})**2, axis=0, keepdims=True)))[0]": "norm(x, axis=0)",
+    f"sum({LOW_BITS}.astype(float64)).astype(int64)"
+    f" + 4194304 * sum({MIDDLE_BITS}.astype(float64)).astype(int64)"
+    f" + 17592186044416 * sum(divide({REST} - {MIDDLE_BITS}, 4194304).astype(float64)).astype(int64)": "sum(x)",
     f"z - {MAX} - log(sum(exp(z - {MAX}), axis=k, keepdims=True))": "log_softmax(z, axis=k)",
     f"exp(z - {MAX}) / sum(exp(z - {MAX}), axis=k, keepdims=True)": "softmax(z, axis=k)",
     f"(x - {MEAN}) / sqrt(mean((x - {MEAN})**2, axis=k, keepdims=True) + e)": "normalized(x, axis=k, epsilon=e)",
@@ -36,7 +65,7 @@ PATTERNS = {
     "1 / (1 + exp(-x))": "sigmoid(x)",
     "exp(-x) / (1 + exp(-x))": "sigmoid(-x)",
 }
-"""Expressions by what people call them."""
+"""Expressions by what people call them, with NumPy's meaning for NaN: it is the maximum of what has one."""
 TINY, HUGE = 1e-4, 6e4
 """Between the least and greatest numbers of every dtype of floats."""
 SHORTEST = 4
@@ -100,8 +129,19 @@ class _Search(ast.NodeTransformer):
         self.target = target
         self.used: set[str] = set()
 
+    def visit_Call(self, node: ast.Call | ast.Subscript) -> ast.expr:
+        for pattern, function in _compiled():
+            found = self.windows(node, pattern, function)
+            if found is not None:
+                return found
+        self.generic_visit(node)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        return self.visit_Call(node)
+
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        found = self.polynomial(node)
+        found = self.polynomial(node) or self.inverse(node)
         if found is not None:
             return found
         for pattern, function in _compiled():
@@ -111,14 +151,29 @@ class _Search(ast.NodeTransformer):
         self.generic_visit(node)
         return node
 
-    def windows(self, node: ast.BinOp, pattern: ast.expr, function: ast.expr) -> ast.expr | None:
+    def inverse(self, node: ast.BinOp) -> ast.expr | None:
+        """Return `x * y**2` for `x / v * y`, where `y = 1 / v`: the derivative of an inverse."""
+        left, inverse = node.left, node.right
+        if not isinstance(node.op, ast.Mult) or not isinstance(left, ast.BinOp) or not isinstance(left.op, ast.Div):
+            return None
+        if not isinstance(inverse, ast.Name) or inverse.id not in self.values:
+            return None
+        value = ast.BinOp(ast.Constant(1), ast.Div(), left.right)
+        if ast.dump(self.values[inverse.id]) != ast.dump(value):
+            return None
+        first = self.visit(left.left)
+        return ast.BinOp(first, ast.Mult(), ast.BinOp(inverse, ast.Pow(), ast.Constant(2)))
+
+    def windows(self, node: ast.expr, pattern: ast.expr, function: ast.expr) -> ast.expr | None:
         """Return the function for a node, or with it in the place of some terms of a sum, that a pattern describes."""
         bound: Bound = {}
         used: set[str] = set()
         if self.unify(pattern, node, bound, used) and _is_plain(bound):
             self.used |= used
             return fill(function, bound)
-        if not isinstance(node.op, ast.Add) or not isinstance(node.left, ast.BinOp) or not _is_sum(pattern):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add) or not _is_sum(pattern):
+            return None
+        if not isinstance(node.left, ast.BinOp):
             return None
         if isinstance(node.left.op, ast.Add):
             last = ast.BinOp(node.left.right, ast.Add(), node.right)

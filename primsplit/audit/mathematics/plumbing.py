@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from primsplit.audit.mathematics.folded import Folded, materialized
+from primsplit.audit.mathematics.axes import transposed
+from primsplit.audit.mathematics.folded import Folded, materialized, whole
 from primsplit.audit.mathematics.simplify import number_tree
 from primsplit.audit.mathematics.sizes import Shape, Sizes
 from primsplit.audit.trees import call, literal, name, tree
@@ -35,6 +36,8 @@ def folded(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> Folded | No
     first = inputs[0] if inputs else None
     if result is None or first is None:
         return None
+    if op.kind not in RESHAPES:
+        first = whole(first, sizes) or first
     if op.kind == "Identity":
         return first
     if op.kind == "ConstantOfShape":
@@ -60,7 +63,7 @@ def _reshaped(op: Op, first: Folded, result: Shape, sizes: Sizes) -> Folded | No
     """Return a value whose axes of size 1 are others."""
     assert first.shape is not None
     assert op.inputs[0] is not None
-    own = sizes.shape(op.inputs[0])
+    own = sizes.shape(op.inputs[0]) if first.view is None else first.shape
     if own is None:
         return None
     if first.size is not None:
@@ -72,7 +75,13 @@ def _reshaped(op: Op, first: Folded, result: Shape, sizes: Sizes) -> Folded | No
         return _moved(earlier, earlier.shape, result)
     if not dims.same_shape(first.shape, own):
         first = Folded(materialized(first, own, sizes), own)
-    return _moved(first, own, result) if _same_but_ones(own, result) else None
+    if dims.same_shape(own, result):
+        return Folded(first.value, own)
+    if _same_but_ones(own, result):
+        return _moved(Folded(first.value, own), own, result)
+    is_named = all(sizes.tree(size) is not None for size in (*own, *result))
+    is_same = dims.same(dims.product(own), dims.product(result))
+    return Folded(first.value, own, view=result) if is_named and is_same else None
 
 
 def _moved(first: Folded, own: Shape, result: Shape) -> Folded:
@@ -155,6 +164,26 @@ def _indexed(value: ast.expr, own: Shape, result: Shape) -> ast.expr:
 def idiom(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> ast.expr | None:
     """Return the expression of an op that is a sum or a mean by what it reads."""
     return _mean(op, inputs, sizes) or _rows_added(op, inputs, sizes) or _product_turned(op, inputs)
+
+
+def contraction(op: Op, inputs: Sequence[Folded | None]) -> ast.expr | None:
+    """Return `tensordot(a, b, ...)` for the product of two matrices that are arrays with their axes in a row."""
+    if op.kind != "Gemm" or len(inputs) < 2 or dict(op.attributes) != {"transB": 1}:
+        return None
+    left, right = (None if f is None else _first_axis(f) for f in inputs[:2])
+    if left is None or right is None or len(inputs) > 2 or not dims.same_shape(left[2], right[2]):
+        return None
+    return call("tensordot", left[0], right[0], literal((left[1], right[1])))
+
+
+def _first_axis(found: Folded) -> tuple[ast.expr, tuple[int, ...], Shape] | None:
+    """Return the array, the other axes and their sizes of a matrix whose rows are along one axis of an array."""
+    if found.view is None or found.shape is None or len(found.view) != 2 or len(found.shape) < 3:
+        return None
+    if not dims.same(found.view[0], found.shape[0]):
+        return None
+    value, order = transposed(found.value) or (found.value, tuple(range(len(found.shape))))
+    return value, order[1:], found.shape[1:]
 
 
 def _product_turned(op: Op, inputs: Sequence[Folded | None]) -> ast.expr | None:

@@ -83,7 +83,13 @@ class Printer:
             value = "" if line.expression is None else self.value(line.expression)
             return line.head.format(value)
         assert line.value is not None
-        return in_one_line(f"{self.target(line.target)} = {self.value(line.value)}")
+        value = self.value(line.value)
+        is_several = isinstance(line.value, ast.Tuple) and "," in line.target
+        return in_one_line(f"{self.assigned(line)}{value[1:-1] if is_several else value}")
+
+    def assigned(self, line: Shown) -> str:
+        """Return `h = h_steps[t] = `: what a statement assigns to."""
+        return "".join(f"{self.target(part)} = " for part in (line.target, line.kept) if part)
 
     def target(self, target: str) -> str:
         """Return what is assigned to: a name, several, or a part of an array."""

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from primsplit.ir import Op, Var
 
+LONGEST = 102
+"""The most characters of a statement that several are written as."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Shown:
@@ -13,7 +16,8 @@ class Shown:
 
     `op` has its place and remark, `ops` are the nodes that it stands for. `result` is the value that it assigns, if it
     is one of the file. `note` says what a reader cannot see. One that `is_passed` hands a value on under another name.
-    `covers` are the values without a statement that it stands for too.
+    `covers` are the values without a statement that it stands for too, `kept` is the part of an array that gets the
+    value as well: `h_steps[t]` of `h = h_steps[t] = tanh(w * h)`.
     """
 
     op: Op
@@ -28,6 +32,12 @@ class Shown:
     below: list["Shown"] = field(default_factory=list)
     is_passed: bool = False
     covers: set[str] = field(default_factory=set)
+    kept: str = ""
+
+    @property
+    def targets(self) -> list[str]:
+        """The variables, or parts of arrays, that it assigns."""
+        return [part for part in (*self.target.split(", "), self.kept) if part]
 
     def walk(self) -> Iterator["Shown"]:
         """Yield the statement and those below it."""

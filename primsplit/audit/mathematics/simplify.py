@@ -7,15 +7,31 @@ import ast
 import copy
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 
 import numpy as np
 
+from primsplit.audit.mathematics.axes import convolved, product_of_transposed, reduced
+from primsplit.audit.mathematics.terms import (
+    added,
+    is_number,
+    is_quotient,
+    opposite,
+    power,
+    product,
+    scaled_product,
+    subtracted,
+)
 from primsplit.audit.trees import call, literal, tree
 
 TAKE_FUNCTIONS = {"_cumulated": "", "_last_place": "last_"}
 """Helpers that are given a function of NumPy, and what the name of it gets before it."""
 FEW = 5
 """Fewer integers are listed one by one."""
+LONGEST_NUMBER = 7
+"""The most characters of a number that is written with its digits, even where it is a quotient."""
+DIGITS = 8
+"""The bits of a number that its quotient leaves unused: so many make it unlikely that the two are equal by chance."""
 MODULES = frozenset({"np", "special"})
 SCALARS = frozenset({"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool_"})
 
@@ -71,13 +87,17 @@ def number_tree(number: float, dtype: type[np.generic] = np.float64) -> ast.expr
     if 2 <= root <= 4096 and _is_same(math.sqrt(root), abs(number), dtype):
         found = call("sqrt", literal(root))
         return found if number > 0 else ast.UnaryOp(ast.USub(), found)
-    if (
-        len(repr(number)) > 7
-        and 3 <= (parts := round(1 / abs(number))) < 1e5
-        and _is_same(1 / parts, abs(number), dtype)
-    ):
-        return tree("1 / n" if number > 0 else "-1 / n", n=literal(parts))
-    return literal(number)
+    parts = _quotient(number, dtype) if len(repr(number)) > LONGEST_NUMBER else None
+    return literal(number) if parts is None else tree("p / q", p=literal(parts[0]), q=literal(parts[1]))
+
+
+def _quotient(number: float, dtype: type[np.generic]) -> tuple[int, int] | None:
+    """Return two integers with a number as their quotient; None where that may be by chance."""
+    found = Fraction(number).limit_denominator(10**6)
+    p, q = found.numerator, found.denominator
+    most = 2 ** (np.finfo(dtype).nmant - DIGITS) if issubclass(dtype, np.floating) else 0
+    is_small = q > 1 and abs(p) * q <= most and len(f"{p} / {q}") < len(repr(number))
+    return (p, q) if p and is_small and _is_same(p / q, number, dtype) else None
 
 
 def _is_same(number: float, other: float, dtype: type[np.generic]) -> bool:
@@ -88,6 +108,8 @@ def _is_same(number: float, other: float, dtype: type[np.generic]) -> bool:
 class _Simplifying(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
+        if node.attr == "T" and isinstance(node.value, ast.Subscript):
+            return _row_of_transposed(node, node.value)
         if isinstance(node.value, ast.Name) and node.value.id in MODULES:
             return ast.Name(node.attr, ast.Load())
         return node
@@ -101,17 +123,13 @@ class _Simplifying(ast.NodeTransformer):
             return _number(node.args[0], getattr(np, node.func.id))
         if node.func.id == "full":
             node.args = node.args[:2]
-            if _is_number(node.args[1], 0):
+            if is_number(node.args[1], 0):
                 return call("zeros", node.args[0])
         if node.func.id == "zeros":
             node.args = node.args[:1]
         if node.func.id == "array" and isinstance(node.args[0], ast.List) and node.args[0].elts:
             return _ranges(node.args[0]) or call("array", node.args[0])
-        if node.func.id == "take":
-            node.args = [_list_of(a) for a in node.args]
-        if node.func.id in {"scatter_nd", "scatter_elements"}:
-            return _scattered(node)
-        return node
+        return _of_arrays(reduced(convolved(node)))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
@@ -125,36 +143,45 @@ class _Simplifying(ast.NodeTransformer):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
-        inner = node.operand
-        if not isinstance(node.op, ast.USub):
-            return node
-        match inner:
-            case ast.UnaryOp(op=ast.USub()):
-                return inner.operand
-            case ast.BinOp(op=ast.Div(), left=ast.Constant()):
-                return ast.BinOp(ast.UnaryOp(ast.USub(), inner.left), inner.op, inner.right)
-        return node
+        return opposite(node.operand) if isinstance(node.op, ast.USub) else node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
+        moved = product_of_transposed(node)
+        if not isinstance(moved, ast.BinOp):
+            return moved
         match node.op:
             case ast.Mult():
-                return _product(node)
-            case ast.Add() if isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.USub):
-                return ast.BinOp(node.left, ast.Sub(), node.right.operand)
-            case ast.Sub() if _is_number(node.left, 0):
-                return ast.UnaryOp(ast.USub(), node.right)
-            case ast.Sub() if isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.USub):
-                return ast.BinOp(node.left, ast.Add(), node.right.operand)
-            case ast.Add() if _is_number(node.left, 0):
-                return node.right
-            case ast.Add() if isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Add):
-                return ast.BinOp(ast.BinOp(node.left, ast.Add(), node.right.left), ast.Add(), node.right.right)
-            case ast.Add() if ast.dump(node.left) == ast.dump(node.right):
-                return ast.BinOp(literal(2), ast.Mult(), node.left)
-            case ast.Pow() if _is_number(node.right, 1):
-                return node.left
+                return product(node)
+            case ast.Add():
+                return added(node)
+            case ast.Sub():
+                return subtracted(node)
+            case ast.MatMult():
+                return scaled_product(node)
+            case ast.Pow():
+                return power(node)
         return node
+
+
+def _of_arrays(node: ast.Call) -> ast.expr:
+    """Return a call of a function of arrays as people write it."""
+    name = ast.unparse(node.func)
+    if name == "sum" and (count := _count_of(node)) is not None:
+        return count
+    if name == "where" and len(node.args) == 3:
+        return _chosen(node)
+    if name == "take":
+        node.args = [_list_of(a) for a in node.args]
+    return _scattered(node) if name in {"scatter_nd", "scatter_elements"} else node
+
+
+def _row_of_transposed(node: ast.Attribute, inner: ast.Subscript) -> ast.expr:
+    """Return `x[:, ::-1]` for `x.T[::-1].T`."""
+    array = inner.value
+    if not isinstance(inner.slice, ast.Slice) or not isinstance(array, ast.Attribute) or array.attr != "T":
+        return node
+    return ast.Subscript(array.value, ast.Tuple([ast.Slice(), inner.slice], ast.Load()), ast.Load())
 
 
 def _ranges(items: ast.List) -> ast.expr | None:
@@ -202,35 +229,36 @@ def _scattered(node: ast.Call) -> ast.expr:
     return node
 
 
-def _product(node: ast.BinOp) -> ast.expr:
-    """Return a product: equal factors as a power, -1 as a sign."""
-    if _is_number(node.left, -1):
-        return ast.UnaryOp(ast.USub(), node.right)
-    if _is_number(node.right, -1):
-        return ast.UnaryOp(ast.USub(), node.left)
-    (left, p), (right, q) = _power(node.left), _power(node.right)
-    if ast.dump(left) == ast.dump(right) and not isinstance(left, ast.Constant):
-        return ast.BinOp(left, ast.Pow(), literal(p + q))
-    if isinstance(node.right, ast.Constant) and not isinstance(node.left, ast.Constant):
-        return ast.BinOp(node.right, ast.Mult(), node.left)
-    if isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
-        return ast.BinOp(ast.BinOp(node.left, ast.Mult(), node.right.left), ast.Mult(), node.right.right)
+def _count_of(node: ast.Call) -> ast.expr | None:
+    """Return `N * x` for `sum(full(N, x), axis=0)`."""
+    full = node.args[0] if node.args else node
+    is_full = isinstance(full, ast.Call) and ast.unparse(full.func) == "full" and len(full.args) == 2
+    is_first = [(k.arg, ast.unparse(k.value)) for k in node.keywords] in ([("axis", "0")], [])
+    if not isinstance(full, ast.Call) or not is_full or not is_first or len(node.args) > 1:
+        return None
+    size, value = full.args
+    if not isinstance(size, ast.Constant | ast.Name) or not is_quotient(value):
+        return None
+    return size if is_number(value, 1) else product(ast.BinOp(size, ast.Mult(), value))
+
+
+def _chosen(node: ast.Call) -> ast.Call:
+    """Return `where(c, a * x, 0)` for `where(c, a * where(c, x, y), 0)`. A divisor keeps the choice that guards it."""
+    test = ast.dump(node.args[0])
+    node.args = [node.args[0], _without_choice(node.args[1], test), node.args[2]]
     return node
 
 
-def _power(node: ast.expr) -> tuple[ast.expr, int]:
-    """Return the base and the exponent, a positive integer, of a factor."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant):
-        exponent = node.right.value
-        if isinstance(exponent, int) and exponent > 0:
-            return node.left, exponent
-    return node, 1
-
-
-def _is_number(node: ast.expr, number: int) -> bool:
+def _without_choice(node: ast.expr, test: str) -> ast.expr:
+    """Return an elementwise expression where a test holds."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "where" and ast.dump(node.args[0]) == test:
+        return node.args[1]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return _is_number(node.operand, -number)
-    return isinstance(node, ast.Constant) and type(node.value) in {int, float} and node.value == number
+        return ast.UnaryOp(node.op, _without_choice(node.operand, test))
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
+        right = node.right if isinstance(node.op, ast.Div) else _without_choice(node.right, test)
+        return ast.BinOp(_without_choice(node.left, test), node.op, right)
+    return node
 
 
 def _number(node: ast.expr, dtype: type[np.generic]) -> ast.expr:

@@ -81,4 +81,4 @@ def _assigned(printer: Printer, line: Shown, text: str) -> tuple[str, ...]:
     """Return the names that a statement defines."""
     if line.head:
         return bound_by(text)
-    return tuple(part.partition("[")[0] for part in printer.target(line.target).split(", "))
+    return tuple(part.partition("[")[0] for part in map(printer.target, line.targets))

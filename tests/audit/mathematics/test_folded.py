@@ -19,7 +19,7 @@ ROWS: list[tuple[Shape, Shape, str]] = [
     ((), (N,), "full(N, v)"),
     ((3,), (1, 3), "v[None]"),
     ((3,), (N, 3), "broadcast_to(v, (N, 3))"),
-    ((1, 1), (), "reshape(v, ())"),
+    ((1, 1), (), "v.reshape(())"),
     ((N, 3), (N, 3), "v"),
 ]
 

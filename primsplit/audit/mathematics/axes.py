@@ -1,0 +1,65 @@
+"""Leave out transposes that cancel, and what a convolution does unless it is told.
+
+```
+sum(transpose(a, (1, 2, 0)) * transpose(b, (1, 2, 0)), axis=2)      ->   sum(a * b, axis=0)
+conv(x, w, strides=[2, 2], dilations=[1, 1], pads=[0, 0, 0, 0])     ->   conv(x, w, strides=2)
+```
+"""
+
+import ast
+
+from primsplit.audit.trees import call, literal
+
+NEUTRAL = {"strides": 1, "dilations": 1, "pads": 0, "extra": 0}
+"""What a convolution or a pool does unless it is told."""
+WINDOWS = frozenset({"conv", "conv_transpose", "max_pool", "average_pool", "lp_pool"})
+REDUCTIONS = frozenset({"sum", "mean", "max", "min", "prod"})
+Order = tuple[int, ...]
+
+
+def transposed(node: ast.expr) -> tuple[ast.expr, Order] | None:
+    """Return `x` and `(1, 2, 0)` of `transpose(x, (1, 2, 0))`."""
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) != "transpose" or len(node.args) != 2:
+        return None
+    try:
+        order = ast.literal_eval(node.args[1])
+    except ValueError:
+        return None
+    return (node.args[0], order) if isinstance(order, tuple) else None
+
+
+def product_of_transposed(node: ast.BinOp) -> ast.expr:
+    """Return `transpose(a * b, order)` for two transposes in one order."""
+    left, right = transposed(node.left), transposed(node.right)
+    if left is None or right is None or left[1] != right[1] or isinstance(node.op, ast.MatMult):
+        return node
+    return call("transpose", ast.BinOp(left[0], node.op, right[0]), literal(left[1]))
+
+
+def reduced(node: ast.Call) -> ast.Call:
+    """Return `sum(x, axis=0)` for `sum(transpose(x, (1, 2, 0)), axis=2)`."""
+    if not isinstance(node.func, ast.Name) or node.func.id not in REDUCTIONS or len(node.args) != 1:
+        return node
+    found, given = transposed(node.args[0]), {k.arg: k.value for k in node.keywords}
+    axis = given["axis"].value if [*given] == ["axis"] and isinstance(given["axis"], ast.Constant) else None
+    if found is None or not isinstance(axis, int):
+        return node
+    value, order = found
+    kept = [place for i, place in enumerate(order) if i != axis % len(order)]
+    if kept != sorted(kept):
+        return node
+    return ast.Call(node.func, [value], [ast.keyword("axis", literal(order[axis]))])
+
+
+def convolved(node: ast.Call) -> ast.Call:
+    """Return the call of a convolution or a pool without what is so anyway, one number for equal ones."""
+    if not isinstance(node.func, ast.Name) or node.func.id not in WINDOWS:
+        return node
+    kept = []
+    for keyword in node.keywords:
+        numbers = ast.literal_eval(keyword.value) if isinstance(keyword.value, ast.List) else None
+        if keyword.arg not in NEUTRAL or not numbers or len({*numbers}) > 1:
+            kept.append(keyword)
+        elif numbers[0] != NEUTRAL[keyword.arg]:
+            kept.append(ast.keyword(keyword.arg, literal(numbers[0])))
+    return ast.Call(node.func, node.args, kept)

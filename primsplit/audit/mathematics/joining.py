@@ -1,0 +1,109 @@
+"""Write statements as one that people write as one: first values of a loop, what a step keeps, a layer's gradients.
+
+```
+h = 0; total = 0; for t in range(T):                 ->   h, total = 0, 0
+h = tanh(w * h + xs[t]); h_steps[t] = h              ->   h = h_steps[t] = tanh(w * h + xs[t])
+d_w = hidden.T @ d_z; d_b = sum(d_z, axis=0)         ->   d_w, d_b = hidden.T @ d_z, sum(d_z, axis=0)
+```
+"""
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from primsplit.audit.mathematics.ordering import read_by, targets_of
+from primsplit.audit.mathematics.shown import LONGEST, Shown
+from primsplit.audit.mathematics.simplify import renamed, text_of
+from primsplit.audit.trees import tuple_of
+
+
+def joined(lines: Sequence[Shown], names: Mapping[str, str]) -> list[Shown]:
+    """Return the statements with those joined that belong together; `names` are those that a listing shows."""
+    found: list[Shown] = []
+    for i, line in enumerate(lines):
+        line.below = joined(line.below, names)
+        behind = next((other for other in lines[i + 1 :] if not other.is_passed), None)
+        if found and (_keep(line, found) or _starts(line, found[-1], behind, names) or _layer(line, found, names)):
+            continue
+        found.append(line)
+    return found
+
+
+def _keep(line: Shown, before: Sequence[Shown]) -> bool:
+    """Join `steps[t] = h` to the statement before that assigns `h`, if there is one; False for none."""
+    if not line.is_passed or "[" not in line.target or not isinstance(line.value, ast.Name):
+        return False
+    own = line.value.id
+    at = next((i for i in reversed(range(len(before))) if _sets(before[i], own)), None)
+    if at is None or before[at].target != own or before[at].value is None or before[at].kept:
+        return False
+    before[at].kept = line.target
+    before[at].ops += line.ops
+    return True
+
+
+def _sets(line: Shown, own: str) -> bool:
+    return any(own in targets_of(inner) for inner in line.walk())
+
+
+def _starts(line: Shown, last: Shown, behind: Shown | None, names: Mapping[str, str]) -> bool:
+    """Join the first values of a loop, or what a step keeps of its first values; False for another statement."""
+    if not (line.is_passed and last.is_passed) or line.op is not last.op or line.section != last.section:
+        return False
+    is_start = behind is not None and behind.op is line.op and bool(behind.below)
+    is_kept = "[" in line.target and "[" in last.target
+    return (is_start or is_kept) and _join(line, last, names)
+
+
+def _layer(line: Shown, before: Sequence[Shown], names: Mapping[str, str]) -> bool:
+    """Join the gradients by the weights and by the bias of a layer: a product and a sum of one cotangent."""
+    last = before[-1]
+    if line.op.place is None or line.op.place != last.op.place or line.section != last.section:
+        return False
+    is_turned = _product_of(line) is not None and _product_of(line) == _sum_of(last)
+    if not is_turned and (_product_of(last) is None or _product_of(last) != _sum_of(line)):
+        return False
+    if not _join(line, last, names):
+        return False
+    if is_turned:
+        assert isinstance(last.value, ast.Tuple)
+        last.target = ", ".join(reversed(last.target.split(", ")))
+        last.value.elts.reverse()
+    return True
+
+
+def _product_of(line: Shown) -> str | None:
+    """Return `d` of `x.T @ d`."""
+    value = line.value
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.MatMult) and isinstance(value.right, ast.Name):
+        return value.right.id if "," not in line.target else None
+    return None
+
+
+def _sum_of(line: Shown) -> str | None:
+    """Return `d` of `sum(d, axis=0)`."""
+    value = line.value
+    if isinstance(value, ast.Call) and ast.unparse(value.func) == "sum" and isinstance(value.args[0], ast.Name):
+        return value.args[0].id if "," not in line.target else None
+    return None
+
+
+def _join(line: Shown, last: Shown, names: Mapping[str, str]) -> bool:
+    """Join a statement to the last one, if it reads nothing that this sets, and the line stays short."""
+    assert line.value is not None
+    assert last.value is not None
+    if targets_of(last) & (read_by(line) | targets_of(line)) or line.note or last.note:
+        return False
+    values = [*_values(last), *_values(line)]
+    value = tuple_of(values)
+    targets = [*last.target.split(", "), *line.target.split(", ")]
+    shown = ", ".join(names.get(t.partition("[")[0], t) for t in targets)
+    if len(shown) + len(text_of(renamed(value, names))) + 1 > LONGEST:
+        return False
+    last.target, last.value, last.result = ", ".join(targets), value, None
+    last.ops = [*last.ops, *line.ops]
+    return True
+
+
+def _values(line: Shown) -> list[ast.expr]:
+    assert line.value is not None
+    return [*line.value.elts] if isinstance(line.value, ast.Tuple) and "," in line.target else [line.value]

@@ -1,0 +1,189 @@
+"""Recognize branches whose sides compute one value, one of them by a faster way that does not always serve.
+
+```
+p = d * (x > 0)                                      ->   y = where(x > 0, d, 0)
+if isnan(sum(p)): y = where(x > 0, d, 0)
+else: y = p
+
+if size < 200000: y = scatter_nd(a, i, u, "add")     ->   y = scatter_add(a, i, u)     added in parts
+else: y = <parts of u added at parts of i, one after the other>
+```
+
+What is claimed is compared with the nodes of both sides.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from primsplit.audit.statements import Assignment, Branch, Statement
+from primsplit.ir import Block, Const, Op, Value, Var, reads
+
+SUMS = frozenset({"ReduceSum", "ReduceMean"})
+PIECES = frozenset({"Slice", "Reshape", "Concat", "Identity", "Squeeze", "Unsqueeze", "Transpose", "Cast"})
+"""What may be done to numbers that are added up in pieces. No trait: a Concat of all slices keeps them."""
+SCATTERS = frozenset({"ScatterND", "ScatterElements"})
+SAME_PLACES = PIECES | {"Expand", "Mod", "Gather"}
+"""What makes indices of one kind of scatter to those of another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idiom(Assignment):
+    """Statements that are written as one; `note` says how the file computes it."""
+
+    note: str
+
+
+def with_masks(statements: Sequence[Statement]) -> list[Statement]:
+    """Return statements with a choice in the place of a product by a mask that is made again where it has a NaN."""
+    made = {v: s.op for s in statements for v in s.op.outputs}
+    found: list[Statement] = []
+    hidden: dict[Op, list[Op]] = {}
+    readers = Counter(v for s in statements for v in {*_read(s)})
+    by_op = {s.op: s for s in statements}
+    for statement in statements:
+        product = _mask(statement, made)
+        if product is None:
+            continue
+        choice = statement.op.attributes["then_branch"].ops[0]
+        left = readers - Counter(_read(statement)) + Counter(v for v in {*choice.inputs} if v is not None)
+        ops: dict[Op, None] = {}
+        for start in (statement.op.inputs[0], product.outputs[0]):
+            _only_for(start, made, left, by_op, ops)
+        hidden[statement.op] = [o for op in ops for o in by_op[op].every_op()]
+    gone = {o for ops in hidden.values() for o in ops}
+    for statement in statements:
+        if statement.op in hidden:
+            assert isinstance(statement, Branch)
+            found.append(_chosen(statement, hidden[statement.op]))
+        elif statement.op not in gone:
+            found.append(statement)
+    return found
+
+
+def _read(statement: Statement) -> set[Value]:
+    """Return the values that a statement and those inside it read."""
+    return {v for op in statement.every_op() for v in reads(op)}
+
+
+def _mask(statement: Statement, made: Mapping[Var, Op]) -> Op | None:
+    """Return the product that a branch hands on unless it has a NaN; None for another statement."""
+    if not isinstance(statement, Branch):
+        return None
+    then, otherwise = (statement.op.attributes[key] for key in ("then_branch", "else_branch"))
+    if [op.kind for op in then.ops] != ["Where"] or [op.kind for op in otherwise.ops] != ["Identity"]:
+        return None
+    test, value, zero = then.ops[0].inputs
+    handed = otherwise.ops[0].inputs[0]
+    product = made.get(handed) if isinstance(handed, Var) else None
+    if product is None or product.kind != "Mul" or not (isinstance(zero, Const) and zero.number == 0):
+        return None
+    masks = [made[v] for v in product.inputs if v is not value and isinstance(v, Var) and v in made]
+    is_mask = value in product.inputs and [(op.kind, op.inputs[0]) for op in masks] == [("Cast", test)]
+    return product if is_mask and _tests_sum(statement.op.inputs[0], product.outputs[0], made) else None
+
+
+def _tests_sum(test: Value | None, value: Var, made: Mapping[Var, Op]) -> bool:
+    """Whether a test asks if the sum of a value is NaN."""
+    op = made.get(test) if isinstance(test, Var) else None
+    if op is None or op.kind != "IsNaN":
+        return False
+    waiting, summed = [op.inputs[0]], False
+    while waiting:
+        found = waiting.pop()
+        if found is value:
+            continue
+        op = made.get(found) if isinstance(found, Var) else None
+        if op is None or op.kind not in PIECES | SUMS:
+            return False
+        summed = summed or op.kind in SUMS
+        waiting += op.inputs if op.kind == "Concat" else op.inputs[:1]
+    return summed
+
+
+def _only_for(
+    value: Value | None,
+    made: Mapping[Var, Op],
+    readers: Counter[Value],
+    by_op: Mapping[Op, Statement],
+    found: dict[Op, None],
+) -> None:
+    """Add the ops that compute a value, without those that other statements read; their own reads count no more."""
+    op = made.get(value) if isinstance(value, Var) else None
+    if op is None or value is None or op in found or readers[value] > 0 or not isinstance(by_op[op], Assignment):
+        return
+    found[op] = None
+    for read in _read(by_op[op]):
+        readers[read] -= 1
+    for read in _read(by_op[op]):
+        _only_for(read, made, readers, by_op, found)
+
+
+def _chosen(statement: Branch, hidden: Sequence[Op]) -> Idiom:
+    """Return the choice that a branch makes on one side."""
+    (inner,) = statement.sides[0].statements
+    assert isinstance(inner, Assignment)
+    own = statement.op
+    op = replace(inner.op, outputs=own.outputs, place=own.place, remark=own.remark)
+    return Idiom(
+        op=op, ops=(*hidden, *statement.every_op()), targets=statement.targets, section=statement.section,
+        value=inner.value, note="",
+    )  # fmt: skip
+
+
+def scatter_in_parts(statement: Statement) -> Statement | None:
+    """Return the scatter of a branch that adds few updates at once, and many in parts."""
+    if not isinstance(statement, Branch):
+        return None
+    then, otherwise = (statement.op.attributes[key] for key in ("then_branch", "else_branch"))
+    if len(then.ops) != 1 or then.ops[0].kind not in SCATTERS or then.ops[0].attributes.get("reduction") != "add":
+        return None
+    (plain,) = then.ops
+    array, places, updates = plain.inputs
+    sources = _Sources({array}, {places}, {updates})
+    if plain.outputs[0] is not then.results[0] or not sources.scatter(otherwise):
+        return None
+    (inner,) = statement.sides[0].statements
+    assert isinstance(inner, Assignment)
+    own = statement.op
+    op = replace(plain, outputs=own.outputs, place=own.place, remark=own.remark)
+    return Idiom(
+        op=op, ops=tuple(statement.every_op()), targets=statement.targets, section=statement.section,
+        value=inner.value, note="added in parts",
+    )  # fmt: skip
+
+
+@dataclass
+class _Sources:
+    """Follows the array, the places and the updates of a scatter through a block that cuts them into parts."""
+
+    arrays: set[Value | None]
+    places: set[Value | None]
+    updates: set[Value | None]
+
+    def scatter(self, block: Block) -> bool:
+        """Whether a block does no more to these than to cut them into parts and to add the parts of updates."""
+        for op in block.ops:
+            if op.kind == "If":
+                if not all(self.scatter(inner) for inner in op.blocks()):
+                    return False
+                self.arrays.update(op.outputs)
+            elif op.kind in SCATTERS:
+                given = zip(op.inputs, (self.arrays, self.places, self.updates), strict=True)
+                if op.attributes.get("reduction") != "add" or not all(v in known for v, known in given):
+                    return False
+                self.arrays.update(op.outputs)
+            elif op.kind not in {"Shape", "Size"} and not self.cut(op):
+                return False
+        return all(result in self.arrays for result in block.results)
+
+    def cut(self, op: Op) -> bool:
+        """Whether an op makes a part of the places or of the updates, or reads none of these and no array."""
+        first = op.inputs[0] if op.inputs else None
+        if first in self.places and op.kind in SAME_PLACES:
+            self.places.update(op.outputs)
+            return True
+        if first in self.updates and op.kind in PIECES:
+            self.updates.update(op.outputs)
+            return True
+        return not any(v in known for v in op.inputs for known in (self.arrays, self.places, self.updates))

@@ -1,0 +1,50 @@
+"""First values of a loop, what a step keeps and a layer's gradients are one statement each."""
+
+import ast
+
+from primsplit.audit.mathematics.joining import joined
+from primsplit.audit.mathematics.shown import Shown
+from primsplit.audit.mathematics.simplify import text_of
+from primsplit.ir import Op
+from primsplit.ir.errors import Place
+
+LOOP, ROW = Op("Scan", (), (), {}), Op("Mul", (), (), {}, Place("f.py", 3, "f"))
+
+
+def line(target: str, value: str, op: Op = ROW, *, is_passed: bool = False) -> Shown:
+    return Shown(op=op, ops=[], target=target, value=ast.parse(value, mode="eval").body, is_passed=is_passed)
+
+
+def texts(lines: list[Shown]) -> list[str]:
+    return [f"{x.target} = {text_of(x.value)}" for x in joined(lines, {}) if x.value is not None]
+
+
+def test_first_values_of_a_loop_are_one_statement() -> None:
+    loop = Shown(op=LOOP, ops=[], head="for t in range(T):", below=[line("h", "h * 2")])
+    first = [line("h", "0", LOOP, is_passed=True), line("total", "1", LOOP, is_passed=True)]
+    assert texts([*first, loop]) == ["h, total = (0, 1)"]
+
+
+def test_a_first_value_that_another_one_reads_stays_alone() -> None:
+    loop = Shown(op=LOOP, ops=[], head="for t in range(T):", below=[line("h", "h * 2")])
+    first = [line("h", "0", LOOP, is_passed=True), line("total", "h + 1", LOOP, is_passed=True)]
+    assert len(texts([*first, loop])) == 2
+
+
+def test_a_step_keeps_its_value_where_it_assigns_it() -> None:
+    (found,) = joined([line("h", "tanh(w * h)"), line("hs[t]", "h", is_passed=True)], {})
+    assert (found.target, found.kept, found.targets) == ("h", "hs[t]", ["h", "hs[t]"])
+
+
+def test_a_value_that_changed_before_it_is_kept_is_kept_there() -> None:
+    lines = [line("h", "tanh(w)"), line("g, h", "h, g"), line("hs[t]", "h", is_passed=True)]
+    assert len(joined(lines, {})) == 3
+
+
+def test_the_gradients_of_a_layer_are_one_statement_the_weights_first() -> None:
+    lines = [line("d_b", "sum(d_z, axis=0)"), line("d_w", "hidden.T @ d_z")]
+    assert texts(lines) == ["d_w, d_b = (hidden.T @ d_z, sum(d_z, axis=0))"]
+
+
+def test_a_sum_of_another_cotangent_is_another_statement() -> None:
+    assert len(texts([line("d_b", "sum(d_y, axis=0)"), line("d_w", "hidden.T @ d_z")])) == 2
