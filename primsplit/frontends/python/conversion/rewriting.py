@@ -191,8 +191,12 @@ class Writer(Stores):
         self._visit_inside(node, join)
         if join is None:
             return node
-        sides = [self._side(_TRUE, join, node.body), self._side(_FALSE, join, node.orelse or [ast.Pass()])]
-        call = self._call("statement", join, node.test, [ast.Name(_TRUE, ast.Load()), ast.Name(_FALSE, ast.Load())])
+        sides = [self._side(_TRUE, join, node.body)]
+        otherwise: ast.expr = self._helper("unchanged")  # which has no line that a debugger would stop at
+        if node.orelse:
+            sides.append(self._side(_FALSE, join, node.orelse))
+            otherwise = ast.Name(_FALSE, ast.Load())
+        call = self._call("statement", join, node.test, [ast.Name(_TRUE, ast.Load()), otherwise])
         last: ast.stmt = ast.Expr(call)
         if join.names:
             targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in join.names]

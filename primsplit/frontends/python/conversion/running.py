@@ -76,6 +76,11 @@ class Joins(JoinsHelper):
     filling = staticmethod(filling)
     sharing = staticmethod(sharing)
 
+    @staticmethod
+    def unchanged(*values: Any) -> tuple[Any, ...]:
+        """Return the values of the names as a side that does nothing leaves them."""
+        return values
+
     def statement(self, number: int, test: Any, true: Side, false: Side) -> tuple[Any, ...]:
         """Return the values of the statement's names after it."""
         join, frame = self.joins[number], sys._getframe(1)

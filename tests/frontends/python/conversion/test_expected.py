@@ -153,6 +153,17 @@ def test_a_tracer_sees_each_line_as_often_as_both_sides_run() -> None:
     assert [seen.count(line) for line in (1, 3, 4, 6, 7, 8)] == [1, 3, 3, 3, 3, 1]
 
 
+def without_else(x):
+    total = np.sum(x)
+    if total > 0:
+        total = total * x[0]
+    return total
+
+
+def test_a_tracer_sees_the_line_of_a_branch_without_else_once() -> None:
+    assert lines_seen(without_else, lambda: ps.trace(without_else, SPEC)) == [1, 2, 3, 4]
+
+
 def in_early_returns(x: Any, numbers: Iterator[int]) -> Any:
     next(numbers)
     if x[0] > 1:
