@@ -8,7 +8,8 @@ from primsplit.audit.numpy_style import to_numpy
 from primsplit.audit.page.render import to_page
 from primsplit.audit.written import Written
 from primsplit.ir import Var
-from primsplit.ir.errors import PrimsplitError
+from primsplit.ir.errors import PrimsplitError, SpecError
+from primsplit.ops.schema import OPSET
 from primsplit.programs.python_text import to_python
 
 
@@ -17,7 +18,14 @@ def list_files(files: Sequence[Written], style: str, *, everything: bool = False
     if style == "python":
         blocks = [block for file in files for block in (file.block, *file.functions.values())]
         names = {v: name for file in files for v, name in file.names.items() if isinstance(v, Var)}
-        return to_python(*blocks, names=names)
+        try:
+            return to_python(*blocks, names=names)
+        except PrimsplitError as error:
+            opset = min(file.opsets.get("", OPSET) for file in files)
+            if opset >= OPSET:
+                raise
+            cure = f"The file is of opset {opset}, and Python is written for {OPSET}: say --style text or math."
+            raise SpecError(error.what, cure=cure) from None
     if style == "math":
         return "\n\n".join(_mathematics(file, files, everything=everything) for file in files)
     if style == "numpy":
