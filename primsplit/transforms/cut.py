@@ -8,6 +8,7 @@ from primsplit.ir import Block, Op, is_call
 from primsplit.ir.errors import Place, ZeroGradientWarning, warn_at
 from primsplit.tracing.array import Array
 from primsplit.tracing.hooks import HOOKS
+from primsplit.transforms.elements import in_elements
 from primsplit.transforms.smoothness import cut_inputs
 
 SHOWN = 3
@@ -19,14 +20,28 @@ def report_cut(block: Block, wrt: Sequence[int], of: Sequence[int], inputs: Sequ
 
     `inputs` are the values of the parameters, which may have names.
     """
+    found = _cut(block, wrt, of)
+    for position in wrt:
+        name = block.params[position].hint or (inputs[position].value.hint if inputs else "")
+        if position in found:
+            _warn(name, found[position])
+        elif (apart := in_elements(block, position)) is not None:
+            of_elements, names = apart
+            for element, ops in _cut(of_elements, list(names), of).items():
+                _warn(f"{name or 'x'}{names[element]}", ops)
+
+
+def _cut(block: Block, wrt: Sequence[int], of: Sequence[int]) -> dict[int, list[Op]]:
     found = cut_inputs(HOOKS.with_straight_through(block), wrt, of)
     if found and any(map(_is_plain_call, block.ops)):
         found = cut_inputs(_through_calls(block), list(found), of)
-    for position, ops in found.items():
-        place = next((op.place for op in ops if _is_users(op.place)), None) or tracing.user_place()
-        if place is not None:
-            name = block.params[position].hint or (inputs[position].value.hint if inputs else "")
-            warn_at(place, _told(name, ops), ZeroGradientWarning)
+    return found
+
+
+def _warn(name: str, ops: Sequence[Op]) -> None:
+    place = next((op.place for op in ops if _is_users(op.place)), None) or tracing.user_place()
+    if place is not None:
+        warn_at(place, _told(name, ops), ZeroGradientWarning)
 
 
 def _through_calls(block: Block) -> Block:

@@ -132,7 +132,10 @@ SMOOTH: dict[str, Callable[[Any], Any]] = {
     "rows in order": lambda y: np.sum(y[np.argsort(y)] * np.arange(3)),
     "fraction": lambda y: np.sum(y % 1.0),
     "if": lambda y: y[0] if y[0] > 0 else 2.0 * y[1],
-    "cond": lambda y: ps.cond(y[0] > 0, lambda: y[1], lambda: 2.0),
+    "cond": lambda y: ps.cond(y[0] > 0, lambda: y[0] * y[1], lambda: 2.0),
+    "element behind a stop_gradient": lambda y: y[1] * (ps.stop_gradient(y[0]) > 0),
+    "element of a constant": lambda y: y[1] + 0.0 * y[0],
+    "element that a slice holds too": lambda y: np.sum(y[0:2]) * (y[0] > 0),
     "loop": lambda y: ps.fori_loop(0, 3, lambda i, c: c * y[0], 1.0),
     "carries that change places": lambda y: ps.fori_loop(0, 3, lambda i, c: (c[1], c[0]), (np.sum(y), 0.0))[1],
     "nanmean": lambda y: np.nanmean(y),
@@ -180,6 +183,43 @@ def test_every_transform_tells(transform: str) -> None:
 def test_the_solver_of_a_field_that_is_switched_tells_the_time_of_the_switch() -> None:
     (found,) = told(lambda: ps.grad(switched)(1.0))
     assert str(found.message).startswith("the derivative by off is 0: off acts on the result through LessOrEqual alone")
+
+
+def switched_by_element(p: Any) -> Any:
+    def rate(t, y):
+        return -np.where(t <= p[0], p[1], 0.0) * y
+
+    return scipy.integrate.solve_ivp(rate, (0, 2.0), [1.0], max_step=0.5).y[0, -1]
+
+
+def unpacked(p: Any) -> Any:
+    edge, height, _ = p
+    return height * np.mean(edge > EDGES)
+
+
+ELEMENTS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "solver": (switched_by_element, "p[0] acts on the result through LessOrEqual alone"),
+    "integral": (
+        lambda p: scipy.integrate.quad(lambda x: np.where(x < p[2], p[1] * x, 0.0), 0.0, 1.0)[0],
+        "p[2] acts on the result through Less alone",
+    ),
+    "unpacked": (unpacked, "p[0] acts on the result through Greater alone"),
+    "last": (lambda p: p[0] * np.round(p[-1]), "p[2] acts on the result through Round alone"),
+    "slice": (lambda p: p[0] * np.sum(p[1:] > 0), "p[1:3] acts on the result through Greater alone"),
+    "cond": (lambda p: ps.cond(p[0] > 0, lambda: p[1], lambda: 2.0), "p[0] acts on the result through Greater alone"),
+    "loop": (
+        lambda p: ps.fori_loop(0, 9, lambda i, c: c + np.where(i < p[0], p[1], 0.0), 0.0),
+        "p[0] acts on the result through Less alone",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_an_element_whose_way_is_cut_is_told_beside_smooth_ones(name: str) -> None:
+    function, says = ELEMENTS[name]
+    (found,) = told(lambda: ps.grad(function)(np.array([0.7, 1.5, 0.4])))
+    assert says in str(found.message)
+    assert pathlib.Path(found.filename).name == "test_cut.py"
 
 
 def test_an_integral_of_a_jump_tells_its_place() -> None:
