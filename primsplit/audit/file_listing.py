@@ -9,11 +9,11 @@ loss(w: float32[3,4], x: float32[N,3]):
   ...
   # backward: 9 nodes
   # Grad of: hidden = np.tanh(x @ w)
-  sub_hidden: float32[N,4] = Sub(1.0, mul_hidden)     # pullback of Tanh
+  sub_hidden: float32[N,4] = Sub(1.0, mul_hidden)  # pullback of Tanh
 ```
 
 The number of a line stands once, beside its text. A change elsewhere leaves the other lines of a listing as they are:
-a name depends on the names of operands, and columns are those of the nodes below one header.
+a name depends on the names of operands, and the only column is that of `=` below one header.
 """
 
 import re
@@ -89,7 +89,8 @@ class FilePrinter(Printer):
             if place is not None or (self.group is not None and self.group[1] is not None):
                 yield Line(depth, "", f"# {self.header(place)}", "")
             self.group = group
-        yield from super().op(op, depth)
+        for line in super().op(op, depth):
+            yield line._replace(code=f"{line.code}  # {line.comment}", comment="") if line.comment else line
 
     def header(self, place: Place | None) -> str:
         """Return a line of the user's: its number with the first header of it, and where its text does not tell it."""

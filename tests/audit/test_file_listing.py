@@ -140,8 +140,8 @@ def test_nodes_stand_under_the_users_lines_with_the_rules_that_made_them(tmp_pat
         "  y: float64 = ReduceSum(hidden, keepdims=0)",
         "  # backward: 3 nodes",
         "  # Grad of: hidden = np.tanh(x @ w)",
-        "  mul_hidden: float64[2,4] = Mul(hidden, hidden)                      # pullback of Tanh",
-        "  sub_hidden: float64[2,4] = Sub(1.0, mul_hidden)                     # pullback of Tanh",
+        "  mul_hidden: float64[2,4] = Mul(hidden, hidden)  # pullback of Tanh",
+        "  sub_hidden: float64[2,4] = Sub(1.0, mul_hidden)  # pullback of Tanh",
         "  d_w: float64[3,4]        = Gemm(x, sub_hidden, transA=1, transB=0)  # pullback of MatMul",
         "  return y, d_w",
     ]
