@@ -24,7 +24,7 @@ PIECES = frozenset({"Slice", "Reshape", "Concat", "Identity", "Squeeze", "Unsque
 """What may be done to numbers that are added up in pieces. No trait: a Concat of all slices keeps them."""
 SCATTERS = frozenset({"ScatterND", "ScatterElements"})
 SAME_PLACES = PIECES | {"Expand", "Mod", "Gather"}
-"""What makes indices of one kind of scatter to those of another."""
+"""What makes indices of one kind of scatter to those of another. No trait: Mod and Gather change other numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from primsplit.ir.dims import Size
 from primsplit.numpy.creation import arange, linspace
 from primsplit.numpy.joining import stack
-from primsplit.numpy.layout import as_shape, meshgrid
+from primsplit.numpy.layout import as_shape
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import holds_traced
@@ -30,7 +30,7 @@ class Grid:
         lines = [cast_to(_line(s), wide) for s in slices]
         if not isinstance(key, tuple):
             return lines[0]
-        spread = meshgrid(*lines, indexing="ij", sparse=self.original.sparse)
+        spread: Any = np.meshgrid(*lines, indexing="ij", sparse=self.original.sparse)
         return spread if self.original.sparse else stack(list(spread))
 
 
@@ -56,7 +56,7 @@ def _dtype(number: Any) -> np.dtype[Any]:
 def indices(dimensions: Sequence[Any], dtype: npt.DTypeLike = int, sparse: bool = False) -> Any:
     """The places along each axis of an array of this shape: one array, or with `sparse` a tuple of open ones."""
     lines = [cast_to(arange(d), dtype) for d in as_shape(dimensions)]
-    spread = meshgrid(*lines, indexing="ij", sparse=sparse)
+    spread: Any = np.meshgrid(*lines, indexing="ij", sparse=sparse)
     return spread if sparse else stack(list(spread))
 
 
