@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from primsplit.audit.expressions.nodes import same_size
+from primsplit.audit.written import OfCall
 from primsplit.ir.dims import symbol
 from primsplit.ir.errors import PrimsplitError
 from tests.audit.expressions.written import node_of
@@ -24,7 +25,7 @@ def test_integers_are_those_of_an_attribute_or_of_a_constant_input() -> None:
 
 
 def test_a_refusal_names_the_operator_and_the_node() -> None:
-    node = node_of("Odd", "bfloat16[2]", level="@level")
+    node = node_of("Odd", "bfloat16[2]", level=OfCall("level"))
     with pytest.raises(PrimsplitError, match="Odd has the dtype bfloat16"):
         node.check_dtypes()
     with pytest.raises(PrimsplitError, match="the attribute level of the function around it"):
