@@ -243,7 +243,7 @@ def linregress(x: Any, y: Any, alternative: Any) -> Line:
     first = of_at_least(first, second.shape[0], 0)  # one x for many values has no line, one value for many has
     first, second = np.broadcast_arrays(first, second)
     n = count_of(first, 0)
-    is_upright = (np.max(first) == np.min(first)) & (n > 1)
+    is_upright = (np.max(first, initial=-np.inf) == np.min(first, initial=np.inf)) & (n > 1)
     first = refusing(
         first, is_upright, ValueError("Cannot calculate a linear regression if all x values are identical")
     )
