@@ -65,7 +65,7 @@ class _Statement:
 
     @property
     def key(self) -> tuple[str, Place | None, str]:
-        """What statements have in common whose nodes alone differ."""
+        """The section, line and text: equal for statements of which only nodes differ."""
         return self.row.section, self.line, self.text
 
     @property
