@@ -29,15 +29,16 @@ def results_of(path: str, inputs: Arrays) -> list[Any]:
     file = read_written(path)
     (made,) = mathematics_of(file)
     space = functions()
-    names = {own: f"v_{own}" for own in (*made.function.names.values(), *_targets(made.lines))}
+    owns = (*made.function.names.values(), *_targets(made.lines))
+    names = {own: f"v_{made.naming.of.get(own, own)}" for own in owns}
     for param, array in zip(file.block.params, inputs, strict=True):
         space[names[made.function.names[param]]] = array
         for size, length in zip(param.type.shape or (), np.shape(array), strict=True):
             if str(size).isidentifier():
                 space[str(size)] = length
     held = statements_of(file, build=mathematical).constants
-    space.update((f"v_{n}", const.numpy()) for n, const in held.items())
-    names.update((n, f"v_{n}") for n in held)
+    names.update((n, f"v_{made.naming.of.get(n, n)}") for n in held)
+    space.update((names[n], const.numpy()) for n, const in held.items())
     with np.errstate(all="ignore"):
         exec("\n".join(code(made.lines, Printer(names, {}), 0)), space)
     return [eval(ast.unparse(renamed(result, names)), space) for result in made.function.results]

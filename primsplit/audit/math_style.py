@@ -23,7 +23,7 @@ from primsplit.audit.file_report import report_file
 from primsplit.audit.mathematics.control import control
 from primsplit.audit.mathematics.folding import Folding
 from primsplit.audit.mathematics.inlining import Inlining
-from primsplit.audit.mathematics.joining import joined
+from primsplit.audit.mathematics.joining import joined, without_copies
 from primsplit.audit.mathematics.naming import Naming
 from primsplit.audit.mathematics.operators import mathematical
 from primsplit.audit.mathematics.ordering import grouped
@@ -127,6 +127,8 @@ def mathematics_of(file: Written, *, everything: bool = False) -> list[Mathemati
         naming = _named(file, folding, lines, statements.constants)
         for line, note in naming.notes:
             line.note = note
+        lines, dropped = without_copies(lines, naming.of)
+        folding.plumbing += dropped
         found.append(
             Mathematics(function, lines, naming, folding.plumbing, sizes, statements.constants, folding.axes, written)
         )

@@ -14,6 +14,7 @@ from primsplit.audit.mathematics.ordering import read_by, targets_of
 from primsplit.audit.mathematics.shown import LONGEST, Shown
 from primsplit.audit.mathematics.simplify import renamed, text_of
 from primsplit.audit.trees import tuple_of
+from primsplit.ir import Op
 
 
 def joined(lines: Sequence[Shown], names: Mapping[str, str]) -> list[Shown]:
@@ -30,7 +31,7 @@ def joined(lines: Sequence[Shown], names: Mapping[str, str]) -> list[Shown]:
 
 def _keep(line: Shown, before: Sequence[Shown]) -> bool:
     """Join `steps[t] = h` to the statement before that assigns `h`, if there is one; False for none."""
-    if not line.is_passed or "[" not in line.target or not isinstance(line.value, ast.Name):
+    if "[" not in line.target or not isinstance(line.value, ast.Name):
         return False
     own = line.value.id
     at = next((i for i in reversed(range(len(before))) if _sets(before[i], own)), None)
@@ -102,6 +103,34 @@ def _join(line: Shown, last: Shown, names: Mapping[str, str]) -> bool:
     last.target, last.value, last.result = ", ".join(targets), value, None
     last.ops = [*last.ops, *line.ops]
     return True
+
+
+def without_copies(lines: Sequence[Shown], names: Mapping[str, str]) -> tuple[list[Shown], list[Op]]:
+    """Return the statements without those that assign a value to the name that it has, and the nodes of those."""
+    found: list[Shown] = []
+    dropped: list[Op] = []
+    for line in lines:
+        line.below, inner = without_copies(line.below, names)
+        dropped += inner
+        if not _drop_copies(line, names):
+            found.append(line)
+        else:
+            dropped += line.ops
+    return found, dropped
+
+
+def _drop_copies(line: Shown, names: Mapping[str, str]) -> bool:
+    """Drop `h = h` from a statement; True if it does nothing else."""
+    if line.value is None:
+        return False
+    pairs = [*zip(line.target.split(", "), _values(line), strict=False)]
+    left = [(t, v) for t, v in pairs if not (isinstance(v, ast.Name) and names.get(v.id, v.id) == names.get(t, t))]
+    if len(left) == len(pairs) or line.kept:
+        return False
+    if left:
+        line.target = ", ".join(target for target, _ in left)
+        line.value = left[0][1] if len(left) == 1 else tuple_of([value for _, value in left])
+    return not left
 
 
 def _values(line: Shown) -> list[ast.expr]:

@@ -9,15 +9,19 @@ depends on the names of operands alone, so that a change elsewhere in a program 
 """
 
 import ast
+import re
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from primsplit.audit.mathematics.describing import LONGEST_NAME, described, root
+from primsplit.audit.mathematics.lifetimes import Sharing
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed, text_of
 from primsplit.audit.rules_used import MADE
 from primsplit.audit.sections import FORWARD
 from primsplit.audit.statements import Function
+from primsplit.audit.trees import names_in
 from primsplit.audit.written import Written
 from primsplit.ir import Op, Var, reads
 from primsplit.ir.errors import Place
@@ -25,47 +29,6 @@ from primsplit.programs.python_text import identifier
 
 LONGEST_NOTE = 40
 """The most characters of an expression in a note."""
-LONGEST_NAME = 24
-"""The most characters of a name that is put together."""
-ENDINGS = {
-    "take": "taken",
-    "take_along_axis": "picked",
-    "scatter_nd": "scattered",
-    "scatter_elements": "scattered",
-    "scatter_add": "scattered",
-    "concatenate": "joined",
-    "transpose": "transposed",
-    "reshape": "reshaped",
-    "where": "chosen",
-    "astype": "converted",
-    "maximum": "clipped",
-    "minimum": "clipped",
-    "clip": "clipped",
-    "full": "filled",
-    "broadcast_to": "repeated",
-}
-"""What a function does to its first operand, as the end of a name."""
-WORDS: Mapping[type[ast.AST], str] = {
-    ast.Add: "plus",
-    ast.Sub: "minus",
-    ast.Mult: "times",
-    ast.Div: "over",
-    ast.MatMult: "by",
-    ast.Mod: "modulo",
-    ast.FloorDiv: "over",
-    ast.BitAnd: "and",
-    ast.BitOr: "or",
-}
-WITH_NUMBERS: Mapping[type[ast.AST], str] = {
-    ast.Mult: "scaled",
-    ast.Div: "scaled",
-    ast.Add: "shifted",
-    ast.Sub: "shifted",
-    ast.BitAnd: "masked",
-    ast.BitOr: "masked",
-}
-"""What an operator does to a value together with a number."""
-POWERS = {2: "squared", 3: "cubed", 4: "to_the_4th"}
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
@@ -111,18 +74,55 @@ class Naming:
     numbers: dict[str, int] = field(default_factory=dict)
     operators: set[str] = field(default_factory=set)
     notes: list[tuple[Shown, str]] = field(default_factory=list)
+    shared: Sharing = field(default_factory=Sharing)
+    raw: frozenset[str] = frozenset()
 
     def run(self, lines: Sequence[Shown], constants: Iterable[str] = ()) -> None:
         """Name all that the lines show."""
         every = [line for top in lines for line in top.walk()]
         targets = [(line, target.partition("[")) for line in every for target in line.targets]
+        self.raw = frozenset(self.function.names.values())
         self.inputs(constants)
-        self.of.update({own: own for _, (own, *_) in targets if own in self.named and own not in self.of})
-        self.taken.update(self.of.values())
+        results = frozenset(n for result in self.function.results for n in names_in(result))
+        self.shared = Sharing(lines, self.function.params, results, self.of)
+        self.variables([(line, own) for line, (own, *_) in targets if own in self.named and own not in self.of])
         cotangents = _Cotangents(self.file, self.function, self.named)
         for line, (own, bracket, _) in targets:
             if own not in self.of:
                 self.give(own, line, cotangents, "_steps" if bracket else "")
+
+    def variables(self, targets: Sequence[tuple[Shown, str]]) -> None:
+        """Name the variables of the user's; a number that tells one from another in the file stays where it must."""
+        kept = {n for result in self.function.results for n in names_in(result)}
+        shorter = {own: () if own in kept else self.shorter(own, line) for line, own in reversed(targets)}
+        self.of.update({own: own for own, names in shorter.items() if not names})
+        self.taken.update(self.of.values())
+        for own, names in reversed(shorter.items()):
+            if own not in self.of:
+                self.of[own] = next((name for name in names if self.is_free(own, name)), own)
+                self.taken.add(self.of[own])
+
+    def shorter(self, own: str, line: Shown) -> tuple[str, ...]:
+        """Return the names that a variable may have in the place of `h_1`: without the number, the shortest first."""
+        source = "" if line.op.place is None else line.op.place.source
+        value = own.removeprefix("d_")
+        if re.search(rf"\b{value}\b", source):
+            return ()
+        carried = self.handed_on.get(value, value)
+        if own != value and value in self.raw:  # a cotangent of a value that has a number itself
+            names = [f"d_{self.stem(carried, carried)}", f"d_{carried}"] if carried in self.shared.carries else []
+        else:
+            names = [self.unnumbered(own)]
+        return tuple(name for name in names if name != own)
+
+    def unnumbered(self, name: str) -> str:
+        """Return `h` of `h_1`, a name that the file has for a second value of `h`."""
+        stem, _, number = name.rpartition("_")
+        return stem if number.isdecimal() and stem in self.raw else name
+
+    def is_free(self, own: str, name: str) -> bool:
+        """Whether a variable may have a name: nothing has it, or it may be shared with what has it."""
+        return name not in self.taken or self.shared.may_share(own, name)
 
     def inputs(self, constants: Iterable[str]) -> None:
         """Name inputs, outputs and weights, without the groups that they stand in."""
@@ -139,10 +139,17 @@ class Naming:
 
     def give(self, target: str, line: Shown, cotangents: "_Cotangents", ending: str) -> None:
         """Name a value of no variable of the user's; an array of the values of all steps has an ending."""
-        own = None if line.result is None or line.section == FORWARD else cotangents.value_of(line, self)
-        wanted = "" if own is None else self.cotangent(own, line, cotangents)
-        if line.kept.partition("[")[0] == target:
+        is_kept = line.kept.partition("[")[0] == target
+        is_late = line.result is not None and line.section != FORWARD and not is_kept
+        own = cotangents.value_of(line, self) if is_late else None
+        wanted = "" if own is None else self.cotangent(own, target, line, cotangents)
+        if is_kept:
             wanted = self.of.get(line.target, line.target)
+            wanted = (
+                self.stem(line.target, wanted)
+                if f"{self.stem(line.target, wanted)}_steps" not in self.taken
+                else wanted
+            )
         value = _assigned(line, target)
         if not wanted and value is not None:
             wanted = self.described(value)
@@ -151,21 +158,30 @@ class Naming:
             self.operators.add(target)
         wanted = wanted + ending if wanted != target else wanted
         found, number = wanted, self.numbers.get(wanted, 2)
-        while found in self.taken:
+        is_start = isinstance(value, ast.Name) and line.section == FORWARD and value.id not in self.function.params
+        is_told = is_start or (own is not None and wanted.startswith("d_"))
+        is_shared = is_told and not ending and self.shared.may_share(target, wanted)
+        while found in self.taken and not is_shared:
             found = f"{wanted}_{number}"
             number += 1
         self.numbers[wanted] = number
         self.taken.add(found)
         self.of[target] = found
         if value is not None and target in line.targets:
-            self.roots[target] = _root(value, ChainMap(self.roots, self.of)) or found
+            self.roots[target] = root(value, ChainMap(self.roots, self.of)) or found
 
-    def cotangent(self, value: Var, line: Shown, cotangents: "_Cotangents") -> str:
+    def stem(self, own: str, name: str) -> str:
+        """Return the name of a loop's variable without its number, which is needed only beside another value."""
+        return self.unnumbered(name) if own in self.shared.carries else name
+
+    def cotangent(self, value: Var, target: str, line: Shown, cotangents: "_Cotangents") -> str:
         """Return the name of a value's cotangent, and keep a note for its statement that says what the value is."""
         value = cotangents.same(value, self)
         name = cotangents.value(value, self)
         own = self.function.names[value]
-        if len(name) > LONGEST_NAME or f"d_{name}" in self.taken:
+        stem = cotangents.value(value, self, plain=True)
+        name = next((n for n in (stem, name) if self.is_free(target, f"d_{n}")), "")
+        if not name or len(name) > LONGEST_NAME:
             return ""
         if own in self.folded and not line.note:
             text = text_of(renamed(self.folded[own], self.of))
@@ -176,8 +192,8 @@ class Naming:
     def described(self, value: ast.expr) -> str:
         """Return a name made of the operator and its operand: `exp_shifted`."""
         known = ChainMap(self.roots, self.of)
-        name = _described(value, known)
-        return name if len(name) <= LONGEST_NAME else _root(value, known)
+        name = described(value, known)
+        return name if len(name) <= LONGEST_NAME else root(value, known)
 
 
 def _assigned(line: Shown, target: str) -> ast.expr | None:
@@ -186,75 +202,6 @@ def _assigned(line: Shown, target: str) -> ast.expr | None:
     if len(parts) == 1 or not isinstance(line.value, ast.Tuple):
         return line.value
     return next((v for p, v in zip(parts, line.value.elts, strict=True) if p.partition("[")[0] == target), None)
-
-
-def _root(value: ast.expr, of: Mapping[str, str]) -> str:
-    """Return the name of the first value that an expression reads; of a choice the first that is chosen."""
-    if isinstance(value, ast.Call):
-        given = [*value.args[1:], value.args[0]] if ast.unparse(value.func) == "where" else [*value.args]
-        of_array = [value.func.value] if isinstance(value.func, ast.Attribute) else []
-        return next((name for part in (*of_array, *given) if (name := _root(part, of))), "")
-    if isinstance(value, ast.Name):
-        return of.get(value.id, "")
-    parts = (part for part in ast.iter_child_nodes(value) if isinstance(part, ast.expr))
-    return next((name for part in parts if (name := _root(part, of))), "")
-
-
-def _described(value: ast.expr, of: Mapping[str, str]) -> str:
-    match value:
-        case ast.Name(id=own):
-            return of.get(own, "")
-        case ast.Attribute(value=inner, attr="T") | ast.Subscript(value=inner):
-            return _described(inner, of)
-        case ast.UnaryOp(op=sign, operand=inner):
-            return _joined("minus" if isinstance(sign, ast.USub) else "not", _described(inner, of))
-        case ast.Compare(left=left):
-            return _joined("test", _described(left, of))
-        case ast.Call():
-            return _of_call(value, of)
-        case ast.BinOp():
-            return _of_two(value, of)
-    return ""
-
-
-def _of_call(value: ast.Call, of: Mapping[str, str]) -> str:
-    """Return `exp_shifted` for `exp(shifted)`, `x_reshaped` for `x.reshape(2, 3)`."""
-    if isinstance(value.func, ast.Attribute):
-        return _joined(_described(value.func.value, of), ENDINGS.get(value.func.attr, value.func.attr))
-    if not isinstance(value.func, ast.Name) or not value.args:
-        return ""
-    function, given = value.func.id, [*value.args]
-    if function == "where":
-        given = [*given[1:], given[0]]
-    parts = [part for each in given for part in (each.elts if isinstance(each, ast.Tuple | ast.List) else [each])]
-    operand = next((name for part in parts if (name := _described(part, of))), "")
-    return _joined(operand, ENDINGS[function]) if function in ENDINGS else _joined(function, operand)
-
-
-def _of_two(value: ast.BinOp, of: Mapping[str, str]) -> str:
-    left, right = (_described(_without_ending(part), of) for part in (value.left, value.right))
-    if isinstance(value.op, ast.Pow):
-        exponent = value.right.value if isinstance(value.right, ast.Constant) else None
-        ending = POWERS.get(exponent, "power") if isinstance(exponent, int) else "power"
-        return _joined(left, ending)
-    if isinstance(value.op, ast.Sub) and isinstance(value.right, ast.Call) and left and right == f"max_{left}":
-        return f"{left}_shifted"
-    if isinstance(value.op, ast.Div) and not left:
-        return _joined("inverse", right)
-    if left and right:
-        both = _joined(left, WORDS.get(type(value.op), "and"), right)
-        return both if len(both) <= LONGEST_NAME else _joined(left, WORDS.get(type(value.op), "and"))
-    return _joined(WITH_NUMBERS.get(type(value.op), ""), left or right)
-
-
-def _without_ending(value: ast.expr) -> ast.expr:
-    """Return `x` of `where(c, x, 1)`, which a name of what is computed from it need not tell."""
-    is_choice = isinstance(value, ast.Call) and ast.unparse(value.func) == "where" and len(value.args) == 3
-    return value.args[1] if isinstance(value, ast.Call) and is_choice else value
-
-
-def _joined(*parts: str) -> str:
-    return "_".join(parts) if all(parts) else ""
 
 
 class _Cotangents:
@@ -303,15 +250,18 @@ class _Cotangents:
         found = exact or here
         return found[0] if len(found) == 1 else None
 
-    def value(self, var: Var, naming: Naming) -> str:
-        """Return the name of a value of the forward pass, `hidden_in` for one that only the op of `hidden` reads."""
+    def value(self, var: Var, naming: Naming, *, plain: bool = False) -> str:
+        """Return the name of a value of the forward pass, `hidden_in` for one that only the op of `hidden` reads.
+
+        One that is `plain` has no number of a loop's variable.
+        """
         var = self.same(var, naming)
-        found = self.shown(var, naming)
         readers = self.forward_readers.get(var, ())
-        if found or len(readers) != 1:
-            return found
-        result = self.shown(readers[0].outputs[0], naming)
-        return f"{result}_in" if result else ""
+        for each, ending in ((var, ""), *((op.outputs[0], "_in") for op in readers if len(readers) == 1)):
+            own, found = self.own(each, naming), self.shown(each, naming)
+            if found:
+                return (naming.stem(own, found) if plain else found) + ending
+        return ""
 
     def same(self, var: Var, naming: Naming) -> Var:
         """Return the value that a value is added up to: it has the same cotangent."""
@@ -323,9 +273,13 @@ class _Cotangents:
 
     def shown(self, var: Var, naming: Naming) -> str:
         """Return the name that a listing shows of a value; "" for one that it does not show."""
-        own = self.function.names[var]
-        own = naming.handed_on.get(own, own)
+        own = self.own(var, naming)
         return naming.of.get(own, own if own in self.named else "")
+
+    def own(self, var: Var, naming: Naming) -> str:
+        """Return the variable that has a value: that of a loop for what a step hands on."""
+        own = self.function.names[var]
+        return naming.handed_on.get(own, own)
 
 
 def _every(ops: Sequence[Op], parts: dict[Op, str]) -> list[Op]:

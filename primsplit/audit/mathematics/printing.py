@@ -54,10 +54,10 @@ class Printer:
             yield from self.primal(line.below, depth + 2)
 
     def learn(self, line: Shown, text: str) -> None:
-        """Note the text of a statement of the forward pass, for remarks on its pullback."""
+        """Note the text of a statement of the forward pass, without what it keeps, for remarks on its pullback."""
         place = line_of(line)
         if place is not None and not line.head and not line.is_passed:
-            self.forward[place] = text
+            self.forward[place] = text.replace(f"{self.target(line.kept)} = ", "", 1) if line.kept else text
 
     def pullback(self, lines: Sequence[Shown], depth: int, last: Place | None = None) -> Iterator[str]:
         """Yield statements under remarks that say what they are the gradient of."""

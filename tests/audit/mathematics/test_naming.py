@@ -1,14 +1,16 @@
 """Values are named by the user's variables, else by an operator and its operand."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import primsplit as ps
-from primsplit.audit.math_style import mathematics_of
+from primsplit.audit.math_style import list_as_mathematics, mathematics_of
 from primsplit.audit.mathematics.naming import short_names
 from primsplit.audit.written import read_written
+from tests.mathematics import assert_statements_compute
 
 
 def test_names_lose_the_groups_that_they_need_not() -> None:
@@ -42,3 +44,30 @@ def test_a_cotangent_is_called_by_the_argument_that_it_belongs_to(tmp_path: Path
 
     names = shown(f, np.ones((3, 4)), np.ones(4), np.ones((2, 3)), folder=tmp_path)
     assert "d_hidden_in" in names
+
+
+def test_a_loops_variable_has_the_users_name(tmp_path: Path) -> None:
+    def f(h: Any, x: Any) -> Any:
+        h, _ = ps.scan(lambda h, v: (np.tanh(0.5 * h + v), h), h, x)
+        return h * 2.0
+
+    path = str(tmp_path / "f.onnx")
+    ps.export(f, np.zeros(()), ps.spec("float64", ["T"]), path=path, mode="value")
+    text = list_as_mathematics(read_written(path))
+    assert "h_1" not in text
+    assert " h = h\n" not in text
+    assert_statements_compute(path, [np.array(0.3), np.linspace(0, 1, 4)])
+
+
+def test_a_loops_variable_keeps_its_number_where_its_start_is_needed_too(tmp_path: Path) -> None:
+    def f(h: Any, x: Any) -> Any:
+        start = h
+        h, _ = ps.scan(lambda h, v: (np.tanh(0.5 * h + v), h), h, x)
+        return h * start
+
+    path = str(tmp_path / "f.onnx")
+    ps.export(f, np.zeros(()), ps.spec("float64", ["T"]), path=path)
+    text = list_as_mathematics(read_written(path))
+    assert re.search(r" h_\d = h ", text)
+    assert "d_h_1" not in text
+    assert_statements_compute(path, [np.array(0.3), np.linspace(0, 1, 4)])

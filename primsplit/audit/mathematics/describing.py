@@ -1,0 +1,121 @@
+"""Describe an expression by a name: its operator and its operand.
+
+```
+exp(shifted) -> exp_shifted      x.reshape(2, 3) -> x_reshaped      hidden**2 -> hidden_squared
+```
+"""
+
+import ast
+from collections.abc import Mapping
+
+LONGEST_NAME = 24
+"""The most characters of a name that is put together."""
+ENDINGS = {
+    "take": "taken",
+    "take_along_axis": "picked",
+    "scatter_nd": "scattered",
+    "scatter_elements": "scattered",
+    "scatter_add": "scattered",
+    "concatenate": "joined",
+    "transpose": "transposed",
+    "reshape": "reshaped",
+    "where": "chosen",
+    "astype": "converted",
+    "maximum": "clipped",
+    "minimum": "clipped",
+    "clip": "clipped",
+    "full": "filled",
+    "broadcast_to": "repeated",
+}
+"""What a function does to its first operand, as the end of a name."""
+WORDS: Mapping[type[ast.AST], str] = {
+    ast.Add: "plus",
+    ast.Sub: "minus",
+    ast.Mult: "times",
+    ast.Div: "over",
+    ast.MatMult: "by",
+    ast.Mod: "modulo",
+    ast.FloorDiv: "over",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+}
+WITH_NUMBERS: Mapping[type[ast.AST], str] = {
+    ast.Mult: "scaled",
+    ast.Div: "scaled",
+    ast.Add: "shifted",
+    ast.Sub: "shifted",
+    ast.BitAnd: "masked",
+    ast.BitOr: "masked",
+}
+"""What an operator does to a value together with a number."""
+POWERS = {2: "squared", 3: "cubed", 4: "to_the_4th"}
+
+
+def root(value: ast.expr, of: Mapping[str, str]) -> str:
+    """Return the name of the first value that an expression reads; of a choice the first that is chosen."""
+    if isinstance(value, ast.Call):
+        given = [*value.args[1:], value.args[0]] if ast.unparse(value.func) == "where" else [*value.args]
+        of_array = [value.func.value] if isinstance(value.func, ast.Attribute) else []
+        return next((name for part in (*of_array, *given) if (name := root(part, of))), "")
+    if isinstance(value, ast.Name):
+        return of.get(value.id, "")
+    parts = (part for part in ast.iter_child_nodes(value) if isinstance(part, ast.expr))
+    return next((name for part in parts if (name := root(part, of))), "")
+
+
+def described(value: ast.expr, of: Mapping[str, str]) -> str:
+    """Return a name made of the operator and its operand, `exp_shifted`; "" where an operand has none."""
+    match value:
+        case ast.Name(id=own):
+            return of.get(own, "")
+        case ast.Attribute(value=inner, attr="T") | ast.Subscript(value=inner):
+            return described(inner, of)
+        case ast.UnaryOp(op=sign, operand=inner):
+            return _joined("minus" if isinstance(sign, ast.USub) else "not", described(inner, of))
+        case ast.Compare(left=left):
+            return _joined("test", described(left, of))
+        case ast.Call():
+            return _of_call(value, of)
+        case ast.BinOp():
+            return _of_two(value, of)
+    return ""
+
+
+def _of_call(value: ast.Call, of: Mapping[str, str]) -> str:
+    """Return `exp_shifted` for `exp(shifted)`, `x_reshaped` for `x.reshape(2, 3)`."""
+    if isinstance(value.func, ast.Attribute):
+        return _joined(described(value.func.value, of), ENDINGS.get(value.func.attr, value.func.attr))
+    if not isinstance(value.func, ast.Name) or not value.args:
+        return ""
+    function, given = value.func.id, [*value.args]
+    if function == "where":
+        given = [*given[1:], given[0]]
+    parts = [part for each in given for part in (each.elts if isinstance(each, ast.Tuple | ast.List) else [each])]
+    operand = next((name for part in parts if (name := described(part, of))), "")
+    return _joined(operand, ENDINGS[function]) if function in ENDINGS else _joined(function, operand)
+
+
+def _of_two(value: ast.BinOp, of: Mapping[str, str]) -> str:
+    left, right = (described(_without_ending(part), of) for part in (value.left, value.right))
+    if isinstance(value.op, ast.Pow):
+        exponent = value.right.value if isinstance(value.right, ast.Constant) else None
+        ending = POWERS.get(exponent, "power") if isinstance(exponent, int) else "power"
+        return _joined(left, ending)
+    if isinstance(value.op, ast.Sub) and isinstance(value.right, ast.Call) and left and right == f"max_{left}":
+        return f"{left}_shifted"
+    if isinstance(value.op, ast.Div) and not left:
+        return _joined("inverse", right)
+    if left and right:
+        both = _joined(left, WORDS.get(type(value.op), "and"), right)
+        return both if len(both) <= LONGEST_NAME else _joined(left, WORDS.get(type(value.op), "and"))
+    return _joined(WITH_NUMBERS.get(type(value.op), ""), left or right)
+
+
+def _without_ending(value: ast.expr) -> ast.expr:
+    """Return `x` of `where(c, x, 1)`, which a name of what is computed from it need not tell."""
+    is_choice = isinstance(value, ast.Call) and ast.unparse(value.func) == "where" and len(value.args) == 3
+    return value.args[1] if isinstance(value, ast.Call) and is_choice else value
+
+
+def _joined(*parts: str) -> str:
+    return "_".join(parts) if all(parts) else ""
