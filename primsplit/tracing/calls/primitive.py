@@ -179,7 +179,7 @@ class Primitive(FunctionLike):
         if outer and self._is_ruled():
             body, result_spec = self._alone(leaves, arrays, spec)
             outer = free(body)
-        body = _without_line(body, tracing.user_place())
+        body = _without_line(body, tracing.current().place or tracing.user_place())
         return Block(body.name, (*body.params, *outer), body.ops, body.results), list(outer), result_spec
 
     def _alone(

@@ -7,8 +7,11 @@ import pytest
 from scipy import special
 
 import primsplit as ps
-from primsplit.ir.errors import TraceError
+from primsplit import tracing
+from primsplit.ir import NOWHERE, Type
+from primsplit.ir.errors import Place, TraceError
 from primsplit.testing import check_grads
+from primsplit.tracing.array import Array
 
 
 @ps.primitive
@@ -65,3 +68,12 @@ def test_a_primitive_without_its_rule_is_differentiated_through_its_body() -> No
     assert ps.grad(cube)(2.0) == 100.0
     ps.opt_out(cube)
     assert ps.grad(cube)(2.0) == 12.0
+
+
+def test_a_body_that_a_rule_traced_first_keeps_no_line_of_its_program() -> None:
+    kept = ps.primitive(lambda x: np.sin(x) * 2.0)
+    for name in ("first", "second"):
+        with tracing.recording(place=Place(f"{name}.py", 7, name)) as recording:
+            kept(Array(recording.param(Type("float64", ()))))
+        (body,) = (op.attributes["body"] for op in recording.ops)
+        assert [op.place for op in body.ops] == [NOWHERE, NOWHERE]
