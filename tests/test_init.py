@@ -2,8 +2,10 @@
 
 import ast
 import inspect
+import json
 import subprocess
 import sys
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -46,3 +48,17 @@ def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
 )
 def test_it_works_in_whatever_order_it_is_imported(statement: str) -> None:
     subprocess.run([sys.executable, "-c", statement], check=True)
+
+
+def test_an_installation_in_place_is_a_path_that_type_checkers_follow() -> None:
+    pointers = [
+        Path(str(file.locate()))
+        for installed in distributions(name="primsplit")
+        if json.loads(installed.read_text("direct_url.json") or "{}").get("dir_info", {}).get("editable")
+        for file in installed.files or ()
+        if file.suffix == ".pth"
+    ]
+    if not pointers:
+        pytest.skip("primsplit is not installed in place")
+    for pointer in pointers:
+        assert (Path(pointer.read_text(encoding="utf-8").strip()) / "primsplit" / "py.typed").is_file()
