@@ -41,7 +41,7 @@ from primsplit.ir import Const, Op, Var
 from primsplit.ir.notation.literals import bytes_text
 
 ROUNDS = 3
-"""How often statements are written into their readers: then lines are shorter, as names are."""
+"""The most passes that write statements into their readers. Names, and so lines, are shorter after each."""
 
 
 @dataclass

@@ -14,7 +14,7 @@ FORWARD, BACKWARD, TANGENT = "forward", "backward", "tangent"
 NO_LINE = "no line"
 """The place of nodes that stand for no line of the user's."""
 GRADS = {BACKWARD: "Grad of: ", TANGENT: "Tangent of: "}
-"""What stands before a line of the user's in a listing of its derivative."""
+"""The words before a line of the user's in a listing of its derivative, by section."""
 IN_ORDER = (FORWARD, BACKWARD, TANGENT)
 BEGINNINGS = {"pullback of ": BACKWARD, AGAIN: BACKWARD, "tangent of ": TANGENT}
 """The section of an op by the beginning of its remark, if it is a part of a derivative."""

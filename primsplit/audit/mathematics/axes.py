@@ -11,7 +11,7 @@ import ast
 from primsplit.audit.trees import call, literal
 
 NEUTRAL = {"strides": 1, "dilations": 1, "pads": 0, "extra": 0}
-"""What a convolution or a pool does unless it is told."""
+"""The default numbers of the arguments of convolutions and pools."""
 WINDOWS = frozenset({"conv", "conv_transpose", "max_pool", "average_pool", "lp_pool"})
 REDUCTIONS = frozenset({"sum", "mean", "max", "min", "prod"})
 Order = tuple[int, ...]

@@ -27,7 +27,7 @@ ENDINGS = {
     "full": "filled",
     "broadcast_to": "repeated",
 }
-"""What a function does to its first operand, as the end of a name."""
+"""The end of the name of a result, by the function that is applied to a value."""
 WORDS: Mapping[type[ast.AST], str] = {
     ast.Add: "plus",
     ast.Sub: "minus",
@@ -47,7 +47,7 @@ WITH_NUMBERS: Mapping[type[ast.AST], str] = {
     ast.BitAnd: "masked",
     ast.BitOr: "masked",
 }
-"""What an operator does to a value together with a number."""
+"""The end of the name of a result, by the operator that joins a value and a number."""
 POWERS = {2: "squared", 3: "cubed", 4: "to_the_4th"}
 
 

@@ -15,9 +15,9 @@ and to add these up is not taken for a sum.
 from collections.abc import Iterator, Sequence
 
 from primsplit.audit.mathematics.sameness import same_blocks
-from primsplit.audit.mathematics.shortcuts import PIECES, SUMS, Idiom, scatter_in_parts, with_masks
+from primsplit.audit.mathematics.shortcuts import PIECES, SUMS, as_first_side, scatter_in_parts, with_masks
 from primsplit.audit.mathematics.sizes import Sizes
-from primsplit.audit.statements import Assignment, Branch, Statement, Suite
+from primsplit.audit.statements import Branch, Statement, Suite
 from primsplit.ir import Block, Const, Op, Value, dims
 
 
@@ -51,14 +51,7 @@ def sum_in_stages(statement: Statement, sizes: Sizes) -> Statement | None:
     (plain,) = then.ops
     if plain.outputs[0] is not then.results[0] or not _adds_up(otherwise, plain):
         return None
-    (inner,) = statement.sides[0].statements
-    assert isinstance(inner, Assignment)
-    own = statement.op
-    op = Op(plain.kind, plain.inputs, own.outputs, plain.attributes, own.place, own.remark)
-    return Idiom(
-        op=op, ops=tuple(statement.every_op()), targets=statement.targets, section=statement.section,
-        value=inner.value, note="summed in stages",
-    )  # fmt: skip
+    return as_first_side(statement, tuple(statement.every_op()), "summed in stages")
 
 
 def is_by_size(statement: Branch, sizes: Sizes) -> bool:

@@ -56,7 +56,9 @@ class Inlining:
 
     def run(self) -> list[Shown]:
         """Return the statements without those that are in their readers now."""
+        every = []
         for line, bodies, heads in _walk(self.lines, [], []):
+            every.append(line)
             self.order[id(line)] = len(self.order)
             self.heads[id(line)] = heads
             self.bodies[id(line)] = bodies
@@ -64,13 +66,10 @@ class Inlining:
                 self.readers[name].append(line)
             for name in targets_of(line):
                 self.writers[name].append(line)
-        for line in sorted(self.every(), key=lambda line: self.order[id(line)]):
+        for line in every:
             if self.may_move(line):
                 self.move(line)
         return self.lines
-
-    def every(self) -> list[Shown]:
-        return [line for line, *_ in _walk(self.lines, [], [])]
 
     def may_move(self, line: Shown) -> bool:
         """Whether a statement assigns a value without a name of the user's, once."""

@@ -27,7 +27,7 @@ HOLES = frozenset({"x", "z", "k", "LOW", "HIGH", "e", "p", "q"})
 MAX = "max(z, axis=k, keepdims=True)"
 MEAN = "mean(x, axis=k, keepdims=True)"
 HOW = ("", ", axis=k", ", axis=k, keepdims=True")
-"""How a reduction is called."""
+"""The ends of the call of a reduction."""
 IS_NAN = "isnan(x).astype(int32)"
 CLIPPED = "clip(x, p, q)"
 LARGER, SMALLER = "maximum(abs(x), abs(z))", "minimum(abs(x), abs(z))"
@@ -129,27 +129,24 @@ class _Search(ast.NodeTransformer):
         self.target = target
         self.used: set[str] = set()
 
-    def visit_Call(self, node: ast.Call | ast.Subscript) -> ast.expr:
-        for pattern, function in _compiled():
-            found = self.windows(node, pattern, function)
-            if found is not None:
-                return found
-        self.generic_visit(node)
-        return node
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        return self.function(node) or self.inside(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        return self.visit_Call(node)
+        return self.function(node) or self.inside(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        found = self.polynomial(node) or self.inverse(node)
-        if found is not None:
-            return found
-        for pattern, function in _compiled():
-            matched = self.windows(node, pattern, function)
-            if matched is not None:
-                return matched
+        return self.polynomial(node) or self.inverse(node) or self.function(node) or self.inside(node)
+
+    def inside(self, node: ast.expr) -> ast.expr:
+        """Return an expression whose parts are searched."""
         self.generic_visit(node)
         return node
+
+    def function(self, node: ast.expr) -> ast.expr | None:
+        """Return the function of the first pattern that describes a node; None if none does."""
+        found = (self.windows(node, pattern, function) for pattern, function in _compiled())
+        return next((each for each in found if each is not None), None)
 
     def inverse(self, node: ast.BinOp) -> ast.expr | None:
         """Return `x * y**2` for `x / v * y`, where `y = 1 / v`: the derivative of an inverse."""

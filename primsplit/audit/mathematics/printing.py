@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from primsplit.audit.line_order import line_of
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed, text_of
 from primsplit.audit.sections import BACKWARD, TANGENT
@@ -45,7 +46,7 @@ class Printer:
         """Yield statements with their line and shape beside them."""
         last: Place | None = None
         for line in lines:
-            place = line_of(line)
+            place = line_of(line.op)
             beside = [_where(place) if place != last else "", self.shape(line), line.note]
             last = place
             text = self.text(line)
@@ -55,14 +56,14 @@ class Printer:
 
     def learn(self, line: Shown, text: str) -> None:
         """Note the text of a statement of the forward pass, without what it keeps, for remarks on its pullback."""
-        place = line_of(line)
+        place = line_of(line.op)
         if place is not None and not line.head and not line.is_passed:
             self.forward[place] = text.replace(f"{self.target(line.kept)} = ", "", 1) if line.kept else text
 
     def pullback(self, lines: Sequence[Shown], depth: int, last: Place | None = None) -> Iterator[str]:
         """Yield statements under remarks that say what they are the gradient of."""
         for line in lines:
-            place = line_of(line)
+            place = line_of(line.op)
             if place is not None and place != last and not line.head and not line.is_passed:
                 yield self.remark(place, depth)
                 last = place
@@ -116,11 +117,6 @@ class Printer:
         """Return the shape of the value that a statement assigns."""
         found = self.shapes.get(line.target)
         return "" if found is None or line.head else "[" + ", ".join(map(str, found)) + "]"
-
-
-def line_of(line: Shown) -> Place | None:
-    """Return the user's line of a statement."""
-    return None if line.op.place is None or not line.op.place.filename else line.op.place.whole_line
 
 
 def _where(place: Place | None) -> str:

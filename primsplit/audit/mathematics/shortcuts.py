@@ -21,10 +21,10 @@ from primsplit.ir import Block, Const, Op, Value, Var, reads
 
 SUMS = frozenset({"ReduceSum", "ReduceMean"})
 PIECES = frozenset({"Slice", "Reshape", "Concat", "Identity", "Squeeze", "Unsqueeze", "Transpose", "Cast"})
-"""What may be done to numbers that are added up in pieces. No trait: a Concat of all slices keeps them."""
+"""Operators that may be applied to numbers that are added up in pieces. No trait: a Concat of all slices keeps them."""
 SCATTERS = frozenset({"ScatterND", "ScatterElements"})
 SAME_PLACES = PIECES | {"Expand", "Mod", "Gather"}
-"""What makes indices of one kind of scatter to those of another. No trait: Mod and Gather change other numbers."""
+"""Operators that turn indices of one scatter into those of another. No trait: Mod and Gather change other numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ def with_masks(statements: Sequence[Statement]) -> list[Statement]:
     for statement in statements:
         if statement.op in hidden:
             assert isinstance(statement, Branch)
-            found.append(_chosen(statement, hidden[statement.op]))
+            found.append(as_first_side(statement, (*hidden[statement.op], *statement.every_op())))
         elif statement.op not in gone:
             found.append(statement)
     return found
@@ -119,16 +119,13 @@ def _only_for(
         _only_for(read, made, readers, by_op, found)
 
 
-def _chosen(statement: Branch, hidden: Sequence[Op]) -> Idiom:
-    """Return the choice that a branch makes on one side."""
+def as_first_side(statement: Branch, ops: tuple[Op, ...], note: str = "") -> Idiom:
+    """Return the only statement of a branch's first side in the place of the branch; it stands for `ops`."""
     (inner,) = statement.sides[0].statements
     assert isinstance(inner, Assignment)
     own = statement.op
     op = replace(inner.op, outputs=own.outputs, place=own.place, remark=own.remark)
-    return Idiom(
-        op=op, ops=(*hidden, *statement.every_op()), targets=statement.targets, section=statement.section,
-        value=inner.value, note="",
-    )  # fmt: skip
+    return Idiom(op=op, ops=ops, targets=statement.targets, section=statement.section, value=inner.value, note=note)
 
 
 def scatter_in_parts(statement: Statement) -> Statement | None:
@@ -143,14 +140,7 @@ def scatter_in_parts(statement: Statement) -> Statement | None:
     sources = _Sources({array}, {places}, {updates})
     if plain.outputs[0] is not then.results[0] or not sources.scatter(otherwise):
         return None
-    (inner,) = statement.sides[0].statements
-    assert isinstance(inner, Assignment)
-    own = statement.op
-    op = replace(plain, outputs=own.outputs, place=own.place, remark=own.remark)
-    return Idiom(
-        op=op, ops=tuple(statement.every_op()), targets=statement.targets, section=statement.section,
-        value=inner.value, note="added in parts",
-    )  # fmt: skip
+    return as_first_side(statement, tuple(statement.every_op()), "added in parts")
 
 
 @dataclass

@@ -12,7 +12,7 @@ from primsplit.audit.statements import Assignment, Branch, Loop, Scan, Statement
 
 @dataclass
 class Uses:
-    """How many statements read a variable, and in which body and section the last one is."""
+    """The number of statements that read each variable, and the body and section of the last one."""
 
     counts: Counter[str] = field(default_factory=Counter)
     tests: Counter[str] = field(default_factory=Counter)

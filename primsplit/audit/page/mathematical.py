@@ -9,8 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from primsplit.audit.line_order import line_of
 from primsplit.audit.math_style import Mathematics, mathematics_of
-from primsplit.audit.mathematics.printing import Printer, line_of
+from primsplit.audit.mathematics.printing import Printer
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.page.outline import LATE, FileView, FunctionView, Named, Row
 from primsplit.audit.trees import bound_by
@@ -59,7 +60,7 @@ def _rows(printer: Printer, lines: Sequence[Shown], depth: int) -> Iterator[Row]
     """Yield the rows of statements and of those below them."""
     for line in lines:
         text = in_one_line(printer.text(line))
-        place = line_of(line)
+        place = line_of(line.op)
         is_late = line.section in LATE
         if not is_late:
             printer.learn(line, text)

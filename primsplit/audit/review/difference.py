@@ -56,7 +56,7 @@ class Difference:
 
     @property
     def shown_counts(self) -> Mapping[str, Mapping[str, int]]:
-        """How many statements of mathematics of each section differ; how many nodes if there is no mathematics."""
+        """The number of statements of mathematics in each section that differ; of nodes if there is no mathematics."""
         return self.counts if self.mathematics is None else self.mathematics.counts
 
     @property

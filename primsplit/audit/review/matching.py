@@ -65,12 +65,12 @@ def paired_names(old: Sequence[str], new: Sequence[str]) -> dict[str, str]:
 
 
 Key = Callable[[Side, Op], Hashable]
-"""What two ops must have in common to be paired."""
+"""Returns the properties that two ops must share to be paired."""
 
 
 @dataclass
 class Matching:
-    """Which ops and values of one file are those of the other: `ops` and `values` from before to after."""
+    """Pairs the ops and values of one file with those of the other: `ops` and `values` map before to after."""
 
     before: Side
     after: Side

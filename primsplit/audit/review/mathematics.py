@@ -86,7 +86,7 @@ class _Marked:
 
     @property
     def outside(self) -> int:
-        """How many nodes differ that no statement stands for: those of shape plumbing."""
+        """The number of nodes that differ and that no statement stands for: those of shape plumbing."""
         shown = {op for row in self.rows for op in row.ops}
         return sum(1 for op in self.file.ops() if op not in shown and self.status(op) != SAME)
 
