@@ -11,7 +11,7 @@ import ast
 import copy
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,17 @@ def _parsed(template: str) -> ast.expr:
 
 
 class _Filling(ast.NodeTransformer):
+    """Fills holes. A function keeps its name, though a variable of the file may have the same."""
+
     def __init__(self, holes: Mapping[str, ast.expr]) -> None:
         self.holes = holes
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if not isinstance(node.func, ast.Name):
+            node.func = self.visit(node.func)
+        node.args = [self.visit(a) for a in node.args]
+        node.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:  # the name that NodeTransformer asks for
         return self.holes.get(node.id, node)
@@ -75,6 +84,17 @@ def tuple_of(items: Iterable[ast.expr]) -> ast.expr:
 def names_in(expression: ast.AST) -> set[str]:
     """Return the names that an expression reads."""
     return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+
+
+def variables_in(expression: ast.AST) -> set[str]:
+    """Return the variables that an expression reads; the names of functions are none."""
+    return {node.id for node in variable_nodes(expression)}
+
+
+def variable_nodes(expression: ast.AST) -> Iterator[ast.Name]:
+    """Yield the nodes of an expression that read a variable."""
+    functions = {id(node.func) for node in ast.walk(expression) if isinstance(node, ast.Call)}
+    yield from (n for n in ast.walk(expression) if isinstance(n, ast.Name) and id(n) not in functions)
 
 
 def bound_by(head: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from primsplit.audit.mathematics.simplify import renamed, simplified
 from primsplit.audit.mathematics.sizes import Shape
 from primsplit.audit.mathematics.steps import at_step
 from primsplit.audit.statements import Branch, Collected, Loop, Scan, Scanned, Statement, Suite
-from primsplit.audit.trees import name, names_in, tree, tuple_of
+from primsplit.audit.trees import name, tree, tuple_of, variables_in
 from primsplit.ir import Op
 
 Assigned = list[tuple[str, ast.expr]]
@@ -41,7 +41,7 @@ def control(folding: Folding, statement: Statement) -> None:
 
 def _head(folding: Folding, statement: Statement, text: str, value: ast.expr | None = None) -> Shown:
     """Return the head of a statement with a body; `{}` in the text is the value."""
-    taken = [] if value is None else folding.taken(names_in(value))
+    taken = [] if value is None else folding.taken(variables_in(value))
     filled = None if value is None else folding.fill(value)
     ops = [*statement.ops, *taken]
     return Shown(op=statement.op, ops=ops, head=text, expression=filled, section=folding.section)
@@ -55,7 +55,7 @@ def _branch(folding: Folding, statement: Branch) -> None:
         before = len(folding.lines)
         _inline(folding, side)
         hidden = [op for op in statement.every_op() if op not in shown]
-        folding.plumbing += [statement.op, *folding.taken(names_in(statement.test))]
+        folding.plumbing += [statement.op, *folding.taken(variables_in(statement.test))]
         shown_lines = folding.lines[before:]
         line = next((line for line in shown_lines if line.head), shown_lines[0])
         line.ops += [op for op in hidden if op is not statement.op]
@@ -119,7 +119,7 @@ def _last(folding: Folding, target: str, value: ast.expr, op: Op) -> Shown | Non
     place, ops, result = op, [], None
     waiting = folding.env.get(value.id) if isinstance(value, ast.Name) else None
     if waiting is not None:
-        ops = folding.taken([*names_in(value)])
+        ops = folding.taken([*variables_in(value)])
         result = folding.of.get(target)
         if waiting.statement is not None:
             place = waiting.statement.op
@@ -154,7 +154,7 @@ def _retarget(folding: Folding, own: str, target: str, left: Assigned, rest: Seq
         return False
     if any(stem in {*read_by(line), *line.target.split(", ")} for line in (*behind, *rest)):
         return False
-    if any(stem in names_in(value) for _, value in left):
+    if any(stem in variables_in(value) for _, value in left):
         return False
     for line in (*first, *behind, *rest):
         line.target = target if line.target == own else line.target
@@ -192,7 +192,7 @@ def _at_once(lines: Sequence[Shown], op: Op) -> list[Shown]:
 def _starts(folding: Folding, initial: Sequence[tuple[str, ast.expr]], statement: Statement) -> None:
     """Show the values that a loop starts with."""
     for target, value in initial:
-        ops = folding.taken(names_in(value))
+        ops = folding.taken(variables_in(value))
         filled = folding.fill(value)
         if not (isinstance(filled, ast.Name) and filled.id == target):
             result = folding.of.get(target)
@@ -221,7 +221,7 @@ def _scan(folding: Folding, statement: Scan) -> None:
     step = _step(folding)
     text = f"for {step} in reversed(range({{}})):" if is_back else f"for {step} in range({{}}):"
     arrays = [s.array for s in statement.scanned]
-    taken = folding.taken({n for array in arrays for n in names_in(array)})
+    taken = folding.taken({n for array in arrays for n in variables_in(array)})
     head = _head(folding, statement, text, _steps(folding, statement))
     head.ops += taken
     for each, array in zip(statement.scanned, arrays, strict=True):
@@ -264,7 +264,7 @@ def _steps(folding: Folding, statement: Scan) -> ast.expr:
 
 
 def _is_true(value: ast.expr) -> bool:
-    return "True" in ast.unparse(value) and not names_in(value) - {"np"}
+    return "True" in ast.unparse(value) and not variables_in(value) - {"np"}
 
 
 def _loop(folding: Folding, statement: Loop) -> None:

@@ -22,7 +22,7 @@ from primsplit.audit.mathematics.simplify import simplified, text_of
 from primsplit.audit.mathematics.sizes import Shape, Sizes
 from primsplit.audit.mathematics.uses import Uses
 from primsplit.audit.statements import Assignment, Function, Statement
-from primsplit.audit.trees import fill, literal, name, names_in
+from primsplit.audit.trees import fill, literal, name, variables_in
 from primsplit.ir import Const, Op, Value, Var, dims, reads, walk
 from primsplit.ir.errors import PrimsplitError
 from primsplit.ops.inference import broadcast_shapes
@@ -76,7 +76,7 @@ class Folding:
         statements = recognized(self.function.statements, self.sizes)
         self.uses.count(statements, self.sizes)
         for result in self.function.results:
-            self.uses.keep(names_in(result))
+            self.uses.keep(variables_in(result))
         self.suite(statements, 0)
         return self.lines
 
@@ -99,7 +99,7 @@ class Folding:
         if len(statement.targets) == 1 and target not in self.named and self.moved(statement, target):
             return
         if target in self.named and (same := self.renamed(statement)) is not None:
-            self.show(statement, same, [*self.taken(names_in(statement.value)), *statement.ops])
+            self.show(statement, same, [*self.taken(variables_in(statement.value)), *statement.ops])
             return
         value, shape, view, ops = self.filled(statement)
         found = Folded(value, shape, [*ops, *statement.ops], statement=statement, added=self.added(op), view=view)
@@ -135,7 +135,7 @@ class Folding:
         index: list[ast.expr] = [*([ast.Slice()] * axis), ast.Slice(None, None, literal(-1))]
         at = index[0] if len(index) == 1 else ast.Tuple(index, ast.Load())
         self.flipped[join.outputs[0]] = simplified(ast.Subscript(found.value, at, ast.Load()))
-        ops = [*self.taken(names_in(statement.value)), *statement.ops]
+        ops = [*self.taken(variables_in(statement.value)), *statement.ops]
         for target in statement.targets:
             self.env[target] = Folded(name(target), None, ops)
             ops = []
@@ -158,9 +158,9 @@ class Folding:
             is_one = len(known) == 1
             shape = () if is_one else self.sizes.shape(op.outputs[0])
             self.env[target] = Folded(size, shape, size=known[0] if is_one else None)
-            self.plumbing += self.taken(names_in(statement.value))
+            self.plumbing += self.taken(variables_in(statement.value))
         elif (found := plumbing.folded(op, self.inputs(op), self.sizes)) is not None and self.is_told(op, found):
-            self.env[target] = replace(found, ops=self.taken(names_in(statement.value)), statement=statement)
+            self.env[target] = replace(found, ops=self.taken(variables_in(statement.value)), statement=statement)
         elif self.uses.count_of(target):
             return False
         self.plumbing += statement.ops
@@ -212,7 +212,7 @@ class Folding:
 
     def filled(self, statement: Assignment) -> tuple[ast.expr, Shape | None, Shape | None, list[Op]]:
         """Return the value of an assignment with folded values in it, its shape and view, and the ops in it."""
-        read = names_in(statement.value)
+        read = variables_in(statement.value)
         while True:
             value, shape, view = self.value(statement)
             if self.width(value) <= LONGEST:
@@ -244,7 +244,7 @@ class Folding:
         if op.outputs[0] in self.flipped:
             return self.flipped[op.outputs[0]], result, None
         axes = same_view(inputs, result) if traits(op.kind).elementwise and len(op.outputs) == 1 else None
-        holes = {n: self.env[n].value for n in names_in(statement.value) if n in self.env}
+        holes = {n: self.env[n].value for n in variables_in(statement.value) if n in self.env}
         if axes is not None:
             return simplified(fill(statement.value, holes)), *axes
         contraction = plumbing.contraction(op, inputs) if self.sizes.is_folded else None
@@ -264,7 +264,7 @@ class Folding:
     def fill(self, value: ast.expr) -> ast.expr:
         """Return an expression with folded values, each in the shape of its variable."""
         holes = {}
-        for read in names_in(value):
+        for read in variables_in(value):
             found = self.env.get(read)
             if found is not None:
                 shape = self.sizes.shape(self.of[read]) if read in self.of else found.shape

@@ -20,7 +20,7 @@ from primsplit.audit.mathematics.shown import LONGEST, Shown
 from primsplit.audit.mathematics.simplify import renamed, simplified, text_of
 from primsplit.audit.mathematics.sizes import Shape
 from primsplit.audit.mathematics.steps import Shapes, at_step
-from primsplit.audit.trees import fill, names_in
+from primsplit.audit.trees import fill, variable_nodes, variables_in
 
 DEEPEST = 4
 """The most parentheses around a part of it."""
@@ -183,7 +183,7 @@ class Inlining:
         found = _InStep(line.target, line.value, shape, self.shapes)
         changed = found.visit(copy.deepcopy(expression))
         assert isinstance(changed, ast.expr)
-        return changed if found.is_done and line.target not in names_in(changed) else None
+        return changed if found.is_done and line.target not in variables_in(changed) else None
 
     def text(self, value: ast.expr) -> str:
         return text_of(renamed(value, self.names))
@@ -210,7 +210,7 @@ class _InStep(ast.NodeTransformer):
 
 def read_by_value(line: Shown) -> set[str]:
     """Return the names in the value of a statement."""
-    return set() if line.value is None else names_in(line.value)
+    return set() if line.value is None else variables_in(line.value)
 
 
 def _walk(
@@ -226,7 +226,7 @@ def _walk(
 def _count(line: Shown, name: str) -> int:
     """Return how often a statement reads a variable."""
     parts = [e for e in (line.value, line.expression) if e is not None]
-    return Counter(n.id for e in parts for n in ast.walk(e) if isinstance(n, ast.Name))[name]
+    return Counter(n.id for e in parts for n in variable_nodes(e))[name]
 
 
 def _depth(value: ast.AST) -> int:

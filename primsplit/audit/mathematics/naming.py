@@ -21,7 +21,7 @@ from primsplit.audit.mathematics.simplify import renamed, text_of
 from primsplit.audit.rules_used import MADE
 from primsplit.audit.sections import FORWARD
 from primsplit.audit.statements import Function
-from primsplit.audit.trees import names_in
+from primsplit.audit.trees import variables_in
 from primsplit.audit.written import Written
 from primsplit.ir import Op, Var, reads
 from primsplit.ir.errors import Place
@@ -83,7 +83,7 @@ class Naming:
         targets = [(line, target.partition("[")) for line in every for target in line.targets]
         self.raw = frozenset(self.function.names.values())
         self.inputs(constants)
-        results = frozenset(n for result in self.function.results for n in names_in(result))
+        results = frozenset(n for result in self.function.results for n in variables_in(result))
         self.shared = Sharing(lines, self.function.params, results, self.of)
         self.variables([(line, own) for line, (own, *_) in targets if own in self.named and own not in self.of])
         cotangents = _Cotangents(self.file, self.function, self.named)
@@ -93,7 +93,7 @@ class Naming:
 
     def variables(self, targets: Sequence[tuple[Shown, str]]) -> None:
         """Name the variables of the user's; a number that tells one from another in the file stays where it must."""
-        kept = {n for result in self.function.results for n in names_in(result)}
+        kept = {n for result in self.function.results for n in variables_in(result)}
         shorter = {own: () if own in kept else self.shorter(own, line) for line, own in reversed(targets)}
         self.of.update({own: own for own, names in shorter.items() if not names})
         self.taken.update(self.of.values())

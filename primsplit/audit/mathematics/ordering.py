@@ -9,8 +9,7 @@ import ast
 from collections.abc import Hashable, Sequence
 
 from primsplit.audit.mathematics.shown import Shown
-from primsplit.audit.mathematics.simplify import variables_in
-from primsplit.audit.trees import names_in
+from primsplit.audit.trees import variables_in
 
 
 def grouped(lines: Sequence[Shown]) -> list[Shown]:
@@ -71,7 +70,7 @@ def _before(lines: Sequence[Sequence[Shown]]) -> list[set[int]]:
 
 def targets_of(line: Shown) -> set[str]:
     """Return the variables that a statement sets, or sets parts of."""
-    return {name for target in line.targets for name in names_in(ast.parse(target, mode="eval"))}
+    return {name for target in line.targets for name in variables_in(ast.parse(target, mode="eval"))}
 
 
 def read_by(line: Shown) -> set[str]:

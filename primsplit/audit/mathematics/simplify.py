@@ -48,12 +48,6 @@ def text_of(expression: ast.expr) -> str:
     return ast.unparse(expression).replace(" ** ", "**")
 
 
-def variables_in(expression: ast.expr) -> set[str]:
-    """Return the variables that an expression reads; the names of functions are none."""
-    functions = {id(node.func) for node in ast.walk(expression) if isinstance(node, ast.Call)}
-    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name) and id(node) not in functions}
-
-
 def renamed(expression: ast.expr, names: Mapping[str, str]) -> ast.expr:
     """Return an expression with other names of variables; those of functions stay."""
     found = _Renaming(names).visit(copy.deepcopy(expression))

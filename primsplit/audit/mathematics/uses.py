@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from primsplit.audit.mathematics.idioms import shown_suites
 from primsplit.audit.mathematics.sizes import Sizes
 from primsplit.audit.statements import Assignment, Branch, Loop, Scan, Statement
+from primsplit.audit.trees import variable_nodes
 
 
 @dataclass
@@ -58,7 +59,7 @@ class Uses:
 def _names(expressions: Iterable[ast.expr]) -> Iterator[str]:
     """Yield the variables of expressions."""
     for expression in expressions:
-        yield from (node.id for node in ast.walk(expression) if isinstance(node, ast.Name))
+        yield from (node.id for node in variable_nodes(expression))
 
 
 def _read(statement: Statement) -> Iterator[ast.expr]:
