@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,23 +58,37 @@ NEGATIVE = ValueError("negative dimensions are not allowed")
 def as_size(given: Any, negative: Exception = NEGATIVE) -> Dim:
     """The size that a number of the user's is: an int, a Size, or a traced whole number, which becomes a size.
 
-    A run in which that is `negative` fails with this error. One that is no ValueError is none that Python raises.
-    Raises TypeError, or NumberAsked for a traced value that is no whole number.
+    A run in which it is `negative` fails with this error. One that is no ValueError is none that Python raises. Raises
+    TypeError, or NumberAsked for a traced value that is no whole number.
     """
+    if isinstance(given, Size):
+        return _not_below_zero(given, negative)
     if not isinstance(given, Array):
-        return given if isinstance(given, Size) else operator.index(given)
+        return operator.index(given)
     sizes = given.value.sizes
     if sizes is not None and len(sizes) == 1:
         return sizes[0]
     is_whole = given.shape == () and given.dtype.kind in "iu" and not isinstance(given.value, Const)
     if not is_whole or HOOKS.whole_number(given) is not None:
         return operator.index(given)
+    return tracing.size_of_number(given.value, partial(_checked, negative))
 
-    def check(number: Value) -> Value:
-        wrong = op.Less(Array(number), np.int64(0))
-        return checked(Array(number), wrong, negative, is_pythons=isinstance(negative, ValueError)).value
 
-    return tracing.size_of_number(given.value, check)
+def as_count(given: Any) -> Dim:
+    """The number of elements that a number of the user's asks for, which is none for a negative size."""
+    return given if isinstance(given, Size) else as_size(given)
+
+
+def _not_below_zero(size: Size, negative: Exception) -> Size:
+    """Return a size; a run that reads it fails with this error where it is negative. Those of rules are not checked."""
+    if not dims.at_least(size, 0) and tracing.current().path is not None:
+        tracing.check_size(size, partial(_checked, negative))
+    return size
+
+
+def _checked(negative: Exception, number: Value) -> Value:
+    wrong = op.Less(Array(number), np.int64(0))
+    return checked(Array(number), wrong, negative, is_pythons=isinstance(negative, ValueError)).value
 
 
 def size_as(size: Dim, dtype: Any) -> Array:

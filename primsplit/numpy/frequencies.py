@@ -7,7 +7,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir import Type
 from primsplit.ir.dims import Dim
-from primsplit.numpy.axes import array_like, as_size, many_axes, size_as
+from primsplit.numpy.axes import array_like, as_count, as_size, many_axes, size_as
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
 from primsplit.tracing.broadcasting import count_up
@@ -50,5 +50,5 @@ def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
 
 def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
     """np.fft.rfftfreq of a size that only the run knows: 0, 1, ... up to the middle, over n d."""
-    n = as_size(n)
+    n = as_count(n)
     return count_up(n // 2 + 1) * (1.0 / (n * d))

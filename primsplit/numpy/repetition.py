@@ -10,13 +10,13 @@ from primsplit import tracing
 from primsplit.ir import Const, Type, dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import ShapeError
-from primsplit.numpy.axes import array_like, one_axis, reaching, size_as, slab
+from primsplit.numpy.axes import array_like, as_size, one_axis, reaching, size_as, slab
 from primsplit.numpy.keys import as_int64
 from primsplit.numpy.layout import as_shape, read_only_view, reshape
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
 from primsplit.tracing.branching.raising import checked
-from primsplit.tracing.broadcasting import count_up, expand_to, full, reshape_to
+from primsplit.tracing.broadcasting import count_up, expand_to, full, reshape_strictly, reshape_to
 from primsplit.tracing.calls.named import named
 
 FEW = 8
@@ -28,7 +28,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Array:
     """Each element so many times; one count for all, or one for each position along the axis."""
     x = array_like(x)
     x, axis = (reshape(x, -1), 0) if axis is None else (x, one_axis(axis, x.ndim))
-    counts = repeats if isinstance(repeats, Size) else _constant(repeats)
+    counts = as_size(repeats) if isinstance(repeats, Size) else _constant(repeats)
     if isinstance(counts, Size):
         return _spread(x, counts, axis)
     if isinstance(counts, np.ndarray) and counts.size == 1:
@@ -156,7 +156,8 @@ def resize(x: Any, new_shape: Any) -> Array:
         if x.size == 0:
             return full(shape, np.zeros((), x.dtype))
         source = Array(tracing.constant(np.arange(wanted) % x.size))
-    return reshape_to(op.Gather(row, source), shape)
+    fill = reshape_to if all(dims.at_least(n, 0) for n in shape) else reshape_strictly
+    return fill(op.Gather(row, source), shape)
 
 
 @implements(np.lib.stride_tricks.sliding_window_view)

@@ -9,7 +9,7 @@ from primsplit import tracing
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim
 from primsplit.ir.errors import ShapeError
-from primsplit.numpy.axes import array_like, size_as
+from primsplit.numpy.axes import array_like, as_count, size_as
 from primsplit.numpy.layout import as_shape, read_only_view
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
@@ -28,7 +28,7 @@ def as_strided(
     if x.view_of is not None and not x.contiguous:
         raise unsupported("np.lib.stride_tricks.as_strided of a view")
     target = list(x.shape if shape is None else as_shape(shape))
-    steps = _elements(x, x.strides if strides is None else as_shape(strides))
+    steps = _elements(x, x.strides if strides is None else tuple(map(as_count, strides)))
     if len(steps) != len(target):
         raise ShapeError("strides and shape must have as many entries", place=tracing.user_place())
     if all(isinstance(d, int) for d in (*x.shape, *target, *steps)):

@@ -22,7 +22,7 @@ from primsplit.tracing.places import (
     users_frames,
 )
 from primsplit.tracing.rewritten_loops import as_fori_loop
-from primsplit.tracing.sizes import is_readable, size_of, size_of_number, size_vector
+from primsplit.tracing.sizes import check_size, is_readable, size_of, size_of_number, size_vector
 from primsplit.tracing.stack import (
     Examples,
     Path,
@@ -54,6 +54,7 @@ __all__ = [
     "as_fori_loop",
     "asking_frame",
     "called_function",
+    "check_size",
     "close",
     "constant",
     "current",

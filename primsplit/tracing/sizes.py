@@ -75,6 +75,20 @@ def size_of_number(number: Value, check: Callable[[Value], Value]) -> Size:
     return known
 
 
+def check_size(dim: Size, check: Callable[[Value], Value]) -> None:
+    """Check a size where it is read from now on, unless an array here has it: then it is not negative.
+
+    `check` takes the size as an int64 vector of one element, and returns it, but fails where it is negative.
+    """
+    if _find_source(_as_held(dim).text) is not None:
+        return
+    number = size_of(dim)
+    if not any(number in level.counted for level in levels()):
+        into = current()
+        number = into.known[dim.text] = check(number)
+        into.counted[number] = dim
+
+
 def is_readable(dim: Dim) -> bool:
     """Whether a size can be read from values here, or each of its atoms can."""
     if isinstance(dim, int) or _find_known(dim.text) is not None or _find_source(_as_held(dim).text) is not None:

@@ -140,3 +140,75 @@ def test_a_loop_over_the_range_of_such_a_number_is_told_of_loops() -> None:
 
     with pytest.raises(ps.PrimsplitError, match=r"(?s)asks for a size, which.*ps\.fori_loop.*branches='guard'"):
         ps.trace(total, X, ps.spec("int64", []))
+
+
+NEGATIVE = {
+    "zeros": lambda n, x: np.zeros((2, n)),
+    "ones": lambda n, x: np.ones(n) * x[0],
+    "full": lambda n, x: np.full(n, x[0]),
+    "empty": lambda n, x: np.empty((n, 2)),
+    "zeros_like": lambda n, x: np.zeros_like(x, shape=n),
+    "eye": lambda n, x: np.eye(n),
+    "eye of columns": lambda n, x: np.eye(3, n),
+    "linspace": lambda n, x: np.linspace(x[0], 1, n),
+    "tile": lambda n, x: np.tile(x, (2, n)),
+    "repeat": lambda n, x: np.repeat(x, n),
+    "broadcast_to": lambda n, x: np.broadcast_to(x[0], (n,)),
+    "resize": lambda n, x: np.resize(x, (n, 2)),
+    "pad": lambda n, x: np.pad(x, n),
+    "fft": lambda n, x: np.fft.fft(x, n).real,
+    "fftfreq": lambda n, x: np.fft.fftfreq(n),
+    "length": lambda n, x: len(np.ones(n)),
+    "loop": lambda n, x: sum(np.sum(np.ones(n) * x[0] * k) for k in range(3)),
+    "branch": lambda n, x: np.sum(np.ones(n)) if x[0] > 0 else x[1],
+    "read before": lambda n, x: np.sum(x) * n + np.sum(np.zeros(n)),
+}
+SIZES: list[tuple[Callable[[Any], Any], tuple[int, ...]]] = [
+    (lambda x: x.shape[0] - 3, (1, 2)),
+    (lambda x: x.shape[0] // 2 - 2, (1, 3)),
+    (lambda x: 3 - len(x), (4, 5)),
+    (lambda x: min(x.shape[0] - 3, 4), (2,)),
+]
+
+
+@pytest.mark.parametrize("name", NEGATIVE)
+def test_a_negative_size_is_numpys_error(name: str) -> None:
+    for size, counts in SIZES:
+
+        def function(x: Any, size: Any = size) -> Any:
+            return NEGATIVE[name](size(x), x)
+
+        program = ps.trace(function, ps.spec("float64", ["N"]))
+        for count in counts:
+            with pytest.raises(ValueError, match=r"negative|[Ii]nvalid number") as numpys:
+                function(np.arange(1.0, count + 1))
+            with pytest.raises(RunError, match=r"negative|[Ii]nvalid number") as found:
+                program(np.arange(1.0, count + 1))
+            assert isinstance(found.value, type(numpys.value))
+
+
+@pytest.mark.parametrize(
+    "made", [np.hanning, np.kaiser, np.tri, np.fft.rfftfreq, lambda n: np.diag_indices(n)[0], np.arange]
+)
+def test_a_negative_size_is_none_where_numpy_takes_it_so(made: Callable[[Any], Any]) -> None:
+    def function(x: Any) -> Any:
+        return made(x.shape[0] - 3, 2.0) if made is np.kaiser else made(x.shape[0] - 3)
+
+    program = ps.trace(function, ps.spec("float64", ["N"]))
+    for count in (1, 2, 5):
+        np.testing.assert_allclose(program(np.ones(count)), function(np.ones(count)), rtol=1e-12)
+
+
+def test_a_size_that_may_be_negative_has_its_gradients_and_the_functions_own_except() -> None:
+    def products(x: Any) -> Any:
+        try:
+            y = np.zeros(x.shape[0] - 3)
+        except ValueError:
+            return 3 * np.sum(x)
+        y[:] = x[3:] * x[:-3]
+        return np.sum(y**2)
+
+    x = gapped(5)
+    np.testing.assert_allclose(ps.grad(products)(x[:2]), [3, 3])
+    slopes = [(products(x + s) - products(x - s)) / 2e-6 for s in 1e-6 * np.eye(5)]
+    np.testing.assert_allclose(ps.grad(products)(x), slopes, rtol=1e-6, atol=1e-8)
