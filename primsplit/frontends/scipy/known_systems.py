@@ -7,27 +7,48 @@ A sparse matrix gets rows and columns in another order first, by Cuthill and McK
 import importlib
 import math
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from primsplit.frontends.scipy.operands import of_length
 from primsplit.frontends.scipy.partitions import Partition, partitioned
-from primsplit.frontends.scipy.sweeps import Sweeps, numbers_a_row, rows_of, swept
+from primsplit.frontends.scipy.sweeps import Sweeps, numbers_a_row, swept
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like, holds_traced
 
-__all__ = ["known_reals", "of_diagonals", "of_sparse", "of_toeplitz", "product", "solution"]
+__all__ = ["Ordered", "known_reals", "of_diagonals", "of_sparse", "of_toeplitz", "product", "solution"]
 
 Numbers = np.ndarray[Any, Any]
 Factors = Sweeps | Partition
 
 TOLERANCE = 1e4
 """The largest residual, in units of rounding, for which factors without pivots replace elimination with pivots."""
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The factors of a matrix with its rows and columns in another order: `order` lists them."""
+
+    factors: Factors
+    order: Numbers
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self.factors.size
+
+    def solve(self, b: Array) -> Array:
+        """The solution for right sides [size, k]."""
+        solved = self.factors.solve(op.Gather(b, self.order, axis=0, types=[b.type]))
+        return op.Gather(solved, np.argsort(self.order), axis=0, types=[b.type])
+
+    def solve_known(self, b: Numbers) -> Numbers:
+        """The same for a known vector."""
+        return self.factors.solve_known(b[self.order])[np.argsort(self.order)]
 
 
 def of_diagonals(diagonals: Numbers, below: int, above: int) -> Factors | None:
@@ -38,14 +59,14 @@ def of_diagonals(diagonals: Numbers, below: int, above: int) -> Factors | None:
     sweeps = swept(diagonals, below, above)
     if sweeps is None:
         return None
-    parts = partitioned(partial(rows_of, diagonals, above), sweeps.size, below, above)
+    parts = partitioned(diagonals, below, above)
     of_sweeps, of_parts = (_residual(found, diagonals, above) for found in (sweeps, parts))
     if parts is not None and of_parts <= max(4 * of_sweeps, 4.0):
         return parts
     return sweeps if of_sweeps <= TOLERANCE else None
 
 
-def of_sparse(matrix: Any) -> Factors | None:
+def of_sparse(matrix: Any) -> Factors | Ordered | None:
     """The factors of a sparse matrix; None for one with many diagonals in any order, or where they are not accurate."""
     known = matrix.tocsr().astype(np.float64)
     size = known.shape[0]
@@ -64,7 +85,8 @@ def of_sparse(matrix: Any) -> Factors | None:
     diagonals = np.zeros((below + above + 1, size))
     np.add.at(diagonals, (above + turned.row - turned.col, turned.col), turned.data)
     found = of_diagonals(diagonals, below, above)
-    return None if found is None else replace(found, order=orders[place])
+    order = orders[place]
+    return found if found is None or order is None else Ordered(found, order)
 
 
 def of_toeplitz(column: Numbers, row: Numbers) -> Factors | None:
@@ -82,7 +104,7 @@ def known_reals(x: Any) -> Numbers | None:
     return None if found is None or found.dtype.kind not in "biuf" else found.astype(np.float64)
 
 
-def solution(factors: Callable[[], Factors | None], b: Any) -> Array | None:
+def solution(factors: Callable[[], Factors | Ordered | None], b: Any) -> Array | None:
     """The solution for a real vector or matrix of right sides, in float64; None where there are no factors."""
     right = array_like(b)
     if right.dtype.kind == "c" or len(right.shape) not in {1, 2}:

@@ -8,13 +8,12 @@ unknowns z of all blocks solve a small system R, whose inverse is in the file, o
 many. Source: Polizzi and Sameh, A parallel hybrid banded system solver: the SPIKE algorithm, 2006.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from primsplit.frontends.scipy.sweeps import Sweeps, swept
+from primsplit.frontends.scipy.sweeps import Sweeps, rows_of, swept
 from primsplit.ir import Type
 from primsplit.ops import op
 from primsplit.tracing.array import Array
@@ -37,23 +36,26 @@ class Partition:
     """The parts of one known matrix [size, size], in m blocks of s rows.
 
     `inverses` [m, s, s] are those of the diagonal blocks, `couplings` [m, s, below + above] are W_i and V_i, and
-    `ends` the inverse of the small system, or its factors. `order` lists the rows and columns of the matrix.
+    `ends` the inverse of the small system, or its factors.
     """
 
     size: int
     below: int
-    above: int
     inverses: Numbers
     couplings: Numbers
     ends: Numbers | Sweeps
-    order: Numbers | None
+
+    @property
+    def above(self) -> int:
+        """The number of diagonals above the main one."""
+        shared: int = self.couplings.shape[2]
+        return shared - self.below
 
     def solve(self, b: Array) -> Array:
         """The solution for right sides [size, k]."""
         count, rows = self.inverses.shape[:2]
         columns, shared = b.shape[1], self.below + self.above
-        right = b if self.order is None else op.Gather(b, self.order, axis=0, types=[b.type])
-        blocks = op.Reshape(op.Pad(right, [0, 0, count * rows - self.size, 0]), [count, rows, -1])
+        blocks = op.Reshape(op.Pad(b, [0, 0, count * rows - self.size, 0]), [count, rows, -1])
         blocks = op.Identity(blocks, types=[Type(b.dtype, (count, rows, columns))])
         alone = op.MatMul(array_like(self.inverses), blocks)
         last = op.Slice(alone, [rows - self.below], [rows], [1])
@@ -65,14 +67,13 @@ class Partition:
         after = op.Pad(op.Slice(by_block, [1, self.below], [count, shared], [0, 1]), [0, 0, 0, 1, 0, 0])
         around = op.Concat(before, after, axis=1)
         found = op.Sub(alone, op.MatMul(array_like(self.couplings), around))
-        solved = op.Slice(op.Reshape(found, [count * rows, -1]), [0], [self.size], [0], types=[b.type])
-        return solved if self.order is None else op.Gather(solved, np.argsort(self.order), axis=0, types=[b.type])
+        return op.Slice(op.Reshape(found, [count * rows, -1]), [0], [self.size], [0], types=[b.type])
 
     def solve_known(self, b: Numbers) -> Numbers:
         """The same for a known vector."""
         count, rows = self.inverses.shape[:2]
         padded = np.zeros(count * rows)
-        padded[: self.size] = b if self.order is None else b[self.order]
+        padded[: self.size] = b
         alone = np.einsum("mij,mj->mi", self.inverses, padded.reshape(count, rows))
         ends = np.concatenate([alone[:, rows - self.below :], alone[:, : self.above]], axis=1).ravel()
         known = self.ends @ ends if isinstance(self.ends, np.ndarray) else self.ends.solve_known(ends)
@@ -81,13 +82,13 @@ class Partition:
         around[1:, : self.below] = by_block[:-1, : self.below]
         around[:-1, self.below :] = by_block[1:, self.below :]
         x: Numbers = (alone - np.einsum("mij,mj->mi", self.couplings, around)).ravel()[: self.size]
-        return x if self.order is None else x[np.argsort(self.order)]
+        return x
 
     def solve_transposed(self, c: Numbers) -> Numbers:
         """The solution of the transposed system for a known vector, as the pullback computes it."""
         count, rows = self.inverses.shape[:2]
         given = np.zeros(count * rows)
-        given[: self.size] = c if self.order is None else c[self.order]
+        given[: self.size] = c
         blocks = given.reshape(count, rows)
         around = np.einsum("mij,mi->mj", self.couplings, blocks)
         by_block = np.zeros_like(around)
@@ -99,38 +100,33 @@ class Partition:
         blocks[:, rows - self.below :] -= at_ends[:, : self.below]
         blocks[:, : self.above] -= at_ends[:, self.below :]
         b: Numbers = np.einsum("mij,mi->mj", self.inverses, blocks).ravel()[: self.size]
-        return b if self.order is None else b[np.argsort(self.order)]
+        return b
 
 
-def partitioned(
-    rows_of: Callable[[int, int, int, int], Numbers],
-    size: int,
-    below: int,
-    above: int,
-) -> Partition | None:
-    """Return the parts of a matrix; None for one with many diagonals, few rows, or a singular diagonal block.
+def partitioned(diagonals: Numbers, below: int, above: int) -> Partition | None:
+    """Return the parts of a matrix as `scipy.linalg.solve_banded` takes it.
 
-    `rows_of` returns some rows and columns of the matrix.
+    None for one with many diagonals, few rows, or a singular diagonal block.
     """
-    shared = below + above
+    size, shared = diagonals.shape[1], below + above
     count = -(-size // ROWS)
     if not 0 < shared <= MOST_SHARED or count < 2:
         return None
     starts = range(0, count * ROWS, ROWS)
-    blocks = np.stack([rows_of(s, s + ROWS, s, s + ROWS) for s in starts])
+    blocks = np.stack([rows_of(diagonals, above, s, s + ROWS, s, s + ROWS) for s in starts])
     beside = np.zeros((count, ROWS, shared))
     for i, s in enumerate(starts):
         if i:
-            beside[i, :, :below] = rows_of(s, s + ROWS, s - below, s)
+            beside[i, :, :below] = rows_of(diagonals, above, s, s + ROWS, s - below, s)
         if i < count - 1:
-            beside[i, :, below:] = rows_of(s, s + ROWS, s + ROWS, s + ROWS + above)
+            beside[i, :, below:] = rows_of(diagonals, above, s, s + ROWS, s + ROWS, s + ROWS + above)
     try:
         inverses = np.linalg.inv(blocks)
         couplings = inverses @ beside
         ends = _ends(couplings, below, DENSE * size)
     except np.linalg.LinAlgError:
         return None
-    return None if ends is None else Partition(size, below, above, inverses, couplings, ends, None)
+    return None if ends is None else Partition(size, below, inverses, couplings, ends)
 
 
 def _ends(couplings: Numbers, below: int, most: int) -> Numbers | Sweeps | None:
@@ -147,7 +143,4 @@ def _ends(couplings: Numbers, below: int, most: int) -> Numbers | Sweeps | None:
             diagonals[width + r - c, c] = number
     if size**2 > most:
         return swept(diagonals, width, width)
-    row, column = np.indices((size, size))
-    place = width + row - column
-    held = (place >= 0) & (place <= 2 * width)
-    return np.linalg.inv(np.where(held, diagonals[np.where(held, place, 0), column], 0.0))
+    return np.linalg.inv(rows_of(diagonals, width, 0, size, 0, size))

@@ -29,26 +29,23 @@ ROWS = 16
 
 @dataclass(frozen=True)
 class Sweeps:
-    """The factors of one known matrix [n, n], which solve systems with it. `order` lists its rows and columns."""
+    """The factors of one known matrix [n, n], which solve systems with it."""
 
     size: int
     forward: Numbers
     backward: Numbers
-    order: Numbers | None
 
     def solve(self, b: Array) -> Array:
         """The solution for right sides [n, k]."""
         count, rows = self.backward.shape[:2]
         below = self.forward.shape[1] - rows
-        right = b if self.order is None else op.Gather(b, self.order, axis=0, types=[b.type])
-        padded = op.Pad(right, [0, 0, count * rows + below - self.size, 0])
+        padded = op.Pad(b, [0, 0, count * rows + below - self.size, 0])
         blocks = op.Reshape(cut(padded, below, None, -2), [count, rows, -1])
         columns = b.shape[1]
         blocks = op.Identity(blocks, types=[Type(b.dtype, (count, rows, columns))])
         first = op.Identity(cut(padded, 0, below, -2), types=[Type(b.dtype, (below, columns))])
         eliminated = self._down(first, blocks)
-        solved = op.Slice(op.Reshape(self._up(eliminated), [count * rows, -1]), [0], [self.size], [0], types=[b.type])
-        return solved if self.order is None else op.Gather(solved, np.argsort(self.order), axis=0, types=[b.type])
+        return op.Slice(op.Reshape(self._up(eliminated), [count * rows, -1]), [0], [self.size], [0], types=[b.type])
 
     def _down(self, first: Array, blocks: Array) -> Array:
         rows = self.backward.shape[1]
@@ -77,7 +74,7 @@ class Sweeps:
         count, rows, _ = self.backward.shape
         below = self.forward.shape[1] - rows
         padded = np.zeros(count * rows + below)
-        padded[: self.size] = b if self.order is None else b[self.order]
+        padded[: self.size] = b
         left, found = padded[:below], np.zeros((count, rows))
         for i in range(count):
             both = self.forward[i] @ np.concatenate([left, padded[below + i * rows : below + (i + 1) * rows]])
@@ -85,14 +82,13 @@ class Sweeps:
         later = np.zeros(rows)
         for i in reversed(range(count)):
             later = found[i] = self.backward[i] @ np.concatenate([found[i], later])[: self.backward.shape[2]]
-        x = found.ravel()[: self.size]
-        return x if self.order is None else x[np.argsort(self.order)]
+        return found.ravel()[: self.size]
 
     def solve_transposed(self, c: Numbers) -> Numbers:
         """The solution of the transposed system for a known vector, as the pullback computes it."""
         count, rows, reach = self.backward.shape
         below, given = self.forward.shape[1] - rows, np.zeros(count * rows)
-        given[: self.size] = c if self.order is None else c[self.order]
+        given[: self.size] = c
         blocks = given.reshape(count, rows)
         eliminated, after = np.zeros((count, rows)), np.zeros(reach - rows)
         for i in range(count):
@@ -104,8 +100,7 @@ class Sweeps:
             both = self.forward[i].T @ np.concatenate([eliminated[i], left])
             left, found[below + i * rows : below + (i + 1) * rows] = both[:below], both[below:]
         found[:below] = left
-        b = found[: self.size]
-        return b if self.order is None else b[np.argsort(self.order)]
+        return found[: self.size]
 
 
 def numbers_a_row(below: int, above: int) -> float:
@@ -114,7 +109,7 @@ def numbers_a_row(below: int, above: int) -> float:
     return (rows + below) ** 2 / rows + rows + below + above
 
 
-def swept(diagonals: Numbers, below: int, above: int, order: Numbers | None = None) -> Sweeps | None:
+def swept(diagonals: Numbers, below: int, above: int) -> Sweeps | None:
     """The reflections block by block of a matrix as `solve_banded` takes it; None for a singular one."""
     size, beyond = diagonals.shape[1], below + above
     rows = max(min(ROWS - below, size), beyond, 1)
@@ -135,7 +130,7 @@ def swept(diagonals: Numbers, below: int, above: int, order: Numbers | None = No
             return None
         backward[i] = np.concatenate([inverse, -inverse @ turned[:rows, rows:]], axis=1)
         left = np.concatenate([turned[rows:, rows:], np.zeros((below, rows))], axis=1)
-    return Sweeps(size, forward, backward, order)
+    return Sweeps(size, forward, backward)
 
 
 def rows_of(diagonals: Numbers, above: int, first: int, last: int, left: int, right: int) -> Numbers:

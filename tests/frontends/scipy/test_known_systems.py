@@ -10,6 +10,9 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 import primsplit as ps
+from primsplit.frontends.scipy.known_systems import Ordered, of_diagonals
+from primsplit.frontends.scipy.partitions import Partition
+from primsplit.frontends.scipy.sweeps import Sweeps
 from tests.numpy.agreement import check_grads
 from tests.numpy.matrices import normal
 
@@ -58,6 +61,23 @@ def test_a_matrix_that_needs_pivots_is_solved_as_accurately_as_by_scipy(name: st
 
     found = ps.trace(lambda b: scipy.linalg.solve_banded((2, 1), known, b), b)(b)
     assert error(found) <= 4 * error(scipy.linalg.solve_banded((2, 1), known, b)) + 1e-15
+
+
+@pytest.mark.parametrize(("widths", "kind"), [((1, 1), Partition), ((3, 5), Sweeps)])
+def test_factors_solve_a_matrix_whose_rows_and_columns_are_in_another_order(
+    widths: tuple[int, int], kind: type
+) -> None:
+    n = 100
+    known, order = diagonals(widths, n), np.random.default_rng(1).permutation(n)
+    factors = of_diagonals(known, *widths)
+    assert isinstance(factors, kind)
+    ordered, b = Ordered(factors, order), normal(n, 2)
+    offsets = range(widths[1], -widths[0] - 1, -1)
+    matrix = np.zeros((n, n))
+    matrix[np.ix_(order, order)] = scipy.sparse.dia_array((known, offsets), shape=(n, n)).toarray()
+    assert ordered.size == n
+    np.testing.assert_allclose(matrix @ ordered.solve_known(b[:, 0]), b[:, 0], atol=1e-12)
+    np.testing.assert_allclose(matrix @ ps.trace(ordered.solve, b)(b), b, atol=1e-12)
 
 
 def tridiagonal(n: int) -> Any:
