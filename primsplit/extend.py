@@ -1,4 +1,4 @@
-"""Teach primsplit your own operators, rules, functions and rewrites: the one door by which every table is filled.
+"""Teach primsplit your own operators, rules, functions, rewrites and stages: the one door to every table.
 
 A name that is no operator's, a rule of other arguments, and a second registration by another module are refused where
 they are registered. `docs/extending.md` walks through it.
@@ -15,6 +15,7 @@ from primsplit.rewrites.decompositions.own import decompose
 from primsplit.rewrites.rewrites.matching import pattern
 from primsplit.rewrites.rewrites.patterns import rewrite
 from primsplit.rules.table import partials
+from primsplit.targets.own_stages import stage
 from primsplit.transforms.batching.rules import batch
 from primsplit.transforms.batching.table import Shared, Site
 from primsplit.transforms.tangents.frules import frule
@@ -36,5 +37,6 @@ __all__ = [
     "pattern",
     "rewrite",
     "rrule",
+    "stage",
     "stands_in_for",
 ]

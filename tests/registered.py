@@ -11,13 +11,14 @@ from primsplit.onnx.definitions import table as definitions
 from primsplit.rewrites.decompositions.own import DECOMPOSED
 from primsplit.rewrites.rewrites.patterns import PATTERNS
 from primsplit.rules.table import FRULES, RULES
+from primsplit.targets.stages import OWN
 from primsplit.tracing.array import FUNCTIONS
 from primsplit.tracing.registering import NAMED, Epoch, is_own, module_of
 from primsplit.transforms.batching.table import BATCHING
 
 TABLES: tuple[dict[Any, Any], ...] = (
     RULES, FRULES, BATCHING, FUNCTIONS, ELEMENTWISE, NAMED, DECOMPOSED, definitions.DEFINITIONS, definitions._VERSIONS,
-    overrides._substitutes,
+    overrides._substitutes, OWN,
 )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from primsplit.ir.reasons import RAISES, Reason
 from primsplit.rewrites.decompositions.own import DECOMPOSED
 from primsplit.rewrites.rewrites.patterns import PATTERNS
 from primsplit.rules.table import BLOCK_RULES, FRULES, RULES
+from primsplit.targets.stages import OWN
 from primsplit.tracing.calls.flat_rules import Flat
 from primsplit.tracing.calls.portable import References, portable, read_structure, told_structure
 from primsplit.tracing.calls.primitive import Primitive
@@ -117,7 +118,7 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
-_TABLES: tuple[dict[Any, Any], ...] = (RULES, FRULES, BLOCK_RULES, BATCHING, PATTERNS, DECOMPOSED)
+_TABLES: tuple[dict[Any, Any], ...] = (RULES, FRULES, BLOCK_RULES, BATCHING, PATTERNS, DECOMPOSED, OWN)
 _OWN = tuple(map(dict, _TABLES))
 
 

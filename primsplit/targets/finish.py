@@ -6,7 +6,7 @@ from primsplit.ir import Block
 from primsplit.ir.providers import Provider
 from primsplit.ir.runtimes import OLDEST, Runtime
 from primsplit.ops.verify import verified
-from primsplit.targets.pipeline import STAGES
+from primsplit.targets.pipeline import stages
 from primsplit.targets.stages import Target, in_turn
 
 
@@ -26,4 +26,4 @@ def finish(
     that are gradients of parameters; see `Target` for the rest.
     """
     target = Target(tuple(gradients), is_function, keep_calls, provider, runtime)
-    return verified(in_turn(STAGES, block, target))
+    return verified(in_turn(stages(), block, target))

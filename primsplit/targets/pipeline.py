@@ -4,6 +4,7 @@
 returns the block itself if it has nothing to do.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from primsplit.ir import Block
@@ -58,7 +59,18 @@ from primsplit.targets.faults.squares import write_squares
 from primsplit.targets.faults.surplus_windows import cut_pools
 from primsplit.targets.faults.unread_masks import read_masks
 from primsplit.targets.legalize import legalize
-from primsplit.targets.stages import Stage, Target, around, around_some, groups, in_turn, of_gradients, plain, tidied
+from primsplit.targets.stages import (
+    OWN,
+    Stage,
+    Target,
+    around,
+    around_some,
+    groups,
+    in_turn,
+    of_gradients,
+    plain,
+    tidied,
+)
 from primsplit.transforms.idioms.writes import join_writes
 from primsplit.transforms.joined_calls import join_calls
 from primsplit.transforms.vectorized_loops.fission import split_up_scans
@@ -330,13 +342,22 @@ STAGES: tuple[Stage, ...] = (
     ),
     plain(refuse_misfits, "fault", "Refuse ops that do not fit the integers that they read."),
 )
-"""All stages, in their order. No trait: which operators a stage looks for."""
+"""The package's stages, in their order. No trait: which operators a stage looks for."""
+
+
+def stages() -> Sequence[Stage]:
+    """Return all stages in their order, with those that users registered."""
+    found = list(STAGES)
+    for own in OWN.values():
+        names = [stage.name for stage in found]
+        found.insert(names.index(own.before) if own.before else len(found), own.stage)
+    return found
 
 
 def rows() -> list[dict[str, Any]]:
     """The stages as a table, the parts of a stage behind it."""
     found = []
-    for stage in STAGES:
+    for stage in stages():
         found.append(stage)
         found += stage.parts
     return [

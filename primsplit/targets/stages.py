@@ -12,11 +12,11 @@ from primsplit.ir.providers import Provider
 from primsplit.ir.runtimes import OLDEST, Fault, Runtime, cured_by
 from primsplit.rewrites import optimize
 from primsplit.rewrites.rematerialize import LATER
+from primsplit.tracing.registering import module_of
 
-Purpose = Literal["form", "speed", "fault", "digits"]
-"""The purpose of a stage: a file cannot hold the program otherwise.
-
-It runs faster; a runtime would compute it wrongly, or lose digits.
+Purpose = Literal["form", "speed", "fault", "digits", "own"]
+"""The purpose of a stage: a file cannot hold the program otherwise, or it runs faster, or a runtime would compute it
+wrongly or lose digits. "own" is a stage of the user's.
 """
 Need = Literal["cpu", "gradients", "program"]
 """The only targets of a stage: files for the CPU, files with gradients, or programs that are no function of a file."""
@@ -82,8 +82,29 @@ class Stage:
         return found if found is block or self.then is None else self.then(found, target)
 
 
+Pass = Callable[[Block], Block]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStage:
+    """A user's pass, its stage, and the stage of the pipeline that it runs before ("" for the end)."""
+
+    run: Pass
+    stage: Stage
+    before: str
+
+    @property
+    def owner(self) -> str:
+        """The module that registered it."""
+        return module_of(self.run)
+
+
+OWN: dict[str, OwnStage] = {}
+"""The stages that users registered, by name: see `own_stages.stage`."""
+
+
 def plain(
-    run: Callable[[Block], Block],
+    run: Pass,
     purpose: Purpose,
     why: str,
     *needs: Need,
@@ -101,7 +122,7 @@ def groups(kinds: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(group.split("|")) for group in kinds.split())
 
 
-def around(run: Callable[[Block], Block], why: str, *needs: Need, rounds: bool = False) -> Stage:
+def around(run: Pass, why: str, *needs: Need, rounds: bool = False) -> Stage:
     """Return a stage that works around faults of a runtime."""
     return replace(plain(run, "fault", why, *needs, rounds=rounds), faults=cured_by(run))
 
@@ -121,7 +142,7 @@ def of_gradients(
     return replace(made, kinds=groups(kinds), bench=bench)
 
 
-def tidied(run: Callable[[Block], Block], why: str, *, kinds: str, bench: str = "") -> Stage:
+def tidied(run: Pass, why: str, *, kinds: str, bench: str = "") -> Stage:
     """Return a stage for speed after which the block is optimized again."""
     return replace(plain(run, "speed", why, kinds=kinds, bench=bench), then=lambda block, _: optimize(block))
 
