@@ -22,7 +22,8 @@ from primsplit.audit.intervals.sum_errors import bounded
 from primsplit.audit.intervals.walk import STEPS, Walk
 from primsplit.audit.whole import Whole, whole
 from primsplit.audit.written import Written
-from primsplit.ir import AnyArray, Block, Op, Value, Var, reads
+from primsplit.ir import AnyArray, Block, Op, Value, live_ops, reads
+from primsplit.ir.analysis.carries import lead_and_carries
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import PrimsplitError
 
@@ -32,6 +33,8 @@ Exactly = Callable[[Block, Sequence[AnyArray], Any], Sequence[AnyArray]]
 Run = Callable[[Arrays], Arrays]
 SAMPLES = 4
 """The points at which errors are measured, beside the given one."""
+AT_ONCE = "together"
+"""The name of the branch with the solution of a loop for all steps at once."""
 SLACK = 1 + 1e-9
 """The factor of bounds for the rounding of the analysis itself."""
 
@@ -101,12 +104,12 @@ def _row(graph: Whole, walk: Walk, name: str, result: Value, measured: tuple[flo
     error, size = (None, None) if measured is None else measured
     known = np.isfinite(bound)
     ratio = None if not known or not error else bound / error
-    start = None if known else _first_open(graph.block, walk, result)
+    start = None if known else _first_open(graph.block, walk, [result])
     told = {"output": name, "bound": bound if known else None, "measured": error, "ratio": ratio, "size": size}
-    return {**told, **graph.about(start), "why": "" if start is None else _why(start, walk)}
+    return {**told, **graph.about(start), "why": "" if start is None else _why(start, walk, graph.block)}
 
 
-def _why(op: Op, walk: Walk) -> str:
+def _why(op: Op, walk: Walk, block: Block) -> str:
     """Return why an op has no bound."""
     if op in walk.unknown:
         return "the analysis does not know this operator"
@@ -116,27 +119,55 @@ def _why(op: Op, walk: Walk) -> str:
         return f"the number of its steps is not known, or more than {STEPS}"
     if op.kind == "If":
         return "rounding, or another point of the box, may take the other branch"
-    return "an operand may be where the slope of this operator has no bound, such as a divisor at 0"
+    if not op.outputs[0].type.is_float and _decides_at_once(block, op):
+        return (
+            "rounding decides whether the loop in this line is solved for all steps at once, or step by step; a bound "
+            "is proven for neither"
+        )
+    if not op.outputs[0].type.is_float:
+        return "rounding may change this, and what it chooses"
+    steps = "".join(f" of step {turn + 1}" for turn in walk.unbound[op][-1:])
+    return f"an operand{steps} may be where the slope of this operator has no bound, such as a divisor at 0"
 
 
-def _first_open(block: Block, walk: Walk, result: Value) -> Op | None:
-    """Return the first op behind a result that has no bound though its inputs have one; of an If the one inside."""
-    wanted = {result}
-    behind: list[Op] = []
-    for op in reversed(block.ops):
-        if not wanted.isdisjoint(op.outputs):
-            wanted.update(reads(op))
-            behind.append(op)
-    for op in reversed(behind):
-        if any(_is_open(walk, v) for v in op.outputs) and not any(_is_open(walk, v) for v in reads(op)):
-            inside = (_first_open(b, walk, r) for b in op.blocks() if op.kind == "If" for r in b.results)
-            return next((found for found in inside if found is not None), op)
+def _decides_at_once(block: Block, op: Op) -> bool:
+    """Whether an op is behind the condition by which a file takes the solution of a loop for all steps at once."""
+    chosen = (c for c in block.ops if c.kind == "If" and c.attributes["then_branch"].name == AT_ONCE)
+    return any(_holds(each, op) for c in chosen for each in live_ops(block.ops, [v for v in c.inputs if v is not None]))
+
+
+def _holds(op: Op, wanted: Op) -> bool:
+    return op is wanted or any(_holds(inner, wanted) for block in op.blocks() for inner in block.ops)
+
+
+def _first_open(block: Block, walk: Walk, results: Sequence[Value]) -> Op | None:
+    """Return the first op behind results that has no bound though its inputs have one; of a branch one inside."""
+    behind = live_ops(block.ops, results)
+    wanted = {*results, *(v for op in behind for v in reads(op))}
+    for op in behind:
+        if op in walk.unbound:
+            return op
+        for body in op.blocks():
+            found = _first_open(body, walk, _behind(op, body, [v in wanted for v in op.outputs]))
+            if found is not None:
+                return found
     return None
 
 
-def _is_open(walk: Walk, var: Var) -> bool:
-    found = walk.found.get(var)
-    return found is not None and (found.error is None or bool(np.any(np.isinf(found.error))))
+def _behind(op: Op, body: Block, wanted: list[bool]) -> list[Value]:
+    """Return the results of a body that the wanted outputs of its op depend on; of a loop by any number of steps."""
+    if op.kind not in {"Loop", "Scan"}:
+        return [r for r, is_wanted in zip(body.results, wanted, strict=False) if is_wanted]
+    lead, carries = lead_and_carries(op)
+    ends = list(body.results[: lead // 2])
+    while True:
+        found = [*ends, *(r for r, is_wanted in zip(body.results[lead // 2 :], wanted, strict=False) if is_wanted)]
+        used = {*found, *(v for inner in live_ops(body.ops, found) for v in reads(inner))}
+        more = [p in used for p in body.params[lead : lead + carries]]
+        more = [a or b for a, b in zip(wanted, [*more, *[False] * len(wanted)], strict=False)]
+        if more == wanted:
+            return found
+        wanted = more
 
 
 # Measured errors.

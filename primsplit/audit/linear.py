@@ -39,9 +39,9 @@ def linear_rows(files: Sequence[Written]) -> list[dict[str, Any]]:
 
 
 def disprove(rows: Sequence[dict[str, Any]], deviations: Mapping[str, float], unit: float) -> None:
-    """Say `not linear` in rows without a proof whose deviation at random cotangents is no rounding."""
+    """Say `not linear` in rows without a proof that deviate from it at random cotangents; NaN shows nothing."""
     for row in rows:
-        if row["verdict"] == "not proven" and not deviations.get(row["output"], 0.0) < 10 * unit**0.5:
+        if row["verdict"] == "not proven" and deviations.get(row["output"], 0.0) >= 10 * unit**0.5:
             row["verdict"] = "not linear"
 
 
@@ -103,7 +103,7 @@ def _seeded(graph: Whole, name: str) -> dict[str, Any]:
     for i, value in values[:MOST_TRIED]:
         found = linearity(ops[i + 1 :], [value], result)
         first = first or found
-        if found.verdict == "linear":
+        if found.verdict == "linear" and value is not result:
             why = f"the cotangent is the number 1; linear in {graph.names[value]}, a value of the backward section"
             return {"verdict": "seeded", "in": [graph.names[value]], **_proof(graph, found), "why": why}
     proof = _proof(graph, Linearity("not linear", ()) if first is None else first)
@@ -136,8 +136,8 @@ def dot_product(
     """Return both sides of <w, J v> = <J' w, v>: by differences of the outputs, and by the gradients in the file.
 
     Without cotangents w is 1 for the only output that is one number. `agree` tells whether the sides are equal, as far
-    as differences tell; if not, `inputs` has the sides for each input alone. None where the file lacks an output or a
-    gradient for it.
+    as differences tell; if not, `inputs` has the sides for each input alone. For outputs or gradients that are not
+    finite there is `why` alone. None where the file lacks an output or a gradient for it.
     """
     draw = np.random.default_rng(random)
     given = {**arrays, **_drawn(arrays, cotangents, draw)}
@@ -146,6 +146,8 @@ def dot_product(
     weights = {n.removeprefix(COTANGENT): _wide(given[n]) for n in cotangents} or _of_scalar(found, arrays)
     if not names or not weights or not all(n in found for n in weights):
         return None
+    if odd := [n for n in (*weights, *(f"{COTANGENT}{n}" for n in names)) if not np.isfinite(_wide(found[n])).all()]:
+        return {"why": f"{', '.join(odd)} {'is' if len(odd) == 1 else 'are'} not finite"}
     moves = {n: _wide(draw.standard_normal(arrays[n].shape)) for n in names}
     sides = _Sides(run, given, found, weights, moves)
     answer = sides.along(names)
@@ -165,20 +167,35 @@ class _Sides:
     moves: Mapping[str, AnyArray]
 
     def along(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return both sides where these inputs move, and whether they agree as far as differences tell."""
+        """Return both sides where these inputs move, and whether they agree as far as differences tell.
+
+        A shorter step is tried where they do not. They are `kinked` if the slopes of the outputs to both sides are
+        others, and that by the gradients is between them.
+        """
         unit = float(max(np.finfo(self.given[n].dtype).eps for n in names))
-        step = unit ** (1 / 3)
-        ends = []
-        for sign in (1.0, -1.0):
-            to = {n: _wide(self.given[n]) + sign * step * self.moves[n] for n in names}
-            ends.append(self.run({**self.given, **{n: a.astype(self.given[n].dtype) for n, a in to.items()}}))
-        differences = {n: (_wide(ends[0][n]) - _wide(ends[1][n])) / (2 * step) for n in self.weights}
-        forward = sum(float(np.sum(w * differences[n])) for n, w in self.weights.items())
         parts = [_wide(self.found[f"{COTANGENT}{n}"]) * self.moves[n] for n in names]
         backward = sum(float(np.sum(part)) for part in parts)
-        size = max(sum(float(np.sum(np.abs(part))) for part in parts), abs(forward))
-        agree = bool(abs(forward - backward) <= 10 * unit**0.5 * size)
-        return {"differences": forward, "gradients": backward, "agree": agree}
+        size = sum(float(np.sum(np.abs(part))) for part in parts)
+        first = None
+        for step in (unit ** (1 / 3), unit ** (1 / 3) / 64):
+            behind, ahead = (self.slope(names, sign * step) for sign in (-1.0, 1.0))
+            forward = (behind + ahead) / 2
+            reach = 10 * unit**0.5 * max(size, abs(forward))
+            agree = bool(min(behind, ahead) - reach <= backward <= max(behind, ahead) + reach)
+            kinked = agree and not abs(forward - backward) <= reach
+            answer = {"differences": forward, "gradients": backward, "agree": agree, "kinked": kinked}
+            if agree:
+                return answer
+            first = first or answer
+        assert first is not None
+        return first
+
+    def slope(self, names: Sequence[str], step: float) -> float:
+        """Return the weighted difference of the outputs over a step from the given arrays to one side."""
+        to = {n: (_wide(self.given[n]) + step * self.moves[n]).astype(self.given[n].dtype) for n in names}
+        there = self.run({**self.given, **to})
+        gaps = (float(np.sum(w * (_wide(there[n]) - _wide(self.found[n])))) for n, w in self.weights.items())
+        return sum(gaps) / step
 
 
 def _of_scalar(found: Mapping[str, AnyArray], arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:

@@ -1,5 +1,7 @@
 """Read an ONNX file as it is written: an op for each node, in the file's order, without a change.
 
+Nodes that stand before those they read come after them here: onnxruntime runs such a file too.
+
 ```
 node "mlp.py:13 hidden/Tanh" Tanh(a) -> hidden   ->   hidden: float32[N,4] = Tanh(a)   # mlp.py:13
 ```
@@ -33,6 +35,7 @@ from primsplit.onnx.load import check_valid
 from primsplit.onnx.model_tensors import tensor_in
 from primsplit.onnx.modelfile import read_file
 from primsplit.onnx.provenance import line_of, read_lines
+from primsplit.onnx.running_order import in_running_order
 from primsplit.onnx.save import PRODUCER
 from primsplit.onnx.states import read_states
 from primsplit.onnx.versions import domain_of
@@ -93,7 +96,7 @@ def read_written(path: str) -> Written:
     """Read a file. Raises FileError, and ParseError for a file that holds no valid model."""
     file = read_file(path)
     check_valid(file.proto, path)
-    graph = _with_types(file.proto).graph
+    graph = _with_types(in_running_order(file.proto)).graph
     reader = _Reader(path, file.proto)
     block = reader.model(graph, file.tensors, file.fixed)
     inputs, outputs = tuple(reader.names[p] for p in block.params), tuple(v.name for v in graph.output)

@@ -160,8 +160,14 @@ def answer(asked: Questions, about: Asked, folder: str, *, json: bool) -> None:
         print_json(found)
     for name, rows in {} if json else found.items():
         _SHOWN[name](rows)
-    if any(row["verdict"] in {"not linear", "independent"} for row in found.get("linear", {}).get("rows", ())):
+    if "linear" in found and not _is_right(found["linear"]):
         raise NotRightError
+
+
+def _is_right(found: Mapping[str, Any]) -> bool:
+    """Whether no derivative is known to be wrong: not linear, or another one than differences of the outputs tell."""
+    verdicts = {row["verdict"] for row in found["rows"]}
+    return verdicts.isdisjoint({"not linear", "independent"}) and found["numbers"].get("agree", True)
 
 
 # Linear.
@@ -208,12 +214,15 @@ def _numbers(about: Asked) -> dict[str, Any]:
     except (RunError, SpecError) as error:
         return {"why": f"the file does not run at drawn inputs: {error.what}"}
     found: dict[str, Any] = {"deviations": deviations, "at": "the examples" if known else "drawn inputs"}
-    return found if sides is None else {**found, **sides}
+    return {**found, **(sides or {})}
 
 
 def _show_linear(found: Mapping[str, Any]) -> None:
     title = "Linear: whether each derivative is linear in the cotangents"
     heading(title + (", here with the cotangent as an input" if found["seeded"] else ""))
+    if not found["rows"]:
+        console().print("none: the file has no derivative")
+        return
     numbers = found["numbers"]
     deviations = numbers.get("deviations", {})
     rows = []
@@ -225,18 +234,19 @@ def _show_linear(found: Mapping[str, Any]) -> None:
         rows.append((r["output"], Text(r["verdict"], style), ", ".join(r["in"]), r["checked"], deviation, *_at(r)))
     columns = ("derivative", "", "in", "nodes checked", "deviation", "node", "line", "")
     console().print(table(columns, rows, right=("nodes checked", "deviation"), whole=("derivative", "", "line")))
-    if not found["rows"]:
-        console().print("none: the file has no derivative")
     for r in found["rows"]:
         if r["why"]:
             console().print(Text(f"{r['output']}: {r['why']}."), soft_wrap=True)
     if "why" in numbers:
-        console().print(f"Not checked by numbers: {numbers['why']}.")
+        at = f" at {numbers['at']}" if "at" in numbers else ""
+        console().print(Text(f"Not checked by numbers: {numbers['why']}{at}."), soft_wrap=True)
     elif "differences" in numbers:
         one, other, at = numbers["differences"], numbers["gradients"], numbers["at"]
         told = f"Dot product at {at}: {one:.9g} by differences of the outputs, {other:.9g} by the gradients."
-        wrong = " They differ: a path is dropped or wrong, or the outputs have a kink or a step there."
-        console().print(Text(told) if numbers["agree"] else Text(told + wrong, style="bold red"), soft_wrap=True)
+        wrong = " They differ: a path is dropped or wrong, or the outputs have kinks or steps close by."
+        bent = " The outputs have a kink there, and the gradients are between the slopes of both sides."
+        right = Text(told + bent * numbers["kinked"])
+        console().print(right if numbers["agree"] else Text(told + wrong, style="bold red"), soft_wrap=True)
         for r in numbers.get("inputs", ()):
             sides = f"  {r['name']} alone: {r['differences']:.9g} by differences, {r['gradients']:.9g} by its gradient"
             console().print(Text(sides, style="" if r["agree"] else "bold red"), soft_wrap=True)

@@ -10,7 +10,7 @@ import typer
 
 from primsplit.cli import options
 from primsplit.cli.arrays import Arrays
-from primsplit.cli.diff_numbers import Side, arrays_given, compare_by_numbers
+from primsplit.cli.diff_numbers import Numbers, Side, arrays_given
 from primsplit.cli.diff_pages import as_markdown, show
 from primsplit.cli.failures import NotRightError, failing_with
 from primsplit.cli.inputs import examples
@@ -91,7 +91,8 @@ def diff(
             raise SpecError(" and ".join(counts), cure="Compare the files of one with those of the other, one by one.")
         compared = [difference(a, b) for a, b in zip(old.files, new.files, strict=True)]
         given = None if samples is None else arrays_given(samples, (old, new))
-        numbers = [compare_by_numbers(old, new, i, given) if run else None for i in range(len(compared))]
+        by_numbers = Numbers(old, new, given)
+        numbers = [by_numbers.of(i) if run else None for i in range(len(compared))]
     is_same = all(each.is_same for each in compared)
     if json:
         rows = [{**each.as_dict(), "numbers": own} for each, own in zip(compared, numbers, strict=True)]

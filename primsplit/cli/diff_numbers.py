@@ -47,13 +47,23 @@ def arrays_given(path: str, sides: Sequence[Side]) -> Given:
     return os.path.basename(path), arrays
 
 
-def compare_by_numbers(old: Side, new: Side, position: int, samples: Given | None) -> dict[str, Any]:
-    """Return the differences of the outputs of the files at a position, or why there are none: `notes`."""
-    try:
-        opened = [tuple(open_file(p) for p in side.paths[: position + 1]) for side in (old, new)]
-        return compare_outputs(opened[0][position], opened[1][position], _samples(old, new, opened, samples))
-    except PrimsplitError as error:
-        return {"outputs": [], "samples": [], "notes": [error.what]}
+class Numbers:
+    """Compares the outputs of two programs, file by file. Each file is opened once, where it is first run."""
+
+    def __init__(self, old: Side, new: Side, samples: Given | None) -> None:
+        self.sides = (old, new)
+        self.samples = samples
+        self.opened: tuple[list[Any], list[Any]] = ([], [])
+
+    def of(self, position: int) -> dict[str, Any]:
+        """Return the differences of the outputs of the files at a position, or why there are none: `notes`."""
+        try:
+            for side, opened in zip(self.sides, self.opened, strict=True):
+                opened.extend(open_file(path) for path in side.paths[len(opened) : position + 1])
+            files = [tuple(opened[: position + 1]) for opened in self.opened]
+            return compare_outputs(files[0][-1], files[1][-1], _samples(*self.sides, files, self.samples))
+        except PrimsplitError as error:
+            return {"outputs": [], "samples": [], "notes": [error.what]}
 
 
 def _samples(

@@ -73,6 +73,37 @@ def test_an_output_without_a_bound_names_the_node_that_has_none(tmp_path: Path) 
     assert row["source"] == "return 1 / total"
 
 
+def test_of_a_loop_the_node_inside_and_its_step_are_named(tmp_path: Path) -> None:
+    def inverted(y: Any) -> Any:
+        """The second divisor is between -1/6 and 1/2 for a first one between 1 and 3."""
+
+        def step(carry: Any, change: Any) -> Any:
+            near, far = carry
+            return (1.0 / near - change, np.tanh(far)), None
+
+        (near, far), _ = ps.scan(step, (y, y), np.full(4, 0.5))
+        return near, far
+
+    path = exported(inverted, np.float64(2.0), path=tmp_path, mode="value")
+    near, far = rows_of(path, {"y": np.float64(2.0)}, ranges={"y": (1.0, 3.0)})["rows"]
+    assert (near["bound"], near["operator"] in {"Div", "Reciprocal"}) == (None, True)
+    assert near["source"].startswith("return (1.0 / near")
+    assert "an operand of step 2 may be" in near["why"]
+    assert far["bound"] is not None
+
+
+def test_of_a_loop_that_is_solved_at_once_that_is_told(tmp_path: Path) -> None:
+    def filtered(a: Any, xs: Any) -> Any:
+        last, _ = ps.scan(lambda h, x: (a * h + x, h), np.zeros(3), xs)
+        return np.sum(last)
+
+    a, xs = np.full(3, 0.5), np.ones((500, 3))
+    path = exported(filtered, a, xs, path=tmp_path, mode="value")
+    (row,) = rows_of(path, {"a": a, "xs": xs}, width=0.001)["rows"]
+    assert (row["bound"], row["source"].startswith("last, _ = ps.scan")) == (None, True)
+    assert "solved for all steps at once" in row["why"]
+
+
 def test_what_exact_arithmetic_cannot_run_is_not_measured(tmp_path: Path) -> None:
     def failing(*arguments: Any) -> Any:
         raise ps.errors.RunError("no such operator")

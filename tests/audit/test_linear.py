@@ -109,6 +109,9 @@ def test_an_unproven_row_is_not_linear_if_numbers_show_it() -> None:
     rows = [{"output": "d_w", "verdict": "not proven"}, {"output": "d_x", "verdict": "not proven"}]
     disprove(rows, {"d_w": 0.5, "d_x": 1e-15}, 2e-16)
     assert [r["verdict"] for r in rows] == ["not linear", "not proven"]
+    rows[0]["verdict"] = "not proven"
+    disprove(rows, {"d_w": float("nan")}, 2e-16)
+    assert rows[0]["verdict"] == "not proven"
 
 
 def test_the_dot_product_is_the_same_by_differences_and_by_gradients(tmp_path: Path) -> None:
@@ -128,3 +131,30 @@ def test_a_dropped_path_makes_the_dot_products_differ(tmp_path: Path) -> None:
     assert found is not None
     assert not found["agree"]
     assert {r["name"]: r["agree"] for r in found["inputs"]} == {"w": False, "x": True}
+
+
+def test_a_kink_at_the_inputs_is_no_wrong_gradient(tmp_path: Path) -> None:
+    def kinked(x: Any) -> Any:
+        return np.sum(np.abs(x - 1e-9)) + np.sum(np.floor(x + 1.0) * x)
+
+    (path,) = ps.export(kinked, np.zeros(1), path=tmp_path / "f.onnx")
+    found = dot_product(OpenedFile(str(path)), {"x": np.zeros(1)}, [])
+    assert found is not None
+    assert (found["agree"], found["kinked"]) == (True, True)
+
+
+def test_outputs_that_are_not_finite_prove_nothing(tmp_path: Path) -> None:
+    (path,) = ps.export(lambda x: np.sum(np.log(x)), np.ones(2), path=tmp_path / "f.onnx")
+    assert dot_product(OpenedFile(str(path)), {"x": -np.ones(2)}, []) == {"why": "y is not finite"}
+
+
+def test_of_a_seeded_file_a_loop_that_starts_with_the_seed_is_read(tmp_path: Path) -> None:
+    """The steps of a loop make something else of a carry than its first value: the result itself stays unnamed."""
+
+    def loss(w: Any, xs: Any) -> Any:
+        last, energies = ps.scan(lambda h, x: (np.tanh(w * h + x), np.sum(h**2)), w, xs)
+        return np.sum(energies) + np.sum(last)
+
+    rows = rows_of(*ps.export(loss, W, np.ones((4, 3)), path=tmp_path / "f.onnx"))
+    assert [r["verdict"] for r in rows] == ["seeded", "seeded"]
+    assert all(r["output"] not in r["in"] for r in rows)

@@ -107,3 +107,15 @@ def test_a_model_that_is_not_valid_is_refused_as_it_is_when_loaded(tmp_path: Pat
     with pytest.raises(ParseError) as loaded:
         ps.load(path)
     assert str(told.value) == str(loaded.value)
+
+
+def test_nodes_before_those_that_they_read_are_listed_behind_them(tmp_path: Path) -> None:
+    ends = [helper.make_tensor_value_info(name, 1, [3]) for name in "xy"]
+    nodes = [helper.make_node("Exp", ["a"], ["y"]), helper.make_node("Sin", ["x"], ["a"])]
+    opset = [helper.make_opsetid("", 21)]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:]), opset_imports=opset), tmp_path / "m")
+    written = read_written(str(tmp_path / "m"))
+    assert [(op.kind, str(op.outputs[0].type)) for op in written.block.ops] == [
+        ("Sin", "float32[3]"),
+        ("Exp", "float32[3]"),
+    ]

@@ -74,6 +74,42 @@ def test_a_question_stands_alone(primsplit: Callable[..., Any], model: Callable[
     assert "another stage" in primsplit("audit", model(RIGHT), "--zero", "--stage", "split").error
 
 
+def test_a_dropped_path_that_only_the_numbers_show_has_the_status_1(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = model("""
+    import numpy as np
+    import primsplit as ps
+
+    def main(w, x):
+        return np.sum(np.tanh(x @ w) * ps.stop_gradient(np.exp(w[0])))
+
+    def example_inputs():
+        return np.full(3, 0.3), np.ones((2, 3))
+    """)
+    done = primsplit("audit", path, "--linear")
+    assert (done.status, "They differ" in done.out, "not linear" in done.out) == (1, True, False)
+    assert primsplit("export", path, "--onnx", tmp_path / "f.onnx").status == 0
+    assert primsplit("audit", tmp_path / "f.onnx", "--linear", "--json").status == 1
+
+
+def test_what_is_not_finite_at_the_examples_is_no_difference(
+    primsplit: Callable[..., Any], model: Callable[..., Path]
+) -> None:
+    path = model("""
+    import numpy as np
+
+    def main(x):
+        return np.sum(np.log(x))
+
+    def example_inputs():
+        return (np.full(3, -1.0),)
+    """)
+    done = primsplit("audit", path, "--linear")
+    assert done.status == 0
+    assert "Not checked by numbers: y is not finite at the examples." in done.out
+
+
 QUOTIENT = """
 import numpy as np
 

@@ -9,6 +9,8 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from primsplit.programs.opened import OpenedFile
+
 Run = Callable[..., Any]
 WEIGHT = np.array([[1.0, -2.0], [0.5, 3.0], [-1.0, 0.25]], np.float32)
 
@@ -62,3 +64,15 @@ def test_files_of_other_shapes_say_why_numbers_are_not_compared(primsplit: Run, 
     assert done.status == 1
     assert found["numbers"]["samples"] == []
     assert "input.1" in found["numbers"]["notes"][0]
+
+
+def test_each_file_is_opened_once(primsplit: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "m.py").write_text(
+        "import numpy as np\n\ndef main(x):\n    return np.sin(x)\n\ndef example_inputs():\n    return (np.ones(3),)\n"
+    )
+    opened: list[str] = []
+    monkeypatch.setattr(
+        "primsplit.cli.diff_numbers.open_file", lambda path: opened.append(str(path)) or OpenedFile(str(path))
+    )
+    done = primsplit("diff", tmp_path / "m.py", tmp_path / "m.py", "--form", "split")
+    assert (done.status, len(opened), len({*opened})) == (0, 4, 4)

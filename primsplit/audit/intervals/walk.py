@@ -22,7 +22,7 @@ from primsplit.audit.intervals.ranges import Range, Shape, either, of_array, unb
 from primsplit.audit.intervals.sizes import within_limits
 from primsplit.audit.intervals.structure import STRUCTURE, folded, known_shape, moved
 from primsplit.audit.intervals.sums import SUMS
-from primsplit.ir import AnyArray, Block, Const, Op, Value, Var, walk
+from primsplit.ir import AnyArray, Block, Const, Op, Value, Var, reads, walk
 from primsplit.ir.analysis.carries import lead_and_carries, settled
 from primsplit.ir.dims import Dim, substitute
 from primsplit.ops.traits import moved_inputs, traits
@@ -49,7 +49,8 @@ class Walk:
     """One walk. `found` has the range of each value, `hazards` those of each op, `unknown` the ops without a transfer.
 
     `sizes` are the numbers of symbolic sizes, where inputs tell them. `open` are ops whose results may be infinite only
-    because inputs have no range.
+    because inputs have no range. `unbound` are ops at which the errors begin to have no bound, though those of the
+    inputs have one, each with the steps of the loops around it that are walked.
     """
 
     sizes: Mapping[str, Dim] = field(default_factory=dict)
@@ -59,6 +60,10 @@ class Walk:
     hazards: dict[Op, dict[str, Hazard]] = field(default_factory=dict)
     unknown: dict[Op, None] = field(default_factory=dict)
     open: dict[Op, None] = field(default_factory=dict)
+    unbound: dict[Op, tuple[int, ...]] = field(default_factory=dict)
+    turns: list[int] = field(default_factory=list)
+    is_settling: bool = False
+    """Whether a body is walked with carries that are not known yet."""
     made: dict[Var, Op] = field(default_factory=dict)
     constants: dict[int, Range] = field(default_factory=dict)
 
@@ -84,6 +89,20 @@ class Walk:
         for var, found in zip(op.outputs, results, strict=False):
             self.found[var] = self.checked(var, found)
             self.made[var] = op
+        if self.errors is not None and not self.is_settling:
+            self.note_unbound(op)
+
+    def note_unbound(self, op: Op) -> None:
+        """Keep an op at which errors begin to have no bound; not a branch or loop that holds one."""
+        if not any(self.has_no_bound(v) for v in op.outputs) or any(self.has_no_bound(v) for v in reads(op)):
+            return
+        if op not in self.unbound and not any(inner in self.unbound for block in op.blocks() for inner in walk(block)):
+            self.unbound[op] = tuple(self.turns)
+
+    def has_no_bound(self, var: Var) -> bool:
+        """Return whether the error of a value that was met has no bound."""
+        found = self.found.get(var)
+        return found is not None and (found.error is None or bool(np.any(np.isinf(found.error))))
 
     def checked(self, var: Var, found: Range) -> Range:
         """Return a range with the sizes that the program declares, where the walk does not know better."""
@@ -298,7 +317,9 @@ class _Loop:
             *map(_loose, given[self.lead : self.lead + self.carries]),
             *given[self.lead + self.carries :],
         ]
+        was_settling, self.walk.is_settling = self.walk.is_settling, True
         _, found = settled(self.op, begun, unbounded(np.bool_), step, lambda a, b: _wider(a, b, rounds))
+        self.walk.is_settling = was_settling
         shapes = [self.walk.type_of(v)[1] for v in self.op.outputs]
         outputs = [replace(r.hull(), shape=s) for r, s in zip(found, shapes, strict=True)]
         if self.walk.errors is not None:
@@ -327,7 +348,9 @@ class _Turns:
         loop, walk = self.loop, self.loop.walk
         lead = [of_array(np.asarray(self.taken, np.int64)), of_array(np.asarray(True))][: loop.lead]
         lead = [replace(r, error=np.zeros(())) if walk.errors is not None else r for r in lead]
+        walk.turns.append(self.taken)
         every = walk.block(loop.body, [*lead, *self.carried, *slices])
+        walk.turns.pop()
         results = every[loop.lead // 2 :]
         self.carried = results[: loop.carries]
         for column, row in zip(self.stacked, results[loop.carries :], strict=True):

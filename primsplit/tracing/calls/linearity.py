@@ -63,7 +63,7 @@ class _Checked:
         if traits(op.kind).compares and not {*inputs} <= FIXED:
             self.tests[op] = None
         if not _NAMES.keys() >= {*outputs}:
-            known = ", ".join(_NAMES[p] for p in inputs)
+            known = ", ".join(_NAMES.get(p, "unknown") for p in inputs)
             told = f"{op.kind} is not linear in the cotangent, or not known to be: inputs are {known}"
             raise NotLinear(op, told, is_known=None not in outputs)
 

@@ -94,3 +94,16 @@ def test_a_way_that_is_not_linear_is_told_as_before() -> None:
     found = checked(lambda d, x: op.Where(op.Less(op.Abs(d), 1.0), d * d, x * d))
     assert found.verdict != "linear"
     assert "Each way" not in found.why
+
+
+def test_a_carry_that_is_linear_in_some_steps_alone_is_told() -> None:
+    def loop(d: Array, x: Array) -> Any:
+        return ps.fori_loop(0, 3, lambda i, c: np.sin(c) + 1.0, d * x)
+
+    found = checked(loop)
+    assert (found.verdict, found.broken and found.broken.kind) == ("not proven", "Sin")
+
+    def joined(d: Array, x: Array) -> Any:
+        return ps.fori_loop(0, 3, lambda i, c: x + c, d)
+
+    assert checked(joined).verdict == "not linear"
