@@ -144,35 +144,59 @@ class _Settling:
         n, y, *_ = op.inputs
         if n is None or not isinstance(y, Var):
             return [op]
-        mode = self.form(op.kind, n, y)
+        mode = self.form(op.kind, n, y, *op.inputs[2:])
         if mode is None:
             return [op]
         with fresh_stack(), recording(place=op.place, remark=op.remark) as around:
             for var in reads(op):
                 around.learn(var)
-            support = Support(self.made, self.varies, self.varies.get(y, 0), self.supports, self.entrance).of(n)
-            self.write(mode, Array(n), Array(y), support, [Array(v) for v in op.inputs[2:] if v is not None])
+            if op.kind == "call::kink":
+                self.write_kink(n, y, op.inputs[2])
+            else:
+                self.write(mode, Array(n), Array(y), self.support(n, y))
         return [*around.ops[:-1], replace(around.ops[-1], outputs=op.outputs)]
 
-    def form(self, kind: str, n: Value, y: Var) -> Primitive | None:
+    def support(self, n: Value | None, y: Var) -> Array | None:
+        """Return where n is 0 whatever the parameters are that y varies with."""
+        return Support(self.made, self.varies, self.varies.get(y, 0), self.supports, self.entrance).of(n)
+
+    def form(self, kind: str, n: Value, y: Var, t: Value | None = None) -> Primitive | None:
         """Return what a quotient becomes; None if it stays."""
         if kind == "call::length_quotient":
             return SETTLED[kind] if self.is_higher else None
-        alike = isinstance(n, Var) and self.varies.get(n, 0) & self.varies.get(y, 0)
-        return SETTLED[kind] if alike else None
+        factors = (n, t) if kind == "call::kink" else (n,)
+        return SETTLED[kind] if any(self.are_alike(v, y) for v in factors) else None
 
-    def write(self, form: Primitive, n: Array, y: Array, support: Array | None, others: Sequence[Array]) -> None:
+    def are_alike(self, n: Value | None, y: Var) -> bool:
+        """Whether two values vary with a common parameter."""
+        return n is not None and bool(self.bits(n) & self.bits(y))
+
+    def write_kink(self, n: Value, x: Var, t: Value | None) -> None:
+        """Record the settled kink of |x|.
+
+        With a factor n that varies with x it is unknown. If only t varies, |x| has a kink where t is not 0, for which 0
+        is taken as for relu; but where t is 0 by chance, |x| may be smooth, as that of 1 - cos(p) is.
+        """
+        if t is None:
+            raise AssertionError("a kink has three inputs")
+        used = [self.support(v, x) for v in (n, t)]
+        first, second = (Array(Const(np.ones((), x.type.dtype))) if s is None else s for s in used)
+        if not self.are_alike(t, x):
+            second = Array(t)
+        elif not self.are_alike(n, x):
+            second = operators.Where(operators.Equal(Array(t), 0.0), second, np.zeros((), x.type.dtype))
+        exact_kink(first, Array(x), second)
+
+    def write(self, form: Primitive, n: Array, y: Array, support: Array | None) -> None:
         """Record the settled quotient of n by y, 0 where the support is.
 
         A first derivative keeps a NaN there: of the side of `np.where` that was not chosen.
         """
-        if form is exact_kink:
-            n = Array(Const(np.ones((), n.dtype))) if support is None else support
-        elif support is not None:
+        if support is not None:
             used = operators.Not(operators.Equal(expand_to(support, n.shape), 0.0))
             n = operators.Where(used, n, np.zeros((), n.dtype)) if self.is_higher else n
             y = y if form is not exact_quotient else operators.Where(used, y, np.ones((), y.dtype))
-        form(n, y, *others)
+        form(n, y)
 
     def within(self, op: Op) -> Sequence[Op]:
         """Return an op with sub-blocks, after the ops of the supports that it gets beside its inputs."""

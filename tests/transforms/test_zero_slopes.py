@@ -56,6 +56,44 @@ def test_a_second_derivative_that_the_composition_does_not_tell_is_nan(name: str
     assert np.isfinite(ps.grad(function)(x)).all()
 
 
+SMOOTH_SIZES: dict[str, Function] = {
+    "a nonnegative value": lambda x: np.sum(np.abs(1 - np.cos(x))),
+    "a product that is not negative": lambda x: np.sum(np.abs(x * np.sin(x))),
+    "a square": lambda x: np.abs(x @ x),
+    "a square in a loop": lambda x: ps.fori_loop(0, 1, lambda k, s: s + np.abs(x @ x), 0.0),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH_SIZES)
+def test_the_size_of_what_touches_zero_has_no_second_derivative_of_zero(name: str) -> None:
+    """Its slope is 0 there by chance: the true one is 1 or 2, which the slope's convention does not tell."""
+    function, x, v = SMOOTH_SIZES[name], np.zeros(2), np.array([1.0, 2.0])
+    assert np.isnan(np.diag(ps.hessian(function)(x))).all()
+    assert np.isnan(ps.jvp(ps.grad(function), (x,), (v,))[1]).all()
+    assert np.isnan(ps.grad(lambda x: ps.jvp(function, (x,), (v,))[1])(x)).all()
+
+
+SIZES_IN_PRODUCTS: dict[str, Function] = {
+    "a product of two sizes": lambda x: np.abs(x) @ np.abs(x),
+    "an even function": lambda x: np.sum(np.abs(x) * np.tanh(np.abs(x))),
+    "sinc": lambda x: np.sum(np.sinc(np.abs(x))),
+    "the norm of order 1, squared": lambda x: norm(x, 1) ** 2,
+}
+
+
+@pytest.mark.parametrize("name", SIZES_IN_PRODUCTS)
+def test_the_gradient_of_a_tangent_of_a_product_with_a_size_is_unknown(name: str) -> None:
+    function, x, v = SIZES_IN_PRODUCTS[name], np.zeros(2), np.array([1.0, 2.0])
+    assert np.isnan(ps.grad(lambda x: ps.jvp(function, (x,), (v,))[1])(x)).all()
+
+
+def test_a_kink_whose_slope_varies_has_a_second_derivative_of_zero() -> None:
+    """|tanh(W x)| at 0: its sides have slopes that are not 0, and curvatures that are."""
+    weights = np.array([[1.0, 2.0], [3.0, 4.0]])
+    found = ps.hessian(lambda x: np.sum(np.abs(np.tanh(weights @ x))))(np.zeros(2))
+    np.testing.assert_array_equal(found, np.zeros((2, 2)))
+
+
 ROWS = np.array([[0.0, 0.0], [3.0, 4.0]])
 KEPT = np.array([False, True])
 OF_SECOND_ROW = np.array([[1.744, 0.192], [0.192, 1.856]])
