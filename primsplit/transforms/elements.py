@@ -5,12 +5,11 @@ y = Gather(p, 0); z = Slice(p, [1], [3])   becomes   parameters y and z, called 
 ```
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from primsplit.ir import Block, Const, Op, Value, Var, walk
-from primsplit.rewrites.rewriting import Rewriter
+from primsplit.ir import Block, Op, Var, walk
+from primsplit.rewrites.rewriting import Rewriter, integers
 
 Rows = tuple[int, int]
 """The first row that an op takes, and the row after the last."""
@@ -45,6 +44,15 @@ def in_elements(block: Block, position: int) -> tuple[Block, dict[int, str]] | N
     return replace(made, params=(*block.params, *elements.values())), names
 
 
+def element_taken(op: Op, param: Var) -> int | None:
+    """Return the index of the element, or row, that a Gather takes out of a parameter; None for any other op."""
+    if op.kind != "Gather" or op.inputs[0] is not param or op.attributes.get("axis", 0) != 0:
+        return None
+    index, size = op.inputs[1], (param.type.shape or (None,))[0]
+    at = integers(index) if index is not None and index.type.shape == () else None
+    return None if at is None or not isinstance(size, int) else at[0] % size
+
+
 class _Replacing(Rewriter):
     """Puts parameters in the place of the ops that take elements."""
 
@@ -62,22 +70,13 @@ class _Replacing(Rewriter):
 
 def _rows_taken(op: Op, param: Var) -> Rows | None:
     """Return the rows that an op takes out of a parameter, if these are known."""
-    size = (param.type.shape or (None,))[0]
-    if not isinstance(size, int) or op.inputs[0] is not param or param in op.inputs[1:]:
+    index, size = element_taken(op, param), (param.type.shape or (None,))[0]
+    if index is not None:
+        return index, index + 1
+    if op.kind != "Slice" or not isinstance(size, int) or op.inputs[0] is not param:
         return None
-    if op.kind == "Gather" and op.attributes.get("axis", 0) == 0:
-        index = _integers(op.inputs[1], ())
-        return None if index is None else (index[0] % size, index[0] % size + 1)
-    if op.kind == "Slice":
-        starts, ends, *others = (_integers(v, (1,)) for v in op.inputs[1:])
-        if starts is None or ends is None or others + [[0], [1]][len(others) :] != [[0], [1]]:
-            return None
-        first, last, _ = slice(starts[0], ends[0]).indices(size)
-        return (first, last) if first < last else None
-    return None
-
-
-def _integers(value: Value | None, shape: tuple[int, ...]) -> Sequence[int] | None:
-    if not isinstance(value, Const) or value.type.is_float or value.type.shape != shape:
+    starts, ends, *others = map(integers, op.inputs[1:])
+    if starts is None or ends is None or len(starts) != 1 or others + [(0,), (1,)][len(others) :] != [(0,), (1,)]:
         return None
-    return [int(i) for i in value.numpy().ravel()]
+    first, last, _ = slice(starts[0], ends[0]).indices(size)
+    return (first, last) if first < last else None

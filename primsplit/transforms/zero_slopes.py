@@ -32,6 +32,7 @@ from primsplit.tracing import current, emit, fresh_stack, recording
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to
 from primsplit.tracing.calls.primitive import Primitive
+from primsplit.transforms.elements import element_taken
 
 SETTLED: dict[str, Primitive] = {
     "call::kink": exact_kink,
@@ -72,22 +73,12 @@ def _parameters(primal: Sequence[Op], wrt: Iterable[Var]) -> tuple[dict[Var, int
     parts: dict[Var, int] = {}
     free = 0
     for param in dict.fromkeys(wrt):
-        taken = [(op, index) for op in primal if (index := _element_of(op, param)) is not None]
+        taken = [(op, index) for op in primal if (index := element_taken(op, param)) is not None]
         bits = {index: 1 << free + i for i, index in enumerate(dict.fromkeys(index for _, index in taken))}
         parts.update({op.outputs[0]: bits[index] for op, index in taken})
         free += len(bits) + 1
         varies[param] = sum(bits.values()) + (1 << free - 1)
     return varies, parts
-
-
-def _element_of(op: Op, param: Var) -> int | None:
-    """Return the index of the element, or row, that an op takes out of a parameter."""
-    if op.kind != "Gather" or op.inputs[0] is not param or op.attributes.get("axis", 0) != 0:
-        return None
-    index, size = op.inputs[1], (param.type.shape or (None,))[0]
-    if not isinstance(index, Const) or index.type.shape != () or not isinstance(size, int):
-        return None
-    return int(index.numpy()) % size
 
 
 @dataclass
@@ -116,12 +107,12 @@ class _Settling:
 
     def note(self, op: Op) -> None:
         """Record what the outputs of an op vary with."""
-        for out, found in zip(op.outputs, self.found(op), strict=True):
+        for out, found in zip(op.outputs, self.bits_of_outputs(op), strict=True):
             self.made[out] = op
             if found and out.type.is_float:
                 self.varies[out] = self.parts.get(out, found)
 
-    def found(self, op: Op) -> list[int]:
+    def bits_of_outputs(self, op: Op) -> list[int]:
         """Return what each output of an op varies with: that of an If with what its branches' results do."""
         whole = 0
         if not stops(op):

@@ -8,7 +8,8 @@ import pytest
 
 import primsplit as ps
 from primsplit.ir import walk
-from primsplit.transforms.elements import in_elements
+from primsplit.ops import op
+from primsplit.transforms.elements import element_taken, in_elements
 from tests.recording import record
 
 APART: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
@@ -44,6 +45,26 @@ def test_elements_become_parameters(name: str) -> None:
 @pytest.mark.parametrize("name", WHOLE)
 def test_what_is_read_otherwise_stays_whole(name: str) -> None:
     assert in_elements(record(lambda p: WHOLE[name](p), "float64[4]"), 0) is None
+
+
+TAKEN: dict[str, tuple[Callable[[Any], Any], str, int | None]] = {
+    "an element": (lambda p: p[2], "float64[4]", 2),
+    "an element from the end": (lambda p: p[-1], "float64[4]", 3),
+    "a row": (lambda p: p[1], "float64[4, 3]", 1),
+    "a column": (lambda p: op.Gather(p, 1, axis=1), "float64[4, 3]", None),
+    "a row with its axis": (lambda p: op.Gather(p, [1]), "float64[4, 3]", None),
+    "an element by an index of the run": (lambda p: op.Gather(p, op.ArgMax(p, keepdims=0)), "float64[4]", None),
+    "an element of an unknown number": (lambda p: p[-1], "float64[N]", None),
+    "another op": (lambda p: op.Sin(p), "float64[4]", None),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_the_index_of_a_taken_element_is_counted_from_the_front(name: str) -> None:
+    function, spec, wanted = TAKEN[name]
+    block = record(lambda p: function(p), spec)
+    found = [element_taken(each, block.params[0]) for each in block.ops]
+    assert [index for index in found if index is not None] == ([] if wanted is None else [wanted])
 
 
 def test_a_parameter_of_unknown_size_stays_whole() -> None:
