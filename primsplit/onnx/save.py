@@ -29,6 +29,7 @@ from primsplit.onnx.weights import FileConstants
 from primsplit.ops.inference.standard import type_proto
 from primsplit.ops.schema import IR_VERSION, OPSET
 from primsplit.ops.traits import traits
+from primsplit.tracing.paths import name_of_path
 
 PRODUCER = "primsplit"
 LARGEST = 1_500_000_000
@@ -246,8 +247,9 @@ class Writer:
         if known is None:
             hint = const.hint if const.is_weight or self.is_named else ""
             hint = "" if MADE_AGAIN.fullmatch(hint) else hint
-            if self.is_named and not const.is_short:
-                hint = hint or "".join(const.place.variables if const.place is not None else ()) or "table"
+            if self.is_named and const.type.rank:
+                path = "".join(const.place.variables if const.place is not None else ())
+                hint = hint or name_of_path(path) or ("" if const.is_short else "table")
             hint = hint or f"c{len(self.initializers)}"
             known = self.reserved.get(key) or self.names.give(Var(const.type), hint)
             self.initializers[key] = known

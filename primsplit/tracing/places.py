@@ -15,6 +15,7 @@ import numpy as np
 import optree
 
 from primsplit.ir.errors import Place
+from primsplit.tracing.paths import path_to
 from primsplit.tracing.variables import CALL_BACK, assigned, called_name, is_returned
 
 _LIBRARIES = (
@@ -78,19 +79,14 @@ def user_place() -> Place | None:
 
 
 def place_of_array(array: object) -> Place | None:
-    """Return the user's place, with the variable that holds this array in `variables`.
-
-    That is a variable of the user's function, or a global one that it reads.
-    """
+    """Return the user's place, with the expression that is this array in `variables`, such as `w` or `MODEL.w`."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_library(frame.f_code.co_filename):
         frame = frame.f_back
     if frame is None:
         return None
-    read = frame.f_code.co_names
-    held_by = (*frame.f_locals.items(), *((name, frame.f_globals.get(name)) for name in read))
-    names = (name for name, held in held_by if held is array and name.isidentifier())
-    return _place_in(frame)._replace(variables=tuple(names)[:1])
+    path = path_to(array, frame)
+    return _place_in(frame)._replace(variables=(path,) if path else ())
 
 
 class Instruction(NamedTuple):
