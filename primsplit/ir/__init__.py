@@ -12,6 +12,7 @@ Block("f", (x,), (Op("Exp", (x,), (y,)),), (y,))   # x -> exp(x)
 from primsplit.ir.blocks import (
     Attribute,
     Block,
+    BodyRole,
     Comparison,
     Op,
     free,
@@ -52,6 +53,7 @@ __all__ = [
     "AnyArray",
     "Attribute",
     "Block",
+    "BodyRole",
     "Comparison",
     "Const",
     "Converted",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,18 @@ from primsplit.ir.types import Type
 from primsplit.ir.values import Const, Value, Var, same_array, same_data
 
 Attribute = Any  # int, float, str, bytes, a list of those, an array, or a Block
+
+
+class BodyRole(StrEnum):
+    """The purpose of a body that stages ask for; it is the name of the block as well.
+
+    Ask by `is`: a block of a file, or of a user's function, may be called the same.
+    """
+
+    TILE = "tile"
+    """It works on the rows that fit in the cache."""
+    DIRECTIONS = "directions"
+    """It computes a few directions of a basis at a time, to save memory: its loop must stay a loop."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -36,7 +36,7 @@ from primsplit.tracing.trees import TreeSpec
 from primsplit.transforms.batching.table import BATCHING
 from primsplit.transforms.boundaries import Bounded
 
-FORMAT = 2
+FORMAT = 3
 OF_KIND = (np.zeros(()), np.float64(0.0), 0.0)
 """The stand-ins for an array, a number of NumPy's and one of Python's among the arguments of a primitive."""
 Recorded = tuple[Block, TreeSpec]

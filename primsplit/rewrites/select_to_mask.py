@@ -16,13 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, rename, same_types
+from primsplit.ir import Block, BodyRole, Const, Op, Renaming, Type, Value, Var, rename, same_types
 from primsplit.ir.dims import Dim
 from primsplit.ops import op
 from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.cse import merge_common
 from primsplit.rewrites.dead_code import drop_dead_code
-from primsplit.rewrites.loops.tiles import TILE
 from primsplit.rewrites.rewriting import recorded_beside
 from primsplit.rewrites.uses import LookingUp
 from primsplit.tracing.array import Array
@@ -80,7 +79,7 @@ class _Masking(LookingUp):
 
         Other arrays in sub-blocks are short, so that the check costs as much as it saves.
         """
-        if all(block.name != TILE for block in op.blocks()):
+        if all(block.name is not BodyRole.TILE for block in op.blocks()):
             return op.attributes
         found = super().inside(op)
         return {

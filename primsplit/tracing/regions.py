@@ -18,8 +18,6 @@ from primsplit.tracing.array import Array
 
 VARYING = "varying"
 """The stem of the sizes of a carry that changes its shape from step to step."""
-DIRECTIONS = "directions"
-"""The name of the body of a Scan over a basis, which keeps few directions in memory at a time: it must stay a Scan."""
 
 
 def record(name: str, types: Sequence[Type], body: Callable[..., Iterable[Value]], hints: Sequence[str] = ()) -> Block:

@@ -15,7 +15,7 @@ from typing import Any, get_args
 import numpy as np
 
 from primsplit import tracing
-from primsplit.ir import Block, Type, Value
+from primsplit.ir import Block, BodyRole, Type, Value
 from primsplit.ir.dims import Dim, at_least, product
 from primsplit.ir.errors import DtypeError, SpecError
 from primsplit.ops import op
@@ -23,7 +23,7 @@ from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to, transpose, zeros, zeros_like
 from primsplit.tracing.frames import store
-from primsplit.tracing.regions import DIRECTIONS, ScanForm, Walk, emit_scan, record
+from primsplit.tracing.regions import ScanForm, Walk, emit_scan, record
 from primsplit.transforms.batching.transform import batch_block
 from primsplit.transforms.cut import report_cut
 from primsplit.transforms.failing import failing_alike
@@ -248,7 +248,7 @@ def _in_chunks(linear: Block, captured: Sequence[Value], like: Type, size: Dim, 
     def step(seeds: Array) -> list[Value]:
         return [a.value for a in _together(linear, captured, seeds, chunk)]
 
-    body = record(DIRECTIONS, [Type(like.dtype, (chunk, *(like.shape or ())))], step)
+    body = record(BodyRole.DIRECTIONS, [Type(like.dtype, (chunk, *(like.shape or ())))], step)
     form = ScanForm(body, 0, (Walk(),), tuple(Walk() for _ in body.results))
     stacked = [Type(r.type.dtype, (steps, chunk, *(r.type.shape or ()))) for r in linear.results]
     found = [Array(v) for v in emit_scan(form, [], [basis.value], stacked)]

@@ -16,7 +16,21 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from primsplit.ir import NOWHERE, AnyArray, Attribute, Block, Const, Op, Role, Type, Value, Var, check, is_call
+from primsplit.ir import (
+    NOWHERE,
+    AnyArray,
+    Attribute,
+    Block,
+    BodyRole,
+    Const,
+    Op,
+    Role,
+    Type,
+    Value,
+    Var,
+    check,
+    is_call,
+)
 from primsplit.ir.analysis.orders import Origin
 from primsplit.ir.dims import Dim
 from primsplit.ir.errors import Place, PrimsplitError
@@ -101,7 +115,8 @@ class _Writer:
     def _block(self, block: Block) -> Any:
         params = [self.value(p) for p in block.params]
         ops = [self._op(op) for op in block.ops]
-        return [block.name, params, ops, [self.value(r) for r in block.results]]
+        name = {"role": block.name} if isinstance(block.name, BodyRole) else block.name
+        return [name, params, ops, [self.value(r) for r in block.results]]
 
     def _op(self, op: Op) -> Any:
         held: Mapping[str, Any] = op.attributes
@@ -184,7 +199,8 @@ class _Reader:
     def _constant(self, array: int, hint: str, role: Role, place: Any) -> Const:
         return Const(self.arrays[array], hint, _place(place), role=role)
 
-    def _block(self, name: str, params: Any, ops: Any, results: Any) -> Block:
+    def _block(self, told: Any, params: Any, ops: Any, results: Any) -> Block:
+        name = BodyRole(told["role"]) if isinstance(told, dict) else told
         variables = tuple(self.variables[p] for p in params)
         return Block(name, variables, tuple(self._op(*o) for o in ops), tuple(self.value(r) for r in results))
 

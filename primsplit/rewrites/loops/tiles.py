@@ -18,13 +18,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Type, Value, Var, inline, rename_block
+from primsplit.ir import Block, BodyRole, Const, Op, Type, Value, Var, inline, rename_block
 from primsplit.ir.dims import Dim
 from primsplit.rewrites.loops.tiled_regions import Region, region_of, row_counts
 from primsplit.rewrites.rewriting import literal_shape
-
-TILE = "tile"
-"""The name of a block that works on a tile."""
 
 
 def work_in_tiles(block: Block) -> Block:
@@ -118,7 +115,7 @@ class _Writing:
                 inputs[1] = _sizes(tiles[made].type)
             ops.append(replace(op, inputs=tuple(inputs), outputs=(tiles[made],)))
         params = (*sums.values(), *(tiles[v] for v in region.walked))
-        return Block(TILE, params, tuple(ops), (*totals, *(tiles[v] for v in region.kept)))
+        return Block(BodyRole.TILE, params, tuple(ops), (*totals, *(tiles[v] for v in region.kept)))
 
     def stacked(
         self, kind: str, inputs: tuple[Value, ...], results: Sequence[Value], attributes: dict[str, object]

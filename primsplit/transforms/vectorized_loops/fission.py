@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from primsplit import tracing
-from primsplit.ir import Block, Const, Op, Type, Value, Var, dims, has_blocks, is_call, readers, reads
+from primsplit.ir import Block, BodyRole, Const, Op, Type, Value, Var, dims, has_blocks, is_call, readers, reads
 from primsplit.ir.analysis.carries import lead_and_carries
 from primsplit.ir.analysis.dependence import dependent
 from primsplit.ir.dims import Dim, product
@@ -31,7 +31,7 @@ from primsplit.rewrites.products.addends import PRODUCTS
 from primsplit.rewrites.rewriting import Rewriter
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
-from primsplit.tracing.regions import DIRECTIONS, ScanForm, Walk, emit_scan, visible
+from primsplit.tracing.regions import ScanForm, Walk, emit_scan, visible
 from primsplit.transforms.batching.table import forms
 from primsplit.transforms.batching.transform import batch_block
 
@@ -91,7 +91,7 @@ def _parts_of(scan: Op) -> _Parts | None:
     body: Block = scan.attributes["body"]
     _, count = lead_and_carries(scan)
     walk = one_walk(scan, count)
-    if walk is None or body.name == DIRECTIONS:
+    if walk is None or body.name is BodyRole.DIRECTIONS:
         return None
     known = visible(v for v in scan.inputs if v is not None) | visible(v for v in reads(scan))
     batched = batchable(body, known)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.ir import Block, Op, Type, Value, Var, dims, readers, reads
+from primsplit.ir import Block, BodyRole, Op, Type, Value, Var, dims, readers, reads
 from primsplit.ir.analysis.carries import lead_and_carries
 from primsplit.ir.analysis.dependence import dependent
 from primsplit.ir.dims import Dim
@@ -30,7 +30,7 @@ from primsplit.ops.traits import terms_of
 from primsplit.rewrites.rewriting import Rewriter, literal_shape
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to, zeros
-from primsplit.tracing.regions import DIRECTIONS, Walk, emit_if, record, visible
+from primsplit.tracing.regions import Walk, emit_if, record, visible
 from primsplit.transforms.associative_scans import left_over, linear_recurrence
 from primsplit.transforms.parallel_scan import Steps
 from primsplit.transforms.vectorized_loops.fission import batchable, one_walk, stepwise
@@ -285,7 +285,7 @@ def linear_scan(scan: Op) -> LinearScan | None:
     """Return the Scan if it is linear in a few carries and of enough steps, else None."""
     _, count = lead_and_carries(scan)
     walk = one_walk(scan, count)
-    if walk is None or scan.attributes["body"].name == DIRECTIONS or not count or len(scan.inputs) == count:
+    if walk is None or scan.attributes["body"].name is BodyRole.DIRECTIONS or not count or len(scan.inputs) == count:
         return None
     if not _is_batchable(scan, scan.attributes["body"]):
         return None

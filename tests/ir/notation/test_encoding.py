@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from primsplit.ir import Attribute, Block, Const, Op, Type, Var
+from primsplit.ir import Attribute, Block, BodyRole, Const, Op, Type, Var
 from primsplit.ir.analysis.orders import Origin
 from primsplit.ir.dims import symbol
 from primsplit.ir.errors import Place, PrimsplitError
@@ -98,3 +98,10 @@ def test_values_that_were_not_written_are_refused(part: str) -> None:
     told[part] = told[part][:-1]
     with pytest.raises((ValueError, TypeError, LookupError, PrimsplitError)):
         decoded(told, Bodies())
+
+
+@pytest.mark.parametrize("name", [BodyRole.TILE, "tile"])
+def test_the_role_of_a_body_comes_back_and_a_name_stays_a_name(name: str) -> None:
+    found = again(Block(name, (), (), ())).name
+    assert found == "tile"
+    assert isinstance(found, BodyRole) == isinstance(name, BodyRole)

@@ -304,3 +304,16 @@ def test_a_carry_itself_may_be_divided_negated_and_added(name: str, dtype: type)
         total += shown
     close = 1e-4 if dtype is np.float32 else 1e-11
     np.testing.assert_allclose(made, total, rtol=close, atol=close)
+
+
+@pytest.mark.parametrize("name", ["directions", "step"])
+def test_what_a_step_is_called_changes_nothing(name: str) -> None:
+    def total(rates: Any) -> Any:
+        def step(s: Any, x: Any) -> Any:
+            return (0.95 * s + x,) * 2
+
+        step.__name__ = name
+        return np.sum(ps.scan(step, 0.5, rates)[1])
+
+    model = ps.split(total, ps.spec("float64", [300])).joint().to_onnx()
+    assert "Scan" not in {node.op_type for node in model.graph.node}
