@@ -49,38 +49,39 @@ class NotLinear(Exception):
         self.verdict: Verdict = "not linear" if is_known else "not proven"
 
 
-class _Checked:
-    """Notes the ops that read or make something that depends on the cotangents, and those that test it for 0."""
+class _Noted:
+    """Notes the ops that read or make something that depends on the cotangents."""
 
     def __init__(self) -> None:
         self.ops: dict[Op, None] = {}
-        self.tests: dict[Op, None] = {}
-
-    def __call__(self, op: Op, inputs: Sequence[Power], outputs: Sequence[Power]) -> None:
-        """Note an op. Raises NotLinear for one whose results are none of the four kinds."""
-        if not {*inputs, *outputs} <= FIXED:
-            self.ops[op] = None
-        if traits(op.kind).compares and not {*inputs} <= FIXED:
-            self.tests[op] = None
-        if not _NAMES.keys() >= {*outputs}:
-            known = ", ".join(_NAMES.get(p, "unknown") for p in inputs)
-            told = f"{op.kind} is not linear in the cotangent, or not known to be: inputs are {known}"
-            raise NotLinear(op, told, is_known=None not in outputs)
-
-
-class _Chosen:
-    """Notes the ops that depend on the cotangents, and those of them that give no floating-point numbers."""
-
-    def __init__(self) -> None:
-        self.ops: dict[Op, None] = {}
-        self.choices: dict[Op, None] = {}
 
     def __call__(self, op: Op, inputs: Sequence[Power], outputs: Sequence[Power]) -> None:
         """Note an op."""
         if not {*inputs, *outputs} <= FIXED:
             self.ops[op] = None
-            if not op.outputs[0].type.is_float and not op.blocks() and op.kind not in SHAPES:
-                self.choices[op] = None
+
+
+class _Checked(_Noted):
+    """Notes the ops that test for 0 what depends on the cotangents, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tests: dict[Op, None] = {}
+
+    def __call__(self, op: Op, inputs: Sequence[Power], outputs: Sequence[Power]) -> None:
+        """Note an op. Raises NotLinear for one whose results are none of the four kinds."""
+        super().__call__(op, inputs, outputs)
+        if traits(op.kind).compares and not {*inputs} <= FIXED:
+            self.tests[op] = None
+        if not _NAMES.keys() >= {*outputs}:
+            known = ", ".join(_NAMES[p] for p in inputs)
+            told = f"{op.kind} is not linear in the cotangent, or not known to be: inputs are {known}"
+            raise NotLinear(op, told, is_known=None not in outputs)
+
+
+def _is_choice(op: Op) -> bool:
+    """Whether an op makes integers or a condition, by which other ops may choose, and no sizes."""
+    return not op.outputs[0].type.is_float and not op.blocks() and op.kind not in SHAPES
 
 
 def linearity(ops: Sequence[Op], cotangents: Sequence[Var], result: Value) -> Linearity:
@@ -98,11 +99,11 @@ def linearity(ops: Sequence[Op], cotangents: Sequence[Var], result: Value) -> Li
 
 def _in_each_way(ops: Sequence[Op], cotangents: Sequence[Var], result: Value) -> Linearity | None:
     """Return what is known of a result that is linear as long as comparisons and integers come out alike; else None."""
-    check = _Chosen()
+    check = _Noted()
     (power,) = powers(ops, cotangents, [result], check=check, choices_are_fixed=True)
-    if power != 1.0 or not check.choices:
+    first = next(filter(_is_choice, check.ops), None)
+    if power != 1.0 or first is None:
         return None
-    first = next(iter(check.choices))
     why = (
         f"{first.kind} reads the cotangent and chooses between ways to compute this. Each way is linear; that all give "
         "the same is not proven"
