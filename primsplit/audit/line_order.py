@@ -9,10 +9,10 @@ the file, which a change elsewhere may turn round; of two operands the one that 
 """
 
 from collections.abc import Sequence
-from heapq import heapify, heappop, heappush
 
 from primsplit.ir import Block, Op, Var, reads
 from primsplit.ir.errors import Place
+from primsplit.ir.running_order import in_order
 
 
 def by_demand(block: Block) -> dict[Op, int]:
@@ -40,34 +40,8 @@ def by_demand(block: Block) -> dict[Op, int]:
 def by_lines(ops: Sequence[Op]) -> list[Op]:
     """Return the ops with those of a line one after the other."""
     made = {v: i for i, op in enumerate(ops) for v in op.outputs}
-    read = [{made[v] for v in reads(op) if v in made} for op in ops]
-    readers: list[list[int]] = [[] for _ in ops]
-    for i, own in enumerate(read):
-        for j in own:
-            readers[j].append(i)
-    lacks = [len(own) for own in read]
-    ready = [i for i, count in enumerate(lacks) if not count]
-    of_line: dict[Place | None, list[int]] = {}
-    for i in ready:
-        of_line.setdefault(line_of(ops[i]), []).append(i)
-    heapify(ready)
-    is_done = [False] * len(ops)
-    order: list[Op] = []
-    place: Place | None = None
-    while len(order) < len(ops):
-        own_line = of_line.get(place)
-        i = heappop(own_line) if own_line else heappop(ready)
-        if is_done[i]:
-            continue
-        is_done[i] = True
-        order.append(ops[i])
-        place = line_of(ops[i])
-        for j in readers[i]:
-            lacks[j] -= 1
-            if not lacks[j]:
-                heappush(ready, j)
-                heappush(of_line.setdefault(line_of(ops[j]), []), j)
-    return order
+    needs = [{made[v] for v in reads(op) if v in made} for op in ops]
+    return [ops[i] for i in in_order(needs, [*map(line_of, ops)])]
 
 
 def line_of(op: Op) -> Place | None:

@@ -6,10 +6,10 @@ z = Exp(y);  y = Sin(x)   ->   y = Sin(x);  z = Exp(y)
 """
 
 from collections.abc import Iterator
-from heapq import heapify, heappop, heappush
 
 import onnx
 
+from primsplit.ir.running_order import in_order
 from primsplit.onnx.modelfile import graphs
 
 
@@ -27,7 +27,7 @@ def _sort(graph: onnx.GraphProto | onnx.FunctionProto) -> None:
     needs = [{makers[name] for name in _read(node) if name in makers} for node in graph.node]
     if all(max(each, default=-1) < place for place, each in enumerate(needs)):
         return
-    order = _order(needs)
+    order = in_order(needs)
     if len(order) == len(needs):
         nodes = [onnx.NodeProto.FromString(graph.node[place].SerializeToString()) for place in order]
         del graph.node[:]
@@ -42,22 +42,3 @@ def _read(node: onnx.NodeProto) -> Iterator[str]:
             for graph in graphs(attribute.g):
                 yield from (name for inner in graph.node for name in inner.input)
                 yield from (value.name for value in graph.output)
-
-
-def _order(needs: list[set[int]]) -> list[int]:
-    """Return the positions so that each comes behind those it needs, and else in order; fewer if there is a cycle."""
-    readers: list[list[int]] = [[] for _ in needs]
-    for place, each in enumerate(needs):
-        for need in each:
-            readers[need].append(place)
-    waiting = [len(each) for each in needs]
-    ready = [place for place, count in enumerate(waiting) if not count]
-    heapify(ready)
-    order = []
-    while ready:
-        order.append(place := heappop(ready))
-        for reader in readers[place]:
-            waiting[reader] -= 1
-            if not waiting[reader]:
-                heappush(ready, reader)
-    return order
