@@ -2,6 +2,7 @@
 
 import collections.abc
 import re
+import typing
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,15 @@ def test_a_python_number_of_a_traced_value_is_refused_at_its_line_with_the_way_o
     assert cure in str(caught.value)
     assert "at test_concretization.py:" in str(caught.value)
     assert len(str(caught.value).splitlines()) < 10
+
+
+@pytest.mark.parametrize("kind", [collections.abc.Sized, collections.abc.Iterable, typing.Sized, typing.Iterable])
+def test_an_abstract_class_that_is_asked_by_its_own_method_refuses_a_traced_number(kind: Any) -> None:
+    """A traced number has methods that NumPy's numbers lack: the answer would be another one than NumPy's."""
+    assert not kind.__instancecheck__(np.float64(0.3))
+    with pytest.raises(PrimsplitError, match="asks for methods") as caught:
+        ps.trace(lambda x: x if kind.__instancecheck__(x) else -x, 0.3)
+    assert "at test_concretization.py:" in str(caught.value)
 
 
 def test_an_index_that_was_searched_for_may_index_an_array() -> None:

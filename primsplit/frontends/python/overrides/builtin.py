@@ -155,7 +155,8 @@ def is_instance(x: Any, kinds: Any) -> bool:
         return isinstance(x, _answering(kinds))
     if builtins.type(kinds) is builtins.type(typing.Sized):
         kinds = typing.get_origin(kinds)
-    each = kinds if isinstance(kinds, tuple) else typing.get_args(kinds) if isinstance(kinds, UnionType) else None
+    is_union = typing.get_origin(kinds) in {typing.Union, UnionType}
+    each = kinds if isinstance(kinds, tuple) else typing.get_args(kinds) if is_union else None
     if each is not None:
         return any(is_instance(x, kind) for kind in each)
     asks = getattr(builtins.type(kinds), "__instancecheck__", None)

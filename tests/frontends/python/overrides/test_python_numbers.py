@@ -121,6 +121,23 @@ def test_an_abstract_class_goes_by_what_numpy_would_have(point: Any) -> None:
     check_grads(lambda x: 2.0 * x if isinstance(x, typing.Hashable) else x * x, point, symbolic=False)
 
 
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        typing.Optional[float],  # noqa: UP045  # what is tested
+        typing.Union[int, typing.Iterable],  # noqa: UP007  # what is tested
+        typing.Iterable | int,
+        (str, typing.Iterable | None),
+        np.ndarray | None,
+        None | str,
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("point", [0.7, X])
+def test_a_union_of_classes_goes_by_what_numpy_would_have(kinds: Any, point: Any) -> None:
+    check_grads(lambda x: np.sin(x) if isinstance(x, kinds) else x * x, point)
+
+
 def by_class(x: Any) -> Any:
     if type(x) == np.ndarray and type(x[0]) in (float, np.float64):  # noqa: E721  # what is tested
         x = 2 * x
