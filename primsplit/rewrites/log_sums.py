@@ -14,7 +14,6 @@ import numpy as np
 from primsplit.ir import Block, Op, Value
 from primsplit.numpy.approximations.exponential import log1p
 from primsplit.ops import op
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import literal_shape, reduced_axes
 from primsplit.rewrites.signs import is_nonnegative
 from primsplit.rewrites.uses import LookingUp, Ops, is_number
@@ -37,8 +36,7 @@ def join_logarithms(block: Block) -> Block:
     """
     if "Log" not in block.kinds:
         return block
-    found = _Joining().run(block)
-    return block if found is block else drop_dead_code(found)
+    return _Joining().run_and_drop(block)
 
 
 class _Joining(LookingUp):

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Type, Value, Var, free, has_blocks, reads, renamed, same_types
+from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.tracing import Recording, fresh_stack, recording
 
 Replaced = dict[Var, Value]
@@ -64,6 +65,11 @@ class Rewriter:
         if not changed and all(a is b for a, b in zip(results, block.results, strict=True)):
             return block
         return Block(block.name, block.params, tuple(kept), results)
+
+    def run_and_drop(self, block: Block) -> Block:
+        """Return the block rewritten, without ops that nobody reads; the same object if the rewrite changes nothing."""
+        found = self.run(block)
+        return block if found is block else drop_dead_code(found)
 
     def concerns(self, block: Block) -> bool:
         """Whether a block has ops that the pass is for."""

@@ -21,7 +21,6 @@ from primsplit.ir.dims import Dim
 from primsplit.ops import op
 from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.cse import merge_common
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import recorded_beside
 from primsplit.rewrites.uses import LookingUp
 from primsplit.tracing.array import Array
@@ -65,8 +64,7 @@ class Choice:
 
 def choose_by_masks(block: Block) -> Block:
     """Return the block with products in place of its long choices; loops and branches in it stay, except tiles."""
-    found = _Masking().run(block)
-    return block if found is block else drop_dead_code(found)
+    return _Masking().run_and_drop(block)
 
 
 class _Masking(LookingUp):

@@ -1,5 +1,6 @@
 """One walk replaces values, also in sub-blocks; the helpers read shapes, integers and axes off a block."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,22 @@ def test_what_is_replaced_is_read_by_all_behind_it_also_in_branches(sign: int) -
     np.testing.assert_allclose(run(after, [x])[0], wanted, rtol=1e-5)
     (branch,) = (step for step in after.ops if step.kind == "If")
     assert [kinds(block) for block in branch.blocks()] == [["Add", "Exp", "Add"], ["Neg"]]
+
+
+def test_what_a_rewrite_leaves_unread_is_dropped_and_a_block_that_it_leaves_alone_stays() -> None:
+    class Forgetting(Rewriter):
+        """Exp(x) becomes 1."""
+
+        def visit(self, op_: Op) -> Op | None:
+            done = op_.kind == "Exp" and self.replace(op_.outputs[0], Const(np.ones(3, np.float32)))
+            return None if done else op_
+
+    block = record(lambda x: op.Neg(op.Exp(op.Sin(x))), "float32[3]")
+    assert kinds(Forgetting().run(block)) == ["Sin", "Neg"]
+    assert kinds(Forgetting().run_and_drop(block)) == ["Neg"]
+    other = record(lambda x: op.Neg(x), "float32[3]")
+    unread = replace(other, ops=(*other.ops, *record(lambda x: op.Sin(x), "float32[3]").ops))
+    assert Forgetting().run_and_drop(unread) is unread
 
 
 def test_a_block_without_the_kinds_of_a_pass_is_not_walked() -> None:

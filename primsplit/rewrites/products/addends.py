@@ -10,7 +10,6 @@ That saves a pass over memory. It rounds differently, so that ops of values (not
 from collections.abc import Sequence
 
 from primsplit.ir import Block, Op, Value, same_types
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.products.derivatives import OfReadOnce
 
 PRODUCTS = frozenset({"Gemm", "MatMul"})
@@ -25,8 +24,7 @@ def addends_in_products(block: Block, gradients: Sequence[int]) -> Block:
     """Return the block with `a @ b + c` as one op, where only the results in `gradients`, by position, need it."""
     if PRODUCTS.isdisjoint(block.kinds):
         return block
-    found = _Adding(block, gradients).run(block)
-    return block if found is block else drop_dead_code(found)
+    return _Adding(block, gradients).run_and_drop(block)
 
 
 class _Adding(OfReadOnce):

@@ -10,7 +10,6 @@ sums.
 """
 
 from primsplit.ir import Block, Op, Value, Var, dims
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.products.addends import DTYPES, PRODUCTS, is_product_of_two
 from primsplit.rewrites.uses import LookingUp, Ops
 
@@ -19,8 +18,7 @@ def biases_in_products(block: Block) -> Block:
     """Return the block with `Gemm(x, w) + b` as one op, and `reshape(x @ w) + b` as a Reshape of one."""
     if PRODUCTS.isdisjoint(block.kinds):
         return block
-    found = _Adding().run(block)
-    return block if found is block else drop_dead_code(found)
+    return _Adding().run_and_drop(block)
 
 
 class _Adding(LookingUp):

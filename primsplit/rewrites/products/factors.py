@@ -18,7 +18,6 @@ from itertools import pairwise
 
 from primsplit.ir import Block, Op, Value, Var, reads, same_types
 from primsplit.ops.traits import kinds_where, traits
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.products.derivatives import OfDerivatives
 from primsplit.rewrites.rewrites.table import is_zero, number, scalar
 from primsplit.rewrites.rewriting import literal_shape
@@ -34,8 +33,7 @@ SUMS = kinds_where(lambda t: not t.windows and t.terms and (t.contracts or t.red
 
 def factors_behind_sums(block: Block, gradients: Sequence[int]) -> Block:
     """Return the block with factors deferred among the ops that only the results in `gradients`, by position, need."""
-    found = _PuttingOff(block, gradients).run(block)
-    return block if found is block else drop_dead_code(found)
+    return _PuttingOff(block, gradients).run_and_drop(block)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ import numpy as np
 from primsplit.ir import Block, Const, Op, Type, Value, Var, dims, reads
 from primsplit.ir.dims import Shape
 from primsplit.ir.runtimes import fault
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import Rewriter, integers
 
 
@@ -29,8 +28,7 @@ from primsplit.rewrites.rewriting import Rewriter, integers
 )
 def join_stacks(block: Block) -> Block:
     """Return the block with each Concat of Unsqueezed arrays as a Concat of the arrays, and a Reshape."""
-    found = _Joining().run(block)
-    return block if found is block else drop_dead_code(found)
+    return _Joining().run_and_drop(block)
 
 
 def keep_transposed_stacks(block: Block) -> Block:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value, Var, same_types
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.products.derivatives import OfReadOnce
 from primsplit.rewrites.rewrites.table import is_zero
 from primsplit.rewrites.rewriting import integers
@@ -29,8 +28,7 @@ def sums_of_derivatives(block: Block, gradients: Sequence[int]) -> Block:
     """Return the block with fewer ReduceSums among the ops that only the results in `gradients`, by position, need."""
     if block.kinds.isdisjoint(_Summing.kinds):
         return block
-    found = _Summing(block, gradients).run(block)
-    return block if found is block else drop_dead_code(found)
+    return _Summing(block, gradients).run_and_drop(block)
 
 
 class _Summing(OfReadOnce):

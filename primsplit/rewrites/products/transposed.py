@@ -18,7 +18,6 @@ import numpy as np
 
 from primsplit.ir import Block, Const, Op, Type, Value, Var, dims
 from primsplit.ir.dims import Shape
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import Rewriter
 
 DTYPES = frozenset({"float32", "float64"})
@@ -32,8 +31,7 @@ SHORT = 1024
 
 def gemm_of_transposed(block: Block) -> Block:
     """Return the block with each MatMul of two matrices, one at least a Transpose, as Gemm."""
-    found = _Products().run(block)
-    return block if found is block else drop_dead_code(found)
+    return _Products().run_and_drop(block)
 
 
 class _Products(Rewriter):

@@ -19,7 +19,6 @@ from primsplit.ir import BFLOAT16, Block, Op, Type, Value, dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.runtimes import fault
 from primsplit.ops import op
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.products.addends import PRODUCTS
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside, reduced_axes
 from primsplit.rewrites.sums.products import vector_product
@@ -47,8 +46,7 @@ REDUCTIONS = frozenset({*STAGES, "ReduceMean", "ReduceLogSum"})
 )
 def part_long_sums(block: Block) -> Block:
     """Return the block with each such reduction and product in two stages; itself if there is none."""
-    found = _Parting().run(block)
-    return block if found is block else drop_dead_code(found)
+    return _Parting().run_and_drop(block)
 
 
 class _Parting(Rewriter):

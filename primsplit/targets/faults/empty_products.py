@@ -20,7 +20,6 @@ from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, dims, ren
 from primsplit.ir.dims import Shape
 from primsplit.ir.runtimes import fault
 from primsplit.ops import op as operators
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import Rewriter
 from primsplit.targets.faults.empty_layers import alone, unless_empty
 from primsplit.targets.faults.moved_transposes import Reached, moves_first, permutation
@@ -65,8 +64,7 @@ from primsplit.tracing.array import Array
 )
 def zero_empty_products(block: Block) -> Block:
     """Return the block with zeros for the products that onnxruntime does not write; itself if there are none."""
-    found = _Zeroing().run(block)
-    return block if found is block else drop_dead_code(found)
+    return _Zeroing().run_and_drop(block)
 
 
 class _Zeroing(Rewriter):

@@ -27,7 +27,6 @@ from primsplit.numpy.statistics import safe_root
 from primsplit.numpy.trigonometric import hypot
 from primsplit.ops import op as operators
 from primsplit.ops.traits import kinds_where
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import recorded_beside, reduced_axes
 from primsplit.rewrites.uses import LookingUp, Ops
 from primsplit.tracing import current
@@ -40,8 +39,7 @@ VIEWS = kinds_where(lambda t: t.keeps == "order") | {"Expand"}
 
 def recognize_kinks(block: Block) -> Block:
     """Return the block with a call for each such form; itself if there are none."""
-    found = _Recognizing().run(block)
-    return block if found is block else drop_dead_code(found)
+    return _Recognizing().run_and_drop(block)
 
 
 class _Recognizing(LookingUp):

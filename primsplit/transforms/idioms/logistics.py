@@ -11,7 +11,6 @@ y = Div(1.0, t)
 """
 
 from primsplit.ir import Block, Op, Value
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import recorded_beside
 from primsplit.rewrites.uses import LookingUp, Ops, is_number
 from primsplit.transforms.idioms.logistic_rule import logistic_of
@@ -19,8 +18,7 @@ from primsplit.transforms.idioms.logistic_rule import logistic_of
 
 def recognize_logistics(block: Block) -> Block:
     """Return the block with such calls, in sub-blocks too; itself if there are none."""
-    found = _Recognizing().run(block)
-    return block if found is block else drop_dead_code(found)
+    return _Recognizing().run_and_drop(block)
 
 
 class _Recognizing(LookingUp):

@@ -18,7 +18,6 @@ import numpy as np
 
 from primsplit.ir import Block, Const, Op, Type, Value, Var, readers, same_types
 from primsplit.ir.dims import same
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewriting import Rewriter
 
 FARTHEST = 64
@@ -38,8 +37,7 @@ def join_writes(block: Block) -> Block:
     """Return the block with loads forwarded past stores, and successive stores merged; itself if it has no stores."""
     if not any(op.kind == "ScatterND" for op in block.ops):
         return block
-    read = _Reads().run(block)
-    return _joined(read if read is block else drop_dead_code(read))
+    return _joined(_Reads().run_and_drop(block))
 
 
 def _write(op: Op) -> _Write | None:

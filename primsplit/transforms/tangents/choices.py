@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from primsplit.ir import Block, Op, Value, Var, reads, same_types
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewrites.table import is_zero, number
 from primsplit.rewrites.rewriting import Rewriter
 
@@ -23,8 +22,7 @@ def join_choices(block: Block) -> Block:
     If y is multiplied by a number, or chosen by another condition with zeros, before it is added, that is done after
     the merged choice. A tangent may become -0.0 where it was 0.0, so this is for derivatives only.
     """
-    found = _Joining().run(block)
-    return block if found is block else drop_dead_code(found)
+    return _Joining().run_and_drop(block)
 
 
 class _Joining(Rewriter):

@@ -11,7 +11,6 @@ from dataclasses import replace
 from primsplit.ir import Block, Op, Value, Var, readers, reads, same_types
 from primsplit.ir.analysis.carries import lead_and_carries
 from primsplit.ops.traits import is_linear
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.products.derivatives import OfDerivatives
 from primsplit.rewrites.rewriting import Rewriter
 from primsplit.transforms.vectorized_loops.fission import is_little
@@ -21,8 +20,7 @@ def given_terms_first(block: Block, gradients: Sequence[int]) -> Block:
     """Return the block with sums in Scans' steps reordered, in ops that only the results in `gradients` need."""
     if "Scan" not in block.kinds:
         return block
-    found = _OfScans(block, gradients).run(block)
-    return block if found is block else drop_dead_code(found)
+    return _OfScans(block, gradients).run_and_drop(block)
 
 
 class _OfScans(OfDerivatives):
