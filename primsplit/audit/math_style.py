@@ -22,6 +22,7 @@ from itertools import groupby
 from primsplit.audit.file_report import report_file
 from primsplit.audit.mathematics.control import control
 from primsplit.audit.mathematics.folding import Folding
+from primsplit.audit.mathematics.glossary import glossary
 from primsplit.audit.mathematics.inlining import Inlining
 from primsplit.audit.mathematics.joining import joined, without_copies
 from primsplit.audit.mathematics.naming import Naming
@@ -200,6 +201,8 @@ def list_as_mathematics(file: Written, first: Written | None = None, *, everythi
     lines += made[0].text()
     for function in made[1:]:
         lines += ["", f"{function.function.name}({', '.join(function.function.params)})", *function.text()]
+    known = [*glossary(line for each in made for line in each.lines)]
+    lines += ["", "functions", *(f"  {line}" for line in known)] if known else []
     return "\n".join([*lines, "", _foot(file, made)])
 
 

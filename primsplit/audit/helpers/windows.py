@@ -131,3 +131,11 @@ def max_unpool(a: AnyArray, places: AnyArray, sizes: Any, wanted: Any = None) ->
     found = np.zeros(tuple(sizes), a.dtype)
     found.reshape(-1)[places.reshape(-1)] = a.reshape(-1)
     return found if wanted is None else np.pad(found, [(0, w - n) for w, n in zip(wanted, sizes, strict=True)])
+
+
+def patches(x: AnyArray, kernel: Any, strides: Any = (1, 1), dilations: Any = (1, 1)) -> AnyArray:
+    """Return the parts of images that each weight of a kernel meets: batch, weights and channels, places of windows."""
+    found = windows(x, kernel, strides, dilations)
+    batch, _, height, width, *_ = found.shape
+    places: AnyArray = found.transpose(0, 4, 5, 1, 2, 3).reshape(batch, -1, height * width)
+    return places

@@ -14,6 +14,7 @@ and to add these up is not taken for a sum.
 
 from collections.abc import Iterator, Sequence
 
+from primsplit.audit.mathematics.patches import with_patches
 from primsplit.audit.mathematics.sameness import same_blocks
 from primsplit.audit.mathematics.shortcuts import PIECES, SUMS, as_first_side, scatter_in_parts, with_masks
 from primsplit.audit.mathematics.sizes import Sizes
@@ -26,7 +27,7 @@ def recognized(statements: Sequence[Statement], sizes: Sizes) -> list[Statement]
     if not sizes.is_folded:
         return [*statements]
     found = [sum_in_stages(s, sizes) or _scatter(s, sizes) or s for s in statements]
-    return with_masks(found)
+    return with_masks(with_patches(found, sizes))
 
 
 def _scatter(statement: Statement, sizes: Sizes) -> Statement | None:

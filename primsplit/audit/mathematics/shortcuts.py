@@ -13,7 +13,7 @@ What is claimed is compared with the nodes of both sides.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from primsplit.audit.statements import Assignment, Branch, Statement
@@ -39,17 +39,17 @@ def with_masks(statements: Sequence[Statement]) -> list[Statement]:
     made = {v: s.op for s in statements for v in s.op.outputs}
     found: list[Statement] = []
     hidden: dict[Op, list[Op]] = {}
-    readers = Counter(v for s in statements for v in {*_read(s)})
+    readers = Counter(v for s in statements for v in {*read_by_statement(s)})
     by_op = {s.op: s for s in statements}
     for statement in statements:
         product = _mask(statement, made)
         if product is None:
             continue
         choice = statement.op.attributes["then_branch"].ops[0]
-        left = readers - Counter(_read(statement)) + Counter(v for v in {*choice.inputs} if v is not None)
+        left = readers - Counter(read_by_statement(statement)) + Counter(v for v in {*choice.inputs} if v is not None)
         ops: dict[Op, None] = {}
         for start in (statement.op.inputs[0], product.outputs[0]):
-            _only_for(start, made, left, by_op, ops)
+            only_for(start, made, left, by_op, ops)
         hidden[statement.op] = [o for op in ops for o in by_op[op].every_op()]
     gone = {o for ops in hidden.values() for o in ops}
     for statement in statements:
@@ -61,7 +61,7 @@ def with_masks(statements: Sequence[Statement]) -> list[Statement]:
     return found
 
 
-def _read(statement: Statement) -> set[Value]:
+def read_by_statement(statement: Statement) -> set[Value]:
     """Return the values that a statement and those inside it read."""
     return {v for op in statement.every_op() for v in reads(op)}
 
@@ -101,22 +101,25 @@ def _tests_sum(test: Value | None, value: Var, made: Mapping[Var, Op]) -> bool:
     return summed
 
 
-def _only_for(
+def only_for(
     value: Value | None,
     made: Mapping[Var, Op],
     readers: Counter[Value],
     by_op: Mapping[Op, Statement],
     found: dict[Op, None],
+    end: Collection[Value] = (),
 ) -> None:
-    """Add the ops that compute a value, without those that other statements read; their own reads count no more."""
+    """Add the ops that compute a value from those in `end`, if no others read them; their own reads count no more."""
     op = made.get(value) if isinstance(value, Var) else None
-    if op is None or value is None or op in found or readers[value] > 0 or not isinstance(by_op[op], Assignment):
+    if op is None or value is None or value in end or op in found or readers[value] > 0:
+        return
+    if not isinstance(by_op[op], Assignment):
         return
     found[op] = None
-    for read in _read(by_op[op]):
+    for read in read_by_statement(by_op[op]):
         readers[read] -= 1
-    for read in _read(by_op[op]):
-        _only_for(read, made, readers, by_op, found)
+    for read in read_by_statement(by_op[op]):
+        only_for(read, made, readers, by_op, found, end)
 
 
 def as_first_side(statement: Branch, ops: tuple[Op, ...], note: str = "") -> Idiom:

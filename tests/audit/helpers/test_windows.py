@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import signal
 
-from primsplit.audit.helpers.windows import average_pool, conv, conv_transpose, lp_pool, max_pool, max_unpool
+from primsplit.audit.helpers.windows import average_pool, conv, conv_transpose, lp_pool, max_pool, max_unpool, patches
 
 A = np.random.default_rng(0).standard_normal((1, 2, 6, 5))
 PLAIN: Any = {"strides": [1, 1], "dilations": [1, 1], "pads": [0, 0, 0, 0]}
@@ -54,3 +54,11 @@ def test_a_mean_counts_pads_only_if_it_is_told_to() -> None:
     ones, told = np.ones((1, 1, 3)), {"kernel": [2], "strides": [2], "dilations": [1], "pads": [1, 0]}
     np.testing.assert_array_equal(average_pool(ones, **told)[0, 0], [1, 1])
     np.testing.assert_array_equal(average_pool(ones, **told, with_pads=True)[0, 0], [0.5, 1])
+
+
+def test_patches_are_what_each_weight_meets_at_each_place() -> None:
+    x = np.arange(12.0).reshape(1, 1, 3, 4)
+    assert patches(x, (2, 2)).tolist() == [
+        [[0, 1, 2, 4, 5, 6], [1, 2, 3, 5, 6, 7], [4, 5, 6, 8, 9, 10], [5, 6, 7, 9, 10, 11]]
+    ]
+    assert patches(x, (2, 2), strides=(1, 2), dilations=(2, 1)).tolist() == [[[0, 2], [1, 3], [8, 10], [9, 11]]]

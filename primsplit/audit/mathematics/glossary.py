@@ -1,0 +1,36 @@
+"""Say what the functions of a listing compute that NumPy does not have.
+
+```
+patches(x, kernel, strides, dilations)   the parts of images that each weight of a kernel meets: ...
+```
+"""
+
+import ast
+import inspect
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from primsplit.audit.helpers.source import helpers
+from primsplit.audit.mathematics.operators import NAMED
+from primsplit.audit.mathematics.shown import Shown
+
+
+def glossary(lines: Iterable[Shown]) -> Iterator[str]:
+    """Yield the call of each function that a reader may not know, with what it returns."""
+    for name in sorted({*_called(lines)}):
+        function = helpers().get(f"_{name}")
+        is_known = name in NAMED.values() or hasattr(np, name)
+        told = "" if function is None or is_known else inspect.getdoc(function) or ""
+        if function is not None and told.startswith("Return "):
+            first = told.removeprefix("Return ").split("\n")[0].rstrip(".")
+            yield f"{name}({', '.join(inspect.signature(function).parameters)})   {first}"
+
+
+def _called(lines: Iterable[Shown]) -> Iterator[str]:
+    """Yield the names of the functions that statements call."""
+    every = (line for top in lines for line in top.walk())
+    values = (value for line in every for value in (line.value, line.expression) if value is not None)
+    for node in (node for value in values for node in ast.walk(value)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id
