@@ -1,10 +1,14 @@
-"""Tell whether two blocks compute the same: the same ops of the same values, in whatever order."""
+"""Tell whether two blocks compute the same: the same ops of the same values, in whatever order.
+
+The operands of a sum or a product may be in either order, and a Gemm may be a MatMul and an Add.
+"""
 
 from typing import Any
 
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value, Var
+from primsplit.ops.traits import traits
 
 
 def same_blocks(a: Block, b: Block) -> bool:
@@ -40,7 +44,7 @@ class _Comparison:
         one, other = self.left.get(a), self.right.get(b)
         if one is None or other is None or one.outputs.index(a) != other.outputs.index(b):
             return False
-        if not self.ops(one, other):
+        if not self.ops(one, other) and not self.gemm(one, other):
             return False
         self.pairs.update(zip(one.outputs, other.outputs, strict=True))
         return True
@@ -50,9 +54,31 @@ class _Comparison:
             return False
         if a.attributes.keys() != b.attributes.keys():
             return False
-        return all(self.values(one, other) for one, other in zip(a.inputs, b.inputs, strict=True)) and all(
+        return self.operands(a, b) and all(
             self.attributes(value, b.attributes[key]) for key, value in a.attributes.items()
         )
+
+    def operands(self, a: Op, b: Op) -> bool:
+        if all(self.values(one, other) for one, other in zip(a.inputs, b.inputs, strict=True)):
+            return True
+        is_swapped = traits(a.kind).commutative and len(a.inputs) == 2
+        return is_swapped and all(self.values(one, other) for one, other in zip(a.inputs, b.inputs[::-1], strict=True))
+
+    def gemm(self, a: Op, b: Op) -> bool:
+        """Whether one op is the Gemm of the product and the term that the other one adds."""
+        if a.kind == "Add":
+            turned = _Comparison({v: k for k, v in self.pairs.items()}, self.right, self.left)
+            return b.kind == "Gemm" and turned.gemm(b, a)
+        if a.kind != "Gemm" or b.kind != "Add" or len(a.inputs) != 3 or not _is_plain(a):
+            return False
+        for value, term in (b.inputs, b.inputs[::-1]):
+            product = self.right.get(value) if isinstance(value, Var) else None
+            if product is None or product.kind != "MatMul":
+                continue
+            pairs = zip(a.inputs, (*product.inputs, term), strict=True)
+            if all(self.values(one, other) for one, other in pairs):
+                return True
+        return False
 
     def attributes(self, a: Any, b: Any) -> bool:
         if isinstance(a, Block) and isinstance(b, Block):
@@ -60,3 +86,9 @@ class _Comparison:
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
             return np.array_equal(a, b) and np.asarray(a).dtype == np.asarray(b).dtype
         return bool(a == b)
+
+
+def _is_plain(gemm: Op) -> bool:
+    """Whether a Gemm adds a term to the product of its operands as they are."""
+    scales = {gemm.attributes.get(name, 1.0) for name in ("alpha", "beta")}
+    return scales == {1.0} and not gemm.attributes.get("transA") and not gemm.attributes.get("transB")

@@ -10,6 +10,7 @@ import primsplit as ps
 from primsplit.audit.math_style import list_as_mathematics
 from primsplit.audit.written import read_written
 from primsplit.onnx.modelfile import graphs
+from tests.mathematics import assert_statements_compute
 
 
 def exported(path: Path) -> str:
@@ -48,3 +49,27 @@ def test_a_loop_needs_no_test_for_no_steps(tmp_path: Path) -> None:
     text = list_as_mathematics(read_written(str(tmp_path / "f.onnx")))
     assert "for t in range(T):" in text
     assert "if " not in text
+
+
+def test_a_recurrence_of_matrices_is_its_loop_in_both_passes(tmp_path: Path) -> None:
+    """The pullback solves for all steps at once where there are many; the listing shows the steps."""
+
+    def total(a: Any, h: Any, xs: Any) -> Any:
+        def step(h: Any, x: Any) -> Any:
+            h = a @ h + x
+            return h, h
+
+        return np.sum(ps.scan(step, h, xs)[1] ** 2)
+
+    path = str(tmp_path / "f.onnx")
+    given = [ps.spec("float64", shape) for shape in ([3, 3], [3], ["T", 3])]
+    ps.export(total, *given, path=path, wrt=("a", "h", "xs"))
+    text = list_as_mathematics(read_written(path))
+    assert text.count("many steps are solved for at once") == 2
+    assert "@ a" in text.split("\nbackward")[1]
+    assert "if " not in text
+    assert int(text.splitlines()[-1].split()[0]) <= 14
+    random = np.random.default_rng(0)
+    for steps in (5, 80):
+        inputs = [random.standard_normal(shape) * 0.3 for shape in ((3, 3), (3,), (steps, 3))]
+        assert_statements_compute(path, inputs)
