@@ -20,6 +20,7 @@ from primsplit.cli.output import print_error, print_json
 from primsplit.ir.errors import Place, PrimsplitError
 from primsplit.ir.plain_text import in_one_line
 from primsplit.tracing import is_library
+from primsplit.tracing.call_stack import frame_out
 
 TRACEBACK = "PRIMSPLIT_TRACEBACK"
 MOST_LINES = 9
@@ -164,7 +165,7 @@ def _is_installed(filename: str) -> bool:
 def _files_above() -> frozenset[str]:
     """The files of everything on the call stack now: the front end, not the user's functions."""
     files = set()
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = frame_out(1)
     while frame is not None:
         files.add(frame.f_code.co_filename)
         frame = frame.f_back

@@ -29,6 +29,7 @@ from primsplit.rules.table import BLOCK_RULES, RULES, UNSUPPORTED
 from primsplit.tracing import trees
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import Held
+from primsplit.tracing.call_stack import frame_out
 from primsplit.tracing.complex_array import ComplexArray
 
 CALL = "call::"
@@ -238,7 +239,7 @@ def _varying(ops: Iterable[Op], wanted: list[Var]) -> set[Var]:
 
 def _in_ours() -> bool:
     """Return whether we are inside one of our forms of SciPy's functions, which the user's line called."""
-    frame = sys._getframe(2)
+    frame = frame_out(2)
     while (found := frame.f_back) is not None and is_library(module := frame.f_globals.get("__name__", "")):
         if module.startswith("primsplit.frontends.scipy."):
             return True

@@ -18,7 +18,6 @@ An array that the function allocated is contiguous, so that `reshape` and `ravel
 layout of arguments and of results of arithmetic is unknown: a read after a write through their reshape is refused.
 """
 
-import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -30,6 +29,7 @@ from primsplit.ir import NOWHERE, Const, Value, Var
 from primsplit.ir.dims import Shape
 from primsplit.ir.errors import Place, TraceError, UnsupportedFunction
 from primsplit.ir.families import Table
+from primsplit.tracing.call_stack import frame_out
 from primsplit.tracing.handles.concretization import (
     ComparedClass,
     kind_of,
@@ -200,7 +200,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
     @property  # type: ignore[misc]  # object's may be written to
     def __class__(self) -> Any:
         """The class that `isinstance` sees: in the user's code that of the NumPy value, `np.ndarray` or a number's."""
-        return kind_of(self, sys._getframe(1), Array)
+        return kind_of(self, frame_out(1), Array)
 
     def __repr__(self) -> str:
         return shown(self, repr)
@@ -239,7 +239,7 @@ class Array(Described, Operators, metaclass=ComparedClass):
         raise no_branch(self.type)
 
     def __float__(self) -> float:
-        if self.known() is None and is_only_spelled(sys._getframe(1)):
+        if self.known() is None and is_only_spelled(frame_out(1)):
             return float("nan")  # which "%.3f" spells, for people
         return float(self._number("float()"))
 

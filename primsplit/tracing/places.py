@@ -6,7 +6,6 @@ import inspect
 import linecache
 import os
 import re
-import sys
 import weakref
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ import numpy as np
 import optree
 
 from primsplit.ir.errors import Place
+from primsplit.tracing.call_stack import frame_out, innermost_frame
 from primsplit.tracing.paths import path_to
 from primsplit.tracing.variables import CALL_BACK, assigned, called_name, is_returned
 
@@ -47,7 +47,7 @@ def is_operator(filename: str) -> bool:
 
 def asking_frame(depth: int = 1) -> FrameType:
     """Return the frame `depth` calls out from the caller's, or the first behind it that is no operator's."""
-    frame = sys._getframe(depth + 1)
+    frame = frame_out(depth + 1)
     while is_operator(frame.f_code.co_filename) and frame.f_back is not None:
         frame = frame.f_back
     return frame
@@ -67,7 +67,7 @@ def user_place() -> Place | None:
 
     None for what a command does outside of the user's functions.
     """
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = frame_out(1)
     while frame is not None:
         filename = frame.f_code.co_filename
         if not is_library(filename):
@@ -80,9 +80,7 @@ def user_place() -> Place | None:
 
 def place_of_array(array: object) -> Place | None:
     """Return the user's place, with the expression that is this array in `variables`, such as `w` or `MODEL.w`."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_library(frame.f_code.co_filename):
-        frame = frame.f_back
+    frame = innermost_frame(is_library)
     if frame is None:
         return None
     path = path_to(array, frame)
@@ -98,9 +96,7 @@ class Instruction(NamedTuple):
 
 def user_instruction() -> Instruction | None:
     """Return the instruction that the innermost frame outside of libraries is at."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_library(frame.f_code.co_filename):
-        frame = frame.f_back
+    frame = innermost_frame(is_library)
     return None if frame is None else Instruction(frame.f_code, frame.f_lasti)
 
 
@@ -235,7 +231,7 @@ def called_function() -> str:
 
     "" for none.
     """
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = frame_out(1)
     called: FrameType | None = None
     while frame is not None and is_library(frame.f_code.co_filename):
         called, frame = called if is_operator(frame.f_code.co_filename) else frame, frame.f_back

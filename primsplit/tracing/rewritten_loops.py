@@ -9,10 +9,9 @@ for i in range(n):              def step(i, y):
 """
 
 import ast
-import sys
 from collections.abc import Iterator, Sequence
-from types import FrameType
 
+from primsplit.tracing.call_stack import innermost_frame
 from primsplit.tracing.places import is_library
 from primsplit.tracing.use_sites import nodes_around
 
@@ -24,9 +23,7 @@ def as_fori_loop() -> tuple[str, ...]:
 
     It carries the names that it assigns and that have a value before.
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_library(frame.f_code.co_filename):
-        frame = frame.f_back
+    frame = innermost_frame(is_library)
     loops = [] if frame is None else [n for n in nodes_around(frame) if isinstance(n, ast.For)]
     if frame is None or not loops or (bounds := _bounds(loops[-1])) is None:
         return ()

@@ -4,12 +4,12 @@ import ast
 import functools
 import itertools
 import linecache
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
 from primsplit.ir.errors import TraceError
+from primsplit.tracing.call_stack import frame_out
 from primsplit.tracing.managers import suppresses
 from primsplit.tracing.places import is_users_own, user_place
 from primsplit.tracing.stack import current, levels
@@ -47,7 +47,7 @@ def is_caught(error: type[Exception], *, in_sides: bool = False) -> bool:
     if path is None:
         return False
     catching = False
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = frame_out(1)
     while frame is not None and frame.f_code.co_filename != path.caller:
         catching = catching or _has_handler(frame, error)
         frame = frame.f_back

@@ -1,8 +1,6 @@
 """Evaluate what a branch tests: a traced truth value, or a comparison of sizes on a line of the user's."""
 
 import os
-import sys
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from primsplit.ir.errors import ShapeError
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
+from primsplit.tracing.call_stack import innermost_frame
 from primsplit.tracing.hooks import HOOKS
 
 
@@ -54,9 +53,7 @@ def _is_between(filename: str) -> bool:
 
 def _asked_by_user() -> bool:
     """Whether the innermost frame outside of `dims` and this module is the user's."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_between(frame.f_code.co_filename):
-        frame = frame.f_back
+    frame = innermost_frame(_is_between)
     return frame is not None and not tracing.is_library(frame.f_code.co_filename)
 
 

@@ -1,10 +1,8 @@
 """Staged rules: a builder returns the rule, once for each call site and signature."""
 
 import functools
-import sys
 import threading
 from collections.abc import Callable
-from types import CodeType, FrameType
 from typing import Any, cast
 
 from primsplit import tracing
@@ -16,10 +14,9 @@ from primsplit.ir.errors import RuleError
 from primsplit.tracing import trees
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.calls.contracts import called_with
-from primsplit.tracing.places import is_library
 
 Function = Callable[..., Any]
-Site = tuple[CodeType, int] | None
+Site = tracing.Instruction | None
 _READING = threading.RLock()
 
 
@@ -28,12 +25,7 @@ def call_site() -> Site:
 
     Two calls on one line are two sites; a call in a loop, or in a function that is called repeatedly, is one.
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if not is_library(frame.f_code.co_filename):
-            return frame.f_code, frame.f_lasti
-        frame = frame.f_back
-    return None
+    return tracing.user_instruction()
 
 
 class Staged:

@@ -3,7 +3,6 @@
 import builtins
 import itertools
 import re
-import sys
 import typing
 from abc import ABCMeta
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from primsplit import tracing
 from primsplit.ir import Type
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import ConcretizationError, MissingAttribute, NumberAsked
+from primsplit.tracing.call_stack import frame_out
 from primsplit.tracing.stack import Classes
 
 
@@ -65,7 +65,7 @@ def rows_of(x: Any) -> Iterator[Any]:
 
 
 def _asked_rows(x: Any) -> Iterator[Any]:
-    if sys._getframe(1).f_code.co_name == "_piecewise_dispatcher":
+    if frame_out(1).f_code.co_name == "_piecewise_dispatcher":
         return  # NumPy looks there for traced arrays, of which it has one
     for i in range(literal_size(x.shape[0], "iteration")):
         yield x[i]
@@ -151,7 +151,7 @@ class ComparedClass(type):
 
     @property  # type: ignore[misc]  # object's may be written to
     def __class__(cls) -> Any:
-        frame = sys._getframe(1)
+        frame = frame_out(1)
         if frame.f_code is _OF_TYPING and frame.f_back is not None:
             given = next((v for v in frame.f_back.f_locals.values() if builtins.type(v) is cls), None)
             if given is not None and tracing.is_asked_by_user(frame):

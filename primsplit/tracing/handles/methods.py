@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 from typing import Any, Generic, TypeVar
@@ -10,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from primsplit import tracing
+from primsplit.tracing.call_stack import frame_out
 
 KEEPING = frozenset({
     np.conjugate, np.reshape, np.squeeze, np.transpose, "astype", "copy", "reshape", "transpose", "view"
@@ -47,7 +47,7 @@ class ArrayMethod(Generic[_Result]):
 
     def __get__(self, array: Any, owner: type) -> Callable[[], _Result]:
         # Python looks the method up in the same way for `iter(x)`, which would go on with x[0] and find no element.
-        if array.is_number() and tracing.is_attribute_asked(sys._getframe(1)):
+        if array.is_number() and tracing.is_attribute_asked(frame_out(1)):
             raise AttributeError(f"a number has no {self.function.__name__}")
         return MethodType(self.function, array)
 

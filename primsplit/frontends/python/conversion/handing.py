@@ -1,12 +1,12 @@
 """Returns an `Either` from a function to callers that test which of its things it holds."""
 
-import sys
 import types
 from typing import Any
 
 from primsplit.frontends.python.conversion.either import Either, settled
 from primsplit.frontends.python.conversion.holders import is_rewritten
 from primsplit.frontends.python.converter.operators import OPERATORS
+from primsplit.tracing.call_stack import frame_out
 
 
 class _Taken:
@@ -34,7 +34,7 @@ def returned(value: Any) -> Any:
     """
     value = settled(value)
     if type(value) is Either:
-        caller = sys._getframe(1).f_back
-        if caller is None or caller.f_code is not _Taken.__call__.__code__:
+        caller = frame_out(2)
+        if caller.f_code is not _Taken.__call__.__code__:
             raise value.refusal()
     return value

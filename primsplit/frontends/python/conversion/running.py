@@ -1,6 +1,5 @@
 """Defines the runtime helpers that functions with joined statements call: conditions, branches and loops."""
 
-import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager
@@ -50,6 +49,7 @@ from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.conditions import scalar_condition
 from primsplit.tracing.branching.paths import NotJoined
+from primsplit.tracing.call_stack import frame_out
 from primsplit.tracing.control.branching import choose
 from primsplit.tracing.hooks import HOOKS
 
@@ -83,7 +83,7 @@ class Joins(JoinsHelper):
 
     def statement(self, number: int, test: Any, true: Side, false: Side) -> tuple[Any, ...]:
         """Return the values of the statement's names after it."""
-        join, frame = self.joins[number], sys._getframe(1)
+        join, frame = self.joins[number], frame_out(1)
         missing = NotAssigned(join.at)
         before = [frame.f_locals.get(name, missing) for name in join.names]
         if not is_unknown(test):
@@ -101,7 +101,7 @@ class Joins(JoinsHelper):
     def _choice(self, number: int, test: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
         if not is_unknown(test):
             return true() if test else false()
-        join, frame = self.joins[number], sys._getframe(2)
+        join, frame = self.joins[number], frame_out(2)
         join_of_value = Join(join.at, join.effects, ("the value",), frozenset({"the value"}))
         sides = (lambda _: (true(),)), (lambda _: (false(),))
         return told(Statement(join_of_value, frame, [NotAssigned(join.at)], *sides).joined(test)[0])

@@ -25,6 +25,7 @@ from primsplit.frontends.python.conversion.rewriting import Join
 from primsplit.frontends.python.conversion.unknown import is_unknown
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.paths import MOST, NotJoined
+from primsplit.tracing.call_stack import frame_out
 
 
 class Loop:
@@ -54,7 +55,7 @@ class Loop:
 
     def done(self, part: Side) -> tuple[Any, ...]:
         """Return the values of the names after the part, for the parts that follow."""
-        frame, names = sys._getframe(1), self.join.names
+        frame, names = frame_out(1), self.join.names
         missing = NotAssigned(self.join.at)
         before = [frame.f_locals.get(name, missing) for name in names]
         self.count += 1
@@ -103,7 +104,7 @@ class Loop:
 
     def after(self) -> tuple[Any, ...]:
         """Return the values of the names after the loop."""
-        frame = sys._getframe(1)
+        frame = frame_out(1)
         missing = NotAssigned(self.join.at)
         return tuple(self.kept.get(n, frame.f_locals.get(n, missing)) for n in self.join.names)
 

@@ -8,7 +8,6 @@ the operator calls its copy or substitute by Python's own protocol. In all other
 
 import functools
 import operator
-import sys
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from primsplit.frontends.python.converter.copies import ABSENT, HEAP, Conversion, static
 from primsplit.tracing import managers
 from primsplit.tracing.branching.users_errors import asked_by_compiled
+from primsplit.tracing.call_stack import frame_out
 from primsplit.tracing.undo_log import note_attribute
 
 REFLECTED = {
@@ -131,7 +131,7 @@ class Managed:
 
     def __enter__(self) -> Any:
         result = self._enter()
-        managers.entered(sys._getframe(1), self._value)
+        managers.entered(frame_out(1), self._value)
         return result
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> Any:
