@@ -23,6 +23,7 @@ from primsplit.tracing.places import (
 )
 from primsplit.tracing.rewritten_loops import as_fori_loop
 from primsplit.tracing.sizes import check_size, is_readable, size_of, size_of_number, size_vector
+from primsplit.tracing.source_nodes import nodes_around
 from primsplit.tracing.stack import (
     Examples,
     Path,
@@ -78,6 +79,7 @@ __all__ = [
     "is_users_own",
     "line_with_type",
     "name_after",
+    "nodes_around",
     "not_open",
     "number_for_examples",
     "ops_backwards",

@@ -7,12 +7,13 @@
 An error that is suppressed takes a path of its own, as one that a handler catches.
 """
 
+import ast
 import contextlib
-import dis
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, FunctionType, GeneratorType
 from typing import Any, cast
 
+from primsplit.ir.definitions import definition_in
 from primsplit.ir.scoped import Scoped
 from primsplit.tracing.places import is_users_own
 
@@ -63,13 +64,20 @@ def _callbacks(stack: contextlib.ExitStack) -> Iterator[Any]:
 
 def _may_return_true(function: FunctionType) -> bool:
     """Whether a function may return anything but a constant None or False."""
-    before = None
-    for instruction in dis.get_instructions(function):
-        if instruction.opname == "RETURN_CONST" and instruction.argval:
-            return True
-        if instruction.opname == "RETURN_VALUE" and not (
-            before is not None and before.opname == "LOAD_CONST" and not before.argval
-        ):
-            return True
-        before = instruction
-    return False
+    definition = definition_in(function.__code__)
+    if definition is None or isinstance(definition.node, ast.Lambda):
+        return True
+    return any(not (r.value is None or _is_false(r.value)) for r in _returns(definition.node.body))
+
+
+def _is_false(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and not node.value
+
+
+def _returns(nodes: Iterable[ast.AST]) -> Iterator[ast.Return]:
+    """Yield the `return` statements among nodes, but not those of functions inside."""
+    for node in nodes:
+        if isinstance(node, ast.Return):
+            yield node
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            yield from _returns(ast.iter_child_nodes(node))

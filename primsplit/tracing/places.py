@@ -1,6 +1,6 @@
 """Find the user's line: the innermost frame outside of primsplit and the libraries that it stands in for."""
 
-import dis
+import ast
 import functools
 import inspect
 import linecache
@@ -16,6 +16,7 @@ import optree
 from primsplit.ir.errors import Place
 from primsplit.tracing.call_stack import frame_out, innermost_frame
 from primsplit.tracing.paths import path_to
+from primsplit.tracing.source_nodes import nodes_at
 from primsplit.tracing.variables import CALL_BACK, assigned, called_name, is_returned
 
 _LIBRARIES = (
@@ -135,9 +136,10 @@ def _place_in(frame: FrameType) -> Place:
     if place is None:
         # Two bytes an instruction. The column is not known where Python was told to keep none.
         column = (places.columns[index // 2] if index // 2 < len(places.columns) else None) or 0
-        place = Place(code.co_filename, frame.f_lineno, code.co_name, column, assigned(code, index))
+        nodes = nodes_at(code, index)
+        place = Place(code.co_filename, frame.f_lineno, code.co_name, column, assigned(nodes))
         places.at[index] = place
-        if is_returned(code, index):
+        if is_returned(nodes):
             places.returned[index] = {}
     if index not in places.returned:
         return place
@@ -155,7 +157,7 @@ def _assigned_by_caller(frame: FrameType) -> tuple[str, ...]:
     variables = _place_in(caller).variables
     called, index = _places_of(caller.f_code).called, caller.f_lasti
     if variables and index not in called:
-        called[index] = called_name(caller.f_code, index)
+        called[index] = called_name(nodes_at(caller.f_code, index))
     return () if variables and called[index] in CALL_BACK else variables
 
 
@@ -252,8 +254,7 @@ def is_in_call_of(name: str) -> bool:
     Functions that are not written in Python have no frame, so that their caller seems to do what they do.
     """
     instruction = user_instruction()
-    return (
-        instruction is not None
-        and "CALL" in dis.opname[instruction.code.co_code[instruction.at]]
-        and name in instruction.code.co_names
-    )
+    if instruction is None or name not in instruction.code.co_names:
+        return False
+    nodes = nodes_at(*instruction)
+    return not nodes or isinstance(nodes[-1], ast.Call)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from primsplit.tracing.call_stack import innermost_frame
 from primsplit.tracing.places import is_library
-from primsplit.tracing.use_sites import nodes_around
+from primsplit.tracing.source_nodes import nodes_around
 
 
 def as_fori_loop() -> tuple[str, ...]:

@@ -1,9 +1,7 @@
 """Read in the user's source how an expression is used: whether its text is printed or compared, its error caught."""
 
 import ast
-import functools
 import itertools
-import linecache
 from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
@@ -12,6 +10,7 @@ from primsplit.ir.errors import TraceError
 from primsplit.tracing.call_stack import frame_out
 from primsplit.tracing.managers import suppresses
 from primsplit.tracing.places import is_users_own, user_place
+from primsplit.tracing.source_nodes import nodes_around, nodes_of_line
 from primsplit.tracing.stack import current, levels
 
 _TELLING = frozenset({
@@ -82,14 +81,8 @@ def _is_tried(frame: FrameType, error: type[Exception]) -> bool:
     """Whether the user's source has the frame's instruction in a `try` with a handler for the error."""
     if not frame.f_code.co_exceptiontable or not is_users_own(frame.f_code.co_filename):
         return False
-    nodes = _own(nodes_around(frame))
+    nodes = nodes_around(frame)
     return any(_catches(node, inner, error, frame) for node, inner in itertools.pairwise(nodes))
-
-
-def _own(nodes: list[ast.AST]) -> list[ast.AST]:
-    """Return the nodes inside of the instruction's function: a `try` around its definition is not around its calls."""
-    defined = [k for k, n in enumerate(nodes) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)]
-    return nodes[defined[-1] :] if defined else nodes
 
 
 def _catches(node: ast.AST, inner: ast.AST, error: type[Exception], frame: FrameType) -> bool:
@@ -131,19 +124,13 @@ def _last_name(node: ast.expr) -> str:
 
 def is_attribute_asked(frame: FrameType) -> bool:
     """Whether the frame tests by the text of a name whether an object has an attribute."""
-    calls = [n for n in nodes_around(frame) if isinstance(n, ast.Call)]
-    return bool(calls) and isinstance(calls[-1].func, ast.Name) and calls[-1].func.id in {"hasattr", "getattr"}
-
-
-def nodes_around(frame: FrameType) -> list[ast.AST]:
-    """Return the nodes of the source that contain the frame's instruction, the outermost first."""
-    line, _, column, _ = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
-    return _nodes_at("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)), line, column)
+    call = next(iter(nodes_around(frame)[-1:]), None)
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in {"hasattr", "getattr"}
 
 
 def is_shown_alone(filename: str, line: int, column: int) -> bool:
     """Whether the value of an expression is printed, logged or kept in a list, by a name or a difference too."""
-    return _is_shown(_nodes_at("".join(linecache.getlines(filename)), line, column), frozenset())
+    return _is_shown(nodes_of_line(filename, line, column), frozenset())
 
 
 def _is_shown(nodes: Sequence[ast.AST], known: frozenset[str]) -> bool:
@@ -163,34 +150,6 @@ def _is_shown(nodes: Sequence[ast.AST], known: frozenset[str]) -> bool:
 
 def _is_call_that_shows(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and _last_name(node.func) in _TELLING | {"append"}
-
-
-def _nodes_at(source: str, line: int | None, column: int | None) -> list[ast.AST]:
-    """Return the nodes of a source that contain a place, the outermost first."""
-    node: ast.AST | None = _parsed(source)
-    nodes: list[ast.AST] = []
-    while node is not None and line is not None and column is not None:
-        nodes.append(node)
-        node = next((n for n in ast.iter_child_nodes(node) if _covers(n, (line, column))), None)
-    return nodes
-
-
-@functools.lru_cache(maxsize=16)
-def _parsed(source: str) -> ast.Module | None:
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError):
-        return None
-
-
-def _covers(node: ast.AST, place: tuple[int, int]) -> bool:
-    """Whether the line and the column are inside of the node."""
-    if isinstance(node, ast.stmt | ast.expr):
-        end = (node.end_lineno or node.lineno, node.end_col_offset or 0)
-        return (node.lineno, node.col_offset) <= place < end
-    return isinstance(node, ast.ExceptHandler | ast.match_case | ast.keyword) and any(
-        _covers(n, place) for n in ast.iter_child_nodes(node)
-    )
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -4,87 +4,56 @@
 is called as its caller calls it: with `return x / total` in `norm`, `p = norm(x)` calls the quotient `p`.
 """
 
-import dis
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from types import CodeType
+import ast
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from primsplit.ir import Op, Value, Var
 from primsplit.ir.errors import Place
+from primsplit.tracing.source_nodes import Nodes, value_taken
 
 
-def assigned(code: CodeType, index: int) -> tuple[str, ...]:
-    """Return the variables that take the result of the instruction at byte `index`: several if it is unpacked.
+def assigned(nodes: Nodes) -> tuple[str, ...]:
+    """Return the variables that take the value of the last node: several if it is unpacked.
 
-    Empty if the result is used first: `x @ w` in `h = x @ w + b`, an argument, an element of a container.
+    Empty if the value is used first: `x @ w` in `h = x @ w + b`, an argument, an element of a container.
     """
-    instructions = _instructions(code, index + 2)
-    name, argument = next(instructions, ("", 0))
-    if name == "COPY":  # of `a = b = f(x)` and `(a := f(x))`
-        name, argument = next(instructions, ("", 0))
-    if name != "UNPACK_SEQUENCE":
-        return tuple(_stored(code, name, argument)[:1])
-    names: list[str] = []
-    while len(names) < argument and (stored := _stored(code, *next(instructions, ("", 0)))):
-        names += stored
-    return tuple(names) if len(names) == argument else ()
+    if not nodes:
+        return ()
+    taken_by, value = value_taken(nodes)
+    if isinstance(value, ast.AugAssign):
+        return _names(value.target)
+    if isinstance(taken_by, ast.Assign) and taken_by.value is value:
+        return _names(taken_by.targets[0])
+    if isinstance(taken_by, ast.AnnAssign | ast.NamedExpr) and taken_by.value is value:
+        return _names(taken_by.target)
+    return ()
+
+
+def _names(target: ast.expr) -> tuple[str, ...]:
+    """Return the variables of a target; none if a part of it is another target."""
+    parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+    names = tuple(part.id for part in parts if isinstance(part, ast.Name))
+    return names if len(names) == len(parts) else ()
 
 
 CALL_BACK = frozenset({"accumulate", "filter", "list", "map", "max", "min", "next", "reduce", "sorted", "sum", "tuple"})
 """Functions without a frame of their own: their results are not those of the functions that they call."""
 
 
-def is_returned(code: CodeType, index: int) -> bool:
-    """Whether a function returns the result of the instruction at byte `index`."""
-    return next(_instructions(code, index + 2), ("", 0))[0] == "RETURN_VALUE"
+def is_returned(nodes: Nodes) -> bool:
+    """Whether a function returns the value of the last node."""
+    if not nodes:
+        return False
+    taken_by, value = value_taken(nodes)
+    return isinstance(taken_by, ast.Return) or (isinstance(taken_by, ast.Lambda) and taken_by.body is value)
 
 
-def called_name(code: CodeType, index: int) -> str:
-    """Return the name of the function that the instruction at byte `index` calls, `tanh` of `np.tanh(x)`; else ""."""
-    before = [i for i in dis.get_instructions(code) if i.offset <= index]
-    called = _columns(before[-1]) if before else None
-    if called is None:
-        return ""
-    name = ""
-    for instruction in before[:-1]:
-        own = _columns(instruction)
-        if instruction.opname.startswith("LOAD_") and own is not None and own[:2] == called[:2] and own[2] < called[2]:
-            name = str(instruction.argval)
-    return name
-
-
-def _columns(instruction: dis.Instruction) -> tuple[int, int, int] | None:
-    """Return the line, the first and the last column of an instruction's expression, where Python kept them."""
-    found = instruction.positions
-    if found is None or found.lineno is None or found.col_offset is None or found.end_col_offset is None:
-        return None
-    return found.lineno, found.col_offset, found.end_col_offset
-
-
-def _instructions(code: CodeType, start: int) -> Iterator[tuple[str, int]]:
-    """Yield the instructions from a byte on, with their arguments, without the interpreter's inline caches."""
-    extended = 0
-    for at in range(start, len(code.co_code), 2):
-        name, argument = dis.opname[code.co_code[at]], code.co_code[at + 1] | extended
-        if name == "EXTENDED_ARG":
-            extended = argument << 8
-        elif name != "CACHE":
-            extended = 0
-            yield name, argument
-
-
-def _stored(code: CodeType, name: str, argument: int) -> Sequence[str]:
-    """Return the variables that an instruction stores into, in order."""
-    if name in {"STORE_NAME", "STORE_GLOBAL"}:
-        return (code.co_names[argument],)
-    slots = (*code.co_varnames, *(c for c in code.co_cellvars if c not in code.co_varnames), *code.co_freevars)
-    match name:
-        case "STORE_FAST" | "STORE_DEREF":
-            return (slots[argument],)
-        case "STORE_FAST_LOAD_FAST":
-            return (slots[argument >> 4],)
-        case "STORE_FAST_STORE_FAST":
-            return slots[argument >> 4], slots[argument & 15]
-    return ()
+def called_name(nodes: Nodes) -> str:
+    """Return the name of the function that the last node calls, `tanh` of `np.tanh(x)`; else ""."""
+    node = nodes[-1] if nodes else None
+    while isinstance(node, ast.Call):
+        node = node.func
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 class Variables:

@@ -174,3 +174,26 @@ def test_a_manager_that_was_left_suppresses_nothing() -> None:
         return 1.0 / x
 
     assert not any(op.kind == "If" for op in ps.trace(after, 2.5).block.ops)
+
+
+WITHOUT_SOURCE = """
+class Quiet:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        return kind is ZeroDivisionError
+"""
+
+
+def test_a_manager_whose_source_is_not_to_be_had_may_suppress() -> None:
+    names: dict[str, Any] = {}
+    exec(compile(WITHOUT_SOURCE, "<nowhere>", "exec"), names)
+
+    def f(x: Any) -> Any:
+        with names["Quiet"]():
+            return 1.0 / x
+        return 4.0
+
+    program = ps.trace(f, 2.5)
+    assert [float(program(x)) for x in (0.0, 2.0)] == [4.0, 0.5]

@@ -10,7 +10,7 @@ import pytest
 
 import primsplit as ps
 from primsplit import tracing
-from primsplit.tracing.use_sites import is_attribute_asked, is_decided_by, is_shown_alone, is_told, nodes_around
+from primsplit.tracing.use_sites import is_attribute_asked, is_decided_by, is_shown_alone, is_told
 
 
 class Asking:
@@ -103,11 +103,6 @@ def test_an_attribute_is_asked_for_by_the_text_of_its_name() -> None:
     with pytest.raises(AttributeError):
         asking.size_of  # noqa: B018
     assert asking.seen == [True, True, False]
-
-
-def test_the_nodes_around_an_instruction_are_told_from_the_outermost_on() -> None:
-    nodes = nodes_around(sys._getframe())
-    assert [type(n).__name__ for n in nodes[:4]] == ["Module", "FunctionDef", "Assign", "Call"]
 
 
 def shown(x: Any, values: list[Any]) -> None:

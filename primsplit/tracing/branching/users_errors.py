@@ -5,7 +5,7 @@ constructed (`ir.errors.errors_made`), and one that the user's code caught is ra
 path may end in any error that Python or the user raises.
 """
 
-import dis
+import ast
 import os
 import re
 import sys
@@ -21,6 +21,7 @@ from primsplit.ir.caching.fingerprint import objects_read, package_of
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import IndexingError, NumberAsked, Place, PrimsplitError, TraceError, errors_made, last_made
 from primsplit.tracing.array import Array
+from primsplit.tracing.source_nodes import nodes_at
 
 _SUBSTITUTES = os.path.join(os.path.dirname(tracing.__path__[0]), "frontends", "python", "overrides") + os.sep
 
@@ -36,9 +37,9 @@ def is_the_functions(error: BaseException) -> bool:
         return True
     if not _is_users(error.__traceback__):
         return False
-    if isinstance(error, TypeError | AttributeError) and not _is_raised(error.__traceback__):
+    if isinstance(error, TypeError | AttributeError) and not _is_raised(error):
         return Array.__name__ not in str(error) and "traced" not in str(error)
-    return isinstance(error, OF_PYTHON) or _is_raised(error.__traceback__)
+    return isinstance(error, OF_PYTHON) or _is_raised(error)
 
 
 OF_PYTHON = (
@@ -47,13 +48,24 @@ OF_PYTHON = (
 """Classes that Python raises for values, indices and names."""
 
 
-def _is_raised(trace: TracebackType | None) -> bool:
-    """Whether a `raise` statement raised the error."""
+def _is_raised(error: BaseException) -> bool:
+    """Whether a `raise` statement raised the error.
+
+    Without the source, whether its class is none that Python or a function in C raises.
+    """
+    trace = error.__traceback__
     if trace is None:
         return False
     while trace.tb_next is not None:
         trace = trace.tb_next
-    return dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"
+    nodes = nodes_at(trace.tb_frame.f_code, trace.tb_lasti)
+    if not nodes:
+        return type(error) is Exception or bool(type(error).__flags__ & _CREATED)
+    return isinstance(nodes[-1], ast.Raise)
+
+
+_CREATED = 1 << 9
+"""The flag of classes that a `class` statement created (Py_TPFLAGS_HEAPTYPE)."""
 
 
 @contextmanager
@@ -183,7 +195,7 @@ def asked_by_library(error: BaseException) -> NumberAsked | None:
             name, place = "", Place(code.co_filename, line, code.co_name)
         elif not name and (is_packages or module.startswith("scipy.")):
             name = f"{module}.{code.co_qualname}"
-    if not name and is_told and not _is_raised(error.__traceback__):
+    if not name and is_told and not _is_raised(error):
         name = "a library's function"  # which leaves no frames of its own
     if not name:
         return None  # the place is none for a library's function that is traced itself
@@ -203,7 +215,7 @@ def asked_by_compiled(error: BaseException) -> PrimsplitError | None:
     """
     if not isinstance(error, _OF_TYPES) or isinstance(error, PrimsplitError) or not tracing.is_recording():
         return None
-    is_compiled = not _is_raised(error.__traceback__)
+    is_compiled = not _is_raised(error)
     if is_compiled and (asked := _at_its_line(last_made(_is_recordings), error)) is not None:
         return asked
     is_told = _TRACED.search(str(error)) is not None and is_compiled

@@ -4,7 +4,7 @@ A text that stands alone, `str(x)` or `f"{x}"`, refuses to be compared, searched
 a key. As part of a longer text it holds a number that no other value of the trace has: `Array(float64[3] #0)`.
 """
 
-import dis
+import ast
 import os
 from collections.abc import Callable, Hashable
 from types import FrameType
@@ -123,6 +123,6 @@ def formatted(array: _Handle, how: str) -> str:
 
 def is_only_spelled(frame: FrameType) -> bool:
     """Whether the frame needs a number only for `"%.3f" % x`, whose text is shown to people."""
-    asking = next((i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti), None)
-    is_remainder = asking is not None and asking.opname == "BINARY_OP" and asking.argrepr == "%"
+    nodes = tracing.nodes_around(frame)
+    is_remainder = bool(nodes) and isinstance(nodes[-1], ast.BinOp) and isinstance(nodes[-1].op, ast.Mod)
     return is_remainder and not tracing.is_decided_by(frame) and tracing.is_told(frame)

@@ -167,3 +167,34 @@ def no_operand(x: Any) -> Any:
 def test_a_handler_answers_what_python_raises_for_a_number_too(function: Function) -> None:
     x = np.array([1.0, 2.0, 3.0])
     assert ps.trace(function, ps.spec("float64", [3]))(x) == function(x)
+
+
+WITHOUT_SOURCE = """
+class Own(Exception):
+    pass
+
+def own(x):
+    if x > 3:
+        raise Own("too large")
+    return x * x
+
+def pythons(x):
+    if x > 3:
+        raise TypeError("too large")
+    return x * x
+
+def general(x):
+    if x > 3:
+        raise Exception("too large")
+    return x * x
+"""
+
+
+@pytest.mark.parametrize("name", ["own", "pythons", "general"])
+def test_a_branch_may_raise_an_error_where_the_source_is_not_to_be_had(name: str) -> None:
+    names: dict[str, Any] = {}
+    exec(compile(WITHOUT_SOURCE, "<nowhere>", "exec"), names)
+    program = ps.trace(names[name], 1.0)
+    assert float(program(2.0)) == 4.0
+    with pytest.raises(PrimsplitError, match="too large"):
+        program(4.0)

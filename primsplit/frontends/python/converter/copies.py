@@ -21,18 +21,14 @@ from weakref import WeakKeyDictionary
 
 from primsplit.frontends.python.converter import without_source
 from primsplit.frontends.python.converter.classes_asked import may_ask_for_classes
-from primsplit.frontends.python.converter.source import (
-    Definition,
-    Node,
-    SourceError,
-    definition_of,
-)
+from primsplit.frontends.python.converter.source import SourceError, definition_of
 from primsplit.frontends.python.converter.source import copied as tree_copied
 from primsplit.frontends.python.converter.transformer import OPERATORS, Transformer
 from primsplit.frontends.python.functions import function_like
 from primsplit.frontends.python.overrides.table import substitute_of_method
 from primsplit.ir.caching.fingerprint import package_of
 from primsplit.ir.caching.held import is_written_by_python
+from primsplit.ir.definitions import Definition, Node
 from primsplit.tracing import is_library
 from primsplit.tracing.converting import run_with, running
 
