@@ -9,7 +9,8 @@ def f(x):
 """
 
 import ast
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType
 
 from primsplit.ir.definitions import by_code, definition_in, file_of, parsed, text_of
@@ -17,6 +18,7 @@ from primsplit.ir.definitions import by_code, definition_in, file_of, parsed, te
 Nodes = tuple[ast.AST, ...]
 Range = tuple[tuple[int, int], tuple[int, int]]
 """The line and column where an expression begins, and those where it ends."""
+_WITH_PLACE = (ast.stmt, ast.expr, ast.ExceptHandler, ast.keyword, ast.arg, ast.pattern)
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
 
@@ -73,17 +75,33 @@ def _inside(code: CodeType, nodes: Nodes) -> Nodes:
 def _path(node: ast.AST, place: Range) -> Nodes:
     """Return the nodes that contain a place, from this node to the smallest."""
     nodes = [node]
-    while (inner := next((n for n in ast.iter_child_nodes(nodes[-1]) if _contains(n, place)), None)) is not None:
+    while (inner := next((n for n in _parts(nodes[-1], place) if _contains(n, place)), None)) is not None:
         if isinstance(nodes[-1], ast.JoinedStr) and isinstance(inner, ast.Constant):
             break  # in Python 3.11, a part of an f-string has the place of the whole
         nodes.append(inner)
     return tuple(nodes)
 
 
+def _parts(node: ast.AST, place: Range) -> Iterator[ast.AST]:
+    """Yield the nodes in a node, of a list of statements the two that may contain the place."""
+    for name in node._fields:
+        part = getattr(node, name, None)
+        if not isinstance(part, list):
+            part = [part]
+        elif part and isinstance(part[0], ast.stmt):
+            behind = bisect_right(part, place[0], key=_begin)
+            part = part[max(behind - 1, 0) : behind + 1]  # the second begins behind its decorators
+        yield from (each for each in part if isinstance(each, ast.AST))
+
+
+def _begin(node: ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
 def _contains(node: ast.AST, place: Range) -> bool:
     if any(_contains(decorator, place) for decorator in getattr(node, "decorator_list", ())):
         return True
-    if isinstance(node, ast.stmt | ast.expr | ast.ExceptHandler | ast.keyword | ast.arg | ast.pattern):
+    if isinstance(node, _WITH_PLACE):
         begin, end = place
         last = (node.end_lineno or node.lineno, node.end_col_offset or 0)
         return (node.lineno, node.col_offset) <= begin and end <= last

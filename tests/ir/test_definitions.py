@@ -41,7 +41,7 @@ def test_code_whose_source_changed_has_no_definition(text: str) -> None:
 
 def test_a_file_is_read_once_for_a_text() -> None:
     assert parsed("some.py", "def f(): pass\n") is parsed("some.py", "def f(): pass\n")
-    assert parsed("some.py", "def g(): pass\n").index.keys() == {("g", 1)}
+    assert parsed("some.py", "def g(): pass\n").definitions.keys() == {("g", 1)}
 
 
 def test_an_answer_is_kept_for_a_code_object_and_not_for_an_equal_one() -> None:

@@ -3,6 +3,7 @@
 import ast
 import linecache
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -44,6 +45,10 @@ class Asking:
         self.note("<")
         return True
 
+    def __str__(self) -> str:
+        self.note("str")
+        return ""
+
     def method(self, *args: object) -> "Asking":
         return self.note("method")
 
@@ -78,7 +83,7 @@ def test_the_evaluated_node_is_the_last_and_its_function_the_first() -> None:
 
 def test_a_lambda_a_comprehension_and_a_class_are_scopes() -> None:
     a = Asking()
-    added = lambda v: v + 1  # noqa: E731
+    added: Callable[[Any], Any] = lambda v: v + 1  # noqa: E731
     added(a)
     [a + k for k in [1]]
 
@@ -87,6 +92,29 @@ def test_a_lambda_a_comprehension_and_a_class_are_scopes() -> None:
 
     lasts = [(nodes[0], nodes[-1]) for _, nodes, _ in a.seen]
     assert lasts == [("Lambda", "BinOp"), ("FunctionDef", "BinOp"), ("ClassDef", "Call")]
+
+
+def test_a_part_of_a_text_has_the_text_around_it() -> None:
+    a = Asking()
+    print(f"the text of a is {a!s}")
+    ((_, nodes, _),) = a.seen
+    assert nodes[:4] == ["FunctionDef", "Expr", "Call", "JoinedStr"]
+    assert "Constant" not in nodes
+
+
+def test_a_decorator_is_evaluated_by_the_function_around() -> None:
+    a = Asking()
+    before = 1
+
+    @str
+    @a(before)
+    def _inner() -> None: ...
+
+    after = a + 1
+    assert after is a
+    kinds = [nodes for _, nodes, _ in a.seen]
+    assert kinds[0] == ["FunctionDef", "FunctionDef", "Call"]
+    assert kinds[-1] == ["FunctionDef", "Assign", "BinOp"]
 
 
 def test_a_default_is_evaluated_by_the_function_around() -> None:

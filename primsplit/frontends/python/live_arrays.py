@@ -9,15 +9,17 @@ by an import, or in a library), that tests classes, which a traced array has oth
 the run.
 """
 
-import dis
+import ast
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from primsplit.frontends.python.views import copied, functions_by_name
 from primsplit.ir.caching.fingerprint import is_library, names_read
 from primsplit.ir.caching.past_names import met_past_names
+from primsplit.ir.definitions import definition_in
+from primsplit.ir.recompiled import compiles_to
 from primsplit.tracing.hooks import HOOKS
 
 ASKING = frozenset({
@@ -55,24 +57,31 @@ HOOKS.with_live_arrays = with_live_arrays
 
 
 def _is_plain(function: types.FunctionType) -> bool:
-    """Whether a function imports nothing, tests no classes, and writes to nothing but its own variables."""
-    if not (ASKING | KEEPING).isdisjoint(names_read(function.__code__)):
+    """Whether a function imports nothing, tests no classes, and writes to nothing but its own variables.
+
+    One whose source cannot be read, or was changed, is not.
+    """
+    code = function.__code__
+    if not (ASKING | KEEPING).isdisjoint(names_read(code)):
         return False
-    for code in _codes(function.__code__):
-        for step in dis.get_instructions(code):
-            if step.opname in _ODD or (step.opname == "STORE_DEREF" and step.argval in code.co_freevars):
-                return False
-    return True
+    definition = definition_in(code)
+    if definition is None or not all(map(_is_plain_node, ast.walk(definition.node))):
+        return False
+    return compiles_to(definition, code)
 
 
-_ODD = frozenset({
-    "IMPORT_NAME", "IS_OP", "MATCH_CLASS", "MATCH_SEQUENCE", "MATCH_MAPPING", "STORE_GLOBAL", "DELETE_GLOBAL",
-    "STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR",
-})  # fmt: skip
+_ODD = (
+    ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.MatchClass, ast.MatchSequence, ast.MatchMapping,
+)  # fmt: skip
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            yield from _codes(const)
+def _is_plain_node(node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute | ast.Subscript):
+        return isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.Compare):
+        return not any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops) or _asks_for_none(node)
+    return not isinstance(node, _ODD)
+
+
+def _asks_for_none(node: ast.Compare) -> bool:
+    return len(node.ops) == 1 and isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None

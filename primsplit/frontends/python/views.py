@@ -7,8 +7,8 @@ unchanged.
     def f(w): return X @ w          f's copy reads X as meaning(X), say a traced array
 """
 
+import ast
 import builtins
-import dis
 import functools
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +17,9 @@ from typing import Any
 
 from primsplit.frontends.python.functions import function_like
 from primsplit.ir.caching.fingerprint import BY_TEXT, is_library, names_read, objects_met
-from primsplit.ir.caching.held import content, members
+from primsplit.ir.caching.held import content, is_written_by_python, members
+from primsplit.ir.definitions import definition_in
+from primsplit.ir.recompiled import compiles_to
 
 Function = types.FunctionType
 Meaning = Callable[[Any], Any]
@@ -256,29 +258,32 @@ def held_in_container(value: Any) -> list[Any]:
 
 
 def _only_reads(function: Function, copied: set[int], meaning: Meaning) -> bool:
-    """Whether code deletes no name of its module, and assigns to no cell whose value changes in copies."""
+    """Whether code deletes no name of its module, and assigns to no cell whose value changes in copies.
+
+    One whose source cannot be read, or was changed, may do both.
+    """
     if not _PAST_VIEWS.isdisjoint(names_read(function.__code__)):
         return False
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     held = {name: content(cell) for name, cell in cells.items()}
     shared = {n for n, v in held.items() if id(v) in copied or _is_users_module(v) or meaning(v) is not v}
-    return all(
-        op != "DELETE_GLOBAL" and (op not in _CELLS or name not in shared) for op, name in _stores(function.__code__)
-    )
+    return is_written_by_python(function.__code__) or _keeps(function.__code__, shared)
 
 
 _PAST_VIEWS = BY_TEXT - {"globals", "getattr"}
 """Names in code that may read a module past its view."""
-_CELLS = frozenset({"STORE_DEREF", "DELETE_DEREF"})
 
 
-def _stores(code: types.CodeType) -> Iterator[tuple[str, Any]]:
-    for each in dis.get_instructions(code):
-        if each.opname == "DELETE_GLOBAL" or each.opname in _CELLS:
-            yield each.opname, each.argval
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            yield from _stores(const)
+def _keeps(code: types.CodeType, names: set[str]) -> bool:
+    """Whether a code, and those inside of it, delete no global name, and assign to none of these names around it."""
+    definition = definition_in(code)
+    if definition is None:
+        return False
+    nodes = [*ast.walk(definition.node)]
+    declared = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
+    assigned = {name for node in nodes if isinstance(node, ast.Nonlocal) for name in node.names}
+    deleted = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Del)}
+    return declared.isdisjoint(deleted) and assigned.isdisjoint(names) and compiles_to(definition, code)
 
 
 @contextmanager

@@ -1,23 +1,17 @@
-"""Find the variables that a function's bytecode only appends to or counts up, as in `calls += 1`, and never reads."""
+"""Find the variables that a function only appends to or counts up, as in `calls += 1`, and never reads.
 
-import dis
-import functools
+They are read in its source. Where that cannot be read, or was changed, every variable counts as read.
+"""
+
+import ast
 import types
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-_LOADS = frozenset({
-    "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF", "LOAD_FROM_DICT_OR_GLOBALS",
-})  # fmt: skip
-_CONSTANT = frozenset({"LOAD_CONST", "LOAD_SMALL_INT"})
-_ELEMENT = frozenset({"BINARY_SUBSCR", "BINARY_OP"})
-_ADD_TO_ELEMENT = (
-    _CONSTANT, {"COPY"}, {"COPY"}, _ELEMENT, _CONSTANT, {"BINARY_OP"}, {"SWAP"}, {"SWAP"}, {"STORE_SUBSCR"},
-)  # fmt: skip
-"""The instructions after the name in `counts["calls"] += 1`."""
-_ADD_TO_NAME = (_CONSTANT, {"BINARY_OP"}, {"STORE_GLOBAL", "STORE_DEREF"})
-"""The instructions after the name in `calls += 1` and in `calls = calls + 1`."""
+from primsplit.ir.definitions import by_code, definition_in
+from primsplit.ir.recompiled import compiles_to
+
 _KINDS = frozenset({list, dict, defaultdict, Counter, int, float})
 
 
@@ -26,39 +20,41 @@ def is_note(value: Any) -> bool:
     return type(value) in _KINDS
 
 
-@functools.lru_cache(4096)
+@by_code
 def only_noted(code: types.CodeType) -> frozenset[str]:
     """Return the outer names that the code, and the functions inside it, use only to append to or to count with."""
-    noted, read = set[str](), set[str]()
-    for part in _parts(code):
-        ops = [i for i in dis.get_instructions(part) if i.opname not in {"CACHE", "EXTENDED_ARG"}]
-        for k, load in enumerate(ops):
-            if load.opname in _LOADS:
-                (noted if _notes(load.argval, ops[k + 1 : k + 10]) else read).add(load.argval)
-    return frozenset(noted - read)
+    definition = definition_in(code)
+    if definition is None:
+        return frozenset()
+    nodes = [*ast.walk(definition.node)]
+    noted = [name for node in nodes if (name := _noted(node)) is not None]
+    added = {id(name) for name in noted}
+    read = {name.id for node in nodes for name in _read(node) if id(name) not in added}
+    found = frozenset(name.id for name in noted) - read
+    return found if found and compiles_to(definition, code) else frozenset()
 
 
-def _parts(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            yield from _parts(const)
+def _noted(node: ast.AST) -> ast.Name | None:
+    """Return the name that a node appends to or adds a constant to."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name() as name, attr="append")):
+            return name
+        case ast.AugAssign(target=ast.Name() as name, op=ast.Add(), value=ast.Constant()):
+            return name
+        case ast.AugAssign(
+            target=ast.Subscript(value=ast.Name() as name, slice=ast.Constant()), op=ast.Add(), value=ast.Constant()
+        ):
+            return name
+        case ast.Assign(
+            targets=[ast.Name() as target], value=ast.BinOp(left=ast.Name() as name, op=ast.Add(), right=ast.Constant())
+        ) if target.id == name.id:
+            return name
+    return None
 
 
-def _notes(name: str, after: Sequence[dis.Instruction]) -> bool:
-    """Whether the instructions after a load of the name append to it or add to it."""
-    if _is_like(_ADD_TO_NAME, after):
-        return after[1].argrepr in {"+", "+="} and after[2].argval == name
-    if _is_like(_ADD_TO_ELEMENT, after):
-        return after[3].argrepr in {"", "[]"} and after[5].argrepr == "+="
-    return bool(after) and after[0].argval == "append" and _is_called(after[0])
-
-
-def _is_like(pattern: Sequence[set[str] | frozenset[str]], ops: Sequence[dis.Instruction]) -> bool:
-    pairs = zip(pattern, ops, strict=False)
-    return len(ops) >= len(pattern) and all(op.opname in names for names, op in pairs)
-
-
-def _is_called(loaded: dis.Instruction) -> bool:
-    """Whether the method is loaded to be called at once, not to be kept."""
-    return loaded.opname == "LOAD_METHOD" or (loaded.opname == "LOAD_ATTR" and "NULL" in loaded.argrepr)
+def _read(node: ast.AST) -> Iterator[ast.Name]:
+    """Yield the name that a node reads: one that it is, or the one that it changes in place."""
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
+        yield node
+    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield node.target

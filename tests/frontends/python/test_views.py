@@ -1,5 +1,6 @@
 """Copies of functions read their module through a view; the functions and the module stay as they are."""
 
+import linecache
 import types
 from typing import Any
 
@@ -8,7 +9,9 @@ from primsplit.frontends.python.views import copied, functions_by_name
 
 def module(source: str, name: str = "users_copied") -> types.ModuleType:
     made = types.ModuleType(name)
-    exec(source, vars(made))
+    filename = f"<{name} {hash(source)}>"
+    linecache.cache[filename] = len(source), None, source.splitlines(keepends=True), filename
+    exec(compile(source, filename, "exec"), vars(made))
     return made
 
 
@@ -55,10 +58,15 @@ def test_what_is_written_to_a_module_is_seen_through_the_view() -> None:
         assert copy() == 4
 
 
+CLOSURE = (
+    "def outer():\n    g2 = g\n    def h(x):\n        nonlocal g2\n        g2 = f\n        return g2(x)\n"
+    "    return h\nh = outer()\n"
+)
 NOT_COPIED: dict[str, str] = {
     "a container": READING + "held = [f]\ndef h(x): return held[0](x) + f(x)\n",
     "a method": READING + "class C:\n    def m(self, x): return f(x)\ndef h(x): return C().m(x) + f(x)\n",
     "a global that is deleted": "n = 0\ndef h(x):\n    global n\n    del n\n    return x\n",
+    "a cell that is assigned": READING + CLOSURE,
     "a module's names": READING + "import sys\ndef h(x): return vars(sys.modules[__name__])['f'](x)\n",
 }
 
@@ -66,6 +74,12 @@ NOT_COPIED: dict[str, str] = {
 def test_what_a_view_would_not_serve_is_not_copied() -> None:
     for name, source in NOT_COPIED.items():
         assert functions_by_name(module(source).h, itself) is None, name
+
+
+def test_a_function_whose_source_cannot_be_read_is_not_copied() -> None:
+    names: dict[str, Any] = {}
+    exec(READING, names)
+    assert functions_by_name(names["g"], itself) is None
 
 
 def test_a_global_statement_of_a_copy_assigns_to_the_module() -> None:

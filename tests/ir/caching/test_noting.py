@@ -1,17 +1,21 @@
-"""Which outer variables a function only appends to or counts up, by its bytecode."""
+"""Which outer variables a function only appends to or counts up, by its source."""
 
+import linecache
 import types
 from collections import Counter, defaultdict
+from typing import Any
 
 import pytest
 
 from primsplit.ir.caching.noting import is_note, only_noted
 
 
-def code_of(lines: str) -> types.CodeType:
-    """The code of a function with this body."""
-    module = compile(f"def f():\n    global n\n    {lines}", "user.py", "exec")
-    (code,) = (const for const in module.co_consts if isinstance(const, types.CodeType))
+def code_of(lines: str, shown: str | None = None) -> types.CodeType:
+    """The code of a function with this body, whose file is shown with another one."""
+    text, shown = (f"def f():\n    global n\n    {body}" for body in (lines, lines if shown is None else shown))
+    name = f"<{lines}, shown as {shown}>"
+    linecache.cache[name] = len(shown), None, shown.splitlines(keepends=True), name
+    (code,) = (const for const in compile(text, name, "exec").co_consts if isinstance(const, types.CodeType))
     return code
 
 
@@ -35,10 +39,22 @@ def test_a_name_that_is_only_added_to_is_noted(lines: str) -> None:
         "n = m + 1",
         "n.extend([1])",
         "n += m",
+        "n += 1; return f'{n}'",
+        "n += 1; return [n for _ in range(3)]",
+        "n += 1; return lambda: n",
+        "m[n] += 1",
+        "n += 1; n -= 1",
     ],
 )
 def test_a_name_that_is_read_or_changed_otherwise_is_not(lines: str) -> None:
     assert "n" not in only_noted(code_of(lines))
+
+
+def test_no_variable_is_noted_where_the_source_is_not_that_of_the_code() -> None:
+    assert only_noted(code_of("n -= 1", shown="n += 1")) == frozenset()
+    names: dict[str, Any] = {}
+    exec("def f():\n    global n\n    n += 1", names)
+    assert only_noted(names["f"].__code__) == frozenset()
 
 
 def test_an_outer_variable_of_a_function_is_noted_too() -> None:

@@ -16,12 +16,12 @@ from primsplit.frontends.python.conversion.holders import HELPER, JoinsHelper
 from primsplit.frontends.python.conversion.rewriting import SIDES, Facts, Join, Writer, lines_of
 from primsplit.frontends.python.converter.copies import Code, Function, compiled, current_definition, origin
 from primsplit.frontends.python.converter.operators import OPERATORS
-from primsplit.frontends.python.converter.source import SourceError, copied, like
+from primsplit.frontends.python.converter.source import SourceError, like
 from primsplit.frontends.python.converter.transformer import OPERATORS as OPERATORS_NAME
 from primsplit.frontends.python.converter.transformer import Transformer
 from primsplit.ir.caching.fingerprint import package_of
 from primsplit.ir.caching.limited import Recent
-from primsplit.ir.definitions import Definition, Index, index_of, text_of
+from primsplit.ir.definitions import Definition, Index, copied, index_of, text_of
 
 _numbers = itertools.count()
 Helping = Callable[[Sequence[Join]], JoinsHelper]

@@ -14,7 +14,7 @@ import threading
 import types
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
@@ -22,13 +22,14 @@ from weakref import WeakKeyDictionary
 from primsplit.frontends.python.converter import without_source
 from primsplit.frontends.python.converter.classes_asked import may_ask_for_classes
 from primsplit.frontends.python.converter.source import SourceError, definition_of
-from primsplit.frontends.python.converter.source import copied as tree_copied
 from primsplit.frontends.python.converter.transformer import OPERATORS, Transformer
 from primsplit.frontends.python.functions import function_like
 from primsplit.frontends.python.overrides.table import substitute_of_method
 from primsplit.ir.caching.fingerprint import package_of
 from primsplit.ir.caching.held import is_written_by_python
 from primsplit.ir.definitions import Definition, Node
+from primsplit.ir.definitions import copied as tree_copied
+from primsplit.ir.recompiled import compiles_to, recompiled, renamed
 from primsplit.tracing import is_library
 from primsplit.tracing.converting import run_with, running
 
@@ -290,7 +291,7 @@ def _new_conversion(function: Function, operators: Helper) -> _Known:
 def current_definition(function: Function) -> Definition:
     """Return the definition of a function, which compiles to its code. Raises SourceError."""
     definition, code = definition_of(function), function.__code__
-    if not _is_of(code, compiled(definition._replace(node=tree_copied(definition.node)), code, {})):
+    if not compiles_to(definition, code):
         raise _changed_source(function)
     return definition
 
@@ -315,36 +316,14 @@ def compiled(definition: Definition, code: Code, helpers: Mapping[str, Helper]) 
     The names of the helpers are replaced by the objects, which stand in the constants of the code. The node of the
     definition is changed.
     """
-    node = definition.node
-    if isinstance(node, ast.Lambda):
-        body = ast.copy_location(ast.Return(node.body), node.body)
-        node = ast.copy_location(_function(code.co_name, node.args, [body]), node)
-    node.returns = None  # decorators stay: they determine the first line
-    node.args.defaults = [ast.copy_location(ast.Constant(None), d) for d in node.args.defaults]
-    node.args.kw_defaults = [d and ast.copy_location(ast.Constant(None), d) for d in node.args.kw_defaults]
-    for arg in ast.walk(node.args):
-        if isinstance(arg, ast.arg):
-            arg.annotation = None
-    node.name = _NAME
-    inside: ast.stmt = node
-    if definition.private:
-        inside = ast.ClassDef(definition.private, [], [], [node], [])
-        _without_type_parameters(inside)
-    free = [name for name in code.co_freevars if name != "__class__"]
-    before: list[ast.stmt] = []
-    if definition.private and definition.private not in free:
-        before.append(ast.Global([definition.private]))
-    if others := [name for name in free if name != definition.private]:
-        targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in others]
-        before.append(ast.Assign(targets, ast.Constant(None)))
-    outer = _function("_outer", None, [*before, inside])
-    tree = ast.fix_missing_locations(_HelpersNames(helpers).visit(ast.Module([*definition.imports, outer], [])))
-    _begin_where_they_are(tree)
-    flags = code.co_flags & _FUTURES
-    whole = compile(tree, code.co_filename, "exec", flags=flags, dont_inherit=True)
-    inner_code = next(c for c in _codes(whole) if c.co_name == _NAME)
-    named = _finished(inner_code, helpers, inner_code.co_qualname, code.co_qualname)
-    return named.replace(co_name=code.co_name)
+
+    def prepared(tree: ast.Module) -> ast.Module:
+        whole: ast.Module = ast.fix_missing_locations(_HelpersNames(helpers).visit(tree))
+        _begin_where_they_are(whole)
+        return whole
+
+    inner = recompiled(definition, code, prepared)
+    return renamed(inner, code, {_text(helper): value for helper, value in helpers.items()})
 
 
 def _begin_where_they_are(tree: ast.AST) -> None:
@@ -356,31 +335,6 @@ def _begin_where_they_are(tree: ast.AST) -> None:
 
 def _is_helper(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(_text(""))
-
-
-_NAME = "_converted"
-_FUTURES = 0x1000000
-"""The flag of `from __future__ import annotations`."""
-
-
-def _function(name: str, args: ast.arguments | None, body: list[ast.stmt]) -> ast.FunctionDef:
-    no_arguments = ast.arguments([], [], None, [], [], None, [])
-    definition = ast.FunctionDef(name, args or no_arguments, body, [], None, None)
-    _without_type_parameters(definition)
-    return definition
-
-
-def _without_type_parameters(node: ast.FunctionDef | ast.ClassDef) -> None:
-    """Add the field of function and class nodes that Python 3.12 introduced."""
-    if "type_params" in node._fields:
-        vars(node)["type_params"] = []
-
-
-def _codes(code: Code) -> Iterator[Code]:
-    for const in code.co_consts:
-        if isinstance(const, Code):
-            yield const
-            yield from _codes(const)
 
 
 class _HelpersNames(ast.NodeTransformer):
@@ -395,35 +349,3 @@ class _HelpersNames(ast.NodeTransformer):
 
 def _text(helper: str) -> str:
     return f"primsplit helper {helper}"
-
-
-def _finished(code: Code, helpers: Mapping[str, Helper], prefix: str, own: str) -> Code:
-    """Return the code with the helpers in its constants, and with the qualified names of the user's functions."""
-    texts = {_text(helper): value for helper, value in helpers.items()}
-
-    def named(text: str) -> str:
-        return own + text.removeprefix(prefix) if text.startswith(prefix) else text
-
-    def constant(const: Any) -> Any:
-        if isinstance(const, Code):
-            return _finished(const, helpers, prefix, own)
-        return texts.get(const, named(const)) if isinstance(const, str) else const
-
-    return code.replace(co_consts=tuple(map(constant, code.co_consts)), co_qualname=named(code.co_qualname))
-
-
-def _is_of(code: Code, compiled_again: Code) -> bool:
-    """Whether a function has the code that its source compiles to. Code with pytest's rewritten asserts is accepted."""
-    if any(name.startswith("@py") for name in (*code.co_varnames, *code.co_names, *code.co_freevars)):
-        return True
-    if code.co_code != compiled_again.co_code or code.co_names != compiled_again.co_names:
-        return False
-    own, other = code.co_consts, compiled_again.co_consts
-    return len(own) == len(other) and all(
-        _is_of(a, b) if isinstance(a, Code) and isinstance(b, Code) else _is_same_constant(a, b)
-        for a, b in zip(own, other, strict=True)
-    )
-
-
-def _is_same_constant(own: Any, other: Any) -> bool:
-    return type(own) is type(other) and (own == other or repr(own) == repr(other))
