@@ -1,9 +1,10 @@
 """Measure the structure of the package: imports between rooms, tables of operators, tests at mirrored paths, lines.
 
-    python -m tools.house [--tables] [--untested] [--beyond]
+    python -m tools.house [--tables] [--untested] [--beyond] [--python]
 
 `--tables` lists the tables of operator names outside of `primsplit/ops`, `--untested` the modules without a test of
-their own, `--beyond` what folders import that should need the public names and `primsplit.extend` alone.
+their own, `--beyond` what folders import that should need the public names and `primsplit.extend` alone,
+`--python` the modules that read how CPython runs a function.
 `tests/tools/test_house.py` holds the numbers that must not grow.
 """
 
@@ -106,6 +107,52 @@ def _is_elsewhere(module: str, own: str) -> bool:
     return module.startswith("primsplit") and not module.startswith((own, "primsplit.ir.errors"))
 
 
+READS_OF_PYTHON = {
+    "dis": "opcodes", "opcode": "opcodes", "opname": "opcodes", "co_code": "opcodes", "gc": "collector",
+    "getrefcount": "reference counts", "_getframe": "frames", "currentframe": "frames", "f_locals": "local variables",
+}  # fmt: skip
+"""The modules and attributes that show how CPython runs a function, which other versions of Python do differently."""
+
+ALLOWED = {
+    "primsplit.frontends.python.conversion.journal reference counts": "What only a side holds was created by it",
+    "primsplit.frontends.python.conversion.lazily local variables": "The iterator of a generator is its variable .0",
+    "primsplit.frontends.python.conversion.lazily reference counts": "Who else holds an iterator sees how far it is",
+    "primsplit.frontends.python.conversion.one_if local variables": "The values of names before a joined statement",
+    "primsplit.frontends.python.conversion.running local variables": "The values of names before a joined statement",
+    "primsplit.frontends.python.conversion.stepping local variables": "The values of names before a part of a loop",
+    "primsplit.frontends.python.conversion.stepping reference counts": "Who else holds an iterator sees how far it is",
+    "primsplit.frontends.python.conversion.telling opcodes": "Is asked of functions without source, too",
+    "primsplit.frontends.python.converter.without_source opcodes": "Is asked of functions without source alone",
+    "primsplit.frontends.python.overrides.builtin reference counts": "Who else holds an iterator sees how far it is",
+    "primsplit.ir.collector collector": "A trace pauses it: recording takes a third less time",
+    "primsplit.ir.recompiled opcodes": "Compares code with code that is compiled again, whatever the opcodes mean",
+    "primsplit.programs.calls_by_name opcodes": "Is asked of functions without source, too",
+    "primsplit.programs.single_use reference counts": "Results that another thread holds are not overwritten",
+    "primsplit.tracing.branching.users_errors local variables": "Finds the traced value that a library refused",
+    "primsplit.tracing.call_stack frames": "The one module that asks for frames",
+    "primsplit.tracing.calls.portable opcodes": "A rule's code is a part of its key, whatever the opcodes mean",
+    "primsplit.tracing.handles.concretization local variables": "The class that abc or typing asks for",
+    "primsplit.tracing.own_errors local variables": "Finds the operator at which a rewrite failed",
+    "primsplit.tracing.paths local variables": "An error names the variable that holds an array",
+    "primsplit.tracing.rewritten_loops local variables": "An error writes the loop with the names that have values",
+    "primsplit.tracing.use_sites local variables": "A handler's class is what its name means there",
+}
+"""The modules that do, and what they read, with the reason."""
+
+
+def reads_of_python(module: Module) -> set[str]:
+    """Return what a module reads of how CPython runs a function."""
+    found: set[str] = set()
+    for node in ast.walk(module.tree()):
+        if isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", *(alias.name for alias in node.names)}
+    return {READS_OF_PYTHON[name] for name in found & {*READS_OF_PYTHON}}
+
+
 def _kinds() -> frozenset[str]:
     return frozenset(schema.name for schema in onnx.defs.get_all_schemas())
 
@@ -194,6 +241,7 @@ def main() -> None:
     parser.add_argument("--tables", action="store_true")
     parser.add_argument("--untested", action="store_true")
     parser.add_argument("--beyond", action="store_true")
+    parser.add_argument("--python", action="store_true")
     asked = parser.parse_args()
     every, kinds = modules(), _kinds()
     upward = {m.name: found for m in every if (found := upward_imports(m))}
@@ -216,6 +264,10 @@ def main() -> None:
         print(f"{'beyond extend in ' + folder:<38}{len(beyond)}")
         if asked.beyond:
             print(*(f"  {name}" for name in sorted(beyond)), sep="\n")
+    reads = sorted(f"{m.name} {read}" for m in every for read in reads_of_python(m))
+    print(f"reads of how CPython runs functions   {len(reads)}")
+    if asked.python:
+        print(*(f"  {read}: {ALLOWED.get(read, 'no reason')}" for read in reads), sep="\n")
     print(f"bytes of ARCHITECTURE.md              {(ROOT / 'ARCHITECTURE.md').stat().st_size}")
     lines = {room: sum(len(m.path.read_text().splitlines()) for m in every if m.room == room) for room in ("", *ROOMS)}
     print(f"lines of the package                  {sum(lines.values())}")

@@ -76,5 +76,9 @@ def _is_alive(number: int) -> bool:
 
 
 def references(arrays: Iterable[Any]) -> list[int]:
-    """Return the number of references to each array; also by its views, which refer to it as their base."""
+    """Return the number of references to each array; also by its views, which refer to it as their base.
+
+    A prepared program overwrites the results of its last call. The count alone tells whether another thread still
+    refers to them, or to a view of them: then new arrays are allocated.
+    """
     return [sys.getrefcount(array) for array in arrays]

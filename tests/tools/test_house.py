@@ -5,7 +5,7 @@ from pathlib import Path
 import onnx.defs
 import pytest
 
-from tools.house import Module, beyond_the_door, code, has_mirrored_test, modules, tables
+from tools.house import ALLOWED, Module, beyond_the_door, code, has_mirrored_test, modules, reads_of_python, tables
 
 KINDS = frozenset(schema.name for schema in onnx.defs.get_all_schemas())
 TABLES = 0
@@ -29,6 +29,30 @@ def test_no_room_but_ops_gets_another_table_of_operator_names() -> None:
 
 def test_a_new_module_has_a_test_at_the_mirrored_path() -> None:
     assert len([m for m in modules() if code(m) and not has_mirrored_test(m)]) <= UNTESTED
+
+
+def test_only_modules_with_a_reason_read_how_cpython_runs_a_function() -> None:
+    """Opcodes, frames, local variables of others, reference counts, the collector: a new one needs a reason."""
+    assert {f"{m.name} {read}" for m in modules() for read in reads_of_python(m)} == {*ALLOWED}
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("import dis", "opcodes"),
+        ("from dis import opname", "opcodes"),
+        ("code.co_code", "opcodes"),
+        ("import gc", "collector"),
+        ("sys.getrefcount(x)", "reference counts"),
+        ("sys._getframe(1)", "frames"),
+        ("inspect.currentframe()", "frames"),
+        ("frame.f_locals['x']", "local variables"),
+    ],
+)
+def test_reads_of_how_cpython_runs_a_function_are_found(line: str, read: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(f"import ast\ndef f():\n    frame.f_back\n    {line}\n")
+    assert reads_of_python(Module(path)) == {read}
 
 
 def tables_of(tmp_path: Path, text: str) -> list[str]:
