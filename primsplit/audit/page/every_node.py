@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from primsplit.audit.file_listing import FilePrinter, is_literal
-from primsplit.audit.page.outline import FileView, FunctionView, Named, Row
+from primsplit.audit.page.outline import FileView, FunctionView, Named, Row, named_constant
 from primsplit.audit.statement_maker import statements_of
 from primsplit.audit.statements import Assignment, Function, Statement, Statements
 from primsplit.audit.suites import SuiteWriter
@@ -66,7 +66,7 @@ def _function(made: Statements, function: Function, kind: str) -> FunctionView:
     told = {n: made.file.told.get(v, "") for v, n in function.names.items() if isinstance(v, Var)}
     counted: set[Op] = set()
     rows = [_row(made.file, line, s, told, counted) for s in function.statements for line in writer.statement(s, 0)]
-    constants = () if kind else tuple(Named(n, str(c.type)) for n, c in made.constants.items())
+    constants = () if kind else tuple(named_constant(n, c) for n, c in made.constants.items())
     results = tuple(ast.unparse(r) for r in function.results)
     params = tuple(Named(p, told.get(p, "")) for p in function.params)
     return FunctionView(
@@ -129,7 +129,7 @@ class _NodeView:
             title=in_one_line(block.name),
             rows=tuple(rows),
             params=tuple(Named(self.printer.names[p], self.file.told.get(p, "")) for p in block.params),
-            constants=tuple(Named(in_one_line(text), str(c.type)) for c, text in texts),
+            constants=tuple(named_constant(in_one_line(text), c) for c, text in texts),
             results=tuple(in_one_line(self.printer.value(r, None)) for r in block.results),
         )
 

@@ -13,7 +13,7 @@ from primsplit.audit.line_order import line_of
 from primsplit.audit.math_style import Mathematics, mathematics_of
 from primsplit.audit.mathematics.printing import Printer
 from primsplit.audit.mathematics.shown import Shown
-from primsplit.audit.page.outline import LATE, FileView, FunctionView, Named, Row
+from primsplit.audit.page.outline import LATE, FileView, FunctionView, Named, Row, named_constant
 from primsplit.audit.trees import bound_by
 from primsplit.audit.written import Written
 from primsplit.ir import Block, Var, walk
@@ -37,7 +37,7 @@ def _function(file: Written, made: Mathematics, kind: str) -> FunctionView:
     rows = tuple(_rows(printer, made.lines, 0))
     told = {n: file.told.get(v, "") for v, n in function.names.items() if isinstance(v, Var)}
     read = {name for row in rows for name in TOKEN.findall(row.text)} if not kind else set()
-    constants = (Named(of.get(n, n), str(c.type)) for n, c in made.constants.items())
+    constants = (named_constant(of.get(n, n), c) for n, c in made.constants.items())
     return FunctionView(
         kind=kind,
         title=function.name,

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from primsplit.audit.frozen import value_text
 from primsplit.audit.page.links import Links
 from primsplit.audit.page.places import Lines
 from primsplit.audit.sections import BACKWARD, TANGENT, part_told
-from primsplit.ir import Op
+from primsplit.ir import Const, Op
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +45,16 @@ class Named:
     name: str
     type: str
     about: str = ""
+
+
+MOST_SHOWN = 20
+"""The most characters of a constant's numbers that are shown beside its name."""
+
+
+def named_constant(name: str, const: Const) -> Named:
+    """Return a constant with its type, and its numbers or their range where that is short."""
+    told = value_text(const.numpy())
+    return Named(name, f"{told}  {const.type}" if told and len(told) <= MOST_SHOWN else str(const.type))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

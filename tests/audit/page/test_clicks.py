@@ -93,6 +93,18 @@ def test_a_chosen_line_stays_lit_and_is_told_with_its_captures(browser: Browser)
     assert browser.texts(".chosen") == []
 
 
+def test_the_sheet_below_leaves_its_room_to_the_panes_while_nothing_is_chosen(browser: Browser) -> None:
+    height = "document.getElementById('dock').offsetHeight"
+    resting = browser.run(height)
+    assert resting < 100
+    browser.click(".source .code", position(browser, ".source .code", "hidden ="))
+    assert browser.run(height) >= 200
+    browser.click(".source .code", position(browser, ".source .code", "hidden ="))
+    assert browser.run(height) == resting
+    browser.run("document.getElementById('grip').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowUp'}))")
+    assert browser.run(height) > resting
+
+
 def test_a_name_leads_to_its_definition_in_another_pane(browser: Browser) -> None:
     link = position(browser, ".backward a.name:not(.defined)", "hidden")
     browser.click(".backward a.name:not(.defined)", link)

@@ -4,12 +4,14 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from primsplit.audit.page.every_node import every_node
-from primsplit.audit.page.outline import Linked, Outline
+from primsplit.audit.page.outline import Linked, Named, Outline, named_constant
 from primsplit.audit.page.places import Lines
 from primsplit.audit.written import Written
+from primsplit.ir import Const
 from tests.audit.page.pages import SPECS, STEPS, loss, total, written
 
 
@@ -88,3 +90,10 @@ def test_heads_inside_of_bodies_are_indented_like_their_rows(tmp_path: Path) -> 
                 assert head.depth == row.depth
                 heads += row.depth > 0
     assert heads
+
+
+def test_a_constant_shows_its_numbers_where_they_are_few() -> None:
+    small, long = Const(np.array([1.0, 0.5])), Const(np.linspace(0.0, 1.0, 100) / 3.0 - 1.0)
+    assert named_constant("c", small) == Named("c", "[1.0, 0.5]  float64[2]")
+    assert named_constant("c", long) == Named("c", "-1 to -0.6667  float64[100]")
+    assert named_constant("c", Const(np.array([1 / 3, 2 / 3]))) == Named("c", "float64[2]")

@@ -29,6 +29,8 @@ Page.prototype.listenToGrip = function listenToGrip(grip) {
   const resize = (height) => {
     const limited = Math.min(Math.max(height, 90), innerHeight - 220);
     document.documentElement.style.setProperty("--dock", `${limited}px`);
+    this.isResized = true;
+    this.rest();
   };
   grip.addEventListener("pointerdown", (event) => grip.setPointerCapture(event.pointerId));
   grip.addEventListener("pointermove", (event) => {

@@ -72,7 +72,7 @@ class Page {
       const parts = Object.entries(file.sections).filter(([key]) => key !== "nodes").map(([key, count]) => `${count} ${key}`);
       facts.push(file.name, Model.bytes(file.bytes), `${nodes} nodes${parts.length > 1 ? ` (${parts.join(", ")})` : ""}`);
     }
-    if (this.data.panes.length > 1) facts.push(`captures ${this.data.stored}`);
+    if (this.data.panes.length > 1) facts.push(this.data.stored.length > 40 ? `${this.captured.length} captures` : `captures ${this.data.stored}`);
     byId("facts").append(...facts.map((fact) => element("span", "", fact)));
     for (const file of this.data.files) {
       if (file.producer) byId("facts").append(element("span", "", file.producer));
@@ -161,6 +161,7 @@ class Page {
   dock(id) {
     this.docked = id;
     document.body.classList.toggle("docked", id !== null);
+    this.rest();
     if (id === null && document.body.classList.contains("enlarged")) this.enlarge(false);
     for (const other of DOCKS) {
       byId(other).hidden = other !== id;
@@ -169,6 +170,14 @@ class Page {
     if (id === "graph") this.graph.draw();
     if (id === "captures") this.captures.draw();
     if (id === "selection") this.selection.draw();
+  }
+
+  /** Let the dock be no higher than its hint while nothing is chosen, unless somebody has sized it. */
+  rest() {
+    const isResting = this.docked === "selection" && !this.chosen && !this.isResized;
+    if (document.body.classList.contains("resting") === isResting) return;
+    document.body.classList.toggle("resting", isResting);
+    for (const list of this.lists) list.soon();
   }
 
   /** Let the dock take the place of the panes, or give it back. */
@@ -269,6 +278,7 @@ class Page {
   }
 
   changed() {
+    this.rest();
     this.relight();
     if (this.docked === "selection") this.selection.draw();
     if (this.docked === "graph") this.graph.draw();
