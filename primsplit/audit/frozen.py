@@ -72,15 +72,18 @@ def frozen_values(program: Program, function: Callable[..., Any]) -> list[Frozen
             continue
         origin = _origin_of(name, place) if name else "computed"
         key = (name, place.filename) if name else (place, str(const.type))
-        others.setdefault(key, _frozen(name, const.numpy(), place, origin))
+        others.setdefault(key, frozen_value(name, const.numpy(), place, origin))
     found = [*named.values(), *others.values(), *draws(block, function), *_static_arguments(program, function)]
     return sorted(found, key=lambda f: (f.origin not in URGENT, f.origin == "argument", -f.size))
 
 
 def literal_values(program: Program) -> list[Frozen]:
     """The numbers that stand in the function's lines and that the program reads, in its order."""
-    found = literals(program.block, _parsed)
-    return [Frozen(text, str(c.type), c.type.dtype.itemsize, place, text, "literal") for text, c, place in found]
+    found = literals(program.block, parsed)
+    return [
+        Frozen(text, str(c.type), c.type.dtype.itemsize, place, text, "literal", numbers=_numbers(c.numpy()))
+        for text, c, place in found
+    ]
 
 
 def _origin_of(name: str, place: Place) -> Origin:
@@ -107,7 +110,8 @@ def _is_index(const: Const) -> bool:
     return const.type.dtype.kind in "iu" and const.is_small
 
 
-def _frozen(name: str, value: Any, place: Place | None, origin: Origin) -> Frozen:
+def frozen_value(name: str, value: Any, place: Place | None, origin: Origin) -> Frozen:
+    """Return a number, an array or another value as it is listed."""
     if isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
         text, type_ = value_text(array), str(Type(array.dtype, array.shape))
@@ -118,11 +122,11 @@ def _frozen(name: str, value: Any, place: Place | None, origin: Origin) -> Froze
 
 
 def _numbers(value: Any) -> tuple[Any, ...]:
-    """Return the elements of an array, a list or a number, the first thousand of a long one."""
-    try:
-        flat = np.asarray(value).reshape(-1)
-    except ValueError:
-        return ()
+    """Return how many elements an array, a list or a number has, and the first thousand; () of other values."""
+    if isinstance(value, list | tuple):
+        parts = [_numbers(part) for part in value]
+        return (sum(part[0] for part in parts), *(n for part in parts for n in part[1:])) if all(parts) else ()
+    flat = np.asarray(value).reshape(-1)
     return (flat.size, *flat[:1000].tolist())
 
 
@@ -153,7 +157,7 @@ def value_text(array: npt.NDArray[Any]) -> str:
 def _static_arguments(program: Program, function: Callable[..., Any]) -> Iterator[Frozen]:
     for name, value in zip(input_names(function, program.arguments), program.static, strict=True):
         if value is not ARRAY:
-            yield _frozen(f"argument {name}", value, None, "argument")
+            yield frozen_value(f"argument {name}", value, None, "argument")
 
 
 # What the functions read from outside.
@@ -166,7 +170,7 @@ def _named(block: Block, function: Callable[..., Any]) -> Iterator[Frozen]:
             value = _look_up(expression, scope)
             if _is_value(value):
                 origin = _origin(expression, function, scope)
-                yield _frozen(ast.unparse(expression), value, _place(filename, expression, node), origin)
+                yield frozen_value(ast.unparse(expression), value, _place(filename, expression, node), origin)
 
 
 def _origin(expression: ast.expr, function: Callable[..., Any], scope: Scope) -> Origin:
@@ -230,7 +234,7 @@ def _reach(node: ast.expr, scope: Scope, generators: tuple[type, ...]) -> Any:
 
 def _lines_of(name: str, place: Place) -> set[int]:
     """The lines that read a name."""
-    found = (n for n in ast.walk(_parsed(place.filename)) if isinstance(n, ast.expr))
+    found = (n for n in ast.walk(parsed(place.filename)) if isinstance(n, ast.expr))
     return {n.lineno for n in found if ast.unparse(n) == name}
 
 
@@ -240,7 +244,8 @@ def _is_value(value: Any) -> bool:
     return isinstance(value, np.ndarray | np.generic | bool | int | float | str)
 
 
-def _parsed(filename: str) -> ast.Module:
+def parsed(filename: str) -> ast.Module:
+    """Return the syntax tree of a file; an empty one if there is none."""
     try:
         with open(filename, "rb") as file:
             return ast.parse(file.read())
@@ -250,7 +255,7 @@ def _parsed(filename: str) -> ast.Module:
 
 def _functions(filename: str, lines: set[int]) -> list[AnyFunction]:
     """The innermost function of a file around each of the lines."""
-    nodes = [node for node in ast.walk(_parsed(filename)) if isinstance(node, AnyFunction)]
+    nodes = [node for node in ast.walk(parsed(filename)) if isinstance(node, AnyFunction)]
     found: dict[AnyFunction, None] = {}
     for line in sorted(lines):
         around = [n for n in nodes if n.lineno <= line <= (n.end_lineno or 0)]

@@ -43,8 +43,34 @@ def origin_in(nodes: list[ast.AST], name: str, line: int) -> Origin:
     values = [n.value for n in assigned if n.value is not None and name in _targets(n)]
     if not values:
         return "computed"
-    called = {_name(node.func) for node in ast.walk(values[-1]) if isinstance(node, ast.Call)}
+    return drawn_or_read({_name(node.func) for node in ast.walk(values[-1]) if isinstance(node, ast.Call)})
+
+
+def drawn_or_read(called: set[str]) -> Origin:
+    """Return whether functions of these names draw random numbers or read files."""
     return "draw" if called & DRAWS else "file" if called & READERS else "computed"
+
+
+def calls_behind(
+    nodes: list[ast.AST], name: str, line: int, parameters: set[str], seen: frozenset[str] = frozenset()
+) -> set[str] | None:
+    """Return the functions whose results come into a local variable before a line; None if a parameter does too.
+
+    A variable that is assigned nowhere is None too, such as that of a `for`.
+    """
+    assigned = [n for n in nodes if isinstance(n, ast.Assign | ast.AnnAssign | ast.NamedExpr) and n.lineno <= line]
+    values = [n.value for n in assigned if n.value is not None and name in _targets(n)]
+    if not values or name in parameters or name in seen:
+        return None
+    inside = [*ast.walk(values[-1])]
+    found = {_name(node.func) for node in inside if isinstance(node, ast.Call)}
+    own = {n for each in assigned for n in _targets(each)} | parameters
+    for other in {n.id for n in inside if isinstance(n, ast.Name)} & own:
+        before = calls_behind(nodes, other, values[-1].lineno, parameters, seen | {name})
+        if before is None:
+            return None
+        found |= before
+    return found
 
 
 def _targets(node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> set[str]:

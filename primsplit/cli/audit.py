@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from primsplit.audit.computed_numbers import computed_numbers
 from primsplit.audit.frozen import frozen_values, literal_values
+from primsplit.audit.origins import URGENT
 from primsplit.audit.report import report
 from primsplit.cli import audit_questions, options
 from primsplit.cli.audit_check import Check, check_listing
@@ -242,11 +244,14 @@ def _frozen_branches(file: Any, told: options.Told) -> list[dict[str, Any]]:
 
 
 def _frozen(made: Subject, *, alone: bool) -> list[dict[str, Any]]:
-    """Return what a program holds from outside; with the literals of its lines if it is shown alone."""
+    """Return what a program holds from outside; with all numbers of its lines if it is shown alone."""
     if isinstance(made, LoadedModel):
         return made.frozen()
     found = frozen_values(made.recorded, made.file.function)
-    return [f.as_dict() for f in (*found, *(literal_values(made.recorded) if alone else ()))]
+    numbers = computed_numbers(made.recorded, found)
+    drawn = [f for f in numbers if f.origin in URGENT]
+    rest = [*(f for f in numbers if f.origin not in URGENT), *literal_values(made.recorded)]
+    return [f.as_dict() for f in (*drawn, *found, *(rest if alone else ()))]
 
 
 class Showing:
