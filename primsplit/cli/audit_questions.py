@@ -1,5 +1,6 @@
 """Ask a written file the questions of an auditor: options of `primsplit audit`, answers as tables or JSON."""
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -17,7 +18,7 @@ from primsplit.cli.late import bound_rows, hazard_rows, linearity, numeric_rows,
 from primsplit.cli.loaded import LoadedModel, Subject
 from primsplit.cli.options import read_ranges
 from primsplit.cli.output import console, print_json, table
-from primsplit.ir import Block
+from primsplit.ir import Block, Value
 from primsplit.ir.errors import RunError, SpecError
 from primsplit.programs.api import SplitProgram
 from primsplit.programs.export import Derived, save_derived
@@ -74,6 +75,8 @@ Width = Annotated[
     typer.Option("--width", min=0.0, help="The half width of the box of --bounds, as a part of each number."),
 ]
 EXAMPLES = "examples"
+MOST_NUMBERS = 2**24
+"""The most numbers of a file's outputs that it is run for several times, as for the dot product."""
 SHOWN = 30
 """The most rows of a table of values."""
 
@@ -204,6 +207,8 @@ def _numbers(about: Asked) -> dict[str, Any]:
     """The deviation of each derivative from linear at random cotangents, and both sides of the dot product."""
     if len(about.paths) > 1:
         return {"why": "the passes are in two files"}
+    if _numbers_of(about.block.results) > MOST_NUMBERS:
+        return {"why": f"the outputs hold more than {MOST_NUMBERS} numbers"}
     module = linearity()
     cotangents, tangents = module.seeds_of(about.files[0], about.files)
     known, run = about.known(), open_file(about.paths[0])
@@ -215,6 +220,12 @@ def _numbers(about: Asked) -> dict[str, Any]:
         return {"why": f"the file does not run at drawn inputs: {error.what}"}
     found: dict[str, Any] = {"deviations": deviations, "at": "the examples" if known else "drawn inputs"}
     return {**found, **(sides or {})}
+
+
+def _numbers_of(values: Sequence[Value]) -> int:
+    """Return how many numbers values have, without those whose sizes only the run knows."""
+    shapes = [v.type.shape or () for v in values]
+    return sum(math.prod(d for d in shape if isinstance(d, int)) for shape in shapes)
 
 
 def _show_linear(found: Mapping[str, Any]) -> None:

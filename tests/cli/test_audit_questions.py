@@ -110,6 +110,16 @@ def test_what_is_not_finite_at_the_examples_is_no_difference(
     assert "Not checked by numbers: y is not finite at the examples." in done.out
 
 
+def test_a_file_with_a_large_hessian_is_not_run(
+    primsplit: Callable[..., Any], model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = model(RIGHT)
+    assert "agree" in primsplit("audit", path, "--mode", "hessian", "--linear", "--json").json["linear"]["numbers"]
+    monkeypatch.setattr("primsplit.cli.audit_questions.MOST_NUMBERS", 100)
+    found = primsplit("audit", path, "--mode", "hessian", "--linear", "--json").json["linear"]
+    assert found["numbers"] == {"why": "the outputs hold more than 100 numbers"}
+
+
 QUOTIENT = """
 import numpy as np
 
