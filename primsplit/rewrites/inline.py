@@ -33,10 +33,16 @@ class _Inliner(Rewriter):
         own = own_symbols(body)
         sizes: dict[str, Dim] = {name: fresh(name.rpartition("_")[0] or name) for name in sorted(own & self.symbols)}
         self.symbols |= own
+        defined = {v for step in body.ops for v in step.outputs}
+        for output, result in zip(op.outputs, body.results, strict=True):
+            if result in defined and not sizes and (output.hint or not result.hint):
+                renaming.setdefault(result, output)  # the caller's name for it stays
         for step in body.ops:
             found = self.visit(self.read(rename(step, renaming, remark=op.remark, place=op.place, sizes=sizes)))
             if found is not None:
                 self.kept.append(found)
         for output, result in zip(op.outputs, body.results, strict=True):
-            self.replaced[output] = self.value(renamed(result, renaming))
+            value = self.value(renamed(result, renaming))
+            if value is not output:
+                self.replaced[output] = value
         return None

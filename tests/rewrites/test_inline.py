@@ -47,3 +47,28 @@ def test_two_copies_of_a_body_share_no_size_that_depends_on_data() -> None:
 def test_a_block_without_calls_is_itself() -> None:
     block = block_of(lambda x: np.sin(x))
     assert inline_calls(block) is block
+
+
+def test_the_caller_s_names_stay_and_those_of_the_body_where_it_has_none() -> None:
+    def named(x: Any) -> Any:
+        mine = outer(x)
+        return mine + 1.0
+
+    block = inline_calls(block_of(named))
+    assert "mine" in {v.hint for o in block.ops for v in o.outputs}
+
+
+def test_two_results_that_are_one_value_are_one() -> None:
+    @ps.primitive
+    def twice(x: Any) -> Any:
+        y = np.sin(x)
+        return y, y, x
+
+    def f(x: Any) -> Any:
+        a, b, c = twice(x)
+        return a * b * c
+
+    block = inline_calls(block_of(f))
+    (first, second, _) = block.ops
+    assert (first.kind, second.inputs) == ("Sin", (first.outputs[0], first.outputs[0]))
+    assert block.ops[-1].inputs[1] is block.params[0]
