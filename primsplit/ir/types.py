@@ -82,6 +82,11 @@ class Type:
         """Return the bytes of one value; None for an unknown rank."""
         return None if self.shape is None else product(self.shape) * self.dtype.itemsize
 
+    def takes_at_most(self, nbytes: int) -> bool:
+        """Whether one value is known to take at most so many bytes: its sizes are literal."""
+        size = self.literal_nbytes()
+        return size is not None and size <= nbytes
+
     def literal_nbytes(self) -> int | None:
         """Return the bytes of one value, if all of its sizes are literal, else None."""
         if self.shape is None:

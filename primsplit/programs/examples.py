@@ -73,7 +73,8 @@ class Examples:
             return wanted.numpy() if isinstance(wanted, Const) else given[wanted]
         live = live_ops([o for o in ops if not all(v in given for v in o.outputs)], [wanted])
         read = dict.fromkeys(v for o in live for v in reads(o) if v in given)
-        made = [v for o in live if all(map(_is_small, o.outputs)) for v in o.outputs if v is not wanted]
+        short = [o for o in live if all(v.type.takes_at_most(SMALL) for v in o.outputs)]
+        made = [v for o in short for v in o.outputs if v is not wanted]
         block = Block("condition", tuple(read), tuple(live), (wanted, *made))
         if free(block) or any(traits(o.kind).random for o in walk(block)):
             return None
@@ -82,11 +83,6 @@ class Examples:
         found = session.run({name: given[v] for name, v in zip(names[0], read, strict=True)})
         own.update((v, array) for v, array in zip(block.results, found, strict=True) if isinstance(v, Var))
         return own[wanted]
-
-
-def _is_small(value: Var) -> bool:
-    size = value.type.literal_nbytes()
-    return size is not None and size <= SMALL
 
 
 def example_sets(own: Way, ways: Sequence[Way] | None) -> list[list[npt.NDArray[Any] | None]]:

@@ -24,4 +24,8 @@ def test_bytes_and_ranks_of_types() -> None:
     assert Type("bfloat16", [2, 3]).nbytes() == 12
     assert Type("float32", None).nbytes() is None
     assert Type("float32", None).rank is None
+    assert Type("float32", [2, 3]).takes_at_most(24)
+    assert not Type("float32", [2, 3]).takes_at_most(23)
+    assert not F32.takes_at_most(1000)
+    assert not Type("float32", None).takes_at_most(1000)
     assert str(Type("float32", [])) == "float32"

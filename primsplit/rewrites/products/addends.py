@@ -9,7 +9,7 @@ That saves a pass over memory. It rounds differently, so that ops of values (not
 
 from collections.abc import Sequence
 
-from primsplit.ir import Block, Op, Value, same_types
+from primsplit.ir import Block, Op, same_types
 from primsplit.rewrites.products.derivatives import OfReadOnce
 
 PRODUCTS = frozenset({"Gemm", "MatMul"})
@@ -48,7 +48,7 @@ class _Adding(OfReadOnce):
             return None
         if not same_types(first.type, op.outputs[0].type) or not same_types(second.type, op.outputs[0].type):
             return None
-        if not _is_small(second) and len(self.made) - self.made[second][0] > NEAR:
+        if not second.type.takes_at_most(SMALL) and len(self.made) - self.made[second][0] > NEAR:
             return None
         left, right = product.inputs[:2]
         transposes = {k: product.attributes.get(k, 0) for k in ("transA", "transB")}
@@ -67,8 +67,3 @@ def is_product_of_two(product: Op) -> bool:
     assert left.type.shape is not None
     terms = left.type.shape[0 if product.attributes.get("transA") else 1]
     return isinstance(terms, int) and terms > 0
-
-
-def _is_small(value: Value) -> bool:
-    size = value.type.literal_nbytes()
-    return size is not None and size <= SMALL

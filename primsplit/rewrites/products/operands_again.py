@@ -12,7 +12,7 @@ then, for every layer; beside a product the passes are cheap.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from primsplit.ir import Block, Const, Op, Value, Var, reads, renamed
+from primsplit.ir import Block, Op, Value, Var, reads, renamed
 from primsplit.ir.analysis.orders import ops_of_values
 from primsplit.ops.traits import kinds_where, traits
 from primsplit.rewrites.recompute import VIEWS
@@ -67,7 +67,7 @@ def _swapped(op: Op, kept: set[Var], made_by: Mapping[Var, Op], passes: int) -> 
 
     None if that takes more passes, or if the result is small.
     """
-    if op.kind not in CHEAP or len(op.inputs) != 2 or _is_small(op.outputs[0]):
+    if op.kind not in CHEAP or len(op.inputs) != 2 or op.outputs[0].type.takes_at_most(SMALL):
         return None
     first, second = op.inputs
     for array, other in ((first, second), (second, first)):
@@ -85,14 +85,9 @@ def _swapped(op: Op, kept: set[Var], made_by: Mapping[Var, Op], passes: int) -> 
 
 def _is_at_hand(value: Value | None, kept: set[Var]) -> bool:
     """Whether it is a scalar, or something small that is kept."""
-    if isinstance(value, Const):
-        return value.type.shape == ()
-    return value in kept and _is_small(value)
-
-
-def _is_small(value: Value | None) -> bool:
-    size = None if value is None else value.type.literal_nbytes()
-    return size is not None and size <= SMALL
+    if not isinstance(value, Var):
+        return value is not None and value.type.shape == ()
+    return value in kept and value.type.takes_at_most(SMALL)
 
 
 def _reading(op: Op, instead: Mapping[Var, Var]) -> Op:

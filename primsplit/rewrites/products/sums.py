@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Value, Var, same_types
+from primsplit.ir import Block, Const, Op, Var, same_types
 from primsplit.rewrites.products.derivatives import OfReadOnce
 from primsplit.rewrites.rewrites.table import is_zero
 from primsplit.rewrites.rewriting import integers
@@ -72,7 +72,8 @@ class _Summing(OfReadOnce):
         """Return `sum(a) + sum(b)` as `sum(a + b)`, and `(c + sum(a)) + sum(b)` as `c + sum(a + b)`."""
         for total, last in (op.inputs, op.inputs[::-1]):
             right = self.maker(last, "ReduceSum")
-            if right is None or not _is_small(right.inputs[0]):
+            summed = None if right is None else right.inputs[0]
+            if right is None or summed is None or not summed.type.takes_at_most(SMALL):
                 continue
             left = self.maker(total, "ReduceSum")
             if left is not None and _are_alike(left, right):
@@ -111,8 +112,3 @@ def _axes_of(op: Op) -> set[int]:
     rank = None if op.inputs[0] is None else op.inputs[0].type.rank
     axes = integers(op.inputs[1]) if len(op.inputs) > 1 else None
     return {a % rank for a in axes} if rank and axes else set()
-
-
-def _is_small(value: Value | None) -> bool:
-    size = None if value is None else value.type.literal_nbytes()
-    return size is not None and size <= SMALL
