@@ -27,7 +27,7 @@ from primsplit.ir.blocks import (
     walk,
 )
 from primsplit.ir.checking import check
-from primsplit.ir.renaming import NOWHERE, Renaming, inline, rename, rename_block, renamed
+from primsplit.ir.renaming import NOWHERE, Renaming, inline, rename, rename_block, rename_reads, renamed
 from primsplit.ir.types import BFLOAT16, FLOATS, Type, dtype_name, is_held, same_types
 from primsplit.ir.values import (
     SMALL,
@@ -43,6 +43,7 @@ from primsplit.ir.values import (
     data_of,
     same_array,
     same_data,
+    same_values,
 )
 
 __all__ = [
@@ -82,9 +83,11 @@ __all__ = [
     "reads",
     "rename",
     "rename_block",
+    "rename_reads",
     "renamed",
     "same_array",
     "same_data",
     "same_types",
+    "same_values",
     "walk",
 ]

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
-from primsplit.ir.blocks import Block, Op, free
+from primsplit.ir.blocks import Block, Op, free, reads
 from primsplit.ir.dims import Dim, substitute
 from primsplit.ir.errors import Place
 from primsplit.ir.values import Value, Var
@@ -60,6 +60,13 @@ def rename(
         }
     known = op.place is not None and op.place is not NOWHERE
     return Op(op.kind, inputs, tuple(outputs), attributes, op.place if known else place, op.remark or remark)
+
+
+def rename_reads(op: Op, renaming: Mapping[Var, Value]) -> Op:
+    """Return the op with the same outputs, which reads through the renaming, also in its sub-blocks."""
+    if not any(v in renaming for v in reads(op)):
+        return op
+    return rename(op, {**renaming, **{v: v for v in op.outputs}})
 
 
 def _copy(var: Var, sizes: Mapping[str, Dim]) -> Var:

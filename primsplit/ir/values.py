@@ -258,6 +258,11 @@ def same_array(a: AnyArray, b: AnyArray) -> bool:
     return a.tolist() == b.tolist() if a.dtype.kind == "O" else a.tobytes() == b.tobytes()
 
 
+def same_values(a: Value | None, b: Value | None) -> bool:
+    """Whether the values are one, or constants that rules may look at, of the same bits."""
+    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.is_small and b.is_small and a.key == b.key)
+
+
 def same_data(a: Const, b: Const) -> bool:
     """Whether the constants are equal bit by bit."""
     return a.type == b.type and (a.data is b.data or same_array(a.numpy(), b.numpy()))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, reads, rename, renamed
+from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, reads, rename_reads, renamed
 
 
 def with_unit_seeds(block: Block, seeds: Mapping[Var, int]) -> Block:
@@ -25,8 +25,7 @@ def with_unit_seeds(block: Block, seeds: Mapping[Var, int]) -> Block:
         for seed in [s for s in waiting if s in read]:
             renaming[seed] = _ones(seed, block.results[seeds[seed]], ops)
             waiting.discard(seed)
-        is_touched = any(v in renaming for v in read)
-        ops.append(rename(op, {**renaming, **{v: v for v in op.outputs}}) if is_touched else op)
+        ops.append(rename_reads(op, renaming))
     for seed in [s for s in waiting if s in block.results]:
         renaming[seed] = _ones(seed, block.results[seeds[seed]], ops)
     results = tuple(renamed(r, renaming) for r in block.results)

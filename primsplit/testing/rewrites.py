@@ -72,7 +72,7 @@ class _Using(Simplifying):
             return None
         for match in self.rewrite.matches(op, self.made_by):
             with self.rewrite.recorded(op, match):
-                reason = self.rewrite.refusal(op, self.rewrite.arguments(match))
+                reason = self.rewrite.refusal(op, match.arguments(self.rewrite.names))
             if reason is not None:
                 self.refused.append((op.place, reason))
         found = self.rewrite(Site(op, self.made_by, self.add))

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from primsplit import tracing
-from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, is_call, reads, rename, walk
+from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, is_call, reads, rename_reads, walk
 from primsplit.ops import op
 from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.cse import attribute_key, is_deterministic
@@ -206,15 +206,9 @@ def _in_order(block: Block, lanes: Lanes, joined: Sequence[Op], renaming: Renami
     first = next(i for i, each in enumerate(block.ops) if id(each) in replaced)
     early = [each for each in block.ops[first:] if id(each) in needed]
     rest = [each for each in block.ops[first:] if id(each) not in needed and id(each) not in replaced]
-    ops = [*block.ops[:first], *early, *joined, *(_reading(each, renaming) for each in rest)]
+    ops = [*block.ops[:first], *early, *joined, *(rename_reads(each, renaming) for each in rest)]
     results = tuple(renaming.get(r, r) if isinstance(r, Var) else r for r in block.results)
     return replace(block, ops=tuple(ops), results=results)
-
-
-def _reading(each: Op, renaming: Renaming) -> Op:
-    if not any(v in renaming for v in reads(each)):
-        return each
-    return rename(each, {**renaming, **{v: v for v in each.outputs}})
 
 
 def _ancestors(block: Block, values: Iterable[Var]) -> set[int]:

@@ -15,6 +15,7 @@ from primsplit.ir import (
     inline,
     rename,
     rename_block,
+    rename_reads,
     renamed,
     walk,
 )
@@ -61,3 +62,16 @@ def test_what_a_renaming_does_not_name_stays_itself() -> None:
     assert renamed(x, {x: one}) is one
     assert renamed(one, {x: y}) is one
     assert renamed(None, {x: y}) is None
+
+
+def test_an_op_reads_others_and_defines_the_same_also_in_its_blocks() -> None:
+    x, y, z, test = Var(F32), Var(F32), Var(F32), Var(Type("bool", []))
+    sin = Op("Sin", (x,), (z,))
+    assert rename_reads(sin, {x: y}).inputs == (y,)
+    assert rename_reads(sin, {x: y}).outputs == (z,)
+    assert rename_reads(sin, {z: y}) is sin
+    inner = Block("then_branch", (), (Op("Sin", (x,), (z,)),), (z,))
+    choice = Op("If", (test,), (Var(F32),), {"then_branch": inner, "else_branch": inner})
+    read = rename_reads(choice, {x: y})
+    assert read.outputs == choice.outputs
+    assert [block.ops[0].inputs for block in read.blocks()] == [(y,), (y,)]

@@ -5,8 +5,11 @@ import pytest
 
 from primsplit.ir import (
     Const,
+    Type,
+    Var,
     data_of,
     same_array,
+    same_values,
 )
 
 
@@ -63,3 +66,16 @@ def test_a_constant_does_not_change_when_what_its_array_shows_is_written_to() ->
         np.testing.assert_array_equal(constant.numpy(), np.ones(constant.type.shape))
     fixed = np.frombuffer(b"\0" * 16)
     assert Const(fixed).numpy() is fixed
+
+
+def test_short_constants_of_the_same_bits_are_the_same_value_and_weights_are_not() -> None:
+    x = Var(Type("float64", []))
+    assert same_values(x, x)
+    assert same_values(None, None)
+    assert not same_values(x, Var(x.type))
+    assert same_values(Const(np.array(0.5)), Const(np.array(0.5)))
+    assert same_values(Const(np.array(np.nan)), Const(np.array(np.nan)))
+    assert not same_values(Const(np.array(0.0)), Const(np.array(-0.0)))
+    assert not same_values(Const(np.array(0.5)), Const(np.array(0.5, np.float32)))
+    assert not same_values(Const(np.array(0.5), role="param"), Const(np.array(0.5)))
+    assert not same_values(Const(np.zeros(1000)), Const(np.zeros(1000)))

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, reads, same_types
+from primsplit.ir import Block, Const, Op, Type, Value, Var, has_blocks, reads, same_types, same_values
 from primsplit.ops.schema import exists, schema
 from primsplit.ops.traits import traits
 
@@ -105,7 +105,7 @@ class _Region:
         """The constants that an op of the second step reads there in all steps; None if they are the same."""
         value = self.ops[k].inputs[i]
         each = [self.ops[k + n * self.period].inputs[i] for n in range(-1, self.steps - 1)]
-        if not isinstance(value, Const) or all(_are_equal(value, other) for other in each):
+        if not isinstance(value, Const) or all(same_values(value, other) for other in each):
             return None
         return np.stack([c.numpy() for c in each if isinstance(c, Const)])
 
@@ -188,7 +188,7 @@ class _Search:
             return True
         if isinstance(x, Const) and isinstance(y, Const):
             may_differ = traits(a.kind).elementwise or (a.kind == "Gather" and i == 1)
-            return _are_equal(x, y) or (may_differ and _is_plain(x) and _is_plain(y) and same_types(x.type, y.type))
+            return same_values(x, y) or (may_differ and _is_plain(x) and _is_plain(y) and same_types(x.type, y.type))
         if not isinstance(x, Var) or not isinstance(y, Var) or y not in self.made:
             return False
         (place, out), before = self.made[y], self.made.get(x)
@@ -226,13 +226,6 @@ def _are_alike(a: Op, b: Op) -> bool:
         return False
     pairs = [(value, b.attributes[name]) for name, value in a.attributes.items()]
     return all(x is y or bool(np.array_equal(x, y)) for x, y in pairs)
-
-
-def _are_equal(a: Value, b: Value | None) -> bool:
-    """Whether two constants are one, or of the same bits."""
-    if a is b:
-        return True
-    return isinstance(a, Const) and isinstance(b, Const) and a.is_small and b.is_small and a.key == b.key
 
 
 def _is_plain(value: Const) -> bool:

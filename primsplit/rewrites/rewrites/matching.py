@@ -3,16 +3,17 @@
 `patterns.rewrite` registers what is done where one fits; `transforms/idioms` looks for its own before differentiation.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from primsplit.ir import Const, Op, Value, Var
+from primsplit.ir import Op, Value, Var, same_values
 from primsplit.ops.traits import traits
 from primsplit.rewrites.rewrites.table import attribute, number
+from primsplit.tracing.array import Array
 from primsplit.tracing.calls.named import arguments_of
 from primsplit.tracing.calls.primitive import Primitive
 from primsplit.tracing.registering import check_kinds
@@ -91,6 +92,11 @@ class Match:
         inputs = self.ops[op].inputs
         return inputs[position] if position < len(inputs) else None
 
+    def arguments(self, names: Iterable[str]) -> list[Any]:
+        """Return the captures of these names, values as arrays and attributes as they are."""
+        found = (self.captured[name] for name in names)
+        return [Array(x) if isinstance(x, Value) else x for x in found]
+
 
 Step = Callable[[Match], bool]
 """Looks at one thing that a pattern says; False where the ops are others."""
@@ -119,16 +125,9 @@ def _same_op(op: int, position: int, other: int) -> Step:
 def _captured(op: int, position: int, name: str) -> Step:
     def step(match: Match) -> bool:
         value = match.input(op, position)
-        return value is not None and _are_same(match.captured.setdefault(name, value), value)
+        return value is not None and same_values(match.captured.setdefault(name, value), value)
 
     return step
-
-
-def _are_same(a: Value, b: Value) -> bool:
-    """Whether two values are one, or constants of the same bits."""
-    if a is b:
-        return True
-    return isinstance(a, Const) and isinstance(b, Const) and a.is_small and b.is_small and a.key == b.key
 
 
 def _absent(op: int, position: int) -> Step:

@@ -29,7 +29,6 @@ from primsplit.rewrites.rewrites.matching import (
 from primsplit.rewrites.rewrites.table import REWRITES, Rewritten, Site
 from primsplit.rewrites.rewriting import recorded_beside
 from primsplit.tracing import Recording
-from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.places import user_place
 from primsplit.tracing.registering import Epoch, check_takes, input_counts, is_own, module_of
@@ -74,7 +73,7 @@ class Rewrite:
                 return None
         for match in self.matches(site.op, made_by):
             with self.recorded(site.op, match) as around:
-                arguments = self.arguments(match)
+                arguments = match.arguments(self.names)
                 if self.refusal(site.op, arguments) is not None:
                     continue
                 value = as_array(self.build(*arguments)).value
@@ -93,11 +92,6 @@ class Rewrite:
                 if isinstance(value, Var):
                     around.learn(value)
             yield around
-
-    def arguments(self, match: Match) -> list[Any]:
-        """Return the captures in the pattern's order, values as arrays and attributes as they are."""
-        found = (match.captured[name] for name in self.names)
-        return [Array(x) if isinstance(x, Value) else x for x in found]
 
     def refusal(self, op: Op, arguments: Sequence[Any]) -> str | None:
         """Return why `check` leaves the ops as they are, None where it does not."""

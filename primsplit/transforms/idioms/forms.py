@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from primsplit.ir import Block, Op, Value, Var, same_types
+from primsplit.ir import Block, Op, Var, same_types
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewrites.matching import Capture, Match, Template
 from primsplit.rewrites.rewriting import recorded_beside
 from primsplit.rewrites.uses import Ops
-from primsplit.tracing.array import Array
 
 Function = Callable[..., Any]
 
@@ -43,11 +42,6 @@ class Idiom:
     def matches(self, op: Op, ops: Ops) -> Iterator[Match]:
         """Yield each way in which the form fits, its inner values read by nothing else."""
         return (match for match in self.template.matches(op, ops.made_by) if _is_closed(match, ops))
-
-    def arguments(self, match: Match) -> list[Any]:
-        """Return the captures in the pattern's order, values as arrays and static arguments as they are."""
-        found = (match.captured[name] for name in self.names)
-        return [Array(x) if isinstance(x, Value) else x for x in found]
 
 
 def _is_closed(match: Match, ops: Ops) -> bool:
@@ -97,7 +91,7 @@ def _built(op: Op, idiom: Idiom, match: Match, refusals: list[str]) -> list[Op]:
         for value in match.captured.values():
             if isinstance(value, Var):
                 around.learn(value)
-        arguments = idiom.arguments(match)
+        arguments = match.arguments(idiom.names)
         refusal = None if idiom.check is None else idiom.check(*arguments)
         if refusal is not None:
             refusals.append(refusal)

@@ -12,7 +12,7 @@ linear(dz):    dx = ReduceSum(dz)    ->       transposed(t):    s = Expand(t, sh
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from primsplit.ir import Block, Op, Renaming, Value, Var, live_ops, reads, rename, renamed
+from primsplit.ir import Block, Op, Renaming, Value, Var, live_ops, reads, rename_reads, renamed
 from primsplit.ir.analysis.dependence import SHAPES, dependent
 from primsplit.ir.dims import same_shape
 from primsplit.ir.errors import RuleError
@@ -94,7 +94,7 @@ def _without_seeds(ops: Sequence[Op], back: Split, seeds: Renaming, at_hand: Seq
     if not any(v in depends for op in live for v in reads(op)):
         return live
     # What has the shape, or is computed by a loop beside something else, is computed from the stand-ins.
-    return [_reading(op, seeds) for op in live]
+    return [rename_reads(op, seeds) for op in live]
 
 
 def _of_same_shape(source: Var, at_hand: Sequence[Value]) -> Value:
@@ -106,10 +106,3 @@ def _of_same_shape(source: Var, at_hand: Sequence[Value]) -> Value:
 
 def _renamed_inputs(op: Op, names: Renaming) -> Op:
     return replace(op, inputs=tuple(renamed(v, names) for v in op.inputs))
-
-
-def _reading(op: Op, names: Renaming) -> Op:
-    """Return the op, its sub-blocks too, renamed, with the same outputs."""
-    if not any(v in names for v in reads(op)):
-        return op
-    return rename(op, {**names, **{v: v for v in op.outputs}})
