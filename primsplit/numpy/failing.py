@@ -14,7 +14,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.numpy.axes import END, array_like, slab
 from primsplit.numpy.dense.loop import identity_like
-from primsplit.numpy.refusing import refusing
+from primsplit.numpy.refusing import are_finite, finite, refusing
 from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import holds_traced
@@ -34,8 +34,7 @@ def _raising(function: Callable[..., Any], is_failed: Callable[[Any], Array], to
         error = np.linalg.LinAlgError(told)
         if not tracing.is_caught(np.linalg.LinAlgError):
             return with_error(found, is_failed(found), (a, *(b for b in args if holds_traced(b))), error)
-        given = [part for x in (a, *filter(holds_traced, args)) for part in _parts(array_like(x))]
-        holds_nan = op.Not(functools.reduce(op.And, map(_is_finite, given)))
+        holds_nan = op.Not(are_finite([array_like(x) for x in (a, *filter(holds_traced, args))]))
         is_finite = Array(op.Or(_all_finite(found), holds_nan).value)  # of NaN or infinity NumPy makes NaN
         if not is_finite:
             raise error
@@ -48,9 +47,15 @@ def _raising(function: Callable[..., Any], is_failed: Callable[[Any], Array], to
 
 def with_error(found: Any, failed: Array, operands: tuple[Any, ...], error: Exception) -> Any:
     """Return `found`; a run in which it `failed` raises the error, unless an operand holds NaN or infinity."""
-    given = [part for x in operands for part in _parts(array_like(x)) if part.type.is_float]
-    wrong = functools.reduce(op.And, map(_is_finite, given), failed)
-    return refusing(found, wrong, error)
+    given = [x for x in map(array_like, operands) if x.dtype.kind in "fc"]
+    return refusing(found, op.And(failed, are_finite(given)) if given else failed, error)
+
+
+def solved(found: Any, operands: tuple[Any, ...], told: str) -> Any:
+    """Return a solution of finite operands; a run in which it has NaN or infinity fails with a LinAlgError."""
+    if not holds_traced(found):
+        return found
+    return with_error(found, op.Not(are_finite([found])), operands, np.linalg.LinAlgError(told))
 
 
 def no_solution(found: Any) -> Array:
@@ -60,21 +65,16 @@ def no_solution(found: Any) -> Array:
     again.
     """
     first = [slab(part, max(len(part.shape) - 2, 0), 0, 1) for part in _parts(found)]
-    answer: Array = op.Not(functools.reduce(op.And, map(_is_finite, first)))
+    answer: Array = op.Not(are_finite(first))
     return answer
 
 
-def _no_factor(found: Any) -> Array:
-    """Whether a Cholesky factor [..., n, n] failed to exist: its last diagonal element is then NaN or not positive."""
+def no_factor(found: Any) -> Array:
+    """Return whether a Cholesky factor [..., n, n] failed to exist: its last element is then NaN or not positive."""
     real, *_ = _parts(found)
     last = slab(slab(real, len(real.shape) - 1, -1, END), len(real.shape) - 2, -1, END)
     wrong = op.Not(op.Greater(last, np.zeros((), last.dtype)))
     return op.Greater(op.ReduceMax(op.Cast(wrong, to=np.int32), keepdims=0), np.int32(0))
-
-
-def _is_finite(x: Array) -> Array:
-    """Return whether all elements are finite: 0 times infinity is NaN."""
-    return op.Equal(op.ReduceSum(op.Mul(x, np.zeros((), x.dtype)), keepdims=0), np.zeros((), x.dtype))
 
 
 def _parts(x: Any) -> tuple[Array, ...]:
@@ -94,8 +94,31 @@ def _unchecked(function: Callable[..., Any], traced: Callable[..., Any]) -> Call
     return call
 
 
+def _of_finite(function: Callable[..., Any], told: str) -> Callable[..., Any]:
+    """The function, whose run fails with a LinAlgError for NaN or infinity in the first argument."""
+
+    @functools.wraps(function)
+    def call(a: Any, *args: Any, **options: Any) -> Any:
+        if tracing.current().path is not None:  # no rule's
+            a = finite(a, np.linalg.LinAlgError(told))
+        return function(a, *args, **options)
+
+    return call
+
+
+NO_SPECTRUM, NO_SINGULAR = "Eigenvalues did not converge", "SVD did not converge"
+ENDLESS = "Array must not contain infs or NaNs"
+_OF_FINITE = {
+    **dict.fromkeys(("eig", "eigvals"), ENDLESS),
+    **dict.fromkeys(("eigh", "eigvalsh"), NO_SPECTRUM),
+    **dict.fromkeys(("svd", "svdvals", "pinv", "lstsq", "matrix_rank"), NO_SINGULAR),
+}
+"""Functions of np.linalg of which LAPACK's iteration does not end with an answer for NaN or infinity, and the error."""
+for _name, _told in _OF_FINITE.items():
+    _function = getattr(np.linalg, _name)
+    FUNCTIONS[_function] = _of_finite(FUNCTIONS[_function], _told)
 _FAILING: dict[str, tuple[Callable[[Any], Array], str]] = {
-    "cholesky": (_no_factor, NO_FACTOR),
+    "cholesky": (no_factor, NO_FACTOR),
     "inv": (no_solution, SINGULAR),
     "solve": (no_solution, SINGULAR),
     "tensorinv": (no_solution, SINGULAR),

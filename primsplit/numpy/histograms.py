@@ -14,6 +14,7 @@ from primsplit.numpy.cumulative import difference
 from primsplit.numpy.extrema import reduced
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.ordering import searchsorted
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.ops.inference import fresh
@@ -74,7 +75,7 @@ def _edges(values: Array, bins: Any, range_: Any) -> Array:
             raise unsorted
         return edges
     if range_ is not None:
-        low, high = range_
+        low, high = _range(*range_)
         low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
         dtype = np.result_type(low, high, values.dtype)
         dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
@@ -90,6 +91,13 @@ def _edges(values: Array, bins: Any, range_: Any) -> Array:
     steps = np.linspace(0.0, 1.0, int(bins) + 1).astype(wide.dtype)
     inner = low + (high - low) * steps[:-1]
     return op.Concat(inner, high, axis=0)
+
+
+def _range(low: Any, high: Any) -> tuple[Any, Any]:
+    """The two ends; a run in which they are not finite, or not in order, fails."""
+    told = "supplied range is not finite"
+    low, high = (refusing(end, np.logical_not(np.isfinite(end)), ValueError(told)) for end in (low, high))
+    return low, refusing(high, low > high, ValueError("max must be larger than min in range parameter."))
 
 
 @implements(np.histogram_bin_edges)

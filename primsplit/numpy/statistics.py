@@ -158,7 +158,8 @@ def cov(
         apart = x - mean_over(x, (1,), True)
         product = op.Gemm(apart, apart, transB=1)
     else:
-        total = np.sum(w)
+        total: Any = np.sum(w)
+        total = checked(total, op.Equal(total, 0), ZeroDivisionError("Weights sum to zero, can't be normalized"))
         spread = 0 if not ddof else ddof if aweights is None else ddof * np.sum(w * a) / total
         factor = np.maximum(total - spread, 0)
         apart = x - op.Div(reduced("ReduceSum", op.Mul(x, w), (1,), True), total)

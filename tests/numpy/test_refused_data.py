@@ -55,6 +55,9 @@ CASES = {
         lambda w: np.quantile(TABLE, 0.3, weights=w, method="inverted_cdf"), array(1, 2, 1), array(1, -2, 1)
     ),
     "aweights of a covariance": Case(lambda w: np.cov(np.eye(3), aweights=w), array(1, 2, 1), array(-0.1, 2, 1)),
+    "aweights without a sum": Case(lambda w: np.cov(np.eye(3), aweights=w), array(1, 2, 1), array(0, 0, 0)),
+    "range of a histogram": Case(lambda r: np.histogram(TABLE, 3, (r, 4.0))[0], 0.0, math.nan),
+    "range of a histogram in the wrong order": Case(lambda r: np.histogram(TABLE, 3, (r, 4.0))[0], 0.0, 5.0),
     "fweights of a covariance": Case(lambda w: np.cov(np.eye(3), fweights=w), whole(1, 2, 1), whole(1, -2, 3)),
     "period of an interpolation": Case(lambda p: np.interp(0.5, TABLE, TABLE, period=p), 2.0, 0.0),
     "digitize": Case(lambda b: np.digitize(TABLE, b), array(0, 1, 2), array(0, 2, 1)),

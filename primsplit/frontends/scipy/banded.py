@@ -13,6 +13,7 @@ from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import END
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
+from primsplit.numpy.failing import solved
 from primsplit.numpy.linear import matrices
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
@@ -20,6 +21,8 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import count_up, of_size
 
 __all__ = ["solve_banded", "solveh_banded"]
+
+SINGULAR = "singular matrix"
 
 
 def solve_banded(
@@ -62,13 +65,13 @@ def _counted(rows: Any, l_and_u: tuple[int, int]) -> Any:
     return rows
 
 
-def _three_diagonals(rows: Array, right: Array) -> Array:
+def _three_diagonals(rows: Array, right: Array) -> Any:
     """The solution for three diagonals. Where there may be no equation, one more is solved, which says that x is 0."""
     size = rows.shape[-1]
     above, diagonal, below = rows[0], rows[1], rows[2]
     if dims.at_least(size, 1):
         found: Array = solve_tridiagonal(below[:-1], diagonal, above[1:], right)
-        return found
+        return solved(found, (rows, right), SINGULAR)
     none, one = np.zeros(1, rows.dtype), np.ones(1, rows.dtype)
     is_last = op.Equal(count_up(size), size - 1)
     longer = op.Pad(right, [0, 0, 1, 0], types=[Type(right.dtype, (size + 1, right.shape[1]))])
@@ -78,7 +81,7 @@ def _three_diagonals(rows: Array, right: Array) -> Array:
         op.Slice(op.Concat(above, none, axis=0), [1], [END], [0], types=[above.type]),
         longer,
     )
-    return op.Slice(found, [0], [-1], [0], types=[right.type])
+    return solved(op.Slice(found, [0], [-1], [0], types=[right.type]), (rows, right), SINGULAR)
 
 
 def solveh_banded(

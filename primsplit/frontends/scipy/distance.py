@@ -15,8 +15,7 @@ from primsplit.ir.dims import Size
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.diagonals import triu_indices
-from primsplit.numpy.failing import nan_where_singular
-from primsplit.numpy.refusing import refusing
+from primsplit.numpy.refusing import NOT_FINITE, finite, refusing
 from primsplit.numpy.statistics import safe_root
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
@@ -66,6 +65,7 @@ def chebyshev(u: Any, v: Any, w: Any = None) -> Any:
 
 def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     """The p-norm of the difference; a weight is that of the p-th power. A run whose p is not positive fails."""
+    u, v, w = (None if x is None else finite(plain_or_traced(x)) for x in (u, v, w))
     return _minkowski(u, v, refusing(p, p <= 0, ValueError("p must be greater than 0")), w)
 
 
@@ -75,6 +75,10 @@ def _minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
         return chebyshev(u, v, w)
     found = np.linalg.norm(apart if w is None else apart * _weights(w) ** (1 / p), p, axis=-1)
     return _narrowed(found, w, u, v)
+
+
+def _euclidean(u: Any, v: Any, w: Any = None) -> Any:
+    return _minkowski(u, v, 2, w)
 
 
 def canberra(u: Any, v: Any, w: Any = None) -> Any:
@@ -110,7 +114,13 @@ def _centred(u: Any, w: Any) -> Any:
 
 
 def seuclidean(u: Any, v: Any, V: Any) -> Any:
-    """The root of the sum of squared differences over the variances `V`."""
+    """The root of the sum of squared differences over the variances `V`, which are positive."""
+    weights = _weights(V)
+    weights = refusing(weights, np.logical_not(weights > 0), NOT_FINITE)
+    return _seuclidean(finite(double(u)), finite(double(v)), weights)
+
+
+def _seuclidean(u: Any, v: Any, V: Any) -> Any:
     apart = double(u) - double(v)
     return np.linalg.norm(apart / np.sqrt(of_length(double(V), apart.shape[-1])), axis=-1)
 
@@ -144,10 +154,9 @@ def _relative(p: Any, q: Any) -> Any:
 METRICS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
-        braycurtis, canberra, chebyshev, cityblock, correlation, cosine, euclidean, jensenshannon, mahalanobis,
-        seuclidean, sqeuclidean,
+        braycurtis, canberra, chebyshev, cityblock, correlation, cosine, jensenshannon, mahalanobis, sqeuclidean,
     )
-} | {"minkowski": _minkowski}  # fmt: skip
+} | {"euclidean": _euclidean, "minkowski": _minkowski, "seuclidean": _seuclidean}  # fmt: skip
 SHORT = {"manhattan": "cityblock", "l1": "cityblock", "l2": "euclidean", "sqe": "sqeuclidean", "cos": "cosine"}
 
 
@@ -233,7 +242,7 @@ def _metric(metric: Any, out: Any, options: dict[str, Any], rows: list[Any]) -> 
         given["V"] = _variance(np.concatenate(rows))
     if name == "mahalanobis" and "VI" not in given:
         every = of_at_least(np.concatenate(rows), rows[0].shape[1] + 1, 0)
-        given["VI"] = nan_where_singular.inv(np.atleast_2d(np.cov(every.T))).T
+        given["VI"] = np.linalg.inv(np.atleast_2d(np.cov(every.T))).T
     if name == "jensenshannon":
         # Of no shares SciPy's compiled code says that they are infinitely far apart: such a run fails.
         return lambda u, v: jensenshannon(not_empty(u, [-1]), v, axis=-1, **given)

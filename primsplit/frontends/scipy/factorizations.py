@@ -20,7 +20,7 @@ from primsplit.numpy.dense.loop import identity_like, lower, rows_at, swapped, u
 from primsplit.numpy.dense.lu import factor, inverse_order
 from primsplit.numpy.dense.orthogonal import orthogonal_factor
 from primsplit.numpy.dense.triangular import solve_triangular
-from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.failing import nan_where_singular, solved
 from primsplit.numpy.linear import matrices, square
 from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
@@ -227,7 +227,8 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
         found = solution(partial(of_toeplitz, *known), b)
         if found is not None:
             return found
-    return nan_where_singular.solve(_of(c_or_cr), wide(b))
+    matrix, right = _of(c_or_cr), wide(b)
+    return solved(nan_where_singular.solve(matrix, right), (matrix, right), "Singular principal minor")
 
 
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:

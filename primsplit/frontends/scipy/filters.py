@@ -94,7 +94,10 @@ def filtfilt(
         raise unsupported(f"scipy.signal.filtfilt with method={method!r} and padtype={padtype!r}")
     given: Any = operand(inexact(x))
     signal = np.moveaxis(given, axis, 0)
-    forth, back = _alike(of_at_least(np.atleast_1d(operand(inexact(b))), 1), a)
+    below: Any = of_at_least(np.atleast_1d(operand(inexact(a))), 1)
+    told = "a filter whose first coefficient a[0] is 0 is not supported"
+    below = refusing(below, below[0] == 0, ValueError(told))
+    forth, back = _alike(of_at_least(np.atleast_1d(operand(inexact(b))), 1), below)
     length: Dim = 3 * forth.shape[0] if padlen is None else padlen
     length = 0 if padtype is None else length
     count = signal.shape[0]
@@ -144,6 +147,7 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
     forth, back, given, before = (
         np.atleast_1d(operand(inexact(v))) for v in (b, a, y, np.zeros(1) if x is None else x)
     )
+    back = refusing(back, back[0] == 0, ValueError("First `a` filter coefficient must be non-zero."))
     size = dims.maximum(back.shape[0], forth.shape[0])
     coming = _left_over(forth / back[0], before, size)
     return coming - _left_over(back / back[0], given, size)

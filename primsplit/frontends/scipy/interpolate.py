@@ -16,7 +16,7 @@ from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like, holds_traced, plain_or_traced
 from primsplit.tracing.complex_array import ComplexArray
 
-__all__ = ["Piecewise", "ascending_grid", "in_order", "integral", "lines", "on_grid", "piecewise"]
+__all__ = ["Piecewise", "ascending_grid", "in_order", "integral", "lines", "on_grid", "piecewise", "within"]
 
 
 def piecewise(coefficients: Any, breaks: Any, x: Any, *, order: int = 0, extrapolate: Any = True) -> Any:
@@ -141,6 +141,16 @@ def lines(x: Any, y: Any, axis: int, *, extrapolate: Any, alone: float = np.nan)
         pads: list[Any] = [(0, dims.maximum(2 - count, 0)), *[(0, 0)] * (values.ndim - 1)]
         slopes = np.pad(slopes, pads, constant_values=alone)
     return Piecewise(np.stack([slopes, values[: dims.maximum(count - 1, 1)]]), sites, extrapolate, axis)
+
+
+def within(sites: Any, x: Any) -> Any:
+    """Return the points; a run in which one is outside of ascending sites fails, as `interp1d` with bounds does."""
+    below, above = (
+        f"A value in x_new is {told} value."
+        for told in ("below the interpolation range's minimum", "above the interpolation range's maximum")
+    )
+    x = refusing(x, x < sites[0], ValueError(below))
+    return refusing(x, x > sites[-1], ValueError(above))
 
 
 def in_order(x: Any, y: Any, axis: int) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ from primsplit.ir import dims
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.refusing import refusing
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like
 from primsplit.tracing.broadcasting import count_up
@@ -26,6 +27,7 @@ class Knotted:
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
         self.t: Any = ascending(of_at_least(array_like(double(t)), 2 * k + 2), least="non-decreasing")
+        self.t = refusing(self.t, self.t[k] == self.t[-k - 1], ValueError("Need at least two internal knots."))
         given: Any = operand(wide(c))
         self.k, self.extrapolate, self.axis = k, extrapolate, axis % given.ndim
         size = self.t.shape[0] - k - 1

@@ -16,6 +16,7 @@ from primsplit.frontends.scipy.signatures import as_scipys
 from primsplit.ir import Value
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.refusing import finite, refusing
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import array_like, holds_traced
 from primsplit.tracing.regions import ScanForm, Walk, element, emit_scan, record
@@ -29,6 +30,7 @@ Matrices = tuple[Any, Any, Any, Any]
 def tf2ss(num: Any, den: Any) -> Matrices:
     """The matrices of a quotient of polynomials, the highest power first; one row of `num` for each output."""
     below: Any = np.atleast_1d(array_like(double(den)))
+    below = refusing(below, np.all(below == 0), ValueError("Denominator must have at least on nonzero element."))
     above: Any = np.atleast_2d(array_like(double(num))) / below[0]
     order, missing = below.shape[0] - 1, below.shape[0] - above.shape[1]
     if order < 1 or missing < 0:
@@ -178,7 +180,7 @@ def cont2discrete(system: Any, dt: Any, method: str, alpha: Any) -> tuple[Any, .
         moved = expm(_moving(a, b, 1.0, slopes=False) * dt)
         return moved[:size, :size], moved[:size, size:], c, d, dt
     share = _SHARES.get(method, alpha)
-    ahead = np.eye(size) - share * dt * a
-    driven = nan_where_singular.solve(ahead, dt * b)
+    ahead = finite(np.eye(size) - share * dt * a)
+    driven = nan_where_singular.solve(ahead, finite(dt * b))
     turned = nan_where_singular.solve(ahead, np.eye(size) + (1.0 - share) * dt * a)
     return turned, driven, nan_where_singular.solve(ahead.T, c.T).T, d + share * (c @ driven), dt

@@ -7,8 +7,12 @@ import numpy as np
 
 from primsplit.frontends.scipy.operands import double, of_length
 from primsplit.numpy.axes import reaching
+from primsplit.numpy.refusing import finite
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like
+
+UNBOUNDED = ValueError("data must be finite, check for nan or inf values")
+ENDLESS = ValueError("'x' must be finite, check for nan or inf values")
 
 
 class Neighbours:
@@ -27,7 +31,7 @@ class Neighbours:
         balanced_tree: bool = True,
         boxsize: Any = None,
     ) -> None:
-        self.data: Any = array_like(double(data))
+        self.data: Any = finite(array_like(double(data)), UNBOUNDED)
         self.n, self.m = self.data.shape
         self.boxsize = boxsize
 
@@ -50,7 +54,8 @@ class Neighbours:
         if eps or distance_upper_bound != np.inf or count < 1 or (isinstance(self.n, int) and self.n < count):
             raise unsupported("KDTree.query with eps, a bound, or of more points than there are,")
         data = reaching(self.data, 0, count)
-        found = self._distances(array_like(double(x))[..., None, :], data, p)
+        points: Any = finite(array_like(double(x)), ENDLESS)
+        found = self._distances(points[..., None, :], data, p)
         nearest = np.argsort(found, axis=-1, kind="stable")[..., :count]
         distances = np.take_along_axis(found, nearest, axis=-1)
         return (distances[..., 0], nearest[..., 0]) if count == 1 else (distances, nearest)

@@ -7,20 +7,23 @@ import numpy as np
 from primsplit import tracing
 from primsplit.frontends.scipy.interpolate import placed
 from primsplit.frontends.scipy.operands import double, not_empty, of_length, wide
-from primsplit.ir.errors import ShapeError
+from primsplit.ir.errors import ShapeError, TraceError
 from primsplit.numpy.complex.operands import operand
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like
+from primsplit.tracing.branching.raising import checked
 from primsplit.tracing.broadcasting import count_up
 
-__all__ = ["Through", "barycentric_interpolate", "krogh_interpolate", "of_known", "of_newton"]
+__all__ = ["Newton", "Through", "barycentric_interpolate", "krogh_interpolate", "of_known", "of_newton"]
 
 
 class Through:
     """The polynomial through values `y` along an axis at sites `x`, by Lagrange's products, smooth at the sites too.
 
-    Raises UnsupportedFunction without values, and for further options.
+    A run with sites of which two are equal fails. Raises UnsupportedFunction without values, and for further options.
     """
+
+    repeated: Exception = ValueError("Interpolation points xi must be distinct.")
 
     def __init__(self, x: Any, y: Any = None, axis: int = 0, **options: Any) -> None:
         told = {name: value for name, value in options.items() if value is not None}
@@ -31,6 +34,7 @@ class Through:
         self.sites: Any = not_empty(array_like(double(x)))
         if self.sites.ndim != 1:
             raise ShapeError("the sites have one axis", place=tracing.user_place())
+        self.sites = _distinct(self.sites, self.repeated)
         self.values = of_length(np.moveaxis(given, self.axis, 0), self.sites.shape[0], 0)
 
     def __call__(self, x: Any) -> Any:
@@ -44,6 +48,19 @@ class Through:
         return placed(found, asked.ndim, self.axis)
 
 
+class Newton(Through):
+    """The same polynomial as KroghInterpolator: a site that is there again has a slope for its value, in SciPy."""
+
+    repeated = TraceError("KroghInterpolator of sites that the run finds equal, whose values are slopes, has no form")
+
+
+def _distinct(sites: Any, error: Exception) -> Any:
+    """Return the sites; a run in which two are equal fails."""
+    number: Any = count_up(sites.shape[0])
+    wrong = (sites[:, None] == sites) & (number[:, None] != number)
+    return checked(sites, array_like(np.any(wrong)), error, is_pythons=isinstance(error, ValueError))
+
+
 def barycentric_interpolate(xi: Any, yi: Any, x: Any, axis: int = 0, *, der: Any = 0, rng: Any = None) -> Any:
     """The polynomial's values, but not its derivatives."""
     if np.ndim(der) or der != 0:
@@ -53,7 +70,9 @@ def barycentric_interpolate(xi: Any, yi: Any, x: Any, axis: int = 0, *, der: Any
 
 def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
     """The polynomial's values, but not its derivatives."""
-    return barycentric_interpolate(xi, yi, x, axis, der=der)
+    if np.ndim(der) or der != 0:
+        raise unsupported(f"a polynomial of scipy.interpolate with der={der!r}")
+    return Newton(xi, yi, axis)(x)
 
 
 def of_known(made: Any, x: Any) -> Any:

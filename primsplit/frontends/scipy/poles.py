@@ -11,6 +11,7 @@ from primsplit.frontends.scipy.responses import angles_of, numbered
 from primsplit.frontends.scipy.signatures import as_scipys
 from primsplit.ir.dims import Dim, Size
 from primsplit.numpy.complex.operands import operand
+from primsplit.numpy.refusing import refusing
 from primsplit.tracing.array import FUNCTIONS, unsupported
 from primsplit.tracing.asarray import holds_traced
 from primsplit.tracing.handles.concretization import literal_size
@@ -25,6 +26,7 @@ def _vector(x: Any) -> Any:
 def tf2zpk(b: Any, a: Any) -> tuple[Any, Any, Any]:
     """Zeros, poles and gain of a filter whose first coefficients are not 0; NaN where one turns out to be."""
     above, below = _vector(b), _vector(a)
+    below = refusing(below, np.all(below == 0), ValueError("Denominator must have at least on nonzero element."))
     return FUNCTIONS[np.roots](above), FUNCTIONS[np.roots](below), above[0] / below[0]
 
 

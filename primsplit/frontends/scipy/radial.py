@@ -17,7 +17,7 @@ from primsplit.ir import dims
 from primsplit.ir.dims import Dim, product
 from primsplit.ir.errors import ShapeError, UnsupportedFunction
 from primsplit.numpy.dense.loop import on_diagonal
-from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.failing import nan_where_singular, solved
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.units import unit
 from primsplit.ops import op
@@ -57,13 +57,14 @@ KERNELS: dict[str, tuple[Callable[[Any], Any], int]] = {
 """Each function of the square of the distance, and the least degree of a polynomial that makes it solvable."""
 SCALE_INVARIANT = frozenset({"linear", "thin_plate_spline", "cubic", "quintic"})
 
+SINGULAR = "Singular matrix."
+
 
 class RadialBasis:
     """The interpolant through values `d` [P, ...] at points `y` [P, N], in float64; P may be symbolic.
 
     Any of these, `smoothing` and `epsilon` may be traced. Raises ShapeError for other shapes, ValueError for other
-    options, UnsupportedFunction for `neighbors` and for complex values; a system without a solution gives NaN or
-    infinity, where SciPy raises.
+    options, UnsupportedFunction for `neighbors` and for complex values. A run fails for a system without a solution.
     """
 
     def __init__(
@@ -104,12 +105,13 @@ class RadialBasis:
         alone = function(array_like(np.zeros(()))) + smoothing
         basis = np.where(own, alone, function(np.where(own, 1.0, squares)))
         if dims.same(size, 0):
-            return nan_where_singular.solve(basis, d)
+            return solved(nan_where_singular.solve(basis, d), (d, self.y), SINGULAR)
         beside = self._polynomials(self.y)
         above = np.concatenate([basis, beside], axis=1)
         below = np.concatenate([beside.T, zeros((size, size), d.dtype)], axis=1)
         right = np.concatenate([d, expand_to(array_like(np.zeros(())), (size, d.shape[1]))], axis=0)
-        return nan_where_singular.solve(np.concatenate([above, below], axis=0), right)
+        found = nan_where_singular.solve(np.concatenate([above, below], axis=0), right)
+        return solved(found, (d, self.y), SINGULAR)
 
     def _squares(self, x: Any) -> Any:
         """The squares of the distances of points to the sites, [Q, P], in units of 1 / epsilon."""

@@ -17,8 +17,10 @@ from primsplit.ir import dims
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.dense.orthogonal import factor_with
 from primsplit.numpy.dense.singular import reduced_svd, values_with
+from primsplit.numpy.refusing import finite, refusing
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import Held, array_like
+from primsplit.tracing.calls.primitive import stop_gradient
 
 __all__ = ["Turn"]
 
@@ -48,8 +50,10 @@ class Turn(Held):
 
     @staticmethod
     def from_quat(quat: Any, *, scalar_first: bool = False) -> "Turn":
-        """Of quaternions of any size but 0."""
+        """Of quaternions of any size but 0, for which a run fails, as it does for NaN."""
         given = _last(quat, 4, "quat")
+        is_some = np.sum(given * given, axis=-1) > 0
+        given = refusing(given, np.logical_not(is_some), ValueError("Found zero norm quaternions in `quat`."))
         return Turn(_normal(np.roll(given, -1, axis=-1) if scalar_first else given))
 
     @staticmethod
@@ -82,6 +86,9 @@ class Turn(Held):
     def from_matrix(matrix: Any, *, assume_valid: bool = False) -> "Turn":
         """Of matrices [..., 3, 3]: of the orthogonal ones next to them, unless they are said to be such."""
         m = _last(matrix, (3, 3), "matrix")
+        told = "Non-positive determinant (left-handed or null coordinate frame) in rotation matrix"
+        if not assume_valid:
+            m = refusing(m, np.logical_not(np.linalg.det(stop_gradient(m)) > 0), ValueError(told))
         return Turn(_of_orthogonal(m if assume_valid else _orthogonal(m)))
 
     @staticmethod
@@ -96,8 +103,8 @@ class Turn(Held):
         first, second = (_last(v, 3, name) for v, name in ((a, "a"), (b, "b")))
         if return_sensitivity or any(v.ndim != 2 or dims.is_one(v.shape[0]) for v in (first, second)):
             raise unsupported("scipy.spatial.transform.Rotation.align_vectors of one vector, or with its sensitivity,")
-        first = of_at_least(of_length(first, second.shape[0], 0), 2, 0)
-        factor: Any = 1.0 if weights is None else array_like(double(weights))[:, None]
+        first, second = finite(of_at_least(of_length(first, second.shape[0], 0), 2, 0)), finite(second)
+        factor: Any = 1.0 if weights is None else _not_negative(array_like(double(weights)))[:, None]
         product: Any = (factor * first).T @ second
         u, s, vt = reduced_svd(product)
         side = np.where(np.linalg.det(u @ vt) < 0, -1.0, 1.0)
@@ -186,7 +193,7 @@ class Turn(Held):
     def mean(self, weights: Any = None) -> "Turn":
         """The rotation with the least weighed sum of squared distances: F. L. Markley et al., JGCD 30 (2007)."""
         rows = self.numbers.reshape((-1, 4))
-        weighed = rows if weights is None else rows * array_like(double(weights)).reshape((-1, 1))
+        weighed = rows if weights is None else rows * _not_negative(array_like(double(weights))).reshape((-1, 1))
         return Turn(np.linalg.eigh(weighed.T @ of_at_least(rows, 1, 0))[1][:, -1])
 
     @property
@@ -232,6 +239,10 @@ def _last(value: Any, sizes: int | tuple[int, ...], name: str) -> Any:
     for place, size in enumerate(last, start=len(lead)):
         found = of_length(found, size, place)
     return found
+
+
+def _not_negative(weights: Any) -> Any:
+    return refusing(weights, weights < 0, ValueError("`weights` may not contain negative values"))
 
 
 def _normal(q: Any) -> Any:

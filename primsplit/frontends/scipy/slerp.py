@@ -10,6 +10,7 @@ from primsplit.frontends.scipy.operands import double, of_at_least, of_length
 from primsplit.frontends.scipy.rotations import Turn, of
 from primsplit.ir import dims
 from primsplit.ir.errors import ShapeError
+from primsplit.numpy.refusing import refusing
 from primsplit.tracing.asarray import array_like
 
 
@@ -22,12 +23,13 @@ class Slerp:
     ways: Any
 
     def __call__(self, times: Any) -> Turn:
-        """The rotations at these times; NaN outside of the range, for which SciPy raises ValueError."""
+        """The rotations at these times; a run fails outside of the range."""
         asked: Any = array_like(double(times))
+        inside = (asked >= self.times[0]) & (asked <= self.times[-1])
+        asked = refusing(asked, np.logical_not(inside), ValueError("Interpolation times must be within the range."))
         place: Any = np.clip(np.searchsorted(self.times, asked) - 1, 0, self.times.shape[0] - 2)
         before, after = self.times[place], self.times[place + 1]
-        inside = (asked >= self.times[0]) & (asked <= self.times[-1])
-        share: Any = np.where(inside, (asked - before) / (after - before), np.nan)
+        share: Any = (asked - before) / (after - before)
         return self.starts[place] * Turn.from_rotvec(self.ways[place] * share[..., None])
 
 

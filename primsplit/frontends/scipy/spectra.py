@@ -15,6 +15,7 @@ from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.frequencies import fftfreq, rfftfreq
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.tracing.asarray import array_like
 from primsplit.tracing.broadcasting import count_up
@@ -60,6 +61,7 @@ class _Cut(NamedTuple):
 
     def frequencies(self, fs: Any) -> Any:
         """The frequency of each number of a spectrum."""
+        fs = _positive(fs)
         if isinstance(self.points, int):
             return fs * (np.fft.rfftfreq if self.is_onesided else np.fft.fftfreq)(self.points)
         return fs * (rfftfreq if self.is_onesided else fftfreq)(self.points)
@@ -67,7 +69,7 @@ class _Cut(NamedTuple):
     def scale(self, fs: Any, scaling: str) -> Any:
         """The factor of the squares. Raises ValueError as SciPy does."""
         if scaling == "density":
-            return 1.0 / (fs * np.sum(self.window**2))
+            return 1.0 / (_positive(fs) * np.sum(self.window**2))
         if scaling == "spectrum":
             return 1.0 / np.sum(self.window) ** 2
         raise ValueError(f"Unknown scaling: {scaling!r}")
@@ -75,6 +77,11 @@ class _Cut(NamedTuple):
     def doubled(self) -> Any:
         """2 for each frequency that stands for its negative, too, else 1."""
         return _doubled(self.points) if self.is_onesided else 1.0
+
+
+def _positive(fs: Any) -> Any:
+    """A sampling frequency; a run fails where it is not above 0."""
+    return refusing(fs, np.logical_not(fs > 0), ValueError("Sampling frequency fs must be positive!"))
 
 
 def _doubled(points: Dim) -> Any:

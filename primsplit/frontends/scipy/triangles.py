@@ -7,6 +7,7 @@ import numpy as np
 from primsplit.frontends.scipy.operands import double, not_empty, of_length
 from primsplit.ir.dims import Dim
 from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.refusing import finite
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like
 
@@ -65,6 +66,7 @@ class Nearest:
     def __call__(self, *args: Any) -> Any:
         """The values at the points."""
         points = of_length(_points(args, self.corners.shape[1]), self.corners.shape[1])
+        points = finite(points, ValueError("'x' must be finite, check for nan or inf values"))
         squares = np.sum((points[..., None, :] - self.corners) ** 2, axis=-1)
         return np.take(self.values, np.argmin(squares, axis=-1), axis=0)
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from primsplit.frontends.scipy.operands import floating
 from primsplit.frontends.scipy.signatures import as_scipys
+from primsplit.numpy.refusing import refusing
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like
 
@@ -21,8 +22,8 @@ KINDS = {
 def chirp(t: Any, f0: Any, t1: Any, f1: Any, method: Any, phi: Any, vertex_zero: Any) -> Any:
     """The cosine of the integral of a frequency that goes from f0 at 0 to f1 at t1.
 
-    It does so linearly, by a square or by a power; UnsupportedFunction for a hyperbola. A power needs frequencies that
-    are neither equal nor of other signs: NaN there, where SciPy raises or takes a cosine.
+    It does so linearly, by a square or by a power; UnsupportedFunction for a hyperbola. A run of a power fails for
+    frequencies of two signs or 0; for equal ones it gives NaN, where SciPy takes a cosine.
     """
     time: Any = array_like(floating(t))
     kind = KINDS.get(method, method)
@@ -33,7 +34,9 @@ def chirp(t: Any, f0: Any, t1: Any, f1: Any, method: Any, phi: Any, vertex_zero:
     elif kind == "quadratic":
         turns = f1 * time + (f1 - f0) / t1**2 * ((t1 - time) ** 3 - t1**3) / 3
     elif kind == "logarithmic":
-        ratio = array_like(f1) / f0
+        wrong = np.logical_not(array_like(f0) * f1 > 0)
+        told = "For a logarithmic chirp, f0 and f1 must be nonzero and have the same sign."
+        ratio = refusing(array_like(f1) / f0, wrong, ValueError(told))
         turns = t1 / np.log(ratio) * f0 * (ratio ** (time / t1) - 1.0)
     else:
         raise unsupported(f"scipy.signal.chirp with method={method!r}")

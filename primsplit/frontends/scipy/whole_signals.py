@@ -11,6 +11,7 @@ from primsplit.ir import dims
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import operand
+from primsplit.numpy.refusing import finite
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import array_like, holds_traced
@@ -40,7 +41,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
     if bp is None or holds_traced(bp):
         raise unsupported("scipy.signal.detrend with traced breaks")
     breaks = sorted({int(b) for b in np.ravel(bp)} - {0})
-    x = not_empty(x)
+    x = finite(not_empty(x))
     if breaks and dims.above(breaks[-1], x.shape[-1]):
         raise ValueError("Breakpoints must be less than length of data along given axis.")
     if not breaks:
@@ -86,8 +87,8 @@ def savgol_filter(
 ) -> Any:
     """The polynomial that fits a window best, or its derivative, at the middle of every window.
 
-    With mode "interp" the outermost windows' polynomials go on to the ends, and a signal shorter than the window is a
-    ShapeError.
+    With mode "interp" the outermost windows' polynomials go on to the ends: a run with NaN or infinity in one of these
+    windows fails, and a signal shorter than the window is a ShapeError.
     """
     if polyorder >= window_length:
         raise ValueError("polyorder must be less than window_length.")
@@ -104,7 +105,8 @@ def savgol_filter(
             raise ShapeError(f"a window of {window_length} samples is longer than {size}", place=tracing.user_place())
         places = [*range(half), *range(window_length - half, window_length)]
         ends = _fitting(window_length, polyorder, deriv, places).astype(rows.dtype)
-        first, last = rows[..., :window_length] @ ends[:half].T, rows[..., size - window_length :] @ ends[half:].T
+        first = finite(rows[..., :window_length]) @ ends[:half].T
+        last = finite(rows[..., size - window_length :]) @ ends[half:].T
         inner = convolve1d(rows, weights[::-1], axis=-1, mode="constant")[..., half : size - half]
         found = np.concatenate([first, inner, last], axis=-1)
     return np.moveaxis(found * cast_to(array_like(factor), rows.dtype), -1, axis)

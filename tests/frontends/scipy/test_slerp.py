@@ -37,11 +37,6 @@ def test_gradients_agree_with_central_differences() -> None:
                 symbolic=False)  # fmt: skip
 
 
-def test_times_outside_are_nan() -> None:
-    found = ps.trace(lambda t: KNOWN(t).as_rotvec(), ps.spec("float64", ["N"]))(np.array([-0.1, 0.3, 2.6]))
-    assert np.isnan(found).all(axis=1).tolist() == [True, False, True]
-
-
 def test_a_time_for_each_rotation_is_asked_for_at_the_users_line() -> None:
     with pytest.raises(ShapeError, match="a time for each") as caught:
         ps.trace(lambda v: Slerp([0.0, 1.0], Rotation.from_rotvec(v))(0.3).as_quat(), VECTORS)

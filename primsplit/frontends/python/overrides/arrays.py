@@ -16,7 +16,7 @@ from primsplit.ir.errors import UnsupportedFunction
 from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
 from primsplit.numpy.converted_run import expects_writes, is_converted, known_arrays, running_plainly
 from primsplit.numpy.layout import as_shape
-from primsplit.numpy.refusing import refusing
+from primsplit.numpy.refusing import finite
 from primsplit.numpy.windows import WINDOWS
 from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import FUNCTIONS, Array
@@ -273,8 +273,7 @@ _DEFINED: dict[Function, Function] = {np.empty: np.zeros, np.empty_like: np.zero
 
 def _of_finite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     """Return `np.asarray_chkfinite(a)`: a run with NaN or infinity fails."""
-    array = FUNCTIONS[np.asarray](a, dtype)
-    return refusing(array, np.logical_not(np.isfinite(array)), ValueError("array must not contain infs or NaNs"))
+    return finite(FUNCTIONS[np.asarray](a, dtype))
 
 
 TAKING: dict[Function, Function] = {

@@ -17,6 +17,7 @@ from primsplit.frontends.scipy.optimize.implicit import Recorded, recorded
 from primsplit.ir import Type
 from primsplit.ir.dims import product
 from primsplit.numpy.dense.loop import until
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.ops.inference import fresh
@@ -109,6 +110,7 @@ def quad_vec(
     if points is not None or full_output or quadrature not in {None, "gk21"} or norm not in NORMS:
         raise unsupported("scipy.integrate.quad_vec with points, full_output or another rule or norm")
     at, shape = _arrays_at_points(with_args(f, args))
+    a, b = (refusing(end, np.isnan(end), ValueError("invalid integration bounds")) for end in (a, b))
     integrand, low, high = _finite(at, a, b)
     size = NORMS[norm]
     scale = size(np.abs(_values(integrand, low, high, NODES[None])[0]).T @ KRONROD)
@@ -121,7 +123,9 @@ def quad_vec(
 def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), n: int = 5) -> tuple[Any, None]:
     """The integral of func(x, *args) from a to b by Gauss and Legendre's rule: `func` takes all points at once."""
     nodes, weights = np.polynomial.legendre.leggauss(n)
-    low, high = (cast_to(array_like(x), np.float64) for x in (a, b))
+    ends = (cast_to(array_like(x), np.float64) for x in (a, b))
+    told = ValueError("Gaussian quadrature is only available for finite limits.")
+    low, high = (refusing(end, np.isinf(end), told) for end in ends)
     y = (high - low) * (nodes + 1) / 2 + low
     return (high - low) / 2 * np.sum(weights * func(y, *args), axis=-1), None
 

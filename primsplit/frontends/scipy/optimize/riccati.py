@@ -8,8 +8,9 @@ from primsplit.frontends.scipy.operands import not_empty
 from primsplit.frontends.scipy.optimize.implicit import recorded, root_of
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import identity_like, until
-from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.failing import nan_where_singular, solved
 from primsplit.numpy.linear import matrices
+from primsplit.numpy.refusing import finite, refusing
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.calls.primitive import stop_gradient
@@ -20,6 +21,7 @@ __all__ = ["solve_continuous_are", "solve_discrete_are"]
 
 MOST = 60
 CLOSE = 1e-14
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 def solve_continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True) -> Any:
@@ -28,7 +30,7 @@ def solve_continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any =
     J. D. Roberts, Int. J. Control 32 (1980). Raises UnsupportedFunction for `e` and `s`.
     """
     _check("solve_continuous_are", e, s, a, b, q, r)
-    a, b, q, r = (not_empty(m) for m in matrices(a, b, q, r))
+    a, b, q, r = _weighed(*(not_empty(m) for m in matrices(a, b, q, r)))
     g: Any = b @ nan_where_singular.solve(r, b.T)
 
     def residual(x: Any) -> Any:
@@ -48,7 +50,7 @@ def solve_discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = N
     E. K.-W. Chu et al., Int. J. Control 77 (2004). Raises UnsupportedFunction for `e` and `s`.
     """
     _check("solve_discrete_are", e, s, a, b, q, r)
-    a, b, q, r = matrices(a, b, q, r)
+    a, b, q, r = _weighed(*matrices(a, b, q, r))
 
     def residual(x: Any) -> Any:
         gain = nan_where_singular.solve(r + b.T @ x @ b, b.T @ x @ a)
@@ -77,6 +79,24 @@ def _check(name: str, e: Any, s: Any, *given: Any) -> None:
         raise unsupported(f"scipy.linalg.{name} with e or s")
 
 
+def _weighed(a: Any, b: Any, q: Any, r: Any) -> tuple[Any, ...]:
+    """Finite matrices; a run fails where `q` or `r` is not symmetric, or `r` is singular, to rounding."""
+    a, b, q, r = map(finite, (a, b, q, r))
+    return a, b, _symmetric(q, "q"), _symmetric(_regular(r), "r")
+
+
+def _symmetric(m: Any, name: str) -> Any:
+    apart = np.max(np.sum(np.abs(m - m.T), axis=0))
+    limit = 100 * np.spacing(np.max(np.sum(np.abs(m), axis=0)))
+    return refusing(m, apart > limit, ValueError(f"Matrix {name} should be symmetric/hermitian."))
+
+
+def _regular(r: Any) -> Any:
+    least, largest = np.linalg.svd(r, compute_uv=False)[-1], np.max(np.sum(np.abs(r), axis=0))
+    wrong = (least == 0.0) | (least < EPSILON * largest)
+    return refusing(r, wrong, ValueError("Matrix r is numerically singular."))
+
+
 def _sign(h: Array) -> Array:
     """The sign of a matrix, by Newton's iteration with scaled norms."""
 
@@ -92,6 +112,6 @@ def _sign(h: Array) -> Array:
 
 def _as_root(name: str, residual: Any, found: Any) -> Array:
     """The found solution as a root of the equation: at most one of its own steps away from it."""
-    start: Array = stop_gradient((found + found.T) * 0.5)
+    start: Array = solved(stop_gradient((found + found.T) * 0.5), (), "Failed to find a finite solution.")
     made = recorded(residual, StandIn(start.type))
     return root_of(name, [made], [start], lambda _, x: op.Identity(x), coupled=True)

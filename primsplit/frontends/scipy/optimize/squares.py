@@ -13,7 +13,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.failing import nan_where_singular
-from primsplit.numpy.refusing import refusing
+from primsplit.numpy.refusing import finite
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
@@ -169,11 +169,10 @@ def curve_fit(
     count = int(given.shape[0])
     ydata = of_at_least(array_like(ydata), count, 0)
     if check_finite or check_finite is None:
-        endless = ValueError("array must not contain infs or NaNs")
-        ydata = refusing(ydata, np.logical_not(np.isfinite(ydata)), endless)
+        ydata = finite(ydata)
         if isinstance(xdata, Array | np.ndarray | list | tuple) and not holds_complex(xdata):
             places = plain_or_traced(xdata)
-            xdata = refusing(places, np.logical_not(np.isfinite(places)), endless)
+            xdata = finite(places)
 
     def residuals(p: Any) -> Any:
         return (f(xdata, *(p[i] for i in range(count))) - ydata) * weights

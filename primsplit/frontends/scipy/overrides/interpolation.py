@@ -23,9 +23,11 @@ from primsplit.frontends.scipy.interpolate import (
     piecewise,
     placed,
     spline_of_values,
+    within,
 )
 from primsplit.frontends.scipy.knots import Knotted, through
 from primsplit.frontends.scipy.one_polynomial import (
+    Newton,
     Through,
     barycentric_interpolate,
     krogh_interpolate,
@@ -39,6 +41,7 @@ from primsplit.frontends.scipy.smoothing import is_long
 from primsplit.frontends.scipy.tables import LINES, Stepped, filled
 from primsplit.frontends.scipy.tensor_splines import DEGREES, coefficients_of, on_knots
 from primsplit.numpy.complex.operands import operand
+from primsplit.numpy.refusing import finite, refusing
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like, holds_traced, plain_or_traced
 
@@ -75,6 +78,7 @@ class _Interpolants:
     akima = staticmethod(akima)
     radial_of_values = staticmethod(RadialBasis)
     through_all = staticmethod(Through)
+    newton = staticmethod(Newton)
     barycentric = staticmethod(of_known)
     barycentric_interpolate = staticmethod(barycentric_interpolate)
     krogh_interpolate = staticmethod(krogh_interpolate)
@@ -128,12 +132,13 @@ class _Interpolants:
         return whole(np.clip(b, low, high)) - whole(np.clip(a, low, high))
 
     def table(self, made: Any, x: Any) -> Any:
-        """interp1d; a point outside gives the fill value, NaN unless another was given."""
+        """interp1d; a point outside gives the fill value, or a run with one fails."""
         if isinstance(made, self.module.KroghInterpolator):
             return of_newton(made, x)
         if not isinstance(made, self.module.interp1d):
             raise unsupported(f"scipy.interpolate.{type(made).__name__}")
-        sites, x, y = made.x, array_like(x), np.moveaxis(made.y, made.axis, 0)
+        sites, y = made.x, np.moveaxis(made.y, made.axis, 0)
+        x = within(sites, array_like(x)) if made.bounds_error else array_like(x)
         found = self._inside(made, sites, y, x)
         if not made._extrapolate:
             place = x.reshape((*x.shape, *(1,) * (y.ndim - 1)))
@@ -156,11 +161,12 @@ class _Interpolants:
         return found.reshape((*x.shape, *y.shape[1:]))
 
     def grid(self, made: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
-        """RegularGridInterpolator; a point outside gives the fill value, NaN where SciPy would raise."""
+        """RegularGridInterpolator; a point outside gives the fill value, or a run with one fails."""
         method = made.method if method is None else method
         if method not in {"linear", "nearest", *DEGREES} or nu is not None:
             raise unsupported(f"scipy.interpolate.RegularGridInterpolator with method={method!r}, or nu,")
         fill = np.nan if made.bounds_error else made.fill_value
+        xi = on_the_grid(made.grid, xi) if made.bounds_error else xi
         spline = getattr(made, "_spline", None) if method == made.method else None
         known = None if spline is None else (spline.t, spline.c)
         return of_grid(self.module, made.grid, made.values, xi, method, fill, known)
@@ -257,13 +263,19 @@ class _Interpolants:
         if not may_ascend(x):
             raise unsupported("scipy.interpolate.interp1d of traced values at sites that do not ascend")
         kind = ORDERS.get(kind, kind)
+        is_bound = not is_open if bounds_error is None else bool(bounds_error)
         if kind not in KINDS or kind in LINES:
-            return Stepped(x, y, kind, axis, fill_value)
+            return _bound(is_bound, x, Stepped(x, y, kind, axis, fill_value))
         made = self.interpolating(x, y, KINDS[kind], axis=axis % np.ndim(y), check_finite=False)
         made.extrapolate = is_open
         if is_open or (is_nan and np.all(np.isnan(fill_value))):
-            return made
-        return functools.partial(filled, made, x, axis % np.ndim(y), fill_value)
+            return _bound(is_bound, x, made)
+        return _bound(is_bound, x, functools.partial(filled, made, x, axis % np.ndim(y), fill_value))
+
+
+def _bound(is_bound: bool, sites: Any, made: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """An interpolant; if it `is_bound`, a run that asks for a point outside of its ascending sites fails."""
+    return (lambda x: made(within(sites, array_like(x)))) if is_bound else made
 
 
 def of_grid(
@@ -273,13 +285,29 @@ def of_grid(
 
     Points outside get `fill`; the outer cells go on where that is None.
     """
-    found: Any = np.stack(np.broadcast_arrays(*map(array_like, xi)), axis=-1) if isinstance(xi, tuple) else xi
-    asked: Any = array_like(found)
-    asked = asked.reshape((-1, len(grid))) if asked.ndim == 1 else asked
+    asked = points_of(grid, xi)
     if method not in DEGREES:
         return on_grid(grid, values, asked, method=method, fill=fill)
+    if spline is None:
+        values = finite(values, ValueError("RHS must contain only finite numbers"))
     knots, coefficients = spline or coefficients_of(module.make_interp_spline, grid, values, method)
     return on_knots(knots, coefficients, asked, DEGREES[method], fill=fill)
+
+
+def points_of(grid: Any, xi: Any) -> Any:
+    """The points [..., axes] that an argument means: a tuple has an array for each axis, a vector is one row."""
+    found: Any = np.stack(np.broadcast_arrays(*map(array_like, xi)), axis=-1) if isinstance(xi, tuple) else xi
+    asked: Any = array_like(found)
+    return asked.reshape((-1, len(grid))) if asked.ndim == 1 else asked
+
+
+def on_the_grid(grid: Any, xi: Any) -> Any:
+    """The points; a run in which one is outside of the grid fails."""
+    asked = points_of(grid, xi)
+    for axis, sites in enumerate(grid):
+        place, error = asked[..., axis], ValueError(f"One of the requested xi is out of bounds in dimension {axis}")
+        asked = refusing(asked, np.logical_not((place >= sites[0]) & (place <= sites[-1])), error)
+    return asked
 
 
 def of_spline(made: Any) -> tuple[Any, Any]:
@@ -328,7 +356,8 @@ MAKERS = {
     "PchipInterpolator": "pchip",
     "Akima1DInterpolator": "akima",
     "RBFInterpolator": "radial_of_values",
-    **dict.fromkeys(("BarycentricInterpolator", "KroghInterpolator"), "through_all"),
+    "BarycentricInterpolator": "through_all",
+    "KroghInterpolator": "newton",
     "barycentric_interpolate": "barycentric_interpolate",
     "krogh_interpolate": "krogh_interpolate",
 }

@@ -10,7 +10,7 @@ from primsplit.frontends.python.overrides.table import register, register_method
 from primsplit.frontends.scipy.hermite import pchip
 from primsplit.frontends.scipy.interpolate import ascending_grid
 from primsplit.frontends.scipy.operands import of_length
-from primsplit.frontends.scipy.overrides.interpolation import of_grid
+from primsplit.frontends.scipy.overrides.interpolation import of_grid, on_the_grid
 from primsplit.frontends.scipy.tensor_splines import DEGREES
 from primsplit.frontends.scipy.triangles import Nearest, Triangulated, griddata
 from primsplit.tracing.array import Array, unsupported
@@ -36,11 +36,12 @@ def _known(points: Any, name: str) -> Any:
 def _interpn(
     points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = np.nan
 ) -> Any:
-    """interpn; a point outside gives the fill value, NaN where SciPy would raise."""
+    """interpn; a point outside gives the fill value, or a run with one fails."""
     if method not in {"linear", "nearest", *DEGREES}:
         raise unsupported(f"scipy.interpolate.interpn with method={method!r}")
     module = sys.modules["scipy.interpolate"]
     points, values = ascending_grid(points, values)
+    xi = on_the_grid(points, xi) if bounds_error else xi
     return of_grid(module, points, values, xi, method, np.nan if bounds_error else fill_value)
 
 

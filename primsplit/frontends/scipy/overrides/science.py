@@ -47,6 +47,7 @@ from primsplit.frontends.scipy import (
     whole_signals,
 )
 from primsplit.frontends.scipy.complex_images import by_parts
+from primsplit.frontends.scipy.finite_data import with_finite_data
 from primsplit.frontends.scipy.outputs import with_output
 from primsplit.frontends.scipy.overrides.interpolation import register_interpolation
 from primsplit.frontends.scipy.overrides.neighbours import register_neighbours
@@ -172,6 +173,7 @@ def _register(name: str) -> None:
         original = getattr(module, function, None)
         if original is not None:
             stands_in = by_parts(original, with_output(original, traced)) if name == "scipy.ndimage" else traced
+            stands_in = with_finite_data(original, stands_in) if name == "scipy.linalg" else stands_in
             register(original, when_traced(original, stands_in, KNOWN.get(name, {}).get(function)))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from primsplit.frontends.scipy.operands import floating, of_at_least, of_length
 from primsplit.frontends.scipy.signatures import as_scipys
 from primsplit.frontends.scipy.stats.samples import count_of, sample, whole_sample
+from primsplit.numpy.refusing import refusing
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.handles.concretization import literal_size
 
@@ -42,7 +43,12 @@ def _shares(x: Any, weights: Any, places: Any) -> Any:
     below = np.searchsorted(np.take(x, order), places, side="right")
     if weights is None:
         return below / count_of(x, 0)
-    sums = np.cumsum(np.take(of_length(floating(weights), x.shape[0]), order))
+    given = of_length(floating(weights), x.shape[0])
+    given = refusing(given, given < 0, ValueError("All weights must be non-negative."))
+    total = np.sum(given)
+    told = "Weight array-like sum must be positive and finite. Set as None for an equal distribution of weight."
+    given = refusing(given, np.logical_not((total > 0) & np.isfinite(total)), ValueError(told))
+    sums = np.cumsum(np.take(given, order))
     return np.take(np.concatenate([np.zeros_like(sums[:1]), sums]), below) / sums[-1]
 
 

@@ -12,11 +12,16 @@ from primsplit.ir import dims
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.refusing import finite, refusing
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.tracing.asarray import array_like
+from primsplit.tracing.calls.primitive import stop_gradient
 from primsplit.tracing.handles.concretization import literal_size
 
 __all__ = ["Kernels"]
+
+ROUNDING = 8 * float(np.finfo(np.float64).eps)
+FLAT = "The data appears to lie in a lower-dimensional subspace of the space in which it is expressed."
 
 
 class Kernels:
@@ -26,19 +31,24 @@ class Kernels:
     """
 
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
-        self.dataset: Any = of_at_least(not_empty(np.atleast_2d(array_like(double(dataset)))), 2)
+        self.dataset: Any = finite(of_at_least(not_empty(np.atleast_2d(array_like(double(dataset)))), 2))
         self.d, self.n = self.dataset.shape
         given = np.ones_like(self.dataset[0]) if weights is None else np.atleast_1d(array_like(double(weights)))
         if given.ndim != 1 or not dims.could_be(given.shape[0], self.n):
             raise ShapeError(f"weights of shape {given.shape} are not {self.n}", place=tracing.user_place())
-        self.weights: Any = given / np.sum(given)
+        given = refusing(finite(given), given < 0, ValueError("aweights cannot be negative"))
+        self.weights: Any = finite(given / np.sum(given))
         self.neff: Any = 1.0 / np.sum(self.weights**2)
         self._spread = self._covariance()
         self.set_bandwidth(bw_method)
 
     def _covariance(self) -> Any:
+        """The covariance of the data; a run fails where it is singular, to rounding of the data."""
         apart = self.dataset - np.sum(self.dataset * self.weights, axis=1, keepdims=True)
-        return (apart * self.weights) @ apart.T / (1.0 - np.sum(self.weights**2))
+        found = (apart * self.weights) @ apart.T / (1.0 - np.sum(self.weights**2))
+        least = np.diagonal(nan_where_singular.cholesky(stop_gradient(found)))
+        wrong = np.logical_not(least > ROUNDING * np.max(np.abs(stop_gradient(self.dataset)), axis=1))
+        return refusing(found, wrong, np.linalg.LinAlgError(FLAT))
 
     def scotts_factor(self) -> Any:
         """neff ** (-1 / (d + 4))."""
@@ -80,7 +90,7 @@ class Kernels:
 
     def _exponents(self, x: Any) -> tuple[Any, Any]:
         """The exponents [points, data] of the Gaussians, and the logarithm of what they are divided by."""
-        points: Any = np.atleast_2d(array_like(double(x)))
+        points: Any = finite(np.atleast_2d(array_like(double(x))))
         if (
             not dims.same(points.shape[0], self.d)
             and dims.is_one(points.shape[0])
@@ -91,7 +101,9 @@ class Kernels:
             raise ShapeError(
                 f"points have dimension {points.shape[0]}, dataset has dimension {self.d}", place=tracing.user_place()
             )
-        root = nan_where_singular.cholesky(self._spread) * self.factor
+        factor: Any = finite(array_like(self.factor))
+        singular = np.linalg.LinAlgError("singular matrix: the bandwidth is 0")
+        root = nan_where_singular.cholesky(self._spread) * refusing(factor, factor == 0, singular)
         places, centres = (nan_where_singular.solve(root, v) for v in (points, self.dataset))
         squares = np.sum((places[:, :, None] - centres[:, None, :]) ** 2, axis=0)
         return -0.5 * squares, np.sum(np.log(np.diagonal(root)) + 0.5 * math.log(2.0 * math.pi))

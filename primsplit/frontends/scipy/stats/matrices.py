@@ -8,7 +8,7 @@ import numpy as np
 
 from primsplit.frontends.scipy.operands import not_empty, number_of, traced_double
 from primsplit.frontends.scipy.special import multigammaln
-from primsplit.frontends.scipy.stats.multivariate import log_determinant, shaped, squeezed
+from primsplit.frontends.scipy.stats.multivariate import factor_of, log_determinant, shaped, squeezed
 from primsplit.ir.dims import Dim
 from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.refusing import refusing
@@ -70,7 +70,7 @@ class MatrixNormal(_Density):
         given = traced_double(X)
         apart = given if mean is None else given - traced_double(mean)
         covariances = zip((rowcov, colcov), given.shape[-2:], strict=True)
-        across, down = (nan_where_singular.cholesky(_spread(v, n)) for v, n in covariances)
+        across, down = (factor_of(_spread(v, n)) for v, n in covariances)
         rows, columns = map(number_of, given.shape[-2:])
         white = nan_where_singular.solve(down, np.swapaxes(nan_where_singular.solve(across, apart), -1, -2))
         logs = columns * log_determinant(across) + rows * log_determinant(down)

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.scipy.operands import not_empty
-from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy.failing import nan_where_singular, no_factor, with_error
+from primsplit.numpy.refusing import finite
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like
@@ -41,17 +42,25 @@ class MultivariateNormal:
     def entropy(self, mean: Any = None, cov: Any = 1) -> Any:
         """The entropy, which does not depend on the mean."""
         _, centre, spread = shaped(0.0 if mean is None else mean, mean, cov)
-        return 0.5 * (
-            centre.shape[-1] * (1 + math.log(2 * math.pi)) + log_determinant(nan_where_singular.cholesky(spread))
-        )
+        return 0.5 * (centre.shape[-1] * (1 + math.log(2 * math.pi)) + log_determinant(factor_of(spread)))
 
 
 def _log_density(offset: Any, spread: Any, rank: Any) -> Any:
     """The logarithm of the density at these offsets from the mean, scaled as in a space of `rank` dimensions."""
-    factor = nan_where_singular.cholesky(spread)
+    factor = factor_of(spread)
     white = nan_where_singular.solve(factor, offset[..., None])[..., 0]
     log_scale = 0.5 * log_determinant(factor) + 0.5 * math.log(2 * math.pi) * rank
     return -0.5 * np.sum(white * white, axis=-1) - log_scale
+
+
+NO_COVARIANCE = "When `allow_singular is False`, the input matrix must be symmetric positive definite."
+
+
+def factor_of(spread: Any) -> Any:
+    """The Cholesky factor of a covariance; a run fails where that is not finite, or not positive definite."""
+    spread = finite(spread)
+    factor = nan_where_singular.cholesky(spread)
+    return with_error(factor, no_factor(factor), (), np.linalg.LinAlgError(NO_COVARIANCE))
 
 
 def null_space(spread: Any) -> tuple[Any, Any]:
