@@ -40,10 +40,10 @@ def _what(const: Const | None) -> str:
 def _promotions(block: Block) -> Iterator[tuple[Place, np.dtype[Any], Const | None]]:
     """Yield each such line once, with the narrower dtype and the constant that it meets, None for what is no constant.
 
-    Without a constant only the function's own ops count: in the bodies of loops, functions compute in float64 inside.
+    Without a constant, what functions compute in float64 in the bodies of their loops does not count.
     """
     reported: set[Place] = set()
-    for inner in (block, *(b for op in walk(block) for b in op.blocks())):
+    for inner, outer in ((block, None), *((b, op) for op in walk(block) for b in op.blocks())):
         if not any(_widened(op) is not None for op in inner.ops):
             continue
         read = readers(inner.ops, inner.results)
@@ -53,11 +53,18 @@ def _promotions(block: Block) -> Iterator[tuple[Place, np.dtype[Any], Const | No
             line = place.whole_line
             if narrow is None or line in reported or _CONVERTING.search(line.source):
                 continue
-            if const is None and (inner is not block or not _is_of_python(line)):
+            if const is None and not (_is_of_python(line) and (outer is None or _meets_integers(ops, outer))):
                 continue
             if any(_leaves(v, place, read) for op in ops for v in op.outputs):
                 reported.add(line)
                 yield line, narrow.type.dtype, const
+
+
+def _meets_integers(ops: Sequence[Op], outer: Op) -> bool:
+    """Whether the user's own expression in a body of an op takes integers that only the run knows for float64."""
+    is_own = all(op.place != outer.place for op in ops)
+    widened = (op.inputs[0] for op in ops if op.kind == "Cast" and op.outputs[0].type.dtype == WIDE)
+    return is_own and any(isinstance(v, Var) and v.type.dtype.kind in "iu" for v in widened)
 
 
 _CONVERTING = re.compile(r"\bastype\b|\bdtype\s*=")

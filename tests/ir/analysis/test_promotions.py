@@ -43,6 +43,9 @@ PROMOTED: dict[str, Callable[[Any], Any]] = {
     "count": lambda x: x / np.sum(x > 0),
     "power": lambda x: x**ROOT,
     "interpolation": lambda x: np.interp(x, [0, 1], [2, 3]),
+    "count in a loop": lambda x: ps.scan(lambda total, row: (total + row, row / np.sum(row > 0)), x[0], x)[1],
+    "count in a loop of rows": lambda x: np.stack([row / np.sum(row > 0) for row in x]),
+    "count in a branch": lambda x: ps.cond(x[0, 0] > 0, lambda r: r / np.sum(r > 0), lambda r: r / np.sum(r > 1), x),
     "numbers of Python in an array": lambda x: np.array([x[0, 0], 1.0]),
 }
 KEPT: dict[str, Callable[[Any], Any]] = {
@@ -53,6 +56,7 @@ KEPT: dict[str, Callable[[Any], Any]] = {
     "compared": lambda x: np.where(x > ROOT, x, 0),
     "written into": lambda x: np.add(x, 1, out=x),
     "mean": lambda x: np.mean(x),
+    "mean in a loop": lambda x: ps.scan(lambda c, row: (c + row, np.mean(row) + np.median(row)), x[0], x)[1],
     "variance": lambda x: np.var(x, axis=0),
     "norm": lambda x: np.linalg.norm(x),
     "softmax": lambda x: scipy.special.softmax(x, axis=1),
