@@ -24,11 +24,6 @@ CONSTANTS = "primsplit.constants"
 FLOATS = frozenset({
     onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16,
 })  # fmt: skip
-COUNTS = frozenset({
-    onnx.TensorProto.INT16, onnx.TensorProto.INT32, onnx.TensorProto.INT64, onnx.TensorProto.UINT16,
-    onnx.TensorProto.UINT32, onnx.TensorProto.UINT64, onnx.TensorProto.BOOL, onnx.TensorProto.STRING,
-})  # fmt: skip
-"""The dtypes of sizes, indices, masks and texts. Integers of fewer bits are weights in few bits."""
 SETTINGS: Mapping[str, Sequence[int]] = {
     "Bernoulli": (0,), "BlackmanWindow": (0,), "Clip": (1, 2), "Dropout": (1, 2), "HammingWindow": (0,),
     "HannWindow": (0,), "MelWeightMatrix": (0, 1, 2, 3, 4), "NonMaxSuppression": (2, 3, 4), "OneHot": (1, 2),
@@ -43,6 +38,8 @@ FILLS: Mapping[str, Sequence[int]] = {
     "LessOrEqual": (0, 1), "Where": (1, 2),
 }  # fmt: skip
 """Inputs that are a number to fill masked places with, or to compare with. No trait: such a judgement too."""
+EXPONENTS: Mapping[str, Sequence[int]] = {"Pow": (1,)}
+"""Inputs that are an exponent. One that a model learns, such as that of a pooling by powers, has an axis."""
 STATISTICS: Mapping[str, Sequence[int]] = {"BatchNormalization": (3, 4)}
 """Inputs that hold statistics of a model's training data, by which it normalizes its inputs."""
 NUMBERED = re.compile(
@@ -78,7 +75,7 @@ class Initializers:
         return "weight" if tensor.data_type in FLOATS else ""
 
 
-NO_FLOATS = "it holds integers, flags or texts"
+NO_FLOATS = "it holds no floats that have a derivative, but integers, flags, texts or numbers of few bits"
 MEASURED = "it holds statistics of the data, by which BatchNormalization normalizes"
 
 
@@ -90,7 +87,8 @@ def look_at(graph: onnx.GraphProto, tensors: Iterable[onnx.TensorProto], metadat
     floats = {t.name: t for t in tensors if t.data_type in FLOATS}
     settings, statistics = _read_as(graph, SETTINGS), _read_as(graph, STATISTICS)
     fills = _read_as(graph, FILLS)
-    found = {t.name: NO_FLOATS for t in tensors if t.data_type in COUNTS}
+    exponents = _read_as(graph, EXPONENTS)
+    found = {t.name: NO_FLOATS for t in tensors if t.data_type not in FLOATS}
     for name, tensor in floats.items():
         if name in numbers:
             found[name] = FOLDED
@@ -98,6 +96,8 @@ def look_at(graph: onnx.GraphProto, tensors: Iterable[onnx.TensorProto], metadat
             found[name] = f"{settings[name]} is told by it what to do"
         elif name in fills and math.prod(tensor.dims) == 1:
             found[name] = f"it is one number, by which {fills[name]} fills or compares"
+        elif name in exponents and not tensor.dims:
+            found[name] = "it is one number without axes, the exponent of a Pow"
         elif name in statistics or name in measured:
             found[name] = MEASURED
         elif math.prod(tensor.dims) == 1 and NUMBERED.fullmatch(name) and CONSTANTS not in metadata:

@@ -237,6 +237,23 @@ def test_a_number_that_an_exporter_named_is_no_weight_but_can_be_asked_for(name:
     np.testing.assert_allclose(model(X, **{name: 2 * CONSTANTS[name]}), X @ SQUARE * 2 * CONSTANTS[name], rtol=1e-5)
 
 
+def test_exponents_and_integers_of_few_bits_are_no_weights(tmp_path: Path) -> None:
+    nodes = [
+        node("DequantizeLinear", "packed scale zero", "w"), node("MatMul", "x w", "a"), node("Pow", "a power", "b"),
+        node("Pow", "b pool.p", "c"), node("ReduceSum", "c axes", "y"),
+    ]  # fmt: skip
+    given = {
+        "packed": np.ones((3, 3), np.int8), "scale": np.float32(0.5), "zero": np.int8(0), "power": np.float32(2),
+        "pool.p": np.float32([3.0]), "axes": np.int64([1]),
+    }  # fmt: skip
+    model = ps.load(saved(tmp_path / "model.onnx", nodes, X, given))
+    assert list(model.params) == ["scale", "pool.p"]
+    for name, array in given.items():
+        np.testing.assert_array_equal(model.params[name], array)
+    assert ps.split(model, wrt="params").joint().outputs == ("y", "d_scale", "d_pool.p")
+    assert ps.split(model, wrt="power").joint().outputs == ("y", "d_power")
+
+
 WEIGHTS = ["fc.bias", "logit_scale", "w", "prelu.weight", "alpha", "model/dense/bias:0"]
 
 
