@@ -118,17 +118,17 @@ def _logaddexp2(x: Array, y: Array) -> Array:
 
 logaddexp2 = elementwise("logaddexp2")(_log_sum("logaddexp2", _logaddexp2, LOG_2))
 
-# x log(y) is 0 where x is 0, and both derivatives are 0 where y is 0 too.
+# x log(y) is 0 where x is 0. Where y is 0 too, its slope is log(0) in x, and 0 in y.
 
 
 def _xlogy(x: Array, y: Array) -> Array:
-    """Where x is 0 and y has no finite logarithm, that of 1 stands for it."""
+    """x log(y), or 0 where x is 0 and y has no finite logarithm; the slope of this form is NaN there."""
     is_none = op.And(op.Equal(x, 0.0), op.Or(y <= 0.0, op.Equal(y, math.inf)))
-    return x * op.Log(op.Where(is_none, 1.0, y))
+    return op.Where(is_none, np.zeros((), x.dtype), x * op.Log(y))
 
 
 def unless_both_zero(x: Array, y: Array) -> Array:
-    """y, but 1 where both are 0: there x log(y) has the derivatives log(1) and 0 / 1."""
+    """y, but 1 where both are 0: there x log(y) has the derivative 0 / 1 in y."""
     return op.Where(op.And(op.Equal(x, 0.0), op.Equal(y, 0.0)), 1.0, y)
 
 
@@ -136,7 +136,7 @@ xlogy = elementwise("xlogy")(
     unit(
         "xlogy",
         _xlogy,
-        lambda dz, x, y, z: dz * op.Log(unless_both_zero(x, y)),
+        lambda dz, x, y, z: dz * op.Log(y),
         lambda dz, x, y, z: dz * x / unless_both_zero(x, y),
     )
 )
@@ -144,7 +144,7 @@ xlogy = elementwise("xlogy")(
 
 def _xlog1py(x: Array, y: Array) -> Array:
     is_none = op.And(op.Equal(x, 0.0), op.Or(y <= -1.0, op.Equal(y, math.inf)))
-    return x * exponential.log1p(op.Where(is_none, 0.0, y))
+    return op.Where(is_none, np.zeros((), x.dtype), x * exponential.log1p(y))
 
 
 def _unless_at_pole(x: Array, y: Array) -> Array:
@@ -156,7 +156,7 @@ xlog1py = elementwise("xlog1py")(
     unit(
         "xlog1py",
         _xlog1py,
-        lambda dz, x, y, z: dz * log1p(_unless_at_pole(x, y)),
+        lambda dz, x, y, z: dz * log1p(y),
         lambda dz, x, y, z: dz * x / (1.0 + _unless_at_pole(x, y)),
     )
 )

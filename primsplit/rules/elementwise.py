@@ -143,12 +143,12 @@ def _with_room(p: Array, x: Array) -> Array:
 
 
 def _slope_in_exponent(x: Array, p: Array, z: Array) -> Array:
-    """Return x**p log(x), but 0 for x = 0 and p >= 0; in the wider dtype of both."""
+    """Return x**p log(x), but 0 for x = 0 and p > 0; in the wider dtype of both."""
     dtype = wider(x.dtype, p.dtype)
     power, known = cast_to(z, dtype), x.known()
     if known is not None and (known > 0).all():
         return op.Mul(power, op.Log(cast_to(x, dtype)))
-    constant = op.And(op.Equal(x, np.zeros((), x.dtype)), op.GreaterOrEqual(p, 0.0))
+    constant = op.And(op.Equal(x, np.zeros((), x.dtype)), op.Greater(p, 0.0))
     return power * op.Log(op.Where(constant, 1.0, cast_to(x, dtype)))
 
 

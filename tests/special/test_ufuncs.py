@@ -101,11 +101,22 @@ def test_first_and_second_derivatives_agree_with_central_differences(
 
 
 @pytest.mark.parametrize("wrt", [0, 1])
-def test_zero_times_the_logarithm_of_zero_is_zero_with_zero_gradient(wrt: int) -> None:
-    zero = [0.0]
+def test_zero_times_the_logarithm_of_zero_is_zero_whose_slope_is_the_logarithm(wrt: int) -> None:
+    zero, slope = [0.0], 0.0 if wrt else -math.inf
     assert run(sp.xlogy, np.zeros(1), np.zeros(1)) == 0.0
-    assert gradient(sp.xlogy, zero, zero, wrt=wrt) == 0.0
-    assert gradient(sp.xlog1py, zero, [-1.0], wrt=wrt) == 0.0
+    assert gradient(sp.xlogy, zero, zero, wrt=wrt) == slope
+    assert gradient(sp.xlog1py, zero, [-1.0], wrt=wrt) == slope
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: sp.xlogy(x, x), lambda x: x**x, lambda x: np.sin(x) ** x, lambda x: np.float_power(0.0, x)]
+)
+def test_powers_and_logarithms_that_fall_without_bound_at_0_have_no_slope_of_0(function: Any) -> None:
+    for step in (1e-6, 1e-12):
+        assert (function(step) - function(0.0)) / step < math.log(step) / 2
+    assert ps.grad(function)(0.0) == -math.inf
+    assert ps.jvp(function, (0.0,), (1.0,))[1] == -math.inf
+    assert ps.grad(lambda y: np.power(0.0, y))(2.0) == 0.0
 
 
 def test_the_gradient_of_xlogy_at_x_0_is_the_logarithm() -> None:
