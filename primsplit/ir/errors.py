@@ -240,7 +240,7 @@ class ZeroGradientWarning(UserWarning):
 
 
 class FrozenNumberWarning(UserWarning):
-    """A random number or the time was read while a function was traced: each run of the program has the same one."""
+    """A random number, the time or a number of the process was read in a trace: each run of the program has it."""
 
 
 class FrozenBranchWarning(UserWarning):

@@ -1,5 +1,6 @@
 """Find the names and paths that code calls, such as `np.random.rand`, and their values, without running anything."""
 
+import builtins
 import dis
 import functools
 import itertools
@@ -163,7 +164,7 @@ def meanings(function: FunctionType, code: CodeType, reach: Callable[[Any, str],
     for chain in chains(code):
         value = None
         if chain.kind == "global":
-            value = function.__globals__.get(chain.root)
+            value = function.__globals__.get(chain.root, vars(builtins).get(chain.root))
         elif chain.kind == "closed" and chain.root in closed:
             value = content(closed[chain.root])
         elif chain.root in imported:

@@ -39,6 +39,14 @@ CLOCKS: tuple[Any, ...] = (
     time.process_time, time.process_time_ns, time.thread_time, time.thread_time_ns,
 )  # fmt: skip
 CLOCKS_WITHOUT_ARGUMENT: tuple[Any, ...] = (time.localtime, time.gmtime, time.ctime, time.asctime)
+OF_PROCESS = frozenset({
+    ("posix", "getpid"), ("nt", "getpid"), ("posix", "getppid"), ("nt", "getppid"), ("posix", "times"), ("nt", "times"),
+    ("_thread", "get_ident"), ("_thread", "get_native_id"), ("sys", "getrefcount"), ("_socket", "gethostname"),
+    ("platform", "node"),
+})  # fmt: skip
+"""The functions whose result is another in each process, thread or machine, by their modules."""
+OF_OBJECTS: tuple[Any, ...] = (id, hash)
+"""Numbers of objects that are others in each process. Most calls use them as keys only."""
 OF_DATES = frozenset({"now", "utcnow", "today"})
 UNSEEDED = frozenset({
     "default_rng", "RandomState", "SeedSequence", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64", "Random",
@@ -57,6 +65,7 @@ NO_DRAWS = SEEDING | {"getstate", "get_state", "bit_generator", "spawn"}
 
 
 TIME = "reads the time while the function is traced: each run of the program has the same. Pass it as an argument."
+PROCESS = "is another number in each process: each run of the program has that of the trace. Pass it as an argument."
 DRAW = "draws while the function is traced: each run of the program has the same. ps.random draws anew in each run."
 ITEMS = (
     "is an iterator that goes on while the function is traced: each run of the program has the same items. "
@@ -114,6 +123,9 @@ def _sites(function: FunctionType) -> Iterator[Site]:
             if is_clock and tracing.is_shown_alone(code.co_filename, chain.line, chain.column):
                 continue
             call = call_of(code, chain)
+            if _is_of_process(chain, value, code.co_filename):
+                yield Site(chain.text, place, None, PROCESS)
+                continue
             is_fresh = is_clock or _is_fresh(chain, value) or _is_fresh_of_scipy(call, value)
             source = None if is_fresh else _drawn_from(call, value)
             if is_fresh or not (source is None or any(source is s for s in seeded)):
@@ -149,6 +161,16 @@ def _is_clock(chain: Chain, value: Any) -> bool:
         return chain.given in {("now",), ("today",)}
     kind = attribute_of(value, "__self__")
     return isinstance(kind, type) and issubclass(kind, datetime.date) and value.__name__ in OF_DATES
+
+
+def _is_of_process(chain: Chain, value: Any, filename: str) -> bool:
+    """Whether a call gives another number in each process, and computes with it or begins a generator by it."""
+    if (attribute_of(value, "__module__"), attribute_of(value, "__name__")) in OF_PROCESS:
+        return not tracing.is_shown_alone(filename, chain.line, chain.column)
+    if value is hash and (not sys.flags.hash_randomization or isinstance((chain.given or ("",))[0], int | float)):
+        return False
+    is_of_object = any(value is each for each in OF_OBJECTS)
+    return is_of_object and tracing.is_computed_with(filename, chain.line, chain.column)
 
 
 def _is_fresh(chain: Chain, value: Any) -> bool:

@@ -42,7 +42,14 @@ from primsplit.tracing.stack import (
     remarked,
     resumed,
 )
-from primsplit.tracing.use_sites import is_attribute_asked, is_caught, is_decided_by, is_shown_alone, is_told
+from primsplit.tracing.use_sites import (
+    is_attribute_asked,
+    is_caught,
+    is_computed_with,
+    is_decided_by,
+    is_shown_alone,
+    is_told,
+)
 from primsplit.tracing.variables import name_after
 
 __all__ = [
@@ -67,6 +74,7 @@ __all__ = [
     "is_asked_by_user",
     "is_attribute_asked",
     "is_caught",
+    "is_computed_with",
     "is_decided_by",
     "is_in_call_of",
     "is_library",

@@ -133,6 +133,33 @@ def is_shown_alone(filename: str, line: int, column: int) -> bool:
     return _is_shown(nodes_of_line(filename, line, column), frozenset())
 
 
+def is_computed_with(filename: str, line: int, column: int) -> bool:
+    """Whether the value of a call takes part in arithmetic there, or is what a number or a generator is made of.
+
+    A key of a dictionary, an element of a set and what is compared are not computed with.
+    """
+    nodes = _nodes_at("".join(linecache.getlines(filename)), line, column)
+    own = max((i for i, n in enumerate(nodes) if isinstance(n, ast.Call) and _starts_at(n, line, column)), default=0)
+    for inner, node in zip(nodes[own:0:-1], nodes[own - 1 :: -1], strict=False):
+        if isinstance(node, ast.stmt) or (isinstance(node, ast.Subscript) and inner is node.slice):
+            return False
+        if isinstance(node, ast.BinOp):
+            return not (isinstance(node.left, ast.Constant) and isinstance(node.left.value, str))
+        if isinstance(node, ast.Call) and inner is not node.func and _last_name(node.func) != "abs":
+            return _last_name(node.func) in _MADE_OF_NUMBERS
+    return False
+
+
+_MADE_OF_NUMBERS = frozenset({
+    "float", "int", "float32", "float64", "array", "asarray", "full", "default_rng", "seed", "Random", "RandomState",
+    "SeedSequence", "PRNGKey",
+})  # fmt: skip
+
+
+def _starts_at(node: ast.Call, line: int, column: int) -> bool:
+    return (node.lineno, node.col_offset) == (line, column)
+
+
 def _is_shown(nodes: Sequence[ast.AST], known: frozenset[str]) -> bool:
     if any(isinstance(n, ast.Expr) for n in nodes) and any(_is_call_that_shows(n) for n in nodes):
         return True

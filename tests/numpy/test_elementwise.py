@@ -323,7 +323,7 @@ def test_a_derivative_at_a_special_point_is_the_one_promised(
 @pytest.mark.parametrize(
     ("x", "p", "wanted"), [(0.0, 2.0, 0.0), (0.0, 0.5, 0.0), (0.0, 0.0, -np.inf), (2.0, 3.0, 8 * np.log(2))]
 )
-def test_the_derivative_of_a_power_in_its_exponent_at_base_0_is_that_on_the_right(x: float, p: float, wanted: float) -> None:
+def test_the_slope_of_a_power_in_its_exponent_at_base_0_is_that_on_the_right(x: float, p: float, wanted: float) -> None:
     assert gradient(np.power, [x], [p], wrt=1) == pytest.approx(wanted)
 
 

@@ -7,6 +7,9 @@ import os
 import pathlib
 import random
 import secrets
+import socket
+import sys
+import threading
 import time
 import uuid
 import warnings
@@ -158,6 +161,13 @@ FROZEN: dict[str, tuple[Callable[[Any], Any], str]] = {
     "uuid4": (lambda w: np.sum(w) * (uuid.uuid4().int % 7), "uuid.uuid4"),
     "secrets": (lambda w: np.sum(w) * secrets.randbelow(7), "secrets.randbelow"),
     "token": (lambda w: np.sum(w) * secrets.token_bytes(1)[0], "secrets.token_bytes"),
+    "process": (lambda w: np.sum(w) * os.getpid(), "os.getpid"),
+    "thread": (lambda w: np.sum(w) * (threading.get_ident() % 7), "threading.get_ident"),
+    "machine": (lambda w: np.sum(w) * len(socket.gethostname()), "socket.gethostname"),
+    "references": (lambda w: np.sum(w) * sys.getrefcount(None), "sys.getrefcount"),
+    "address": (lambda w: np.sum(w) * (id(TEN) % 7), "id"),
+    "hash of a text": (lambda w: np.sum(w) * float(hash("w") % 7), "hash"),
+    "seed of a process": (lambda w: np.sum(w) * np.random.default_rng(abs(hash("w"))).normal(), "hash"),
     "time": (lambda w: np.sum(w) * time.time(), "time.time"),
     "perf_counter": (lambda w: np.sum(w) * time.perf_counter_ns(), "time.perf_counter_ns"),
     "localtime": (lambda w: np.sum(w) * time.localtime().tm_sec, "time.localtime"),
@@ -217,6 +227,17 @@ def asking_for_a_class(w: Any, generator: Any = None) -> Any:
     return np.sum(w) if isinstance(generator, np.random.Generator) else np.sum(2 * w)
 
 
+def keyed_by_address(w: Any) -> Any:
+    seen = {id(w): w}
+    known = {id(TEN)}
+    return np.sum(seen[id(w)]) if id(w) not in known and id(w) != id(TEN) else np.sum(2 * w)
+
+
+def logged_by_process(w: Any) -> Any:
+    logging.debug("process %s", os.getpid())
+    return np.sum(w)
+
+
 SILENT: dict[str, Callable[[Any], Any]] = {
     "time that is logged": timed,
     "time that is printed": timed_by_name,
@@ -241,6 +262,10 @@ SILENT: dict[str, Callable[[Any], Any]] = {
     "search whose start is drawn": lambda w: (
         np.sum(w) * scipy.optimize.dual_annealing(lambda z: np.sum(z**2), [(-1, 1)], maxiter=2).fun
     ),
+    "address as a key": keyed_by_address,
+    "hash of a number": lambda w: np.sum(w) * (hash(3) % 7),
+    "process that is logged": lambda w: logged_by_process(w),
+    "setting of the environment": lambda w: np.sum(w) * len(os.environ.get("HOME", "")),
     "class that is asked for": asking_for_a_class,
     "ps.random": lambda w: np.sum(w * ps.random.normal((3,))),
     "date that is given": lambda w: np.sum(w) * datetime.date(2020, 1, 1).day,
