@@ -1,11 +1,11 @@
-"""Raises np.linalg's LinAlgError in traced functions: the run fails, or the user's own `except` becomes a branch.
+"""Raises errors of NumPy's and SciPy's linear algebra: the run fails, or the user's own `except` becomes a branch.
 
 `nan_where_singular` is a namespace of the same functions without the error, for code that goes on with the NaN or
 infinity of a singular matrix, such as searches and densities.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,13 +14,40 @@ import numpy as np
 from primsplit import tracing
 from primsplit.numpy.axes import END, array_like, slab
 from primsplit.numpy.dense.loop import identity_like
-from primsplit.numpy.refusing import are_finite, finite, refusing
+from primsplit.numpy.refusing import refusing
 from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import holds_traced
+from primsplit.tracing.complex_array import ComplexArray
 
 SINGULAR = "Singular matrix"
 NO_FACTOR = "Matrix is not positive definite"
+
+
+NOT_FINITE = ValueError("array must not contain infs or NaNs")
+
+
+def finite(x: Any, error: Exception = NOT_FINITE) -> Any:
+    """Return `x`; a run with NaN or infinity among its numbers fails, as where SciPy has `check_finite`."""
+    if not holds_traced(x):
+        array = np.asarray(x)
+        if array.dtype.kind in "fc" and not np.isfinite(array).all():
+            raise error
+        return x
+    x = x if isinstance(x, ComplexArray) else array_like(x)
+    return refusing(x, op.Not(are_finite([x])), error) if x.dtype.kind in "fc" else x
+
+
+def are_finite(arrays: Iterable[Any]) -> Array:
+    """Return whether all numbers of float and complex arrays are finite: 0 times infinity is NaN."""
+    parts = [p for x in arrays for p in ((x.real, x.imag) if x.dtype.kind == "c" else (x,))]
+    return functools.reduce(op.And, map(_is_finite, parts))
+
+
+def _is_finite(x: Array) -> Array:
+    zero = np.zeros((), x.dtype)
+    found: Array = op.Equal(op.ReduceSum(op.Mul(x, zero), keepdims=0), zero)
+    return found
 
 
 def _raising(function: Callable[..., Any], is_failed: Callable[[Any], Array], told: str) -> Callable[..., Any]:

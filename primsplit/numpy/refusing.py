@@ -1,14 +1,12 @@
 """Makes a run fail, or take its own path, for numbers for which NumPy, SciPy or Python raises an error."""
 
-from collections.abc import Callable, Iterable
-from functools import reduce
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primsplit import tracing
 from primsplit.ir.errors import TraceError
-from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like, holds_traced
 from primsplit.tracing.branching.raising import checked
@@ -28,32 +26,6 @@ def refusing(x: Any, wrong: Any, error: Exception) -> Any:
     if isinstance(x, ComplexArray):
         return ComplexArray(checked(x.real, wrong, error), x.imag)
     return checked(array_like(x), wrong, error)
-
-
-NOT_FINITE = ValueError("array must not contain infs or NaNs")
-
-
-def finite(x: Any, error: Exception = NOT_FINITE) -> Any:
-    """Return `x`; a run with NaN or infinity among its numbers fails, as where SciPy has `check_finite`."""
-    if not holds_traced(x):
-        array = np.asarray(x)
-        if array.dtype.kind in "fc" and not np.isfinite(array).all():
-            raise error
-        return x
-    x = x if isinstance(x, ComplexArray) else array_like(x)
-    return refusing(x, op.Not(are_finite([x])), error) if x.dtype.kind in "fc" else x
-
-
-def are_finite(arrays: Iterable[Any]) -> Array:
-    """Return whether all numbers of float and complex arrays are finite: 0 times infinity is NaN."""
-    parts = [p for x in arrays for p in ((x.real, x.imag) if x.dtype.kind == "c" else (x,))]
-    return reduce(op.And, map(_is_finite, parts))
-
-
-def _is_finite(x: Array) -> Array:
-    zero = np.zeros((), x.dtype)
-    found: Array = op.Equal(op.ReduceSum(op.Mul(x, zero), keepdims=0), zero)
-    return found
 
 
 def raise_if_caught(condition: Callable[[], Array | None], error: Exception) -> None:

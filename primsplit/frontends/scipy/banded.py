@@ -10,10 +10,10 @@ from primsplit.frontends.scipy.known_systems import known_reals, of_diagonals, s
 from primsplit.frontends.scipy.operands import of_length
 from primsplit.ir import Type, dims
 from primsplit.ir.errors import ShapeError
+from primsplit.numpy import failing
 from primsplit.numpy.axes import END
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
-from primsplit.numpy.failing import solved
 from primsplit.numpy.linear import matrices
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
@@ -71,7 +71,7 @@ def _three_diagonals(rows: Array, right: Array) -> Any:
     above, diagonal, below = rows[0], rows[1], rows[2]
     if dims.at_least(size, 1):
         found: Array = solve_tridiagonal(below[:-1], diagonal, above[1:], right)
-        return solved(found, (rows, right), SINGULAR)
+        return failing.solved(found, (rows, right), SINGULAR)
     none, one = np.zeros(1, rows.dtype), np.ones(1, rows.dtype)
     is_last = op.Equal(count_up(size), size - 1)
     longer = op.Pad(right, [0, 0, 1, 0], types=[Type(right.dtype, (size + 1, right.shape[1]))])
@@ -81,7 +81,7 @@ def _three_diagonals(rows: Array, right: Array) -> Any:
         op.Slice(op.Concat(above, none, axis=0), [1], [END], [0], types=[above.type]),
         longer,
     )
-    return solved(op.Slice(found, [0], [-1], [0], types=[right.type]), (rows, right), SINGULAR)
+    return failing.solved(op.Slice(found, [0], [-1], [0], types=[right.type]), (rows, right), SINGULAR)
 
 
 def solveh_banded(

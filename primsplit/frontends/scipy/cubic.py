@@ -11,10 +11,10 @@ from primsplit.frontends.scipy.known_systems import known_reals, of_diagonals, s
 from primsplit.frontends.scipy.operands import ascending, double, finite, of_at_least, of_length, wide
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim
+from primsplit.numpy import failing
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import operand
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
-from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.refusing import refusing
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import array_like
@@ -137,5 +137,7 @@ def _around(widths: Any, rises: Any, count: Dim) -> Any:
         + np.where(place == (row + 1) % number, before[:, None], 0.0)
     )
     sides = 3 * (widths.reshape((-1, *rest)) * earlier + before.reshape((-1, *rest)) * rises)
-    slopes = nan_where_singular.solve(matrix, sides.reshape((size, dims.product(sides.shape[1:])))).reshape(sides.shape)
+    slopes = failing.nan_where_singular.solve(matrix, sides.reshape((size, dims.product(sides.shape[1:])))).reshape(
+        sides.shape
+    )
     return np.concatenate([slopes, slopes[:1]])

@@ -13,9 +13,10 @@ from primsplit import tracing
 from primsplit.frontends.scipy.operands import double, not_empty, number_of, of_at_least, of_length
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import ShapeError
+from primsplit.numpy import failing
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.diagonals import triu_indices
-from primsplit.numpy.refusing import NOT_FINITE, finite, refusing
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.statistics import safe_root
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
@@ -65,7 +66,7 @@ def chebyshev(u: Any, v: Any, w: Any = None) -> Any:
 
 def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     """The p-norm of the difference; a weight is that of the p-th power. A run whose p is not positive fails."""
-    u, v, w = (None if x is None else finite(plain_or_traced(x)) for x in (u, v, w))
+    u, v, w = (None if x is None else failing.finite(plain_or_traced(x)) for x in (u, v, w))
     return _minkowski(u, v, refusing(p, p <= 0, ValueError("p must be greater than 0")), w)
 
 
@@ -116,8 +117,8 @@ def _centred(u: Any, w: Any) -> Any:
 def seuclidean(u: Any, v: Any, V: Any) -> Any:
     """The root of the sum of squared differences over the variances `V`, which are positive."""
     weights = _weights(V)
-    weights = refusing(weights, np.logical_not(weights > 0), NOT_FINITE)
-    return _seuclidean(finite(double(u)), finite(double(v)), weights)
+    weights = refusing(weights, np.logical_not(weights > 0), failing.NOT_FINITE)
+    return _seuclidean(failing.finite(double(u)), failing.finite(double(v)), weights)
 
 
 def _seuclidean(u: Any, v: Any, V: Any) -> Any:

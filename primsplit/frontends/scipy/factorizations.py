@@ -13,6 +13,7 @@ from primsplit.frontends.scipy.linalg import substituted as solve_of
 from primsplit.frontends.scipy.matrix_functions import by_halves
 from primsplit.frontends.scipy.operands import of_at_least, of_length, wide
 from primsplit.ir import dims
+from primsplit.numpy import failing
 from primsplit.numpy.complex.lu import lu_parts
 from primsplit.numpy.complex.matrices import square_parts, whole
 from primsplit.numpy.complex.operands import holds_complex, operand
@@ -20,7 +21,6 @@ from primsplit.numpy.dense.loop import identity_like, lower, rows_at, swapped, u
 from primsplit.numpy.dense.lu import factor, inverse_order
 from primsplit.numpy.dense.orthogonal import orthogonal_factor
 from primsplit.numpy.dense.triangular import solve_triangular
-from primsplit.numpy.failing import nan_where_singular, solved
 from primsplit.numpy.linear import matrices, square
 from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
@@ -228,7 +228,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
         if found is not None:
             return found
     matrix, right = _of(c_or_cr), wide(b)
-    return solved(nan_where_singular.solve(matrix, right), (matrix, right), "Singular principal minor")
+    return failing.solved(failing.nan_where_singular.solve(matrix, right), (matrix, right), "Singular principal minor")
 
 
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.numpy.refusing import finite
+from primsplit.numpy import failing
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like, holds_traced
 from primsplit.tracing.complex_array import ComplexArray
@@ -41,4 +41,4 @@ def _checked(value: Any) -> Any:
         return tuple(map(_checked, value))
     if isinstance(value, list):
         value = array_like(value) if holds_traced(value) else np.asarray(value)
-    return finite(value) if isinstance(value, Array | ComplexArray | np.ndarray) else value
+    return failing.finite(value) if isinstance(value, Array | ComplexArray | np.ndarray) else value

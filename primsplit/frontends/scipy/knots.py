@@ -7,9 +7,9 @@ import numpy as np
 from primsplit.frontends.scipy.interpolate import placed
 from primsplit.frontends.scipy.operands import ascending, double, of_at_least, of_length, wide
 from primsplit.ir import dims
+from primsplit.numpy import failing
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import operand
-from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.refusing import refusing
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like
@@ -136,5 +136,5 @@ def through(x: Any, y: Any, k: int, axis: int = 0) -> Knotted:
     place: Any = count_up(size)
     matrix: Any = sum(np.where(place == (first + i)[:, None], s[:, None], 0.0) for i, s in enumerate(shares))
     columns = values.reshape((size, dims.product(values.shape[1:])))
-    found = nan_where_singular.solve(matrix, columns).reshape(values.shape)
+    found = failing.nan_where_singular.solve(matrix, columns).reshape(values.shape)
     return Knotted(knots, np.moveaxis(found, 0, axis), k, True, axis)

@@ -11,11 +11,11 @@ from primsplit.frontends.scipy.frechet import give_rules, upper_right
 from primsplit.frontends.scipy.operands import double, of_at_least, of_length
 from primsplit.frontends.scipy.spectral import eig, eigvals
 from primsplit.ir.errors import ShapeError
+from primsplit.numpy import failing
 from primsplit.numpy.complex.matrices import halved, of_halves, square_parts, whole
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import identity_like, loop, swapped
 from primsplit.numpy.dense.triangular import solve_triangular as triangular_unit
-from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.linear import solve_matrix, square
 from primsplit.numpy.refusing import refusing
 from primsplit.ops import op
@@ -95,7 +95,7 @@ def _plain_solve(a: Any, b: Any, transposed: bool, lower: bool, unit: bool) -> A
     if unit:
         size = a.shape[-1]
         triangle = np.where(np.eye(size, dtype=bool), np.ones((), a.dtype), triangle)
-    return nan_where_singular.solve(np.swapaxes(triangle, -1, -2) if transposed else triangle, b)
+    return failing.nan_where_singular.solve(np.swapaxes(triangle, -1, -2) if transposed else triangle, b)
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:

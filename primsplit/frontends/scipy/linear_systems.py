@@ -15,8 +15,8 @@ from primsplit.frontends.scipy.responses import freqs
 from primsplit.frontends.scipy.signatures import as_scipys
 from primsplit.ir import Value
 from primsplit.ir.errors import ShapeError
-from primsplit.numpy.failing import nan_where_singular
-from primsplit.numpy.refusing import finite, refusing
+from primsplit.numpy import failing
+from primsplit.numpy.refusing import refusing
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import array_like, holds_traced
 from primsplit.tracing.regions import ScanForm, Walk, element, emit_scan, record
@@ -154,7 +154,7 @@ def freqresp(system: Any, w: Any) -> tuple[Any, Any]:
     a, b, c, d = _matrices(system)
     if b.shape[1] != 1 or c.shape[0] != 1:
         raise unsupported("a frequency response of several inputs or outputs")
-    solved = nan_where_singular.solve(1j * places[:, None, None] * np.eye(a.shape[0]) - a, b)
+    solved = failing.nan_where_singular.solve(1j * places[:, None, None] * np.eye(a.shape[0]) - a, b)
     return places, (c @ solved)[:, 0, 0] + d[0, 0]
 
 
@@ -180,7 +180,7 @@ def cont2discrete(system: Any, dt: Any, method: str, alpha: Any) -> tuple[Any, .
         moved = expm(_moving(a, b, 1.0, slopes=False) * dt)
         return moved[:size, :size], moved[:size, size:], c, d, dt
     share = _SHARES.get(method, alpha)
-    ahead = finite(np.eye(size) - share * dt * a)
-    driven = nan_where_singular.solve(ahead, finite(dt * b))
-    turned = nan_where_singular.solve(ahead, np.eye(size) + (1.0 - share) * dt * a)
-    return turned, driven, nan_where_singular.solve(ahead.T, c.T).T, d + share * (c @ driven), dt
+    ahead = failing.finite(np.eye(size) - share * dt * a)
+    driven = failing.nan_where_singular.solve(ahead, failing.finite(dt * b))
+    turned = failing.nan_where_singular.solve(ahead, np.eye(size) + (1.0 - share) * dt * a)
+    return turned, driven, failing.nan_where_singular.solve(ahead.T, c.T).T, d + share * (c @ driven), dt

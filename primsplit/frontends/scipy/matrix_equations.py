@@ -6,9 +6,9 @@ import numpy as np
 
 from primsplit.frontends.scipy.linalg import turned
 from primsplit.frontends.scipy.operands import double, wide
+from primsplit.numpy import failing
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.loop import identity_like
-from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.linear import matrices
 from primsplit.tracing.handles.concretization import literal_size
 
@@ -21,7 +21,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
         return _complex_sylvester(*map(operand, (a, b, q)))
     first, second, right = matrices(a, b, q)
     whole: Any = np.kron(first, identity_like(second)) + np.kron(identity_like(first), second.T)
-    return np.reshape(nan_where_singular.solve(whole, np.ravel(right)), right.shape)
+    return np.reshape(failing.nan_where_singular.solve(whole, np.ravel(right)), right.shape)
 
 
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
@@ -39,7 +39,7 @@ def _complex_sylvester(a: Any, b: Any, q: Any) -> Any:
 
 
 def _of_elements(whole: Any, q: Any) -> Any:
-    return np.reshape(nan_where_singular.solve(whole, np.ravel(q)), q.shape)
+    return np.reshape(failing.nan_where_singular.solve(whole, np.ravel(q)), q.shape)
 
 
 solve_lyapunov = solve_continuous_lyapunov
@@ -52,4 +52,4 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
         return _of_elements(np.eye(left.shape[0] ** 2) - np.kron(left, np.conj(left)), known)
     first, right = matrices(double(a), double(q))
     whole: Any = np.kron(first, first)
-    return np.reshape(nan_where_singular.solve(identity_like(whole) - whole, np.ravel(right)), right.shape)
+    return np.reshape(failing.nan_where_singular.solve(identity_like(whole) - whole, np.ravel(right)), right.shape)

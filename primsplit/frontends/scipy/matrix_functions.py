@@ -11,12 +11,12 @@ import numpy as np
 from primsplit.frontends.scipy.frechet import give_rules, upper_right
 from primsplit.frontends.scipy.linalg import expm, exponential_along
 from primsplit.frontends.scipy.operands import not_empty, wide
+from primsplit.numpy import failing
 from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.axes import END
 from primsplit.numpy.complex.matrices import halved, of_halves, square_parts, whole
 from primsplit.numpy.complex.operands import holds_complex, operand
 from primsplit.numpy.dense.loop import identity_like, until
-from primsplit.numpy.failing import nan_where_singular
 from primsplit.numpy.linear import square
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
@@ -73,7 +73,7 @@ def _root(a: Array) -> Array:
     tolerance = float(float_limits(a).eps) * 8
 
     def step(m: Array, x: Array, _: Array) -> list[Array]:
-        inverse: Any = nan_where_singular.inv(m)
+        inverse: Any = failing.nan_where_singular.inv(m)
         scale = op.Sqrt(op.Sqrt(_size(inverse) / _size(m)))
         away = _size(m - identity)
         scale = op.Where(away < 0.1, 1.0, scale)
@@ -104,7 +104,7 @@ def _logarithm(a: Array) -> Array:
     away = x - identity
     total = away * 0.0
     for node, weight in zip(NODES, WEIGHTS, strict=True):
-        solved: Any = nan_where_singular.solve(identity + away * (0.5 + float(node)), away)
+        solved: Any = failing.nan_where_singular.solve(identity + away * (0.5 + float(node)), away)
         total = total + solved * float(weight)
     return total * factor
 
@@ -176,7 +176,7 @@ def sinm(A: Any) -> Any:
 
 def tanm(A: Any) -> Any:
     """The tangent of a matrix."""
-    return by_halves(lambda a: nan_where_singular.solve(*_rotations(a)), A)
+    return by_halves(lambda a: failing.nan_where_singular.solve(*_rotations(a)), A)
 
 
 def coshm(A: Any) -> Any:
@@ -191,4 +191,4 @@ def sinhm(A: Any) -> Any:
 
 def tanhm(A: Any) -> Any:
     """The hyperbolic tangent of a matrix."""
-    return nan_where_singular.solve(coshm(A), sinhm(A))
+    return failing.nan_where_singular.solve(coshm(A), sinhm(A))

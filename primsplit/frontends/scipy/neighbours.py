@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.scipy.operands import double, of_length
+from primsplit.numpy import failing
 from primsplit.numpy.axes import reaching
-from primsplit.numpy.refusing import finite
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like
 
@@ -31,7 +31,7 @@ class Neighbours:
         balanced_tree: bool = True,
         boxsize: Any = None,
     ) -> None:
-        self.data: Any = finite(array_like(double(data)), UNBOUNDED)
+        self.data: Any = failing.finite(array_like(double(data)), UNBOUNDED)
         self.n, self.m = self.data.shape
         self.boxsize = boxsize
 
@@ -54,7 +54,7 @@ class Neighbours:
         if eps or distance_upper_bound != np.inf or count < 1 or (isinstance(self.n, int) and self.n < count):
             raise unsupported("KDTree.query with eps, a bound, or of more points than there are,")
         data = reaching(self.data, 0, count)
-        points: Any = finite(array_like(double(x)), ENDLESS)
+        points: Any = failing.finite(array_like(double(x)), ENDLESS)
         found = self._distances(points[..., None, :], data, p)
         nearest = np.argsort(found, axis=-1, kind="stable")[..., :count]
         distances = np.take_along_axis(found, nearest, axis=-1)

@@ -9,9 +9,9 @@ from primsplit.frontends.scipy.interpolate import placed
 from primsplit.frontends.scipy.operands import double, not_empty, of_length, wide
 from primsplit.ir.errors import ShapeError, TraceError
 from primsplit.numpy.complex.operands import operand
+from primsplit.numpy.refusing import refusing
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like
-from primsplit.tracing.branching.raising import checked
 from primsplit.tracing.broadcasting import count_up
 
 __all__ = ["Newton", "Through", "barycentric_interpolate", "krogh_interpolate", "of_known", "of_newton"]
@@ -58,7 +58,7 @@ def _distinct(sites: Any, error: Exception) -> Any:
     """Return the sites; a run in which two are equal fails."""
     number: Any = count_up(sites.shape[0])
     wrong = (sites[:, None] == sites) & (number[:, None] != number)
-    return checked(sites, array_like(np.any(wrong)), error, is_pythons=isinstance(error, ValueError))
+    return refusing(sites, wrong, error)
 
 
 def barycentric_interpolate(xi: Any, yi: Any, x: Any, axis: int = 0, *, der: Any = 0, rng: Any = None) -> Any:

@@ -9,9 +9,9 @@ from primsplit import tracing
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import ShapeError
+from primsplit.numpy import failing
 from primsplit.numpy.axes import reaching, size_as
 from primsplit.numpy.complex.operands import holds_complex, operand
-from primsplit.numpy.refusing import finite as all_finite
 from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.tracing.array import Array
@@ -99,13 +99,13 @@ def ascending(sites: Any, *, least: str = "strictly increasing") -> Any:
     """
     before, after = sites[:-1], sites[1:]
     rises = after > before if least == "strictly increasing" else after >= before
-    sites = all_finite(sites, ValueError("`x` must contain only finite values"))
+    sites = failing.finite(sites, ValueError("`x` must contain only finite values"))
     return refusing(sites, np.logical_not(rises), ValueError(f"`x` must be a {least} sequence"))
 
 
 def finite(values: Any) -> Any:
     """Values, traced or known; a run with NaN or infinity among them fails."""
-    return all_finite(values, ValueError("`y` must contain only finite values"))
+    return failing.finite(values, ValueError("`y` must contain only finite values"))
 
 
 def number_of(size: Dim) -> Any:

@@ -16,8 +16,8 @@ from primsplit.frontends.scipy.operands import of_at_least, of_length
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim, product
 from primsplit.ir.errors import ShapeError, UnsupportedFunction
+from primsplit.numpy import failing
 from primsplit.numpy.dense.loop import on_diagonal
-from primsplit.numpy.failing import nan_where_singular, solved
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.units import unit
 from primsplit.ops import op
@@ -105,13 +105,13 @@ class RadialBasis:
         alone = function(array_like(np.zeros(()))) + smoothing
         basis = np.where(own, alone, function(np.where(own, 1.0, squares)))
         if dims.same(size, 0):
-            return solved(nan_where_singular.solve(basis, d), (d, self.y), SINGULAR)
+            return failing.solved(failing.nan_where_singular.solve(basis, d), (d, self.y), SINGULAR)
         beside = self._polynomials(self.y)
         above = np.concatenate([basis, beside], axis=1)
         below = np.concatenate([beside.T, zeros((size, size), d.dtype)], axis=1)
         right = np.concatenate([d, expand_to(array_like(np.zeros(())), (size, d.shape[1]))], axis=0)
-        found = nan_where_singular.solve(np.concatenate([above, below], axis=0), right)
-        return solved(found, (d, self.y), SINGULAR)
+        found = failing.nan_where_singular.solve(np.concatenate([above, below], axis=0), right)
+        return failing.solved(found, (d, self.y), SINGULAR)
 
     def _squares(self, x: Any) -> Any:
         """The squares of the distances of points to the sites, [Q, P], in units of 1 / epsilon."""

@@ -15,9 +15,10 @@ from primsplit import tracing
 from primsplit.frontends.scipy.operands import double, of_at_least, of_length
 from primsplit.ir import dims
 from primsplit.ir.errors import ShapeError
+from primsplit.numpy import failing
 from primsplit.numpy.dense.orthogonal import factor_with
 from primsplit.numpy.dense.singular import reduced_svd, values_with
-from primsplit.numpy.refusing import finite, refusing
+from primsplit.numpy.refusing import refusing
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import Held, array_like
 from primsplit.tracing.calls.primitive import stop_gradient
@@ -103,7 +104,7 @@ class Turn(Held):
         first, second = (_last(v, 3, name) for v, name in ((a, "a"), (b, "b")))
         if return_sensitivity or any(v.ndim != 2 or dims.is_one(v.shape[0]) for v in (first, second)):
             raise unsupported("scipy.spatial.transform.Rotation.align_vectors of one vector, or with its sensitivity,")
-        first, second = finite(of_at_least(of_length(first, second.shape[0], 0), 2, 0)), finite(second)
+        first, second = failing.finite(of_at_least(of_length(first, second.shape[0], 0), 2, 0)), failing.finite(second)
         factor: Any = 1.0 if weights is None else _not_negative(array_like(double(weights)))[:, None]
         product: Any = (factor * first).T @ second
         u, s, vt = reduced_svd(product)

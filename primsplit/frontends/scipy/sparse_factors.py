@@ -10,7 +10,7 @@ from primsplit.frontends.scipy import linalg
 from primsplit.frontends.scipy.assembled import Assembled, dense, holds_known
 from primsplit.frontends.scipy.known_systems import of_sparse, solution
 from primsplit.frontends.scipy.signatures import as_scipys
-from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy import failing
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like, holds_traced
 
@@ -39,7 +39,7 @@ class Factors:
             if found is not None:
                 return found
         whole = dense(self.matrix)
-        return nan_where_singular.solve(whole if trans == "N" else whole.T, rhs)
+        return failing.nan_where_singular.solve(whole if trans == "N" else whole.T, rhs)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or self.known is None:
@@ -97,7 +97,7 @@ def spsolve_triangular(
 
 def inv(A: Any) -> Assembled:
     """The inverse."""
-    return Assembled(array_like(nan_where_singular.inv(dense(A))), is_matrix=_is_matrix(A))
+    return Assembled(array_like(failing.nan_where_singular.inv(dense(A))), is_matrix=_is_matrix(A))
 
 
 def expm(A: Any) -> Assembled:

@@ -9,7 +9,7 @@ from primsplit import tracing
 from primsplit.frontends.scipy.assembled import Assembled, dense, holds_known, is_sparse
 from primsplit.frontends.scipy.known_systems import of_sparse, solution
 from primsplit.ir.errors import UnsupportedFunction
-from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy import failing
 from primsplit.tracing.array import Array
 
 __all__ = ["bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "minres", "qmr", "spsolve"]
@@ -18,7 +18,7 @@ __all__ = ["bicg", "bicgstab", "cg", "cgs", "gmres", "lgmres", "minres", "qmr", 
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
     """The solution of A x = b: for a known A of few diagonals by sweeps, else by the factors of all of it."""
     known = None if is_sparse(b) or not holds_known(A) else solution(partial(of_sparse, A), b)
-    found: Any = nan_where_singular.solve(dense(A), dense(b)) if known is None else known
+    found: Any = failing.nan_where_singular.solve(dense(A), dense(b)) if known is None else known
     if is_sparse(b):
         return Assembled(found, is_matrix=True)
     return found.reshape(-1) if found.ndim == 2 and found.shape[1] == 1 else found

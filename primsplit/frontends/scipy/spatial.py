@@ -7,7 +7,8 @@ import numpy as np
 from primsplit.frontends.scipy.factorizations import unitary_factor
 from primsplit.frontends.scipy.operands import double, of_at_least, of_length
 from primsplit.frontends.scipy.signatures import as_scipys
-from primsplit.numpy.refusing import finite, refusing
+from primsplit.numpy import failing
+from primsplit.numpy.refusing import refusing
 from primsplit.tracing.asarray import array_like
 
 __all__ = ["distance_matrix", "minkowski_distance", "minkowski_distance_p", "procrustes"]
@@ -40,7 +41,7 @@ def procrustes(data1: Any, data2: Any) -> tuple[Any, Any, Any]:
     one, other = of_at_least(of_at_least(array_like(double(data1)), 2, 0), 1), array_like(double(data2))
     for axis, size in enumerate(one.shape):
         other = of_length(other, size, axis)
-    first, second = (v - np.mean(v, axis=0) for v in map(finite, (one, other)))
+    first, second = (v - np.mean(v, axis=0) for v in map(failing.finite, (one, other)))
     alone = ValueError("Input matrices must contain >1 unique points")
     first, second = (
         v / refusing(size, size == 0, alone) for v, size in ((v, np.linalg.norm(v)) for v in (first, second))

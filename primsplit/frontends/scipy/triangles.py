@@ -6,8 +6,7 @@ import numpy as np
 
 from primsplit.frontends.scipy.operands import double, not_empty, of_length
 from primsplit.ir.dims import Dim
-from primsplit.numpy.failing import nan_where_singular
-from primsplit.numpy.refusing import finite
+from primsplit.numpy import failing
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like
 
@@ -36,7 +35,7 @@ class Triangulated:
         """`corners` [points, axes] and `simplices` [count, axes + 1] are NumPy's."""
         first = corners[simplices[:, 0]]
         sides = corners[simplices[:, 1:]] - first[:, None]
-        self.first, self.inverse = first, nan_where_singular.inv(np.swapaxes(sides, 1, 2))
+        self.first, self.inverse = first, failing.nan_where_singular.inv(np.swapaxes(sides, 1, 2))
         self.simplices, self.fill = simplices, fill
         self.values = of_length(array_like(double(values)), len(corners), 0)
 
@@ -66,7 +65,7 @@ class Nearest:
     def __call__(self, *args: Any) -> Any:
         """The values at the points."""
         points = of_length(_points(args, self.corners.shape[1]), self.corners.shape[1])
-        points = finite(points, ValueError("'x' must be finite, check for nan or inf values"))
+        points = failing.finite(points, ValueError("'x' must be finite, check for nan or inf values"))
         squares = np.sum((points[..., None, :] - self.corners) ** 2, axis=-1)
         return np.take(self.values, np.argmin(squares, axis=-1), axis=0)
 

@@ -9,9 +9,9 @@ from primsplit.frontends.scipy.ndimage import convolve1d
 from primsplit.frontends.scipy.operands import floating, not_empty, of_at_least
 from primsplit.ir import dims
 from primsplit.ir.errors import ShapeError
+from primsplit.numpy import failing
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import operand
-from primsplit.numpy.refusing import finite
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import array_like, holds_traced
@@ -41,7 +41,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
     if bp is None or holds_traced(bp):
         raise unsupported("scipy.signal.detrend with traced breaks")
     breaks = sorted({int(b) for b in np.ravel(bp)} - {0})
-    x = finite(not_empty(x))
+    x = failing.finite(not_empty(x))
     if breaks and dims.above(breaks[-1], x.shape[-1]):
         raise ValueError("Breakpoints must be less than length of data along given axis.")
     if not breaks:
@@ -105,8 +105,8 @@ def savgol_filter(
             raise ShapeError(f"a window of {window_length} samples is longer than {size}", place=tracing.user_place())
         places = [*range(half), *range(window_length - half, window_length)]
         ends = _fitting(window_length, polyorder, deriv, places).astype(rows.dtype)
-        first = finite(rows[..., :window_length]) @ ends[:half].T
-        last = finite(rows[..., size - window_length :]) @ ends[half:].T
+        first = failing.finite(rows[..., :window_length]) @ ends[:half].T
+        last = failing.finite(rows[..., size - window_length :]) @ ends[half:].T
         inner = convolve1d(rows, weights[::-1], axis=-1, mode="constant")[..., half : size - half]
         found = np.concatenate([first, inner, last], axis=-1)
     return np.moveaxis(found * cast_to(array_like(factor), rows.dtype), -1, axis)

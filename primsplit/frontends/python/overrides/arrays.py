@@ -15,8 +15,8 @@ from primsplit.frontends.scipy.overrides.grids import Grid, from_function, indic
 from primsplit.ir.errors import UnsupportedFunction
 from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
 from primsplit.numpy.converted_run import expects_writes, is_converted, known_arrays, running_plainly
+from primsplit.numpy.failing import finite
 from primsplit.numpy.layout import as_shape
-from primsplit.numpy.refusing import finite
 from primsplit.numpy.windows import WINDOWS
 from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import FUNCTIONS, Array

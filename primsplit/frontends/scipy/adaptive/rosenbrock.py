@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.scipy.adaptive.runge_kutta import Function, Taken
+from primsplit.numpy import failing
 from primsplit.numpy.creation import eye
-from primsplit.numpy.failing import nan_where_singular
 from primsplit.tracing.array import Array
 from primsplit.transforms.directions import jacobian_of
 
@@ -48,7 +48,7 @@ class Rodas:
     def taken(self, f: Function, t: Any, y: Array, slope: Array, h: Any) -> Taken:
         """One step of size `h` from `y` at `t`, where the slope is known."""
         _, (by_time, by_place) = jacobian_of(f, (t, y), {}, (0, 1), mode="forward", chunk=None)
-        solved: Any = nan_where_singular.inv(eye(y.shape[0]) / (GAMMA * h) - by_place)
+        solved: Any = failing.nan_where_singular.inv(eye(y.shape[0]) / (GAMMA * h) - by_place)
         unknowns: list[Array] = [solved @ (slope + BY_TIME[0] * h * by_time)]
         place: Any = y
         for at, slopes, time, share in zip((*PLACES[1:], ()), SLOPES[1:], TIMES[1:], BY_TIME[1:], strict=True):

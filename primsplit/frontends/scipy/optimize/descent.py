@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.scipy.optimize.bounds import Box
+from primsplit.numpy import failing
 from primsplit.numpy.creation import eye
 from primsplit.numpy.dense.loop import until
-from primsplit.numpy.failing import nan_where_singular
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.transforms.directions import jacobian_of
@@ -48,10 +48,10 @@ def descent(value: Function, start: Array, box: Box | None) -> Array:
         scale = np.diagonal(curve)
         damped = curve + np.diag(damping * np.where(scale > 0, scale, 1.0))
         damped = np.where(is_free[:, None] & is_free, damped, np.diag(np.where(is_free, 0.0, 1.0)))
-        factor = nan_where_singular.cholesky((damped + damped.T) * 0.5)
+        factor = failing.nan_where_singular.cholesky((damped + damped.T) * 0.5)
         is_convex = ~np.isnan(np.sum(factor))
         safe = np.where(is_convex, damped, eye(x.shape[0]))
-        moved = x - nan_where_singular.solve(safe, np.where(is_free, gradient, 0.0))
+        moved = x - failing.nan_where_singular.solve(safe, np.where(is_free, gradient, 0.0))
         moved = moved if box is None else box.clipped(moved)
         tried, new = value(moved), slope(moved)
         falls = is_convex & _is_less(at_x, tried, _left(x, gradient, box), _left(moved, new, box))

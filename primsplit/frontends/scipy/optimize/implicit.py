@@ -14,7 +14,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir import Block, Var, free
 from primsplit.ir.dims import product
-from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy import failing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like
@@ -115,7 +115,7 @@ def _cotangents(
     if coupled:
         size = product(x.shape)
         _, slope = jacobian_of(residual, args, {}, 0, mode=None, chunk=None)
-        turned: Any = nan_where_singular.solve(reshape_to(slope, (size, size)).T, reshape_to(dx, (size,)))
+        turned: Any = failing.nan_where_singular.solve(reshape_to(slope, (size, size)).T, reshape_to(dx, (size,)))
         step = reshape_to(turned, x.shape)
     else:
         step = dx / pullback(full(x.shape, np.ones((), x.dtype)))[0]

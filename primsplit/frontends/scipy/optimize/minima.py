@@ -16,7 +16,8 @@ from primsplit.frontends.scipy.optimize.constraints import least_within, limits_
 from primsplit.frontends.scipy.optimize.descent import descent, gradient_of
 from primsplit.frontends.scipy.optimize.implicit import recorded, root_of
 from primsplit.ir.errors import ShapeError
-from primsplit.numpy.refusing import finite, refusing
+from primsplit.numpy import failing
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
@@ -80,7 +81,7 @@ def minimize(
 def nnls(A: Any, b: Any, maxiter: Any = None, *, atol: Any = None) -> tuple[Any, Any]:
     """The x that is nowhere negative with the least |A x - b|, and that length."""
     matrix, right = (cast_to(array_like(x), np.float64) for x in (A, b))
-    matrix, right = map(finite, (matrix, right))
+    matrix, right = map(failing.finite, (matrix, right))
 
     def value(x: Any) -> Any:
         rest = matrix @ x - right

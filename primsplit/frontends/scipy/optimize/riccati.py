@@ -6,11 +6,11 @@ import numpy as np
 
 from primsplit.frontends.scipy.operands import not_empty
 from primsplit.frontends.scipy.optimize.implicit import recorded, root_of
+from primsplit.numpy import failing
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import identity_like, until
-from primsplit.numpy.failing import nan_where_singular, solved
 from primsplit.numpy.linear import matrices
-from primsplit.numpy.refusing import finite, refusing
+from primsplit.numpy.refusing import refusing
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.calls.primitive import stop_gradient
@@ -31,7 +31,7 @@ def solve_continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any =
     """
     _check("solve_continuous_are", e, s, a, b, q, r)
     a, b, q, r = _weighed(*(not_empty(m) for m in matrices(a, b, q, r)))
-    g: Any = b @ nan_where_singular.solve(r, b.T)
+    g: Any = b @ failing.nan_where_singular.solve(r, b.T)
 
     def residual(x: Any) -> Any:
         return a.T @ x + x @ a - x @ g @ x + q
@@ -53,20 +53,20 @@ def solve_discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = N
     a, b, q, r = _weighed(*matrices(a, b, q, r))
 
     def residual(x: Any) -> Any:
-        gain = nan_where_singular.solve(r + b.T @ x @ b, b.T @ x @ a)
+        gain = failing.nan_where_singular.solve(r + b.T @ x @ b, b.T @ x @ a)
         return a.T @ x @ a - x - a.T @ x @ b @ gain + q
 
     def step(f: Any, g: Any, h: Any, _: Any) -> list[Any]:
         one = identity_like(f)
-        first = nan_where_singular.solve(one + g @ h, f)
-        second = nan_where_singular.solve(one + h @ g, f.T)
+        first = failing.nan_where_singular.solve(one + g @ h, f)
+        second = failing.nan_where_singular.solve(one + h @ g, f.T)
         more = f.T @ h @ first
         return [f @ first, g + f @ g @ second, h + more, np.max(np.abs(more)) - CLOSE * np.max(np.abs(h))]
 
     def settled(*carries: Any) -> Any:
         return ~(carries[-1] > 0)
 
-    g: Any = b @ nan_where_singular.solve(r, b.T)
+    g: Any = b @ failing.nan_where_singular.solve(r, b.T)
     start = [stop_gradient(x) for x in (a, g, q)]
     _, __, h, ___ = until(settled, step, [*start, op.Identity(np.ones((), a.dtype))], MOST)
     return _as_root("solve_discrete_are", residual, h)
@@ -81,7 +81,7 @@ def _check(name: str, e: Any, s: Any, *given: Any) -> None:
 
 def _weighed(a: Any, b: Any, q: Any, r: Any) -> tuple[Any, ...]:
     """Finite matrices; a run fails where `q` or `r` is not symmetric, or `r` is singular, to rounding."""
-    a, b, q, r = map(finite, (a, b, q, r))
+    a, b, q, r = map(failing.finite, (a, b, q, r))
     return a, b, _symmetric(q, "q"), _symmetric(_regular(r), "r")
 
 
@@ -101,7 +101,7 @@ def _sign(h: Array) -> Array:
     """The sign of a matrix, by Newton's iteration with scaled norms."""
 
     def step(x: Any, _: Any) -> list[Any]:
-        inverse = nan_where_singular.inv(x)
+        inverse = failing.nan_where_singular.inv(x)
         scale = np.sqrt(np.sqrt(np.sum(inverse * inverse) / np.sum(x * x)))
         moved = (x * scale + inverse / scale) * 0.5
         return [moved, np.sum(np.abs(moved - x)) - CLOSE * np.sum(np.abs(x))]
@@ -112,6 +112,6 @@ def _sign(h: Array) -> Array:
 
 def _as_root(name: str, residual: Any, found: Any) -> Array:
     """The found solution as a root of the equation: at most one of its own steps away from it."""
-    start: Array = solved(stop_gradient((found + found.T) * 0.5), (), "Failed to find a finite solution.")
+    start: Array = failing.solved(stop_gradient((found + found.T) * 0.5), (), "Failed to find a finite solution.")
     made = recorded(residual, StandIn(start.type))
     return root_of(name, [made], [start], lambda _, x: op.Identity(x), coupled=True)

@@ -9,11 +9,10 @@ import numpy as np
 from primsplit.frontends.scipy.operands import of_at_least, with_args
 from primsplit.frontends.scipy.optimize.implicit import recorded, root_of
 from primsplit.ir.dims import product
+from primsplit.numpy import failing
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import until
-from primsplit.numpy.failing import nan_where_singular
-from primsplit.numpy.refusing import finite
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
@@ -70,7 +69,7 @@ def _search(f: Function, start: Array) -> Array:
         square, gradient = slopes.T @ slopes, slopes.T @ values
         scale = np.diagonal(square)
         held = np.where(scale > 0, scale, 1.0)
-        moved = x - nan_where_singular.solve(square + np.diag(damping * held), gradient)
+        moved = x - failing.nan_where_singular.solve(square + np.diag(damping * held), gradient)
         tried = f(moved)
         after = np.sum(tried * tried)
         falls = after < cost
@@ -137,7 +136,7 @@ def leastsq(
     flag = np.where(fit.success, 1, 5)
     if not full_output:
         return fit.x, flag
-    return fit.x, nan_where_singular.inv(fit.jac.T @ fit.jac), {"fvec": fit.fun}, "", flag
+    return fit.x, failing.nan_where_singular.inv(fit.jac.T @ fit.jac), {"fvec": fit.fun}, "", flag
 
 
 REACHES = {"epsfcn", "ftol", "gtol", "max_nfev", "maxfev", "xtol"}
@@ -169,17 +168,17 @@ def curve_fit(
     count = int(given.shape[0])
     ydata = of_at_least(array_like(ydata), count, 0)
     if check_finite or check_finite is None:
-        ydata = finite(ydata)
+        ydata = failing.finite(ydata)
         if isinstance(xdata, Array | np.ndarray | list | tuple) and not holds_complex(xdata):
             places = plain_or_traced(xdata)
-            xdata = finite(places)
+            xdata = failing.finite(places)
 
     def residuals(p: Any) -> Any:
         return (f(xdata, *(p[i] for i in range(count))) - ydata) * weights
 
     fitted = _fitted(residuals, given)
     values, slopes = _slopes(_residuals(residuals), fitted)
-    covariance = nan_where_singular.inv(slopes.T @ slopes)
+    covariance = failing.nan_where_singular.inv(slopes.T @ slopes)
     if absolute_sigma:
         return fitted, covariance
     freedom = size_as(values.shape[0], np.dtype(np.float64)) - float(count)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir.dims import product
+from primsplit.numpy import failing
 from primsplit.numpy.dense.loop import until
-from primsplit.numpy.failing import nan_where_singular
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to
@@ -30,7 +30,7 @@ def damped_newton(xtol: float) -> Callable[[Function, Array], Array]:
 
         def step_at(x: Array, value: Array) -> Array:
             _, slope = jacobian_of(f, (x,), {}, 0, mode=None, chunk=None)
-            found: Any = nan_where_singular.solve(reshape_to(slope, (size, size)), reshape_to(value, (size,)))
+            found: Any = failing.nan_where_singular.solve(reshape_to(slope, (size, size)), reshape_to(value, (size,)))
             return reshape_to(found, start.shape)
 
         def step(x: Array, value: Array, newton: Array, share: Array) -> list[Array]:

@@ -40,8 +40,9 @@ from primsplit.frontends.scipy.radial import of_known as radial_of_known
 from primsplit.frontends.scipy.smoothing import is_long
 from primsplit.frontends.scipy.tables import LINES, Stepped, filled
 from primsplit.frontends.scipy.tensor_splines import DEGREES, coefficients_of, on_knots
+from primsplit.numpy import failing
 from primsplit.numpy.complex.operands import operand
-from primsplit.numpy.refusing import finite, refusing
+from primsplit.numpy.refusing import refusing
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like, holds_traced, plain_or_traced
 
@@ -289,7 +290,7 @@ def of_grid(
     if method not in DEGREES:
         return on_grid(grid, values, asked, method=method, fill=fill)
     if spline is None:
-        values = finite(values, ValueError("RHS must contain only finite numbers"))
+        values = failing.finite(values, ValueError("RHS must contain only finite numbers"))
     knots, coefficients = spline or coefficients_of(module.make_interp_spline, grid, values, method)
     return on_knots(knots, coefficients, asked, DEGREES[method], fill=fill)
 

@@ -10,9 +10,9 @@ from primsplit.frontends.scipy.operands import double, not_empty, of_at_least
 from primsplit.frontends.scipy.special import logsumexp
 from primsplit.ir import dims
 from primsplit.ir.errors import ShapeError
+from primsplit.numpy import failing
 from primsplit.numpy.axes import size_as
-from primsplit.numpy.failing import nan_where_singular
-from primsplit.numpy.refusing import finite, refusing
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.tracing.asarray import array_like
 from primsplit.tracing.calls.primitive import stop_gradient
@@ -31,13 +31,13 @@ class Kernels:
     """
 
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
-        self.dataset: Any = finite(of_at_least(not_empty(np.atleast_2d(array_like(double(dataset)))), 2))
+        self.dataset: Any = failing.finite(of_at_least(not_empty(np.atleast_2d(array_like(double(dataset)))), 2))
         self.d, self.n = self.dataset.shape
         given = np.ones_like(self.dataset[0]) if weights is None else np.atleast_1d(array_like(double(weights)))
         if given.ndim != 1 or not dims.could_be(given.shape[0], self.n):
             raise ShapeError(f"weights of shape {given.shape} are not {self.n}", place=tracing.user_place())
-        given = refusing(finite(given), given < 0, ValueError("aweights cannot be negative"))
-        self.weights: Any = finite(given / np.sum(given))
+        given = refusing(failing.finite(given), given < 0, ValueError("aweights cannot be negative"))
+        self.weights: Any = failing.finite(given / np.sum(given))
         self.neff: Any = 1.0 / np.sum(self.weights**2)
         self._spread = self._covariance()
         self.set_bandwidth(bw_method)
@@ -46,7 +46,7 @@ class Kernels:
         """The covariance of the data; a run fails where it is singular, to rounding of the data."""
         apart = self.dataset - np.sum(self.dataset * self.weights, axis=1, keepdims=True)
         found = (apart * self.weights) @ apart.T / (1.0 - np.sum(self.weights**2))
-        least = np.diagonal(nan_where_singular.cholesky(stop_gradient(found)))
+        least = np.diagonal(failing.nan_where_singular.cholesky(stop_gradient(found)))
         wrong = np.logical_not(least > ROUNDING * np.max(np.abs(stop_gradient(self.dataset)), axis=1))
         return refusing(found, wrong, np.linalg.LinAlgError(FLAT))
 
@@ -90,7 +90,7 @@ class Kernels:
 
     def _exponents(self, x: Any) -> tuple[Any, Any]:
         """The exponents [points, data] of the Gaussians, and the logarithm of what they are divided by."""
-        points: Any = finite(np.atleast_2d(array_like(double(x))))
+        points: Any = failing.finite(np.atleast_2d(array_like(double(x))))
         if (
             not dims.same(points.shape[0], self.d)
             and dims.is_one(points.shape[0])
@@ -101,10 +101,10 @@ class Kernels:
             raise ShapeError(
                 f"points have dimension {points.shape[0]}, dataset has dimension {self.d}", place=tracing.user_place()
             )
-        factor: Any = finite(array_like(self.factor))
+        factor: Any = failing.finite(array_like(self.factor))
         singular = np.linalg.LinAlgError("singular matrix: the bandwidth is 0")
-        root = nan_where_singular.cholesky(self._spread) * refusing(factor, factor == 0, singular)
-        places, centres = (nan_where_singular.solve(root, v) for v in (points, self.dataset))
+        root = failing.nan_where_singular.cholesky(self._spread) * refusing(factor, factor == 0, singular)
+        places, centres = (failing.nan_where_singular.solve(root, v) for v in (points, self.dataset))
         squares = np.sum((places[:, :, None] - centres[:, None, :]) ** 2, axis=0)
         return -0.5 * squares, np.sum(np.log(np.diagonal(root)) + 0.5 * math.log(2.0 * math.pi))
 

@@ -10,7 +10,7 @@ from primsplit.frontends.scipy.operands import not_empty, number_of, traced_doub
 from primsplit.frontends.scipy.special import multigammaln
 from primsplit.frontends.scipy.stats.multivariate import factor_of, log_determinant, shaped, squeezed
 from primsplit.ir.dims import Dim
-from primsplit.numpy.failing import nan_where_singular
+from primsplit.numpy import failing
 from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.tracing.broadcasting import count_up, expand_to
@@ -52,8 +52,8 @@ class MultivariateT(_Density):
         given = refusing(given, np.logical_not(given > 0), ValueError("'df' must be greater than zero."))
         is_normal = given == np.inf
         freedom = np.where(is_normal, 1.0, given)
-        factor = nan_where_singular.cholesky(spread)
-        white = nan_where_singular.solve(factor, (points - centre)[..., None])[..., 0]
+        factor = failing.nan_where_singular.cholesky(spread)
+        white = failing.nan_where_singular.solve(factor, (points - centre)[..., None])[..., 0]
         gammaln = ELEMENTWISE["gammaln"]
         lead = gammaln(0.5 * (freedom + size)) - gammaln(0.5 * freedom) - size / 2 * np.log(math.pi * freedom)
         square = np.sum(white * white, axis=-1)
@@ -72,7 +72,9 @@ class MatrixNormal(_Density):
         covariances = zip((rowcov, colcov), given.shape[-2:], strict=True)
         across, down = (factor_of(_spread(v, n)) for v, n in covariances)
         rows, columns = map(number_of, given.shape[-2:])
-        white = nan_where_singular.solve(down, np.swapaxes(nan_where_singular.solve(across, apart), -1, -2))
+        white = failing.nan_where_singular.solve(
+            down, np.swapaxes(failing.nan_where_singular.solve(across, apart), -1, -2)
+        )
         logs = columns * log_determinant(across) + rows * log_determinant(down)
         return squeezed(-0.5 * (rows * columns * math.log(2 * math.pi) + logs + np.sum(white**2, axis=(-2, -1))))
 
@@ -101,7 +103,7 @@ class InverseWishart(_Density):
 
 def _ratio_trace(a: Any, b: Any) -> Any:
     """The trace of b**-1 a by their Cholesky factors, of which it is the squares of the quotient."""
-    white = nan_where_singular.solve(b, a)
+    white = failing.nan_where_singular.solve(b, a)
     return np.sum(white * white, axis=(-2, -1))
 
 
@@ -114,7 +116,12 @@ def _factors(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, Dim]:
     freedom = traced_double(df)
     few = ValueError("Degrees of freedom must be greater than the dimension of scale matrix minus 1.")
     freedom = refusing(freedom, freedom <= number_of(size) - 1, few)
-    return nan_where_singular.cholesky(given), nan_where_singular.cholesky(_spread(spread, size)), freedom, size
+    return (
+        failing.nan_where_singular.cholesky(given),
+        failing.nan_where_singular.cholesky(_spread(spread, size)),
+        freedom,
+        size,
+    )
 
 
 def _wishart_scale(freedom: Any, size: Dim) -> Any:

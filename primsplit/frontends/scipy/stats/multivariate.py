@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.scipy.operands import not_empty
-from primsplit.numpy.failing import nan_where_singular, no_factor, with_error
-from primsplit.numpy.refusing import finite
+from primsplit.numpy import failing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like
@@ -48,7 +47,7 @@ class MultivariateNormal:
 def _log_density(offset: Any, spread: Any, rank: Any) -> Any:
     """The logarithm of the density at these offsets from the mean, scaled as in a space of `rank` dimensions."""
     factor = factor_of(spread)
-    white = nan_where_singular.solve(factor, offset[..., None])[..., 0]
+    white = failing.nan_where_singular.solve(factor, offset[..., None])[..., 0]
     log_scale = 0.5 * log_determinant(factor) + 0.5 * math.log(2 * math.pi) * rank
     return -0.5 * np.sum(white * white, axis=-1) - log_scale
 
@@ -58,9 +57,9 @@ NO_COVARIANCE = "When `allow_singular is False`, the input matrix must be symmet
 
 def factor_of(spread: Any) -> Any:
     """The Cholesky factor of a covariance; a run fails where that is not finite, or not positive definite."""
-    spread = finite(spread)
-    factor = nan_where_singular.cholesky(spread)
-    return with_error(factor, no_factor(factor), (), np.linalg.LinAlgError(NO_COVARIANCE))
+    spread = failing.finite(spread)
+    factor = failing.nan_where_singular.cholesky(spread)
+    return failing.with_error(factor, failing.no_factor(factor), (), np.linalg.LinAlgError(NO_COVARIANCE))
 
 
 def null_space(spread: Any) -> tuple[Any, Any]:
