@@ -133,11 +133,10 @@ def _of_finite(function: Callable[..., Any], told: str) -> Callable[..., Any]:
     return call
 
 
-NO_SPECTRUM, NO_SINGULAR = "Eigenvalues did not converge", "SVD did not converge"
+NO_SINGULAR = "SVD did not converge"
 ENDLESS = "Array must not contain infs or NaNs"
 _OF_FINITE = {
     **dict.fromkeys(("eig", "eigvals"), ENDLESS),
-    **dict.fromkeys(("eigh", "eigvalsh"), NO_SPECTRUM),
     **dict.fromkeys(("svd", "svdvals", "pinv", "lstsq", "matrix_rank"), NO_SINGULAR),
 }
 """Functions of np.linalg of which LAPACK's iteration does not end with an answer for NaN or infinity, and the error."""

@@ -64,7 +64,7 @@ SOLVED: dict[str, Callable[[Any], Any]] = {
     "solve_sylvester": lambda a: linalg.solve_sylvester(a, SYSTEM, np.eye(3)),
     "solve_continuous_are": lambda a: linalg.solve_continuous_are(a, np.eye(3), np.eye(3), np.eye(3)),
     "list of a matrix": lambda a: linalg.inv([a[0], a[1], a[2]]),
-    "np.linalg.eigvals": lambda a: np.linalg.eigvals(a).real, "np.linalg.eigh": lambda a: np.linalg.eigh(a)[0],
+    "np.linalg.eigvals": lambda a: np.linalg.eigvals(a).real,
     "np.linalg.svd": lambda a: np.linalg.svd(a)[1], "np.linalg.matrix_rank": np.linalg.matrix_rank,
     "np.linalg.lstsq": lambda a: np.linalg.lstsq(a, ALPHA, rcond=None)[0],
 }  # fmt: skip
