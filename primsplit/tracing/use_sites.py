@@ -138,7 +138,7 @@ def is_computed_with(filename: str, line: int, column: int) -> bool:
 
     A key of a dictionary, an element of a set and what is compared are not computed with.
     """
-    nodes = _nodes_at("".join(linecache.getlines(filename)), line, column)
+    nodes = nodes_of_line(filename, line, column)
     own = max((i for i, n in enumerate(nodes) if isinstance(n, ast.Call) and _starts_at(n, line, column)), default=0)
     for inner, node in zip(nodes[own:0:-1], nodes[own - 1 :: -1], strict=False):
         if isinstance(node, ast.stmt) or (isinstance(node, ast.Subscript) and inner is node.slice):
