@@ -14,6 +14,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.frontends.python.conversion.either import Either, settled
 from primsplit.frontends.python.conversion.growing import Grown, element
+from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.ir.errors import TraceError
 from primsplit.ops import op
 from primsplit.tracing.array import Array
@@ -53,7 +54,7 @@ def item(held: Any, index: Any) -> Any:
     if type(index) is Either:
         return _by_key(held, index)
     if not is_unknown_place(index) or type(held) not in {list, tuple, ChosenList} or not all(map(_is_read, held)):
-        return held[index]
+        return OPERATORS[False].indexed(held)[index]
     listed = Grown(held)
     stack = listed.stack_of_numbers()
     return held[index] if stack is None else _chosen(element(Grown(None, stack, listed.most), index))

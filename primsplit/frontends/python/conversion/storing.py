@@ -20,6 +20,7 @@ from primsplit.frontends.python.conversion.identity import note_joined
 from primsplit.frontends.python.conversion.lookups import is_unknown_place, item
 from primsplit.frontends.python.conversion.plainer import at, later
 from primsplit.frontends.python.conversion.reading import Reads
+from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.ops import op
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
@@ -99,7 +100,7 @@ def put(value: Any, held: Any, index: Any) -> None:
         for k, old in enumerate(held):
             held[k] = _chosen(op.Equal(place, k), value, old)
     else:
-        held[index] = value
+        OPERATORS[False].indexed(held)[index] = value
 
 
 def changed(held: Any, index: Any, name: str, value: Callable[[], Any]) -> None:

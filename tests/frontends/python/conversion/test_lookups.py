@@ -102,3 +102,76 @@ def test_a_list_that_a_branch_chooses_is_written_to() -> None:
     program = ps.trace(f, ps.spec("float64", [3]))
     for x in POINTS:
         np.testing.assert_allclose(program(x), f(x), rtol=1e-14)
+
+
+NUMBERS = [0.0, 0.3, 0.8, 0.1]
+ARRAY = np.array([0.5, 1.5, 2.5, 3.5])
+
+
+class Held:
+    """An object with elements of an array."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return ARRAY[key]
+
+
+HELD = Held()
+
+
+def a_list_and_an_array(x: Any) -> Any:
+    k = int(x > 1)
+    return NUMBERS[k] * x + ARRAY[k]
+
+
+def an_array_and_a_list(x: Any) -> Any:
+    return ARRAY[int(x > 1)] * x + NUMBERS[int(x > 1.5)]
+
+
+def a_list_a_tuple_and_a_row(x: Any) -> Any:
+    k = int(x > 1)
+    return NUMBERS[k] * x + (1.0, 2.0)[k] * ARRAY.reshape(2, 2)[k][1] * ARRAY.flat[k]
+
+
+def a_list_and_an_object(x: Any) -> Any:
+    k = int(x > 1)
+    return NUMBERS[k] * x + HELD[k + 1]
+
+
+def in_both_sides(x: Any) -> Any:
+    k = int(x > 1)
+    return NUMBERS[k] * x + ARRAY[k] if x > 0.5 else ARRAY[k + 1] * x + NUMBERS[k]
+
+
+def in_a_loop(x: Any) -> Any:
+    total = 0.0
+    for j in range(3):
+        k = int(x > j)
+        total += NUMBERS[k + j] * ARRAY[k + j] * x
+    return total
+
+
+def stored_in_a_list(x: Any) -> Any:
+    k, held = int(x > 1), [x, 2.0, x * x]
+    held[k] = ARRAY[k + 1] * NUMBERS[k + 1]
+    return held[0] * held[1] * x
+
+
+def stored_in_an_array(x: Any) -> Any:
+    k, out = int(x > 1), np.ones(3)
+    out[k] += NUMBERS[k + 1] * x
+    return np.sum(out * ARRAY[:3])
+
+
+ON_ONE_LINE = [
+    a_list_and_an_array, an_array_and_a_list, a_list_a_tuple_and_a_row, a_list_and_an_object, in_both_sides, in_a_loop,
+    stored_in_a_list, stored_in_an_array,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", ON_ONE_LINE, ids=lambda f: f.__name__)
+def test_a_line_looks_up_lists_and_arrays_at_an_index_of_the_run(function: Function) -> None:
+    derivative = ps.value_and_grad(function)
+    for x in (0.3, 1.2, 2.3):
+        h = 1e-6
+        expected = function(x), (function(x + h) - function(x - h)) / (2 * h)
+        np.testing.assert_allclose(derivative(x), expected, rtol=1e-7)
