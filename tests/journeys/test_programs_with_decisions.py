@@ -1,0 +1,173 @@
+"""Programs that were written for NumPy and Python alone, with decisions on data: their file gives value and gradient.
+
+The expected values are Python's own, the expected gradients central differences of them.
+"""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+
+import primsplit as ps
+
+Function = Callable[[Any], Any]
+
+
+class Thermostat:
+    """A controller that heats from a low temperature to a high one."""
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low, self.high, self.is_on, self.switches = low, high, False, 0
+
+    def heat(self, temperature: Any) -> float:
+        if self.is_on and temperature > self.high:
+            self.is_on = False
+            self.switches += 1
+        elif not self.is_on and temperature < self.low:
+            self.is_on = True
+            self.switches += 1
+        return 5.0 if self.is_on else 0.0
+
+
+def hysteresis(p: Any) -> Any:
+    loss, outside, temperature = p
+    control, energy = Thermostat(19.0, 21.0), 0.0
+    for _ in range(12):
+        heat = control.heat(temperature)
+        energy += heat
+        temperature = temperature + 0.2 * (heat - loss * (temperature - outside))
+    return temperature + 0.01 * energy * loss + control.switches * 0.1 * outside
+
+
+def viterbi(p: Any) -> Any:
+    stay, good, bias = p
+    seen = [0, 1, 1, 0, 1]
+    emission = [[good, 1 - good], [1 - good + bias, good - bias]]
+    step = [[stay, 1 - stay], [1 - stay, stay]]
+    score = [math.log(0.5 * emission[s][seen[0]]) for s in range(2)]
+    for each in seen[1:]:
+        new = []
+        for s in range(2):
+            best = None
+            for r in range(2):
+                candidate = score[r] + math.log(step[r][s])
+                if best is None or candidate > best:
+                    best = candidate
+            new.append(best + math.log(emission[s][each]))
+        score = new
+    return max(score)
+
+
+def line_search(p: Any) -> Any:
+    x, y, longest = p
+
+    def f(a: Any, b: Any) -> Any:
+        return (1 - a) ** 2 + 10 * (b - a * a) ** 2
+
+    for _ in range(2):
+        gx, gy = -2 * (1 - x) - 40 * x * (y - x * x), 20 * (y - x * x)
+        step, here = longest, f(x, y)
+        for _ in range(4):
+            if f(x - step * gx, y - step * gy) <= here - 1e-4 * step * (gx * gx + gy * gy):
+                break
+            step = 0.5 * step
+        x, y = x - step * gx, y - step * gy
+    return f(x, y)
+
+
+def dynamic_window(p: Any) -> Any:
+    to_goal, to_obstacles, speed = p
+    obstacles = [(1.0, 0.4), (2.0, 0.2)]
+    best, command = float("inf"), (0.0, 0.0)
+    for faster in (-0.1, 0.1):
+        for turn in (-0.4, 0.0, 0.4):
+            x, y, angle, v, clear = 0.0, 0.0, 0.0, speed + faster, 10.0
+            for _ in range(3):
+                angle += turn * 0.3
+                x += v * math.cos(angle) * 0.3
+                y += v * math.sin(angle) * 0.3
+                for ox, oy in obstacles:
+                    distance = math.hypot(x - ox, y - oy)
+                    clear = min(clear, distance)
+            cost = to_goal * math.hypot(3.0 - x, 1.0 - y) + to_obstacles / clear
+            if cost < best:
+                best, command = cost, (v, turn)
+    return best + command[0] * command[1]
+
+
+def kalman_with_gaps(p: Any) -> Any:
+    moves, noise, x = p
+    variance, likelihood = 1.0, 0.0
+    for y in (0.3, None, 0.7, None, 9.0, 0.4):
+        variance = variance + moves
+        if y is None:
+            continue
+        innovation, s = y - x, variance + noise
+        if innovation * innovation > 9 * s:
+            likelihood -= 4.5
+            continue
+        gain = variance / s
+        x = x + gain * innovation
+        variance = (1 - gain) * variance
+        likelihood += -0.5 * (math.log(2 * math.pi * s) + innovation**2 / s)
+    return likelihood
+
+
+def particle_filter(p: Any) -> Any:
+    decay, spread, width = p
+    rng = np.random.default_rng(3)
+    noise, starts = rng.normal(size=(4, 8)), rng.uniform(size=4)
+    x, w, likelihood = np.zeros(8), np.full(8, 1 / 8), 0.0
+    for t, y in enumerate((0.2, -0.1, 0.6, 0.4)):
+        x = decay * x + spread * noise[t]
+        w = w * np.exp(-0.5 * ((y - x) / width) ** 2 - np.log(width))
+        total = w.sum()
+        likelihood = likelihood + np.log(total)
+        w = w / total
+        if 1 / np.sum(w**2) < 0.6 * 8:
+            chosen = np.searchsorted(np.cumsum(w), (np.arange(8) + starts[t]) / 8)
+            x, w = x[np.minimum(chosen, 7)], np.full(8, 1 / 8)
+    return likelihood
+
+
+def early_exercise(p: Any) -> Any:
+    spot, strike, volatility = p
+    z = np.random.default_rng(0).normal(size=(40, 4))
+    s = spot * np.exp(np.cumsum((0.05 - 0.5 * volatility**2) * 0.25 + volatility * 0.5 * z, axis=1))
+    cash = np.maximum(strike - s[:, -1], 0.0)
+    for t in (2, 1, 0):
+        cash = cash * np.exp(-0.0125)
+        powers = np.stack([np.ones(40), s[:, t], s[:, t] ** 2], axis=1)
+        now = strike - s[:, t]
+        a = powers * (now > 0)[:, None]
+        later = powers @ np.linalg.solve(a.T @ a + 1e-9 * np.eye(3), a.T @ cash)
+        cash = np.where((now > 0) & (now > later), now, cash)
+    return np.mean(cash)
+
+
+PROGRAMS: dict[Function, list[list[float]]] = {
+    hysteresis: [[0.1, 5.0, 15.0], [0.2, 8.0, 22.0], [0.05, 12.0, 20.0]],
+    viterbi: [[0.8, 0.7, 0.05], [0.3, 0.6, 0.1], [0.5, 0.9, 0.2]],
+    line_search: [[-1.0, 1.0, 0.1], [0.3, 0.2, 0.5], [1.5, 1.0, 0.02]],
+    dynamic_window: [[1.0, 0.2, 0.8], [0.5, 1.0, 1.2], [2.0, 0.1, 0.5]],
+    kalman_with_gaps: [[0.1, 0.2, 0.0], [0.5, 0.1, 1.0], [2.0, 20.0, 0.3]],
+    particle_filter: [[0.9, 0.5, 0.3], [0.5, 1.5, 0.2], [0.7, 0.1, 1.0]],
+    early_exercise: [[100.0, 105.0, 0.2], [95.0, 100.0, 0.3], [110.0, 101.0, 0.25]],
+}
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_the_file_of_a_program_gives_its_value_and_gradient(function: Function, tmp_path: Path) -> None:
+    points = PROGRAMS[function]
+    ps.export(function, np.array(points[0]), path=tmp_path / "program.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "program.onnx")
+    for point in map(np.array, points):
+        value, gradient = session.run(["y", "d_p"], {"p": point})
+        np.testing.assert_allclose(value, function(point), rtol=1e-12)
+        steps = 1e-6 * np.diag(np.maximum(1, np.abs(point)))
+        expected = [(function(point + h) - function(point - h)) / (2 * np.sum(h)) for h in steps]
+        np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7)
