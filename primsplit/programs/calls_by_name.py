@@ -4,6 +4,7 @@ import builtins
 import dis
 import functools
 import itertools
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType, ModuleType
@@ -41,8 +42,23 @@ class Chain(NamedTuple):
 @functools.lru_cache(maxsize=4096)
 def chains(code: CodeType) -> tuple[Chain, ...]:
     """Return the paths that a code, but not the codes inside of it, loads and calls, or gives a name to."""
-    listed = [i for i in dis.get_instructions(code) if i.opname not in SKIPPED]
+    listed = [*_instructions(code)]
     return tuple(_chains(listed))
+
+
+def _instructions(code: CodeType) -> Iterator[dis.Instruction]:
+    """Yield the instructions of a code. From Python 3.13 on, one may load or store two local variables: it is two."""
+    for each in dis.get_instructions(code):
+        parts = _OF_TWO.findall(each.opname)
+        if len(parts) == 2:
+            first, second = each.argval
+            yield each._replace(opname=parts[0], argval=first)
+            yield each._replace(opname=parts[1], argval=second, positions=None)  # it has the place of the first
+        elif each.opname not in SKIPPED:
+            yield each
+
+
+_OF_TWO = re.compile(r"(?:LOAD|STORE)_FAST")
 
 
 def _chains(listed: list[dis.Instruction]) -> Iterator[Chain]:
@@ -53,11 +69,11 @@ def _chains(listed: list[dis.Instruction]) -> Iterator[Chain]:
         kind = next((k for k, names in _KINDS.items() if first.opname in names), None)
         if kind is None:
             continue
-        path = []
+        path, begin = [], position
         while position < len(listed) and listed[position].opname in ATTRIBUTE:
             path.append(str(listed[position].argval))
             position += 1
-        places = first.positions
+        places = first.positions or (listed[begin].positions if path else None)
         if places is not None and places.lineno is not None:
             given = _given(listed[position : position + 2])
             yield Chain(kind, str(first.argval), tuple(path), given, places.lineno, places.col_offset or 0)
@@ -81,7 +97,7 @@ def call_of(code: CodeType, chain: Chain) -> Call | None:
 @functools.lru_cache(maxsize=4096)
 def _calls(code: CodeType) -> Mapping[tuple[int, int], Call]:
     """Return the calls of a code by the place where each starts; of calls in a row, `f(x)(y)`, the first."""
-    listed = [i for i in dis.get_instructions(code) if i.opname not in SKIPPED]
+    listed = [*_instructions(code)]
     found: dict[tuple[int, int], Call] = {}
     taken = set()
     for position, each in enumerate(listed):
@@ -121,7 +137,7 @@ def attributes_of_results(code: CodeType) -> tuple[tuple[str, int], ...]:
 
     Each has its name and line: `rvs` of `scipy.stats.gamma(2).rvs()`.
     """
-    listed = [i for i in dis.get_instructions(code) if i.opname not in SKIPPED]
+    listed = [*_instructions(code)]
     pairs = itertools.pairwise(listed)
     found = [each for before, each in pairs if before.opname.startswith("CALL") and each.opname in ATTRIBUTE]
     places = [(str(each.argval), each.positions) for each in found]
@@ -133,7 +149,7 @@ def _imported(code: CodeType) -> Mapping[str, tuple[str, str]]:
     """Return the local variables that code imports: the module and the name in it, "" for the module itself."""
     found: dict[str, tuple[str, str]] = {}
     module, name, is_from, before = "", "", False, None
-    for each in dis.get_instructions(code):
+    for each in _instructions(code):
         if each.opname == "IMPORT_NAME":  # behind the names of a `from`, None for a plain import
             module, name, is_from = str(each.argval), "", before is not None
         elif each.opname == "IMPORT_FROM":

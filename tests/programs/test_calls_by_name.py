@@ -72,3 +72,19 @@ def test_a_call_has_its_number_of_arguments_and_the_constants_among_its_keywords
 
 def test_codes_of_inner_functions_are_found() -> None:
     assert [c.co_name for c in codes(closure({}))] == ["f", "inner"]
+
+
+def test_a_path_of_the_second_of_two_local_variables_is_found() -> None:
+    """From Python 3.13 on, one instruction loads both."""
+
+    def f(x: Any, generator: Any) -> Any:
+        import math as functions
+
+        y = x * generator.normal(x, loc=None, scale=x)
+        return y * functions.floor(y)
+
+    known = {c.text: c for c in chains(f.__code__)}
+    assert known["generator.normal"].column == 16
+    assert known["functions.floor"].column == 19
+    assert call_of(f.__code__, known["generator.normal"]) == (1, {"loc": None, "scale": UNKNOWN})
+    assert found(f)["functions.floor"][1] is math.floor
