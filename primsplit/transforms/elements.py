@@ -45,12 +45,14 @@ def in_elements(block: Block, position: int) -> tuple[Block, dict[int, str]] | N
 
 
 def element_taken(op: Op, param: Var) -> int | None:
-    """Return the index of the element, or row, that a Gather takes out of a parameter; None for any other op."""
+    """Return the index of the element, or row, that a Gather takes out of a parameter; None for any other op, or none."""
     if op.kind != "Gather" or op.inputs[0] is not param or op.attributes.get("axis", 0) != 0:
         return None
     index, size = op.inputs[1], (param.type.shape or (None,))[0]
     at = integers(index) if index is not None and index.type.shape == () else None
-    return None if at is None or not isinstance(size, int) else at[0] % size
+    if at is None or not isinstance(size, int) or not -size <= at[0] < size:
+        return None
+    return at[0] % size
 
 
 class _Replacing(Rewriter):

@@ -55,6 +55,8 @@ TAKEN: dict[str, tuple[Callable[[Any], Any], str, int | None]] = {
     "a row with its axis": (lambda p: op.Gather(p, [1]), "float64[4, 3]", None),
     "an element by an index of the run": (lambda p: op.Gather(p, op.ArgMax(p, keepdims=0)), "float64[4]", None),
     "an element of an unknown number": (lambda p: p[-1], "float64[N]", None),
+    "an element of none": (lambda p: op.Gather(p, 0), "float64[0]", None),
+    "an element behind the last": (lambda p: op.Gather(p, 4), "float64[4]", None),
     "another op": (lambda p: op.Sin(p), "float64[4]", None),
 }
 
@@ -69,3 +71,9 @@ def test_the_index_of_a_taken_element_is_counted_from_the_front(name: str) -> No
 
 def test_a_parameter_of_unknown_size_stays_whole() -> None:
     assert in_elements(record(lambda p: p[0] * p[1], "float64[N]"), 0) is None
+
+
+def test_a_gradient_of_an_element_of_none_fails_where_it_runs() -> None:
+    program = ps.trace(lambda p: op.Gather(p, 0), ps.spec("float64", [0]))
+    with pytest.raises(ps.errors.RunError, match="size 0"):
+        ps.grad(program)(np.zeros(0))
