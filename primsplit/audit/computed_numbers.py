@@ -33,20 +33,20 @@ NAMED = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf}
 
 
 def computed_numbers(program: Program, known: Sequence[Frozen]) -> list[Frozen]:
-    """Return the numbers of a program's elementwise operators that are neither literals nor those of values in `known`.
+    """Return the numbers and short arrays of a program that are neither literals nor those of values in `known`.
 
-    A number of one line is listed once.
-
-    What comes of a random draw is first.
+    A number of one line is listed once. What comes of a random draw is first.
     """
     held = {(f.place.filename, number) for f in known if f.place for number in f.numbers[1:]}
-    told = {(f.place.filename, f.place.line, f.numbers[1]) for f in literal_values(program) if f.place}
+    held |= {(f.place.filename, f.numbers) for f in known if f.place}
+    told = {(f.place.filename, f.place.line, f.numbers) for f in literal_values(program) if f.place}
     new: dict[object, tuple[Place, Const]] = {}
     for const, op in _numbers(program):
         assert op.place is not None
-        place, number = op.place.whole_line, const.numpy().item()
-        key = (place.filename, place.line, number)
-        if key not in told and (place.filename, number) not in held:
+        place = op.place.whole_line
+        numbers = frozen_value("", const.numpy(), place, "").numbers
+        key = (place.filename, place.line, numbers)
+        if key not in told and (place.filename, numbers if const.type.rank else numbers[1]) not in held:
             new.setdefault(key, (place, const))
     names = {f.name for f in known}
     found: list[Frozen] = []
@@ -60,11 +60,10 @@ def _of_line(place: Place, numbers: Sequence[Const], function: str, known: set[s
     around = [n for n in ast.walk(parsed(place.filename)) if isinstance(n, Function) and _holds(n, place.line)]
     own = [n for f in around[-1:] for n in ast.walk(f) if getattr(n, "lineno", None) == place.line]
     spelled = {value: ast.unparse(n) for n in reversed(own) if (value := _computed(n)) is not None}
-    rest = [c for c in numbers if float(c.numpy()) not in spelled]
+    texts = [None if c.type.rank else spelled.get(float(c.numpy())) for c in numbers]
     name, origin = _variable(around, own, place.line, function, known)
-    for const in numbers:
-        text = spelled.get(float(const.numpy()))
-        shown = (name if len(rest) == 1 else "", origin) if text is None else (text, "computed")
+    for const, text in zip(numbers, texts, strict=True):
+        shown = (name if texts.count(None) == 1 else "", origin) if text is None else (text, "computed")
         yield frozen_value(shown[0], const.numpy(), place, shown[1])
 
 
@@ -85,13 +84,20 @@ def _computed(node: ast.AST) -> float | None:
 
 
 def _numbers(program: Program) -> Iterator[tuple[Const, Op]]:
-    """Yield the numbers that elementwise operators of the user's lines read."""
+    """Yield the numbers that elementwise operators of the user's lines read, and short arrays without a place."""
     inside = {id(op) for call in walk(program.block) if is_call(call) for body in call.blocks() for op in walk(body)}
     for op in walk(program.block):
         if id(op) in inside or op.place is None or not os.path.isfile(op.place.filename):
             continue
-        if traits(op.kind).elementwise and not op.remark.startswith(PULLBACK):
-            yield from ((v, op) for v in op.inputs if isinstance(v, Const) and v.type.rank == 0 and v.type.is_float)
+        if not op.remark.startswith(PULLBACK):
+            yield from ((v, op) for v in op.inputs if isinstance(v, Const) and _is_wanted(v, op))
+
+
+def _is_wanted(const: Const, op: Op) -> bool:
+    """Whether a constant is a number of arithmetic, or a short array without a place that is no index."""
+    if const.type.rank == 0:
+        return const.type.is_float and traits(op.kind).elementwise
+    return const.place is None and const.is_short and const.type.dtype.kind not in "iu"
 
 
 Function = ast.FunctionDef | ast.Lambda

@@ -9,7 +9,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.audit.computed_numbers import computed_numbers
-from primsplit.audit.frozen import frozen_values
+from primsplit.audit.frozen import array_digest, frozen_values
 
 X = np.ones(3)
 GAIN = 1.25
@@ -96,6 +96,20 @@ def test_the_numbers_of_a_table_are_told_with_it() -> None:
         return x
 
     assert of(f) == []
+
+
+@pytest.mark.parametrize("use", [np.multiply, np.maximum, lambda x, mask: np.where(x > 0.5, mask, 1.0)])
+def test_an_array_that_was_computed_of_a_draw_is_told(use: Any) -> None:
+    def f(x: Any) -> Any:
+        mask = np.random.default_rng(7).random(3).astype(np.float64)
+        mask = mask.copy() - 0.25
+        return use(x, mask)
+
+    program = ps.trace(f, X)
+    known = frozen_values(program, f)
+    (row,) = computed_numbers(program, known) or known
+    assert row.digest == array_digest(np.random.default_rng(7).random(3) - 0.25)
+    assert row.origin == ("draw" if row.name == "mask" else "computed")
 
 
 @pytest.mark.filterwarnings("ignore")
