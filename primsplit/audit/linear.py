@@ -47,11 +47,19 @@ def disprove(rows: Sequence[dict[str, Any]], deviations: Mapping[str, float], un
 
 def seeds_of(file: Written, files: Sequence[Written]) -> tuple[list[str], list[str]]:
     """Return the inputs that are cotangents and those that are tangents, by the names of all inputs and outputs."""
+    kept = _kept(files)
     outputs = {name for each in files for name in each.outputs}
-    inputs = {name for each in files for name in each.inputs}
+    inputs = {name for each in files for name in each.inputs} - kept
     found = {n for n in file.inputs if n[:2] == COTANGENT and (n[2:] in outputs or _is_backward(file))}
-    pushed = {n for n in file.inputs if n[:2] == TANGENT_OF and n[2:] in inputs}
+    pushed = {n for n in file.inputs if n[:2] == TANGENT_OF and n[2:] in inputs and n not in kept}
     return [n for n in file.inputs if n in found], [n for n in file.inputs if n in pushed]
+
+
+def _kept(files: Sequence[Written]) -> set[str]:
+    """Return the values that the first of two files keeps for the second; not a result that has a derivative there."""
+    first, second = files[0], files[-1]
+    handed = {*first.outputs} & {*second.inputs} if len(files) > 1 else set()
+    return {n for n in handed if f"{COTANGENT}{n}" not in second.inputs and f"{TANGENT_OF}{n}" not in second.outputs}
 
 
 def _is_backward(file: Written) -> bool:
@@ -61,7 +69,10 @@ def _is_backward(file: Written) -> bool:
 
 def _of_file(graph: Whole, files: Sequence[Written]) -> Iterator[dict[str, Any]]:
     cotangents, tangents = seeds_of(graph.file, files)
+    kept = _kept(files)
     for name in graph.file.outputs:
+        if name in kept:
+            continue
         is_tangent = name[:2] == TANGENT_OF and bool(tangents)
         if not is_tangent and not (name[:2] == COTANGENT and _is_derivative(name, files)):
             continue
@@ -71,7 +82,8 @@ def _of_file(graph: Whole, files: Sequence[Written]) -> Iterator[dict[str, Any]]
 
 
 def _is_derivative(name: str, files: Sequence[Written]) -> bool:
-    return any(name.removeprefix(COTANGENT) in file.inputs for file in files) or _is_backward(files[-1])
+    own = {n for file in files for n in file.inputs} - _kept(files)
+    return name.removeprefix(COTANGENT) in own or _is_backward(files[-1])
 
 
 def _row(graph: Whole, name: str, seeds: Sequence[str]) -> dict[str, Any]:
@@ -107,7 +119,7 @@ def _seeded(graph: Whole, name: str) -> dict[str, Any]:
             why = f"the cotangent is the number 1; linear in {graph.names[value]}, a value of the backward section"
             return {"verdict": "seeded", "in": [graph.names[value]], **_proof(graph, found), "why": why}
     proof = _proof(graph, Linearity("not linear", ()) if first is None else first)
-    why = "the cotangent is the number 1" + (f"; {first.why}" if first is not None and first.why else "")
+    why = "the cotangent is the number 1; no value of the backward section is known that this is linear in"
     return {"verdict": "seeded", "in": [], **proof, "why": why}
 
 

@@ -50,6 +50,20 @@ def test_a_tangent_is_linear_in_the_tangents(tmp_path: Path) -> None:
     assert (row["output"], row["verdict"], row["in"]) == ("t_y", "linear", ["t_w", "t_x"])
 
 
+def test_what_a_pair_of_files_keeps_is_no_tangent_by_its_name(tmp_path: Path) -> None:
+    """A gradient inside of the function has values named d_hidden, and the linear file takes hidden and d_hidden."""
+
+    def slope(w: Any, x: Any) -> Any:
+        def value(at: Any) -> Any:
+            hidden = np.tanh(at @ w)
+            return np.sum(np.tanh(hidden) ** 2)
+
+        return np.sum(ps.grad(value)(x) ** 2)
+
+    rows = rows_of(*ps.export(slope, W, X, path=tmp_path / "f.onnx", mode="linearize"))
+    assert [(r["output"], r["verdict"], r["in"]) for r in rows] == [("t_y", "linear", ["t_w", "t_x"])]
+
+
 def test_of_a_seeded_file_the_row_says_so_and_names_a_value(tmp_path: Path) -> None:
     rows = rows_of(*ps.export(loss, W, X, path=tmp_path / "f.onnx", wrt="w"))
     assert [r["verdict"] for r in rows] == ["seeded"]
