@@ -9,16 +9,20 @@ about as many, and the error grows with the square root. 16 bits go through floa
 If only the run knows how many numbers there are, an If chooses. Its condition is computed once for each size, before
 the loops that contain such sums. Sums of rows, as the gradients of biases are, need no If: they are the product of a
 row of ones with the rows, which onnxruntime adds up in blocks, in less time.
+
+A file that is loaded may hold such Ifs. They stay as they are: else each time that a program is saved and loaded would
+write its sums eight times as long.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from primsplit.ir import BFLOAT16, Block, Op, Type, Value, dims
+from primsplit.ir import BFLOAT16, Block, Const, Op, Type, Value, dims, walk
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.runtimes import fault
 from primsplit.ops import op
+from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.products.addends import PRODUCTS
 from primsplit.rewrites.rewriting import Rewriter, recorded_beside, reduced_axes
 from primsplit.rewrites.sums.products import vector_product
@@ -35,6 +39,10 @@ SHORT = (np.dtype(np.float32), *HALVES)
 FROM = 2**14
 """Numbers from which on an If takes two stages: it may have to copy them."""
 REDUCTIONS = frozenset({*STAGES, "ReduceMean", "ReduceLogSum"})
+SUMMING = REDUCTIONS | PRODUCTS
+SIMPLE = kinds_where(lambda t: t.moves)
+MOST_BESIDE = 4
+"""What may stand beside the sum in the branch of few numbers, and how many ops that branch has at most."""
 
 
 @fault(
@@ -52,10 +60,11 @@ def part_long_sums(block: Block) -> Block:
 class _Parting(Rewriter):
     """The walk. `turned` maps the results of Transposes of matrices to their inputs.
 
-    `sizes` are those known in the outermost block, `made` the values computed from them there, by name.
+    `sizes` are those known in the outermost block, `made` the values computed from them there, by name. `limits` are
+    the results of comparisons with a number, `parted` counts the Ifs around that choose between one stage and two.
     """
 
-    kinds = REDUCTIONS | PRODUCTS
+    kinds = SUMMING
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,6 +73,8 @@ class _Parting(Rewriter):
         self.made: dict[tuple[str, str], Value] = {}
         self.blocks: list[Block] = []
         self.outermost: list[Op] = []
+        self.limits: set[Value] = set()
+        self.parted = 0
 
     def enter(self, block: Block) -> None:
         """Note the ops that the outermost block keeps: ops on sizes that sub-blocks need are appended there."""
@@ -79,7 +90,11 @@ class _Parting(Rewriter):
         """Return the op; None if it is replaced."""
         if op.kind == "Transpose" and op.inputs[0] is not None and _turns_matrices(op):
             self.turned[op.outputs[0]] = op.inputs[0]
-        if op.kind not in self.kinds or op.outputs[0].type.dtype not in SHORT or op.outputs[0].type.shape is None:
+        if op.kind == "Less" and isinstance(op.inputs[1], Const):
+            self.limits.add(op.outputs[0])
+        if self.parted or op.kind not in self.kinds or op.outputs[0].type.dtype not in SHORT:
+            return super().visit(op)
+        if op.outputs[0].type.shape is None:
             return super().visit(op)
         with recorded_beside(op) as around:
             found = self._product(op) if op.kind in PRODUCTS else self._reduction(op)
@@ -89,6 +104,14 @@ class _Parting(Rewriter):
         self.kept.extend(around.ops)
         self.replaced[op.outputs[0]] = made
         return None
+
+    def inside(self, op: Op) -> Mapping[str, object]:
+        """Return the op's attributes with their blocks rewritten; sums that a file holds in parts stay."""
+        in_parts = op.kind == "If" and op.inputs[0] in self.limits and _is_in_parts(op)
+        self.parted += in_parts
+        found = super().inside(op)
+        self.parted -= in_parts
+        return found
 
     def _reduction(self, step: Op) -> Array | None:
         """Return the reduction in stages; None if it is of few numbers, or its axes are not known."""
@@ -162,6 +185,20 @@ class _Parting(Rewriter):
             kept.extend(around.ops)
         current().known.update(self.sizes)
         return Array(self.made[size.text, what]) if size.text in self.sizes else make()
+
+
+def _is_in_parts(choice: Op) -> bool:
+    """Whether an If chooses between a sum and one of parts: its second branch sums only what it made itself."""
+    plain, staged = choice.attributes["then_branch"], choice.attributes["else_branch"]
+    made = {v for op in walk(staged) for v in op.outputs}
+    read = [op.inputs[0] for op in walk(staged) if op.kind in SUMMING]
+    return len(plain.ops) <= MOST_BESIDE and bool(read) and made.issuperset(read) and _is_a_sum(plain)
+
+
+def _is_a_sum(block: Block) -> bool:
+    """Whether a block has one result, of a sum and at most a few moves of its elements."""
+    kinds = {op.kind for op in block.ops}
+    return len(block.results) == 1 and len(kinds & SUMMING) == 1 and kinds <= SUMMING | SIMPLE
 
 
 def _turns_matrices(transpose: Op) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 
 import primsplit as ps
@@ -146,3 +147,37 @@ def test_rows_of_a_symbolic_number_are_summed_by_one_product_without_a_branch() 
     for count in (0, 1, 7, 100_003):
         made = program(np.full((count, 16), 0.1, np.float32))
         np.testing.assert_allclose(made, np.full(16, count * float(np.float32(0.1))), rtol=1e-5)
+
+
+LOADED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "a vector": (np.sum, (200_003,)),
+    "a mean of two axes": (np.mean, (300, 701)),
+    "rows": (lambda x: np.sum(x, axis=0), (5_003, 40)),
+    "columns": (lambda x: np.mean(x, axis=1), (3, 50_001)),
+    "a variance": (np.var, (200_003,)),
+    "a norm": (np.linalg.norm, (200_003,)),
+    "a dot product": (lambda x: x @ x, (200_003,)),
+    "exponentials": (lambda x: np.log(np.sum(np.exp(x))), (200_003,)),
+    "a sum in a branch": (lambda x: np.sum(x) if x[0] > 0 else np.sum(x * x), (200_003,)),
+}
+
+
+def nodes_in(graph: Any) -> int:
+    return sum(1 + sum(nodes_in(a.g) for a in n.attribute if a.type == a.GRAPH) for n in graph.node)
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_a_program_that_is_saved_and_loaded_again_does_not_grow(name: str, tmp_path: Any) -> None:
+    function, shape = LOADED[name]
+    made = ps.split(function, ps.spec("float32", ["N", "M"][: len(shape)])).joint()
+    counts = []
+    for turn in range(3):
+        path = tmp_path / f"{turn}.onnx"
+        made.save(path)
+        counts.append(nodes_in(onnx.load(path).graph))
+        made = ps.load(path)
+    assert counts[2] <= counts[1] <= 1.1 * counts[0]
+
+    x = np.full(shape, 0.1, np.float32)
+    value = made(x, *([] if np.ndim(function(x)) == 0 else [np.ones(np.shape(function(x)), np.float32)]))[0]
+    np.testing.assert_allclose(value, function(x.astype(float)), rtol=2e-5, atol=1e-9)
