@@ -1,4 +1,4 @@
-"""Run the tests of the front end of Python with other versions of Python.
+"""Run the tests that depend on the version of Python with other versions.
 
     python -m tools.pythons                        with every Python from 3.11 on that is found, each in a folder apart
     python -m tools.pythons /opt/python3.13        with this one
@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TESTS = ("tests/frontends/python", "tests/tracing/branching", "tests/docs/test_conversion.py")
-"""The tests of converted functions, of branches and of the page of what converts."""
+TESTS = ("tests/frontends/python", "tests/tracing", "tests/programs", "tests/docs/test_conversion.py")
+"""The tests of converted functions, of recording, of programs and of the page of what converts."""
 OLDEST, NEWEST = 11, 15
 
 
