@@ -1,4 +1,4 @@
-"""SciPy's entropies. Where x is 0, a term is 0, and its derivative in x is infinite unless y is 0 too."""
+"""SciPy's entropies. Where x is 0, a term is 0, and its derivative in x is infinite, NaN where y is 0 too."""
 
 import math
 
@@ -41,7 +41,7 @@ rel_entr = elementwise("rel_entr", is_total=True)(
     unit(
         "rel_entr",
         _rel_entr,
-        lambda dz, x, y, z: dz * (log_ratio(x, unless_both_zero(x, y)) + 1.0),
+        lambda dz, x, y, z: dz * (log_ratio(x, y) + 1.0),
         lambda dz, x, y, z: -dz * (x / unless_both_zero(x, y)),
     )
 )

@@ -45,7 +45,7 @@ def in_elements(block: Block, position: int) -> tuple[Block, dict[int, str]] | N
 
 
 def element_taken(op: Op, param: Var) -> int | None:
-    """Return the index of the element, or row, that a Gather takes out of a parameter; None for any other op, or none."""
+    """Return the index of the element, or row, that a Gather takes out of a parameter; None for others, or for none."""
     if op.kind != "Gather" or op.inputs[0] is not param or op.attributes.get("axis", 0) != 0:
         return None
     index, size = op.inputs[1], (param.type.shape or (None,))[0]

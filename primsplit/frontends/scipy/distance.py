@@ -11,6 +11,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.frontends.scipy.operands import double, not_empty, number_of, of_at_least, of_length
+from primsplit.frontends.scipy.stats.descriptive import slopes_of_none
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy import failing
@@ -18,6 +19,7 @@ from primsplit.numpy.axes import size_as
 from primsplit.numpy.diagonals import triu_indices
 from primsplit.numpy.refusing import refusing
 from primsplit.numpy.statistics import safe_root
+from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import array_like, holds_traced, plain_or_traced
@@ -134,9 +136,12 @@ def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
 
 def jensenshannon(p: Any, q: Any, base: Any = None, *, axis: int = 0, keepdims: bool = False) -> Any:
     """The root of the Jensen-Shannon divergence of two distributions, which are scaled to sums of 1."""
-    x, y = (v / np.sum(v, axis=axis, keepdims=True) for v in (double(p), double(q)))
-    middle = (x + y) / 2
-    found = np.sum(_relative(x, middle) + _relative(y, middle), axis=axis, keepdims=keepdims) / 2
+    a, b = double(p), double(q)
+    x, y = (v / np.sum(v, axis=axis, keepdims=True) for v in (a, b))
+    middle, relative = (x + y) / 2, ELEMENTWISE["rel_entr"]
+    terms = _relative(x, middle) + slopes_of_none(relative, x == 0, a, b)
+    terms = terms + _relative(y, middle) + slopes_of_none(relative, y == 0, b, a)
+    found = np.sum(terms, axis=axis, keepdims=keepdims) / 2
     return _narrowed(_root(found if base is None else found / np.log(base)), None, p, q, np.zeros(0, np.float32))
 
 

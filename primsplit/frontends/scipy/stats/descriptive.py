@@ -4,6 +4,7 @@ Their signatures are SciPy's own. Options that are not supported, such as `nan_p
 are refused.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.numpy.validity import where_valid
 from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import Array
-from primsplit.tracing.asarray import array_like
+from primsplit.tracing.asarray import array_like, holds_traced
 from primsplit.tracing.broadcasting import expand_to
 
 __all__ = [
@@ -171,17 +172,30 @@ def variation(a: Any, axis: Any, nan_policy: Any, ddof: Any, keepdims: Any) -> A
 def entropy(pk: Any, qk: Any, base: Any, axis: Any, keepdims: Any) -> Any:
     """The entropy of probabilities, which are made to sum to 1, or their relative entropy to others.
 
-    What is 0 has the gradient 0 there, as in xlogy: its slope is infinite, and would be met by those of the sum.
+    The slope by what is 0 is infinite. `slopes_of_none` adds it: multiplied by the slopes of the shares, it would make
+    those of all others NaN.
     """
     samples, (axis, *_) = zip(*(sample(k, axis) for k in (pk, qk) if k is not None), strict=True)
-    shares = [k / np.sum(k, axis=axis, keepdims=True) for k in np.broadcast_arrays(*samples)]
+    given = np.broadcast_arrays(*samples)
+    shares = [k / np.sum(k, axis=axis, keepdims=True) for k in given]
     is_none = shares[0] == 0 if qk is None else (shares[0] == 0) & (shares[1] >= 0)
     held = [np.where(is_none, 1.0, share) for share in shares]
-    terms = ELEMENTWISE["entr" if qk is None else "rel_entr"](*held)
-    found = np.sum(np.where(is_none, 0.0, terms), axis=axis, keepdims=keepdims)
+    function = ELEMENTWISE["entr" if qk is None else "rel_entr"]
+    terms = np.where(is_none, 0.0, function(*held)) + slopes_of_none(function, is_none, *given)
+    found = np.sum(terms, axis=axis, keepdims=keepdims)
     if base is None:
         return found
     return found / np.log(refusing(base, base <= 0, ValueError("`base` must be a positive number or `None`.")))
+
+
+def slopes_of_none(function: Callable[..., Any], is_none: Any, *given: Any) -> Any:
+    """Zeros with the slopes that a function of entropy, which is 0 there and at 1, has where `is_none`.
+
+    A plain 0 for plain arrays.
+    """
+    if not holds_traced(given):
+        return 0.0
+    return np.where(is_none, function(*(np.where(is_none, k, 1.0) for k in given)), 0.0)
 
 
 class Correlation(NamedTuple):

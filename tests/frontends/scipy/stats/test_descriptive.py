@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats as st
+from scipy.spatial import distance
 
 import primsplit as ps
 from primsplit.ir.errors import UnsupportedFunction
@@ -89,3 +90,35 @@ def test_a_mean_is_taken_in_the_dtype_that_is_asked_for(name) -> None:
     found = ps.trace(lambda x: mean(x, dtype=np.float64), given)(given)
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, mean(given.astype(np.float64)), rtol=1e-14)
+
+
+SHARES, OTHERS = np.array([0.5, 0.5, 0.0]), np.array([0.2, 0.3, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("function", "sign"),
+    [
+        (lambda p: st.entropy(p), 1),
+        (lambda p: st.entropy(p, base=2), 1),
+        (lambda p: st.entropy(p, OTHERS), -1),
+        (lambda p: distance.jensenshannon(p, OTHERS), -1),
+        (lambda p: distance.jensenshannon(OTHERS, p), -1),
+    ],
+    ids=["entropy", "entropy in bits", "relative entropy", "distance", "distance, the other way around"],
+)
+def test_the_slope_by_a_share_of_0_is_infinite_and_the_others_are_right(function: Any, sign: int) -> None:
+    found = ps.grad(function)(SHARES)
+    step = 1e-6 * np.eye(3)[:2]
+    wanted = [(function(SHARES + s) - function(SHARES - s)) / 2e-6 for s in step]
+    np.testing.assert_allclose(found[:2], wanted, rtol=1e-6, atol=1e-9)
+    assert found[2] == sign * np.inf
+    slopes = [(function(np.append(SHARES[:2], h)) - function(SHARES)) / h for h in (1e-4, 1e-8, 1e-12)]
+    assert np.all(np.diff(sign * np.array(slopes)) > 1)  # without bound
+
+
+def test_the_slope_by_a_share_that_both_distributions_lack_is_nan() -> None:
+    none = np.array([0.7, 0.3, 0.0])
+    assert np.isnan(ps.grad(lambda p: distance.jensenshannon(p, none))(SHARES)[2])
+    found = ps.grad(lambda p: st.entropy(p, none))(SHARES)
+    assert np.isfinite(found[:2]).all()
+    assert np.isnan(found[2])
