@@ -57,3 +57,37 @@ def test_scans_of_as_many_steps_are_guarded_by_one_condition(rows: int) -> None:
     for row in ys:
         wanted = np.sin(wanted) * row
     np.testing.assert_allclose(program(x, xs, ys), wanted, rtol=1e-13)
+
+
+STEPS = {
+    "a recurrence": lambda s, a: (np.tanh(s + a),) * 2,
+    "a linear recurrence": lambda s, a: (0.5 * s + a,) * 2,
+}
+
+
+def nodes_in(graph: Any) -> int:
+    return sum(1 + sum(nodes_in(a.g) for a in n.attribute if a.type == a.GRAPH) for n in graph.node)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_guards_of_a_file_are_not_written_again_when_it_is_loaded_and_saved(name: str, tmp_path: Path) -> None:
+    def function(x: Any) -> Any:
+        return np.sum(ps.scan(STEPS[name], np.zeros(2), x)[1] ** 2)
+
+    first = made = ps.split(function, ps.spec("float64", ["N", 2])).joint()
+    counts = []
+    for turn in range(3):
+        made.save(tmp_path / f"{turn}.onnx")
+        counts.append(nodes_in(onnx.load(tmp_path / f"{turn}.onnx").graph))
+        made = ps.load(tmp_path / f"{turn}.onnx")
+    assert counts[2] <= counts[1] <= 1.05 * counts[0]
+
+    for steps in (0, 1, 40, 2000):
+        x = np.random.default_rng(steps).standard_normal((steps, 2))
+        state, total = np.zeros(2), 0.0
+        for row in x:
+            state = np.asarray(STEPS[name](state, row)[0])
+            total += np.sum(state**2)
+        value, slope = made(x)
+        np.testing.assert_allclose(value, total, rtol=1e-12)
+        np.testing.assert_allclose(slope, first(x)[1], rtol=1e-9, atol=1e-12)
