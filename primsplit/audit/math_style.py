@@ -27,7 +27,7 @@ from primsplit.audit.mathematics.inlining import Inlining
 from primsplit.audit.mathematics.joining import joined, without_copies
 from primsplit.audit.mathematics.naming import Naming
 from primsplit.audit.mathematics.operators import mathematical
-from primsplit.audit.mathematics.ordering import grouped
+from primsplit.audit.mathematics.ordering import grouped, in_sections
 from primsplit.audit.mathematics.patterns import with_functions
 from primsplit.audit.mathematics.printing import Printer
 from primsplit.audit.mathematics.shown import Shown
@@ -121,7 +121,7 @@ def mathematics_of(file: Written, *, everything: bool = False) -> list[Mathemati
     for function in (statements.main, *statements.functions):
         named = frozenset(n for v, n in function.names.items() if isinstance(v, Var) and v in own)
         folding = Folding(function, sizes, named, control)
-        lines = _grouped(folding.run())
+        lines = _grouped(in_sections(folding.run()))
         written: dict[str, ast.expr] = {}
         if not everything:
             lines, written = _shortened(file, folding, lines, statements.constants)

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 
 LONGEST_NAME = 24
 """The most characters of a name that is put together."""
+SHORT_NAME = 18
+"""The most characters of a name that tells a part of what is done."""
 ENDINGS = {
     "take": "taken",
     "take_along_axis": "picked",
@@ -61,6 +63,21 @@ def root(value: ast.expr, of: Mapping[str, str]) -> str:
         return of.get(value.id, "")
     parts = (part for part in ast.iter_child_nodes(value) if isinstance(part, ast.expr))
     return next((name for part in parts if (name := root(part, of))), "")
+
+
+def briefly(value: ast.expr, of: Mapping[str, str]) -> str:
+    """Return a name made of the operator and the first value, `exp_rate` for `exp(-rate * years)`; "" without one."""
+    first, short = root(value, of), ""
+    match value:
+        case ast.UnaryOp(operand=inner):
+            short = briefly(inner, of)
+        case ast.Call(func=ast.Name(id=function)):
+            short = f"{first}_{ENDINGS[function]}" if function in ENDINGS else f"{function}_{first}"
+        case ast.BinOp(op=ast.Pow()):
+            short = f"{first}_power"
+        case ast.BinOp(op=operator) if type(operator) in WORDS:
+            short = f"{first}_{WORDS[type(operator)]}"
+    return short if first and 0 < len(short) <= SHORT_NAME else first
 
 
 def described(value: ast.expr, of: Mapping[str, str]) -> str:

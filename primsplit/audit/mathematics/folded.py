@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from primsplit.audit.mathematics.sizes import Shape, Sizes
+from primsplit.audit.mathematics.terms import is_number
 from primsplit.audit.statements import Assignment
 from primsplit.audit.trees import call, literal, tree, tuple_of
 from primsplit.ir import Op, dims
@@ -66,7 +67,7 @@ def materialized(folded: Folded, shape: Shape | None, sizes: Sizes) -> ast.expr:
         return folded.value
     every = known[0] if len(known) == 1 else tuple_of(known)
     if not folded.shape:
-        return call("full", every, folded.value)
+        return call("zeros", every) if is_number(folded.value, 0) else call("full", every, folded.value)
     more = len(shape) - len(folded.shape)
     if more > 0 and dims.same_shape(folded.shape, shape[more:]) and all(map(dims.is_one, shape[:more])):
         return tree(f"a[{', '.join(['None'] * more)}]", a=folded.value)

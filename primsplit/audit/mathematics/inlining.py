@@ -28,6 +28,8 @@ SHORT = 24
 """The most characters of a value that is written at each of two readers."""
 SIMPLE = 2
 """The most operations of such a value."""
+SLACK = 4
+"""The most characters by which a value makes a long line longer than its name does."""
 CHEAP_CALLS = frozenset({"abs", "isnan", "sqrt"})
 """Functions that people write once more rather than name their result."""
 
@@ -171,7 +173,7 @@ class Inlining:
         before = reader.value or reader.expression
         assert before is not None
         length = len(self.text(shown))
-        is_short = length <= max(LONGEST - len(head), len(self.text(before)))
+        is_short = length <= max(LONGEST - len(head), len(self.text(before)) + SLACK)
         is_readable = is_short and _depth(shown) <= max(DEEPEST, _depth(before))
         return (value, told) if is_readable else None
 

@@ -22,7 +22,7 @@ def joined(lines: Sequence[Shown], names: Mapping[str, str]) -> list[Shown]:
     found: list[Shown] = []
     for i, line in enumerate(lines):
         line.below = joined(line.below, names)
-        behind = next((other for other in lines[i + 1 :] if not other.is_passed), None)
+        behind = next((other for other in lines[i + 1 :] if other.op is line.op and other.below), None)
         if found and (_keep(line, found) or _starts(line, found[-1], behind, names) or _layer(line, found, names)):
             continue
         found.append(line)
@@ -50,7 +50,7 @@ def _starts(line: Shown, last: Shown, behind: Shown | None, names: Mapping[str, 
     """Join the first values of a loop, or what a step keeps of its first values; False for another statement."""
     if not (line.is_passed and last.is_passed) or line.op is not last.op or line.section != last.section:
         return False
-    is_start = behind is not None and behind.op is line.op and bool(behind.below)
+    is_start = behind is not None
     is_kept = "[" in line.target and "[" in last.target
     return (is_start or is_kept) and _join(line, last, names)
 
@@ -63,8 +63,12 @@ def _layer(line: Shown, before: Sequence[Shown], names: Mapping[str, str]) -> bo
     is_turned = _product_of(line) is not None and _product_of(line) == _sum_of(last)
     if not is_turned and (_product_of(last) is None or _product_of(last) != _sum_of(line)):
         return False
+    notes = [line.note, last.note]
+    line.note = last.note = ""
     if not _join(line, last, names):
+        line.note, last.note = notes
         return False
+    last.note = "; ".join(filter(None, notes))
     if is_turned:
         assert isinstance(last.value, ast.Tuple)
         last.target = ", ".join(reversed(last.target.split(", ")))
@@ -100,6 +104,10 @@ def _join(line: Shown, last: Shown, names: Mapping[str, str]) -> bool:
     shown = ", ".join(names.get(t.partition("[")[0], t) for t in targets)
     if len(shown) + len(text_of(renamed(value, names))) + 1 > LONGEST:
         return False
+    for each in (last, line):
+        if each.result is not None:
+            last.results[each.target] = each.result
+    last.results |= line.results
     last.target, last.value, last.result = ", ".join(targets), value, None
     last.ops = [*last.ops, *line.ops]
     return True

@@ -14,7 +14,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from primsplit.audit.mathematics.describing import LONGEST_NAME, described, root
+from primsplit.audit.mathematics.describing import LONGEST_NAME, briefly, described, root
 from primsplit.audit.mathematics.lifetimes import Sharing
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed, text_of
@@ -94,7 +94,8 @@ class Naming:
     def variables(self, targets: Sequence[tuple[Shown, str]]) -> None:
         """Name the variables of the user's; a number that tells one from another in the file stays where it must."""
         kept = {n for result in self.function.results for n in variables_in(result)}
-        shorter = {own: () if own in kept else self.shorter(own, line) for line, own in reversed(targets)}
+        owns = frozenset(own for _, own in targets)
+        shorter = {own: () if own in kept else self.shorter(own, line, owns) for line, own in reversed(targets)}
         self.of.update({own: own for own, names in shorter.items() if not names})
         self.taken.update(self.of.values())
         for own, names in reversed(shorter.items()):
@@ -102,8 +103,11 @@ class Naming:
                 self.of[own] = next((name for name in names if self.is_free(own, name)), own)
                 self.taken.add(self.of[own])
 
-    def shorter(self, own: str, line: Shown) -> tuple[str, ...]:
-        """Return the names that a variable may have in the place of `h_1`: without the number, the shortest first."""
+    def shorter(self, own: str, line: Shown, owns: frozenset[str]) -> tuple[str, ...]:
+        """Return the names that a variable may have in the place of `h_5`: without the number, or a lower one.
+
+        `owns` are the names in the file of those that are shown.
+        """
         source = "" if line.op.place is None else line.op.place.source
         value = own.removeprefix("d_")
         if re.search(rf"\b{value}\b", source):
@@ -112,7 +116,9 @@ class Naming:
         if own != value and value in self.raw:  # a cotangent of a value that has a number itself
             names = [f"d_{self.stem(carried, carried)}", f"d_{carried}"] if carried in self.shared.carries else []
         else:
-            names = [self.unnumbered(own)]
+            stem = self.unnumbered(own)
+            lower = () if stem == own else (f"{stem}_{i}" for i in range(1, int(own[len(stem) + 1 :])))
+            names = [stem, *(name for name in lower if name not in owns)]
         return tuple(name for name in names if name != own)
 
     def unnumbered(self, name: str) -> str:
@@ -140,8 +146,8 @@ class Naming:
     def give(self, target: str, line: Shown, cotangents: "_Cotangents", ending: str) -> None:
         """Name a value of no variable of the user's; an array of the values of all steps has an ending."""
         is_kept = line.kept.partition("[")[0] == target
-        is_late = line.result is not None and line.section != FORWARD and not is_kept
-        own = cotangents.value_of(line, self) if is_late else None
+        is_late = line.section != FORWARD and not is_kept
+        own = cotangents.value_of(target, line, self) if is_late else None
         wanted = "" if own is None else self.cotangent(own, target, line, cotangents)
         if is_kept:
             wanted = self.of.get(line.target, line.target)
@@ -157,10 +163,13 @@ class Naming:
             wanted = target
             self.operators.add(target)
         wanted = wanted + ending if wanted != target else wanted
-        found, number = wanted, self.numbers.get(wanted, 2)
+        stem, _, last = wanted.rpartition("_")
+        found, is_numbered = wanted, bool(stem) and last.isdecimal()
+        wanted = stem if is_numbered else wanted
+        number = self.numbers.get(wanted, int(last) + 1 if is_numbered else 2)
         is_start = isinstance(value, ast.Name) and line.section == FORWARD and value.id not in self.function.params
         is_told = is_start or (own is not None and wanted.startswith("d_"))
-        is_shared = is_told and not ending and self.shared.may_share(target, wanted)
+        is_shared = is_told and not ending and self.shared.may_share(target, found)
         while found in self.taken and not is_shared:
             found = f"{wanted}_{number}"
             number += 1
@@ -193,7 +202,7 @@ class Naming:
         """Return a name made of the operator and its operand: `exp_shifted`."""
         known = ChainMap(self.roots, self.of)
         name = described(value, known)
-        return name if len(name) <= LONGEST_NAME else root(value, known)
+        return name if 0 < len(name) <= LONGEST_NAME else briefly(value, known)
 
 
 def _assigned(line: Shown, target: str) -> ast.expr | None:
@@ -223,22 +232,35 @@ class _Cotangents:
                 (self.forward_readers if is_forward else self.readers).setdefault(v, []).append(op)
         self.made = {v: op for op in ops for v in op.outputs}
 
-    def value_of(self, line: Shown, naming: Naming) -> Var | None:
+    def value_of(self, target: str, line: Shown, naming: Naming) -> Var | None:
         """Return the value of which a statement computes the cotangent: what the op gives whose pullback reads it."""
-        assert line.result is not None
+        result = line.results.get(target, line.result)
         own = line.op.remark, line.op.place
-        if MADE.fullmatch(line.op.remark) is None and line.op.place is not None:
+        if result is None or (MADE.fullmatch(line.op.remark) is None and line.op.place is not None):
             return None
+        if line.is_passed and (carried := self.carried(target, line.op)) is not None and self.value(carried, naming):
+            return carried
         found: list[tuple[bool, Var]] = []
-        for reader in self.readers.get(line.result, ()):
+        for reader in self.readers.get(result, ()):
             made = MADE.fullmatch(reader.remark)
             if made is None or (reader.remark, reader.place) == own or made[1] != "pullback":
                 continue
-            primal = self.matching(reader.place, made[2], line.result)
+            primal = self.matching(reader.place, made[2], result)
             name = "" if primal is None else self.value(primal.outputs[0], naming)
             if primal is not None and name:
                 found.append((name.endswith("_in"), primal.outputs[0]))
         return min(found, key=lambda pair: pair[0])[1] if found else None
+
+    def carried(self, target: str, op: Op) -> Var | None:
+        """Return the value that a loop hands on in the place of the one that its pullback hands on under a name."""
+        if op.kind not in {"Scan", "Loop"}:
+            return None
+        at = next((i for i, v in enumerate(op.outputs) if self.function.names.get(v) == target), None)
+        loops = [o for o in self.primal.get(op.place, ()) if o.kind == op.kind]
+        if at is None or len(loops) != 1 or at >= len(loops[0].outputs):
+            return None
+        found = loops[0].outputs[at]
+        return found if found.type == op.outputs[at].type else None
 
     def matching(self, place: Place | None, kind: str, like: Var) -> Op | None:
         """Return the only op of the forward pass at a place whose result has this type, of this kind if there is one.

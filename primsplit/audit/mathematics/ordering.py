@@ -34,6 +34,30 @@ def grouped(lines: Sequence[Shown]) -> list[Shown]:
     return [line for i in order for line in joined[i]]
 
 
+def in_sections(lines: Sequence[Shown]) -> list[Shown]:
+    """Return the statements with those of a section together, as far as what they read and set allows."""
+    runs: list[list[list[Shown]]] = []
+    for each in _with_else(lines):
+        at = next((i for i in reversed(range(len(runs))) if runs[i][0][0].section == each[0].section), None)
+        if at is None or any(_meet(each, other) for run in runs[at + 1 :] for other in run):
+            runs.append([])
+            at = len(runs) - 1
+        runs[at].append(each)
+    return [line for run in runs for each in run for line in each]
+
+
+def _meet(each: Sequence[Shown], other: Sequence[Shown]) -> bool:
+    """Whether a statement reads or sets what another one sets, or sets what that one reads."""
+    (read, written), (others_read, others_written) = (_used(lines) for lines in (each, other))
+    return bool(others_written & (read | written)) or bool(others_read & written)
+
+
+def _used(lines: Sequence[Shown]) -> tuple[set[str], set[str]]:
+    """Return the variables that a statement reads, and those that it sets."""
+    every = [line for top in lines for line in top.walk()]
+    return {n for line in every for n in read_by(line)}, {n for line in every for n in targets_of(line)}
+
+
 def _with_else(lines: Sequence[Shown]) -> list[list[Shown]]:
     """Return the statements, each `else` with its `if`."""
     found: list[list[Shown]] = []

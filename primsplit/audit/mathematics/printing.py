@@ -32,7 +32,7 @@ class Printer:
     shapes: Mapping[str, tuple[Dim, ...]]
     widest: int = 14
     made: str = "Grad of"
-    forward: dict[Place, str] = field(default_factory=dict)
+    forward: dict[tuple[Place, str], str] = field(default_factory=dict)
 
     def section(self, lines: Sequence[Shown], title: str) -> Iterator[str]:
         """Yield the lines of a section."""
@@ -42,38 +42,47 @@ class Printer:
             return
         yield from self.primal(lines, 1)
 
-    def primal(self, lines: Sequence[Shown], depth: int) -> Iterator[str]:
-        """Yield statements with their line and shape beside them."""
+    def primal(self, lines: Sequence[Shown], depth: int, side: str = "") -> Iterator[str]:
+        """Yield statements with their line and shape beside them; `side` is the side of a branch that they are on."""
         last: Place | None = None
+        inner = side
         for line in lines:
             place = line_of(line.op)
             beside = [_where(place) if place != last else "", self.shape(line), line.note]
             last = place
             text = self.text(line)
-            self.learn(line, text)
+            self.learn(line, text, side)
             yield self.row("  " * depth + text, *beside)
-            yield from self.primal(line.below, depth + 2)
+            inner = side_below(text, inner, side)
+            yield from self.primal(line.below, depth + 2, inner)
 
-    def learn(self, line: Shown, text: str) -> None:
+    def learn(self, line: Shown, text: str, side: str = "") -> None:
         """Note the text of a statement of the forward pass, without what it keeps, for remarks on its pullback."""
         place = line_of(line.op)
         if place is not None and not line.head and not line.is_passed:
-            self.forward[place] = text.replace(f"{self.target(line.kept)} = ", "", 1) if line.kept else text
+            told = text.replace(f"{self.target(line.kept)} = ", "", 1) if line.kept else text
+            self.forward[place, side] = self.forward[place, ""] = told
 
-    def pullback(self, lines: Sequence[Shown], depth: int, last: Place | None = None) -> Iterator[str]:
+    def pullback(self, lines: Sequence[Shown], depth: int, last: Place | None = None, side: str = "") -> Iterator[str]:
         """Yield statements under remarks that say what they are the gradient of."""
+        inner = side
         for line in lines:
             place = line_of(line.op)
             if place is not None and place != last and not line.head and not line.is_passed:
-                yield self.remark(place, depth)
+                yield self.remark(place, depth, side)
                 last = place
             yield self.row("  " * depth + self.text(line), "", "", line.note)
-            yield from self.pullback(line.below, depth + 2, last)
+            inner = side_below(self.text(line), inner, side)
+            yield from self.pullback(line.below, depth + 2, last, inner)
 
-    def remark(self, place: Place, depth: int) -> str:
+    def told(self, place: Place, side: str) -> str:
+        """Return the statement of the forward pass at a line, on this side of a branch if there is one; else ""."""
+        return self.forward.get((place, side)) or self.forward.get((place, ""), "")
+
+    def remark(self, place: Place, depth: int, side: str = "") -> str:
         """Return `# Grad of: h = tanh(x @ w)`, with the line where no statement of the forward pass is there."""
-        told = self.forward.get(place)
-        if told is not None:
+        told = self.told(place, side)
+        if told:
             short = told if len(told) <= LINES_AT + SHAPES else f"{told.partition(' = ')[0]} = ..."
             return "  " * depth + f"# {self.made}: {short}"
         return self.row("  " * depth + f"# {self.made}: {place.source or place.short}", "", _where(place))
@@ -117,6 +126,16 @@ class Printer:
         """Return the shape of the value that a statement assigns."""
         found = self.shapes.get(line.target)
         return "" if found is None or line.head else "[" + ", ".join(map(str, found)) + "]"
+
+
+def side_below(text: str, before: str, side: str) -> str:
+    """Return the side of a branch that the statements below a line are on: `if x > 0:`, or `else of if x > 0:`.
+
+    `before` is that of the line before, `side` that of the line itself.
+    """
+    if text == "else:":
+        return f"else of {before}"
+    return text if text.startswith("if ") and text.endswith(":") else side
 
 
 def _where(place: Place | None) -> str:

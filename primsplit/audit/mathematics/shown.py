@@ -17,7 +17,8 @@ class Shown:
     `op` has its place and remark, `ops` are the nodes that it stands for. `result` is the value that it assigns, if it
     is one of the file. `note` says what a reader cannot see. One that `is_passed` hands a value on under another name.
     `covers` are the values without a statement that it stands for too, `kept` is the part of an array that gets the
-    value as well: `h_steps[t]` of `h = h_steps[t] = tanh(w * h)`.
+    value as well: `h_steps[t]` of `h = h_steps[t] = tanh(w * h)`. `results` are the values of
+    several targets.
     """
 
     op: Op
@@ -33,6 +34,7 @@ class Shown:
     is_passed: bool = False
     covers: set[str] = field(default_factory=set)
     kept: str = ""
+    results: dict[str, Var] = field(default_factory=dict)
 
     @property
     def targets(self) -> list[str]:

@@ -104,6 +104,8 @@ class _Simplifying(ast.NodeTransformer):
         self.generic_visit(node)
         if node.attr == "T" and isinstance(node.value, ast.Subscript):
             return _row_of_transposed(node, node.value)
+        if node.attr == "T" and (turned := _turned_products(node.value)) is not None:
+            return turned
         if isinstance(node.value, ast.Name) and node.value.id in MODULES:
             return ast.Name(node.attr, ast.Load())
         return node
@@ -115,6 +117,8 @@ class _Simplifying(ast.NodeTransformer):
         node.func.id = node.func.id.removeprefix("_")
         if node.func.id in SCALARS and len(node.args) == 1:
             return _number(node.args[0], getattr(np, node.func.id))
+        if node.func.id in {"full", "zeros"} and isinstance(node.args[0], ast.Tuple) and len(node.args[0].elts) == 1:
+            node.args[0] = node.args[0].elts[0]
         if node.func.id == "full":
             node.args = node.args[:2]
             if is_number(node.args[1], 0):
@@ -137,7 +141,13 @@ class _Simplifying(ast.NodeTransformer):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
+        if isinstance(node.op, ast.Invert) and (opposed := _not_equal(node.operand)) is not None:
+            return opposed
         return opposite(node.operand) if isinstance(node.op, ast.USub) else node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        return _number_behind(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
@@ -158,6 +168,33 @@ class _Simplifying(ast.NodeTransformer):
         return node
 
 
+MIRRORED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.Gt,
+    ast.Gt: ast.Lt,
+    ast.LtE: ast.GtE,
+    ast.GtE: ast.LtE,
+    ast.Eq: ast.Eq,
+    ast.NotEq: ast.NotEq,
+}
+"""The comparison of two operands in the other order."""
+
+
+def _number_behind(node: ast.Compare) -> ast.expr:
+    """Return `x < 0` for `0 > x`."""
+    kind = type(node.ops[0])
+    if len(node.ops) > 1 or not is_quotient(node.left) or is_quotient(node.comparators[0]) or kind not in MIRRORED:
+        return node
+    return ast.Compare(node.comparators[0], [MIRRORED[kind]()], [node.left])
+
+
+def _not_equal(node: ast.expr) -> ast.expr | None:
+    """Return `x != y` for `x == y`; None for another expression, which may be false for a NaN either way."""
+    is_equal = isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq)
+    if not isinstance(node, ast.Compare) or not is_equal:
+        return None
+    return ast.Compare(node.left, [ast.NotEq()], node.comparators)
+
+
 def _of_arrays(node: ast.Call) -> ast.expr:
     """Return a call of a function of arrays as people write it."""
     name = ast.unparse(node.func)
@@ -176,6 +213,25 @@ def _row_of_transposed(node: ast.Attribute, inner: ast.Subscript) -> ast.expr:
     if not isinstance(inner.slice, ast.Slice) or not isinstance(array, ast.Attribute) or array.attr != "T":
         return node
     return ast.Subscript(array.value, ast.Tuple([ast.Slice(), inner.slice], ast.Load()), ast.Load())
+
+
+def _turned_products(node: ast.expr) -> ast.expr | None:
+    """Return `b.T @ a` for the transpose of `a.T @ b`, term by term of a sum; None for another expression."""
+    if not isinstance(node, ast.BinOp):
+        return None
+    if isinstance(node.op, ast.Add | ast.Sub):
+        left, right = _turned_products(node.left), _turned_products(node.right)
+        return None if left is None or right is None else ast.BinOp(left, node.op, right)
+    is_turned = isinstance(node.left, ast.Attribute) and node.left.attr == "T"
+    if not isinstance(node.op, ast.MatMult) or not isinstance(node.left, ast.Attribute) or not is_turned:
+        return None
+    is_both = isinstance(node.right, ast.Attribute) and node.right.attr == "T"
+    right_turned = (
+        node.right.value
+        if isinstance(node.right, ast.Attribute) and is_both
+        else ast.Attribute(node.right, "T", ast.Load())
+    )
+    return ast.BinOp(right_turned, ast.MatMult(), node.left.value)
 
 
 def _ranges(items: ast.List) -> ast.expr | None:

@@ -1,6 +1,8 @@
 """Write sums and products as people do: `x**2` for `x * x`, `b - a` for `-a + b`, `a + 2 * b` for `a + b + b`."""
 
 import ast
+import math
+from fractions import Fraction
 
 from primsplit.audit.trees import literal
 
@@ -46,6 +48,8 @@ def product(node: ast.BinOp) -> ast.expr:
     """Return a product: numbers first, equal factors as a power, -1 as a sign."""
     if isinstance(node.right, ast.UnaryOp) and isinstance(node.right.op, ast.USub) and not is_quotient(node.right):
         return opposite(product(ast.BinOp(node.left, node.op, node.right.operand)))
+    if is_number(node.left, 1):
+        return node.right
     if is_number(node.left, -1):
         return ast.UnaryOp(ast.USub(), node.right)
     if is_number(node.right, -1):
@@ -58,8 +62,52 @@ def product(node: ast.BinOp) -> ast.expr:
     if is_quotient(node.right) and not is_quotient(node.left):
         return product(ast.BinOp(node.right, ast.Mult(), node.left))
     if isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
-        return ast.BinOp(ast.BinOp(node.left, ast.Mult(), node.right.left), ast.Mult(), node.right.right)
-    return node
+        return product(
+            ast.BinOp(product(ast.BinOp(node.left, ast.Mult(), node.right.left)), ast.Mult(), node.right.right)
+        )
+    return _exact_product(node) or _raised(node) or node
+
+
+def _exact_product(node: ast.BinOp) -> ast.expr | None:
+    """Return the product of two numbers, if it is exact and as short: `6` for `2 * 3`; None for other factors."""
+    pair = [_signed(part) for part in (node.left, node.right)]
+    if pair[0] is None or pair[1] is None:
+        return None
+    a, b = pair[0], pair[1]
+    found = a * b
+    is_exact = Fraction(a) * Fraction(b) == Fraction(found) if math.isfinite(found) else False
+    return literal(found) if is_exact and len(repr(found)) <= len(repr(a)) + len(repr(b)) else None
+
+
+def _signed(node: ast.expr) -> float | None:
+    """Return the number that an expression is, perhaps with a sign; None for another expression."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _signed(node.operand)
+        return None if inner is None else -inner
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) else None
+
+
+def _raised(node: ast.BinOp) -> ast.expr | None:
+    """Return `a * x**2 * b` for `a * x * b * x`; None where no factor occurs twice."""
+    right, exponent = _power(node.right)
+    factors = _factors(node.left)
+    bases = [_power(factor) for factor in factors]
+    at = next((i for i, (base, _) in enumerate(bases) if ast.dump(base) == ast.dump(right)), None)
+    if at is None or isinstance(right, ast.Constant):
+        return None
+    factors[at] = ast.BinOp(right, ast.Pow(), literal(bases[at][1] + exponent))
+    found = factors[0]
+    for factor in factors[1:]:
+        found = ast.BinOp(found, ast.Mult(), factor)
+    return found
+
+
+def _factors(node: ast.expr) -> list[ast.expr]:
+    """Return the factors of a product, the first one first."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return [*_factors(node.left), node.right]
+    return [node]
 
 
 def scaled_product(node: ast.BinOp) -> ast.expr:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from primsplit.audit.line_order import line_of
 from primsplit.audit.math_style import Mathematics, mathematics_of
-from primsplit.audit.mathematics.printing import Printer
+from primsplit.audit.mathematics.printing import Printer, side_below
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.page.outline import LATE, FileView, FunctionView, Named, Row, named_constant
 from primsplit.audit.trees import bound_by
@@ -56,14 +56,15 @@ def _hidden(file: Written, rows: Sequence[Row]) -> dict[str, int]:
     return dict(counts)
 
 
-def _rows(printer: Printer, lines: Sequence[Shown], depth: int) -> Iterator[Row]:
+def _rows(printer: Printer, lines: Sequence[Shown], depth: int, side: str = "") -> Iterator[Row]:
     """Yield the rows of statements and of those below them."""
+    inner = side
     for line in lines:
         text = in_one_line(printer.text(line))
         place = line_of(line.op)
         is_late = line.section in LATE
         if not is_late:
-            printer.learn(line, text)
+            printer.learn(line, text, side)
         yield Row(
             text=text,
             op=line.op,
@@ -73,9 +74,10 @@ def _rows(printer: Printer, lines: Sequence[Shown], depth: int) -> Iterator[Row]
             assigned=_assigned(printer, line, text),
             shape=printer.shape(line),
             note=line.note,
-            of=printer.forward.get(place, "") if is_late and place is not None else "",
+            of=printer.told(place, side) if is_late and place is not None else "",
         )
-        yield from _rows(printer, line.below, depth + 1)
+        inner = side_below(text, inner, side)
+        yield from _rows(printer, line.below, depth + 1, inner)
 
 
 def _assigned(printer: Printer, line: Shown, text: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from primsplit.audit.mathematics.describing import described, root
+from primsplit.audit.mathematics.describing import briefly, described, root
 
 
 def tree(text: str) -> ast.expr:
@@ -21,3 +21,20 @@ def test_a_name_tells_the_operator_and_its_operand(expression: str, name: str) -
 
 def test_the_root_of_a_choice_is_what_is_chosen() -> None:
     assert root(tree("where(c, a, b)"), {"a": "a", "b": "b", "c": "c"}) == "a"
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("exp(-rate * years)", "exp_rate"),
+        ("-sum(rate * years)", "sum_rate"),
+        ("clip(rate * years, 0, 1)", "rate_clipped"),
+        ("(rate + years) * rate", "rate_times"),
+        ("(rate + years) ** 2", "rate_power"),
+        ("take_along_axis(the_rate_of_interest, years)", "the_rate_of_interest"),
+        ("exp(2)", ""),
+    ],
+)
+def test_a_brief_name_tells_the_last_operation_and_the_first_value(expression: str, name: str) -> None:
+    names = ("rate", "years", "the_rate_of_interest")
+    assert briefly(tree(expression), {n: n for n in names}) == name

@@ -71,3 +71,13 @@ def test_a_loops_variable_keeps_its_number_where_its_start_is_needed_too(tmp_pat
     assert re.search(r" h_\d = h ", text)
     assert "d_h_1" not in text
     assert_statements_compute(path, [np.array(0.3), np.linspace(0, 1, 4)])
+
+
+def test_the_cotangent_of_a_loops_variable_has_its_name(tmp_path: Path) -> None:
+    def f(a: Any, start: Any, xs: Any) -> Any:
+        return np.sum(ps.scan(lambda u, x: (np.tanh(a @ u + x), None), start, xs)[0])
+
+    path = str(tmp_path / "f.onnx")
+    ps.export(f, np.eye(3), np.ones(3), np.ones((4, 3)), path=path, wrt="a")
+    text = list_as_mathematics(read_written(path))
+    assert "  d_start, d_a = " in text
