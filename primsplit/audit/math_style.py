@@ -24,7 +24,7 @@ from primsplit.audit.mathematics.control import control
 from primsplit.audit.mathematics.folding import Folding
 from primsplit.audit.mathematics.glossary import glossary
 from primsplit.audit.mathematics.inlining import Inlining
-from primsplit.audit.mathematics.joining import joined, without_copies
+from primsplit.audit.mathematics.joining import joined, without_copies, without_unread
 from primsplit.audit.mathematics.naming import Naming
 from primsplit.audit.mathematics.operators import mathematical
 from primsplit.audit.mathematics.ordering import grouped, in_sections
@@ -141,7 +141,9 @@ def _shortened(
 ) -> tuple[list[Shown], dict[str, ast.expr]]:
     """Return statements with functions by their names, without those that are in their readers; with their values."""
     results = frozenset(n for result in folding.function.results for n in names_in(result))
-    lines = _grouped(with_functions(lines, folding.named, results))
+    lines, dropped = without_unread(with_functions(lines, folding.named, results), folding.named | results)
+    folding.plumbing += dropped
+    lines = _grouped(lines)
 
     def shape(name: str) -> Shape | None:
         if name not in constants:

@@ -6,20 +6,23 @@ else: y = <sums of parts of x, added up>
 
 if T == 0: h = start                                 ->   for t in range(T): h = tanh(w * h + xs[t])
 else: for t in range(T): h = tanh(w * h + xs[t])
+
+if N * M == 0: y = sum(a, axis=1) + sum(b, axis=0)   ->   y = a @ b
+else: y = a @ b
 ```
 
 What is claimed is compared with what the nodes do: a side that does more to its numbers than to cut them into pieces
 and to add these up is not taken for a sum.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from primsplit.audit.mathematics.patches import with_patches
-from primsplit.audit.mathematics.sameness import same_blocks
+from primsplit.audit.mathematics.sameness import same_blocks, same_values
 from primsplit.audit.mathematics.shortcuts import PIECES, SUMS, as_first_side, scatter_in_parts, with_masks
 from primsplit.audit.mathematics.sizes import Sizes
 from primsplit.audit.statements import Branch, Statement, Suite
-from primsplit.ir import Block, Const, Op, Value, dims
+from primsplit.ir import Block, Const, Op, Value, Var, dims
 
 
 def recognized(statements: Sequence[Statement], sizes: Sizes) -> list[Statement]:
@@ -55,6 +58,48 @@ def sum_in_stages(statement: Statement, sizes: Sizes) -> Statement | None:
     return as_first_side(statement, tuple(statement.every_op()), "summed in stages")
 
 
+def _is_product(statement: Branch, sizes: Sizes) -> bool:
+    """Whether one side is a product of matrices, and the other one its zeros, by sums, where there are no elements."""
+    then, otherwise = (statement.op.attributes[key] for key in ("then_branch", "else_branch"))
+    inside, outside = ({v: op for op in block.ops for v in op.outputs} for block in (then, otherwise))
+    added, product = inside.get(then.results[0]), outside.get(otherwise.results[0])
+    if len(then.results) != 1 or added is None or added.kind != "Add" or product is None or product.kind != "MatMul":
+        return False
+    shapes = [None if v is None else sizes.shape(v) for v in product.inputs]
+    count = sizes.empty.get(statement.op.inputs[0])
+    if count is None or shapes[0] is None or shapes[1] is None:
+        return False
+    for value, operand, axis in zip(added.inputs, product.inputs, (-1, -2), strict=True):
+        found, shape = _plain_sum(value, inside), () if operand is None else operand.type.shape or ()
+        axes = None if found is None or len(found.inputs) < 2 else sizes.of(found.inputs[1])
+        if found is None or axes not in {(axis,), (axis + len(shape),)} or not found.attributes.get("keepdims", 1):
+            return False
+        if not same_values(found.inputs[0], then, _without_axis(operand, outside, sizes), otherwise):
+            return False
+    elements = dims.product((dims.product(shapes[0]), dims.product(shapes[1])))
+    return dims.exact_quotient(elements, count) is not None
+
+
+def _without_axis(value: Value | None, made: Mapping[Var, Op], sizes: Sizes) -> Value | None:
+    """Return the value that gets an axis and loses it again."""
+    outer = made.get(value) if isinstance(value, Var) else None
+    inner = made.get(outer.inputs[0]) if outer is not None and isinstance(outer.inputs[0], Var) else None
+    if outer is None or inner is None or (inner.kind, outer.kind) != ("Unsqueeze", "Squeeze"):
+        return value
+    axes = [sizes.of(op.inputs[1]) for op in (inner, outer) if len(op.inputs) > 1]
+    return inner.inputs[0] if len(axes) == 2 and axes[0] is not None and axes[0] == axes[1] else value
+
+
+def _plain_sum(value: Value | None, made: Mapping[Var, Op]) -> Op | None:
+    """Return the sum that a value is, perhaps added up in stages."""
+    op = made.get(value) if isinstance(value, Var) else None
+    if op is not None and op.kind == "If":
+        then, otherwise = (op.attributes[key] for key in ("then_branch", "else_branch"))
+        is_sum = len(then.ops) == 1 and then.ops[0].kind == "ReduceSum" and then.ops[0].outputs[0] is then.results[0]
+        return then.ops[0] if is_sum and _adds_up(otherwise, then.ops[0]) else None
+    return op if op is not None and op.kind == "ReduceSum" else None
+
+
 def is_by_size(statement: Branch, sizes: Sizes) -> bool:
     """Whether the test reads nothing but sizes, so that a choice may be told in a word."""
     return sizes.is_folded and statement.op.inputs[0] in sizes.tests
@@ -87,7 +132,7 @@ def chosen(statement: Branch, sizes: Sizes) -> Suite | None:
     """Return the side of a choice by sizes that says what both sides compute; None for another branch."""
     if not is_by_size(statement, sizes):
         return None
-    if _is_for_no_steps(statement) or _is_race(statement):
+    if _is_for_no_steps(statement) or _is_race(statement) or _is_product(statement, sizes):
         return statement.sides[1]
     return None
 

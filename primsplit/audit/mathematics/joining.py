@@ -127,6 +127,21 @@ def without_copies(lines: Sequence[Shown], names: Mapping[str, str]) -> tuple[li
     return found, dropped
 
 
+def without_unread(lines: Sequence[Shown], kept: frozenset[str]) -> tuple[list[Shown], list[Op]]:
+    """Return the statements without those that only shape plumbing reads, and the nodes of those; `kept` stay."""
+    found = [*lines]
+    dropped: list[Op] = []
+    while True:
+        read = {name for top in found for line in top.walk() for name in read_by(line)} | kept
+        gone = [
+            line for line in found if line.value is not None and line.target.isidentifier() and line.target not in read
+        ]
+        if not gone:
+            return found, dropped
+        dropped += [op for line in gone for op in line.ops]
+        found = [line for line in found if not any(line is other for other in gone)]
+
+
 def _drop_copies(line: Shown, names: Mapping[str, str]) -> bool:
     """Drop `h = h` from a statement; True if it does nothing else."""
     if line.value is None:

@@ -114,7 +114,7 @@ class _Rewriting:
         """Drop these statements from a body and from those inside it."""
         for line in [line for line in lines if line.target in gone]:
             owners[line.target].ops += line.ops
-            owners[line.target].covers |= line.covers
+            owners[line.target].covers |= line.covers | read_by(line)
             lines.remove(line)
         for line in lines:
             self.drop_from(line.below, gone, owners)

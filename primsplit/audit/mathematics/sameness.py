@@ -16,6 +16,12 @@ def same_blocks(a: Block, b: Block) -> bool:
     return _Comparison({}, {}, {}).blocks(a, b)
 
 
+def same_values(a: Value | None, inside: Block, b: Value | None, of: Block) -> bool:
+    """Whether a value inside of one block is that of another block, by the ops that compute them."""
+    left, right = ({v: op for op in block.ops for v in op.outputs} for block in (inside, of))
+    return _Comparison({}, left, right).values(a, b)
+
+
 class _Comparison:
     """Compares values by the ops that compute them, each pair once."""
 

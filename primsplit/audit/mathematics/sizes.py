@@ -26,7 +26,8 @@ Shape = tuple[Dim, ...]
 class Sizes:
     """The sizes in a file, and the names of sizes that a reader knows: those in the types of the file's inputs.
 
-    `is_folded` tells whether what only moves shapes is folded into its readers.
+    `is_folded` tells whether what only moves shapes is folded into its readers, `empty` the size that a test compares
+    with 0.
     """
 
     def __init__(self, file: Written, *, everything: bool = False) -> None:
@@ -37,6 +38,7 @@ class Sizes:
             name for param in file.block.params for size in self.shape(param) or () for name in sizes.symbols(size)
         } - {UNKNOWN}
         self.tests: set[Value] = set()
+        self.empty: dict[Value | None, Dim] = {}
         self._known: dict[Var, Var] = {}
         for block in (file.block, *file.functions.values()):
             for op in walk(block):
@@ -92,6 +94,9 @@ class Sizes:
             self.of(v) is not None or v in self.tests for v in op.inputs if v is not None
         ):
             self.tests.add(op.outputs[0])
+        given = [self.of(v) for v in op.inputs]
+        if op.kind == "Equal" and given[1] == (0,) and given[0] is not None and len(given[0]) == 1:
+            self.empty[op.outputs[0]] = given[0][0]
         made = self.type(op.outputs[0])
         if made is None or made.dtype.kind != "i" or (made.rank or 0) > 1:
             return
@@ -99,8 +104,8 @@ class Sizes:
             return
         if op.kind in READS_SHAPE and (op.inputs[0] is None or self.shape(op.inputs[0]) is None):
             return
-        given = [None if v is None else self.constants.get(v, v) for v in op.inputs]
-        inputs = [self._known.get(v, v) if isinstance(v, Var) else v for v in given]
+        known = [None if v is None else self.constants.get(v, v) for v in op.inputs]
+        inputs = [self._known.get(v, v) if isinstance(v, Var) else v for v in known]
         try:
             _, found = infer(op.kind, inputs, op.attributes)[0]
         except PrimsplitError:
