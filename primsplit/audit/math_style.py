@@ -15,6 +15,7 @@ in the file; what the file does in another order or in pieces is said beside its
 
 import ast
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -43,6 +44,10 @@ from primsplit.ir.notation.literals import bytes_text
 
 ROUNDS = 3
 """The most passes that write statements into their readers. Names, and so lines, are shorter after each."""
+
+
+EXPORTED = re.compile(r"(^|[/_.])[A-Z][A-Za-z]*(_\d+)?_output_\d+$|^([dt]_)?val_\d+$")
+"""Matches the names that torch's exporter makes of operators and numbers: they are no one's variables."""
 
 
 @dataclass
@@ -186,8 +191,10 @@ def _users_names(file: Written) -> set[Var]:
         is_derived = sections.get(op, FORWARD) not in {FORWARD, ""} or bool(part_told(op))
         for var in op.outputs:
             own = file.names[var]
-            if f" {own}/" in file.nodes[op] and (
-                not is_derived or own.startswith(("d_", "t_")) or own.endswith("_again")
+            if (
+                f" {own}/" in file.nodes[op]
+                and (not is_derived or own.startswith(("d_", "t_")) or own.endswith("_again"))
+                and not EXPORTED.search(own)
             ):
                 found.add(var)
     return found
