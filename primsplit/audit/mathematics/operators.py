@@ -69,10 +69,15 @@ def called(node: Node) -> ast.expr:
     kind = node.op.kind.rpartition("::")[2]
     title = NAMED.get(kind) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).lower()
     given = {n: v for n, v in node.op.attributes.items() if _is_told(v)}
-    named = {quoted(n): literal(v) for n, v in given.items()}
+    named = {quoted(n): literal(_shortest(v)) for n, v in given.items()}
     if node.op.kind == "ReduceLogSumExp":
         return built(node)
     return call(re.sub(r"\W", "_", title), *(literal(None) if a is None else a for a in node.arguments), **named)
+
+
+def _shortest(value: Any) -> Any:
+    """Return an attribute, whose float has 32 bits in a file, with the fewest digits: `1e-05`."""
+    return float(str(np.float32(value))) if isinstance(value, float) else value
 
 
 def _is_told(value: Any) -> bool:

@@ -41,3 +41,11 @@ def test_an_array_that_is_the_same_everywhere_is_a_number(tmp_path: Path) -> Non
     half = helper.make_tensor("half", TensorProto.FLOAT, [2, 3], np.full(6, 0.5, np.float32))
     nodes = [helper.make_node("Constant", [], ["h"], value=half), helper.make_node("Mul", ["x", "h"], ["y"])]
     assert "0.5" in listed(nodes, tmp_path / "g.onnx")
+
+
+def test_a_number_of_32_bits_has_its_fewest_digits(tmp_path: Path) -> None:
+    nodes = [helper.make_node("LpPool", ["x"], ["y"], domain="some.where", epsilon=1e-5, p=2)]
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, 3]) for n in "xy")
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("some.where", 1)]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", [x], [y]), opset_imports=opsets), tmp_path / "g.onnx")
+    assert "epsilon=1e-05" in list_as_mathematics(read_written(str(tmp_path / "g.onnx")))
