@@ -187,6 +187,7 @@ def test_the_readme_shows_the_listing_of_its_layer(tmp_path: Path, monkeypatch: 
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     (source,) = (block for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "layer.onnx" in block)
     (shown,) = (block for block in re.findall(r"```text\n(.*?)```", readme, re.DOTALL) if "# Grad of" in block)
+    Path("model.py").write_text(source, encoding="utf-8")
     exec(compile(source, "model.py", "exec"), {"np": np, "ps": ps})
     text = list_as_mathematics(read_written("layer.onnx"))
     plain = (re.sub(r"sha256 \w+|model.py:\d+", "", found).strip() for found in (text, shown))

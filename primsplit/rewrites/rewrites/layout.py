@@ -170,16 +170,19 @@ def reduce_nothing(site: Site) -> Rewritten:
 
     The sum of a single -0.0 is 0.0 in some kernels, so sums of floats stay.
     """
-    x, axes = site.input(0), integers(site.input(1))
-    if x is None or axes is None or x.type.shape is None:
+    x, told = site.input(0), site.input(1)
+    if x is None or x.type.shape is None:
         return None
-    if not axes:
-        return x if site.attribute("noop_with_empty_axes") else None
+    axes = () if told is None else integers(told)
+    if axes is None:
+        return None
+    if not axes and site.attribute("noop_with_empty_axes"):
+        return x
     if x.type.is_float and site.op.kind in {"ReduceSum", "ReduceMean"}:
         return None
-    if not all(is_one(x.type.shape[axis]) for axis in axes):
+    if not all(is_one(x.type.shape[axis]) for axis in axes or range(len(x.type.shape))):
         return None
-    return x if site.attribute("keepdims") else site.becomes("Squeeze", [x, site.input(1)])
+    return x if site.attribute("keepdims") else site.becomes("Squeeze", [x, told] if axes else [x])
 
 
 @rewrite("Squeeze")

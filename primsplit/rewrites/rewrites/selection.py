@@ -4,6 +4,7 @@
 Cast(Cast(x: int32, float64), float32)   ->   Cast(x, float32)
 Where(Not(c), x, y)                      ->   Where(c, y, x)
 Where(c, 1.0, 0.0)                       ->   Cast(c, float32)
+ReduceSum(Cast(c: bool, int64))          ->   Cast(ReduceSum(Cast(c, float64)), int64)
 ```
 """
 
@@ -53,6 +54,30 @@ def cast(site: Site) -> Rewritten:
     if site.type.key[0] not in {"bool", "float32", "float64"} and site.type.dtype.kind not in "iu":
         return None
     return source if source.type.dtype == site.type.dtype else site.becomes("Cast", [source], site.op.attributes)
+
+
+FEW_BITS = frozenset({"bool", "int8", "uint8", "int16", "uint16"})
+
+
+@rewrite("ReduceSum")
+def sum_of_few_bits(site: Site) -> Rewritten:
+    """Sum truth values and integers of at most 16 bits in float64, where fewer than 2**37 have an exact sum.
+
+    A sum of int64 would be written as three such sums: see `decompositions.integers.reduce_sum`.
+    """
+    made = site.maker(site.input(0), "Cast")
+    source = None if made is None else made.inputs[0]
+    if source is None or source.type.dtype.name not in FEW_BITS or not _holds_sums(site.type, source.type):
+        return None
+    wide, total = Var(Type(np.float64, source.type.shape)), Var(Type(np.float64, site.type.shape))
+    site.add(site.op.beside("Cast", (source,), (wide,), {"to": onnx.TensorProto.DOUBLE}))
+    site.add(site.op.beside("ReduceSum", (wide, *site.op.inputs[1:]), (total,), site.op.attributes))
+    return site.becomes("Cast", [total], {"to": int(onnx.helper.np_dtype_to_tensor_dtype(site.type.dtype))})
+
+
+def _holds_sums(wide: Type, narrow: Type) -> bool:
+    """Whether it is a type of 64 bits that has every sum of numbers of the other."""
+    return wide.dtype == np.int64 or (wide.dtype == np.uint64 and narrow.dtype.kind in "bu")
 
 
 def is_lossless(narrow: np.dtype[Any], wide: np.dtype[Any]) -> bool:

@@ -14,6 +14,9 @@ GOES: dict[str, tuple[Callable[..., Any], list[str]]] = {
     "an operand with a leading axis of 1": (
         lambda x: op.Mul(x, op.Unsqueeze(op.ReduceMax(x, [0], keepdims=0), [0])), ["ReduceMax", "Mul"]
     ),
+    "the largest of one": (lambda x: op.ReduceMax(op.ReduceMax(x), keepdims=0), ["ReduceMax", "Squeeze"]),
+    "the largest of one, kept": (lambda x: op.ReduceMax(op.ReduceMax(x)), ["ReduceMax"]),
+    "no axes, and no reduction": (lambda x: op.ReduceSum(x, noop_with_empty_axes=1), []),
     "transposed twice": (lambda x: op.Transpose(op.Transpose(x, perm=[1, 0]), perm=[1, 0]), []),
     "transposed to itself": (lambda x: op.Transpose(x, perm=[0, 1]), []),
     "three axes, twice": (

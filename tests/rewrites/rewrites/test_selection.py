@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import primsplit as ps
 from primsplit.ops import op
 from primsplit.rewrites.rewrites.selection import is_lossless
 from tests.rewrites.rewrites.simplified import F16, F32, F64, HALF, check_leaves, check_stays
@@ -95,3 +96,20 @@ def test_a_cast_loses_nothing_where_every_number_comes_back(narrow: np.dtype[Any
 def exactly(numbers: Any) -> list[int | float]:
     """Python's numbers, which compare exactly."""
     return [int(n) if numbers.dtype.kind in "biu" else float(n) for n in numbers]
+
+
+INTEGERS = [np.dtype(t) for t in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32")]
+
+
+@pytest.mark.parametrize("narrow", INTEGERS, ids=str)
+@pytest.mark.parametrize("wide", ["int64", "uint64"])
+def test_numbers_of_few_bits_are_summed_in_float64_alone(narrow: np.dtype[Any], wide: str) -> None:
+    dtype = np.dtype(wide)
+    summed = ps.trace(lambda x: op.ReduceSum(op.Cast(x, to=dtype), [0], keepdims=0), ps.spec(narrow, ["N", 2]))
+    few = narrow.itemsize < 4 and (wide == "int64" or narrow.kind != "i")
+    assert (len(summed.to_onnx().graph.node) == 3) == few
+    numbers = np.resize(numbers_of(narrow), (1001, 2))
+    for x in (numbers, numbers[:0], numbers[:1]):
+        found = summed(x)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, np.sum(x.astype(dtype), axis=0))
