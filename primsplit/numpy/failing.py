@@ -17,7 +17,7 @@ from primsplit.numpy.dense.loop import identity_like
 from primsplit.numpy.refusing import refusing
 from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array
-from primsplit.tracing.asarray import holds_traced
+from primsplit.tracing.asarray import holds_traced, plain_or_traced
 from primsplit.tracing.complex_array import ComplexArray
 
 SINGULAR = "Singular matrix"
@@ -74,7 +74,7 @@ def _raising(function: Callable[..., Any], is_failed: Callable[[Any], Array], to
 
 def with_error(found: Any, failed: Array, operands: tuple[Any, ...], error: Exception) -> Any:
     """Return `found`; a run in which it `failed` raises the error, unless an operand holds NaN or infinity."""
-    given = [x for x in map(array_like, operands) if x.dtype.kind in "fc"]
+    given = [x for x in map(plain_or_traced, operands) if x.dtype.kind in "fc"]
     return refusing(found, op.And(failed, are_finite(given)) if given else failed, error)
 
 

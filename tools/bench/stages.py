@@ -19,14 +19,14 @@ from typing import Any
 
 import onnx
 
-from primsplit.targets import finish as finishing
+from primsplit.targets import pipeline
 from primsplit.targets.pipeline import STAGES
 from tools.bench.peers import use_cores
 from tools.bench.rows import Ours, distance
 from tools.bench.timing import clock_of, ratios, take_turns
 
 NAME = "STAGES"
-"""The name by which `finish` reads the table of stages."""
+"""The name of the table of stages in `pipeline`."""
 LEAST = 0.03
 """A stage that gains less than this in its row is not worth its code."""
 LONGEST = 600
@@ -48,11 +48,11 @@ def rows_of(bench: str) -> list[str]:
 @contextlib.contextmanager
 def without(stage: str) -> Iterator[None]:
     """Leave out a stage from what finishes programs, meanwhile."""
-    setattr(finishing, NAME, tuple(s for s in STAGES if s.name != stage))
+    setattr(pipeline, NAME, tuple(s for s in STAGES if s.name != stage))
     try:
         yield
     finally:
-        setattr(finishing, NAME, STAGES)
+        setattr(pipeline, NAME, STAGES)
 
 
 def nodes(ours: Ours) -> bytes:

@@ -11,6 +11,7 @@ the inverse, and also the transpose on pairs of reals.
 import numpy as np
 
 from primsplit import tracing
+from primsplit.ir import Type
 from primsplit.ir.dims import Dim, floor_divide
 from primsplit.numpy.axes import slab_of
 from primsplit.numpy.fourier.algorithms import by_matrix, half_matrix, has_matrix, spectrum
@@ -56,7 +57,11 @@ def _analysis(x: Array) -> tuple[Parts, Function]:
 
 def synthesis(x: Array, y: Array, n: Dim) -> Array:
     """The sums of x cos(2 pi j k / n) - y sin(2 pi j k / n) over k = 0 .. n // 2, for j below n."""
-    length = n if isinstance(n, int) else op.ConstantOfShape(tracing.size_vector([n]), value=np.zeros(1, bool))
+    length: int | Array
+    if isinstance(n, int):
+        length = n
+    else:
+        length = op.ConstantOfShape(tracing.size_vector([n]), value=np.zeros(1, bool), types=[Type(np.bool_, (n,))])
     found: Array = synthesized(x, y, length)
     return found
 

@@ -282,6 +282,7 @@ TAKING: dict[Function, Function] = {
     **{f: FUNCTIONS[f] for f in (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)},
     np.require: lambda a, dtype=None, requirements=None: FUNCTIONS[np.asarray](a, dtype),
     **{f: FUNCTIONS[f] for f in (np.take, np.repeat, np.pad, np.insert, np.roll, np.poly)},
+    **{f: FUNCTIONS[f] for f in (np.histogram, np.histogram_bin_edges, np.histogram2d, np.histogramdd)},
     **{f: _sized(f) for f in (np.broadcast_to, np.resize)}, np.indices: indices, np.fromfunction: from_function,
     np.unravel_index: FUNCTIONS[np.unravel_index], np.ravel_multi_index: FUNCTIONS[np.ravel_multi_index],
     np.broadcast_shapes: lambda *shapes: broadcast_shapes(*map(as_shape, shapes)),
