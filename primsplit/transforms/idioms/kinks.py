@@ -11,9 +11,11 @@ Their numbers identify these three: -0.0, the smallest and the largest float. A 
 and means 0. Metadata of the nodes is not used, since other programs drop it. Sizes written out are found too:
 
     z = Max(x, Neg(x)), z = Mul(x, Sign(x))                        become     z = Abs(x)
+    z = Mul(Mul(Mul(x, x), Sign(x)), Sign(x))                      becomes    z = Mul(Abs(x), Abs(x))
 """
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
@@ -34,6 +36,8 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to
 
 Reader = Callable[[Value], Array]
+MOST_FACTORS = 16
+"""The depth of products in which factors are searched is that of a balanced tree of so many."""
 VIEWS = kinds_where(lambda t: t.keeps == "order") | {"Expand"}
 
 
@@ -260,14 +264,42 @@ def _largest_of_both_signs(largest: Op, ops: Ops, read: Reader) -> Array | None:
     return None
 
 
-def _times_its_sign(product: Op, ops: Ops, read: Reader) -> Array | None:
-    """Match x sign(x)."""
-    for x, other in (product.inputs, product.inputs[::-1]):
-        sign = ops.maker(other, "Sign")
-        if x is not None and sign is not None and sign.inputs[0] is x and x.type.is_float:
-            found: Array = operators.Abs(read(x))
-            return found
-    return None
+def _times_their_signs(product: Op, ops: Ops, read: Reader) -> Array | None:
+    """Match products with x and sign(x) among their factors: each pair is |x|."""
+    factors = [*_factors(product, ops, MOST_FACTORS)]
+    signs = Counter(x for v in factors if (x := _argument_of_kind("Sign", v, ops)) is not None)
+    pairs = {x: min(count, factors.count(x)) for x, count in signs.items() if x.type.is_float and x in factors}
+    return _with_sizes(product, ops, read, Counter(pairs), Counter(pairs)) if pairs else None
+
+
+def _factors(product: Op, ops: Ops, most: int) -> Iterator[Value]:
+    """Yield the factors of a product, and of at most so many products that are factors."""
+    for value in product.inputs:
+        made = ops.maker(value, "Mul") if most > 1 else None
+        if made is not None:
+            yield from _factors(made, ops, most // 2)
+        elif value is not None:
+            yield value
+
+
+def _with_sizes(
+    product: Op, ops: Ops, read: Reader, signs: Counter[Value], others: Counter[Value], most: int = MOST_FACTORS
+) -> Array | None:
+    """Return the product without the factors sign(x), and with |x| for as many factors x; None for no factor."""
+    found: Array | None = None
+    for value in product.inputs:
+        made = ops.maker(value, "Mul") if most > 1 else None
+        x = _argument_of_kind("Sign", value, ops)
+        if made is not None:
+            factor = _with_sizes(made, ops, read, signs, others, most // 2)
+        elif x is not None and signs[x]:
+            signs[x], factor = signs[x] - 1, None
+        elif value is not None and others[value]:
+            others[value], factor = others[value] - 1, operators.Abs(read(value))
+        else:
+            factor = None if value is None else read(value)
+        found = factor if found is None else found if factor is None else operators.Mul(found, factor)
+    return found
 
 
 def _compared(kind: str, answer: Value | None, number: float, ops: Ops) -> Value | None:
@@ -277,7 +309,11 @@ def _compared(kind: str, answer: Value | None, number: float, ops: Ops) -> Value
 
 
 def _size_of(value: Value | None, ops: Ops) -> Value | None:
-    made = ops.maker(value, "Abs")
+    return _argument_of_kind("Abs", value, ops)
+
+
+def _argument_of_kind(kind: str, value: Value | None, ops: Ops) -> Value | None:
+    made = ops.maker(value, kind)
     return None if made is None else made.inputs[0]
 
 
@@ -308,7 +344,7 @@ FORMS: Mapping[str, tuple[Form, ...]] = {
     "Where": (_length_quotient, _safe_root, _cube_root, _hypotenuse, _power_norm),
     "Div": (_root_quotient,),
     "Clip": (_sign,),
-    "Mul": (_signed, _euclidean, _times_its_sign),
+    "Mul": (_signed, _euclidean, _times_their_signs),
     "Max": (_largest_of_both_signs,),
 }
 """The forms, by the kind of their last op."""

@@ -30,6 +30,9 @@ SMOOTH: dict[str, tuple[Function, Any]] = {
     "squares of sizes": (lambda x: np.sum(np.abs(x) ** 2), 2 * EYE),
     "squares of the larger of both signs": (lambda x: np.sum(np.maximum(x, -x) ** 2), 2 * EYE),
     "squares of products with the sign": (lambda x: np.sum((np.sign(x) * x) ** 2), 2 * EYE),
+    "products with the sign twice, one after the other": (lambda x: np.sum(np.sign(x) * x * np.sign(x) * x), 2 * EYE),
+    "squares and squares of the sign": (lambda x: np.sum(3.0 * x * x * (np.sign(x) * np.sign(x))), 6 * EYE),
+    "a size, and a product with the sign": (lambda x: np.sum(np.abs(x) * (x * 2.0) * np.sign(x)), 4 * EYE),
     "cubes of cube roots": (lambda x: np.sum(np.cbrt(x) ** 3 * x), 2 * EYE),
     "fourth powers of roots": (lambda x: np.sum(np.sqrt(x) ** 4), 2 * EYE),
 }
