@@ -113,17 +113,18 @@ def _why(op: Op, walk: Walk, block: Block) -> str:
     """Return why an op has no bound."""
     if op in walk.unknown:
         return "the analysis does not know this operator"
+    is_asked = not op.outputs[0].type.is_float or any(c.inputs[0] in op.outputs for c in _at_once(block))
+    if is_asked and _decides_at_once(block, op):
+        return (
+            "rounding decides whether the loop in this line is solved for all steps at once, or step by step; a bound "
+            "is proven for neither"
+        )
     if op.kind == "Loop":
         return f"it is not certain in the whole box when it ends, or it takes more than {STEPS} steps"
     if op.kind == "Scan":
         return f"the number of its steps is not known, or more than {STEPS}"
     if op.kind == "If":
         return "rounding, or another point of the box, may take the other branch"
-    if not op.outputs[0].type.is_float and _decides_at_once(block, op):
-        return (
-            "rounding decides whether the loop in this line is solved for all steps at once, or step by step; a bound "
-            "is proven for neither"
-        )
     if not op.outputs[0].type.is_float:
         return "rounding may change this, and what it chooses"
     steps = "".join(f" of step {turn + 1}" for turn in walk.unbound[op][-1:])
@@ -132,8 +133,13 @@ def _why(op: Op, walk: Walk, block: Block) -> str:
 
 def _decides_at_once(block: Block, op: Op) -> bool:
     """Whether an op is behind the condition by which a file takes the solution of a loop for all steps at once."""
-    chosen = (c for c in block.ops if c.kind == "If" and c.attributes["then_branch"].name == AT_ONCE)
-    return any(_holds(each, op) for c in chosen for each in live_ops(block.ops, [v for v in c.inputs if v is not None]))
+    asked = [v for c in _at_once(block) for v in c.inputs if v is not None]
+    return any(_holds(each, op) for each in live_ops(block.ops, asked))
+
+
+def _at_once(block: Block) -> list[Op]:
+    """Return the Ifs that take the solution of a loop for all steps at once, or its steps."""
+    return [op for op in block.ops if op.kind == "If" and op.attributes["then_branch"].name == AT_ONCE]
 
 
 def _holds(op: Op, wanted: Op) -> bool:
