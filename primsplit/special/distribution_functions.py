@@ -120,7 +120,7 @@ def bdtr(k: Array, n: Array, p: Array) -> Array:
     (p,) = where_valid(op.And(k >= 0.0, op.And(p >= 0.0, p <= 1.0)), p)
     is_inside = whole < trials
     value = betainc(op.Where(is_inside, trials - whole, 1.0), op.Where(is_inside, whole + 1.0, 1.0), 1.0 - p)
-    return op.Where(is_inside, value, op.Where(op.Equal(whole, trials), 1.0, math.nan)) + p * 0.0
+    return op.Where(is_inside, value, op.Where(op.Equal(whole, trials), 1.0, math.nan)) + p * 0.0 + trials * 0.0
 
 
 # Inverses.

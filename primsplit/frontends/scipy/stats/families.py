@@ -226,9 +226,9 @@ DISCRETE: dict[str, Discrete] = {
         "n p",
         lambda k, n, p: log_choices(n, k) + _xlogy(k, p) + _xlog1py(n - k, -p),
         high=lambda n, p: n,
-        parts=(
-            lambda k, n, p: special("betaincc")(k + 1, n - k, p),
-            lambda k, n, p: special("betainc")(k + 1, n - k, p),
+        parts=(  # NaN of infinitely many trials, as in SciPy
+            lambda k, n, p: special("betaincc")(k + 1, n - k, p) + 0.0 * n,
+            lambda k, n, p: special("betainc")(k + 1, n - k, p) + 0.0 * n,
         ),
         valid=lambda n, p: both(is_count(n), _is_share(p)),
     ),

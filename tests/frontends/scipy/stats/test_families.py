@@ -70,3 +70,13 @@ def test_students_density_of_many_degrees_of_freedom_loses_no_digits() -> None:
 
 def test_each_log_density_is_scipys_with_its_slopes() -> None:
     check_densities([*FAMILIES])
+
+
+@pytest.mark.parametrize("method", ["cdf", "sf", "logcdf", "logsf", "pmf"])
+def test_a_binomial_distribution_of_infinitely_many_trials_is_not_defined(method: str) -> None:
+    def f(n: Any) -> Any:
+        return getattr(scipy.stats.binom, method)(2, n, 0.3)
+
+    assert np.isnan(f(np.inf))
+    assert np.isnan(ps.trace(f, 5.0)(np.inf))
+    np.testing.assert_allclose(ps.trace(f, 5.0)(7.0), f(7.0), rtol=1e-13)
