@@ -236,7 +236,7 @@ def _head(file: Written, made: Sequence[Mathematics], first: Written | None) -> 
     told_captures = ((name if name in shown else written.get(name, ""), count) for name, count in stored)
     captures = [f"{name} {_bytes(count)}" for name, count in told_captures if name]
     held = f"   captures: {', '.join(captures)}" if captures else ""
-    yield f"{total} nodes{': ' + sections if sections else ''}{held}   sha256 {file.digest[:16]}"
+    yield f"{_counted(total, 'node')}{': ' + sections if sections else ''}{held}   sha256 {file.digest[:16]}"
 
 
 def _bytes(count: str) -> str:
@@ -247,4 +247,8 @@ def _foot(file: Written, made: Sequence[Mathematics]) -> str:
     count, total = sum(m.count for m in made), sum(1 for _ in file.ops())
     plumbing = len({op for m in made for op in m.plumbing})
     told = f": {plumbing} of shape plumbing (--all)" if plumbing else ""
-    return f"{count} statements, {total} nodes{told}"
+    return f"{_counted(count, 'statement')}, {_counted(total, 'node')}{told}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

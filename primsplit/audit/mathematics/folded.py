@@ -59,7 +59,7 @@ def materialized(folded: Folded, shape: Shape | None, sizes: Sizes) -> ast.expr:
     """Return an expression of this shape."""
     if folded.shape is None or shape is None or dims.same_shape(folded.shape, shape):
         return folded.value
-    if folded.size is not None and len(shape) == 1:
+    if folded.size is not None and len(shape) == 1 and dims.is_one(shape[0]):
         return tuple_of([folded.value])
     trees = [sizes.tree(size) for size in shape]
     known = [t for t in trees if t is not None]
