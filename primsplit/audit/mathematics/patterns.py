@@ -36,6 +36,21 @@ SCALE = f"where({LARGEST} == 0, 1, {LARGEST})"
 LOW_BITS = "(x & 4194303)"
 REST = f"divide(x - {LOW_BITS}, 4194304)"
 MIDDLE_BITS = f"({REST} & 4194303)"
+EXPONENT = "floor(e * log(clip(max(abs(x){axis}, keepdims=True), LOW, HIGH)))"
+"""The power of two near the largest size, by which a norm divides."""
+NORMS = {
+    **{("", "", f"[{', '.join(['0'] * rank)}]"): "norm(x)" for rank in range(1, 5)},
+    **{(", axis=k", ", axis=k", f"[{', '.join([*[':'] * axis, '0'])}]"): "norm(x, axis=k)" for axis in range(4)},
+    ("", ", keepdims=True", ""): "norm(x, keepdims=True)",
+    (", axis=k", ", axis=k, keepdims=True", ""): "norm(x, axis=k, keepdims=True)",
+}
+"""The axis of the largest size, the end of the call of the sum, and the index behind the power of two."""
+SQUARES = {
+    how: f"mean((x - mean(x{', axis=k' if how else ''}, keepdims=True))**2{how})" for how in (*HOW, ", keepdims=True")
+}
+"""Variances by the end of their call."""
+SAFE_ROOT = "where({0} > 0, sqrt(where({0} > 0, {0}, 1)), 0 * ({0}))"
+"""A root that has no slope at 0."""
 PATTERNS = {
     f"where(isnan(sum(clip(x, -1, 1){how})), nan, {name}(x{how}))": f"{name}(x{how})"
     for name in ("max", "min")
@@ -46,6 +61,19 @@ PATTERNS |= {
         f"{name}(x, axis=k)"
     )
     for name, least in (("argmax", "-inf"), ("argmin", "inf"))
+}
+PATTERNS |= {SAFE_ROOT.format(squares): f"std(x{how})" for how, squares in SQUARES.items()}
+PATTERNS |= {squares: f"var(x{how})" for how, squares in SQUARES.items()}
+PATTERNS |= {
+    SAFE_ROOT.format(f"{squares}{over}"): f"sqrt({squares}{over})"
+    for how in (*HOW, ", keepdims=True")
+    for squares, over in ((f"mean(x**2{how})", ""), (f"sum(x**2{how})", " / p"))
+}
+PATTERNS |= {
+    f"sqrt(sum((x * 2**(-{exponent}))**2{how})) * {power}": norm
+    for (axis, how, index), norm in NORMS.items()
+    for exponent in [EXPONENT.format(axis=axis)]
+    for power in [f"(2**{exponent}){index}"]
 }
 PATTERNS |= {
     f"where(isnan({CLIPPED}), (x + p + q) * where(isnan({CLIPPED}), nan, 1), {CLIPPED})": CLIPPED,

@@ -120,4 +120,4 @@ def test_what_only_sizes_read_is_no_statement(tmp_path: Path) -> None:
     ps.export(f, ps.spec("float32", ["N", 8]), ps.spec("float32", ["M", 8]), path=path, mode="value")
     text = list_as_mathematics(read_written(path))
     assert "  y = softmax(q @ k.T, axis=1)" in text
-    assert "\n1 statements, " in text
+    assert "\n1 statement, " in text

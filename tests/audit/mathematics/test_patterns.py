@@ -65,3 +65,28 @@ def test_a_polynomial_of_another_variable_in_between_is_none(tmp_path: Path) -> 
     ps.export(mixed, X, path=path, mode="value")
     assert "polyval" not in list_as_mathematics(read_written(path))
     assert_statements_compute(path, [X])
+
+
+def test_norms_and_deviations_are_called_by_their_names(tmp_path: Path) -> None:
+    def spread(x: Any) -> Any:
+        a = np.linalg.norm(x)
+        b = np.linalg.norm(x, axis=1)
+        c = np.linalg.norm(x, axis=0, keepdims=True)
+        d = np.std(x, axis=1, keepdims=True)
+        e = np.std(x, axis=0, ddof=1)
+        f = np.var(x, axis=1)
+        return a, b, c, d, e, f
+
+    path = str(tmp_path / "f.onnx")
+    ps.export(spread, ps.spec("float64", ["N", 3]), path=path, mode="value")
+    listed = [line.split("  ")[1] for line in list_as_mathematics(read_written(path)).splitlines() if " = " in line]
+    found = [line.partition(" = ")[2] for line in listed]
+    assert found[:4] == [
+        "norm(x)",
+        "norm(x, axis=1)",
+        "norm(x, axis=0, keepdims=True)",
+        "std(x, axis=1, keepdims=True)",
+    ]
+    assert found[4].startswith("sqrt(sum((x - mean(x, axis=0, keepdims=True))**2, axis=0) / ")
+    assert found[5] == "var(x, axis=1)"
+    assert_statements_compute(path, [np.arange(12.0).reshape(4, 3) ** 1.5])
