@@ -180,9 +180,12 @@ def reduce_nothing(site: Site) -> Rewritten:
         return x
     if x.type.is_float and site.op.kind in {"ReduceSum", "ReduceMean"}:
         return None
-    if not all(is_one(x.type.shape[axis]) for axis in axes or range(len(x.type.shape))):
+    every = axes or tuple(range(len(x.type.shape)))
+    if not all(is_one(x.type.shape[axis]) for axis in every):
         return None
-    return x if site.attribute("keepdims") else site.becomes("Squeeze", [x, told] if axes else [x])
+    if site.attribute("keepdims") or not every:
+        return x
+    return site.becomes("Squeeze", [x, told if axes else Const(np.array(every))])
 
 
 @rewrite("Squeeze")

@@ -7,7 +7,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from primsplit.ir import Const
 from primsplit.ops import op
+from primsplit.rewrites import simplify
+from tests.recording import record
 from tests.rewrites.rewrites.simplified import F32, check_leaves, check_stays
 
 GOES: dict[str, tuple[Callable[..., Any], list[str]]] = {
@@ -87,3 +90,10 @@ STAYS: dict[str, tuple[Callable[..., Any], str]] = {
 @pytest.mark.parametrize("name", STAYS)
 def test_what_might_change_a_bit_stays(name: str) -> None:
     check_stays(*STAYS[name])
+
+
+def test_a_squeeze_in_the_place_of_a_reduction_names_its_axes() -> None:
+    block = simplify(record(lambda x: op.ReduceMax(op.ReduceMax(x), keepdims=0), "float64[3,2]"))
+    (squeeze,) = (each for each in block.ops if each.kind == "Squeeze")
+    assert isinstance(squeeze.inputs[1], Const)
+    np.testing.assert_array_equal(squeeze.inputs[1].numpy(), [0, 1])  # a batch has one axis more
