@@ -15,7 +15,7 @@ from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like
 from primsplit.tracing.broadcasting import count_up
 
-__all__ = ["Knotted", "splines_at", "through"]
+__all__ = ["Knotted", "of_knots", "splines_at", "through"]
 
 
 class Knotted:
@@ -27,7 +27,6 @@ class Knotted:
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
         self.t: Any = ascending(of_at_least(array_like(double(t)), 2 * k + 2), least="non-decreasing")
-        self.t = refusing(self.t, self.t[k] == self.t[-k - 1], ValueError("Need at least two internal knots."))
         given: Any = operand(wide(c))
         self.k, self.extrapolate, self.axis = k, extrapolate, axis % given.ndim
         size = self.t.shape[0] - k - 1
@@ -114,6 +113,14 @@ def splines_at(t: Any, x: Any, k: int) -> tuple[Any, list[Any]]:
             carried = before * part
         shares = [*new, carried]
     return piece - k, shares
+
+
+def of_knots(t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> Knotted:
+    """SciPy's BSpline: a run whose inner knots are all one fails."""
+    found = Knotted(t, c, k, extrapolate, axis)
+    is_one = found.t[k] == found.t[-k - 1]
+    found.t = refusing(found.t, is_one, ValueError("Need at least two internal knots."))
+    return found
 
 
 def through(x: Any, y: Any, k: int, axis: int = 0) -> Knotted:

@@ -272,6 +272,15 @@ for name in ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "canberra", "
     )
 
 
+CASES |= {
+    "solve_ivp": Case(
+        lambda y: integrate.solve_ivp(lambda t, y: -y, (0, 1), y).y[:, -1], array(1, 2), array(1, np.inf), 1e-6
+    ),
+    "odeint": Case(lambda t: integrate.odeint(lambda y, t: -y, 1.0, t), SITES, array(0, np.nan, 1, 2), 1e-6),
+    "least_squares": Case(lambda y: optimize.least_squares(lambda x: x * x - y, [1.0]).x, 4.0, np.nan, 1e-6),
+}
+
+
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_data_that_scipy_refuses_fail_in_the_run_with_its_error(case: Case) -> None:
@@ -301,3 +310,18 @@ def test_the_gradient_of_a_density_fails_outside_of_the_simplex() -> None:
 def test_squareform_without_checks_takes_any_matrix() -> None:
     program = ps.trace(lambda x: distance.squareform(x, checks=False), MATRIX)
     np.testing.assert_array_equal(program(array([0, 3], [2, 0])), [3.0])
+
+
+LOST: dict[str, Callable[[Any], Any]] = {
+    "lsq_linear": lambda y: optimize.lsq_linear(SYSTEM, y).x,
+    "leastsq": lambda y: optimize.leastsq(lambda x: x - y, [1.0, 1.0, 1.0])[0],
+    "minimize": lambda y: optimize.minimize(lambda x: np.sum((x - y) ** 2), [1.0, 1.0, 1.0]).x,
+    "minimize_scalar": lambda y: optimize.minimize_scalar(lambda x: np.sum((x - y) ** 2)).x,
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_a_least_value_of_missing_numbers_is_missing(name: str) -> None:
+    found = ps.trace(LOST[name], ALPHA)
+    np.testing.assert_allclose(found(ALPHA), LOST[name](ALPHA), rtol=1e-4, atol=1e-6)
+    assert np.isnan(found(array(1, np.nan, 3))).all()

@@ -12,6 +12,7 @@ from primsplit.frontends.scipy.adaptive.rosenbrock import Rodas
 from primsplit.frontends.scipy.adaptive.runge_kutta import Control, Function, Method, Steps, Tableau, between, integrate
 from primsplit.frontends.scipy.operands import with_args
 from primsplit.ir.errors import ShapeError
+from primsplit.numpy import failing
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
@@ -37,6 +38,9 @@ class Solution(NamedTuple):
     status: Any
     t_events: Any = None
     y_events: Any = None
+
+
+START = ValueError("All components of the initial state `y0` must be finite.")
 
 
 def solve_ivp(
@@ -68,7 +72,7 @@ def solve_ivp(
         return _of_complex(fun, t_span, _joined(y0), events, given)
     if method not in METHODS:
         raise unsupported(f"scipy.integrate.solve_ivp with method={method!r}, which is none of {', '.join(METHODS)},")
-    span, y0 = (_number(t_span[0]), _number(t_span[1])), _vector(y0)
+    span, y0 = (_number(t_span[0]), _number(t_span[1])), failing.finite(_vector(y0), START)
     control = Control(
         np.maximum(options.get("rtol", 1e-3), 100 * np.finfo(np.float64).eps),
         _tolerance(options.get("atol", 1e-6)),
@@ -217,7 +221,7 @@ def odeint(
     times, y0 = cast_to(array_like(t), np.float64), _vector(y0)
     steps_up, steps_down = np.any(times[1:] > times[:-1]), np.any(times[1:] < times[:-1])
     turning = ValueError("The values in t must be monotonically increasing or monotonically decreasing")
-    times = refusing(times, steps_up & steps_down, turning)
+    times = refusing(times, (steps_up & steps_down) | np.any(np.isnan(times)), turning)
     given = with_args(func, args)
     f = _slopes(given if tfirst else lambda t, y: given(y, t))
     rtol, atol = (1.49012e-9 if given is None else np.asarray(given) / 10 for given in (rtol, atol))

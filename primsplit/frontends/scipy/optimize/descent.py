@@ -38,7 +38,7 @@ def descent(value: Function, start: Array, box: Box | None) -> Array:
 
     D is the diagonal of H, or 1 where that is not positive; H + mu D must be positive definite. J. Nocedal and
     S. J. Wright, Numerical Optimization, 2nd ed. (2006), chapter 3, and 16.7 for the bounds. It ends where steps are
-    rounding; NaN where that is never so.
+    rounding; NaN where that is never so, or the value is NaN.
     """
     slope = gradient_of(value)
 
@@ -67,8 +67,8 @@ def descent(value: Function, start: Array, box: Box | None) -> Array:
         return ~(carries[-1] > 0)
 
     first = [start, value(start), slope(start), op.Identity(np.asarray(1e-3)), op.Identity(np.asarray(1.0))]
-    x, _, __, ___, goes_on = until(settled, step, first, MOST)
-    return op.Where(settled(goes_on), x, np.nan)
+    x, at_x, _, __, goes_on = until(settled, step, first, MOST)
+    return op.Where(settled(goes_on) & ~np.isnan(at_x), x, np.nan)
 
 
 def _left(x: Any, gradient: Any, box: Box | None) -> Any:

@@ -13,6 +13,7 @@ from primsplit.numpy import failing
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.numpy.dense.loop import until
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
@@ -61,7 +62,8 @@ def _gradient(f: Function) -> Function:
 def _search(f: Function, start: Array) -> Array:
     """Steps of (J^T J + mu diag(J^T J)) s = -J^T r, `mu` smaller after each that lowers the sum of squares.
 
-    J. J. More, The Levenberg-Marquardt Algorithm (1978). It ends where steps are rounding; NaN where that is never so.
+    J. J. More, The Levenberg-Marquardt Algorithm (1978). It ends where steps are rounding;
+    NaN where that is never so, or a residual is NaN.
     """
 
     def step(x: Any, cost: Any, damping: Any, _: Any) -> list[Any]:
@@ -82,8 +84,8 @@ def _search(f: Function, start: Array) -> Array:
 
     values = f(start)
     first = [start, np.sum(values * values), op.Identity(np.asarray(1e-3)), op.Identity(np.asarray(1.0))]
-    x, _, __, goes_on = until(settled, step, first, MOST)
-    return op.Where(settled(goes_on), x, np.nan)
+    x, cost, _, goes_on = until(settled, step, first, MOST)
+    return op.Where(settled(goes_on) & ~np.isnan(cost), x, np.nan)
 
 
 EPS = 1e-14
@@ -110,9 +112,10 @@ def least_squares(
     kwargs: Any = None,
     **tolerances: Any,
 ) -> Fit:
-    """The least sum of squares near x0, to rounding; NaN where there is none. Raises UnsupportedFunction.
+    """The least sum of squares near x0, to rounding; NaN where there is none.
 
-    It is not told for bounds, and for losses that are not linear.
+    A run whose residuals at x0 are not finite fails. Raises UnsupportedFunction for bounds, and for losses that are not
+    linear.
     """
     if bounds is not None or loss != "linear":
         raise unsupported("scipy.optimize.least_squares with bounds or a loss")
@@ -120,7 +123,18 @@ def least_squares(
     def function(x: Any) -> Any:
         return fun(x, *args, **(kwargs or {}))
 
-    x = _fitted(function, stop_gradient(np.atleast_1d(cast_to(array_like(x0), np.float64))))
+    start = _start(x0)
+    wrong = ValueError("Residuals are not finite in the initial point.")
+    return _fit(function, refusing(start, ~np.isfinite(_residuals(function)(start)), wrong))
+
+
+def _start(x0: Any) -> Array:
+    found: Array = stop_gradient(np.atleast_1d(cast_to(array_like(x0), np.float64)))
+    return found
+
+
+def _fit(function: Function, start: Array) -> Fit:
+    x = _fitted(function, start)
     values, slopes = _slopes(_residuals(function), x)
     return Fit(x, np.sum(values * values) / 2, values, slopes, slopes.T @ values, ~np.isnan(np.sum(x)))
 
@@ -132,7 +146,7 @@ def leastsq(
 
     With `full_output` also the inverse of J^T J, what the function is there, and no words.
     """
-    fit = least_squares(with_args(func, args), x0)
+    fit = _fit(with_args(func, args), _start(x0))
     flag = np.where(fit.success, 1, 5)
     if not full_output:
         return fit.x, flag

@@ -25,7 +25,7 @@ from primsplit.frontends.scipy.interpolate import (
     spline_of_values,
     within,
 )
-from primsplit.frontends.scipy.knots import Knotted, through
+from primsplit.frontends.scipy.knots import of_knots, through
 from primsplit.frontends.scipy.one_polynomial import (
     Newton,
     Through,
@@ -206,7 +206,7 @@ class _Interpolants:
     def of_coefficients(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> Any:
         """BSpline of traced coefficients or knots, whose order is known."""
         if holds_traced(t):
-            return Knotted(t, c, k, extrapolate, axis)
+            return of_knots(t, c, k, extrapolate, axis)
         if extrapolate != "periodic" and not extrapolate:
             raise unsupported("scipy.interpolate.BSpline of traced coefficients with extrapolate=False")
         count = len(t) - k - 1
