@@ -59,7 +59,7 @@ def product(node: ast.BinOp) -> ast.expr:
     (left, p), (right, q) = _power(node.left), _power(node.right)
     if ast.dump(left) == ast.dump(right) and not isinstance(left, ast.Constant):
         return ast.BinOp(left, ast.Pow(), literal(p + q))
-    if is_quotient(node.right) and not is_quotient(node.left):
+    if is_quotient(node.right) and not all(map(is_quotient, _factors(node.left))):
         return product(ast.BinOp(node.right, ast.Mult(), node.left))
     if isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
         return product(
