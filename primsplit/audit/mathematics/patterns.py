@@ -22,12 +22,13 @@ from primsplit.audit.mathematics.ordering import read_by, targets_of
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.trees import call, fill, tree
 
-HOLES = frozenset({"x", "z", "k", "LOW", "HIGH", "e", "p", "q"})
+HOLES = frozenset({"x", "z", "k", "LOW", "HIGH", "COUNT", "e", "p", "q"})
 """Names in patterns that stand for any expression."""
 MAX = "max(z, axis=k, keepdims=True)"
 MEAN = "mean(x, axis=k, keepdims=True)"
 HOW = ("", ", axis=k", ", axis=k, keepdims=True")
 """The ends of the call of a reduction."""
+EVERY_HOW = (*HOW, ", keepdims=True")
 IS_NAN = "isnan(x).astype(int32)"
 CLIPPED = "clip(x, p, q)"
 LARGER, SMALLER = "maximum(abs(x), abs(z))", "minimum(abs(x), abs(z))"
@@ -45,8 +46,8 @@ NORMS = {
     (", axis=k", ", axis=k, keepdims=True", ""): "norm(x, axis=k, keepdims=True)",
 }
 """The axis of the largest size, the end of the call of the sum, and the index behind the power of two."""
-SQUARES = {
-    how: f"mean((x - mean(x{', axis=k' if how else ''}, keepdims=True))**2{how})" for how in (*HOW, ", keepdims=True")
+VARIANCES = {
+    how: f"mean((x - mean(x{', axis=k' if 'axis' in how else ''}, keepdims=True))**2{how})" for how in EVERY_HOW
 }
 """Variances by the end of their call."""
 SAFE_ROOT = "where({0} > 0, sqrt(where({0} > 0, {0}, 1)), 0 * ({0}))"
@@ -62,12 +63,12 @@ PATTERNS |= {
     )
     for name, least in (("argmax", "-inf"), ("argmin", "inf"))
 }
-PATTERNS |= {SAFE_ROOT.format(squares): f"std(x{how})" for how, squares in SQUARES.items()}
-PATTERNS |= {squares: f"var(x{how})" for how, squares in SQUARES.items()}
+PATTERNS |= {SAFE_ROOT.format(variance): f"std(x{how})" for how, variance in VARIANCES.items()}
+PATTERNS |= {variance: f"var(x{how})" for how, variance in VARIANCES.items()}
 PATTERNS |= {
-    SAFE_ROOT.format(f"{squares}{over}"): f"sqrt({squares}{over})"
-    for how in (*HOW, ", keepdims=True")
-    for squares, over in ((f"mean(x**2{how})", ""), (f"sum(x**2{how})", " / p"))
+    SAFE_ROOT.format(squares): f"sqrt({squares})"
+    for how in EVERY_HOW
+    for squares in (f"mean(x**2{how})", f"sum(x**2{how}) / COUNT")
 }
 PATTERNS |= {
     f"sqrt(sum((x * 2**(-{exponent}))**2{how})) * {power}": norm
@@ -312,13 +313,22 @@ def _is_sum(pattern: ast.expr) -> bool:
 
 
 def _is_plain(bound: Bound) -> bool:
-    """Whether LOW and HIGH, if a pattern has them, are the least and greatest numbers of a dtype."""
+    """Whether LOW and HIGH are the least and greatest numbers of a dtype, and COUNT a count, if a pattern has them."""
+    if "COUNT" in bound and not _is_count(bound["COUNT"]):
+        return False
     low, high = bound.get("LOW"), bound.get("HIGH")
     if low is None or high is None:
         return True
     values = [node.value if isinstance(node, ast.Constant) else None for node in (low, high)]
     least, greatest = (v if isinstance(v, int | float) else 0.0 for v in values)
     return 0 < least < TINY and greatest > HUGE
+
+
+def _is_count(node: ast.expr) -> bool:
+    """Whether an expression is a positive number, or `maximum(n, 0)`."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float) and node.value > 0
+    return isinstance(node, ast.Call) and ast.unparse(node).startswith("maximum(") and ast.unparse(node.args[-1]) == "0"
 
 
 @functools.cache

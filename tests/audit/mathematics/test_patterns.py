@@ -90,3 +90,18 @@ def test_norms_and_deviations_are_called_by_their_names(tmp_path: Path) -> None:
     assert found[4].startswith("sqrt(sum((x - mean(x, axis=0, keepdims=True))**2, axis=0) / ")
     assert found[5] == "var(x, axis=1)"
     assert_statements_compute(path, [np.arange(12.0).reshape(4, 3) ** 1.5])
+
+
+NO_SPREAD: dict[str, Callable[[Any], Any]] = {
+    "columns centred, then all": lambda x: np.mean((x - np.mean(x, axis=0, keepdims=True)) ** 2, keepdims=True),
+    "columns centred, then rows": lambda x: np.mean((x - np.mean(x, axis=0, keepdims=True)) ** 2, axis=1),
+    "all centred, then columns": lambda x: np.mean((x - np.mean(x, keepdims=True)) ** 2, axis=0),
+}
+
+
+@pytest.mark.parametrize("name", NO_SPREAD)
+def test_means_of_squares_about_other_means_are_no_variances(name: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "f.onnx")
+    ps.export(NO_SPREAD[name], ps.spec("float64", ["N", 3]), path=path, mode="value")
+    assert "var(" not in list_as_mathematics(read_written(path))
+    assert_statements_compute(path, [X])
