@@ -63,7 +63,8 @@ def _fitting(name: str, before: Block, after: Block) -> Block:
         raise RuleError(f"the stage {name} gave {type(after).__name__}, not a Block")
     if after.params != before.params or [r.type for r in after.results] != [r.type for r in before.results]:
         raise RuleError(f"the stage {name} changed the program's parameters, or the types of its results")
-    if unknown := [v for v in free(after) if v not in free(before)]:
+    known = frozenset(free(before))
+    if unknown := [v for v in free(after) if v not in known]:
         raise RuleError(f"the program that the stage {name} gave reads {unknown[0]}, which nothing computes")
     check_types(after, closed=False)
     return after
