@@ -24,7 +24,7 @@ from primsplit.ops.traits import traits
 from primsplit.programs.program import Program
 
 PULLBACK = "pullback of "
-"""How the remark of an op begins that is a part of a derivative: its numbers are a rule's."""
+"""The start of the remark of an op of a derivative, whose numbers are a rule's."""
 OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
 }  # fmt: skip

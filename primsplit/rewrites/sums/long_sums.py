@@ -41,8 +41,9 @@ FROM = 2**14
 REDUCTIONS = frozenset({*STAGES, "ReduceMean", "ReduceLogSum"})
 SUMMING = REDUCTIONS | PRODUCTS
 SIMPLE = kinds_where(lambda t: t.moves)
+"""Operators that may stand beside the sum in the branch of few numbers."""
 MOST_BESIDE = 4
-"""What may stand beside the sum in the branch of few numbers, and how many ops that branch has at most."""
+"""The most ops of that branch."""
 
 
 @fault(
