@@ -317,6 +317,19 @@ def product(dims: Iterable[Dim]) -> Dim:
     return total
 
 
+def factors(dim: Dim) -> tuple[Dim, ...]:
+    """Return sizes of which the size is the product: the symbols that all of its terms share, and the rest."""
+    found: list[Dim] = []
+    rest = dim
+    for atom in dim.terms[0][0] if isinstance(dim, Size) else ():
+        shared = Size((((atom,), 1),))
+        quotient = exact_quotient(rest, shared)
+        if quotient is not None:
+            found.append(shared)
+            rest = quotient
+    return (*found, rest)
+
+
 def same(a: Dim, b: Dim) -> bool:
     """Whether the two sizes are equal for all values of the symbols; False if that is not proven."""
     if isinstance(a, Size):

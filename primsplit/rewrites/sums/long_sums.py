@@ -18,13 +18,14 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from primsplit.ir import BFLOAT16, Block, Const, Op, Type, Value, dims, walk
+from primsplit.ir import BFLOAT16, Block, Op, Type, Value, dims, walk
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.ops.traits import kinds_where
+from primsplit.rewrites.asked_sizes import SizeRewriter
 from primsplit.rewrites.products.addends import PRODUCTS
-from primsplit.rewrites.rewriting import Rewriter, recorded_beside, reduced_axes
+from primsplit.rewrites.rewriting import recorded_beside, reduced_axes
 from primsplit.rewrites.sums.products import vector_product
 from primsplit.rewrites.sums.stages import MANY, MANY_ROWS, STAGES, is_long, ones_of, reduced_in_stages, summed_rows
 from primsplit.tracing import current, emit, fresh_stack, is_readable, recording, size_of
@@ -58,11 +59,11 @@ def part_long_sums(block: Block) -> Block:
     return _Parting().run_and_drop(block)
 
 
-class _Parting(Rewriter):
+class _Parting(SizeRewriter):
     """The walk. `turned` maps the results of Transposes of matrices to their inputs.
 
-    `sizes` are those known in the outermost block, `made` the values computed from them there, by name. `limits` are
-    the results of comparisons with a number, `parted` counts the Ifs around that choose between one stage and two.
+    `sizes` are those known in the outermost block, `made` the values computed from them there, by name. `parted` counts
+    the Ifs around that choose between one stage and two.
     """
 
     kinds = SUMMING
@@ -74,11 +75,11 @@ class _Parting(Rewriter):
         self.made: dict[tuple[str, str], Value] = {}
         self.blocks: list[Block] = []
         self.outermost: list[Op] = []
-        self.limits: set[Value] = set()
         self.parted = 0
 
     def enter(self, block: Block) -> None:
         """Note the ops that the outermost block keeps: ops on sizes that sub-blocks need are appended there."""
+        super().enter(block)
         if len(self.blocks) == 1:
             self.outermost = self.kept
         self.blocks.append(block)
@@ -91,8 +92,6 @@ class _Parting(Rewriter):
         """Return the op; None if it is replaced."""
         if op.kind == "Transpose" and op.inputs[0] is not None and _turns_matrices(op):
             self.turned[op.outputs[0]] = op.inputs[0]
-        if op.kind == "Less" and isinstance(op.inputs[1], Const):
-            self.limits.add(op.outputs[0])
         if self.parted or op.kind not in self.kinds or op.outputs[0].type.dtype not in SHORT:
             return super().visit(op)
         if op.outputs[0].type.shape is None:
@@ -108,7 +107,7 @@ class _Parting(Rewriter):
 
     def inside(self, op: Op) -> Mapping[str, object]:
         """Return the op's attributes with their blocks rewritten; sums that a file holds in parts stay."""
-        in_parts = op.kind == "If" and op.inputs[0] in self.limits and _is_in_parts(op)
+        in_parts = op.kind == "If" and op.inputs[0] in self.answers and _is_in_parts(op)
         self.parted += in_parts
         found = super().inside(op)
         self.parted -= in_parts

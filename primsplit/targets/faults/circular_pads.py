@@ -9,16 +9,16 @@ empty array, which becomes zeros here.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from primsplit.ir import Block, Op, Value, dims
-from primsplit.ir.dims import Shape
+from primsplit.ir import Block, Op, Value
 from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
 from primsplit.ops.inference import infer
-from primsplit.rewrites.rewriting import Rewriter, integers, recorded_beside
+from primsplit.rewrites.asked_sizes import SizeRewriter, is_any_less
+from primsplit.rewrites.rewriting import integers, recorded_beside
 from primsplit.targets.faults.empty_layers import alone
 from primsplit.tracing.array import Array
 from primsplit.tracing.regions import record
@@ -42,7 +42,7 @@ def guard_circular_pads(block: Block, runtime: Runtime = OLDEST) -> Block:
     return _Guarding(runtime).run(block)
 
 
-class _Guarding(Rewriter):
+class _Guarding(SizeRewriter):
     kinds = frozenset({"Pad"})
 
     def __init__(self, runtime: Runtime) -> None:
@@ -53,24 +53,25 @@ class _Guarding(Rewriter):
         """Return the op, or the If that replaces it."""
         if op.kind != "Pad" or op.attributes.get("mode") not in {"wrap", b"wrap"} or self.is_sound(op):
             return super().visit(op)
-        *before, guarded = _guarded(op)
+        *before, guarded = _guarded(op, self.needs(op))
         self.kept.extend(before)
         return guarded
 
     def is_sound(self, pad: Op) -> bool:
         """Whether no axis is empty, nor padded by more than its size. A Pad of unknown rank is left alone."""
-        shape = _read(pad).type.shape
-        if shape is None or len(pad.inputs) > 3:
+        if _read(pad).type.shape is None or len(pad.inputs) > 3:
             return True
-        return all(dims.above(d, 0) for d in shape) if self.may_go_around else _goes_around_once(pad, shape)
+        needed = self.needs(pad)
+        return needed is not None and not needed
 
-
-def _goes_around_once(pad: Op, shape: Shape) -> bool:
-    amounts = integers(pad.inputs[1])
-    if amounts is None:
-        return False
-    largest = [max(0, *amounts[axis :: len(shape)]) for axis in range(len(shape))]
-    return all(dims.above(size, max(most - 1, 0)) for size, most in zip(shape, largest, strict=True))
+    def needs(self, pad: Op) -> dict[int, int] | None:
+        """Return the least size of each axis that may be too short; None if only the run knows the amounts."""
+        shape = _read(pad).type.shape or ()
+        amounts = (0,) * 2 * len(shape) if self.may_go_around else integers(pad.inputs[1])
+        if amounts is None or len(amounts) != 2 * len(shape):
+            return None
+        least = [max(1, *amounts[axis :: len(shape)]) for axis in range(len(shape))]
+        return {axis: least[axis] for axis, size in enumerate(shape) if not self.above(size, least[axis] - 1)}
 
 
 def _read(pad: Op) -> Value:
@@ -79,15 +80,18 @@ def _read(pad: Op) -> Value:
     return data
 
 
-def _guarded(pad: Op) -> list[Op]:
+def _guarded(pad: Op, needed: Mapping[int, int] | None) -> list[Op]:
     """Return ops that compute the padded array, by index where the operator fails; the last is an If."""
     amounts = pad.inputs[1]
     assert amounts is not None
     with recorded_beside(pad) as around:
         x = Array(_read(pad))
-        far = op.Max(*op.Split(Array(amounts), axis=0, num_outputs=2, outputs=2))
-        margin = op.ReduceMin(op.Sub(op.Shape(x), far), keepdims=0)
-        is_odd = op.Or(op.Less(margin, 0), op.Equal(op.Size(x), 0)).value
+        if needed is None:
+            far = op.Max(*op.Split(Array(amounts), axis=0, num_outputs=2, outputs=2))
+            margin = op.ReduceMin(op.Sub(op.Shape(x), far), keepdims=0)
+            is_odd = op.Or(op.Less(margin, 0), op.Equal(op.Size(x), 0)).value
+        else:
+            is_odd = is_any_less(x, needed)
         far_around = record("far_around", [], functools.partial(_by_places, pad))
     attributes = {"then_branch": far_around, "else_branch": alone(pad)}
     return [*around.ops, pad.beside("If", (is_odd,), pad.outputs, attributes)]

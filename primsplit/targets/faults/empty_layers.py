@@ -17,12 +17,14 @@ from dataclasses import replace
 import numpy as np
 
 from primsplit import tracing
-from primsplit.ir import Block, Op, Value, Var, dims
+from primsplit.ir import Block, Op, Value, Var
+from primsplit.ir.dims import Dim
 from primsplit.ir.errors import TraceError
 from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
 from primsplit.ops.inference import infer
-from primsplit.rewrites.rewriting import Rewriter, recorded_beside
+from primsplit.rewrites.asked_sizes import SizeRewriter
+from primsplit.rewrites.rewriting import recorded_beside
 from primsplit.tracing.array import Array
 from primsplit.tracing.regions import record
 
@@ -79,7 +81,7 @@ def guard_empty_layers(block: Block, runtime: Runtime = OLDEST) -> Block:
     return _Guarding(runtime).run(block)
 
 
-class _Guarding(Rewriter):
+class _Guarding(SizeRewriter):
     kinds = frozenset(FAULTS)
 
     def __init__(self, runtime: Runtime) -> None:
@@ -88,12 +90,17 @@ class _Guarding(Rewriter):
 
     def visit(self, op: Op) -> Op | None:
         """Return the op, or the If that replaces it."""
-        if op.kind not in self.hit or not _is_guarded(op) or _is_never_empty(op):
+        if op.kind not in self.hit or not _is_guarded(op) or self.is_never_empty(op):
             return super().visit(op)
         of_nothing = _summed if op.kind == "ReduceSum" else _zeros
         *before, guarded = unless_empty(op, _arrays(op), nothing=functools.partial(of_nothing, op))
         self.kept.extend(before)
         return guarded
+
+    def is_never_empty(self, layer: Op) -> bool:
+        """Whether no array that the op reads can be empty where it stands."""
+        shapes = [v.type.shape for v in _arrays(layer)]
+        return all(shape is not None and all(self.above(d, 0) for d in shape) for shape in shapes)
 
 
 def _is_guarded(op: Op) -> bool:
@@ -106,11 +113,6 @@ def _is_chosen_sum(op: Op) -> bool:
     return isinstance(chosen, Var) and op.attributes.get("noop_with_empty_axes", 0) == 1
 
 
-def _is_never_empty(layer: Op) -> bool:
-    shapes = [v.type.shape for v in _arrays(layer)]
-    return all(shape is not None and all(dims.above(d, 0) for d in shape) for shape in shapes)
-
-
 def _arrays(layer: Op) -> list[Value]:
     """Return the sequence that a layer reads; all operands of an Einsum."""
     found = [v for v in layer.inputs[: None if layer.kind == "Einsum" else 1] if v is not None]
@@ -119,20 +121,21 @@ def _arrays(layer: Op) -> list[Value]:
     return found
 
 
-class GuardingFirst(Rewriter):
+class GuardingFirst(SizeRewriter):
     """Put ops of the kinds `hit` in an If, where their first input may lack what their kernel needs.
 
-    `lacks(op, source)` says whether it may. `nothing(op, source)` records the results for an empty input.
+    `needs(op, source)` returns the sizes that must not be 0; None if they are not known, which counts as an empty
+    array. `nothing(op, source)` records the results for an empty input.
     """
 
     def __init__(
         self,
         hit: frozenset[str],
-        lacks: Callable[[Op, Value], bool],
+        needs: Callable[[Op, Value], Sequence[Dim] | None],
         nothing: Callable[[Op, Value], Sequence[Value]],
     ) -> None:
         super().__init__()
-        self.hit, self.lacks, self.nothing = hit, lacks, nothing
+        self.hit, self.needs, self.nothing = hit, needs, nothing
 
     def concerns(self, block: Block) -> bool:
         """Whether a block has ops of these kinds."""
@@ -141,7 +144,10 @@ class GuardingFirst(Rewriter):
     def visit(self, op: Op) -> Op | None:
         """Return the op, or the If that replaces it."""
         source = op.inputs[0] if op.kind in self.hit else None
-        if source is None or not self.lacks(op, source):
+        if source is None:
+            return super().visit(op)
+        needed = self.needs(op, source)
+        if needed is not None and all(self.above(size, 0) for size in needed):
             return super().visit(op)
         *before, guarded = unless_empty(op, [source], nothing=functools.partial(self.nothing, op, source))
         self.kept.extend(before)

@@ -16,11 +16,12 @@ from itertools import zip_longest
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, dims, rename, renamed
-from primsplit.ir.dims import Shape
+from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, dims, readers, rename, renamed
+from primsplit.ir.dims import Dim, Shape
 from primsplit.ir.runtimes import fault
 from primsplit.ops import op as operators
-from primsplit.rewrites.rewriting import Rewriter
+from primsplit.rewrites.asked_sizes import SizeRewriter
+from primsplit.rewrites.rewrites.table import is_zero
 from primsplit.targets.faults.empty_layers import alone, unless_empty
 from primsplit.targets.faults.moved_transposes import Reached, moves_first, permutation
 from primsplit.tracing.array import Array
@@ -67,10 +68,11 @@ def zero_empty_products(block: Block) -> Block:
     return _Zeroing().run_and_drop(block)
 
 
-class _Zeroing(Rewriter):
+class _Zeroing(SizeRewriter):
     """The walk.
 
-    `turned` maps the results of Transposes to these. `swapped` are values that a Transpose of the last two axes may be
+    `turned` maps the results of Transposes to these. `zeroed` maps products to the choice of zeros that alone reads
+    them. `swapped` are values that a Transpose of the last two axes may be
     moved to, `moved` those that one of a stack which moves the first axis may be moved to.
     """
 
@@ -79,8 +81,17 @@ class _Zeroing(Rewriter):
     def __init__(self) -> None:
         super().__init__()
         self.turned: dict[Value, Op] = {}
+        self.zeroed: dict[Value, Op] = {}
         self.swapped = Reached(_swaps_last)
         self.moved = Reached(lambda op: len(permutation(op)) > 2 and moves_first(op))
+
+    def enter(self, block: Block) -> None:
+        """Note the block's choices between zeros and something else."""
+        super().enter(block)
+        chosen = [op for op in block.ops if op.kind == "Where" and is_zero(op.inputs[1])]
+        if chosen:
+            by_value = readers(block.ops, block.results)
+            self.zeroed.update((v, op) for op in chosen if isinstance(v := op.inputs[2], Var) and len(by_value[v]) == 1)
 
     def visit(self, op: Op) -> Op | None:
         """Return a product, then the choice of zeros if its axis is empty; or an If around it."""
@@ -117,10 +128,16 @@ class _Zeroing(Rewriter):
 
     def is_unwritten(self, op: Op, a: Shape, b: Shape) -> bool:
         """Whether a product would not be written if its axis were empty, which it may be."""
-        if dims.above(a[-1] if a else 1, 0):
+        if self.above(a[-1] if a else 1, 0) or self.is_zeroed(op, a[-1]):
             return False
         is_stack = len(a) > 2 or len(b) > 2
         return len(b) == 1 or (is_stack and not self.turned.keys().isdisjoint(op.inputs))
+
+    def is_zeroed(self, product: Op, size: Dim) -> bool:
+        """Whether a choice that a file holds takes zeros for the product where a size is 0."""
+        choice = self.zeroed.get(product.outputs[0])
+        _, unequal = self.answers.get(choice.inputs[0], ((), ())) if choice and choice.inputs[0] else ((), ())
+        return any(dims.same(size - 1, known) for known in unequal)
 
     def is_repeating(self, left: Value, a: Shape, b: Shape) -> bool:
         """Whether a product may broadcast one stack for the matrices of the other, either of them empty.
@@ -131,11 +148,15 @@ class _Zeroing(Rewriter):
         stacks = zip_longest(reversed(a[:-2]), reversed(b[:-2]), fillvalue=1)
         if len(b) < 2 or is_long or all(dims.same(m, n) for m, n in stacks):
             return False
-        return _may_be_empty(a, b)
+        return self.may_be_empty(a, b)
 
     def is_ending(self, op: Op, a: Shape, b: Shape) -> bool:
         """Whether a product of stacks with a fused Transpose ends the process if an axis is empty, which it may be."""
-        return min(len(a), len(b)) > 2 and self.moved.meets(op) and _may_be_empty(a, b)
+        return min(len(a), len(b)) > 2 and self.moved.meets(op) and self.may_be_empty(a, b)
+
+    def may_be_empty(self, *shapes: Shape) -> bool:
+        """Whether one of these axes may have no elements where the op stands."""
+        return not all(self.above(size, 0) for shape in shapes for size in shape)
 
     def guarded(self, op: Op, left: Value, right: Value) -> Op:
         """Return an If around the product, which contains the Transposes that onnxruntime fuses with it."""
@@ -160,11 +181,6 @@ def _swaps_last(op: Op) -> bool:
     """Whether it is a Transpose of a stack that transposes its matrices."""
     order = permutation(op)
     return len(order) > 2 and order[-2:] == (len(order) - 1, len(order) - 2)
-
-
-def _may_be_empty(*shapes: Shape) -> bool:
-    """Whether one of these axes may have no elements."""
-    return not all(dims.above(size, 0) for shape in shapes for size in shape)
 
 
 def _sums_met(a: Array, b: Array, result: Type) -> Value:

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from primsplit.ir import Block, Op, Value, dims
+from primsplit.ir import Block, Op, Value
+from primsplit.ir.dims import Shape
 from primsplit.ir.errors import TraceError
 from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
@@ -51,17 +52,16 @@ FAULTS = {
 def guard_empty_rows(block: Block, runtime: Runtime = OLDEST) -> Block:
     """Return the block with each of these ops that may have no rows inside an If."""
     hit = frozenset(kind for kind, name in FAULTS.items() if runtime.has(name))
-    return GuardingFirst(hit, _may_lack_rows, _nothing).run(block)
+    return GuardingFirst(hit, _divisors, _nothing).run(block)
 
 
-def _may_lack_rows(step: Op, source: Value) -> bool:
-    """Whether an axis that onnxruntime divides by may be empty: one before the operator's, or that of a norm."""
+def _divisors(step: Op, source: Value) -> Shape | None:
+    """Return the sizes that onnxruntime divides by: those before the operator's axis, or that of a norm."""
     shape = source.type.shape
     if shape is None:
-        return True
+        return None
     axis = step.attributes.get("axis", -1) % (len(shape) + (step.kind == "OneHot"))
-    divided = shape[axis : axis + 1] if step.kind == "LpNormalization" else shape[:axis]
-    return not all(dims.above(d, 0) for d in divided)
+    return shape[axis : axis + 1] if step.kind == "LpNormalization" else shape[:axis]
 
 
 def _nothing(step: Op, source: Value) -> Sequence[Value]:

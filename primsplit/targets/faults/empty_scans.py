@@ -9,20 +9,20 @@ before the run, so its results are reshaped to the sizes known around the loop.
 """
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
 from primsplit import tracing
-from primsplit.ir import Block, Op, Type, Value, Var, dims
+from primsplit.ir import Block, Op, Type, Value, Var
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import TraceError
 from primsplit.ir.runtimes import fault
 from primsplit.ops import op
-from primsplit.rewrites.rewrites.table import is_zero
-from primsplit.rewrites.rewriting import Rewriter, recorded_beside
+from primsplit.rewrites.asked_sizes import SizeRewriter
+from primsplit.rewrites.rewriting import recorded_beside
 from primsplit.tracing import Recording
 from primsplit.tracing.array import Array
 from primsplit.tracing.regions import record
@@ -45,12 +45,11 @@ def guard_empty_scans(block: Block) -> Block:
     return _Guarding().run(block)
 
 
-class _Guarding(Rewriter):
+class _Guarding(SizeRewriter):
     """The walk. `scopes` know where sizes can be read: one for each block around the op, the innermost last.
 
     An op's operands need not know the sizes of the rows that it stacks: a step may have them from a vector of sizes.
-    `empty` are the conditions that the scopes have computed, by the number of steps. `counts` are the sizes that a file
-    reads, and its comparisons of one with 0; `filled` those that are not 0 here: their Scans have been guarded before.
+    `empty` are the conditions that the scopes have computed, by the number of steps.
     """
 
     kinds = frozenset({"Scan", "Loop"})
@@ -59,35 +58,10 @@ class _Guarding(Rewriter):
         super().__init__()
         self.scopes: list[Recording] = []
         self.empty: list[dict[str, Value]] = []
-        self.counts: dict[Value, Dim] = {}
-        self.filled: list[Dim] = []
-
-    def inside(self, op: Op) -> Mapping[str, object]:
-        """Walk the op's blocks; the second branch of an If that asks whether a size is 0 knows that it is not."""
-        size = self.counts.get(op.inputs[0]) if op.kind == "If" and op.inputs[0] is not None else None
-        if size is None:
-            return super().inside(op)
-        then = self.run(op.attributes["then_branch"])
-        self.filled.append(size)
-        other = self.run(op.attributes["else_branch"])
-        self.filled.pop()
-        return {**op.attributes, "then_branch": then, "else_branch": other}
-
-    def note(self, op: Op) -> None:
-        """Note an op that reads a size, or compares one with 0."""
-        source = op.inputs[0] if op.inputs else None
-        if source is None or len(op.outputs) != 1:
-            return
-        size = self.counts.get(source)
-        if op.kind == "Shape" and source.type.shape is not None:
-            read = source.type.shape[op.attributes.get("start", 0) : op.attributes.get("end")]
-            size = read[0] if len(read) == 1 else None
-        is_test = op.kind == "Equal" and is_zero(op.inputs[1])
-        if size is not None and (is_test or op.kind in {"Shape", "Squeeze"}):
-            self.counts[op.outputs[0]] = size
 
     def enter(self, block: Block) -> None:
         """Learn sizes from the block's parameters."""
+        super().enter(block)
         self.scopes.append(Recording(self.scopes[-1] if self.scopes else None))
         self.empty.append({})
         for param in block.params:
@@ -100,7 +74,6 @@ class _Guarding(Rewriter):
 
     def visit(self, op: Op) -> Op | None:
         """Return the op, or the If that replaces a Scan, or the last op that reshapes a Loop's stacked rows."""
-        self.note(op)
         made = self.guarded(op)
         for var in op.outputs:
             self.scopes[-1].learn(var)
@@ -110,7 +83,7 @@ class _Guarding(Rewriter):
         """See `visit`."""
         if op.kind == "Loop":
             return self.sized(op)
-        if op.kind != "Scan" or dims.above(_length(op), 0) or any(dims.same(_length(op), d) for d in self.filled):
+        if op.kind != "Scan" or self.above(_length(op), 0):
             return op
         with self.beside(op) as around:
             length = str(_length(op))

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.ir import Block, Op, Value, dims
+from primsplit.ir import Block, Op, Value
+from primsplit.ir.dims import Shape
 from primsplit.ir.errors import TraceError
 from primsplit.ir.runtimes import OLDEST, Runtime, fault
 from primsplit.ops import op
@@ -46,15 +47,13 @@ FAULTS = {
 def guard_empty_windows(block: Block, runtime: Runtime = OLDEST) -> Block:
     """Return the block with each convolution that may be empty inside an If."""
     hit = frozenset(kind for kind, name in FAULTS.items() if runtime.has(name))
-    return GuardingFirst(hit, _may_be_of_nothing, _bias_alone).run(block)
+    return GuardingFirst(hit, _windows_or_channels, _bias_alone).run(block)
 
 
-def _may_be_of_nothing(step: Op, source: Value) -> bool:
-    """Whether windows or channels that onnxruntime needs may be missing. An op of unknown rank is left alone."""
-    shape = source.type.shape
-    if shape is None:
-        return False
-    return not all(dims.above(size, 0) for size in (shape[2:] if step.kind == "ConvTranspose" else shape[1:2]))
+def _windows_or_channels(step: Op, source: Value) -> Shape:
+    """Return the numbers of windows, or of channels, of which onnxruntime needs one; () for an unknown rank."""
+    shape = source.type.shape or ()
+    return shape[2:] if step.kind == "ConvTranspose" else shape[1:2]
 
 
 def _bias_alone(step: Op, _: Value) -> Sequence[Value]:

@@ -18,12 +18,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Value
-from primsplit.ir.dims import Dim, product
+from primsplit.ir import Block, Const, Op, Value, dims
+from primsplit.ir.dims import Dim, Shape, product
 from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.ops.schema import text
-from primsplit.rewrites.rewriting import Rewriter, recorded_beside
+from primsplit.rewrites.asked_sizes import SizeRewriter
+from primsplit.rewrites.rewriting import recorded_beside
 from primsplit.targets.cuda import scatter_elements
 from primsplit.targets.faults.empty_layers import alone
 from primsplit.tracing.array import Array
@@ -34,6 +35,8 @@ ALONE = 200_000
 """The most elements for one thread: onnxruntime counts a cycle for each, and 210,000 for the start of a second."""
 CHAIN = 8
 """The most ScatterND that replace one."""
+IN_CHAIN = CHAIN * ALONE // 2
+"""Updates of at least so many elements are not given to a chain, if only the run knows how many there are."""
 COPIES = 32
 """A ScatterElements takes as long per element of updates as a ScatterND takes to copy so many elements of its array."""
 
@@ -50,31 +53,49 @@ def update_in_turn(block: Block) -> Block:
     return _Ordering().run(block)
 
 
-class _Ordering(Rewriter):
+class _Ordering(SizeRewriter):
     kinds = frozenset({"ScatterND"})
 
     def visit(self, op: Op) -> Op | None:
         """Return the op, or the last op that replaces it."""
-        if op.kind != "ScatterND" or not _may_meet(op):
+        if op.kind != "ScatterND" or not self.may_meet(op):
             return super().visit(op)
         *before, last = _ordered(op)
         self.kept.extend(before)
         return last
 
+    def may_meet(self, step: Op) -> bool:
+        """Whether several threads may update the same place."""
+        if text(step.attributes.get("reduction", "none")) == "none":
+            return False
+        data, indices, updates = _operands(step)
+        shapes = [v.type.shape for v in (data, indices, updates)]
+        if data.type.dtype.kind not in "fiu":
+            return False
+        if any(isinstance(d, int) and d == 0 for d in (*(shapes[0] or ()), *(shapes[1] or ())[-1:])):
+            return False  # there is no place, or one
+        rows = None if shapes[1] is None else product(shapes[1][:-1])
+        is_alone = (isinstance(rows, int) and rows < 2) or (shapes[2] is not None and self.is_small(shapes[2]))
+        return not is_alone and not are_distinct(indices, shapes[0] or ())
 
-def _may_meet(step: Op) -> bool:
-    """Whether several threads may update the same place."""
-    if text(step.attributes.get("reduction", "none")) == "none":
-        return False
-    data, indices, updates = _operands(step)
-    shapes = [v.type.shape for v in (data, indices, updates)]
-    if data.type.dtype.kind not in "fiu":
-        return False
-    if any(isinstance(d, int) and d == 0 for d in (*(shapes[0] or ()), *(shapes[1] or ())[-1:])):
-        return False  # there is no place, or one
-    rows, size = (None if shape is None else product(shape) for shape in (shapes[1] and shapes[1][:-1], shapes[2]))
-    is_alone = (isinstance(rows, int) and rows < 2) or (isinstance(size, int) and size < ALONE)
-    return not is_alone and not are_distinct(indices, shapes[0] or ())
+    def is_small(self, updates: Shape) -> bool:
+        """Whether updates of this shape are few enough for one thread, or a link of the chain that a file holds.
+
+        A chain stands where an If has found the size of all updates to be less than `IN_CHAIN`: their rows are that
+        size divided by the size of a row.
+        """
+        if self.above(ALONE, product(updates)):
+            return True
+        each = product(updates[1:])
+        wholes = (dims.exact_quotient(IN_CHAIN - 1 - size, each) for size in self.known)
+        return any(rows is not None and _is_share(updates[0], rows) for rows in wholes)
+
+
+def _is_share(part: Dim, rows: Dim) -> bool:
+    """Whether a number of rows is that of a link of the chain: see `_in_turn`."""
+    share = dims.floor_divide(rows + CHAIN - 1, CHAIN)
+    starts = (share * turn for turn in range(CHAIN))
+    return any(dims.same(part, dims.maximum(0, dims.minimum(start + share, rows) - start)) for start in starts)
 
 
 def _operands(step: Op) -> tuple[Value, Value, Value]:
@@ -139,9 +160,9 @@ def _are_copies_cheap(whole: Array, size: Array) -> Array:
     """Return whether an array is not too large beside the updates, and these are few enough for a chain.
 
     Its links have up to a row more than their share; limiting them to half of the allowed elements leaves room for
-    that.
+    that. `SizeRewriter` reads the comparison when the file is loaded.
     """
-    found: Array = op.And(op.Less(size, CHAIN * ALONE // 2), op.LessOrEqual(op.Mul(whole, CHAIN), op.Mul(size, COPIES)))
+    found: Array = op.And(op.Less(size, IN_CHAIN), op.LessOrEqual(op.Mul(whole, CHAIN), op.Mul(size, COPIES)))
     return found
 
 
@@ -155,13 +176,15 @@ def _unless(step: Op, test: Callable[[Array, Array], Array], small: Branch, larg
 
 
 def _in_turn(step: Op, each: int | None, count: int) -> list[Value]:
-    """Return a chain of so many ScatterND, each of `each` rows of updates; of equal shares of them if that is None."""
+    """Return a chain of so many ScatterND, each of `each` rows of updates; of equal shares of them if that is None.
+
+    Rows are counted in the updates, of whose size the If around asks.
+    """
     data, indices, updates = map(Array, _operands(step))
     depth = int(indices.shape[-1])
-    rows = product(indices.shape[:-1])
-    places = reshape_to(indices, (rows, depth))
-    changes = reshape_to(updates, (rows, *data.shape[depth:]))
-    share = np.array([each]) if each else op.Div(op.Add(op.Shape(places, end=1), count - 1), count)
+    places = reshape_to(indices, (product(indices.shape[:-1]), depth))
+    changes = reshape_to(updates, (product(updates.shape[: indices.ndim - 1]), *data.shape[depth:]))
+    share = np.array([each]) if each else op.Div(op.Add(op.Shape(changes, end=1), count - 1), count)
     for k in range(count):
         start, end = (op.Mul(share, turn) if each is None else share * turn for turn in (k, k + 1))
         part = [op.Slice(whole, start, end, [0]) for whole in (places, changes)]

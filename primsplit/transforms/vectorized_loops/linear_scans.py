@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.ir import Block, BodyRole, Const, Op, Type, Value, Var, dims, readers, reads
+from primsplit.ir import Block, BodyRole, Op, Type, Value, Var, dims, readers, reads
 from primsplit.ir.analysis.carries import lead_and_carries
 from primsplit.ir.analysis.dependence import dependent
 from primsplit.ir.dims import Dim
@@ -27,7 +27,8 @@ from primsplit.numpy.axes import size_as, slab
 from primsplit.numpy.dense.loop import until
 from primsplit.ops import op as operators
 from primsplit.ops.traits import terms_of
-from primsplit.rewrites.rewriting import Rewriter, literal_shape
+from primsplit.rewrites.asked_sizes import SizeRewriter
+from primsplit.rewrites.rewriting import literal_shape
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to, zeros
 from primsplit.tracing.regions import Walk, emit_if, record, visible
@@ -49,12 +50,12 @@ def solve_linear_scans(block: Block) -> Block:
     return _Solving().run(block)
 
 
-class _Solving(Rewriter):
+class _Solving(SizeRewriter):
     """The walk. `loops` is the number of loops around an op.
 
     Inside of one, a Scan stays whose length only the run knows: it is often short, and would ask each time. So do the
-    two Scans of an If that a file holds, of a Scan that was solved before: `limits` are comparisons of a number with a
-    least one, `solved` counts such Ifs around. Else each turn of saving and loading would double the file.
+    two Scans of an If by a size that a file holds, of a Scan that was solved before: `solved` counts such Ifs around.
+    Else each turn of saving and loading would double the file.
     """
 
     kinds = frozenset({"Scan"})
@@ -63,11 +64,10 @@ class _Solving(Rewriter):
         super().__init__()
         self.loops = 0
         self.solved = 0
-        self.limits: set[Value] = set()
 
     def inside(self, op: Op) -> Mapping[str, object]:
         """Walk the op's blocks."""
-        is_solved = op.kind == "If" and op.inputs[0] in self.limits and all("Scan" in b.kinds for b in op.blocks())
+        is_solved = op.kind == "If" and op.inputs[0] in self.answers and all("Scan" in b.kinds for b in op.blocks())
         self.loops += op.kind in {"Scan", "Loop"}
         self.solved += is_solved
         found = super().inside(op)
@@ -77,8 +77,6 @@ class _Solving(Rewriter):
 
     def visit(self, op: Op) -> Op | None:
         """Return the op, or None for a Scan that has been replaced."""
-        if op.kind == "GreaterOrEqual" and isinstance(op.inputs[1], Const):
-            self.limits.add(op.outputs[0])
         found = linear_scan(op) if op.kind == "Scan" and not self.solved else None
         if found is None or (self.loops and not isinstance(found.length, int)):
             return super().visit(op)
