@@ -325,7 +325,7 @@ class Discrete(_Known):
         number = cast_to(array_like(k) - loc, np.float64)
         is_outside = (number < self.low) | (number > self.high(*shapes)) | (number > np.floor(number))
         found = self.probability(np.where(is_outside, float(self.low), number), *shapes)
-        return np.where(is_outside, -np.inf, found)
+        return defined(np.where(is_outside, -np.inf, found), *shapes, loc)
 
     def pmf(self, k: Any, *parameters: Any, **named: Any) -> Any:
         """The probability."""
@@ -362,7 +362,7 @@ class Discrete(_Known):
         number = np.floor(cast_to(array_like(k) - loc, np.float64))
         is_below, is_above = number < self.low, number >= self.high(*shapes)
         found = of(np.where(is_below | is_above, float(self.low), number), *shapes)
-        return np.where(is_below, ends[0], np.where(is_above, ends[1], found))
+        return defined(np.where(is_below, ends[0], np.where(is_above, ends[1], found)), *shapes, loc)
 
 
 def _bound(names: tuple[str, ...], parameters: tuple[Any, ...], named: dict[str, Any]) -> list[Array]:

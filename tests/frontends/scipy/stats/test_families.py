@@ -80,3 +80,21 @@ def test_a_binomial_distribution_of_infinitely_many_trials_is_not_defined(method
     assert np.isnan(f(np.inf))
     assert np.isnan(ps.trace(f, 5.0)(np.inf))
     np.testing.assert_allclose(ps.trace(f, 5.0)(7.0), f(7.0), rtol=1e-13)
+
+
+COUNTING = {"poisson": (2.3,), "nbinom": (2.5, 0.4), "binom": (7.0, 0.4), "betabinom": (7.0, 1.3, 2.2), "geom": (0.3,)}
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_a_log_probability_that_is_missing_has_no_slope(name: str) -> None:
+    family = getattr(scipy.stats, name)
+    places = range(1, len(COUNTING[name]) + 1)
+    made = ps.value_and_grad(lambda k, *shapes: family.logpmf(k, *shapes), wrt=tuple(places))
+    for place in range(len(COUNTING[name]) + 1):
+        for bad in (np.inf, -np.inf, np.nan):
+            given = [2.0, *COUNTING[name]]
+            given[place] = bad
+            value, slopes = made(*given)
+            with np.errstate(all="ignore"):
+                np.testing.assert_equal(value, family.logpmf(*given))
+            assert not np.isnan(value) or np.isnan(slopes).all(), (given, slopes)
