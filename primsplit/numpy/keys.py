@@ -194,11 +194,24 @@ def _checked_index(index: int, size: Dim, axis: int) -> int:
         error = _refused(f"index {index} is out of bounds for axis {axis} with size {size}")
         error.numpys = IndexError(error.what)
         raise error
+    if isinstance(size, Size):
+        raise_if_caught(
+            lambda: _is_less(size, index + 1 if index >= 0 else -index),
+            IndexError(f"index {index} is out of bounds for axis {axis} with size {size}"),
+        )
     return index
 
 
+def _is_less(size: Size, least: int) -> Array | None:
+    """Record whether a size is less than a number; None if it never is."""
+    if dims.at_least(size, least):
+        return None
+    found: Array = op.Less(op.Squeeze(Array(tracing.size_of(size)), [0]), least)
+    return found
+
+
 def _check_indices(indices: np.ndarray[Any, Any], size: Dim, axis: int) -> None:
-    if indices.size and isinstance(size, int):
+    if indices.size:
         _checked_index(int(indices.max()), size, axis)
         _checked_index(int(indices.min()), size, axis)
 
