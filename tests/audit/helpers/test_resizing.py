@@ -1,7 +1,13 @@
 """Images in other sizes."""
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+from primsplit.audit.expressions.resizing import OPTIONS
 from primsplit.audit.helpers.resizing import resize, resize_places, resize_weights
 
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -39,3 +45,21 @@ def test_places_outside_have_the_number_for_it() -> None:
 def test_the_shape_of_the_image_may_be_kept() -> None:
     assert resize(np.zeros((2, 4)), sizes=[4, 4], policy="not_larger").shape == (2, 4)
     assert resize(np.zeros((2, 4)), sizes=[4, 4], policy="not_smaller").shape == (4, 8)
+
+
+@pytest.mark.parametrize("options", [
+    {},
+    {"exclude_outside": 1},
+    {"cubic_coeff_a": -0.5},
+    {"antialias": 1},
+    {"coordinate_transformation_mode": "asymmetric"},
+])  # fmt: skip
+@pytest.mark.parametrize("size", [3, 11])
+def test_cubic_weights_at_the_ends_are_those_of_the_standard(size: int, options: dict[str, Any]) -> None:
+    """An option that is left out has the standard's default."""
+    node = onnx.helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], mode="cubic", **options)
+    x = np.array([1.0, -2.0, 4.0, 0.5, 3.0])
+    sizes = np.array([size])
+    wanted = ReferenceEvaluator(node).run(None, {"x": x, "sizes": sizes})[0]
+    told = {name: options[key] for name, (key, _) in OPTIONS.items() if key in options}
+    np.testing.assert_allclose(resize(x, sizes=sizes, mode="cubic", **told), wanted, rtol=1e-4, atol=1e-6)

@@ -60,6 +60,24 @@ def test_a_hazard_is_told_and_whether_it_always_happens(
     assert [h.always for h in hazards_of(walk, hazard)] == [always]
 
 
+@pytest.mark.parametrize(("function", "ends", "hazard"), [
+    (np.sqrt, (0.0, 1.0), "square root of a negative number"),
+    (lambda x: x**0.3, (0.0, 1.0), "power of a negative number"),
+    (lambda x: x**3, (-1.0, 0.0), "power of a negative number"),
+    (lambda x: x**-1.5, (1e-9, 1.0), "0 to a negative power"),
+    (lambda x: x**0.5, (0.0, 1.0), "0 to a negative power"),
+    (np.log, (0.0, 1.0), "logarithm of a negative number"),
+    (np.log, (1e-9, 1.0), "logarithm of 0"),
+    (np.arcsin, (-1.0, 1.0), "Asin outside of its domain"),
+    (np.arccosh, (1.0, 2.0), "Acosh outside of its domain"),
+    (lambda x: 1.0 / x, (1e-9, 1.0), "division by 0"),
+])  # fmt: skip
+def test_the_end_of_a_domain_is_no_hazard(function: Any, ends: tuple[float, float], hazard: str) -> None:
+    block, walk = walk_of(function, ps.spec("float64", [3]), ranges=[ends])
+    assert hazards_of(walk, hazard) == []
+    assert walk.range(block.results[0]).nan == Level.NEVER
+
+
 def test_a_difference_from_the_maximum_is_not_positive() -> None:
     block, walk = walk_of(lambda x: x - x.max(axis=1, keepdims=True), ps.spec("float64", ["N", 4]), ranges=[(-9, 9)])
     assert walk.range(block.results[0]).ends == (-18.0, 0.0)

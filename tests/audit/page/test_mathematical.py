@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from primsplit.audit.math_style import list_as_mathematics
@@ -37,3 +38,13 @@ def test_steps_are_below_the_head_of_their_loop(tmp_path: Path) -> None:
     assert rows[head].assigned == ("t",)
     assert rows[head + 1].depth == rows[head].depth + 1
     assert "[t" in rows[head + 1].text
+
+
+def test_the_constants_are_those_that_a_row_reads(tmp_path: Path) -> None:
+    """A matrix has a name and is read; the numbers of a shape stand in no row."""
+    weights = np.linspace(0.0, 1.0, 12, dtype=np.float32).reshape(3, 4)
+    (file,) = written(tmp_path, lambda x: np.sum(np.tanh(x @ weights).reshape(-1, 2), axis=1), SPECS[1], mode="value")
+    (graph,) = mathematical(file).functions
+    (constant,) = graph.constants
+    assert f"@ {constant.name}" in graph.rows[0].text
+    assert "float32[3,4]" in constant.type

@@ -56,6 +56,20 @@ def test_a_step_behind_a_temporary_changes_its_reader(tmp_path: Path) -> None:
     ]
 
 
+def test_operands_that_change_their_place_keep_their_partners(tmp_path: Path) -> None:
+    """No reader reads the two Exp in one place: their operator and operands pair them."""
+
+    def old(x: Any) -> Any:
+        return np.exp(x * 2.0) - 1.0
+
+    def new(x: Any) -> Any:
+        return 1.0 - np.exp(x * 3.0)
+
+    found = rows(compared(old, new, tmp_path))
+    assert [row[0] for row in found] == ["changed", "changed"]
+    assert [[text.split(" = ")[1][:3] for text in row[1:]] for row in found] == [["Mul", "Mul"], ["Sub", "Sub"]]
+
+
 def test_swapped_variables_are_two_changes(tmp_path: Path) -> None:
     def old(x: Any) -> Any:
         a = np.tanh(x)
