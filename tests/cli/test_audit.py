@@ -222,3 +222,21 @@ def test_rules_lists_what_made_the_nodes_and_the_rules_that_made_none(
     assert {row["rule"]: row["nodes"] for row in told["rules"]} == {r["rule"]: r["nodes"] for r in found["rules"]}
     for options in (["--rules", "--frozen"], ["--rules", "--stage", "split"]):
         assert primsplit("audit", path, *options).status == 1
+
+
+@pytest.mark.parametrize("stage", ["recorded", "split"])
+def test_a_narrow_terminal_breaks_no_line_of_a_listing(
+    primsplit: Callable[..., Any], model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    left, right = (f"{letter * 20}_of_the_model" for letter in "ab")
+    path = model(f"""
+    import numpy as np
+
+    def loss({left}, {right}):
+        return np.sum({left} @ {right})
+    """)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    done = primsplit("audit", path, "--spec", f"{left}:f64[3]", "--spec", f"{right}:f64[3]", "--stage", stage)
+    assert done.status == 0, done.error
+    assert f"({left}, {right})" in done.out

@@ -19,6 +19,12 @@ def test_the_canonical_form_has_the_value_of_the_expression(made: tuple[Dim, lis
     assert [dims.evaluate(size, v) for v in VALUES] == expected
 
 
+def test_a_size_to_a_power_is_a_size() -> None:
+    assert [str(N**k) for k in range(4)] == ["1", "N", "N*N", "N*N*N"]
+    assert isinstance(N**0, int)
+    assert dims.same((N + 1) ** 2, N * N + N * 2 + 1)
+
+
 def test_exact_division_cancels_symbols_and_inexact_stays() -> None:
     assert dims.same((N * M * 6) // (N * 2), M * 3)
     assert str((N + 1) // 2) == "floordiv(N + 1, 2)"

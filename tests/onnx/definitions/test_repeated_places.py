@@ -70,6 +70,14 @@ def test_the_last_writer_has_the_gradient_alone(kind: str, name: str, is_constan
     np.testing.assert_allclose(curvature, wanted.reshape(curvature.shape))
 
 
+@pytest.mark.parametrize("kind", ["ScatterND", "ScatterElements"])
+@pytest.mark.parametrize("name", PLACES)
+def test_places_that_are_written_once_keep_the_operator(kind: str, name: str, tmp_path: Path) -> None:
+    places = np.array(PLACES[name], np.int64)
+    program = model(tmp_path, kind, places[:, None] if kind == "ScatterND" else places, size=len(places))
+    assert ([op.kind for op in program.block.ops] == [kind]) == (name in {"each once", "one", "none"})
+
+
 def test_rows_and_columns_may_be_written_twice(tmp_path: Path) -> None:
     """Along the second axis of a matrix, each row with places of its own; mapped over a batch."""
     indices = np.array([[0, 0, 2], [1, 2, 1]])

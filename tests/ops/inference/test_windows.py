@@ -34,6 +34,16 @@ def test_so_is_one_that_onnxruntime_counts_and_the_standard_does_not(window: int
         ps.trace(lambda x: op.LpPool(x, kernel_shape=[window], strides=[2]), ps.spec("float32", [1, 1, size]))
 
 
+@pytest.mark.parametrize(("window", "stride", "pads"), [(1, 1, (0, 0)), (3, 3, (0, 0)), (2, 1, (1, 0)), (2, 1, (0, 1))])
+@pytest.mark.parametrize("kind", ["MaxPool", "AveragePool", "Conv"])
+def test_an_axis_without_elements_has_no_windows(kind: str, window: int, stride: int, pads: tuple[int, int]) -> None:
+    options = {"kernel_shape": [window], "strides": [stride], "pads": [*pads]}
+    weights = [np.ones((1, 1, window), np.float32)] if kind == "Conv" else []
+    program = ps.trace(lambda x: getattr(op, kind)(x, *weights, **options), ps.spec("float32", [1, 1, 0]))
+    assert program.block.results[0].type.shape == (1, 1, 0)
+    assert program(np.zeros((1, 1, 0), np.float32)).shape == (1, 1, 0)
+
+
 def test_weights_for_other_channels_are_refused() -> None:
     with pytest.raises(ShapeError, match="5 channels"):
         ps.trace(lambda x: op.Conv(x, np.ones((2, 3, 1), np.float32)), ps.spec("float32", [1, 5, 3]))
