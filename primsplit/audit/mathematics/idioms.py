@@ -132,7 +132,7 @@ def chosen(statement: Branch, sizes: Sizes) -> Suite | None:
     """Return the side of a choice by sizes that says what both sides compute; None for another branch."""
     if not is_by_size(statement, sizes):
         return None
-    if _is_for_no_steps(statement) or _is_race(statement) or _is_product(statement, sizes):
+    if _is_for_no_steps(statement.op) or _is_race(statement) or _is_product(statement, sizes):
         return statement.sides[1]
     return None
 
@@ -144,9 +144,9 @@ def note_of(statement: Branch, hidden: int) -> str:
     return f"many steps are solved for at once: {hidden} nodes (--all)"
 
 
-def _is_for_no_steps(statement: Branch) -> bool:
+def _is_for_no_steps(choice: Op) -> bool:
     """Whether one side is a loop, and the other one hands on its first values, and no steps."""
-    then, otherwise = (statement.op.attributes[key] for key in ("then_branch", "else_branch"))
+    then, otherwise = (choice.attributes[key] for key in ("then_branch", "else_branch"))
     loops = [op for op in otherwise.ops if op.kind in {"Scan", "Loop"}]
     if len(loops) != 1 or any(op.kind not in {"Scan", "Loop", "Shape", "Squeeze", "Identity"} for op in otherwise.ops):
         return False
@@ -182,7 +182,20 @@ def _is_race(statement: Branch) -> bool:
     if not any(_has_loop(op) for op in otherwise.ops):
         return False
     choices = [op for op in then.ops if op.kind == "If" and [*op.outputs] == [*then.results]]
-    return any(same_blocks(op.attributes["else_branch"], otherwise) for op in choices)
+    stepped = _with_steps(otherwise)
+    return any(same_blocks(_with_steps(op.attributes["else_branch"]), stepped) for op in choices)
+
+
+def _with_steps(block: Block) -> Block:
+    """Return a block that ends with the choice of a loop or no steps with the loop in its place.
+
+    Where a test has found that there are steps, the loop stands alone.
+    """
+    last = block.ops[-1] if block.ops else None
+    if last is None or last.kind != "If" or [*last.outputs] != [*block.results] or not _is_for_no_steps(last):
+        return block
+    inner = last.attributes["else_branch"]
+    return Block(block.name, block.params, (*block.ops[:-1], *inner.ops), inner.results)
 
 
 def _has_loop(op: Op) -> bool:
