@@ -8,7 +8,7 @@ from primsplit.ops.inference import fresh
 from primsplit.rewrites.rewriting import Rewriter
 
 
-def inline_calls(block: Block, *, keep: Callable[[Op], bool] = lambda _: False) -> Block:
+def inline_calls(block: Block, keep: Callable[[Op], bool] = lambda _: False) -> Block:
     """The block with every call, also in sub-blocks and other calls, replaced by its body, but for those to keep."""
     return _Inliner(keep).run(block)
 

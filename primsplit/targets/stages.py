@@ -5,7 +5,9 @@
 
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal
 
 from primsplit.ir import Block, Op
 from primsplit.ir.providers import Provider
@@ -54,10 +56,10 @@ class Stage:
     """One pass. `why` is its purpose in a sentence.
 
     `rounds` is True if results may differ in their last digits; all other stages keep every bit. `then` tidies up if
-    the stage changed something. `faults` are those that it works around: if a runtime has none of them, the stage is
-    left out. `kinds` are groups of operators: a block is not walked unless it has one of each. `bench` is a
-    row of `tools/bench` in which the stage changes something, as `densities gauss` of `tools/bench/densities.py`.
-    `parts` are stages that it runs itself.
+    the stage changed something. `kinds` are groups of operators: a block is not walked unless it has one of each.
+    `path` is the pass of the package that it runs, as in `pass_named`; "" for none. `bench` is a row of `tools/bench`
+    in which the stage changes something, as `densities gauss` of `tools/bench/densities.py`. `parts` are stages that
+    it runs itself.
     """
 
     name: str
@@ -67,16 +69,22 @@ class Stage:
     rounds: bool = False
     needs: frozenset[Need] = field(default_factory=frozenset)
     then: Run | None = None
-    faults: tuple[Fault, ...] = ()
     kinds: tuple[frozenset[str], ...] = ()
+    path: str = ""
     bench: str = ""
     parts: tuple["Stage", ...] = ()
 
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """The faults that it works around. If a runtime has none of them, the stage is left out."""
+        return cured_by(pass_named(self.path)) if self.path and self.purpose == "fault" else ()
+
     def apply(self, block: Block, target: Target) -> Block:
         """Return the block after the stage; itself if the stage is not for this target, or has nothing to do in it."""
-        if not target.meets(self.needs) or any(kinds.isdisjoint(block.kinds) for kinds in self.kinds):
+        if not target.meets(self.needs) or not all(_has_one(block, group) for group in self.kinds):
             return block
-        if self.faults and not any(target.runtime.has(fault.name) for fault in self.faults):
+        faults = self.faults
+        if faults and not any(target.runtime.has(fault.name) for fault in faults):
             return block
         found = self.run(block, target)
         return found if found is block or self.then is None else self.then(found, target)
@@ -103,8 +111,29 @@ OWN: dict[str, OwnStage] = {}
 """The stages that users registered, by name: see `own_stages.stage`."""
 
 
+@cache
+def pass_named(path: str) -> Callable[..., Block]:
+    """Import a pass of the package, such as "rewrites.inline.inline_calls"."""
+    module, _, name = path.rpartition(".")
+    found: Callable[..., Block] = getattr(import_module(f"primsplit.{module}"), name)
+    return found
+
+
+def imported(path: str) -> Callable[..., Block]:
+    """Return a pass of the package that is imported when it first runs."""
+
+    def run(block: Block, *about: Any, **named: Any) -> Block:
+        return pass_named(path)(block, *about, **named)
+
+    return run
+
+
+def _stage(path: str, run: Run, why: str, purpose: Purpose, kinds: str, **rest: Any) -> Stage:
+    return Stage(path.rpartition(".")[2], run, why, purpose, kinds=groups(kinds), path=path, **rest)
+
+
 def plain(
-    run: Pass,
+    path: str,
     purpose: Purpose,
     why: str,
     *needs: Need,
@@ -112,39 +141,79 @@ def plain(
     bench: str = "",
     rounds: bool = False,
 ) -> Stage:
-    """Return a stage that does not depend on the target. For `kinds` see `groups`."""
-    made = Stage(run.__name__, lambda block, _: run(block), why, purpose, rounds, frozenset(needs))
-    return replace(made, kinds=groups(kinds), bench=bench)
+    """Return a stage that does not depend on the target. For `path` see `pass_named`, for `kinds` see `groups`."""
+    run = imported(path)
+    return _stage(
+        path, lambda block, _: run(block), why, purpose, kinds, needs=frozenset(needs), bench=bench, rounds=rounds
+    )
 
 
 def groups(kinds: str) -> tuple[frozenset[str], ...]:
-    """Read groups of operators: "Log ReduceSum|ReduceMean" is a Log, and one of two reductions."""
+    """Read groups of operators: "Log ReduceSum|ReduceMean" is a Log, and one of two reductions.
+
+    "Reduce*" is any operator whose name begins so.
+    """
     return tuple(frozenset(group.split("|")) for group in kinds.split())
 
 
-def around(run: Pass, why: str, *needs: Need, rounds: bool = False) -> Stage:
+def _has_one(block: Block, group: frozenset[str]) -> bool:
+    if not group.isdisjoint(block.kinds):
+        return True
+    starts = tuple(kind[:-1] for kind in group if kind.endswith("*"))
+    return bool(starts) and any(kind.startswith(starts) for kind in block.kinds)
+
+
+def of_calls(path: str, purpose: Purpose, why: str, *, bench: str = "", rounds: bool = False) -> Stage:
+    """Return a stage for programs with calls; `Target.stays` tells it which of them to leave alone."""
+    run = imported(path)
+    return _stage(
+        path, lambda block, target: run(block, target.stays), why, purpose, "call::*", bench=bench, rounds=rounds
+    )
+
+
+def around(path: str, why: str, *needs: Need, kinds: str, rounds: bool = False) -> Stage:
     """Return a stage that works around faults of a runtime."""
-    return replace(plain(run, "fault", why, *needs, rounds=rounds), faults=cured_by(run))
+    return plain(path, "fault", why, *needs, kinds=kinds, rounds=rounds)
 
 
-def around_some(run: Callable[[Block, Runtime], Block], why: str, *, rounds: bool = False) -> Stage:
+def around_some(path: str, why: str, *, kinds: str, rounds: bool = False) -> Stage:
     """Return a stage that works around several faults, of which a runtime may have some."""
-    name, faults = run.__name__, cured_by(run)
-    return Stage(name, lambda block, target: run(block, target.runtime), why, "fault", rounds, faults=faults)
+    run = imported(path)
+    return _stage(path, lambda block, target: run(block, target.runtime), why, "fault", kinds, rounds=rounds)
 
 
-def of_gradients(
-    run: Callable[[Block, Sequence[int]], Block], why: str, *, kinds: str = "", bench: str = "", rounds: bool = False
-) -> Stage:
+def around_in_functions(path: str, why: str, *, kinds: str) -> Stage:
+    """Return a stage as that of `around_some` which must know whether the block is a function's. It rounds."""
+    run = imported(path)
+    return _stage(
+        path,
+        lambda block, target: run(block, target.runtime, is_function=target.is_function),
+        why,
+        "fault",
+        kinds,
+        rounds=True,
+    )
+
+
+def of_gradients(path: str, why: str, *, kinds: str = "", bench: str = "", rounds: bool = False) -> Stage:
     """Return a stage that speeds up only ops that gradients need: a function's values are never rounded differently."""
+    run = imported(path)
     needs: frozenset[Need] = frozenset({"gradients"})
-    made = Stage(run.__name__, lambda block, target: run(block, target.gradients), why, "speed", rounds, needs)
-    return replace(made, kinds=groups(kinds), bench=bench)
+    return _stage(
+        path,
+        lambda block, target: run(block, target.gradients),
+        why,
+        "speed",
+        kinds,
+        needs=needs,
+        bench=bench,
+        rounds=rounds,
+    )
 
 
-def tidied(run: Pass, why: str, *, kinds: str, bench: str = "") -> Stage:
+def tidied(path: str, why: str, *, kinds: str, bench: str = "") -> Stage:
     """Return a stage for speed after which the block is optimized again."""
-    return replace(plain(run, "speed", why, kinds=kinds, bench=bench), then=lambda block, _: optimize(block))
+    return replace(plain(path, "speed", why, kinds=kinds, bench=bench), then=lambda block, _: optimize(block))
 
 
 def in_turn(stages: Iterable[Stage], block: Block, target: Target) -> Block:

@@ -1,6 +1,7 @@
 """The table of stages: what it says of each is true."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from primsplit.ir.runtimes import read_target
 from primsplit.ops import op
 from primsplit.targets.finish import finish
 from primsplit.targets.pipeline import GUARDS, LEGAL, STAGES
-from primsplit.targets.stages import Stage, Target
+from primsplit.targets.stages import Stage, Target, pass_named
 from primsplit.testing.reference import evaluate
+from tools.house import ROOMS
 
 rng = np.random.default_rng(0)
 X, W, B = rng.standard_normal((5, 4)), rng.standard_normal((4, 4)), rng.standard_normal(4)
@@ -94,6 +96,29 @@ def test_a_stage_that_does_not_round_keeps_every_bit(name: str) -> None:
             else:
                 np.testing.assert_array_equal(b, a, err_msg=stage.name)
     assert "optimize" in fired
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_stage_that_is_skipped_by_its_kinds_would_have_changed_nothing(name: str) -> None:
+    """Whatever its operators are: they are what the stage looks for, not a part of that."""
+    skipped = set()
+    for _, before, _, target, _ in states(name):
+        for stage in (*STAGES, *LEGAL, *GUARDS):
+            if stage.kinds and target.meets(stage.needs):
+                whole = replace(stage, kinds=())
+                if stage.apply(before, target) is before:
+                    assert whole.apply(before, target) == before, stage.name
+                    skipped.add(stage.name)
+    assert "write_cosines" in skipped or name == "written"
+
+
+def test_each_stage_names_a_pass_of_a_room_before_the_targets_or_of_theirs() -> None:
+    """Passes are named, not imported: nothing else would see a name that is wrong, or a room that is too late."""
+    rooms = ROOMS[: ROOMS.index("targets") + 1]
+    for stage in (*STAGES, *LEGAL, *GUARDS):
+        if stage.path:
+            assert stage.path.split(".")[0] in rooms
+            assert pass_named(stage.path).__name__ == stage.name
 
 
 def test_what_a_stage_is_for_alone_is_all_that_it_changes() -> None:
