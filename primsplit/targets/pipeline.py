@@ -144,24 +144,11 @@ STAGES: tuple[Stage, ...] = (
         kinds="Loop",
         bench="recurrences counted loop",
     ),
-    tidied(
-        "transforms.vectorized_loops.taken_along.take_along",
-        "Fuse a Scan over the stacked results of another loop with that loop.",
-        kinds="Scan|Loop",
-        bench="products predator_prey",
-    ),
     of_gradients(
         "rewrites.products.sums.sums_of_derivatives",
         "Sum along axes once where derivatives add up.",
         kinds="Add|ReduceSum",
         bench="models inverse_kinematics",
-        rounds=True,
-    ),
-    of_gradients(
-        "transforms.vectorized_loops.given_terms.given_terms_first",
-        "Add up a step's elements before the carries.",
-        kinds="Scan",
-        bench="products predator_prey",
         rounds=True,
     ),
     Stage(
@@ -236,31 +223,15 @@ STAGES: tuple[Stage, ...] = (
     plain(
         "rewrites.products.stacks.join_stacks",
         "speed",
-        "Stack arrays, and take stacks apart, without copies.",
+        "Stack arrays without copies.",
         kinds="Concat",
-        bench="fixed transformer",
-    ),
-    plain(
-        "rewrites.products.biases.biases_in_products",
-        "speed",
-        "Fuse a bias with its matrix product.",
-        kinds="Add MatMul|Gemm",
-        bench="loops lstm",
-        rounds=True,
+        bench="models inverse_kinematics",
     ),
     of_gradients(
         "rewrites.products.factors.factors_behind_sums",
         "Move a factor behind a sum.",
         bench="fixed regression32",
         rounds=True,
-    ),
-    plain(
-        "rewrites.products.stacks.keep_transposed_stacks",
-        "speed",
-        "Take transposed stacks apart as matrices.",
-        "gradients",
-        kinds="Transpose",
-        bench="fixed transformer",
     ),
     of_gradients(
         "rewrites.products.operands_again.products_read_again",
@@ -271,7 +242,7 @@ STAGES: tuple[Stage, ...] = (
     of_gradients(
         "rewrites.products.matrices.pulled_as_matrices",
         "Compute elementwise ops of a pullback on matrices.",
-        bench="fixed transformer",
+        bench="linear_algebra inv of 4 x 4",
     ),
     of_gradients(
         "rewrites.products.sums.sums_of_derivatives",
@@ -284,7 +255,7 @@ STAGES: tuple[Stage, ...] = (
         "rewrites.products.addends.addends_in_products",
         "Fuse an addend with its matrix product in derivatives.",
         kinds="Add MatMul|Gemm",
-        bench="models damped_building",
+        bench="recurrences lfilter 2",
         rounds=True,
     ),
     plain(
@@ -315,14 +286,7 @@ STAGES: tuple[Stage, ...] = (
         kinds="Where",
         bench="densities huber",
     ),
-    plain("rewrites.copies.read_past_copies", "speed", "Read past copies.", kinds="Identity", bench="densities gauss"),
-    plain(
-        "rewrites.loops.joined_ifs.join_ifs",
-        "speed",
-        "Merge the guards of loops in a loop's step.",
-        kinds="If Scan|Loop",
-        bench="models predator_prey",
-    ),
+    around("rewrites.copies.read_past_copies", "Read past copies.", kinds="Identity"),
     around(
         "targets.faults.shared_places.update_in_turn",
         "Update repeated places one after another.",

@@ -9,7 +9,7 @@ import numpy as np
 
 from primsplit.audit.trees import call, literal, tree
 from primsplit.audit.written import UNKNOWN, OfCall
-from primsplit.ir import AnyArray, Const, Op, Type, Value, Var
+from primsplit.ir import AnyArray, Const, Op, Type, Value
 from primsplit.ir.errors import PrimsplitError
 
 Built = ast.expr
@@ -170,8 +170,3 @@ def number_tree(node: Node, position: int) -> ast.expr:
 def is_float(dtype: np.dtype[Any] | None) -> bool:
     """Whether it is known to be a dtype of floats."""
     return dtype is not None and dtype.kind == "f"
-
-
-def is_var(value: Value | None) -> bool:
-    """Whether it is computed at run time."""
-    return isinstance(value, Var)

@@ -32,8 +32,6 @@ MODULES = (
     ),
     "numpy.lib._polynomial_impl",
 )  # fmt: skip
-_SERIES = ("cheb", "herm", "lag", "leg", "roots")
-"""The prefixes of the names of series and of their functions."""
 TRIMMING = {"trimseq", "trimcoef", "trim_zeros"}
 """Functions that drop coefficients."""
 SHIFTING = {"polymulx", "chebmulx", "legmulx", "hermmulx", "hermemulx", "lagmulx"}
