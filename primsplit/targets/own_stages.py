@@ -5,9 +5,10 @@ from difflib import get_close_matches
 
 from primsplit.ir import Block, free
 from primsplit.ir.errors import RuleError
+from primsplit.ir.passes import groups
 from primsplit.ops.inference import check_types
 from primsplit.targets.pipeline import STAGES
-from primsplit.targets.stages import OWN, OwnStage, Pass, Stage, Target, groups
+from primsplit.targets.stages import OWN, OwnStage, Pass, Stage, Target
 from primsplit.tracing.places import user_place
 from primsplit.tracing.registering import check_takes, claim, module_of
 

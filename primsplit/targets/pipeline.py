@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from primsplit.ir import Block
+from primsplit.ir.passes import groups, imported
 from primsplit.rewrites import gradients_last, optimize
 from primsplit.rewrites.order import results_apart
 from primsplit.targets.legalize import legalize
@@ -18,8 +19,6 @@ from primsplit.targets.stages import (
     around,
     around_in_functions,
     around_some,
-    groups,
-    imported,
     in_turn,
     of_calls,
     of_gradients,

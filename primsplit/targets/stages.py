@@ -5,11 +5,10 @@
 
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib import import_module
 from typing import Any, Literal
 
 from primsplit.ir import Block, Op
+from primsplit.ir.passes import Kinds, groups, has_each, imported, pass_named
 from primsplit.ir.providers import Provider
 from primsplit.ir.runtimes import OLDEST, Fault, Runtime, cured_by
 from primsplit.rewrites import optimize
@@ -69,7 +68,7 @@ class Stage:
     rounds: bool = False
     needs: frozenset[Need] = field(default_factory=frozenset)
     then: Run | None = None
-    kinds: tuple[frozenset[str], ...] = ()
+    kinds: Kinds = ()
     path: str = ""
     bench: str = ""
     parts: tuple["Stage", ...] = ()
@@ -81,7 +80,7 @@ class Stage:
 
     def apply(self, block: Block, target: Target) -> Block:
         """Return the block after the stage; itself if the stage is not for this target, or has nothing to do in it."""
-        if not target.meets(self.needs) or not all(_has_one(block, group) for group in self.kinds):
+        if not target.meets(self.needs) or not has_each(block, self.kinds):
             return block
         faults = self.faults
         if faults and not any(target.runtime.has(fault.name) for fault in faults):
@@ -111,23 +110,6 @@ OWN: dict[str, OwnStage] = {}
 """The stages that users registered, by name: see `own_stages.stage`."""
 
 
-@cache
-def pass_named(path: str) -> Callable[..., Block]:
-    """Import a pass of the package, such as "rewrites.inline.inline_calls"."""
-    module, _, name = path.rpartition(".")
-    found: Callable[..., Block] = getattr(import_module(f"primsplit.{module}"), name)
-    return found
-
-
-def imported(path: str) -> Callable[..., Block]:
-    """Return a pass of the package that is imported when it first runs."""
-
-    def run(block: Block, *about: Any, **named: Any) -> Block:
-        return pass_named(path)(block, *about, **named)
-
-    return run
-
-
 def _stage(path: str, run: Run, why: str, purpose: Purpose, kinds: str, **rest: Any) -> Stage:
     return Stage(path.rpartition(".")[2], run, why, purpose, kinds=groups(kinds), path=path, **rest)
 
@@ -146,21 +128,6 @@ def plain(
     return _stage(
         path, lambda block, _: run(block), why, purpose, kinds, needs=frozenset(needs), bench=bench, rounds=rounds
     )
-
-
-def groups(kinds: str) -> tuple[frozenset[str], ...]:
-    """Read groups of operators: "Log ReduceSum|ReduceMean" is a Log, and one of two reductions.
-
-    "Reduce*" is any operator whose name begins so.
-    """
-    return tuple(frozenset(group.split("|")) for group in kinds.split())
-
-
-def _has_one(block: Block, group: frozenset[str]) -> bool:
-    if not group.isdisjoint(block.kinds):
-        return True
-    starts = tuple(kind[:-1] for kind in group if kind.endswith("*"))
-    return bool(starts) and any(kind.startswith(starts) for kind in block.kinds)
 
 
 def of_calls(path: str, purpose: Purpose, why: str, *, bench: str = "", rounds: bool = False) -> Stage:

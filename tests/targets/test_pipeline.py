@@ -9,11 +9,12 @@ import pytest
 
 import primsplit as ps
 from primsplit.ir import Block
+from primsplit.ir.passes import pass_named
 from primsplit.ir.runtimes import read_target
 from primsplit.ops import op
 from primsplit.targets.finish import finish
 from primsplit.targets.pipeline import GUARDS, LEGAL, STAGES
-from primsplit.targets.stages import Stage, Target, pass_named
+from primsplit.targets.stages import Stage, Target
 from primsplit.testing.reference import evaluate
 from tools.house import ROOMS
 

@@ -5,8 +5,9 @@ import pytest
 
 import primsplit as ps
 from primsplit.ir import Block
+from primsplit.ir.passes import groups
 from primsplit.targets.pipeline import STAGES
-from primsplit.targets.stages import Stage, Target, groups
+from primsplit.targets.stages import Stage, Target
 from tools.bench.stages import rows_of
 from tools.bench.suite import rows
 

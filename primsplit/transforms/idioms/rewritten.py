@@ -11,17 +11,26 @@ from collections.abc import Sequence
 
 from primsplit.ir import Block, walk
 from primsplit.ir.analysis.orders import order_of
+from primsplit.ir.passes import groups, has_each, imported
 from primsplit.rewrites.cse import merge_common
 from primsplit.rewrites.loops.repeats import fold_repeats
-from primsplit.transforms.idioms.convolutions import recognize_convolutions
-from primsplit.transforms.idioms.kinks import recognize_kinks
-from primsplit.transforms.idioms.log_recurrences import recognize_log_recurrences
-from primsplit.transforms.idioms.logistics import recognize_logistics
-from primsplit.transforms.idioms.norms import recognize_norms
-from primsplit.transforms.idioms.pooled_relu import pool_before_relu
-from primsplit.transforms.idioms.pools import recognize_pools
-from primsplit.transforms.idioms.recognize import recognize
-from primsplit.transforms.idioms.writes import join_writes
+
+REWRITES = tuple(
+    (imported(f"transforms.idioms.{path}"), groups(kinds))
+    for path, kinds in (
+        ("kinks.recognize_kinks", "Clip|Div|Max|Mul|Where"),
+        ("writes.join_writes", "ScatterND"),
+        ("recognize.recognize", "Erf|Exp Div|Mul|Sub"),
+        ("pools.recognize_pools", "Reshape call::max"),
+        ("convolutions.recognize_convolutions", "MatMul Reshape"),
+        ("log_recurrences.recognize_log_recurrences", "Scan"),
+        ("logistics.recognize_logistics", "Exp Add Div|Reciprocal"),
+        ("pooled_relu.pool_before_relu", "MaxPool Relu"),
+    )
+)
+"""The rewrites in their order, with the operators without one of which they find nothing."""
+recognize_norms = imported("transforms.idioms.norms.recognize_norms")
+NORMS = groups("ReduceMean")
 
 
 def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
@@ -34,18 +43,11 @@ def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
     """
     if any(order_of(op.remark) for op in walk(block)):
         block = merge_common(block)
-    for rewrite in (
-        fold_repeats,
-        _with_each_root_once,
-        recognize_kinks,
-        join_writes,
-        recognize,
-        recognize_pools,
-        recognize_convolutions,
-        recognize_log_recurrences,
-    ):
-        block = rewrite(block)
-    return recognize_norms(pool_before_relu(recognize_logistics(block)), wrt, of)
+    block = _with_each_root_once(fold_repeats(block))
+    for rewrite, kinds in REWRITES:
+        if has_each(block, kinds):
+            block = rewrite(block)
+    return recognize_norms(block, wrt, of) if has_each(block, NORMS) else block
 
 
 def _with_each_root_once(block: Block) -> Block:
