@@ -2,18 +2,20 @@
 
 from primsplit.ir import Block
 from primsplit.ir.collector import paused
+from primsplit.ir.passes import groups, has_each, imported
 from primsplit.rewrites.constant_branches import Taking, with_sizes
 from primsplit.rewrites.cse import Merging, merge_common
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.fold import Folding, fold_constants
-from primsplit.rewrites.loops.constant_carries import read_constant_carries_outside
-from primsplit.rewrites.loops.unused import drop_unused_carries
 from primsplit.rewrites.order import gradients_last
 from primsplit.rewrites.simplify import Simplifying, simplify
 
 __all__ = ["drop_dead_code", "fold_constants", "gradients_last", "merge_common", "optimize", "simplify"]
 
 ROUNDS = 4
+LOOPS = groups("Loop|Scan")
+read_constant_carries_outside = imported("rewrites.loops.constant_carries.read_constant_carries_outside")
+drop_unused_carries = imported("rewrites.loops.unused.drop_unused_carries")
 
 
 class _Optimizing(Taking, Folding, Simplifying, Merging):
@@ -43,4 +45,4 @@ def optimize(block: Block) -> Block:
 
 def _with_fewer_carries(block: Block) -> Block:
     """Return the block without carries that nobody uses, or that no step changes."""
-    return drop_unused_carries(read_constant_carries_outside(block))
+    return drop_unused_carries(read_constant_carries_outside(block)) if has_each(block, LOOPS) else block

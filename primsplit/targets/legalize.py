@@ -99,11 +99,18 @@ _runs: dict[tuple[Runtime, str, tuple[str, ...], bool, bool, int], bool] = {}
 
 def _is_sound(op: Op, runtime: Runtime) -> bool:
     """Whether onnxruntime runs the op as it is; decided once for each operator and its dtypes."""
-    key = (runtime, op.kind, _dtypes(op), _overwrites(op), is_spread(op) or is_odd(op, runtime), Epoch.count)
+    key = (runtime, op.kind, _dtypes(op), _overwrites(op), _spelt(op, runtime) is not None, Epoch.count)
     known = _runs.get(key)
     if known is None:
         known = _runs[key] = not is_call(op) and find_composition(op, runtime) is None
     return known
+
+
+def _spelt(op: Op, runtime: Runtime) -> Composition | None:
+    """Return how an op is written whose attributes onnxruntime refuses or reads otherwise; None if it is none."""
+    if op.kind in SPREAD and is_spread(op):
+        return SPREAD[op.kind]
+    return SPELT[op.kind] if op.kind in SPELT and is_odd(op, runtime) else None
 
 
 def _overwrites(op: Op) -> bool:
@@ -182,10 +189,8 @@ def find_composition(op: Op, runtime: Runtime = OLDEST) -> Composition | None:
     if runs:
         if op.kind == "BatchNormalization" and not _overwrites(op):
             return None
-        if is_spread(op):
-            return SPREAD[op.kind]
-        if is_odd(op, runtime):
-            return SPELT[op.kind]
+        if (spelt := _spelt(op, runtime)) is not None:
+            return spelt
         first = _first_dtype(op)
         mended = MENDED.get((op.kind, first))
         return CORRECTED.get((op.kind, first)) if mended is None or runtime.has(mended) else None
