@@ -47,6 +47,7 @@ from primsplit.tracing.handles.truths import truths
 from primsplit.tracing.handles.views import View, bases_first, bases_of, unknown_base, unknown_view, writes
 from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.registering import claim, entry_of, module_of
+from primsplit.tracing.undo_log import note_in_side
 
 FUNCTIONS: Table[Any, Callable[..., Any]] = Table()
 
@@ -135,6 +136,8 @@ class Array(Described, Operators, metaclass=ComparedClass):
 
     def assign(self, new: "Array") -> None:
         """Replace the value of this handle, its base and its other views by `new`, of the same shape and dtype."""
+        if self._recording is not tracing.current():
+            note_in_side(self)  # a side of a joined statement may borrow it
         if self._recording is not tracing.current():
             raise TraceError(
                 "an array of an enclosing function is written to inside an inner trace",

@@ -104,8 +104,12 @@ class UndoLog:
         return self._printed[text] > self._printed_before[text]
 
 
-_logs = Scoped[tuple[UndoLog | None, ...]](tuple)
-"""The logs of the runs that this thread is in; None for a side of a joined statement, which a journal undoes."""
+NoteArray = Callable[[Any], None]
+_logs = Scoped[tuple[UndoLog | NoteArray, ...]](tuple)
+"""The logs of the runs that this thread is in.
+
+For a side of a joined statement, which a journal undoes, it is a function to which each array is passed before a write.
+"""
 
 
 @contextmanager
@@ -120,44 +124,54 @@ def undo_log(*, only_watches: bool = False) -> Iterator[UndoLog]:
             yield made
         finally:
             for log in around:
-                if log is not None:
+                if isinstance(log, UndoLog):
                     log.calls_repeated |= made.is_repeated
 
 
-def undone_otherwise() -> AbstractContextManager[object]:
-    """Note nothing inside in the logs that are open: a journal undoes what is changed there."""
-    return _logs.set_to((*_logs.value, None))
+def undone_otherwise(note_array: NoteArray) -> AbstractContextManager[object]:
+    """Note nothing inside in the logs that are open: a journal undoes what is changed there.
+
+    `note_array` is called with each array that is about to be written to.
+    """
+    return _logs.set_to((*_logs.value, note_array))
 
 
 def is_in_side() -> bool:
     """Return whether this thread records a side of a joined statement."""
-    return bool(_logs.value) and _logs.value[-1] is None
+    return bool(_logs.value) and not isinstance(_logs.value[-1], UndoLog)
 
 
 def undo_run() -> None:
     """Undo what the run before changed."""
-    if _logs.value and (log := _logs.value[-1]) is not None:
+    if _logs.value and isinstance(log := _logs.value[-1], UndoLog):
         log.runs += 1
         log.undo()
 
 
 def keep_error(error: BaseException) -> None:
     """Let an error that a run raised stay as it is."""
-    if _logs.value and (log := _logs.value[-1]) is not None:
+    if _logs.value and isinstance(log := _logs.value[-1], UndoLog):
         log.keep(error)
 
 
 def _note(key: object, make: Callable[[], Note]) -> None:
     for log in reversed(_logs.value):
-        if log is None:
+        if not isinstance(log, UndoLog):
             return
         log.note(key, make)
+
+
+def note_in_side(array: Any) -> None:
+    """Note an array that is about to be written to, if this thread records a side of a joined statement."""
+    side = next((log for log in reversed(_logs.value) if not isinstance(log, UndoLog)), None)
+    if side is not None:
+        side(array)
 
 
 def _note_everywhere(key: object, make: Callable[[], Note]) -> None:
     """Note what no journal undoes."""
     for log in _logs.value:
-        if log is not None:
+        if isinstance(log, UndoLog):
             log.note(key, make)
 
 
@@ -167,6 +181,7 @@ def note(owner: Any) -> None:
         held = owner.obj if isinstance(owner, memoryview) else owner
         if isinstance(held, np.ndarray):
             writes.count += 1
+            note_in_side(held)
         if isinstance(held, CONTAINERS):
             _note(id(held), lambda: _elements_of(held))
 
@@ -237,20 +252,20 @@ def note_method(owner: Any, name: str) -> None:
         _note_everywhere(id(owner), lambda: _Lock(owner))
     elif is_generator(owner) and name not in _NO_DRAWS:
         for log in _logs.value:
-            if log is not None:
+            if isinstance(log, UndoLog):
                 log.drawn[id(owner)] = owner
         _note_everywhere(id(owner), lambda: _Generator(owner))
 
 
 def may_print(text: object) -> bool:
     """Return whether a text is to be printed, which no earlier run printed as often."""
-    return all(log.is_new(text) for log in reversed(_logs.value) if log is not None)
+    return all(log.is_new(text) for log in reversed(_logs.value) if isinstance(log, UndoLog))
 
 
 def _outermost() -> UndoLog | None:
     """Return the log of the function that runs, if that is in no other run of this thread."""
-    logs = [log for log in _logs.value if log is None or not log.only_watches]
-    return logs[0] if len(logs) == 1 else None
+    logs = [log for log in _logs.value if not (isinstance(log, UndoLog) and log.only_watches)]
+    return logs[0] if len(logs) == 1 and isinstance(logs[0], UndoLog) else None
 
 
 def has_repeated() -> bool:

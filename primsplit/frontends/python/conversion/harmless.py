@@ -33,25 +33,27 @@ class Callers(NamedTuple):
     """The user's functions on the call stack of the analysis, so that a recursive function is analyzed once.
 
     `harmless` caches the functions without side effects. What a function sets is noted if its file is rewritten, and
-    then allowed, unless the analysis `is_strict`.
+    then allowed, unless the analysis `is_strict`. `notes` tells whether the calling code notes the arrays that
+    functions of NumPy write to.
     """
 
     codes: frozenset[types.CodeType] = frozenset()
     harmless: dict[tuple[int, int], Any] | None = None
     is_strict: bool = False
+    notes: bool = True
 
-    def inside(self, code: types.CodeType) -> "Callers":
+    def inside(self, code: types.CodeType, *, notes: bool) -> "Callers":
         """Return the callers for the functions that `code` calls."""
-        return self._replace(codes=self.codes | {code})
+        return self._replace(codes=self.codes | {code}, notes=notes)
 
 
 UNKNOWN = object()
 """A stand-in for a value that is not known before the statement runs."""
 
-_WRITERS = frozenset(
-    {"at", "copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle", "setitem", "rvs"}
-)
-"""Functions of NumPy and Python that write to an argument."""
+_WRITERS = frozenset({"shuffle", "setitem", "rvs"})
+"""Functions of NumPy, SciPy and Python that write to an argument or draw random numbers."""
+_WRITERS_TO_ARRAYS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+"""NumPy's functions that write to their first argument."""
 _METHODS = frozenset({
     "all", "any", "argmax", "argmin", "astype", "clip", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal",
     "dot", "flatten", "item", "max", "mean", "min", "prod", "ravel", "repeat", "reshape", "round", "squeeze", "std",
@@ -61,7 +63,7 @@ _METHODS = frozenset({
 _OF_DICTIONARIES = frozenset({"get", "items", "keys", "values"})
 """Methods of a dictionary that read it, as `held[key]` does."""
 _OF_UFUNCS = frozenset({"accumulate", "outer", "reduce", "reduceat"})
-"""Methods of NumPy's ufuncs that compute without writing; `at` writes."""
+"""Methods of NumPy's ufuncs that compute without writing; `at` writes to its first argument."""
 _OF_PYTHON = frozenset({
     "abs", "all", "any", "bool", "complex", "divmod", "enumerate", "filter", "float", "int", "isinstance", "len",
     "list", "map", "max", "min", "pow", "range", "reversed", "round", "sorted", "sum", "tuple", "zip",
@@ -100,7 +102,8 @@ def is_harmless(callee: Callee, lookup: Lookup, callers: Callers | None = None) 
     if type(owner) is dict:
         return rest[-1] in _OF_DICTIONARIES
     if isinstance(owner, np.ufunc):
-        return rest[-1] in _OF_UFUNCS and _does_no_more(owner, callers)
+        is_known_method = rest[-1] in _OF_UFUNCS or (rest[-1] == "at" and callers.notes)
+        return is_known_method and _does_no_more(owner, callers)
     if is_users_object(owner):
         method = inspect.getattr_static(owner, rest[-1], None)
         bound = UNKNOWN if rest[-1] in getattr(owner, "__dict__", {}) else owner
@@ -232,7 +235,7 @@ def _computes(function: Any, name: str, callers: Callers) -> bool:
     original = getattr(function, "original", function)
     if getattr(builtins, name, None) is original:
         return name in _OF_PYTHON or name in _TELLING
-    if name in _WRITERS or _module(function) not in _MODULES:
+    if name in _WRITERS or (name in _WRITERS_TO_ARRAYS and not callers.notes) or _module(function) not in _MODULES:
         return False
     return not isinstance(original, types.BuiltinFunctionType | np.ufunc) or _does_no_more(original, callers)
 
@@ -306,7 +309,7 @@ def _is_harmless_function(function: types.FunctionType, callers: Callers, bound:
             return bound if is_bound else UNKNOWN
         return cells[name].cell_contents if name in cells else meaning(name, function.__globals__)
 
-    inside = callers.inside(code)
+    inside = callers.inside(code, notes=is_noted)
     defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
     is_harmless_itself = (
         all(_may_be_read(v, inside) for v in defaults)

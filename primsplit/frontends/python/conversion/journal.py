@@ -83,7 +83,7 @@ class Journal:
             if self.is_known(owner):
                 raise plain_out("a NumPy array is written to in one branch", owner)
             return
-        if not (_is_container(owner) if attribute is None else _only_holds(owner, attribute)):
+        if not (is_container(owner) if attribute is None else _only_holds(owner, attribute)):
             raise NotJoined(self.at, "it writes to what is no traced array, list, dictionary or plain object")
         self.keep(owner)
 
@@ -115,7 +115,7 @@ class Journal:
 
     def note_values(self, owner: Any, attribute: str | None) -> None:
         """Note also the parts of the owner that `+=` would change in place."""
-        held = content(owner) if attribute is not None or _is_container(owner) else {}
+        held = content(owner) if attribute is not None or is_container(owner) else {}
         for name, value in held.items():
             if attribute in (None, name) and any(hasattr(type(value), m) for m in _IN_PLACE):
                 self.note(value)
@@ -150,7 +150,7 @@ def journal(at: tuple[str, int], is_known: Callable[[Any], bool], shown_with: Sh
     opened = Journal(at, is_known, shown_with)
     try:
         try:
-            with _journals.set_to((*_journals.value, opened)), undone_otherwise():
+            with _journals.set_to((*_journals.value, opened)), undone_otherwise(opened.note):
                 yield opened
         finally:
             opened.undo()
@@ -181,13 +181,6 @@ def sharing(name: Callable[[], Any]) -> None:
     if _journals.value:
         (cell,) = name.__closure__ or ()
         _journals.value[-1].keep(cell)
-
-
-def filling(owner: Any) -> Any:
-    """Return the owner of a method that changes lists and dictionaries, after noting it if a side is being recorded."""
-    if _journals.value and not _is_container(owner):
-        raise NotJoined(_journals.value[-1].at, "it calls a method that may change more than a list or dictionary")
-    return changing(owner)
 
 
 _SHARED, _ELEMENTS = "a shared name", "the elements"
@@ -227,14 +220,15 @@ def hold(owner: Any, held: Content) -> None:
         _journals.value[-1].keep(owner)
     elif isinstance(owner, types.CellType):
         note_cell(owner)
-    elif _is_container(owner):
+    elif is_container(owner):
         note(owner)
     elif type(owner) is not Array:
         note_all_attributes(owner)
     put(owner, held)
 
 
-def _is_container(owner: Any) -> bool:
+def is_container(owner: Any) -> bool:
+    """Whether an object is a list or a dictionary of Python's own."""
     return type(owner) is list or type(owner) is dict
 
 

@@ -84,7 +84,7 @@ def _is_quiet_part(part: Any) -> bool:
     return _only_computes(part) if _is_iterator(part) else part is None or may_be_called(part, _STRICT)
 
 
-_STRICT = Callers(is_strict=True)
+_STRICT = Callers(is_strict=True, notes=False)
 
 
 def _is_quiet(generator: Any) -> bool:

@@ -57,6 +57,8 @@ from primsplit.tracing.complex_array import ComplexArray
 from primsplit.tracing.control.branching import choose
 from primsplit.tracing.handles.views import Choice
 
+FLAGS = ("_joined_ended", "_joined_caught", "_joined_skipped")
+"""How the truth values begin that a rewrite adds: no code of the user's asks whether one is a `bool` or NumPy's."""
 _OLD = "what was "
 """The prefix of the If's outputs for the earlier array of a name, beside its new value."""
 Side = Callable[..., tuple[Any, ...]]
@@ -333,7 +335,8 @@ class Statement:
             return outcomes[0]
         if name not in outputs:
             raise self.refusal(f"{_label(name)} is no number or array")
-        if joins_one_type() and not _are_of_one_type(outcomes):
+        is_asked = name not in self.join.unread and not name.startswith(FLAGS)
+        if joins_one_type() and is_asked and not _are_of_one_type(outcomes):
             raise self._of_two_types(name)
         row = tuple(map(id, outcomes))
         if row not in self.found:

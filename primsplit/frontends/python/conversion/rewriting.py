@@ -14,6 +14,7 @@ functions of the file do so too, as a side may call them.
 
 import ast
 import itertools
+from collections import Counter
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -67,7 +68,7 @@ class Join:
     """A statement or expression that may be joined: its place, its effects, the names that it assigns.
 
     `always` are the names that both sides assign on every path. The name `ended`, of a loop's steps, is true once the
-    loop has ended.
+    loop has ended. `unread` are the names that nothing reads after it.
     """
 
     at: tuple[str, int]
@@ -75,6 +76,7 @@ class Join:
     names: tuple[str, ...]
     always: frozenset[str]
     ended: str = ""
+    unread: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,8 @@ class Writer(Stores):
         """The number of joins around the visited node."""
         self.followed: set[str] = set()
         """The `ended` names of loops that are not joined: a branch that sets one is recorded path by path."""
+        self.loads = Counter[str]()
+        """How often the function reads each name."""
 
     def written(self, file: ast.Module, lines: Set[int] | None = None) -> ast.Module:
         """Return the file with its joins; with `lines`, only its top-level statements that have one of these lines.
@@ -155,7 +159,10 @@ class Writer(Stores):
         chosen = (n for n in ast.walk(node) if isinstance(n, ast.Assign) and _is_choice(n.value, self._asks))
         assigned.update(name for n in chosen for name in stored(n))
         assigned |= given_by_calls(ast.walk(node), self.modules) | self._given_by_places(node)
-        self._visit_scope(node, own, with_copies(assigned & own, ast.walk(node)) & own, shared)
+        uncertain = with_copies(assigned & own, ast.walk(node)) & own
+        outer, self.loads = self.loads, _loads(node)
+        self._visit_scope(node, own, uncertain, shared)
+        self.loads = outer
         if own_cells := shared - declared(node, ast.Nonlocal):
             node.body = [*self._at(node.body[0], [bound(own_cells)]), *node.body]
         return node
@@ -248,7 +255,13 @@ class Writer(Stores):
         if node.lineno in self.left_out or not self._is_own(names):
             return None
         loop_effects.read.discard(node.item)
-        return Join((self.filename, node.lineno), loop_effects, names, frozenset(), node.ended)
+        return Join((self.filename, node.lineno), loop_effects, names, frozenset(), node.ended, self._unread(node))
+
+    def _unread(self, node: Steps) -> frozenset[str]:
+        """Return the names of the items of a loop that only the loop reads."""
+        read = _loads(node)
+        targets = stored(node.target) if node.target is not None else set()
+        return frozenset(name for name in targets if read[name] == self.loads[name])
 
     def _loop(
         self, node: Steps, target: ast.expr | None, items: ast.expr | None, body: list[ast.stmt]
@@ -324,7 +337,7 @@ class Writer(Stores):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
-            owner = ast.Call(self._helper("filling"), [node.func.value], [])
+            owner = ast.Call(self._helper("filling"), [node.func.value, ast.Constant(node.func.attr)], [])
             node.func.value = ast.fix_missing_locations(ast.copy_location(owner, node.func.value))
         if (asked := self._of_class(node)) is not None:
             return asked
@@ -422,6 +435,11 @@ class Writer(Stores):
             pairs = [ast.Compare(a, [o], [b]) for o, (a, b) in zip(node.ops, terms, strict=True)]
             return ast.Call(self._helper("all_of"), [number, *map(later, pairs)], [])
         return self._as_truth(node)
+
+
+def _loads(node: ast.AST) -> Counter[str]:
+    """Return how often each name is read in a node."""
+    return Counter(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
 
 
 def _without_line(made: ast.stmt) -> ast.stmt:

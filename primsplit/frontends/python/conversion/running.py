@@ -19,10 +19,11 @@ from primsplit.frontends.python.conversion.either import (
     told_by,
     truth,
 )
+from primsplit.frontends.python.conversion.filling import filling
 from primsplit.frontends.python.conversion.handing import returned, taken
 from primsplit.frontends.python.conversion.holders import JoinsHelper
 from primsplit.frontends.python.conversion.identity import nothing_given
-from primsplit.frontends.python.conversion.journal import changing, filling, journal, sharing
+from primsplit.frontends.python.conversion.journal import changing, journal, sharing
 from primsplit.frontends.python.conversion.lookups import item
 from primsplit.frontends.python.conversion.matching import is_sequence, matched, part
 from primsplit.frontends.python.conversion.missing import NotAssigned, read, told

@@ -38,9 +38,12 @@ class Effects:
 
 
 FILLING = frozenset({
-    "append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update",
+    "append", "clear", "extend", "fill", "insert", "partition", "pop", "popitem", "put", "remove", "reverse",
+    "setdefault", "sort", "update",
 })  # fmt: skip
-"""The methods that change a list or a dictionary."""
+"""The methods that change a list, a dictionary or an array."""
+_WRITING = ("overwrite", "file")
+"""How keywords begin with which a function writes, and the write is not noted."""
 
 
 _CONTEXTS = frozenset({"errstate", "printoptions", "catch_warnings", "nullcontext"})
@@ -276,7 +279,8 @@ class _Reader(ast.NodeVisitor):
         self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:
-        if any(k.arg is None or k.arg.startswith(("out", "overwrite", "file")) for k in node.keywords):
+        names = [keyword.arg or "out" for keyword in node.keywords]
+        if any(n.startswith(_WRITING) or (n.startswith("out") and not self.is_noted) for n in names):
             raise Refused("it calls with keywords that may have it write")
         if self.is_noted and isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
             self.found.fills = True

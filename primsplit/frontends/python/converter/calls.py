@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.frontends.python.converter.changes import changing_first, note_arguments, of_generator
+from primsplit.frontends.python.converter.changes import changing_first, note_arguments, noting_outputs, of_generator
 from primsplit.frontends.python.converter.copies import HEAP, LIKE_PACKAGES, Conversion, origin, remember_origin
 from primsplit.frontends.python.functions import function_like
 from primsplit.frontends.python.overrides.array_methods import method_of_array
@@ -60,7 +60,9 @@ def callee(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
         note_method(called.__self__, called.__name__)
     if (changing := changing_first(called)) is not None:
         return changing
-    return _object(conversion, called, is_package=is_package)
+    call = _object(conversion, called, is_package=is_package)
+    is_method = kind is types.BuiltinFunctionType and type(called.__self__) in {np.ndarray, np.ufunc}
+    return noting_outputs(called, call) if is_method else call
 
 
 def _object(conversion: Conversion, called: Any, *, is_package: bool) -> Any:

@@ -2,6 +2,7 @@
 
 import functools
 import io
+import math
 import operator
 import random
 import types
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.frontends.python.overrides.arrays import place_of_out
 from primsplit.numpy.indexing import rows_shuffled
 from primsplit.tracing.array import Array
 from primsplit.tracing.undo_log import CONTAINERS, may_print, note, note_attribute, note_method
@@ -23,8 +25,6 @@ _ELEMENTS: tuple[Any, ...] = (
     operator.imatmul, operator.ilshift, operator.irshift, random.shuffle,
 )  # fmt: skip
 _DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
-_IN_NUMPY = frozenset({"copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "shuffle"})
-"""NumPy's functions that write to their first argument."""
 _OF_LISTS = frozenset({"heapq", "_heapq", "bisect", "_bisect"})
 
 
@@ -70,16 +70,36 @@ _CHANGING: Mapping[int, Callable[..., Any]] = {
 def note_arguments(called: Any, args: Sequence[Any], options: Mapping[str, Any]) -> None:
     """Note the arguments that a library's function writes to."""
     called = getattr(called, "original", called)
-    if args and (getattr(called, "__module__", None) in _OF_LISTS or getattr(called, "__name__", "") in _IN_NUMPY):
+    if args and (getattr(called, "__module__", None) in _OF_LISTS or getattr(called, "__name__", "") == "shuffle"):
         note(args[0])
-    out = options.get("out")
+    _note_all(options.get("out"))
+    place = place_of_out(called) if type(called).__hash__ is not None else math.inf
+    if len(args) > place:
+        _note_all(args[int(place) :] if type(called) is np.ufunc else args[int(place)])
+
+
+def _note_all(out: Any) -> None:
+    """Note the array, or the tuple of arrays, that `out` is."""
     for each in out if isinstance(out, tuple) else (out,):
         note(each)
-    if type(called) is np.ufunc:
-        for each in args[called.nin :]:
-            note(each)
-    elif sum(type(each) is np.ndarray for each in args) > 1:
-        note(args[-1])  # `out` may stand last
+
+
+def noting_outputs(method: Any, call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `call`, which stands for a method of a ufunc or an array, as a function that notes the output before."""
+    if method.__name__ == "at":
+        return functools.partial(_with_container, call)
+    first = _BEFORE_OUT.get(method.__name__, 1)
+
+    def noting(*args: Any, **options: Any) -> Any:
+        _note_all(options.get("out"))
+        _note_all(tuple(each for each in args[first:] if type(each) is np.ndarray))
+        return call(*args, **options)
+
+    return noting
+
+
+_BEFORE_OUT = {"accumulate": 3, "clip": 2, "outer": 2, "reduce": 3, "reduceat": 4}
+"""How many arguments of a method may be arrays beside the output; of other methods, the first."""
 
 
 def of_generator(method: Any) -> Callable[..., Any]:

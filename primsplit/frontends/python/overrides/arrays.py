@@ -23,6 +23,7 @@ from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import array_held, holds_traced
 from primsplit.tracing.complex_array import ComplexArray
 from primsplit.tracing.handles.methods import called
+from primsplit.tracing.undo_log import note
 
 Function = Callable[..., Any]
 
@@ -92,6 +93,7 @@ def _at(original: Function) -> Function:
     """Return `ufunc.at`, for which a tuple of indices is no list of numbers."""
 
     def call(x: Any, key: Any, *operands: Any) -> None:
+        note(x)
         indices = _joined_inside(key) if isinstance(key, tuple) else _joined(key)
         original(x, indices, *map(_joined, operands))
 
@@ -103,7 +105,7 @@ WRITING = frozenset({np.copyto, np.fill_diagonal, np.place, np.put, np.put_along
 
 
 @functools.cache
-def _place_of_out(function: Function) -> float:
+def place_of_out(function: Function) -> float:
     """Return the position of the argument that the function writes to; infinity if there is none."""
     if function in WRITING:
         return 0
@@ -111,7 +113,7 @@ def _place_of_out(function: Function) -> float:
         return int(function.nin)
     try:
         parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # a function in C may have no signature
+    except (TypeError, ValueError):  # a function in C may have no signature
         return math.inf
     names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     return names.index("out") if "out" in names else math.inf
@@ -127,7 +129,8 @@ def listing(original: Function) -> Function:
         args = tuple(map(_joined, args))
         options = {n: v if n == "out" else _joined(v) for n, v in options.items()}
         arrays = [v for v in (*args, *options.values()) if isinstance(v, Array)]
-        is_written = "out" in options or len(args) > _place_of_out(original)
+        is_written = "out" in options or len(args) > place_of_out(original)
+        note(options.get("out"))
         # For arrays in another memory order, the array itself decides whether a result is a view.
         is_turned = any(v in _ORDERS for v in (*args, *options.values()) if isinstance(v, str)) and not all(
             a.contiguous or a.ndim < 2 for a in arrays
