@@ -195,7 +195,7 @@ def _in_paths(run: Run, before: tracing.Snapshot, asked: Set[Place]) -> Recorded
         failure = error
     if failure is None and not exploration.pending:
         return exploration.recorded()
-    joining = _Joining(run, before, exploration.asked(), first=exploration.paths[0])
+    joining = _Joining(run, before, exploration.asked(), first=exploration.paths[0]).knowing_endless(expected)
     if isinstance(failure, NumberAsked) and not joining.asks_for(failure):
         raise failure
     return joining.recorded() or _without_joins(exploration, joining, failure)
@@ -206,7 +206,7 @@ def _without_joins(exploration: "Exploration", joining: "_Joining", failure: End
     try:
         if failure is not None:
             raise failure
-        if joining.goes_on:
+        if joining.endless:
             exploration.check_end()
         exploration.follow(MOST)
     except Endless as error:
@@ -245,8 +245,8 @@ class _Joining:
         """The files whose functions note what they set, also where nothing was tested."""
         self.growing: set[tuple[str, int]] = set()
         """The places of branches after which a list has another length on one side."""
-        self.goes_on = False
-        """Whether a loop may have no end."""
+        self.endless: dict[tuple[str, int], str] = {}
+        """Why some loops may have no end."""
         self.asked_for_number: PrimsplitError | None = None
         """The error of a run with joins that substitutes may do without."""
         self.failure: PrimsplitError | None = None
@@ -295,6 +295,13 @@ class _Joining:
             self.noting |= other.noting
         return self
 
+    def knowing_endless(self, other: "_Joining | None") -> "_Joining":
+        """Return this without the loops of which runs of another one learned that they may have no end."""
+        if other is not None:
+            self.endless |= other.endless
+            self.left_out |= other.endless
+        return self
+
     def asks_for(self, error: Exception) -> bool:
         """Let the lists at the place of an error have indices that only the run knows; return False if they had."""
         if isinstance(error, NumberAsked) and error.what.startswith(INDEX) and not self.of_one_type:
@@ -320,7 +327,7 @@ class _Joining:
 
         Return False if it was left out before.
         """
-        self.goes_on = self.goes_on or error.goes_on
+        self.endless |= {error.at: error.what} if error.goes_on else {}
         if error.index_at is not None and error.index_at not in self.asked and not self.of_one_type:
             self.asked.add(error.index_at)
         elif not self.noting.issuperset(error.to_note):
