@@ -101,7 +101,12 @@ def functions() -> dict[str, Any]:
         cumsum=lambda a, axis=0, dtype=None, **flags: _cumulated(own, a, axis, flags),
         split=np.split,
         norm=np.linalg.norm,
-        **{name: _with_windows(own[f"_{name}"]) for name in ("conv", "conv_transpose", "max_pool", "average_pool")},
+        **{
+            name: _with_windows(own[f"_{name}"])
+            for name in ("conv", "conv_transpose", "conv_kernel_grad", "max_pool_grad", "average_pool")
+        },
+        max_pool=lambda *a, **named: _with_windows(own["_max_pool"])(*a, **named)[0],
+        max_pool_and_places=_with_windows(own["_max_pool"]),
     )
     return found
 
@@ -113,7 +118,7 @@ def _with_windows(function: Any) -> Any:
         axes = x.ndim - 2
         neutral = {"strides": 1, "dilations": 1, "pads": 0} | ({"extra": 0} if "transpose" in function.__name__ else {})
         told = neutral | named
-        lengths = {name: axes * (1 + (name == "pads")) for name in neutral}
+        lengths = {name: axes * (1 + (name == "pads")) for name in (*neutral, *({"kernel"} & {*named}))}
         lists = {name: [told[name]] * n for name, n in lengths.items() if isinstance(told[name], int)}
         return function(x, *given, **told | lists)
 

@@ -39,6 +39,7 @@ class _Filling(ast.NodeTransformer):
 
     def __init__(self, holes: Mapping[str, ast.expr]) -> None:
         self.holes = holes
+        self.used: set[str] = set()
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if not isinstance(node.func, ast.Name):
@@ -48,7 +49,11 @@ class _Filling(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:  # the name that NodeTransformer asks for
-        return self.holes.get(node.id, node)
+        found = self.holes.get(node.id, node)
+        if node.id not in self.used:
+            self.used.add(node.id)
+            return found
+        return copy.deepcopy(found)  # `ast.unparse` keeps parentheses by node
 
 
 def name(identifier: str) -> ast.expr:

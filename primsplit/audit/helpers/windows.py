@@ -49,6 +49,14 @@ def conv(
     return joined if bias is None else joined + bias.reshape(-1, *[1] * (a.ndim - 2))
 
 
+def conv_kernel_grad(d: AnyArray, a: AnyArray, *, kernel: Any, strides: Any, dilations: Any, pads: Any) -> AnyArray:
+    """Return the gradient of `conv` by its kernel: sums of products of cotangents and what each weight meets."""
+    found = windows(padded(a, pads), kernel, strides, dilations)
+    places = tuple(range(2, d.ndim))
+    summed: AnyArray = np.tensordot(d, found, ((0, *places), (0, *places)))
+    return summed
+
+
 def conv_transpose(
     a: AnyArray, w: AnyArray, bias: Any = None, *, strides: Any, dilations: Any, pads: Any, extra: Any, group: int = 1
 ) -> AnyArray:
@@ -103,6 +111,16 @@ def max_pool(
     first = np.argmax(np.where(at.reshape(flat.shape) < 0, least, flat), axis=-1, keepdims=True)
     picked = [np.take_along_axis(v.reshape(flat.shape), first, axis=-1)[..., 0] for v in (found, at)]
     return tuple(picked)
+
+
+def max_pool_grad(
+    d: AnyArray, a: AnyArray, *, kernel: Any, strides: Any, dilations: Any, pads: Any, ceil: bool = False
+) -> AnyArray:
+    """Return an array with the cotangent of each window of `max_pool` added at its greatest element."""
+    _, places = max_pool(a, kernel=kernel, strides=strides, dilations=dilations, pads=pads, ceil=ceil)
+    found = np.zeros(a.size, a.dtype)
+    np.add.at(found, places.reshape(-1), d.reshape(-1))
+    return found.reshape(a.shape)
 
 
 def average_pool(

@@ -12,7 +12,10 @@ from primsplit.audit.trees import call, literal
 
 NEUTRAL = {"strides": 1, "dilations": 1, "pads": 0, "extra": 0}
 """The default numbers of the arguments of convolutions and pools."""
-WINDOWS = frozenset({"conv", "conv_transpose", "max_pool", "average_pool", "lp_pool"})
+WINDOWS = frozenset(
+    {"conv", "conv_transpose", "conv_kernel_grad", "max_pool", "max_pool_and_places", "max_pool_grad"}
+    | {"average_pool", "lp_pool"}
+)
 REDUCTIONS = frozenset({"sum", "mean", "max", "min", "prod"})
 Order = tuple[int, ...]
 
@@ -58,8 +61,8 @@ def convolved(node: ast.Call) -> ast.Call:
     kept = []
     for keyword in node.keywords:
         numbers = ast.literal_eval(keyword.value) if isinstance(keyword.value, ast.List) else None
-        if keyword.arg not in NEUTRAL or not numbers or len({*numbers}) > 1:
+        if keyword.arg not in {*NEUTRAL, "kernel"} or not numbers or len({*numbers}) > 1:
             kept.append(keyword)
-        elif numbers[0] != NEUTRAL[keyword.arg]:
+        elif numbers[0] != NEUTRAL.get(keyword.arg):
             kept.append(ast.keyword(keyword.arg, literal(numbers[0])))
     return ast.Call(node.func, node.args, kept)

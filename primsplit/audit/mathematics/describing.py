@@ -50,6 +50,17 @@ WITH_NUMBERS: Mapping[type[ast.AST], str] = {
     ast.BitOr: "masked",
 }
 """The end of the name of a result, by the operator that joins a value and a number."""
+SIGNS: Mapping[type[ast.cmpop], str] = {
+    ast.Gt: "is_positive",
+    ast.Lt: "is_negative",
+    ast.Eq: "is_0",
+    ast.NotEq: "is_not_0",
+}
+"""The end of the name of a comparison with 0."""
+COMPARED: Mapping[type[ast.cmpop], str] = {ast.Eq: "is", ast.NotEq: "is_not", ast.Gt: "above", ast.Lt: "below"}
+"""The middle of the name of a comparison of two values."""
+SHIFTS = {"max": "shifted", "mean": "centered"}
+"""The end of the name of a difference to a value's largest element or mean."""
 POWERS = {2: "squared", 3: "cubed", 4: "to_the_4th"}
 
 
@@ -89,13 +100,22 @@ def described(value: ast.expr, of: Mapping[str, str]) -> str:
             return described(inner, of)
         case ast.UnaryOp(op=sign, operand=inner):
             return _joined("minus" if isinstance(sign, ast.USub) else "not", described(inner, of))
-        case ast.Compare(left=left):
-            return _joined("test", described(left, of))
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            return _of_test(described(left, of), operator, right, of)
         case ast.Call():
             return _of_call(value, of)
         case ast.BinOp():
             return _of_two(value, of)
     return ""
+
+
+def _of_test(left: str, operator: ast.cmpop, right: ast.expr, of: Mapping[str, str]) -> str:
+    """Return `x_is_largest` for `x == largest`, `x_is_positive` for `x > 0`."""
+    is_zero = isinstance(right, ast.Constant) and right.value == 0
+    if is_zero and type(operator) in SIGNS:
+        return _joined(left, SIGNS[type(operator)])
+    name = _joined(left, COMPARED[type(operator)], described(right, of)) if type(operator) in COMPARED else ""
+    return name if 0 < len(name) <= LONGEST_NAME else _joined("test", left)
 
 
 def _of_call(value: ast.Call, of: Mapping[str, str]) -> str:
@@ -118,8 +138,9 @@ def _of_two(value: ast.BinOp, of: Mapping[str, str]) -> str:
         exponent = value.right.value if isinstance(value.right, ast.Constant) else None
         ending = POWERS.get(exponent, "power") if isinstance(exponent, int) else "power"
         return _joined(left, ending)
-    if isinstance(value.op, ast.Sub) and isinstance(value.right, ast.Call) and left and right == f"max_{left}":
-        return f"{left}_shifted"
+    shift = right.removesuffix(f"_{left}") if left and isinstance(value.right, ast.Call) else ""
+    if isinstance(value.op, ast.Sub) and shift in SHIFTS:
+        return f"{left}_{SHIFTS[shift]}"
     if isinstance(value.op, ast.Div) and not left:
         return _joined("inverse", right)
     if left and right:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from primsplit.audit.mathematics import plumbing
 from primsplit.audit.mathematics.folded import Folded, materialized, same_view, whole
 from primsplit.audit.mathematics.idioms import recognized
+from primsplit.audit.mathematics.plain import plain_value
 from primsplit.audit.mathematics.shortcuts import Idiom
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import simplified, text_of
@@ -62,15 +63,18 @@ class Folding:
     flipped: dict[Var, ast.expr] = field(default_factory=dict)
     axes: dict[str, Shape | None] = field(default_factory=dict)
     reading: dict[Var, list[Op]] = field(default_factory=dict)
+    made: dict[Var, Op] = field(default_factory=dict)
     unnamed: set[str] = field(default_factory=set)
 
     def run(self) -> list[Shown]:
         """Return what is shown of the function."""
+        self.sizes.names.update(self.function.names)
         for value, own in self.function.names.items():
             if isinstance(value, Var):
                 self.of.setdefault(own, value)
         self.unnamed = {*self.of} - self.named - {*self.function.params}
         for op in walk(self.function.block):
+            self.made.update((value, op) for value in op.outputs)
             for value in reads(op):
                 self.reading.setdefault(value, []).append(op)
         statements = recognized(self.function.statements, self.sizes)
@@ -182,6 +186,8 @@ class Folding:
 
     def added(self, op: Op) -> dims.Dim | None:
         """Return the number of elements that a sum adds for each element of its result."""
+        if op.kind == "Neg" and op.inputs[0] is not None:
+            return self.input(op.inputs[0]).added
         shape = None if op.kind != "ReduceSum" or op.inputs[0] is None else self.sizes.shape(op.inputs[0])
         result = self.sizes.shape(op.outputs[0])
         return (
@@ -241,6 +247,11 @@ class Folding:
         """Return the expression of an assignment, the shape that it has, and its view."""
         op, inputs = statement.op, self.inputs(statement.op)
         result = self.sizes.shape(op.outputs[0])
+        if (
+            self.sizes.is_folded
+            and (plain := plain_value(statement, result, self.reading, self.made)) is not statement.value
+        ):
+            statement = replace(statement, value=plain)
         if op.outputs[0] in self.flipped:
             return self.flipped[op.outputs[0]], result, None
         axes = same_view(inputs, result) if traits(op.kind).elementwise and len(op.outputs) == 1 else None

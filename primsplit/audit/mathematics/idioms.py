@@ -21,6 +21,7 @@ from primsplit.audit.mathematics.patches import with_patches
 from primsplit.audit.mathematics.sameness import same_blocks, same_values
 from primsplit.audit.mathematics.shortcuts import PIECES, SUMS, as_first_side, scatter_in_parts, with_masks
 from primsplit.audit.mathematics.sizes import Sizes
+from primsplit.audit.mathematics.window_grads import is_zeros, with_window_grads
 from primsplit.audit.statements import Branch, Statement, Suite
 from primsplit.ir import Block, Const, Op, Value, Var, dims
 
@@ -30,7 +31,7 @@ def recognized(statements: Sequence[Statement], sizes: Sizes) -> list[Statement]
     if not sizes.is_folded:
         return [*statements]
     found = [sum_in_stages(s, sizes) or _scatter(s, sizes) or s for s in statements]
-    return with_masks(with_patches(found, sizes))
+    return with_masks(with_window_grads(with_patches(found, sizes), sizes))
 
 
 def _scatter(statement: Statement, sizes: Sizes) -> Statement | None:
@@ -56,6 +57,18 @@ def sum_in_stages(statement: Statement, sizes: Sizes) -> Statement | None:
     if plain.outputs[0] is not then.results[0] or not _adds_up(otherwise, plain):
         return None
     return as_first_side(statement, tuple(statement.every_op()), "summed in stages")
+
+
+def _is_sum(statement: Branch, sizes: Sizes) -> bool:
+    """Whether one side adds up products, and the other one has the zeros that these are where there are no elements."""
+    then, otherwise = (statement.op.attributes[key] for key in ("then_branch", "else_branch"))
+    count = sizes.empty.get(statement.op.inputs[0])
+    made = {v: op for op in otherwise.ops for v in op.outputs}
+    found = made.get(otherwise.results[0]) if len(otherwise.results) == 1 else None
+    if count is None or found is None or found.kind not in {"Conv", "MatMul"} or not is_zeros(then.results, then.ops):
+        return False
+    shapes = [None if v is None else sizes.shape(v) for v in found.inputs[:2]]
+    return any(shape is not None and dims.same(dims.product(shape), count) for shape in shapes)
 
 
 def _is_product(statement: Branch, sizes: Sizes) -> bool:
@@ -132,9 +145,8 @@ def chosen(statement: Branch, sizes: Sizes) -> Suite | None:
     """Return the side of a choice by sizes that says what both sides compute; None for another branch."""
     if not is_by_size(statement, sizes):
         return None
-    if _is_for_no_steps(statement.op) or _is_race(statement) or _is_product(statement, sizes):
-        return statement.sides[1]
-    return None
+    is_loop = _is_for_no_steps(statement.op) or _is_race(statement)
+    return statement.sides[1] if is_loop or _is_product(statement, sizes) or _is_sum(statement, sizes) else None
 
 
 def note_of(statement: Branch, hidden: int) -> str:

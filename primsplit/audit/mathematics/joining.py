@@ -55,41 +55,58 @@ def _starts(line: Shown, last: Shown, behind: Shown | None, names: Mapping[str, 
     return (is_start or is_kept) and _join(line, last, names)
 
 
-def _layer(line: Shown, before: Sequence[Shown], names: Mapping[str, str]) -> bool:
+def _layer(line: Shown, before: list[Shown], names: Mapping[str, str]) -> bool:
     """Join the gradients by the weights and by the bias of a layer: a product and a sum of one cotangent."""
-    last = before[-1]
-    if line.op.place is None or line.op.place != last.op.place or line.section != last.section:
+    for at in reversed(range(len(before))):
+        other = before[at]
+        if line.op.place is None or line.op.place != other.op.place or line.section != other.section:
+            return False
+        pair = (other, line) if _is_pair(other, line) else (line, other)
+        if _is_pair(*pair) and not any(targets_of(other) & read_by(b) for b in before[at + 1 :]):
+            return _join_layer(*pair, before, at, names)
+    return False
+
+
+def _is_pair(weights: Shown, bias: Shown) -> bool:
+    """Whether two statements are the gradients by the weights and the bias of a layer."""
+    return _product_of(weights) is not None and _product_of(weights) == _sum_of(bias)
+
+
+def _join_layer(weights: Shown, bias: Shown, before: list[Shown], at: int, names: Mapping[str, str]) -> bool:
+    """Put the joined statement behind those before, in the place of the one that is at a place of them."""
+    notes = [weights.note, bias.note]
+    weights.note = bias.note = ""
+    if not _join(bias, weights, names):
+        weights.note, bias.note = notes
         return False
-    is_turned = _product_of(line) is not None and _product_of(line) == _sum_of(last)
-    if not is_turned and (_product_of(last) is None or _product_of(last) != _sum_of(line)):
-        return False
-    notes = [line.note, last.note]
-    line.note = last.note = ""
-    if not _join(line, last, names):
-        line.note, last.note = notes
-        return False
-    last.note = "; ".join(filter(None, notes))
-    if is_turned:
-        assert isinstance(last.value, ast.Tuple)
-        last.target = ", ".join(reversed(last.target.split(", ")))
-        last.value.elts.reverse()
+    weights.note = "; ".join(dict.fromkeys(filter(None, notes)))
+    del before[at]
+    before.append(weights)
     return True
 
 
 def _product_of(line: Shown) -> str | None:
-    """Return `d` of `x.T @ d`."""
+    """Return `d` of `x.T @ d`, or of `sum(d * x, axis=0)`."""
     value = line.value
+    if "," in line.target:
+        return None
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.MatMult) and isinstance(value.right, ast.Name):
-        return value.right.id if "," not in line.target else None
-    return None
+        return value.right.id
+    added = _added(value)
+    is_product = isinstance(added, ast.BinOp) and isinstance(added.op, ast.Mult) and isinstance(added.left, ast.Name)
+    return added.left.id if isinstance(added, ast.BinOp) and is_product and isinstance(added.left, ast.Name) else None
 
 
 def _sum_of(line: Shown) -> str | None:
     """Return `d` of `sum(d, axis=0)`."""
-    value = line.value
-    if isinstance(value, ast.Call) and ast.unparse(value.func) == "sum" and isinstance(value.args[0], ast.Name):
-        return value.args[0].id if "," not in line.target else None
-    return None
+    added = _added(line.value)
+    return added.id if isinstance(added, ast.Name) and "," not in line.target else None
+
+
+def _added(value: ast.expr | None) -> ast.expr | None:
+    """Return what is added up by a sum."""
+    is_sum = isinstance(value, ast.Call) and ast.unparse(value.func) == "sum"
+    return value.args[0] if isinstance(value, ast.Call) and is_sum else None
 
 
 def _join(line: Shown, last: Shown, names: Mapping[str, str]) -> bool:

@@ -14,7 +14,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from primsplit.audit.mathematics.describing import LONGEST_NAME, briefly, described, root
+from primsplit.audit.mathematics.describing import LONGEST_NAME, SHORT_NAME, briefly, described, root
 from primsplit.audit.mathematics.lifetimes import Sharing
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed, text_of
@@ -110,6 +110,9 @@ class Naming:
         """
         source = "" if line.op.place is None else line.op.place.source
         value = own.removeprefix("d_")
+        stem, _, number = own.rpartition("_")
+        if number.isdecimal() and re.match(rf"{stem} *=", source):
+            return (stem,)
         if re.search(rf"\b{value}\b", source):
             return ()
         carried = self.handed_on.get(value, value)
@@ -192,11 +195,16 @@ class Naming:
         name = next((n for n in (stem, name) if self.is_free(target, f"d_{n}")), "")
         if not name or len(name) > LONGEST_NAME:
             return ""
-        if own in self.folded and not line.note:
+        if own in self.folded and not line.note and name != self.told(own):
             text = text_of(renamed(self.folded[own], self.of))
             if len(text) <= LONGEST_NOTE:
                 self.notes.append((line, f"{name} is {text}"))
         return f"d_{name}"
+
+    def told(self, own: str) -> str:
+        """Return a short name made of the expression of a value that is in its reader; "" without one."""
+        name = described(self.folded[own], ChainMap(self.roots, self.of)) if own in self.folded else ""
+        return name if len(name) <= SHORT_NAME else ""
 
     def described(self, value: ast.expr) -> str:
         """Return a name made of the operator and its operand: `exp_shifted`."""
@@ -281,6 +289,8 @@ class _Cotangents:
         readers = self.forward_readers.get(var, ())
         for each, ending in ((var, ""), *((op.outputs[0], "_in") for op in readers if len(readers) == 1)):
             own, found = self.own(each, naming), self.shown(each, naming)
+            if found and ending and own not in naming.named and (told := naming.told(self.own(var, naming))):
+                return told
             if found:
                 return (naming.stem(own, found) if plain else found) + ending
         return ""

@@ -40,10 +40,20 @@ def mathematical(node: Node) -> ast.expr:
         return each(TEMPLATES[node.op.kind])(node)
     if node.op.kind not in NAMED:
         try:
-            return built(node)
+            return _pooled(node, built(node))
         except PrimsplitError:
             pass
     return called(node)
+
+
+def _pooled(node: Node, value: ast.expr) -> ast.expr:
+    """Return a pool that gives its greatest elements alone, without the index of these."""
+    if node.op.kind != "MaxPool":
+        return value
+    if isinstance(value, ast.Subscript):
+        return value.value
+    assert isinstance(value, ast.Call)
+    return call("max_pool_and_places", *value.args, **{str(k.arg): k.value for k in value.keywords})
 
 
 def _with_numbers(node: Node) -> Node:

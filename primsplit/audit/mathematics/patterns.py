@@ -30,6 +30,8 @@ HOW = ("", ", axis=k", ", axis=k, keepdims=True")
 """The ends of the call of a reduction."""
 EVERY_HOW = (*HOW, ", keepdims=True")
 IS_NAN = "isnan(x).astype(int32)"
+REFUSED = "array([nan])[(p == 0).astype(int64)]"
+"""A missing number, or an index error where there are no numbers, as NumPy's maximum has."""
 CLIPPED = "clip(x, p, q)"
 LARGER, SMALLER = "maximum(abs(x), abs(z))", "minimum(abs(x), abs(z))"
 LARGEST = "max(abs(x), axis=0, keepdims=True)"
@@ -54,6 +56,11 @@ SAFE_ROOT = "where({0} > 0, sqrt(where({0} > 0, {0}, 1)), 0 * ({0}))"
 """A root that has no slope at 0."""
 PATTERNS = {
     f"where(isnan(sum(clip(x, -1, 1){how})), nan, {name}(x{how}))": f"{name}(x{how})"
+    for name in ("max", "min")
+    for how in HOW
+}
+PATTERNS |= {
+    f"where(isnan(sum(clip(x, -1, 1){how})), {REFUSED}, {name}(x{how}))": f"{name}(x{how})"
     for name in ("max", "min")
     for how in HOW
 }

@@ -47,6 +47,8 @@ def folded(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> Folded | No
         return None if first.shape is None else Folded(first.value, first.shape)
     if op.kind in RESHAPES and first.shape is not None:
         return _reshaped(op, first, result, sizes)
+    if op.kind == "Max" and len(inputs) == 2 and inputs[1] is not None and inputs[1].size == 0:
+        return first if first.size is not None and dims.at_least(first.size, 0) else None
     if op.kind == "Cast" and first.shape is not None:
         return _cast(op, first, sizes)
     return None
@@ -158,6 +160,16 @@ def _indexed(value: ast.expr, own: Shape, result: Shape) -> ast.expr:
     if not items:
         return value
     index = items[0] if len(items) == 1 else ast.Tuple(items, ast.Load())
+    return _at(value, index)
+
+
+def _at(value: ast.expr, index: ast.expr) -> ast.expr:
+    """Return `x[:, None] / 2` for `(x / 2)[:, None]`."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult | ast.Div):
+        if isinstance(value.right, ast.Constant):
+            return ast.BinOp(_at(value.left, index), value.op, value.right)
+        if isinstance(value.left, ast.Constant):
+            return ast.BinOp(value.left, value.op, _at(value.right, index))
     return ast.Subscript(value, index, ast.Load())
 
 
@@ -202,14 +214,17 @@ def _turned(value: ast.expr) -> ast.expr:
 
 def _mean(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> ast.expr | None:
     """Return `mean(x)` for `sum(x) / N`, where N numbers are added."""
-    if op.kind != "Div" or inputs[0] is None or inputs[1] is None or not isinstance(inputs[0].value, ast.Call):
+    if op.kind != "Div" or inputs[0] is None or inputs[1] is None:
         return None
     found, count = inputs[0].value, inputs[1].size
-    if ast.unparse(found.func) != "sum" or inputs[0].added is None or count is None:
+    is_negative = isinstance(found, ast.UnaryOp) and isinstance(found.op, ast.USub)
+    found = found.operand if isinstance(found, ast.UnaryOp) else found
+    if not isinstance(found, ast.Call) or ast.unparse(found.func) != "sum":
         return None
-    if not dims.same(inputs[0].added, count) or dims.is_one(count):
+    if inputs[0].added is None or count is None or not dims.same(inputs[0].added, count) or dims.is_one(count):
         return None
-    return ast.Call(name("mean"), found.args, found.keywords)
+    mean = ast.Call(name("mean"), found.args, found.keywords)
+    return ast.UnaryOp(ast.USub(), mean) if is_negative else mean
 
 
 def _rows_added(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> ast.expr | None:

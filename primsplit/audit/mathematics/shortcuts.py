@@ -108,18 +108,22 @@ def only_for(
     by_op: Mapping[Op, Statement],
     found: dict[Op, None],
     end: Collection[Value] = (),
+    branches: Collection[Op] = (),
 ) -> None:
-    """Add the ops that compute a value from those in `end`, if no others read them; their own reads count no more."""
+    """Add the ops that compute a value from those in `end`, if no others read them; their own reads count no more.
+
+    Loops and branches stay, but those in `branches`.
+    """
     op = made.get(value) if isinstance(value, Var) else None
     if op is None or value is None or value in end or op in found or readers[value] > 0:
         return
-    if not isinstance(by_op[op], Assignment):
+    if not isinstance(by_op[op], Assignment) and op not in branches:
         return
     found[op] = None
     for read in read_by_statement(by_op[op]):
         readers[read] -= 1
     for read in read_by_statement(by_op[op]):
-        only_for(read, made, readers, by_op, found, end)
+        only_for(read, made, readers, by_op, found, end, branches)
 
 
 def as_first_side(statement: Branch, ops: tuple[Op, ...], note: str = "") -> Idiom:
@@ -173,6 +177,9 @@ class _Sources:
     def cut(self, op: Op) -> bool:
         """Whether an op makes a part of the places or of the updates, or reads none of these and no array."""
         first = op.inputs[0] if op.inputs else None
+        if first in self.arrays and op.kind == "Reshape":
+            self.arrays.update(op.outputs)
+            return True
         if first in self.places and op.kind in SAME_PLACES:
             self.places.update(op.outputs)
             return True

@@ -82,7 +82,16 @@ def number_tree(number: float, dtype: type[np.generic] = np.float64) -> ast.expr
         found = call("sqrt", literal(root))
         return found if number > 0 else ast.UnaryOp(ast.USub(), found)
     parts = _quotient(number, dtype) if len(repr(number)) > LONGEST_NUMBER else None
-    return literal(number) if parts is None else tree("p / q", p=literal(parts[0]), q=literal(parts[1]))
+    if parts is not None:
+        return tree("p / q", p=literal(parts[0]), q=literal(parts[1]))
+    return literal(_shortest(number) if dtype is np.float32 else number)
+
+
+def _shortest(number: float) -> float:
+    """Return a number of 32 bits as that with the fewest digits, others as they are."""
+    with np.errstate(over="ignore"):
+        single = np.float32(number)
+    return float(str(single)) if float(single) == number else number
 
 
 def _quotient(number: float, dtype: type[np.generic]) -> tuple[int, int] | None:
@@ -102,6 +111,8 @@ def _is_same(number: float, other: float, dtype: type[np.generic]) -> bool:
 class _Simplifying(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
+        if node.attr == "T" and (row := _only_row(node.value)) is not None:
+            return ast.Subscript(row, ast.Tuple([ast.Slice(), literal(None)], ast.Load()), ast.Load())
         if node.attr == "T" and isinstance(node.value, ast.Subscript):
             return _row_of_transposed(node, node.value)
         if node.attr == "T" and (turned := _turned_products(node.value)) is not None:
@@ -182,6 +193,7 @@ MIRRORED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
 def _number_behind(node: ast.Compare) -> ast.expr:
     """Return `x < 0` for `0 > x`."""
     kind = type(node.ops[0])
+    node.comparators = [literal(0) if is_number(c, 0) else c for c in node.comparators]
     if len(node.ops) > 1 or not is_quotient(node.left) or is_quotient(node.comparators[0]) or kind not in MIRRORED:
         return node
     return ast.Compare(node.comparators[0], [MIRRORED[kind]()], [node.left])
@@ -205,6 +217,17 @@ def _of_arrays(node: ast.Call) -> ast.expr:
     if name == "take":
         node.args = [_list_of(a) for a in node.args]
     return _scattered(node) if name in {"scatter_nd", "scatter_elements"} else node
+
+
+def _only_row(node: ast.expr) -> ast.expr | None:
+    """Return `u` of `scatter_add(zeros((1, N)), array([0]), u)`, a vector in the only row of a matrix."""
+    is_scatter = isinstance(node, ast.Call) and ast.unparse(node.func) in {"scatter_add", "scatter_nd"}
+    if not isinstance(node, ast.Call) or not is_scatter or len(node.args) != 3 or node.keywords:
+        return None
+    array, places, row = node.args
+    shape = array.args[0] if isinstance(array, ast.Call) and ast.unparse(array.func) == "zeros" else None
+    is_row = isinstance(shape, ast.Tuple) and len(shape.elts) == 2 and is_number(shape.elts[0], 1)
+    return row if is_row and ast.unparse(places) == "array([0])" else None
 
 
 def _row_of_transposed(node: ast.Attribute, inner: ast.Subscript) -> ast.expr:

@@ -27,7 +27,7 @@ class Sizes:
     """The sizes in a file, and the names of sizes that a reader knows: those in the types of the file's inputs.
 
     `is_folded` tells whether what only moves shapes is folded into its readers, `empty` the size that a test compares
-    with 0.
+    with 0, `names` the variables of values.
     """
 
     def __init__(self, file: Written, *, everything: bool = False) -> None:
@@ -37,6 +37,7 @@ class Sizes:
         self.symbols = {
             name for param in file.block.params for size in self.shape(param) or () for name in sizes.symbols(size)
         } - {UNKNOWN}
+        self.names: dict[Value, str] = {}
         self.tests: set[Value] = set()
         self.empty: dict[Value | None, Dim] = {}
         self._known: dict[Var, Var] = {}

@@ -19,7 +19,7 @@ def added(node: ast.BinOp) -> ast.expr:
     if isinstance(right, ast.BinOp) and isinstance(right.op, ast.Add):
         return ast.BinOp(ast.BinOp(left, ast.Add(), right.left), ast.Add(), right.right)
     if ast.dump(left) == ast.dump(right):
-        return ast.BinOp(literal(2), ast.Mult(), left)
+        return product(ast.BinOp(literal(2), ast.Mult(), left))
     return _doubled(node)
 
 
@@ -54,8 +54,10 @@ def product(node: ast.BinOp) -> ast.expr:
         return ast.UnaryOp(ast.USub(), node.right)
     if is_number(node.right, -1):
         return ast.UnaryOp(ast.USub(), node.left)
-    if (divisor := _divisor(node.right)) is not None:
-        return ast.BinOp(node.left, ast.Div(), divisor)
+    if (parts := _over(node.right)) is not None:
+        return ast.BinOp(product(ast.BinOp(node.left, ast.Mult(), parts[0])), ast.Div(), parts[1])
+    if (divisor := _divisor(node.left)) is not None and not is_quotient(node.right):
+        return ast.BinOp(node.right, ast.Div(), divisor)
     (left, p), (right, q) = _power(node.left), _power(node.right)
     if ast.dump(left) == ast.dump(right) and not isinstance(left, ast.Constant):
         return ast.BinOp(left, ast.Pow(), literal(p + q))
@@ -134,6 +136,12 @@ def power(node: ast.BinOp) -> ast.expr:
     if exponent > 1 and isinstance(outer, int) and outer > 0:
         return ast.BinOp(base, ast.Pow(), literal(exponent * outer))
     return node
+
+
+def _over(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """Return `a` and `b` of `a / b`; None for another expression, and for a number."""
+    is_division = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and not is_quotient(node)
+    return (node.left, node.right) if isinstance(node, ast.BinOp) and is_division else None
 
 
 def _divisor(node: ast.expr) -> ast.expr | None:

@@ -5,7 +5,17 @@ from typing import Any
 import numpy as np
 from scipy import signal
 
-from primsplit.audit.helpers.windows import average_pool, conv, conv_transpose, lp_pool, max_pool, max_unpool, patches
+from primsplit.audit.helpers.windows import (
+    average_pool,
+    conv,
+    conv_kernel_grad,
+    conv_transpose,
+    lp_pool,
+    max_pool,
+    max_pool_grad,
+    max_unpool,
+    patches,
+)
 
 A = np.random.default_rng(0).standard_normal((1, 2, 6, 5))
 PLAIN: Any = {"strides": [1, 1], "dilations": [1, 1], "pads": [0, 0, 0, 0]}
@@ -62,3 +72,21 @@ def test_patches_are_what_each_weight_meets_at_each_place() -> None:
         [[0, 1, 2, 4, 5, 6], [1, 2, 3, 5, 6, 7], [4, 5, 6, 8, 9, 10], [5, 6, 7, 9, 10, 11]]
     ]
     assert patches(x, (2, 2), strides=(1, 2), dilations=(2, 1)).tolist() == [[[0, 2], [1, 3], [8, 10], [9, 11]]]
+
+
+def test_the_gradient_by_a_kernel_is_the_transpose_of_the_convolution() -> None:
+    random = np.random.default_rng(2)
+    told: Any = {"strides": [2, 1], "dilations": [1, 2], "pads": [1, 0, 0, 2]}
+    w = random.standard_normal((3, 2, 3, 2))
+    dy = random.standard_normal(conv(A, w, **told).shape)
+    found = conv_kernel_grad(dy, A, kernel=[3, 2], **told)
+    np.testing.assert_allclose(np.sum(found * w), np.sum(dy * conv(A, w, **told)))
+
+
+def test_the_cotangent_of_a_window_is_added_at_its_greatest_element() -> None:
+    told: Any = {"kernel": [3, 3], "strides": [1, 1], "dilations": [1, 1], "pads": [1, 1, 1, 1]}
+    highest, places = max_pool(A, **told)
+    expected = np.zeros(A.size)
+    for place, value in zip(places.ravel(), highest.ravel(), strict=True):
+        expected[place] += value
+    np.testing.assert_allclose(max_pool_grad(highest, A, **told).ravel(), expected)

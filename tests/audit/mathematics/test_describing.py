@@ -13,7 +13,17 @@ def tree(text: str) -> ast.expr:
 
 @pytest.mark.parametrize(
     ("expression", "name"),
-    [("exp(x)", "exp_x"), ("x.reshape(2, 3)", "x_reshaped"), ("x**2", "x_squared"), ("-x", "minus_x"), ("2 * 3", "")],
+    [
+        ("x == 0", "x_is_0"),
+        ("x > x", "x_above_x"),
+        ("x >= 1", "test_x"),
+        ("x - mean(x)", "x_centered"),
+        ("exp(x)", "exp_x"),
+        ("x.reshape(2, 3)", "x_reshaped"),
+        ("x**2", "x_squared"),
+        ("-x", "minus_x"),
+        ("2 * 3", ""),
+    ],
 )
 def test_a_name_tells_the_operator_and_its_operand(expression: str, name: str) -> None:
     assert described(tree(expression), {"x": "x"}) == name

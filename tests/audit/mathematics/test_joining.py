@@ -48,3 +48,18 @@ def test_the_gradients_of_a_layer_are_one_statement_the_weights_first() -> None:
 
 def test_a_sum_of_another_cotangent_is_another_statement() -> None:
     assert len(texts([line("d_b", "sum(d_y, axis=0)"), line("d_w", "hidden.T @ d_z")])) == 2
+
+
+def test_the_gradients_of_a_layer_are_one_statement_around_that_by_its_input() -> None:
+    lines = [line("d_b", "sum(d_z, axis=0)"), line("d_x", "d_z @ w.T"), line("d_w", "x.T @ d_z")]
+    assert texts(lines) == ["d_x = d_z @ w.T", "d_w, d_b = (x.T @ d_z, sum(d_z, axis=0))"]
+
+
+def test_a_gradient_that_a_statement_between_reads_stays() -> None:
+    lines = [line("d_b", "sum(d_z, axis=0)"), line("d_x", "d_z * d_b"), line("d_w", "x.T @ d_z")]
+    assert len(texts(lines)) == 3
+
+
+def test_the_gradients_of_a_scale_and_a_shift_are_one_statement() -> None:
+    lines = [line("d_shift", "sum(d_y, axis=0)"), line("d_scale", "sum(d_y * x, axis=0)")]
+    assert texts(lines) == ["d_scale, d_shift = (sum(d_y * x, axis=0), sum(d_y, axis=0))"]
