@@ -27,6 +27,9 @@ ROWS = [
     ("np.array([0, 1, 2, 3, 4], 'int64')", "arange(5)"),
     ("_scatter_nd(a, i, u, reduction='add')", "scatter_add(a, i, u)"),
     ("(N, 3)[0]", "N"),
+    ("scatter_nd(zeros((1, n)), array([0]), u).T", "u[:, None]"),
+    ("scatter_nd(zeros((1, n)), array([0]), u, reduction='add').T", "u[:, None]"),
+    ("scatter_nd(zeros((2, n)), array([0]), u).T", "scatter_nd(zeros((2, n)), array([0]), u).T"),
 ]
 
 
