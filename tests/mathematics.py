@@ -101,6 +101,7 @@ def functions() -> dict[str, Any]:
         cumsum=lambda a, axis=0, dtype=None, **flags: _cumulated(own, a, axis, flags),
         split=np.split,
         norm=np.linalg.norm,
+        attention=_attention,
         **{
             name: _with_windows(own[f"_{name}"])
             for name in ("conv", "conv_transpose", "conv_kernel_grad", "max_pool_grad", "average_pool")
@@ -123,6 +124,11 @@ def _with_windows(function: Any) -> Any:
         return function(x, *given, **told | lists)
 
     return called
+
+
+def _attention(q: Any, k: Any, v: Any, mask: Any = 0.0, scale: Any = None) -> Any:
+    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale) + mask
+    return special.softmax(scores, axis=-1) @ v
 
 
 def _normalized(x: Any, axis: int, epsilon: float) -> Any:

@@ -34,6 +34,7 @@ from primsplit.audit.mathematics.printing import Printer
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed, text_of
 from primsplit.audit.mathematics.sizes import Shape, Sizes
+from primsplit.audit.mathematics.turned import with_turned
 from primsplit.audit.sections import FORWARD, part_told
 from primsplit.audit.statement_maker import statements_of
 from primsplit.audit.statements import Function
@@ -146,15 +147,16 @@ def _shortened(
 ) -> tuple[list[Shown], dict[str, ast.expr]]:
     """Return statements with functions by their names, without those that are in their readers; with their values."""
     results = frozenset(n for result in folding.function.results for n in names_in(result))
-    lines, dropped = without_unread(with_functions(lines, folding.named, results), folding.named | results)
-    folding.plumbing += dropped
-    lines = _grouped(lines)
 
     def shape(name: str) -> Shape | None:
         if name not in constants:
             return folding.shape_of(name)
         return constants[name].type.shape
 
+    known = with_functions(lines, folding.named, results, shape)
+    lines, dropped = without_unread(known, folding.named | results)
+    folding.plumbing += dropped
+    lines = with_turned(_grouped(lines))
     written: dict[str, ast.expr] = {}
     for _ in range(ROUNDS):
         names = _named(file, folding, lines, constants).of

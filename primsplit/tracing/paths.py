@@ -31,15 +31,29 @@ def path_to(array: object, frame: FrameType) -> str:
         path, held, depth = waiting.popleft()
         if held is array:
             return path
+        if isinstance(held, np.ndarray) and _is_transpose(array, held):
+            return f"{path}.T"
         if depth < DEEPEST and len(seen) < MOST and not isinstance(held, NO_HOLDERS) and id(held) not in seen:
             seen.add(id(held))
             waiting.extend((path + step, part, depth + 1) for step, part in islice(_parts(held, read), MOST))
     return ""
 
 
+def _is_transpose(array: object, held: np.ndarray[Any, Any]) -> bool:
+    """Whether an array is the transpose of another one: the same memory with its axes the other way round."""
+    if type(array) is not np.ndarray or array.base is None or type(held) is not np.ndarray or held.ndim < 2:
+        return False
+    if array.base is not held and array.base is not held.base:
+        return False
+    is_turned = array.shape == held.shape[::-1] and array.strides == held.strides[::-1]
+    return is_turned and array.dtype == held.dtype and array.ctypes.data == held.ctypes.data
+
+
 def name_of_path(path: str) -> str:
-    """Return a variable's name for an expression: `w` of `self.w`, `w1` of `params['w1']`, `layers_0_w`."""
+    """Return a variable's name for an expression: `w` of `self.w`, `w1` of `params['w1']`, `layers_0_w`, `TABLE_T`."""
     words = re.findall(r"\w+", path)
+    if len(words) > 1 and path.endswith(".T"):
+        return f"{name_of_path(path.removesuffix('.T'))}_T"
     numbered = (i - 1 for i, word in enumerate(words) if i and word.isdecimal())
     return "_".join(words[next(numbered, len(words) - 1) :]) if words else ""
 

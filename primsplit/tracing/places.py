@@ -17,7 +17,7 @@ from primsplit.ir.errors import Place
 from primsplit.tracing.call_stack import frame_out, innermost_frame
 from primsplit.tracing.paths import path_to
 from primsplit.tracing.source_nodes import nodes_at
-from primsplit.tracing.variables import CALL_BACK, assigned, called_name, is_returned
+from primsplit.tracing.variables import CALL_BACK, assigned, called_name, returned_part
 
 _LIBRARIES = (
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
@@ -104,8 +104,8 @@ def user_instruction() -> Instruction | None:
 class _Places(NamedTuple):
     """The known places in a code object, held weakly: another object at the same address is not taken for it.
 
-    `returned` has the places whose result is returned, by the variables that callers assign it to; `called` the names
-    of the functions that callers call.
+    `returned` has the places whose result is returned, by the variables that callers assign it to, `parts` which of how
+    many results it is; `called` the names of the functions that callers call.
     """
 
     code: weakref.ref[CodeType]
@@ -113,6 +113,7 @@ class _Places(NamedTuple):
     at: dict[int, Place]
     returned: dict[int, dict[tuple[str, ...], Place]]
     called: dict[int, str]
+    parts: dict[int, tuple[int, int]]
 
 
 PLACES: dict[int, _Places] = {}
@@ -124,7 +125,7 @@ def _places_of(code: CodeType) -> _Places:
     places = PLACES.get(key)
     if places is None or places.code() is not code:
         own = weakref.ref(code, lambda _: PLACES.pop(key, None))
-        places = PLACES[key] = _Places(own, [position[2] for position in code.co_positions()], {}, {}, {})
+        places = PLACES[key] = _Places(own, [position[2] for position in code.co_positions()], {}, {}, {}, {})
     return places
 
 
@@ -139,11 +140,15 @@ def _place_in(frame: FrameType) -> Place:
         nodes = nodes_at(code, index)
         place = Place(code.co_filename, frame.f_lineno, code.co_name, column, assigned(nodes))
         places.at[index] = place
-        if is_returned(nodes):
+        if (part := returned_part(nodes)) is not None:
             places.returned[index] = {}
+            places.parts[index] = part
     if index not in places.returned:
         return place
     variables = _assigned_by_caller(frame)
+    at, count = places.parts[index]
+    if count > 1:
+        variables = variables[at : at + 1] if len(variables) == count else ()
     return places.returned[index].setdefault(variables, place._replace(variables=variables))
 
 

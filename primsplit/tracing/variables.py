@@ -5,7 +5,7 @@ is called as its caller calls it: with `return x / total` in `norm`, `p = norm(x
 """
 
 import ast
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from primsplit.ir import Op, Value, Var
 from primsplit.ir.errors import Place
@@ -24,28 +24,75 @@ def assigned(nodes: Nodes) -> tuple[str, ...]:
         return _names(value.target)
     if isinstance(taken_by, ast.Assign) and taken_by.value is value:
         return _names(taken_by.targets[0])
+    if isinstance(taken_by, ast.Tuple | ast.List):
+        return _names_of_part(nodes[: nodes.index(taken_by) + 1], value)
     if isinstance(taken_by, ast.AnnAssign | ast.NamedExpr) and taken_by.value is value:
         return _names(taken_by.target)
     return ()
 
 
+def _names_of_part(nodes: Nodes, value: ast.AST) -> tuple[str, ...]:
+    """Return the variables that take a part of the tuple that is the last node: `q` of `q, k = f(x), g(x)`."""
+    taken_by, whole, path = _tuple_around(nodes, value)
+    if not isinstance(taken_by, ast.Assign) or taken_by.value is not whole:
+        return ()
+    target: ast.expr = taken_by.targets[0]
+    for at in path:
+        parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+        if at >= len(parts) or any(isinstance(part, ast.Starred) for part in parts):
+            return ()
+        target = parts[at]
+    return _names(target)
+
+
+def _tuple_around(nodes: Nodes, value: ast.AST) -> tuple[ast.AST | None, ast.AST, list[int]]:
+    """Return what takes the outermost tuple around a value of the last node, that tuple, and the indices into it."""
+    around, path = [*nodes], list[int]()
+    while around and isinstance(part := around[-1], ast.Tuple | ast.List):
+        path.insert(0, next(i for i, each in enumerate(part.elts) if each is value))
+        value = around.pop()
+    return (around[-1] if around else None), value, path
+
+
 def _names(target: ast.expr) -> tuple[str, ...]:
-    """Return the variables of a target; none if a part of it is another target."""
-    parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
-    names = tuple(part.id for part in parts if isinstance(part, ast.Name))
-    return names if len(names) == len(parts) else ()
+    """Return the variables of a target, those of `(h, c), y` one after the other; none if a part is no variable."""
+    if isinstance(target, ast.Name):
+        return (target.id,)
+    parts = [_names(part) for part in target.elts] if isinstance(target, ast.Tuple | ast.List) else []
+    return tuple(name for part in parts for name in part) if all(parts) else ()
 
 
 CALL_BACK = frozenset({"accumulate", "filter", "list", "map", "max", "min", "next", "reduce", "sorted", "sum", "tuple"})
 """Functions without a frame of their own: their results are not those of the functions that they call."""
 
 
-def is_returned(nodes: Nodes) -> bool:
-    """Whether a function returns the value of the last node."""
+def returned_part(nodes: Nodes) -> tuple[int, int] | None:
+    """Return which of the values that a function returns the last node has, and how many there are; None for none.
+
+    A tuple in a tuple counts as its parts: `np.exp(x)` of `return (h, c), np.exp(x)` is the last of three.
+    """
     if not nodes:
-        return False
+        return None
     taken_by, value = value_taken(nodes)
-    return isinstance(taken_by, ast.Return) or (isinstance(taken_by, ast.Lambda) and taken_by.body is value)
+    if isinstance(taken_by, ast.Return) or (isinstance(taken_by, ast.Lambda) and taken_by.body is value):
+        return 0, 1
+    if not isinstance(taken_by, ast.Tuple):
+        return None
+    taken_by, whole, _ = _tuple_around(nodes[: nodes.index(taken_by) + 1], value)
+    is_whole = isinstance(taken_by, ast.Return) or (isinstance(taken_by, ast.Lambda) and taken_by.body is whole)
+    parts = [*_parts(whole)]
+    if not is_whole or any(isinstance(part, ast.Starred) for part in parts):
+        return None
+    return next(i for i, part in enumerate(parts) if part is value), len(parts)
+
+
+def _parts(value: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of a tuple, and those of tuples in it."""
+    if isinstance(value, ast.Tuple):
+        for part in value.elts:
+            yield from _parts(part)
+    else:
+        yield value
 
 
 def called_name(nodes: Nodes) -> str:

@@ -43,6 +43,8 @@ def test_an_array_is_found_under_the_shortest_path_that_the_function_reads() -> 
         "PARAMS['deep']['k'][0]": PARAMS["deep"]["k"][0],
         "Holder.weight": Holder.weight,
         "layer.b": layer.b,
+        "MODEL.w.T": MODEL.w.T,
+        "PARAMS['w1'].T": PARAMS["w1"].T,
         "": np.zeros(2),
     }
     assert {found: path(array) for found, array in wanted.items()} == {found: found for found in wanted}
@@ -79,3 +81,18 @@ def test_the_file_and_its_listing_have_the_names_of_weights(tmp_path: Any) -> No
     ps.export(predict, np.ones((2, 3)), path=path)
     assert {"w", "layers_0_b"} <= {t.name for t in onnx.load(path).graph.initializer}
     assert "tanh(x @ w + layers_0_b)" in list_as_mathematics(read_written(path))
+
+
+def test_a_transpose_has_the_name_of_its_array_and_other_views_have_none() -> None:
+    def read(x: Any) -> Any:
+        return x @ W.T
+
+    frame: Any = SimpleNamespace(f_code=read.__code__, f_locals={"square": SQUARE}, f_globals=globals())
+    assert path_to(W.T, frame) == "W.T"
+    assert name_of_path("W.T") == "W_T"
+    assert name_of_path("MODEL.layers[0].w.T") == "layers_0_w_T"
+    for other in (W[::-1].T, W.T[1:], W.T.copy(), (W + 0.0).T, SQUARE[:, ::-1].T, W.T.view(np.int64)):
+        assert path_to(other, frame) == ""
+
+
+SQUARE = np.arange(9.0).reshape(3, 3)

@@ -134,6 +134,38 @@ def scanned(x: Any) -> Any:
     return last.sum()
 
 
+def pair(x: Any) -> Any:
+    return (np.sin(x), np.cos(x)), np.exp(x)
+
+
+def nested(x: Any) -> Any:
+    (sine, cosine), grown = pair(x)
+    return (sine * cosine * grown).sum()
+
+
+def nested_otherwise(x: Any) -> Any:
+    both, grown = pair(x)
+    return (both[0] * grown).sum()
+
+
+def several_at_once(x: Any) -> Any:
+    (sine, cosine), grown = (np.sin(x), np.cos(x)), np.exp(x)
+    return (sine * cosine * grown).sum()
+
+
+def starred(x: Any) -> Any:
+    first, *rest = np.sin(x), np.cos(x), np.exp(x)
+    return (first * rest[0]).sum()
+
+
+def scanned_pair(x: Any) -> Any:
+    def step(carry: Any, row: Any) -> Any:
+        return (carry[0] + row, carry[1] * row), carry[0]
+
+    (total, product), rows = ps.scan(step, (np.zeros(4), np.ones(4)), x)
+    return (total * product * rows).sum()
+
+
 NAMES: list[tuple[Callable[[Any], Any], list[str]]] = [
     (assigned, ["x", "hidden"]),
     (unpacked, ["x", "left", "right"]),
@@ -153,6 +185,11 @@ NAMES: list[tuple[Callable[[Any], Any], list[str]]] = [
     (into_containers, ["x"]),
     (called, ["x", "factor"]),
     (scanned, ["x", "grown"]),
+    (nested, ["x", "sine", "cosine", "grown"]),
+    (nested_otherwise, ["x"]),
+    (several_at_once, ["x", "sine", "cosine", "grown"]),
+    (starred, ["x"]),
+    (scanned_pair, ["x", "total", "product", "rows"]),
 ]
 
 

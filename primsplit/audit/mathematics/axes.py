@@ -8,6 +8,7 @@ conv(x, w, strides=[2, 2], dilations=[1, 1], pads=[0, 0, 0, 0])     ->   conv(x,
 
 import ast
 
+from primsplit.audit.mathematics.terms import is_known
 from primsplit.audit.trees import call, literal
 
 NEUTRAL = {"strides": 1, "dilations": 1, "pads": 0, "extra": 0}
@@ -29,6 +30,44 @@ def transposed(node: ast.expr) -> tuple[ast.expr, Order] | None:
     except ValueError:
         return None
     return (node.args[0], order) if isinstance(order, tuple) else None
+
+
+def is_swap(order: Order) -> bool:
+    """Whether an order of three axes or more exchanges the last two alone."""
+    rank = len(order)
+    return rank > 2 and order == (*range(rank - 2), rank - 1, rank - 2)
+
+
+def _is_turned(order: Order) -> bool:
+    """Whether an order moves the last axis to the place before it, where a transpose of matrices moves it back."""
+    return order[-2] == len(order) - 1
+
+
+def without_turns(node: ast.expr) -> ast.expr:
+    """Return `b.mT @ a` for `(a.mT @ b).mT`, and `transpose(x, (1, 2, 0))` for `transpose(x, (1, 0, 2)).mT`."""
+    outer = transposed(node)
+    if outer is None:
+        return node
+    value, order = outer
+    if (inner := transposed(value)) is not None and len(inner[1]) == len(order):
+        joined = tuple(inner[1][axis] for axis in order)
+        is_same = joined == tuple(range(len(order)))
+        return inner[0] if is_same else call("transpose", inner[0], literal(joined))
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult | ast.Div):
+        if isinstance(value.left, ast.Constant):
+            return ast.BinOp(value.left, value.op, without_turns(call("transpose", value.right, literal(order))))
+        if isinstance(value.op, ast.Div) and is_known(value.right):
+            return ast.BinOp(without_turns(call("transpose", value.left, literal(order))), value.op, value.right)
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.MatMult) or len(order) <= 2:
+        return node
+    swap = (*range(len(order) - 2), len(order) - 1, len(order) - 2)
+    rest = tuple(swap.index(axis) for axis in order)
+    sides = [transposed(side) for side in (value.left, value.right)]
+    if not any(side is not None and _is_turned(side[1]) for side in sides) or rest[-1] != len(order) - 1:
+        return node
+    left, right = (without_turns(call("transpose", side, literal(swap))) for side in (value.left, value.right))
+    product = ast.BinOp(right, ast.MatMult(), left)
+    return product if is_swap(order) else call("transpose", product, literal(rest))
 
 
 def product_of_transposed(node: ast.BinOp) -> ast.expr:

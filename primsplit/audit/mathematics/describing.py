@@ -59,6 +59,8 @@ SIGNS: Mapping[type[ast.cmpop], str] = {
 """The end of the name of a comparison with 0."""
 COMPARED: Mapping[type[ast.cmpop], str] = {ast.Eq: "is", ast.NotEq: "is_not", ast.Gt: "above", ast.Lt: "below"}
 """The middle of the name of a comparison of two values."""
+HEADS = frozenset({"(1, 0, 2)", "(0, 2, 1, 3)"})
+"""The orders of axes in which the parts of rows, such as heads of attention, stand beside each other."""
 SHIFTS = {"max": "shifted", "mean": "centered"}
 """The end of the name of a difference to a value's largest element or mean."""
 POWERS = {2: "squared", 3: "cubed", 4: "to_the_4th"}
@@ -118,8 +120,30 @@ def _of_test(left: str, operator: ast.cmpop, right: ast.expr, of: Mapping[str, s
     return name if 0 < len(name) <= LONGEST_NAME else _joined("test", left)
 
 
+def _special(value: ast.Call, of: Mapping[str, str]) -> str:
+    """Return `weights` for the softmax of products, `x_heads` for parts of rows beside each other; "" for others."""
+    match value:
+        case ast.Call(func=ast.Name(id="softmax"), args=[scores, *_]) if _is_scores(scores, of):
+            return "weights"
+        case ast.Call(func=ast.Name(id="transpose"), args=[ast.Call(func=ast.Attribute(attr="reshape") as f), order]):
+            own = described(f.value, of)
+            return _joined(own, "heads") if ast.unparse(order) in HEADS and len(own) <= SHORT_NAME else ""
+    return ""
+
+
+def _is_scores(value: ast.expr, of: Mapping[str, str]) -> bool:
+    """Whether an expression is a product of matrices, perhaps scaled or with a mask added, or is called scores."""
+    if isinstance(value, ast.Name):
+        return of.get(value.id, "").endswith("scores")
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Mult | ast.Div):
+        return _is_scores(value.left, of) or _is_scores(value.right, of)
+    return isinstance(value, ast.BinOp) and isinstance(value.op, ast.MatMult)
+
+
 def _of_call(value: ast.Call, of: Mapping[str, str]) -> str:
     """Return `exp_shifted` for `exp(shifted)`, `x_reshaped` for `x.reshape(2, 3)`."""
+    if special := _special(value, of):
+        return special
     if isinstance(value.func, ast.Attribute):
         return _joined(described(value.func.value, of), ENDINGS.get(value.func.attr, value.func.attr))
     if not isinstance(value.func, ast.Name) or not value.args:

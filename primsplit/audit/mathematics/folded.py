@@ -46,13 +46,22 @@ def same_view(values: Sequence[Folded | None], result: Shape | None) -> tuple[Sh
     All of its values have these; None for others.
     """
     arrays = [f for f in values if f is not None and f.shape != ()]
-    if not arrays or any(f.shape is None or f.view is None for f in arrays):
+    if not arrays or result is None:
         return None
-    axes, view = arrays[0].shape, arrays[0].view
-    assert axes is not None
-    assert view is not None
-    same = all(dims.same_shape(f.shape or (), axes) and dims.same_shape(f.view or (), view) for f in arrays)
-    return (axes, view) if same and result is not None and dims.same_shape(result, view) else None
+    known = [(f.shape, f.view) for f in arrays if f.shape is not None and f.view is not None]
+    first = next(((axes, view) for axes, view in known if dims.same_shape(view, result)), None)
+    if first is None or len(known) < len(arrays):
+        return None
+    same = all(_is_pair(axes, first[0], view, first[1]) for axes, view in known)
+    return first if same else None
+
+
+def _is_pair(axes: Shape, other: Shape, view: Shape, seen: Shape) -> bool:
+    """Whether a value has the axes and the view of another one, or the rows of both with one element each."""
+    if dims.same_shape(axes, other) and dims.same_shape(view, seen):
+        return True
+    is_row = dims.is_one(axes[-1]) and dims.is_one(view[-1]) and dims.same(other[-1], seen[-1])
+    return is_row and dims.same_shape(axes[:-1], other[:-1]) and dims.same_shape(view[:-1], seen[:-1])
 
 
 def materialized(folded: Folded, shape: Shape | None, sizes: Sizes) -> ast.expr:

@@ -21,6 +21,7 @@ from primsplit.audit.mathematics.shortcuts import Idiom
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import simplified, text_of
 from primsplit.audit.mathematics.sizes import Shape, Sizes
+from primsplit.audit.mathematics.terms import has_product
 from primsplit.audit.mathematics.uses import Uses
 from primsplit.audit.statements import Assignment, Function, Statement
 from primsplit.audit.trees import fill, literal, name, variables_in
@@ -156,6 +157,7 @@ class Folding:
         op = statement.op
         if not self.sizes.is_folded:
             return False
+        self.write_products(statement, target)
         size = self.sizes.expression(op.outputs[0])
         if size is not None:
             known = self.sizes.of(op.outputs[0]) or ()
@@ -169,6 +171,16 @@ class Folding:
             return False
         self.plumbing += statement.ops
         return True
+
+    def write_products(self, statement: Assignment, target: str) -> None:
+        """Show a product of matrices that waits for a reader, if what moves its shape has several."""
+        if statement.op.kind not in plumbing.RESHAPES or self.uses.count_of(target) <= 1:
+            return
+        for read in variables_in(statement.value):
+            waiting = self.env.get(read)
+            is_waiting = waiting is not None and waiting.statement is not None and bool(waiting.ops)
+            if waiting is not None and is_waiting and has_product(waiting.value):
+                self.write_out(read)
 
     def renamed(self, statement: Assignment) -> ast.expr | None:
         """Return what a variable of the user's holds that only moves the shape of another; None for another one."""
@@ -240,6 +252,11 @@ class Folding:
         """Show a value that waits for its reader."""
         found = self.env.pop(target)
         assert found.statement is not None
+        if found.view is not None and found.shape is not None and target not in self.named:
+            self.show(found.statement, found.value, found.ops)
+            self.env[target] = Folded(name(target), found.shape, view=found.view)
+            self.axes[target] = found.shape
+            return
         result = self.sizes.shape(found.statement.op.outputs[0])
         self.show(found.statement, materialized(found, result, self.sizes), found.ops)
 

@@ -15,10 +15,20 @@ from primsplit.audit.helpers.source import helpers
 from primsplit.audit.mathematics.operators import NAMED
 from primsplit.audit.mathematics.shown import Shown
 
+WRITTEN_OUT = {
+    "attention": "attention(q, k, v, mask, scale)   softmax(q @ k.mT * scale + mask, axis=-1) @ v;"
+    " the scale is 1 / sqrt(q.shape[-1]) unless it is told",
+    "max_pool": "max_pool(a, kernel, strides, dilations, pads, ceil)   the greatest element of each window",
+}
+"""Functions that a listing has by a name, with what they compute."""
+
 
 def glossary(lines: Iterable[Shown]) -> Iterator[str]:
     """Yield the call of each function that a reader may not know, with what it returns."""
     for name in sorted({*_called(lines)}):
+        if name in WRITTEN_OUT:
+            yield WRITTEN_OUT[name]
+            continue
         function = helpers().get(f"_{name}")
         is_known = name in NAMED.values() or hasattr(np, name)
         told = "" if function is None or is_known else inspect.getdoc(function) or ""

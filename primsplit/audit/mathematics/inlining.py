@@ -20,6 +20,7 @@ from primsplit.audit.mathematics.shown import LONGEST, Shown
 from primsplit.audit.mathematics.simplify import renamed, simplified, text_of
 from primsplit.audit.mathematics.sizes import Shape
 from primsplit.audit.mathematics.steps import Shapes, at_step
+from primsplit.audit.mathematics.terms import has_product
 from primsplit.audit.trees import fill, variable_nodes, variables_in
 
 DEEPEST = 4
@@ -99,7 +100,7 @@ class Inlining:
         if (
             sum(counts) > 1
             and not (sum(counts) == 2 and self.is_cheap(line.value))
-            and not self.shortens(readers, found)
+            and (has_product(line.value) or not self.shortens(readers, found))
         ):
             return
         for reader, pair in zip(readers, found, strict=True):

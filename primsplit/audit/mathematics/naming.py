@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from primsplit.audit.mathematics.describing import LONGEST_NAME, SHORT_NAME, briefly, described, root
 from primsplit.audit.mathematics.lifetimes import Sharing
+from primsplit.audit.mathematics.ordering import read_by
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed, text_of
 from primsplit.audit.rules_used import MADE
@@ -76,12 +77,14 @@ class Naming:
     notes: list[tuple[Shown, str]] = field(default_factory=list)
     shared: Sharing = field(default_factory=Sharing)
     raw: frozenset[str] = frozenset()
+    functions: Mapping[str, Shown] = field(default_factory=dict)
 
     def run(self, lines: Sequence[Shown], constants: Iterable[str] = ()) -> None:
         """Name all that the lines show."""
         every = [line for top in lines for line in top.walk()]
         targets = [(line, target.partition("[")) for line in every for target in line.targets]
         self.raw = frozenset(self.function.names.values())
+        self.functions = _functions(every)
         self.inputs(constants)
         results = frozenset(n for result in self.function.results for n in variables_in(result))
         self.shared = Sharing(lines, self.function.params, results, self.of)
@@ -162,6 +165,8 @@ class Naming:
         value = _assigned(line, target)
         if not wanted and value is not None:
             wanted = self.described(value)
+            if len(wanted) > SHORT_NAME or not wanted:
+                wanted = self.argument_of(target) or wanted
         if not wanted:
             wanted = target
             self.operators.add(target)
@@ -181,6 +186,12 @@ class Naming:
         self.of[target] = found
         if value is not None and target in line.targets:
             self.roots[target] = root(value, ChainMap(self.roots, self.of)) or found
+
+    def argument_of(self, target: str) -> str:
+        """Return `hidden_in` for a value of which `hidden`, a variable of the user's, is a function; "" for others."""
+        line = self.functions.get(target)
+        name = "" if line is None or line.target not in self.named else f"{self.of.get(line.target, line.target)}_in"
+        return name if name not in self.taken and len(name) <= SHORT_NAME else ""
 
     def stem(self, own: str, name: str) -> str:
         """Return the name of a loop's variable without its number, which is needed only beside another value."""
@@ -211,6 +222,22 @@ class Naming:
         known = ChainMap(self.roots, self.of)
         name = described(value, known)
         return name if 0 < len(name) <= LONGEST_NAME else briefly(value, known)
+
+
+def _functions(lines: Sequence[Shown]) -> dict[str, Shown]:
+    """Return the statements of the forward pass that are a function of one variable, which they alone read there."""
+    found: dict[str, Shown] = {}
+    read: set[str] = set()
+    for line in lines:
+        if line.section not in {FORWARD, ""}:
+            continue
+        names = read_by(line)
+        called = line.value if isinstance(line.value, ast.Call) and not line.below else None
+        if called is not None and called.args and isinstance(called.args[0], ast.Name) and len(names) == 1:
+            found[called.args[0].id] = line
+        elif names:
+            read |= names
+    return {own: line for own, line in found.items() if own not in read}
 
 
 def _assigned(line: Shown, target: str) -> ast.expr | None:
@@ -291,9 +318,11 @@ class _Cotangents:
             own, found = self.own(each, naming), self.shown(each, naming)
             if found and ending and own not in naming.named and (told := naming.told(self.own(var, naming))):
                 return told
+            if found == "weights" and ending:
+                return "scores"
             if found:
                 return (naming.stem(own, found) if plain else found) + ending
-        return ""
+        return naming.told(self.own(var, naming))
 
     def same(self, var: Var, naming: Naming) -> Var:
         """Return the value that a value is added up to: it has the same cotangent."""

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from primsplit.audit.mathematics.attention import Shapes, with_attention
 from primsplit.audit.mathematics.ordering import read_by, targets_of
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.trees import call, fill, tree
@@ -102,6 +103,10 @@ PATTERNS |= {
     "exp(-x) / (1 + exp(-x))": "sigmoid(-x)",
 }
 """Expressions by what people call them, with NumPy's meaning for NaN: it is the maximum of what has one."""
+SOFTMAX = frozenset({"softmax", "log_softmax"})
+"""Functions that people write out with variables of their own, which one statement reads."""
+PASSES = 2
+"""How often functions are looked for: a softmax is one where its maximum was written as such."""
 TINY, HUGE = 1e-4, 6e4
 """Between the least and greatest numbers of every dtype of floats."""
 SHORTEST = 4
@@ -109,41 +114,54 @@ SHORTEST = 4
 Bound = dict[str, ast.expr]
 
 
-def with_functions(lines: Sequence[Shown], named: frozenset[str], results: frozenset[str]) -> list[Shown]:
+def with_functions(
+    lines: Sequence[Shown], named: frozenset[str], results: frozenset[str], shapes: Shapes
+) -> list[Shown]:
     """Return statements with the functions that they compute; those in `named` or `results` stay."""
-    return _Rewriting([*lines], named | results).run()
+    return _Rewriting([*lines], named | results, results, shapes).run()
 
 
 @dataclass
 class _Rewriting:
     lines: list[Shown]
     kept: frozenset[str]
+    results: frozenset[str]
+    shapes: Shapes
     values: dict[str, ast.expr] = field(default_factory=dict)
+    inner: dict[str, ast.expr] = field(default_factory=dict)
 
     def run(self) -> list[Shown]:
-        every = [line for top in self.lines for line in top.walk()]
-        set_once = Counter(name for line in every for name in targets_of(line))
-        self.values = {
-            line.target: line.value
-            for line in every
-            if line.value is not None and set_once[line.target] == 1 and line.target not in self.kept
-        }
-        for line in reversed(every):
-            if line.value is not None:
-                search = _Search(self.values, line.target)
-                found = search.visit(copy.deepcopy(line.value))
-                assert isinstance(found, ast.expr)
-                line.value, line.covers = found, search.used
+        for _ in range(PASSES):
+            self.search()
+            while self.drop():
+                pass
+        with_attention(self.lines, self.kept, self.shapes)
         while self.drop():
             pass
         return self.lines
+
+    def search(self) -> None:
+        """Replace the functions that values compute, the last statement first."""
+        every = [line for top in self.lines for line in top.walk()]
+        set_once = Counter(name for line in every for name in targets_of(line))
+        once = {line.target: line.value for line in every if line.value is not None and set_once[line.target] == 1}
+        self.values = {target: value for target, value in once.items() if target not in self.kept}
+        readers = Counter(name for line in every for name in read_by(line))
+        self.inner = {t: v for t, v in once.items() if t in self.kept - self.results and readers[t] == 1}
+        for line in reversed(every):
+            if line.value is not None:
+                search = _Search(self.values, line.target, self.inner)
+                found = search.visit(copy.deepcopy(line.value))
+                assert isinstance(found, ast.expr)
+                line.value, line.covers = found, search.used
 
     def drop(self) -> bool:
         """Drop the statements that nothing reads any more; False for none. Those that cover them get their ops."""
         every = [line for top in self.lines for line in top.walk()]
         owners = {name: line for line in every for name in line.covers}
         read = {name for line in every for name in read_by(line)} if owners else set()
-        gone = {line.target for line in every if line.target in owners and line.target in self.values} - read
+        known = {*self.values, *self.inner}
+        gone = {line.target for line in every if line.target in owners and line.target in known} - read
         return bool(gone) and self.drop_from(self.lines, gone, owners)
 
     def drop_from(self, lines: list[Shown], gone: set[str], owners: Mapping[str, Shown]) -> bool:
@@ -158,10 +176,15 @@ class _Rewriting:
 
 
 class _Search(ast.NodeTransformer):
-    """Replaces the expressions that patterns describe. `used` are the statements that were expanded for it."""
+    """Replaces the expressions that patterns describe. `used` are the statements that were expanded for it.
 
-    def __init__(self, values: Mapping[str, ast.expr], target: str) -> None:
-        self.values = values
+    `inner` are variables of the user's that one statement reads: those of a function that is written out, such as `e`
+    of a softmax, are in its name.
+    """
+
+    def __init__(self, values: Mapping[str, ast.expr], target: str, inner: Mapping[str, ast.expr]) -> None:
+        self.plain = self.values = values
+        self.every = {**values, **inner}
         self.target = target
         self.used: set[str] = set()
 
@@ -201,7 +224,11 @@ class _Search(ast.NodeTransformer):
         """Return the function for a node, or with it in the place of some terms of a sum, that a pattern describes."""
         bound: Bound = {}
         used: set[str] = set()
-        if self.unify(pattern, node, bound, used) and _is_plain(bound):
+        is_softmax = isinstance(function, ast.Call) and ast.unparse(function.func) in SOFTMAX
+        self.values = self.every if is_softmax else self.plain
+        is_found = self.unify(pattern, node, bound, used) and _is_plain(bound)
+        self.values = self.plain
+        if is_found:
             self.used |= used
             return fill(function, bound)
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add) or not _is_sum(pattern):

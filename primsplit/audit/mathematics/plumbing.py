@@ -7,13 +7,15 @@ import numpy as np
 
 from primsplit.audit.mathematics.axes import transposed
 from primsplit.audit.mathematics.folded import Folded, materialized, whole
-from primsplit.audit.mathematics.simplify import number_tree
+from primsplit.audit.mathematics.simplify import number_tree, ranges
 from primsplit.audit.mathematics.sizes import Shape, Sizes
 from primsplit.audit.trees import call, literal, name, tree
 from primsplit.ir import Const, Op, dims
 from primsplit.ops.traits import kinds_where
 
 RESHAPES = kinds_where(lambda t: t.keeps == "order")
+MANY, MOST = 8, 4096
+"""Between these numbers of integers, those of a constant are written as ranges."""
 REDUCTIONS = frozenset({"sum", "mean", "max", "min", "prod"})
 
 
@@ -27,7 +29,17 @@ def constant(const: Const) -> Folded:
             (),
             size=int(value) if abs(value) < 2**53 and value == value // 1 else None,
         )
-    return Folded(name(const.hint), const.type.shape)
+    return Folded(_places(const) or name(const.hint), const.type.shape)
+
+
+def _places(const: Const) -> ast.expr | None:
+    """Return `r_[1:12, 11]` for integers that mostly follow one another, and that as a column; None for others."""
+    shape = const.type.shape or ()
+    is_column = len(shape) == 2 and dims.is_one(shape[1])
+    if const.type.dtype.kind not in "iu" or not (len(shape) == 1 or is_column) or not MANY < const.numpy().size <= MOST:
+        return None
+    found = ranges(const.numpy().reshape(-1).tolist())
+    return tree("a[:, None]", a=found) if is_column and found is not None else found
 
 
 def folded(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> Folded | None:

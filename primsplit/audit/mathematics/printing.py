@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from primsplit.audit.line_order import line_of
+from primsplit.audit.mathematics.ordering import read_by
+from primsplit.audit.mathematics.remarks import Remarks
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed, text_of
 from primsplit.audit.sections import BACKWARD, TANGENT
@@ -17,6 +19,8 @@ LINES_AT = 52
 """The column of lines beside statements."""
 WIDEST = 110
 """The most characters of a statement on one line."""
+Remark = tuple[Place | None, str]
+"""The line of a remark and the statement that it tells."""
 SHAPES = 12
 """The width of the column of shapes."""
 
@@ -32,7 +36,7 @@ class Printer:
     shapes: Mapping[str, tuple[Dim, ...]]
     widest: int = 14
     made: str = "Grad of"
-    forward: dict[tuple[Place, str], str] = field(default_factory=dict)
+    remarks: Remarks = field(default_factory=Remarks)
 
     def section(self, lines: Sequence[Shown], title: str) -> Iterator[str]:
         """Yield the lines of a section."""
@@ -58,30 +62,40 @@ class Printer:
 
     def learn(self, line: Shown, text: str, side: str = "") -> None:
         """Note the text of a statement of the forward pass, without what it keeps, for remarks on its pullback."""
-        place = line_of(line.op)
-        if place is not None and not line.head and not line.is_passed:
-            told = text.replace(f"{self.target(line.kept)} = ", "", 1) if line.kept else text
-            self.forward[place, side] = self.forward[place, ""] = told
+        told = text.replace(f"{self.target(line.kept)} = ", "", 1) if line.kept else text
+        cotangents = {f"{prefix}{name}" for name in self.assigned_names(line) for prefix in ("d_", "t_")}
+        self.remarks.learn(line, told, side, self.read_names(line) | cotangents)
 
-    def pullback(self, lines: Sequence[Shown], depth: int, last: Place | None = None, side: str = "") -> Iterator[str]:
+    def read_names(self, line: Shown) -> set[str]:
+        """Return the names that a statement reads."""
+        return {self.names.get(own, own) for own in read_by(line)}
+
+    def assigned_names(self, line: Shown) -> set[str]:
+        """Return the names that a statement assigns."""
+        owns = {target.partition("[")[0] for target in line.targets}
+        return {self.names.get(own, own) for own in owns}
+
+    def pullback(self, lines: Sequence[Shown], depth: int, last: Remark = (None, ""), side: str = "") -> Iterator[str]:
         """Yield statements under remarks that say what they are the gradient of."""
         inner = side
         for line in lines:
             place = line_of(line.op)
-            if place is not None and place != last and not line.head and not line.is_passed:
-                yield self.remark(place, depth, side)
-                last = place
+            if place is not None and not line.head and not line.is_passed:
+                told = self.told(line, side, last[1] if last[0] == place else "")
+                if (place, told) != last:
+                    yield self.remark(place, told, depth)
+                last = place, told
             yield self.row("  " * depth + self.text(line), "", "", line.note)
             inner = side_below(self.text(line), inner, side)
             yield from self.pullback(line.below, depth + 2, last, inner)
 
-    def told(self, place: Place, side: str) -> str:
-        """Return the statement of the forward pass at a line, on this side of a branch if there is one; else ""."""
-        return self.forward.get((place, side)) or self.forward.get((place, ""), "")
+    def told(self, line: Shown, side: str, before: str = "") -> str:
+        """Return the statement of the forward pass that one belongs to, on this side of a branch; "" without one."""
+        values = {name[2:] for name in self.assigned_names(line) if name.startswith(("d_", "t_"))}
+        return self.remarks.of(line_of(line.op), side, self.read_names(line) | values, before)
 
-    def remark(self, place: Place, depth: int, side: str = "") -> str:
+    def remark(self, place: Place, told: str, depth: int) -> str:
         """Return `# Grad of: h = tanh(x @ w)`, with the line where no statement of the forward pass is there."""
-        told = self.told(place, side)
         if told:
             short = told if len(told) <= LINES_AT + SHAPES else f"{told.partition(' = ')[0]} = ..."
             return "  " * depth + f"# {self.made}: {short}"

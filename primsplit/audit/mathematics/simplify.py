@@ -6,12 +6,19 @@ The value stays the same but for rounding; numbers are recognized only where the
 import ast
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from primsplit.audit.mathematics.axes import convolved, product_of_transposed, reduced
+from primsplit.audit.mathematics.axes import (
+    convolved,
+    is_swap,
+    product_of_transposed,
+    reduced,
+    transposed,
+    without_turns,
+)
 from primsplit.audit.mathematics.terms import (
     added,
     is_number,
@@ -44,8 +51,20 @@ def simplified(expression: ast.expr) -> ast.expr:
 
 
 def text_of(expression: ast.expr) -> str:
-    """Return the text of an expression, with `x**2` set close."""
-    return ast.unparse(expression).replace(" ** ", "**")
+    """Return the text of an expression, with `x**2` set close and `x.mT` for a transpose of the last two axes."""
+    text = ast.unparse(expression)
+    if "transpose(" in text:
+        text = ast.unparse(_Matrices().visit(copy.deepcopy(expression)))
+    return text.replace(" ** ", "**")
+
+
+class _Matrices(ast.NodeTransformer):
+    """Writes `x.mT` for `transpose(x, (0, 2, 1))`, and `transpose(x, (1, 0, 2)).mT` for `transpose(x, (1, 2, 0))`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        found = transposed(node)
+        return ast.Attribute(found[0], "mT", ast.Load()) if found is not None and is_swap(found[1]) else node
 
 
 def renamed(expression: ast.expr, names: Mapping[str, str]) -> ast.expr:
@@ -216,6 +235,8 @@ def _of_arrays(node: ast.Call) -> ast.expr:
         return _chosen(node)
     if name == "take":
         node.args = [_list_of(a) for a in node.args]
+    if name == "transpose":
+        return without_turns(node)
     return _scattered(node) if name in {"scatter_nd", "scatter_elements"} else node
 
 
@@ -259,7 +280,11 @@ def _turned_products(node: ast.expr) -> ast.expr | None:
 
 def _ranges(items: ast.List) -> ast.expr | None:
     """Return `r_[1:12, 11]` for a list of integers of which most follow one another; None for another list."""
-    numbers = [i.value if isinstance(i, ast.Constant) and type(i.value) is int else None for i in items.elts]
+    return ranges([i.value if isinstance(i, ast.Constant) and type(i.value) is int else None for i in items.elts])
+
+
+def ranges(numbers: Sequence[int | None]) -> ast.expr | None:
+    """Return `r_[1:12, 11]` for integers of which most follow one another; None for others."""
     runs: list[list[int]] = []
     for number in numbers:
         if number is None:

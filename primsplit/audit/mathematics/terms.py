@@ -115,13 +115,13 @@ def _factors(node: ast.expr) -> list[ast.expr]:
 def scaled_product(node: ast.BinOp) -> ast.expr:
     """Return `a.T @ b / 8` for `(a / 8).T @ b`."""
     left = node.left.value if isinstance(node.left, ast.Attribute) and node.left.attr == "T" else node.left
-    if not isinstance(left, ast.BinOp) or not isinstance(left.op, ast.Div) or not _is_known(left.right):
+    if not isinstance(left, ast.BinOp) or not isinstance(left.op, ast.Div) or not is_known(left.right):
         return node
     array = left.left if left is node.left else ast.Attribute(left.left, "T", ast.Load())
     return ast.BinOp(ast.BinOp(array, ast.MatMult(), node.right), ast.Div(), left.right)
 
 
-def _is_known(node: ast.expr) -> bool:
+def is_known(node: ast.expr) -> bool:
     """Whether an expression is a number, or the root of one."""
     is_root = isinstance(node, ast.Call) and ast.unparse(node.func) == "sqrt"
     return is_quotient(node.args[0]) if isinstance(node, ast.Call) and is_root else is_quotient(node)
@@ -201,3 +201,8 @@ def is_number(node: ast.expr, number: int) -> bool:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return is_number(node.operand, -number)
     return isinstance(node, ast.Constant) and type(node.value) in {int, float} and node.value == number
+
+
+def has_product(value: ast.expr) -> bool:
+    """Whether a value multiplies matrices, which is done once; its transpose may be written more than once."""
+    return any(isinstance(part, ast.MatMult) for part in ast.walk(value))

@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from primsplit.audit.line_order import line_of
 from primsplit.audit.math_style import Mathematics, mathematics_of
 from primsplit.audit.mathematics.printing import Printer, side_below
 from primsplit.audit.mathematics.shown import Shown
@@ -61,7 +60,6 @@ def _rows(printer: Printer, lines: Sequence[Shown], depth: int, side: str = "") 
     inner = side
     for line in lines:
         text = in_one_line(printer.text(line))
-        place = line_of(line.op)
         is_late = line.section in LATE
         if not is_late:
             printer.learn(line, text, side)
@@ -74,7 +72,7 @@ def _rows(printer: Printer, lines: Sequence[Shown], depth: int, side: str = "") 
             assigned=_assigned(printer, line, text),
             shape=printer.shape(line),
             note=line.note,
-            of=printer.told(place, side) if is_late and place is not None else "",
+            of=printer.told(line, side) if is_late else "",
         )
         inner = side_below(text, inner, side)
         yield from _rows(printer, line.below, depth + 1, inner)

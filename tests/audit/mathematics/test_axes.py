@@ -11,6 +11,14 @@ ROWS = [
     ("sum(transpose(a, (1, 2, 0)) * transpose(b, (1, 2, 0)), axis=2)", "sum(a * b, axis=0)"),
     ("sum(transpose(a, (2, 0, 1)), axis=0)", "sum(a, axis=2)"),
     ("sum(transpose(a, (2, 1, 0)), axis=0)", "sum(transpose(a, (2, 1, 0)), axis=0)"),
+    ("transpose(a, (0, 2, 1))", "a.mT"),
+    ("transpose(transpose(a, (1, 0, 2)), (0, 2, 1))", "transpose(a, (1, 2, 0))"),
+    ("transpose(transpose(a, (1, 2, 0)), (2, 0, 1))", "a"),
+    ("transpose(transpose(a, (0, 2, 1)) @ b, (0, 2, 1))", "b.mT @ a"),
+    ("transpose(a @ transpose(b, (0, 2, 1)), (0, 2, 1))", "b @ a.mT"),
+    ("transpose(a @ b, (0, 2, 1))", "(a @ b).mT"),
+    ("transpose(transpose(a, (0, 2, 1)) @ b, (2, 0, 1))", "transpose(b.mT @ a, (1, 0, 2))"),
+    ("transpose(2 * transpose(a, (0, 2, 1)), (0, 2, 1))", "2 * a"),
     ("transpose(a, (1, 2, 0)) * transpose(b, (2, 1, 0))", "transpose(a, (1, 2, 0)) * transpose(b, (2, 1, 0))"),
 ]
 

@@ -1,0 +1,57 @@
+"""Find the statement of the forward pass that a statement of a derivative belongs to: `# Grad of: h = tanh(x @ w)`.
+
+A line may have several statements, such as that of a function that is called twice. The one is taken whose values the
+statement of the derivative reads, or of which it computes the cotangents.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from primsplit.audit.line_order import line_of
+from primsplit.audit.mathematics.shown import Shown
+from primsplit.ir.errors import Place
+
+Side = str
+"""The side of a branch, "" for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The text of a statement, and the names that a statement of its derivative may read or compute a cotangent of."""
+
+    text: str
+    names: frozenset[str]
+
+
+@dataclass
+class Remarks:
+    """The statements of the forward pass by their lines, and by the lines of the nodes that they stand for."""
+
+    at: dict[tuple[Place, Side], list[Told]] = field(default_factory=dict)
+    around: dict[Place, list[Told]] = field(default_factory=dict)
+
+    def learn(self, line: Shown, text: str, side: Side, names: Iterable[str]) -> None:
+        """Note the text of a statement, with the names that it reads and those of the cotangents of what it assigns."""
+        place = line_of(line.op)
+        if line.head or line.is_passed:
+            return
+        told = Told(text, frozenset(names))
+        for key in {(place, side), (place, "")} if place is not None else set():
+            self.at.setdefault(key, []).append(told)
+        for own in {line_of(op) for op in line.ops} - {None, place}:
+            assert own is not None
+            self.around.setdefault(own, []).append(told)
+
+    def of(self, place: Place | None, side: Side, names: Iterable[str], before: str = "") -> str:
+        """Return the statement for one of a derivative; "" without one.
+
+        `names` are those that it reads, and those of the values of which it computes cotangents.
+        `before` is the one of the statement before, which is taken where the names do not tell.
+        """
+        if place is None:
+            return ""
+        found = self.at.get((place, side)) or self.at.get((place, ""), []) or self.around.get(place, [])
+        known = {*names}
+        most = max((len(known & told.names) for told in found), default=0)
+        best = [told.text for told in found if len(known & told.names) == most]
+        return before if before in best else best[-1] if best else ""
