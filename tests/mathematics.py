@@ -16,6 +16,7 @@ from primsplit.audit.mathematics.operators import mathematical
 from primsplit.audit.mathematics.printing import Printer
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed
+from primsplit.audit.mathematics.special import FUNCTIONS
 from primsplit.audit.statement_maker import statements_of
 from primsplit.audit.written import read_written
 from primsplit.cli.options import Exported
@@ -88,7 +89,7 @@ def functions() -> dict[str, Any]:
         softmax=special.softmax,
         log_softmax=special.log_softmax,
         normalized=_normalized,
-        erf=special.erf,
+        **FUNCTIONS,
         sigmoid=special.expit,
         relu=lambda x: np.maximum(x, 0),
         stacked=lambda items: np.stack([items[i] for i in sorted(items)]) if items else np.zeros(0),

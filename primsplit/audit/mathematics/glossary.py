@@ -18,6 +18,9 @@ from primsplit.audit.mathematics.shown import Shown
 WRITTEN_OUT = {
     "attention": "attention(q, k, v, mask, scale)   softmax(q @ k.mT * scale + mask, axis=-1) @ v;"
     " the scale is 1 / sqrt(q.shape[-1]) unless it is told",
+    "erfc": "erfc(x)   1 - erf(x)",
+    "log_ndtr": "log_ndtr(x)   log(ndtr(x))",
+    "ndtr": "ndtr(x)   the probability that a standard normal number is less than x",
     "max_pool": "max_pool(a, kernel, strides, dilations, pads, ceil)   the greatest element of each window",
 }
 """Functions that a listing has by a name, with what they compute."""

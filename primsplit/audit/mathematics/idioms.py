@@ -21,6 +21,7 @@ from primsplit.audit.mathematics.patches import with_patches
 from primsplit.audit.mathematics.sameness import same_blocks, same_values
 from primsplit.audit.mathematics.shortcuts import PIECES, SUMS, as_first_side, scatter_in_parts, with_masks
 from primsplit.audit.mathematics.sizes import Sizes
+from primsplit.audit.mathematics.special import with_special
 from primsplit.audit.mathematics.window_grads import is_zeros, with_window_grads
 from primsplit.audit.statements import Branch, Statement, Suite
 from primsplit.ir import Block, Const, Op, Value, Var, dims
@@ -31,7 +32,7 @@ def recognized(statements: Sequence[Statement], sizes: Sizes) -> list[Statement]
     if not sizes.is_folded:
         return [*statements]
     found = [sum_in_stages(s, sizes) or _scatter(s, sizes) or s for s in statements]
-    return with_masks(with_window_grads(with_patches(found, sizes), sizes))
+    return with_masks(with_special(with_window_grads(with_patches(found, sizes), sizes), sizes))
 
 
 def _scatter(statement: Statement, sizes: Sizes) -> Statement | None:

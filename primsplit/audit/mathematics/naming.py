@@ -284,7 +284,25 @@ class _Cotangents:
             name = "" if primal is None else self.value(primal.outputs[0], naming)
             if primal is not None and name:
                 found.append((name.endswith("_in"), primal.outputs[0]))
-        return min(found, key=lambda pair: pair[0])[1] if found else None
+        if not found:
+            return self.operand(result, line, naming)
+        return min(found, key=lambda pair: pair[0])[1]
+
+    def operand(self, result: Var, line: Shown, naming: Naming) -> Var | None:
+        """Return the operand of which a statement computes all of the cotangent: it has a name, and no sum reads it."""
+        made = MADE.fullmatch(line.op.remark)
+        readers = self.readers.get(result, ())
+        if made is None or made[1] != "pullback" or line.op.place is None or not self.forward_readers.get(result):
+            return None
+        if any(MADE.fullmatch(reader.remark) is not None or reader.kind in {"Add", "Sum"} for reader in readers):
+            return None
+        like = [
+            v
+            for op in self.primal.get(line.op.place, ())
+            for v in op.inputs
+            if isinstance(v, Var) and v.type == result.type and self.value(v, naming)
+        ]
+        return like[0] if len({*like}) == 1 else None
 
     def carried(self, target: str, op: Op) -> Var | None:
         """Return the value that a loop hands on in the place of the one that its pullback hands on under a name."""

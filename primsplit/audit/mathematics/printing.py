@@ -75,19 +75,23 @@ class Printer:
         owns = {target.partition("[")[0] for target in line.targets}
         return {self.names.get(own, own) for own in owns}
 
-    def pullback(self, lines: Sequence[Shown], depth: int, last: Remark = (None, ""), side: str = "") -> Iterator[str]:
-        """Yield statements under remarks that say what they are the gradient of."""
+    def pullback(
+        self, lines: Sequence[Shown], depth: int, last: Remark = (None, ""), side: str = "", around: Place | None = None
+    ) -> Iterator[str]:
+        """Yield statements under remarks that say what they are the gradient of; `around` is the line of their loop."""
         inner = side
         for line in lines:
             place = line_of(line.op)
-            if place is not None and not line.head and not line.is_passed:
+            is_told = place is not None and place != around and not line.head and not line.is_passed
+            if place is not None and is_told:
                 told = self.told(line, side, last[1] if last[0] == place else "")
                 if (place, told) != last:
                     yield self.remark(place, told, depth)
                 last = place, told
             yield self.row("  " * depth + self.text(line), "", "", line.note)
             inner = side_below(self.text(line), inner, side)
-            yield from self.pullback(line.below, depth + 2, last, inner)
+            loop = place if line.head.startswith(("for", "while")) else around
+            yield from self.pullback(line.below, depth + 2, last, inner, loop)
 
     def told(self, line: Shown, side: str, before: str = "") -> str:
         """Return the statement of the forward pass that one belongs to, on this side of a branch; "" without one."""

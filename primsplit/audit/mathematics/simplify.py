@@ -40,6 +40,14 @@ LONGEST_NUMBER = 7
 DIGITS = 8
 """The bits of a number that its quotient leaves unused: so many make it unlikely that the two are equal by chance."""
 MODULES = frozenset({"np", "special"})
+KNOWN = {
+    "pi": math.pi,
+    "2 * pi": 2 * math.pi,
+    "1 / sqrt(2 * pi)": 1 / math.sqrt(2 * math.pi),
+    "1 / sqrt(2)": 1 / math.sqrt(2),
+    "2 / sqrt(pi)": 2 / math.sqrt(math.pi),
+}
+"""Numbers by what people write for them."""
 SCALARS = frozenset({"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool_"})
 
 
@@ -93,14 +101,16 @@ def number_tree(number: float, dtype: type[np.generic] = np.float64) -> ast.expr
         return literal(number)
     if abs(number) < 1e15 and number == round(number):
         return literal(int(number)) if number or math.copysign(1, number) > 0 else literal(-0.0)
-    for name, value in (("pi", math.pi), ("2 * pi", 2 * math.pi)):
-        if _is_same(value, number, dtype):
-            return tree(name)
+    for name, value in KNOWN.items():
+        if _is_same(value, abs(number), dtype):
+            return tree(name) if number > 0 else tree(f"-{name}")
     root = round(number * number) if abs(number) < 100 else 0
     if 2 <= root <= 4096 and _is_same(math.sqrt(root), abs(number), dtype):
         found = call("sqrt", literal(root))
         return found if number > 0 else ast.UnaryOp(ast.USub(), found)
     parts = _quotient(number, dtype) if len(repr(number)) > LONGEST_NUMBER else None
+    if parts is not None and parts[1] in {10, 100, 1000}:
+        return literal(parts[0] / parts[1])
     if parts is not None:
         return tree("p / q", p=literal(parts[0]), q=literal(parts[1]))
     return literal(_shortest(number) if dtype is np.float32 else number)

@@ -156,6 +156,8 @@ def opposite(node: ast.expr) -> ast.expr:
         return node.operand
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.Mult) and is_quotient(_first_factor(node)):
         return ast.BinOp(opposite(node.left), node.op, node.right)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return ast.BinOp(opposite(node.left), node.op, node.right)
     return ast.UnaryOp(ast.USub(), node)
 
 

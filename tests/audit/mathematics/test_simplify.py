@@ -43,6 +43,11 @@ def test_an_expression_is_written_as_people_write_it(given: str, wanted: str) ->
     [
         (np.float32(np.sqrt(np.float32(8))).item(), np.float32, "sqrt(8)"),
         (np.pi, np.float64, "pi"),
+        (-1 / np.sqrt(2 * np.pi), np.float64, "-1 / sqrt(2 * pi)"),
+        (np.float32(0.70710677).item(), np.float32, "1 / sqrt(2)"),
+        (0.1, np.float64, "0.1"),
+        (1 - 0.9, np.float32, "0.1"),
+        (np.float32(1e-5).item(), np.float32, "1e-05"),
         (3.14159, np.float64, "3.14159"),
         (1 / 569, np.float64, "1 / 569"),
         (0.0017574692442883, np.float64, "0.0017574692442883"),
