@@ -11,6 +11,7 @@ Whether 0 / 0 is 0 depends on where the numerator comes from, which the rule of 
 
 import functools
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -125,8 +126,21 @@ def signed(n: Array, x: Array) -> Array:
 
 
 @primitive
+def tangent_signed(t: Array, x: Array) -> Array:
+    """`signed` of a tangent of x: t is what x varies by, not what |x| is multiplied with, as n is in a pullback."""
+    found: Array = op.Mul(t, sign_of(x), types=[x.type])
+    return found
+
+
+@primitive
 def kink(n: Array, x: Array, t: Array) -> Array:
     """n t times the second derivative of |x|: 0. Where n varies with x, `exact_kink` takes its place."""
+    return zeros_like(x)
+
+
+@primitive
+def tangent_kink(n: Array, x: Array, t: Array) -> Array:
+    """`kink` of two tangents of x. `exact_kink` takes its place where it is multiplied with what varies with x."""
     return zeros_like(x)
 
 
@@ -137,25 +151,27 @@ def exact_kink(n: Array, x: Array, t: Array) -> Array:
     return op.Where(op.And(op.Equal(x, 0.0), moves), np.asarray(np.nan, x.dtype), 0.0)
 
 
-@rrule(signed)
-def _signed(n: Array, x: Array) -> tuple[Array, Function]:
-    z = signed(n, x)
-    return z, lambda dz: (sum_to(signed(dz, x), n.shape), kink(n, x, dz))
+def _rule_of_sign(slope: Primitive, bend: Callable[[Array, Array, Array], Array], next_kink: Primitive) -> None:
+    """Give a slope of |x| its rules. `bend(n, x, dz)` is the cotangent of x, `next_kink` has the tangent."""
+
+    @rrule(slope)
+    def rule(n: Array, x: Array) -> tuple[Array, Function]:
+        return slope(n, x), lambda dz: (sum_to(signed(dz, x), n.shape), bend(n, x, dz))
+
+    def forward(n: Array, x: Array) -> tuple[Array, Function]:
+        def pushforward(tn: Array | None, tx: Array | None) -> Any:
+            terms = [slope(tn, x)] if tn is not None else []
+            terms += [next_kink(n, x, tx)] if tx is not None else []
+            return functools.reduce(operator.add, terms) if terms else None
+
+        return slope(n, x), pushforward
+
+    slope.frule = forward
+    slope.ruled()
 
 
-def _signed_forward(n: Array, x: Array) -> tuple[Array, Function]:
-    z = signed(n, x)
-
-    def pushforward(tn: Array | None, tx: Array | None) -> Any:
-        terms = [signed(tn, x)] if tn is not None else []
-        terms += [kink(n, x, tx)] if tx is not None else []
-        return functools.reduce(operator.add, terms) if terms else None
-
-    return z, pushforward
-
-
-signed.frule = _signed_forward
-signed.ruled()
+_rule_of_sign(signed, kink, kink)
+_rule_of_sign(tangent_signed, lambda t, x, dz: kink(dz, x, t), tangent_kink)
 
 
 @rrule(open_sign_of)
@@ -166,6 +182,11 @@ def _open_sign_of(x: Array) -> tuple[Array, Function]:
 @rrule(kink)
 def _kink(n: Array, x: Array, t: Array) -> tuple[Array, Function]:
     return kink(n, x, t), lambda d: (None, None, kink(n, x, d))
+
+
+@rrule(tangent_kink)
+def _tangent_kink(n: Array, x: Array, t: Array) -> tuple[Array, Function]:
+    return tangent_kink(n, x, t), lambda d: (None, None, tangent_kink(n, x, d))
 
 
 @rrule(exact_kink)

@@ -18,13 +18,13 @@ import numpy as np
 
 from primsplit.ir import Const
 from primsplit.numpy.arithmetic import literal_power
-from primsplit.numpy.quotients import root_quotient, signed
+from primsplit.numpy.quotients import root_quotient, signed, tangent_signed
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.units import number
 from primsplit.ops import op
 from primsplit.ops.namespace import later
 from primsplit.rules.halves import compared_wide, wider
-from primsplit.rules.table import Pullback, no_gradient, partials, rrule
+from primsplit.rules.table import Pullback, frule, no_gradient, partials, rrule
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import sum_to
 
@@ -54,6 +54,12 @@ partials("Erf", lambda x, y: op.Exp(-(x * x)) * (2.0 / math.sqrt(math.pi)))
 def absolute(x: Array) -> tuple[Array, Pullback]:
     """The cotangent with the sign of x, 0 at 0."""
     return op.Abs(x), lambda dy: signed(dy, x)
+
+
+@frule("Abs")
+def absolute_forward(x: Array) -> tuple[Array, Pullback]:
+    """The tangent with the sign of x, 0 at 0."""
+    return op.Abs(x), lambda t: tangent_signed(t, x)
 
 
 def quotient(kind: str, divisor: Callable[[Array, Array], Array]) -> None:

@@ -13,14 +13,14 @@ parameters as y does is unknown, unless a factor that does not, or a choice, mak
                                                dx = exact_quotient(n, Where(s == 0, 1, y))
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Value, Var, is_call, reads
+from primsplit.ir import Block, Const, Op, Value, Var, is_call, readers, reads
 from primsplit.ir.analysis.orders import order_of
 from primsplit.numpy.quotients import exact_kink, exact_quotient, open_length_quotient
 from primsplit.numpy.ufuncs import cast_to
@@ -38,6 +38,7 @@ SETTLED: dict[str, Primitive] = {
     "call::kink": exact_kink,
     "call::length_quotient": open_length_quotient,
     "call::root_quotient": exact_quotient,
+    "call::tangent_kink": exact_kink,
 }
 """The quotient to use if its numerator is not known to be 0 for every x."""
 EVERYTHING = -1
@@ -50,7 +51,7 @@ Running sums and windows are left out: the support of one costs as much as the d
 """
 AS_THE_FIRST = kinds_where(lambda t: t.elementwise and t.terms == ((0,),)) | {
     *("call::bounded_quotient", "call::exact_quotient", "call::integer_power", "call::length_quotient"),
-    *("call::open_length_quotient", "call::root_quotient", "call::signed", "call::square"),
+    *("call::open_length_quotient", "call::root_quotient", "call::signed", "call::square", "call::tangent_signed"),
 }
 DEPTH = 40
 Supports = dict[tuple[Var, int], Value | None]
@@ -64,7 +65,7 @@ def settled(primal: Sequence[Op], linear: Block, wrt: Iterable[Var]) -> tuple[Op
     if SETTLED.keys().isdisjoint(linear.kinds):
         return linear.ops
     varies, parts = _parameters(primal, wrt)
-    return _Settling(varies, {}, any(order_of(op.remark) for op in primal), parts).run(primal, linear.ops)
+    return _Settling(varies, {}, any(order_of(op.remark) for op in primal), parts).run(primal, linear)
 
 
 def _parameters(primal: Sequence[Op], wrt: Iterable[Var]) -> tuple[dict[Var, int], dict[Var, int]]:
@@ -94,12 +95,16 @@ class _Settling:
     parts: Mapping[Var, int] = field(default_factory=dict)
     supports: Supports = field(default_factory=dict)
     entrance: "_Entrance | None" = None
+    readers: Mapping[Var, Sequence[Op | None]] = field(default_factory=dict)
 
-    def run(self, before: Sequence[Op], ops: Sequence[Op]) -> tuple[Op, ...]:
+    def run(self, before: Sequence[Op], linear: Block) -> tuple[Op, ...]:
+        """Return the ops of the linear list after those before it."""
         for op in before:
             self.note(op)
+        if "call::tangent_kink" in linear.kinds:
+            self.readers = readers(linear.ops, linear.results)
         kept: list[Op] = []
-        for op in ops:
+        for op in linear.ops:
             for one in self.settle(op):
                 self.note(one)
                 kept.append(one)
@@ -135,14 +140,16 @@ class _Settling:
         n, y, *_ = op.inputs
         if n is None or not isinstance(y, Var):
             return [op]
-        mode = self.form(op.kind, n, y, *op.inputs[2:])
+        is_multiplied = op.kind == "call::tangent_kink" and self.is_multiplied(op.outputs[0], y)
+        mode = SETTLED[op.kind] if is_multiplied else self.form(op.kind, n, y, *op.inputs[2:])
         if mode is None:
             return [op]
         with fresh_stack(), recording(place=op.place, remark=op.remark) as around:
             for var in reads(op):
                 around.learn(var)
-            if op.kind == "call::kink":
-                self.write_kink(n, y, op.inputs[2])
+            if mode is exact_kink:
+                fixed = None if op.kind == "call::kink" or is_multiplied else Const(np.ones((), y.type.dtype))
+                self.write_kink(n if fixed is None else fixed, y, op.inputs[2])
             else:
                 self.write(mode, Array(n), Array(y), self.support(n, y))
         return [*around.ops[:-1], replace(around.ops[-1], outputs=op.outputs)]
@@ -155,18 +162,35 @@ class _Settling:
         """Return what a quotient becomes; None if it stays."""
         if kind == "call::length_quotient":
             return SETTLED[kind] if self.is_higher else None
-        factors = (n, t) if kind == "call::kink" else (n,)
+        factors = (n, t) if SETTLED[kind] is exact_kink else (n,)
         return SETTLED[kind] if any(self.are_alike(v, y) for v in factors) else None
 
     def are_alike(self, n: Value | None, y: Var) -> bool:
         """Whether two values vary with a common parameter."""
         return n is not None and bool(self.bits(n) & self.bits(y))
 
+    def is_multiplied(self, tangent: Var, x: Var) -> bool:
+        """Whether a tangent goes into a result through a product with what varies with x, or in an unknown way."""
+        seen, open_ones = {tangent}, [tangent]
+        while open_ones:
+            value = open_ones.pop()
+            for op in self.readers.get(value, ()):
+                if op is None and self.entrance is None:
+                    continue
+                if op is None or op.blocks() or not terms_of(op):
+                    return True
+                if any(self.are_alike(v, x) for v in _factors_beside(value, op)):
+                    return True
+                open_ones.extend(v for v in op.outputs if v not in seen)
+                seen.update(op.outputs)
+        return False
+
     def write_kink(self, n: Value, x: Var, t: Value | None) -> None:
         """Record the settled kink of |x|.
 
         With a factor n that varies with x it is unknown. If only t varies, |x| has a kink where t is not 0, for which 0
-        is taken as for relu; but where t is 0 by chance, |x| may be smooth, as that of 1 - cos(p) is.
+        is taken as for relu; but where t is 0 by chance, |x| may be smooth, as that of 1 - cos(p) is. Two tangents are
+        both like t: the factor comes behind them.
         """
         if t is None:
             raise AssertionError("a kink has three inputs")
@@ -207,11 +231,18 @@ class _Settling:
                 value = entrance.values.get(param)
                 varies[param] = EVERYTHING if value is None else self.bits(value)
         inner = _Settling(varies, dict(self.made), self.is_higher, self.parts, dict(self.supports), entrance)
-        return Block(block.name, block.params, inner.run((), block.ops), block.results)
+        return Block(block.name, block.params, inner.run((), block), block.results)
 
     def bits(self, value: Value) -> int:
         """Return what a value varies with."""
         return self.varies.get(value, 0) if isinstance(value, Var) else 0
+
+
+def _factors_beside(value: Var, op: Op) -> Iterator[Value | None]:
+    """Yield the inputs of a linear op that may multiply this one: all but the terms that are added to it."""
+    terms = terms_of(op)
+    added = {i for term in terms if all(op.inputs[j] is not value for j in term if j < len(op.inputs)) for i in term}
+    yield from (v for i, v in enumerate(op.inputs) if v is not value and i not in added)
 
 
 class _Entrance:

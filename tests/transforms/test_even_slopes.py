@@ -167,3 +167,34 @@ def test_second_derivatives_of_sizes_in_branches_and_loops(
         known = np.isclose(found, 2 * v)
         assert np.all(known | np.isnan(found)), found
         assert np.all(known) or not is_known or door == "gradient in a file", found
+
+
+def by_tangents(function: Function) -> Function:
+    return lambda x: ps.jvp(function, (x,), (1.0,))[1]
+
+
+ORDERS: dict[str, Callable[[Function], Function]] = {
+    "reverse over reverse": lambda f: ps.grad(ps.grad(f)),
+    "forward over reverse": lambda f: by_tangents(ps.grad(f)),
+    "reverse over forward": lambda f: ps.grad(by_tangents(f)),
+    "forward over forward": lambda f: by_tangents(by_tangents(f)),
+}
+CURVATURES: dict[str, tuple[Function, float]] = {
+    "a sum of sizes": (lambda x: 3.0 * np.abs(x) + np.abs(x), 0.0),
+    "a size and a square": (lambda x: np.abs(x) + x * x, 2.0),
+    "a cube of a size": (lambda x: np.abs(x) ** 3, 0.0),
+    "an even function": (lambda x: np.cos(np.abs(x)), -1.0),
+    "an even function times another": (lambda x: np.abs(x) ** 2 * np.exp(x), 2.0),
+    "a size times another function": (lambda x: np.abs(x) * np.exp(x), np.nan),
+    "a size times an even function": (lambda x: np.abs(x) * np.cos(x), np.nan),
+    "a size over another function": (lambda x: np.abs(x) / (1 + x), np.nan),
+    "a function of a size": (lambda x: np.exp(np.abs(x)), np.nan),
+    "the size of what touches 0": (lambda x: np.abs(1 - np.cos(x)), np.nan),
+}
+
+
+@pytest.mark.parametrize("name", CURVATURES)
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_curvature_of_a_size_at_zero_is_the_same_in_each_mode(name: str, order: str) -> None:
+    function, expected = CURVATURES[name]
+    np.testing.assert_allclose(ORDERS[order](function)(0.0), expected, rtol=1e-14, atol=1e-300)

@@ -14,6 +14,9 @@ from primsplit.ops import op as operators
 from primsplit.tracing.array import Array
 from primsplit.transforms.even_slopes import DIVIDED, EvenSlopes, whole
 
+QUOTIENTS = DIVIDED | {"call::signed", "call::tangent_signed"}
+"""Calls of n and y that are n divided by y, or by its size."""
+
 
 @dataclass
 class EvenTangents:
@@ -48,7 +51,7 @@ class EvenTangents:
         factors = maker.inputs if maker is not None and maker.kind == "Mul" else ()
         for value in (made, *factors):
             found = self.slopes.maker(value)
-            if value is not None and found is not None and (found.kind in DIVIDED or found.kind == "call::signed"):
+            if value is not None and found is not None and found.kind in QUOTIENTS:
                 self.note(found, value)
                 return value
         return None
