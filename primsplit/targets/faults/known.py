@@ -66,12 +66,6 @@ known_fault(
     "comes. `tools/bench/lifetimes.py` counts it.",
 )
 known_fault(
-    "transpose_moved_behind_gathers",
-    kind="slow",
-    operators=("Transpose", "Gather"),
-    says="A Transpose before several Gathers is moved behind them, once for each of them.",
-)
-known_fault(
     "transpose_of_an_axis_of_size_1",
     kind="slow",
     operators=("Transpose",),

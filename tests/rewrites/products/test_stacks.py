@@ -1,4 +1,6 @@
-"""Stacks are joined."""
+"""Stacks joined, and transposed stacks taken apart."""
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,7 +8,7 @@ import pytest
 from primsplit.ir import Block
 from primsplit.ops import op
 from primsplit.ops.inference import check_types
-from primsplit.rewrites.products.stacks import join_stacks
+from primsplit.rewrites.products.stacks import join_stacks, keep_transposed_stacks
 from tests.random_programs import run
 from tests.recording import kinds, record
 
@@ -43,3 +45,36 @@ def test_arrays_that_may_differ_in_size_are_left_so_that_the_run_refuses_them() 
 def test_vectors_of_sizes_are_left() -> None:
     block = record(lambda x, y: op.Concat(op.Unsqueeze(x, [0]), op.Unsqueeze(y, [0]), axis=0), "int64", "int64")
     assert join_stacks(block) is block
+
+
+def _heads(x: Any) -> Any:
+    whole = op.Transpose(op.Reshape(x, [-1, 2, 3]), perm=[1, 0, 2])
+    first, second = (op.Gather(whole, np.array(i), axis=0) for i in range(2))
+    return op.MatMul(first, op.Transpose(second, perm=[1, 0]))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4])
+def test_a_transposed_stack_is_taken_apart_as_a_matrix(rows: int) -> None:
+    block = record(_heads, "float32[N,6]")
+    kept = keep_transposed_stacks(block)
+    check_types(kept)
+    wanted = ["Reshape", "Transpose", "Flatten", "Gather", "Reshape", "Gather", "Reshape", "Transpose", "MatMul"]
+    assert kinds(kept) == wanted
+    x = np.random.default_rng(0).standard_normal((rows, 6)).astype(np.float32)
+    np.testing.assert_allclose(run(block, [x])[0], run(kept, [x])[0], rtol=1e-6)
+
+
+def _read_whole(x: Any) -> Any:
+    whole = op.Transpose(x, perm=[1, 0, 2])
+    return op.Gather(whole, np.array(0), axis=0), op.Gather(whole, np.array(1), axis=0), op.Neg(whole)
+
+
+def _along_the_second(x: Any) -> Any:
+    whole = op.Transpose(x, perm=[1, 0, 2])
+    return op.Gather(whole, np.array(0), axis=1), op.Gather(whole, np.array(1), axis=1)
+
+
+@pytest.mark.parametrize("function", [_read_whole, _along_the_second])
+def test_a_stack_that_is_read_otherwise_is_left(function: Any) -> None:
+    block = record(lambda x: function(x), "float32[N,2,3]")
+    assert keep_transposed_stacks(block) is block
