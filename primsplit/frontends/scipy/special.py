@@ -63,9 +63,15 @@ def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, 
 
 @primitive
 def _weighted_power(b: Any, x: Any) -> Any:
-    """b exp(x), but 0 where b is 0, for an x that is infinite or NaN too."""
-    is_left_out = b == 0
-    return np.where(is_left_out, np.zeros((), x.dtype), b * np.exp(np.where(is_left_out, np.zeros((), x.dtype), x)))
+    """b exp(x), but 0 where b is 0 and exp(x) is infinite or NaN; its slope in b is infinite there."""
+    is_left_out = _has_no_product(b, np.exp(x))
+    power = np.exp(np.where(is_left_out, np.zeros((), x.dtype), x))
+    return np.where(is_left_out, np.sqrt(np.where(is_left_out, b, np.ones((), b.dtype))), b * power)
+
+
+def _has_no_product(weights: Any, powers: Any) -> Any:
+    """Return where a weight of 0 meets an infinite or missing power."""
+    return np.logical_and(weights == 0, np.logical_not(np.isfinite(powers)))
 
 
 @rrule(_weighted_power)
@@ -103,7 +109,7 @@ def _complex_log_sum_exp(a: Any, axis: Axis, b: Any, keepdims: bool, return_sign
     real = np.where(weights == 0, -np.inf, given.real)
     axes = _axes(real, axis)
     top = stop_gradient(finite_greatest(real, axes))
-    shifted = np.where((weights == 0) & ~(given.real - top < 0), 0.0, given - top)
+    shifted = np.where(_has_no_product(weights, np.exp(given.real - top)), 0.0, given - top)
     total = np.sum(weights * np.exp(shifted), axis=axes, keepdims=True)
     found = np.log(total) + top
     return found if keepdims else np.squeeze(found, axes)

@@ -7,6 +7,7 @@ from primsplit.ir import Type
 from primsplit.numpy.complex.arithmetic import quotient
 from primsplit.numpy.complex.matrices import Parts, difference, interleaved, interleaved_rows, of_rows, product, turned
 from primsplit.numpy.dense.loop import counting, cut, identity_like, loop, lower, on_diagonal, scalar, size, upper
+from primsplit.numpy.dense.qr import scale_of
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
 from primsplit.tracing.array import Array
@@ -23,7 +24,8 @@ def tall_qr(x: Array, y: Array) -> QR:
 
     The reflections of LAPACK's zlarfg, I - conj(tau) v v^H, not blocked: 16 m n^2 operations.
     """
-    numbers = op.Unsqueeze(counting(x, -2), [1])
+    numbers, scale = op.Unsqueeze(counting(x, -2), [1]), scale_of(x, y)
+    x, y = (op.Div(p, scale, types=[p.type]) for p in (x, y))
 
     def forth(i: Array, x: Array, y: Array) -> tuple[list[Array], list[Array]]:
         place, here = op.Unsqueeze(i, [0]), op.Equal(numbers, i)
@@ -48,8 +50,8 @@ def tall_qr(x: Array, y: Array) -> QR:
     return (
         left,
         left_imag,
-        op.Identity(real, types=[square]),
-        op.Where(on_diagonal(imaginary), 0.0, imaginary, types=[square]),
+        op.Mul(real, scale, types=[square]),
+        op.Where(on_diagonal(imaginary), 0.0, op.Mul(imaginary, scale), types=[square]),
     )
 
 

@@ -40,12 +40,25 @@ def tall_qr(a: Array) -> tuple[Array, Array]:
 
     Householder reflections by panels: those of BLOCK columns are one I - U^T T U, which is applied to all columns
     beyond them by products (R. Schreiber and C. Van Loan, A storage-efficient WY representation, SIAM J. Sci. Stat.
-    Comput. 10, 1989). 4 m n^2 operations, n steps of 25 small operators. Squares of elements may overflow.
+    Comput. 10, 1989). 4 m n^2 operations, n steps of 25 small operators.
     """
+    scale = scale_of(a)
+    a = op.Div(a, scale, types=[a.type])
     reflected = reflections(a)
     q = applied(a, reflected, filled(a, [0, op.Sub(size(a, -2), size(a, -1))], a.dtype.type(0)))
     square = Type(a.dtype, (*a.shape[:-2], a.shape[-1], a.shape[-1]))
-    return op.Identity(swapped(q), types=[a.type]), op.Identity(upper(reflected[2]), types=[square])
+    return op.Identity(swapped(q), types=[a.type]), op.Mul(upper(reflected[2]), scale, types=[square])
+
+
+def scale_of(*parts: Array) -> Array:
+    """Return what to divide a matrix by, [..., 1, 1]: 1, or its size where squares overflow or underflow."""
+    lengths = [op.ReduceL1(part, [-2, -1], keepdims=1) for part in parts]
+    length: Array = op.Sum(*lengths)
+    limits = np.finfo(length.dtype)
+    least, most = np.sqrt(limits.tiny) / limits.eps, np.sqrt(limits.max) * limits.eps
+    is_faint = op.And(op.Greater(length, 0.0), op.Less(length, float(least)))
+    is_huge = op.And(op.Greater(length, float(most)), op.Less(length, np.inf))
+    return op.Where(op.Or(is_faint, is_huge), length, 1.0)
 
 
 Reflected = tuple[Array, Array, Array]
@@ -215,6 +228,7 @@ def complete_q(a: Array) -> Array:
     tall = a if dims.at_least(a.shape[-2], a.shape[-1]) else cut(a, 0, count, -1)
     beyond = op.Sub(size(a, -2), count)
     last = identity_like(filled(a, [beyond, beyond], a.dtype.type(0)))
+    tall = op.Div(tall, scale_of(tall), types=[tall.type])
     square = Type(a.dtype, (*a.shape[:-2], a.shape[-2], a.shape[-2]))
     return op.Identity(swapped(applied(tall, reflections(tall), last)), types=[square])
 

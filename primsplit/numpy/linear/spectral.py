@@ -156,12 +156,17 @@ def cond(x: Any, p: Any = None) -> Array:
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = MISSING) -> Array:
     """The pseudo-inverse, singular values up to `rcond` (1e-15) times the largest taken as 0.
 
-    With rtol=None those up to max(m, n) units in the last place. The derivative is that where the rank stays.
+    With rtol=None those up to max(m, n) units in the last place. The derivative is that where the rank stays. A cutoff
+    that the rounding of the matrix's dtype would exceed is compared in float64.
     """
     if rcond is not None and rtol is not MISSING:
         raise ShapeError("pinv takes `rcond` or `rtol`, not both", place=tracing.user_place())
     a = _mirrored(a, "L") if hermitian else matrices(a)[0]
     cutoff: Any = 1e-15 if rcond is None and rtol is MISSING else rcond if rtol is MISSING else rtol
     inverse = singular.pseudo_inverse if cutoff is None or singular.is_faint(cutoff, a) else singular.cut_inverse
-    found: Array = inverse(a, unit_cutoff(a, a) if cutoff is None else cast_to(as_array(cutoff), a.dtype))
-    return found
+    if cutoff is None:
+        return inverse(a, unit_cutoff(a, a))
+    known = as_array(cutoff).known()
+    is_rounded = known is not None and bool(np.all(known < np.finfo(a.dtype).eps))
+    dtype = np.dtype(np.float64) if is_rounded else a.dtype
+    return cast_to(inverse(cast_to(a, dtype), cast_to(as_array(cutoff), dtype)), a.dtype)

@@ -1,6 +1,7 @@
 """Programs of log probabilities in which some states cannot be reached: gradients are those of the probabilities."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,3 +104,21 @@ def test_the_logarithm_of_a_negative_sum_has_no_gradient() -> None:
     size = ps.grad(lambda a: scipy.special.logsumexp(a, b=weights, return_sign=True)[0])(a)
     shares = weights * np.exp(a)
     np.testing.assert_allclose(size, shares / shares.sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_a_weight_of_zero_has_the_slope_of_its_exponential(is_loaded: bool, tmp_path: Path) -> None:
+    """By algebra: exp(a) / sum(weights * exp(a)), infinite where exp(a) overflows beside the sum."""
+    weights = np.array([1.0, 0.0, 0.0])
+
+    def slopes(a: Any) -> Any:
+        program: Any = ps.trace(lambda b: scipy.special.logsumexp(a, b=b).real, weights)
+        if is_loaded:
+            program.save(tmp_path / "sum.onnx")
+            program = ps.load(tmp_path / "sum.onnx")
+        return ps.grad(program)(weights)
+
+    np.testing.assert_allclose(slopes(np.array([0.0, 10.0, -3.0])), np.exp([0.0, 10.0, -3.0]))
+    np.testing.assert_array_equal(slopes(np.array([0.0, 1000.0, np.inf])), [1, np.inf, np.inf])
+    turned = np.array([0.0, 1.0j, 2.0 + 1.0j])
+    np.testing.assert_allclose(slopes(turned), np.exp(turned).real)

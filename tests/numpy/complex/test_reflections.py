@@ -25,3 +25,12 @@ def test_a_tall_matrix_is_q_r_with_a_real_diagonal(shape: tuple[int, ...]) -> No
     wanted = np.linalg.qr(x + 1j * y)
     np.testing.assert_allclose(r, wanted.R, atol=1e-14)
     np.testing.assert_allclose(q, wanted.Q, atol=1e-14)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_factors_do_not_depend_on_the_size_of_the_elements(size: float) -> None:
+    random = np.random.default_rng(0)
+    a = random.standard_normal((5, 3)) + 1j * random.standard_normal((5, 3))
+    q, r = ps.trace(lambda a: tuple(np.linalg.qr(a)), a)(size * a)
+    np.testing.assert_allclose(q, np.linalg.qr(a)[0], rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(r / size, np.linalg.qr(a)[1], rtol=1e-9, atol=1e-11)

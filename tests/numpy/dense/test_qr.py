@@ -76,3 +76,31 @@ def test_nan_is_not_lost() -> None:
     q, r = ps.trace(lambda a: tuple(np.linalg.qr(a)), a)(a)
     assert np.isnan(q).any()
     assert np.isnan(r).any()
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e-160, 1e160, 1e200])
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (40, 35)])
+def test_factors_do_not_depend_on_the_size_of_the_elements(shape: tuple[int, int], size: float) -> None:
+    a = normal(*shape)
+    q, r = np.linalg.qr(a)
+    batch = np.stack([a, size * a])
+    found, rows = ps.trace(lambda a: tuple(np.linalg.qr(a)), batch)(batch)
+    np.testing.assert_allclose(found, [q, q], rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(rows / np.array([1, size])[:, None, None], [r, r], rtol=1e-9, atol=1e-11)
+    complete = ps.trace(lambda a: np.linalg.qr(a, "complete")[0], a)(size * a)
+    np.testing.assert_allclose(complete, np.linalg.qr(a, "complete")[0], rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("size", [1e-25, 1e19])
+def test_factors_of_float32_do_not_depend_on_the_size_of_the_elements(size: float) -> None:
+    a = normal(5, 3).astype(np.float32)
+    small = a * np.float32(size)
+    q, r = ps.trace(lambda a: tuple(np.linalg.qr(a)), small)(small)
+    np.testing.assert_allclose(q, np.linalg.qr(a)[0], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(r / np.float32(size), np.linalg.qr(a)[1], rtol=1e-4, atol=1e-6)
+
+
+def test_the_slopes_of_tiny_matrices_are_those_of_their_multiples() -> None:
+    a, weights = normal(4, 3), normal(4, 3)
+    slope = ps.grad(lambda a: np.sum(weights * np.linalg.qr(a)[0]))
+    np.testing.assert_allclose(slope(1e-200 * a) * 1e-200, slope(a), rtol=1e-9, atol=1e-11)

@@ -99,3 +99,12 @@ def test_a_fit_of_any_number_of_points_is_numpys() -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 np.testing.assert_allclose(program(points, values), fit(points, values), atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_the_rank_and_solution_do_not_depend_on_the_size_of_the_elements(size: float) -> None:
+    a = np.column_stack([np.ones(6), np.kron(np.eye(2), np.ones((3, 1)))])
+    b = np.arange(6.0) ** 2
+    x, rank = ps.trace(lambda a, b: np.linalg.lstsq(a, b)[::2], a, b)(size * a, b)
+    np.testing.assert_allclose(x * size, np.linalg.lstsq(a, b)[0], rtol=1e-9)
+    assert rank == 2

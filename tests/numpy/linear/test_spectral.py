@@ -417,3 +417,13 @@ def test_what_is_loaded_has_the_derivative_of_equal_eigenvalues_too(values: list
     ps.trace(lambda a: np.sum(np.linalg.eigvalsh(a) ** 2), a).save(path)
     of_lower = np.tril(4.0 * a) - 2.0 * np.diag(np.diag(a))
     np.testing.assert_allclose(ps.grad(ps.load(path))(a), of_lower, atol=1e-13)
+
+
+def test_the_pseudo_inverse_of_float32_leaves_out_what_is_zero() -> None:
+    a = np.column_stack([np.ones(6), np.kron(np.eye(2), np.ones((3, 1)))])
+    small = a.astype(np.float32)
+    found = ps.trace(np.linalg.pinv, small)(small)
+    np.testing.assert_allclose(found, np.linalg.pinv(a), rtol=1e-5, atol=1e-6)
+    assert found.dtype == np.float32
+    slope = ps.grad(lambda a: np.sum(np.linalg.pinv(a) ** 2))
+    np.testing.assert_allclose(slope(small), slope(a), rtol=1e-4, atol=1e-6)
