@@ -32,7 +32,7 @@ class Reason(str):
         reason = cls(f"{RAISES}{type(error).__name__}: {error}".removesuffix(": "))
         reason.error_class = type(error)
         reason.arguments = tuple(error.args) if all(map(_is_plain, error.args)) else ()
-        attributes = {**vars(error), **_fields(error)}
+        attributes = {**vars(error), **_slots(error), **_fields(error)}
         reason.attributes = {name: value for name, value in attributes.items() if _is_plain(value)}
         return reason
 
@@ -52,6 +52,13 @@ _OF_SYSTEM = ("errno", "strerror", "filename")
 
 def _fields(error: BaseException) -> dict[str, Any]:
     return {name: value for name in _OF_SYSTEM if (value := getattr(error, name, None)) is not None}
+
+
+def _slots(error: BaseException) -> dict[str, Any]:
+    """Return the attributes that the error's classes keep in `__slots__`."""
+    names = [slots for kind in type(error).__mro__ if (slots := vars(kind).get("__slots__"))]
+    each = (name for slots in names for name in ((slots,) if isinstance(slots, str) else slots))
+    return {name: getattr(error, name) for name in each if hasattr(error, name)}
 
 
 _PLAIN = (bool, int, float, complex, str, bytes, np.generic, type(None))
@@ -108,7 +115,7 @@ def _joined(base: type[RunError], error_class: type[BaseException], arguments: t
 def _reduce(error: RunError) -> Any:
     """Return what pickle stores: both classes, since the joint one has no name to import."""
     base, error_class = type(error).__bases__
-    return _unpickled, (base, error_class, error.args, {**error.__dict__, **_fields(error)})
+    return _unpickled, (base, error_class, error.args, {**error.__dict__, **_slots(error), **_fields(error)})
 
 
 def _unpickled(

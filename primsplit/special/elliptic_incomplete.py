@@ -75,7 +75,7 @@ def _second(angle: Array, m: Array) -> Array:
     """The integral of the second kind: infinite for m = -inf."""
     is_end = op.Equal(m, -math.inf)
     found = _incomplete(angle, op.Where(is_end, 0.0, m), _legendre_second)
-    return op.Where(is_end, math.inf, found)
+    return op.Where(is_end, op.Where(op.IsNaN(angle), math.nan, math.inf), found)
 
 
 def _legendre_second(sine: Array, cosine: Array, m: Array) -> tuple[Array, Array]:

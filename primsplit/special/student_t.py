@@ -100,7 +100,7 @@ def _stdtr(df: Array, t: Array) -> Array:
     near = 0.5 - 0.5 * op.Where(is_flat, middle * (size * (1.0 / FLAT)), middle)
     tail = op.Where(op.Equal(square, math.inf), 0.0, op.Where(is_far, far, near))
     value = op.Where(t < 0.0, tail, 1.0 - tail)
-    return op.Where(op.Or(op.IsNaN(t), df <= 0.0), math.nan, value)
+    return op.Where(op.And(df > 0.0, op.Not(op.IsNaN(t))), value, math.nan)
 
 
 _of_few = unit(

@@ -26,6 +26,15 @@ class Negative(Exception):
         return f"bad {self.index}"
 
 
+class Slotted(Exception):
+    """An error that keeps its attributes in slots."""
+
+    __slots__ = ("index", "why")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
 class Both(Negative, ValueError):
     """An error of two kinds."""
 
@@ -146,6 +155,14 @@ def test_arguments_and_attributes_are_those_of_the_error() -> None:
     with pytest.raises(KeyError) as of_key:
         ps.grad(raising(KeyError("k", 3)))(BAD)
     assert of_key.value.args == ("k", 3)
+
+
+def test_attributes_in_slots_are_those_of_the_error() -> None:
+    with pytest.raises(Slotted) as caught:
+        ps.grad(raising(Slotted(3)))(BAD)
+    assert caught.value.index == 3
+    assert pickle.loads(pickle.dumps(caught.value)).index == 3
+    assert not hasattr(caught.value, "why")
 
 
 def test_a_traced_value_does_not_leave_with_an_error() -> None:

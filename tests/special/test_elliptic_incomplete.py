@@ -19,3 +19,7 @@ ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
 @pytest.mark.parametrize(("function", "args", "wrt"), ROWS, ids=lambda v: getattr(v, "__name__", ""))
 def test_values_are_scipys_and_slopes_those_of_differences(function: Any, args: Any, wrt: tuple[int, ...]) -> None:
     check(function, *args, wrt=wrt)
+
+
+def test_missing_angles_are_not_lost() -> None:
+    check(sp.ellipeinc, np.array([np.nan, np.nan, 1.0]), np.array([-np.inf, 0.5, -np.inf]), wrt=())

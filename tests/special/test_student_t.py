@@ -22,3 +22,7 @@ def test_values_are_scipys_and_slopes_those_of_differences(function: Any, args: 
 @pytest.mark.slow
 def test_the_slope_of_a_quantile_in_the_degrees_of_freedom_is_that_of_differences() -> None:
     check(sp.stdtrit, np.array([1.5, 3.0, 40.0]), np.array([0.1, 0.5, 0.9]), wrt=(0,))
+
+
+def test_missing_degrees_of_freedom_are_not_lost() -> None:
+    check(sp.stdtr, np.array([np.nan, np.nan, np.nan, 2.0]), np.array([-np.inf, np.inf, 1.0, np.inf]), wrt=())

@@ -164,9 +164,9 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = MISS
     a = _mirrored(a, "L") if hermitian else matrices(a)[0]
     cutoff: Any = 1e-15 if rcond is None and rtol is MISSING else rcond if rtol is MISSING else rtol
     inverse = singular.pseudo_inverse if cutoff is None or singular.is_faint(cutoff, a) else singular.cut_inverse
-    if cutoff is None:
-        return inverse(a, unit_cutoff(a, a))
-    known = as_array(cutoff).known()
-    is_rounded = known is not None and bool(np.all(known < np.finfo(a.dtype).eps))
+    given = unit_cutoff(a, a) if cutoff is None else as_array(cutoff)
+    known = as_array(given).known()
+    is_rounded = cutoff is not None and known is not None and bool(np.all(known < np.finfo(a.dtype).eps))
     dtype = np.dtype(np.float64) if is_rounded else a.dtype
-    return cast_to(inverse(cast_to(a, dtype), cast_to(as_array(cutoff), dtype)), a.dtype)
+    found: Array = inverse(cast_to(a, dtype), cast_to(given, dtype))
+    return cast_to(found, a.dtype)
