@@ -94,7 +94,7 @@ def binom(n: Array, k: Array) -> Array:
         for i in range(int(known.item())):
             found = found * ((n - float(i)) / (i + 1.0))
         return found
-    is_above = op.And(_is_whole(n), op.And(n >= 0.0, k > n))
+    is_above = op.And(_is_whole(n), k > n)
     is_none = op.And(_is_whole(k), op.Or(k < 0.0, is_above))
     beyond = op.Where(k < 0.0, -k, k - n)
     second = op.Where(is_none, beyond, k + 1.0)

@@ -31,6 +31,17 @@ def test_binom_crosses_0_at_whole_numbers_beyond_0_and_n() -> None:
     np.testing.assert_array_equal(ps.trace(sp.binom, 5.0, k)(5.0, k)[:4], np.zeros(4))
 
 
+def test_slopes_of_binom_at_few_choices_are_those_of_the_product() -> None:
+    """At n = 0 the slope of n (n - 1) ... (n - k + 1) / k! in n is (-1)^(k-1) / k, at n = 1 (-1)^k / (k (k - 1))."""
+    k = np.array([1.0, 2.0, 3.0, 4.0])
+    slope = ps.grad(lambda n, k: np.sum(sp.binom(n, k)))
+    np.testing.assert_allclose(slope(np.zeros(4), k), (-1) ** (k - 1) / k, rtol=1e-12)
+    np.testing.assert_allclose(slope(np.ones(3), k[1:]), (-1) ** k[1:] / (k[1:] * (k[1:] - 1)), rtol=1e-12)
+    program = ps.trace(sp.binom, k, k)
+    for n in (0.0, 1.0, 3.0):
+        np.testing.assert_allclose(program(np.full(4, n), k), sp.binom(n, k), rtol=1e-12)
+
+
 BINOMIALS = [(1e8, 5.0), (1e10, 1e10 - 2), (1e16, 2.0), (60.0, 30.0), (1030.0, 515.0), (1e15, 1e15 - 0.5), (2.5, 5.5)]
 """The last one is 0."""
 

@@ -42,6 +42,23 @@ def test_a_size_that_is_known_costs_nothing() -> None:
     assert "Where" not in {n.op_type for n in program.to_onnx().graph.node}
 
 
+@pytest.mark.parametrize(
+    ("function", "specs", "costs"),
+    [
+        (lambda a, b: a @ b, (["M", "K"], ["K", "N"]), False),
+        (lambda a, b: a.T @ b, (["K", "M"], ["K", "N"]), False),
+        (lambda a, b: a @ b.T, (["M", "K"], ["N", "K"]), False),
+        (lambda a, b: a @ b, (["B", "M", "K"], ["B", "K", "N"]), False),
+        (lambda a, b: a.swapaxes(1, 2) @ b, (["B", "K", "M"], ["B", "K", "N"]), True),
+        (lambda a, v: a @ v, (["M", "K"], ["K"]), True),
+    ],
+)
+def test_products_that_onnxruntime_writes_cost_nothing(function, specs, costs) -> None:
+    """A vector and a stack that is turned need a choice of zeros; two matrices and other stacks do not."""
+    program = ps.trace(function, *(ps.spec("float32", s) for s in specs))
+    assert any(n.op_type in {"Where", "If"} for n in program.to_onnx().graph.node) == costs
+
+
 REPEATING = [
     ((3, "K"), ("N", "K", 4)),
     (("N", 3, "K"), (1, "K", 4)),
