@@ -45,7 +45,7 @@ def _hankel(name: str, *, sign: float, is_scaled: bool) -> Callable[[Pair, Pair]
     """J + i Y, or J - i Y, of x > 0; if scaled, times exp(-i x), or exp(i x). NaN for other real numbers."""
 
     def hankel(order: Pair, x: Pair) -> Pair:
-        if order.imag is not None or x.imag is not None:
+        if x.imag is not None:
             raise refused(f"scipy.special.{name}", "Pass real numbers.")
         is_inside = x.some > 0.0
         point = op.Where(is_inside, x.some, 1.0)

@@ -7,6 +7,7 @@ import pytest
 import scipy.special as sp
 
 import primsplit as ps
+from primsplit.ir.errors import PrimsplitError
 from tests.numpy.agreement import check_grads
 
 
@@ -26,3 +27,11 @@ def test_hankels_functions_of_positive_numbers_are_scipys(name: str) -> None:
     assert found.dtype == wanted.dtype
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
     assert np.isnan(ps.trace(lambda x: function(1, x), x)(-x)).all()
+
+
+@pytest.mark.parametrize("args", [(1.0 + 1.0j, 2.0), (1.0 + 0.0j, 2.0 + 0.0j), (1.0, 2.0 + 1.0j)])
+def test_hankels_functions_of_complex_orders_or_arguments_are_refused(args: tuple[complex, complex]) -> None:
+    order, x = map(np.asarray, args)
+    for function in (lambda order, x: sp.hankel1(order, x), lambda order, x: sp.hankel1(args[0], x)):
+        with pytest.raises(PrimsplitError):
+            ps.trace(function, order, x)
