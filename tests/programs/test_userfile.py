@@ -1,5 +1,6 @@
 """A user's file: the function that is meant in it."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,11 @@ def test_a_file_imports_its_neighbours_and_its_package_and_leaves_no_cache(tmp_p
     path = saved(tmp_path, "from .numbers_of_it import SCALE\ndef f(x):\n    return SCALE * x\n", "package/model.py")
     assert load(path).function(2.0) == 6.0
     assert not (tmp_path / "package" / "__pycache__" / "model.cpython-311.pyc").exists()
+
+
+def test_a_file_in_a_package_that_imports_no_neighbour_is_no_part_of_it(tmp_path: Path) -> None:
+    """Neither its name nor what is importable depends on the folder above."""
+    saved(tmp_path, "", "around/__init__.py")
+    path = saved(tmp_path, "from math import pi\ndef f(x):\n    return pi * x\n", "around/alone.py")
+    assert load(path).module.__name__ == "primsplit_model_alone"
+    assert str(tmp_path) not in sys.path

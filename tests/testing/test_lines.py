@@ -40,6 +40,16 @@ def test_a_derivative_may_be_off_by_few_roundings_of_its_program_and_no_more() -
         assert line(np.cos(0.5) + off, lambda a: np.sin(a[0]), exact=np.cos(0.5), rounding=1e-4).verdict == verdict
 
 
+def test_differences_that_do_not_settle_leave_it_unclear() -> None:
+    """The error is infinite only where the differences are no numbers."""
+    wild = line(1e12, lambda a: np.sin(1e9 * a[0]), exact=np.inf)
+    assert (wild.verdict, wild.note) == ("unclear", "the differences do not settle")
+    assert 0.0 < wild.error < np.inf
+    with np.errstate(invalid="ignore"):
+        none = line(1.0, lambda a: np.sqrt(-1.0 - a[0]), exact=np.inf)
+    assert (none.verdict, none.error) == ("unclear", np.inf)
+
+
 def test_each_element_of_a_result_is_compared() -> None:
     def both(a: Any) -> Any:
         return np.stack([np.sin(a[0]), a[0] ** 2])

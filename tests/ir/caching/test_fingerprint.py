@@ -13,13 +13,14 @@ from collections.abc import Callable
 from os import environb, getenv
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import scipy.optimize
 
 import primsplit as ps
 from primsplit.ir.caching.counters import Counters
-from primsplit.ir.caching.fingerprint import is_library
+from primsplit.ir.caching.fingerprint import fingerprint, is_library
 from primsplit.rules.table import partials, rrule
 
 X = np.array([1.0, 2.0, 3.0])
@@ -378,6 +379,18 @@ def test_an_attribute_of_a_static_argument() -> None:
     held = Held(2.0)
     gradient = ps.grad(lambda x, held: held(x))
     check(lambda x: gradient(x, held), lambda: setattr(held, "scale", 3.0), 2.0, 3.0)
+
+
+def test_arrays_of_other_dtypes_with_the_same_bytes() -> None:
+    """Also of another order of bytes, and of dtypes that NumPy does not know."""
+    small = ["int8", "uint8", "bool", "S1"]
+    known = [*small, ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
+    two = ["<i2", ">i2", "<u2", "<f2", ml_dtypes.bfloat16, "S2"]
+    eight = ["<f8", ">f8", "<i8", "<M8[s]", "<M8[ms]", "<m8[s]", "<c8", "<U2"]
+    for dtypes in (known, two, eight):
+        arrays = [np.zeros(3, np.dtype(dtype)) for dtype in dtypes]
+        assert len({fingerprint(array) for array in arrays}) == len(arrays)
+        assert len({fingerprint(array.dtype) for array in arrays}) == len(arrays)
 
 
 def test_true_is_not_one() -> None:

@@ -43,19 +43,20 @@ def test_a_size_that_is_known_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "specs", "costs"),
+    ("function", "specs", "dtype", "costs"),
     [
-        (lambda a, b: a @ b, (["M", "K"], ["K", "N"]), False),
-        (lambda a, b: a.T @ b, (["K", "M"], ["K", "N"]), False),
-        (lambda a, b: a @ b.T, (["M", "K"], ["N", "K"]), False),
-        (lambda a, b: a @ b, (["B", "M", "K"], ["B", "K", "N"]), False),
-        (lambda a, b: a.swapaxes(1, 2) @ b, (["B", "K", "M"], ["B", "K", "N"]), True),
-        (lambda a, v: a @ v, (["M", "K"], ["K"]), True),
+        (lambda a, b: a @ b, (["M", "K"], ["K", "N"]), "float32", False),
+        (lambda a, b: a.T @ b, (["K", "M"], ["K", "N"]), "float32", False),
+        (lambda a, b: a.T @ b, (["K", "M"], ["K", "N"]), "float16", False),
+        (lambda a, b: a @ b.T, (["M", "K"], ["N", "K"]), "int64", False),
+        (lambda a, b: a @ b, (["B", "M", "K"], ["B", "K", "N"]), "float32", False),
+        (lambda a, b: a.swapaxes(1, 2) @ b, (["B", "K", "M"], ["B", "K", "N"]), "float32", True),
+        (lambda a, v: a @ v, (["M", "K"], ["K"]), "float32", True),
     ],
 )
-def test_products_that_onnxruntime_writes_cost_nothing(function, specs, costs) -> None:
+def test_products_that_onnxruntime_writes_cost_nothing(function, specs, dtype, costs) -> None:
     """A vector and a stack that is turned need a choice of zeros; two matrices and other stacks do not."""
-    program = ps.trace(function, *(ps.spec("float32", s) for s in specs))
+    program = ps.trace(function, *(ps.spec(dtype, s) for s in specs))
     assert any(n.op_type in {"Where", "If"} for n in program.to_onnx().graph.node) == costs
 
 

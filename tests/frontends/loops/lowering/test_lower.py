@@ -168,6 +168,15 @@ def test_a_reverse_nest_adds_to_a_given_array_or_makes_its_own() -> None:
     assert [op.kind for op in fresh.block.ops].count("Add") == 0
 
 
+def test_a_root_at_0_has_the_second_derivatives_of_what_is_composed_around_it() -> None:
+    """The square of a norm is smooth; cos is even, so cos of a norm is smooth too."""
+    norms = ps.loops("y[i] := A[i,j] * A[i,j] |> sqrt")
+    rows = np.zeros((1, 2))
+    np.testing.assert_array_equal(ps.grad(lambda A: np.sum(norms(A) ** 2))(rows), rows)
+    square = ps.hessian(lambda A: np.sum(norms(A) ** 2))(rows)
+    np.testing.assert_array_equal(square.reshape(2, 2), 2.0 * np.eye(2))
+
+
 def test_sizes_that_do_not_agree_are_refused_with_both_their_sources() -> None:
     nest = ps.loops("C[m,n] := A[m,k]*B[k,n]")
     with pytest.raises(ShapeError, match=r"k is 4 by A's axis 1 and 5 by B's axis 0"):
