@@ -166,6 +166,23 @@ def shared_names(x: Any) -> Any:
     return total * x
 
 
+def keywords(x: Any) -> Any:
+    options: dict[str, Any] = {"dtype": float}
+    for k in range(12):
+        if x > 0.1 * k:
+            x = np.multiply(0.9, x, **options)
+    return x
+
+
+def writes(x: Any) -> Any:
+    y = x * np.ones(2)
+    for k in range(12):
+        if y[0] > 0.1 * k:
+            np.add.at(y, [0, 1, 1], -0.05 * x)
+            np.multiply(y, 1.1, out=y)
+    return np.sum(y)
+
+
 MANY = Section(
     "Many branches: what one If takes",
     "An `if` is recorded with both of its sides in one run. These may stand in its sides.",
@@ -173,6 +190,8 @@ MANY = Section(
         Row("names, also None on one side", names, ifs=13),
         Row("attributes", attributes, ifs=12),
         Row("elements of arrays and dictionaries", elements, ifs=12),
+        Row("`np.add.at`, `np.put`, `out=` and the like", writes, ifs=12),
+        Row("`**` in a call", keywords, ifs=12),
         Row("lists that grow", lists, ifs=12),
         Row("an index into a list", indices, ifs=12),
         Row("exchanged arrays", exchanges, ifs=12),

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.frontends.python.conversion.either import holding, if_gives, may_be_told
+from primsplit.frontends.python.conversion.either import Either, holding, if_gives, may_be_told
+from primsplit.frontends.python.conversion.growing import Grown
 from primsplit.frontends.python.conversion.harmless import (
     UNKNOWN,
     Callers,
@@ -36,7 +37,7 @@ from primsplit.frontends.python.conversion.holders import (
     shows_memory,
 )
 from primsplit.frontends.python.conversion.identity import classes_of, note_joined
-from primsplit.frontends.python.conversion.journal import Journal, content, journal
+from primsplit.frontends.python.conversion.journal import Content, Journal, content, journal
 from primsplit.frontends.python.conversion.kinds import Kinds
 from primsplit.frontends.python.conversion.missing import NotAssigned, is_missing
 from primsplit.frontends.python.conversion.places import Places
@@ -88,8 +89,10 @@ class Statement:
             value = names.get(name, meaning(name, frame.f_globals))
             return UNKNOWN if is_missing(value) else value
 
-        read_before = map(given_or_meant, join.effects.read - {*join.names})
-        self.read = [value for value in read_before if value is not UNKNOWN]
+        read_before = {name: given_or_meant(name) for name in join.effects.read - {*join.names}}
+        self.known = {name: value for name, value in read_before.items() if value is not UNKNOWN}
+        """The values of the names that the statement reads and does not assign."""
+        self.read = [*self.known.values()]
         callers = Callers(harmless={})
         if (read := what_does_more(join.effects, given_or_meant, callers)) is not None:
             raise self._does_more(f"it reads {read}")
@@ -164,9 +167,8 @@ class Statement:
 
     def _besides(self, which: int, given: Mapping[str, Any]) -> Mapping[str, Any]:
         self._take_back()
-        if self.places.have_other_keys():
-            why = "a list, a dictionary or an object has another length after one of its sides"
-            raise NotJoined(self.join.at, why, grows=True)
+        if (found := self.places.with_other_keys()) is not None:
+            raise NotJoined(self.join.at, self._of_two_lengths(*found), grows=True)
         left, numbers_told = self._left_by(bool(which))
         others, _ = self._left_by(not which)
         numbers = self.pointers.given(left, lambda array: array)
@@ -174,6 +176,15 @@ class Statement:
         untold = self.kinds.untold({**given, **written, **numbers_told}, {**self.values[not which], **others})
         more = {**written, **numbers_told, **numbers, **untold}
         return {**more, **self.pointers.untold({**given, **more}, untold.keys())}
+
+    def _of_two_lengths(self, owner: Any, first: Content, second: Content) -> str:
+        """Return the words for a container or an object that has other keys on one side than on the other."""
+        named = {**self.known, **dict(zip(self.join.names, self.given, strict=True))}
+        name = next((name for name, value in named.items() if value is owner), f"a {type(owner).__name__}")
+        if type(owner) is list:
+            return f"{name} has {len(first)} elements on one side and {len(second)} on the other"
+        keys = sorted({*map(str, first)} ^ {*map(str, second)})
+        return f"{name} has {keys[0] if keys else 'its keys in another order'} on one side alone"
 
     def _left_by(self, which: bool) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the values of places that only the other side changes, and the numbers of those that are no arrays."""
@@ -316,7 +327,7 @@ class Statement:
         if self._may_be_told(name, outputs):
             return self.kinds.after(name, _label(name), outputs, lambda: self._chosen(name, outcomes, outputs))
         if name not in outputs or name in self.kinds.others or name in self.kinds.most:
-            return NotAssigned(self.join.at, f"{_label(name)} is no number or array")
+            return NotAssigned(self.join.at, _of_two_kinds(name, outcomes))
         return self._chosen(name, outcomes, outputs)
 
     def _may_be_told(self, name: str, outputs: Mapping[str, Any]) -> bool:
@@ -334,7 +345,7 @@ class Statement:
         if all(is_same(outcomes[0], other) for other in outcomes[1:]):
             return outcomes[0]
         if name not in outputs:
-            raise self.refusal(f"{_label(name)} is no number or array")
+            raise self.refusal(_of_two_kinds(name, outcomes))
         is_asked = name not in self.join.unread and not name.startswith(FLAGS)
         if joins_one_type() and is_asked and not _are_of_one_type(outcomes):
             raise self._of_two_types(name)
@@ -386,6 +397,27 @@ class Statement:
 def _is_of_known_numbers(error: Exception) -> bool:
     """Whether an error is a write to an array of known numbers, which another run may trace instead."""
     return isinstance(error, DtypeError) and error.again and (error.made_at is not None or not is_converted())
+
+
+def _of_two_kinds(name: str, outcomes: Sequence[Any]) -> str:
+    """Return the words for a name that is no number or array after a side."""
+    kinds = [*dict.fromkeys(map(_kind, outcomes))]
+    if len(kinds) == 1:
+        return f"{_label(name)} is {kinds[0]} on both sides, and no number or array"
+    return f"{_label(name)} is {kinds[0]} on one side and {kinds[1]} on the other"
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "None"
+    if is_missing(value):
+        return "without a value"
+    if isinstance(value, Array | ComplexArray):
+        return "a number" if value.is_number() else "an array"
+    if isinstance(value, Either | Grown):
+        return "one of several things" if isinstance(value, Either) else "a list that grows"
+    kind = type(value).__name__
+    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
 
 
 def _label(name: str) -> str:

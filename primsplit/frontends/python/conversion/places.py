@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from primsplit.frontends.python.conversion.holders import roots_of
-from primsplit.frontends.python.conversion.journal import Change, hold
+from primsplit.frontends.python.conversion.journal import Change, Content, hold
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 
@@ -38,9 +38,14 @@ class Places:
         self.changed[which] |= dict.fromkeys(values)
         return {self._name(place): v for place, v in values.items()}
 
-    def have_other_keys(self) -> bool:
-        """Whether a list, dictionary or object has other keys after one side than after the other."""
-        return any([*after] != [*contents[0]] for contents in map(self._after, self.owners) for after in contents[1:])
+    def with_other_keys(self) -> tuple[Any, Content, Content] | None:
+        """Return a list, dictionary or object that has other keys after one side than after the other, and both."""
+        for key, change in self.owners.items():
+            first, *others = self._after(key)
+            different = next((after for after in others if [*after] != [*first]), None)
+            if different is not None:
+                return change.owner, first, different
+        return None
 
     def as_written(self, which: bool, before: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values that a side leaves in the places that only the other side changes.

@@ -68,13 +68,23 @@ def defines_a_function(x):
     return total
 
 
+def sets_a_key(x):
+    held, total = {"first": 1.0}, 0.0
+    for k, value in enumerate(x):
+        if value > 0:
+            held[f"key {k}"] = value
+        total = total + len(held)
+    return total
+
+
 @pytest.mark.parametrize(
     ("function", "why"),
     [
+        (sets_a_key, "held has key 0 on one side alone"),
         (raises_and_catches, "it raises an error: give a name a flag instead"),
         (with_a_name_inside, "it gives a name a value with :="),
         (defines_a_function, "it defines a function"),
-        (returns_lists, "what it returns is no number or array"),
+        (returns_lists, "what it returns is a list on both sides, and no number or array"),
     ],
 )
 def test_what_a_branch_may_not_do_to_be_joined_is_told(function: Callable[..., Any], why: str) -> None:
