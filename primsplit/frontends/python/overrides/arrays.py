@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
+from primsplit.frontends.python.overrides.grids import Grid, from_function, indices
 from primsplit.frontends.python.overrides.plain_arrays import noted, writable
 from primsplit.frontends.python.overrides.table import ModuleSubstitute, Substitute, holds_array, register, when_traced
-from primsplit.frontends.scipy.overrides.grids import Grid, from_function, indices
 from primsplit.ir.errors import UnsupportedFunction
 from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
 from primsplit.numpy.converted_run import expects_writes, is_converted, known_arrays, running_plainly
