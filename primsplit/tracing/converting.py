@@ -7,9 +7,19 @@ method of a user's object asks here for it.
 import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from types import CodeType
 from typing import Any, Protocol
 
 from primsplit.ir.scoped import Scoped
+
+
+class Helper:
+    """An object that converted code calls; it stands in the constants of the code."""
+
+
+def is_converted(code: CodeType) -> bool:
+    """Whether the code is that of a copy, or of a function inside a copy."""
+    return any(isinstance(const, Helper) for const in code.co_consts)
 
 
 class Converting(Protocol):

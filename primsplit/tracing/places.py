@@ -38,6 +38,11 @@ def is_library(filename: str) -> bool:
     return _is_pythons(filename) or filename.startswith(_LIBRARIES) or _SCIPY in filename
 
 
+def is_scipys(filename: str) -> bool:
+    """Whether the file is one of SciPy."""
+    return _SCIPY in filename
+
+
 _OPERATORS = os.path.join(_LIBRARIES[0], "frontends", "python", "converter") + os.sep
 
 

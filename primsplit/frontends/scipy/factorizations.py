@@ -31,7 +31,7 @@ from primsplit.tracing.calls.primitive import primitive, rrule
 from primsplit.tracing.complex_array import refused
 
 __all__ = [
-    "companion", "eigh_tridiagonal", "eigvalsh_tridiagonal", "hankel", "khatri_rao", "lu", "lu_factor", "lu_solve",
+    "companion", "eigh_tridiagonal", "hankel", "khatri_rao", "lu", "lu_factor", "lu_solve",
     "matmul_toeplitz", "orthogonal_procrustes", "pinvh", "polar", "qr", "solve_toeplitz",
 ]  # fmt: skip
 
@@ -183,11 +183,6 @@ def eigh_tridiagonal(
     diagonal, beside = of_at_least(array_like(d), 1), array_like(e)
     matrix = _tridiagonal(diagonal, of_length(beside, diagonal.shape[0] - 1))
     return np.linalg.eigvalsh(matrix) if eigvals_only else tuple(np.linalg.eigh(matrix))
-
-
-def eigvalsh_tridiagonal(d: Any, e: Any, select: str = "a", select_range: Any = None, **options: Any) -> Any:
-    """The eigenvalues of the symmetric matrix of these diagonals."""
-    return eigh_tridiagonal(d, e, eigvals_only=True, select=select, select_range=select_range)
 
 
 def hankel(c: Any, r: Any = None) -> Any:

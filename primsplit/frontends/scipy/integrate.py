@@ -8,49 +8,10 @@ from primsplit.frontends.scipy.operands import of_at_least, of_length
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.numpy.axes import size_as
-from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import holds_traced, plain_or_traced
 from primsplit.tracing.broadcasting import full
-from primsplit.tracing.handles.concretization import literal_size
 
-__all__ = ["cumulative_trapezoid", "romb", "simpson", "trapezoid"]
-
-
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The trapezoidal rule along an axis."""
-    y = plain_or_traced(y)
-    if x is None:
-        return np.trapezoid(y, None, dx, axis)
-    x = plain_or_traced(x)
-    return np.trapezoid(y, np.broadcast_to(x, y.shape) if x.ndim > 1 else x, dx, axis)
-
-
-def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
-    """The trapezoidal rule up to each sample but the first; with `initial`, which is 0, from the first on."""
-    y = of_at_least(np.moveaxis(plain_or_traced(y), axis, -1), 1)
-    widths = dx if x is None else _widths(plain_or_traced(x), axis, y.shape[-1])
-    sums = np.cumsum((y[..., 1:] + y[..., :-1]) * widths / 2.0, axis=-1)
-    if initial is not None:
-        sums = np.concatenate([np.zeros_like(y[..., :1], dtype=sums.dtype), sums], axis=-1)
-    return np.moveaxis(sums, -1, axis)
-
-
-def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: Any = False) -> Any:
-    """Romberg's extrapolation of the trapezoidal rule. Raises ValueError but for 2^k + 1 samples, a known number."""
-    if show:
-        raise unsupported("scipy.integrate.romb with show")
-    y = np.moveaxis(plain_or_traced(y), axis, -1)
-    count = literal_size(y.shape[-1], "scipy.integrate.romb") - 1
-    if count < 1 or count & (count - 1):
-        raise ValueError("Number of samples must be one plus a non-negative power of 2.")
-    row = [0.5 * (y[..., 0] + y[..., -1]) * (dx * count)]
-    while count > 1:
-        between = np.sum(y[..., count // 2 :: count], axis=-1) * (dx * count)
-        new = [0.5 * (row[0] + between)]
-        for power, before in enumerate(row, start=1):
-            new.append(new[-1] + (new[-1] - before) / (4**power - 1))
-        row, count = new, count // 2
-    return row[-1]
+__all__ = ["simpson"]
 
 
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:

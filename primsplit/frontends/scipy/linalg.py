@@ -34,7 +34,6 @@ __all__ = [
     "eig",
     "eigh",
     "eigvals",
-    "eigvalsh",
     "expm",
     "inv",
     "lstsq",
@@ -213,11 +212,6 @@ def chosen(spectrum: Any, ends: Any) -> Any:
         values, vectors = spectrum
         return chosen(values, ends), of_at_least(vectors, last + 1)[..., first : last + 1]
     return of_at_least(spectrum, last + 1)[..., first : last + 1]
-
-
-def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
-    """The eigenvalues that `eigh` returns."""
-    return eigh(a, b, eigvals_only=True, **options)
 
 
 def svd(

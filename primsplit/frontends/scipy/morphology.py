@@ -8,12 +8,9 @@ from primsplit.frontends.scipy.ndimage import as_given, check_output, chosen_axe
 from primsplit.frontends.scipy.operands import floating
 from primsplit.frontends.scipy.ranks import placed, windows
 from primsplit.frontends.scipy.signatures import as_scipys
-from primsplit.tracing.asarray import array_like, plain_or_traced
+from primsplit.tracing.asarray import array_like
 
-__all__ = [
-    "black_tophat", "grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "morphological_gradient",
-    "morphological_laplace", "white_tophat",
-]  # fmt: skip
+__all__ = ["grey_closing", "grey_dilation", "grey_erosion", "grey_opening"]
 
 
 class Window(NamedTuple):
@@ -92,33 +89,3 @@ def grey_opening(input: Any, window: Window) -> Any:
 def grey_closing(input: Any, window: Window) -> Any:
     """A dilation, then an erosion."""
     return _closed(input, window)
-
-
-def _apart(a: Any, b: Any) -> Any:
-    """The difference; where booleans differ."""
-    return a ^ b if a.dtype.kind == "b" else a - b
-
-
-@as_scipys("scipy.ndimage", Window)
-def white_tophat(input: Any, window: Window) -> Any:
-    """The image less its opening."""
-    return _apart(plain_or_traced(input), _opened(input, window))
-
-
-@as_scipys("scipy.ndimage", Window)
-def black_tophat(input: Any, window: Window) -> Any:
-    """The image's closing less the image."""
-    return _apart(_closed(input, window), plain_or_traced(input))
-
-
-@as_scipys("scipy.ndimage", Window)
-def morphological_gradient(input: Any, window: Window) -> Any:
-    """A dilation less an erosion."""
-    return _extreme(input, window, is_dilation=True) - _extreme(input, window, is_dilation=False)
-
-
-@as_scipys("scipy.ndimage", Window)
-def morphological_laplace(input: Any, window: Window) -> Any:
-    """A dilation and an erosion, less the image twice."""
-    both = _extreme(input, window, is_dilation=True) + _extreme(input, window, is_dilation=False)
-    return both - plain_or_traced(input) - plain_or_traced(input)

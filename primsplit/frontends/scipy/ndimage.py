@@ -20,11 +20,7 @@ __all__ = [
     "convolve1d",
     "correlate",
     "correlate1d",
-    "gaussian_filter",
     "gaussian_filter1d",
-    "gaussian_gradient_magnitude",
-    "gaussian_laplace",
-    "laplace",
     "prewitt",
     "sobel",
     "uniform_filter",
@@ -139,21 +135,6 @@ def _gaussian(sigma: Any, order: int, reach: int) -> Any:
     return polynomial * bell
 
 
-def gaussian_filter(
-    input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
-) -> Any:  # fmt: skip
-    """The convolution with a Gaussian along one axis after the other, each in the dtype of the image."""
-    found = plain_or_traced(input)
-    chosen = chosen_axes(axes, found.ndim)
-    given = [_each(v, len(chosen)) for v in (sigma, order, mode, radius)]
-    for axis, one, degree, beyond, reach in zip(chosen, *given, strict=True):
-        if holds_traced(one) or one > 1e-15:
-            found = gaussian_filter1d(found, one, axis, degree, None, beyond, cval, truncate, radius=reach)
-    check_output(output)
-    return found
-
-
 def _each(value: Any, count: int) -> list[Any]:
     """One value for each axis."""
     is_one = value is None or isinstance(value, str) or np.ndim(value) == 0
@@ -205,50 +186,6 @@ def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect
     """The Prewitt filter."""
     check_output(output)
     return _sloped(input, axis, [1.0, 1.0, 1.0], mode, cval)
-
-
-def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None) -> Any:
-    """The sum of second differences."""
-    check_output(output)
-    image = floating(input)
-    chosen = chosen_axes(axes, image.ndim)
-    modes = _each(mode, len(chosen))
-    parts = [correlate1d(image, [1.0, -2.0, 1.0], a, None, m, cval) for a, m in zip(chosen, modes, strict=True)]
-    return as_given(sum(parts) if parts else image, input)
-
-
-def gaussian_laplace(
-    input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None,
-    **options: Any,
-) -> Any:  # fmt: skip
-    """The sum of the second derivatives of a Gaussian, which spreads along the chosen axes alone."""
-    check_output(output)
-    image = plain_or_traced(input)
-    chosen = chosen_axes(axes, image.ndim)
-    spread = dict(zip(chosen, _each(sigma, len(chosen)), strict=True))
-    widths = [spread.get(a, 0.0) for a in range(image.ndim)]
-    parts = _gaussian_derivatives(2, image, widths, mode, cval, chosen, options)
-    return as_given(sum(parts) if parts else image, input)
-
-
-def gaussian_gradient_magnitude(
-    input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None,
-    **options: Any,
-) -> Any:  # fmt: skip
-    """The root of the sum of the squares of a Gaussian's first derivatives along axes; it spreads along all."""
-    check_output(output)
-    image = plain_or_traced(input)
-    parts = _gaussian_derivatives(1, image, sigma, mode, cval, chosen_axes(axes, image.ndim), options)
-    return as_given(np.sqrt(sum(d**2 for d in parts)) if parts else image, input)
-
-
-def _gaussian_derivatives(
-    order: int, image: Any, sigma: Any, mode: Any, cval: Any, chosen: list[int], options: dict[str, Any]
-) -> list[Any]:
-    """A Gaussian's derivatives of this order, each with its own mode, in the dtype of the image."""
-    orders = [[order if a == b else 0 for b in range(image.ndim)] for a in chosen]
-    modes = _each(mode, len(chosen))
-    return [gaussian_filter(image, sigma, o, None, m, cval, **options) for o, m in zip(orders, modes, strict=True)]
 
 
 def padded(image: Any, pads: Sequence[tuple[Any, Any]], mode: str, cval: Any) -> Any:

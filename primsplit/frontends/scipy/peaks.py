@@ -1,17 +1,15 @@
 """scipy.signal's search for extremes in traced signals; only the run knows how many there are."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primsplit.frontends.scipy.operands import double
 from primsplit.frontends.scipy.signatures import as_scipys
-from primsplit.numpy.axes import one_axis
 from primsplit.tracing.asarray import array_like
 from primsplit.tracing.broadcasting import count_up
 
-__all__ = ["argrelextrema", "argrelmax", "argrelmin", "find_peaks"]
+__all__ = ["find_peaks"]
 
 Properties = dict[str, Any]
 
@@ -83,35 +81,3 @@ def _prominences(signal: Any, peaks: Any) -> Properties:
         "left_bases": np.max(np.where(left, places, -1), axis=1, initial=-1),
         "right_bases": np.min(np.where(right, places, signal.shape[0]), axis=1, initial=signal.shape[0]),
     }
-
-
-def _extremes(data: Any, comparator: Callable[[Any, Any], Any], axis: int, order: int, mode: str) -> Any:
-    """Return where the comparator holds with each of `order` neighbours on both sides along the axis."""
-    values = array_like(data)
-    axis = one_axis(axis, values.ndim)
-    size = values.shape[axis]
-    places = count_up(size)
-    holds: Any = True
-    for shift in range(1, order + 1):
-        for moved in (places + shift, places - shift):
-            source = moved % size if mode == "wrap" else np.clip(moved, 0, size - 1)
-            holds = comparator(values, np.take(values, source, axis=axis)) & holds
-    return np.nonzero(holds)
-
-
-@as_scipys("scipy.signal")
-def argrelextrema(data: Any, comparator: Any, axis: int, order: int, mode: str) -> Any:
-    """The places along each axis of elements that the comparator prefers to their neighbours."""
-    return _extremes(data, comparator, axis, order, mode)
-
-
-@as_scipys("scipy.signal")
-def argrelmax(data: Any, axis: int, order: int, mode: str) -> Any:
-    """The places along each axis of elements larger than their neighbours."""
-    return _extremes(data, np.greater, axis, order, mode)
-
-
-@as_scipys("scipy.signal")
-def argrelmin(data: Any, axis: int, order: int, mode: str) -> Any:
-    """The places along each axis of elements smaller than their neighbours."""
-    return _extremes(data, np.less, axis, order, mode)

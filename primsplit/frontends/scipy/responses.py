@@ -14,7 +14,11 @@ from primsplit.tracing.array import unsupported
 from primsplit.tracing.asarray import array_like, holds_traced
 from primsplit.tracing.broadcasting import count_up
 
-__all__ = ["freqs", "freqz", "freqz_sos", "sosfreqz"]
+__all__ = [
+    "freqs",
+    "freqz",
+    "freqz_sos",
+]
 
 
 def angles_of(count: Any, whole: Any, fs: Any, include_nyquist: Any) -> tuple[Any, Any]:
@@ -88,9 +92,3 @@ def _on_axis(coefficients: Any, places: Any) -> Any:
 def numbered(size: Dim) -> Any:
     """0, 1, ... up to a size, in float64."""
     return np.arange(size, dtype=float) if isinstance(size, int) else cast_to(count_up(size), np.float64)
-
-
-def sosfreqz(*args: Any, **options: Any) -> tuple[Any, Any]:
-    """The older name of `freqz_sos`."""
-    found: tuple[Any, Any] = freqz_sos(*args, **options)
-    return found

@@ -7,13 +7,7 @@ import numpy as np
 from primsplit.frontends.scipy.operands import floating, of_at_least
 from primsplit.tracing.asarray import array_like
 
-__all__ = ["rosen", "rosen_der"]
-
-
-def rosen(x: Any) -> Any:
-    """sum(100 (x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2) along the first axis."""
-    given: Any = array_like(floating(x))
-    return np.sum(100.0 * (given[1:] - given[:-1] ** 2) ** 2 + (1 - given[:-1]) ** 2, axis=0)
+__all__ = ["rosen_der"]
 
 
 def rosen_der(x: Any) -> Any:

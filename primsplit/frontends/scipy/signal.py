@@ -20,7 +20,7 @@ from primsplit.tracing.asarray import array_like, plain_or_traced
 from primsplit.tracing.complex_array import refused
 from primsplit.tracing.handles.concretization import literal_size
 
-__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve", "oaconvolve"]
+__all__ = ["convolve", "convolve2d", "correlate2d", "fftconvolve", "oaconvolve"]
 
 MOST = 3
 """The most axes that a convolution has, those that ONNX names."""
@@ -42,11 +42,6 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 
 def _convolved(a: Any, v: Any, mode: str) -> Any:
     return _cropped(all_sums(a, v) if a.ndim == 1 else _full(a, v), a, v, mode)
-
-
-def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """The correlation of two arrays with as many axes: the convolution with the conjugate second turned round."""
-    return convolve(in1, np.flip(_conjugated(in2)), mode, method)
 
 
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:

@@ -11,20 +11,13 @@ from primsplit.numpy import failing
 from primsplit.numpy.refusing import refusing
 from primsplit.tracing.asarray import array_like
 
-__all__ = ["distance_matrix", "minkowski_distance", "minkowski_distance_p", "procrustes"]
+__all__ = ["distance_matrix", "minkowski_distance", "procrustes"]
 
 
 @as_scipys("scipy.spatial")
 def minkowski_distance(x: Any, y: Any, p: Any) -> Any:
     """The p-norm of the differences along the last axis; its gradient is 0 where there are none."""
     return np.linalg.norm(array_like(double(x)) - double(y), ord=p, axis=-1)
-
-
-@as_scipys("scipy.spatial")
-def minkowski_distance_p(x: Any, y: Any, p: Any) -> Any:
-    """The sum of the p-th powers of the differences, the largest for an infinite p."""
-    apart = np.abs(array_like(double(x)) - double(y))
-    return np.max(apart, axis=-1) if p == np.inf else np.sum(apart**p, axis=-1)
 
 
 @as_scipys("scipy.spatial")

@@ -22,7 +22,7 @@ from primsplit.tracing.broadcasting import count_up
 from primsplit.tracing.complex_array import ComplexArray
 from primsplit.tracing.handles.concretization import literal_size
 
-__all__ = ["coherence", "csd", "istft", "periodogram", "spectrogram", "stft", "welch"]
+__all__ = ["csd", "istft", "periodogram", "spectrogram", "stft", "welch"]
 
 USUAL = 256
 """The default number of samples of a segment."""
@@ -219,14 +219,6 @@ def _common_power(x: Any, y: Any, fs: Any, segments: Segments, scaling: str, axi
     product = np.conj(_transformed(first, cut)) * _transformed(second, cut)
     found = _averaged(product * _weights(cut, fs, scaling, first), average)
     return cut.frequencies(fs), np.moveaxis(found, -1, axis)
-
-
-@as_scipys("scipy.signal", Segments)
-def coherence(x: Any, y: Any, fs: Any, segments: Segments, axis: int) -> Any:
-    """Return the frequencies and the coherence of two signals: their squared cross spectrum by both power spectra."""
-    freqs, common = _common_power(x, y, fs, segments, "density", axis, "mean")
-    powers = [_averaged_power(v, fs, segments, axis=axis)[1] for v in (x, y)]
-    return freqs, _power(common) / powers[0] / powers[1]
 
 
 @as_scipys("scipy.signal", Segments)

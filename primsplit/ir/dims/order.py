@@ -60,14 +60,18 @@ def _proven(a: Dim, relation: str, b: Dim) -> bool | None:
     return True if at_least(b, a) else False if above(a, b) else None
 
 
+def decided(a: Dim, relation: str, b: Dim) -> bool | None:
+    """Return the answer as `compare` does; None if neither answers."""
+    answer = _proven(a, relation, b)
+    return Size.decide(a, relation, b) if answer is None else answer
+
+
 def compare(a: Dim, relation: str, b: Dim) -> bool:
     """Return the answer to `a == b`, `a < b` or `a <= b`: a proven one, or the one of the path that is being recorded.
 
     Raises UndecidableSize if neither answers.
     """
-    answer = _proven(a, relation, b)
-    if answer is None:
-        answer = Size.decide(a, relation, b)
+    answer = decided(a, relation, b)
     if answer is not None:
         return answer
     raise UndecidableSize(

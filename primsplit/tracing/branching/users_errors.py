@@ -21,6 +21,8 @@ from primsplit.ir.caching.fingerprint import objects_read, package_of
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import IndexingError, NumberAsked, Place, PrimsplitError, TraceError, errors_made, last_made
 from primsplit.tracing.array import Array
+from primsplit.tracing.converting import is_converted
+from primsplit.tracing.places import is_scipys
 from primsplit.tracing.source_nodes import nodes_at
 
 _SUBSTITUTES = os.path.join(os.path.dirname(tracing.__path__[0]), "frontends", "python", "overrides") + os.sep
@@ -29,11 +31,13 @@ _SUBSTITUTES = os.path.join(os.path.dirname(tracing.__path__[0]), "frontends", "
 def is_the_functions(error: BaseException) -> bool:
     """Whether an error is the user's function's own, and not one of a library that received traced values.
 
-    So are: what a `raise` of the user's raises; what Python raises for the user's own names, indices and numbers, or
-    for types and attributes if the message names no traced array; np.linalg.LinAlgError, which is raised where NumPy
-    does; and the ZeroDivisionError of a polynomial's quotient.
+    So are: what a `raise` of the user's, or of a copy of SciPy's own code, raises; what Python raises for the user's
+    own names, indices and numbers, or for types and attributes if the message names no traced array;
+    np.linalg.LinAlgError, which is raised where NumPy does; and the ZeroDivisionError of a polynomial's quotient.
     """
     if isinstance(error, np.linalg.LinAlgError | ZeroDivisionError):
+        return True
+    if _is_raised(error) and _is_of_copy(error.__traceback__):
         return True
     if not _is_users(error.__traceback__):
         return False
@@ -62,6 +66,12 @@ def _is_raised(error: BaseException) -> bool:
     if not nodes:
         return type(error) is Exception or bool(type(error).__flags__ & _CREATED)
     return isinstance(nodes[-1], ast.Raise)
+
+
+def _is_of_copy(trace: TracebackType | None) -> bool:
+    """Whether the innermost frame runs a converted copy of SciPy's own code."""
+    codes = [frame.f_code for frame, _ in walk_tb(trace)]
+    return bool(codes) and is_scipys(codes[-1].co_filename) and is_converted(codes[-1])
 
 
 _CREATED = 1 << 9
@@ -188,6 +198,8 @@ def asked_by_library(error: BaseException) -> NumberAsked | None:
     """
     name, place = "", None
     is_told = re.search(rf"\b{Array.__name__}\b", str(error)) is not None
+    if not is_told and _is_raised(error) and _is_of_copy(error.__traceback__):
+        return None
     for frame, line in walk_tb(error.__traceback__):
         code, module = frame.f_code, str(frame.f_globals.get("__name__"))
         is_packages = (is_told and bool(package_of(module))) or _is_of_pythons_library(error, frame)
@@ -290,8 +302,9 @@ _CYTHONS = (".pyx", ".pxd", "<stringsource>", "View.MemoryView")
 
 
 def place_of(error: BaseException) -> Place | None:
-    """Return the innermost place that the error went through, outside of substitutes."""
-    return _last_place(error.__traceback__, _is_no_substitutes)
+    """Return the innermost place that the error went through, outside of substitutes; of SciPy's own code, its call."""
+    trace = error.__traceback__
+    return _last_place(trace, _is_users_file if _is_of_copy(trace) else _is_no_substitutes)
 
 
 def _last_place(trace: TracebackType | None, where: Callable[[str], bool] = lambda _: True) -> Place | None:

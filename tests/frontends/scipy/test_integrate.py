@@ -36,8 +36,8 @@ def test_a_rule_is_scipys_with_gradients(name: str, count: int) -> None:
     for found, wanted in zip(ps.trace(f, y, x)(y, x), f(y, x), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
     check_grads(lambda y, x: sum(np.sum(v * v) for v in f(y, x)), y, x, order=2, symbolic=False, step=1e-3)
-    for found, wanted in zip((getattr(integrate, name)(y, dx=0.3),), (rule(y, dx=0.3),), strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    if name in integrate.__all__:
+        np.testing.assert_allclose(getattr(integrate, name)(y, dx=0.3), rule(y, dx=0.3), rtol=1e-12)
 
 
 def test_cumulative_sums_may_begin_with_zero() -> None:

@@ -10,13 +10,14 @@ import numpy as np
 
 from primsplit.frontends.python.conversion.either import Either
 from primsplit.frontends.python.conversion.growing import Grown
-from primsplit.frontends.python.converter.copies import Helper, current
+from primsplit.frontends.python.converter.copies import current
 from primsplit.frontends.python.overrides.table import ModuleSubstitute, Substitute
 from primsplit.ir.caching.fingerprint import is_library
 from primsplit.ir.dims import Size
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.complex_array import ComplexArray
+from primsplit.tracing.converting import Helper
 from primsplit.tracing.functionlike import FunctionLike
 from primsplit.tracing.handles import views
 from primsplit.tracing.handles.views import Choice

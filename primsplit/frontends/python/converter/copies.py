@@ -24,21 +24,18 @@ from primsplit.frontends.python.converter.classes_asked import may_ask_for_class
 from primsplit.frontends.python.converter.source import SourceError, definition_of
 from primsplit.frontends.python.converter.transformer import OPERATORS, Transformer
 from primsplit.frontends.python.functions import function_like
-from primsplit.frontends.python.overrides.table import substitute_of_method
+from primsplit.frontends.python.overrides.table import is_stood_in_for, substitute_of_method
 from primsplit.ir.caching.fingerprint import package_of
 from primsplit.ir.caching.held import is_written_by_python
 from primsplit.ir.definitions import Definition, Node
 from primsplit.ir.definitions import copied as tree_copied
 from primsplit.ir.recompiled import compiles_to, recompiled, renamed
 from primsplit.tracing import is_library
-from primsplit.tracing.converting import run_with, running
+from primsplit.tracing.converting import Helper, is_converted, run_with, running
+from primsplit.tracing.places import is_scipys
 
 Function = types.FunctionType
 Code = types.CodeType
-
-
-class Helper:
-    """An object that converted code calls; it stands in the constants of the code."""
 
 
 class Caller(Helper, ABC):
@@ -100,11 +97,6 @@ def calculated(operator: str, *operands: Any) -> Any:
     return getattr(conversion.operators[True], operator)(*operands)
 
 
-def is_converted(code: Code) -> bool:
-    """Whether the code is that of a copy, or of a function inside a copy."""
-    return any(isinstance(const, Helper) for const in code.co_consts)
-
-
 def origin(value: Any) -> Any:
     """Return the original of a copy; any other value itself."""
     return _origins.get(value, value) if type(value) is Function else value
@@ -132,8 +124,10 @@ class Conversion:
         packages: frozenset[str] = frozenset(),
         without_source: bool = False,
         rewritten: Mapping[str, Rewritten] | None = None,
+        own: frozenset[Function] = frozenset(),
     ) -> None:
         self.operators = operators
+        self.own = own
         self.serves, self.packages, self.without_source = serves, packages, without_source
         self.rewritten = rewritten or {}
         self.copies: dict[int, tuple[Any, Any]] = {}
@@ -154,16 +148,20 @@ class Conversion:
         packages: frozenset[str] = frozenset(),
         without_source: bool = False,
         rewritten: Mapping[str, Rewritten] | None = None,
+        own: frozenset[Function] = frozenset(),
     ) -> "Conversion":
         """Return a conversion that extends the one `around` it."""
         if around is None:
-            return cls(operators, serves=serves, packages=packages, without_source=without_source, rewritten=rewritten)
+            return cls(
+                operators, serves=serves, packages=packages, without_source=without_source, rewritten=rewritten, own=own
+            )
         return cls(
             operators,
             serves=serves or around.serves,
             packages=packages | around.packages,
             without_source=without_source or around.without_source,
             rewritten={**around.rewritten, **(rewritten or {})},
+            own=own | around.own,
         )
 
     def copy(self, function: Any) -> Any:
@@ -199,10 +197,16 @@ class Conversion:
             return False
         if function.__globals__.get("__name__") in LIKE_PACKAGES:
             return self.serves
+        if is_scipys(function.__code__.co_filename):
+            return "scipy" in self.packages and not self.is_replaced(function)
         if is_library(function.__code__.co_filename):
             return False
         package = _package(function)
         return not package or package in self.packages or may_ask_for_classes(function)
+
+    def is_replaced(self, function: Function) -> bool:
+        """Whether a function has a substitute, and is not one of `own`, whose own code is copied."""
+        return function not in self.own and is_stood_in_for(function)
 
     def changed(self, kind: type, name: str) -> Any:
         """Return the function to call in place of a special method of a class; None if it is unchanged."""
@@ -249,7 +253,9 @@ def _package(function: Function) -> str:
     module = function.__globals__.get("__name__")
     if not isinstance(module, str):
         return ""
-    return module if module in LIKE_PACKAGES else package_of(module)
+    if module in LIKE_PACKAGES or is_scipys(function.__code__.co_filename):
+        return module.partition(".")[0] if module.startswith("scipy.") else module
+    return package_of(module)
 
 
 def _with_code(function: Function, code: Code) -> Function:

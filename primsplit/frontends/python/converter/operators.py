@@ -19,7 +19,9 @@ from primsplit.frontends.python.converter.copies import Caller, current
 from primsplit.frontends.python.overrides.builtin import NumberOwner
 from primsplit.frontends.python.overrides.plain_arrays import elements_of, noted
 from primsplit.frontends.python.overrides.table import ModuleSubstitute, substitute_of
-from primsplit.tracing.array import Array
+from primsplit.ir.dims import Size
+from primsplit.ir.dims.order import decided
+from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.branching.users_errors import asked_by_compiled
 from primsplit.tracing.undo_log import note, note_attribute, note_elements, note_name
 
@@ -161,6 +163,35 @@ def _two_operands(name: str, python: Callable[[Any, Any], Any]) -> Callable[[Any
     return call
 
 
+def _compared(name: str, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return the comparison; in SciPy's own code, one of sizes that only the run knows is a traced truth value."""
+    compare = _two_operands(name, python)
+    relation = RELATIONS[name]
+
+    def call(left: Any, right: Any) -> Any:
+        if (type(left) is Size or type(right) is Size) and _is_undecided(left, relation, right):
+            return python(FUNCTIONS[np.asarray](left), FUNCTIONS[np.asarray](right))
+        return compare(left, right)
+
+    return call
+
+
+RELATIONS = {"eq": "==", "ne": "==", "lt": "<", "le": "<=", "gt": "<=", "ge": "<"}
+"""The relation of sizes that decides a comparison, or its opposite."""
+
+
+def _is_undecided(left: Any, relation: str, right: Any) -> bool:
+    conversion = current()
+    if (
+        conversion is None
+        or not conversion.own
+        or not isinstance(left, int | Size)
+        or not isinstance(right, int | Size)
+    ):
+        return False
+    return decided(left, relation, right) is None
+
+
 def _in_place(name: str, python: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def call(left: Any, right: Any) -> Any:
         conversion = current()
@@ -209,7 +240,7 @@ for _name, (_method, _python, _inplace) in BINARY.items():
     setattr(Operators, _name, staticmethod(_two_operands(_method, _python)))
     setattr(Operators, f"in_place_{_name}", staticmethod(_in_place(_method, _inplace)))
 for _name, (_method, _compare) in COMPARISONS.items():
-    setattr(Operators, _name, staticmethod(_two_operands(_method, _compare)))
+    setattr(Operators, _name, staticmethod(_compared(_method, _compare)))
 for _name, (_method, _compute) in UNARY.items():
     setattr(Operators, _name, staticmethod(_one_operand(_method, _compute)))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from primsplit.frontends.python.converter.own_code import OWN
 from primsplit.frontends.python.overrides import libraries
 from primsplit.frontends.python.overrides.refused import REFUSED
 from primsplit.frontends.python.overrides.table import is_function
@@ -37,6 +38,7 @@ def served_names() -> Iterator[str]:
                 yield f"{prefix}.{name}"
     for module_name, ours in MODULES.items():
         yield from (f"{module_name}.{name}" for own in ours for name in own.__all__)
+        yield from (f"{module_name}.{name}" for name in OWN.get(module_name, ()))
     for module_name, solvers in SOLVERS.items():
         yield from (f"{module_name}.{name}" for name in solvers)
     for distribution, own in DISTRIBUTIONS.items():

@@ -22,7 +22,7 @@ from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import array_like
-from primsplit.tracing.broadcasting import reshape_to, zeros_like
+from primsplit.tracing.broadcasting import reshape_to
 from primsplit.tracing.calls.primitive import stop_gradient
 from primsplit.tracing.calls.recorded import StandIn
 from primsplit.transforms.gradient import vector_jacobian
@@ -87,7 +87,7 @@ def nnls(A: Any, b: Any, maxiter: Any = None, *, atol: Any = None) -> tuple[Any,
         rest = matrix @ x - right
         return 0.5 * np.sum(rest * rest)
 
-    start = zeros_like(np.sum(matrix, axis=0))
+    start: Any = np.zeros_like(np.sum(matrix, axis=0))
     x = least(value, start, Box(start, start + math.inf))
     return x, np.linalg.norm(matrix @ x - right)
 
@@ -104,7 +104,7 @@ class Squares(NamedTuple):
 def lsq_linear(A: Any, b: Any, bounds: Any = (-math.inf, math.inf), **options: Any) -> Squares:
     """The x within bounds with the least |A x - b|^2, to rounding whatever the options say."""
     matrix, right = (cast_to(array_like(x), np.float64) for x in (A, b))
-    start = zeros_like(np.sum(matrix, axis=0))
+    start: Any = np.zeros_like(np.sum(matrix, axis=0))
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     low, high = (cast_to(array_like(end), np.float64) + start for end in (low, high))
     crossed = ValueError("Each lower bound must be strictly less than each upper bound.")

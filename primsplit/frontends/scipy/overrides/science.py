@@ -5,6 +5,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from primsplit.frontends.python.converter import own_code
 from primsplit.frontends.python.overrides.refused import register_refused
 from primsplit.frontends.python.overrides.table import ModuleSubstitute, register, register_method, when_traced
 from primsplit.frontends.scipy import (
@@ -178,9 +179,14 @@ def _register(name: str) -> None:
 
 
 def functions_of(name: str) -> dict[str, Any]:
-    """The substitutes for the functions of a SciPy module, by their names there."""
-    own = {function: getattr(module, function) for module in MODULES.get(name, ()) for function in module.__all__}
-    return own | ALIASES.get(name, {})
+    """The substitutes for the functions of a SciPy module, by their names there: formulas, and SciPy's own code."""
+    formulas = {function: getattr(module, function) for module in MODULES.get(name, ()) for function in module.__all__}
+    found = {
+        n: own_code.own_code(f)
+        for n in own_code.OWN.get(name, ())
+        if (f := getattr(sys.modules.get(name), n, None)) is not None
+    }
+    return formulas | ALIASES.get(name, {}) | found
 
 
 def _register_frozen(module: Any) -> None:

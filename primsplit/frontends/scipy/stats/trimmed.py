@@ -10,7 +10,7 @@ from primsplit.frontends.scipy.stats.samples import count_of, sample, summary, w
 from primsplit.numpy.axes import size_as
 from primsplit.tracing.asarray import array_like
 
-__all__ = ["kstat", "tmax", "tmean", "tmin", "trim_mean", "trimboth", "tsem", "tstd", "tvar"]
+__all__ = ["kstat", "tmax", "tmean", "tmin", "trim_mean", "tsem", "tstd", "tvar"]
 
 
 def _whole(a: Any, axis: Any) -> tuple[Any, Any]:
@@ -110,13 +110,6 @@ def trim_mean(a: Any, proportiontocut: Any, axis: Any, keepdims: Any) -> Any:
     x, axis = _whole(a, axis)
     left, axis = _inner(x, proportiontocut, axis)
     return np.mean(left, axis=axis, keepdims=keepdims)
-
-
-@as_scipys("scipy.stats")
-def trimboth(a: Any, proportiontocut: Any, axis: Any) -> Any:
-    """The numbers without a share of them at each end, in ascending order, which SciPy does not promise."""
-    x, axis = sample(a, axis)
-    return _inner(x, proportiontocut, axis)[0]
 
 
 @as_scipys("scipy.stats")
