@@ -149,6 +149,67 @@ def early_exercise(p: Any) -> Any:
     return np.mean(cash)
 
 
+def binomial_put(p: Any) -> Any:
+    spot, strike, volatility = p
+    steps, rate = 8, 0.05
+    up = math.exp(volatility * math.sqrt(1 / steps))
+    chance = (math.exp(rate / steps) - 1 / up) / (up - 1 / up)
+    values = [max(strike - spot * up ** (2 * j - steps), 0.0) for j in range(steps + 1)]
+    for k in range(steps - 1, -1, -1):
+        for j in range(k + 1):
+            hold = math.exp(-rate / steps) * (chance * values[j + 1] + (1 - chance) * values[j])
+            exercised = strike - spot * up ** (2 * j - k)
+            values[j] = max(hold, exercised)
+    return values[0]
+
+
+ROAD = np.stack([np.linspace(0.0, 5.0, 26), 0.5 * np.sin(np.linspace(0.0, 5.0, 26) / 1.5)])
+
+
+class Car:
+    """A bicycle model; its `update` writes to its attributes."""
+
+    def __init__(self, y: Any, speed: Any) -> None:
+        self.x, self.y, self.yaw, self.speed = 0.0, y, 0.1, speed
+
+    def update(self, pedal: Any, steering: Any) -> None:
+        steering = np.clip(steering, -0.5, 0.5)
+        self.x += self.speed * np.cos(self.yaw) * 0.1
+        self.y += self.speed * np.sin(self.yaw) * 0.1
+        self.yaw = within_pi(self.yaw + self.speed / 2.9 * np.tan(steering) * 0.1)
+        self.speed += pedal * 0.1
+
+
+def within_pi(angle: Any) -> Any:
+    if angle > np.pi:
+        return angle - 2 * np.pi
+    return angle + 2 * np.pi if angle < -np.pi else angle
+
+
+def stanley_steering(p: Any) -> Any:
+    gain, pedal, start = p
+    car, cost = Car(start, 1.0), 0.0
+    for _ in range(6):
+        dx, dy = car.x + 2.9 * np.cos(car.yaw) - ROAD[0], car.y + 2.9 * np.sin(car.yaw) - ROAD[1]
+        k = np.argmin(np.hypot(dx, dy))
+        away = np.dot([dx[k], dy[k]], [np.sin(car.yaw), -np.cos(car.yaw)])
+        turned = within_pi(np.arctan2(ROAD[1][min(k + 1, 25)] - ROAD[1][k], 0.2) - car.yaw)
+        car.update(pedal * (2.0 - car.speed), turned + np.arctan2(gain * away, car.speed))
+        cost += away**2
+    return cost
+
+
+TREE: Any = (0, 0.3, (1, -0.2, 1.0, 2.0), (2, 0.9, 3.0, (0, 2.0, 4.0, 5.0)))
+
+
+def decision_tree(p: Any) -> Any:
+    node = TREE
+    while isinstance(node, tuple):
+        feature, limit, left, right = node
+        node = left if p[feature] < limit else right
+    return node * np.sum(p**2)
+
+
 PROGRAMS: dict[Function, list[list[float]]] = {
     hysteresis: [[0.1, 5.0, 15.0], [0.2, 8.0, 22.0], [0.05, 12.0, 20.0]],
     viterbi: [[0.8, 0.7, 0.05], [0.3, 0.6, 0.1], [0.5, 0.9, 0.2]],
@@ -157,6 +218,9 @@ PROGRAMS: dict[Function, list[list[float]]] = {
     kalman_with_gaps: [[0.1, 0.2, 0.0], [0.5, 0.1, 1.0], [2.0, 20.0, 0.3]],
     particle_filter: [[0.9, 0.5, 0.3], [0.5, 1.5, 0.2], [0.7, 0.1, 1.0]],
     early_exercise: [[100.0, 105.0, 0.2], [95.0, 100.0, 0.3], [110.0, 101.0, 0.25]],
+    binomial_put: [[36.1, 40.0, 0.2], [44.3, 40.0, 0.3], [31.7, 40.0, 0.25]],
+    stanley_steering: [[0.5, 1.0, 0.83], [0.9, 0.4, -0.47], [0.3, 1.3, 0.21]],
+    decision_tree: [[0.7, 0.1, 0.5], [0.1, -0.4, 0.5], [2.3, 0.1, 1.5]],
 }
 
 
