@@ -80,6 +80,23 @@ def test_equal_rows_have_no_gradient() -> None:
         assert np.isfinite(slope).all()
 
 
+def test_mahalanobis_by_a_matrix_that_is_not_positive_definite_is_nan() -> None:
+    inverse = np.diag([1.0, -2.0])
+
+    def by_pair(x: Any, m: Any) -> Any:
+        return scipys.mahalanobis(x, np.zeros(2), m)
+
+    def by_rows(x: Any, m: Any) -> Any:
+        return scipys.cdist(x[None], np.zeros((1, 2)), "mahalanobis", VI=m)[0, 0]
+
+    for f in (by_pair, by_rows):
+        value, slopes = ps.value_and_grad(f, wrt=(0, 1))(np.ones(2), inverse)
+        assert np.isnan(value)
+        assert all(np.isnan(slope).all() for slope in slopes)
+        np.testing.assert_allclose(ps.grad(f)(np.array([3.0, 1.0]), inverse), np.array([3.0, -2.0]) / np.sqrt(7.0))
+        np.testing.assert_array_equal(ps.grad(f)(np.zeros(2), inverse), 0.0)
+
+
 @pytest.mark.parametrize("size", [0, 1, 4])
 def test_one_file_serves_any_number_of_rows(size: int) -> None:
     program = ps.trace(lambda a: (scipys.cdist(a, B), scipys.pdist(a)), ps.spec("float64", ["N", 5]))
