@@ -80,18 +80,6 @@ def _safe_root(variance: Array) -> tuple[Array, Function]:
     return root, lambda dz: length_quotient(dz * 0.5, root)
 
 
-@primitive
-def root_of_form(form: Array) -> Array:
-    """The square root of a quadratic form, whose gradient at 0 is 0; NaN, as its gradient, of a form below 0."""
-    return op.Where(op.Less(form, 0.0), np.asarray(np.nan, form.dtype), safe_root(form))
-
-
-@rrule(root_of_form)
-def _root_of_form(form: Array) -> tuple[Array, Function]:
-    root = root_of_form(form)
-    return root, lambda dz: length_quotient(dz * 0.5, root)
-
-
 @implements(np.std)
 def std(
     a: Any, axis: Any = None, dtype: npt.DTypeLike | None = None, out: Any = None, *args: Any, **options: Any

@@ -1,4 +1,4 @@
-"""Prove that values are never negative, from the ops that compute them."""
+"""Prove that values are never negative, or signs of others, from the ops that compute them."""
 
 from collections.abc import Mapping
 
@@ -97,3 +97,21 @@ def _has_edge(value: Value | None, made_by: Mapping[Var, Op], depth: int) -> boo
 
 def _is_whole(exponent: Value | None) -> bool:
     return isinstance(exponent, Const) and not exponent.is_weight and bool(np.all(exponent.numpy() % 1 == 0))
+
+
+def sign_argument(op: Op, made_by: Mapping[Var, Op]) -> Value | None:
+    """Return the value whose sign an op gives: x of Sign(x), or of Where(x < 0, -1, 1), as copysign has it."""
+    if op.kind == "Sign":
+        return op.inputs[0]
+    if op.kind != "Where" or not all(map(_is_one_number, op.inputs[1:], (-1.0, 1.0))):
+        return None
+    asked = made_by.get(op.inputs[0]) if isinstance(op.inputs[0], Var) else None
+    if asked is not None and asked.kind == "Or":
+        asked = made_by.get(asked.inputs[0]) if isinstance(asked.inputs[0], Var) else None
+    is_sign = asked is not None and asked.kind == "Less" and _is_one_number(asked.inputs[1], 0.0)
+    return asked.inputs[0] if asked is not None and is_sign else None
+
+
+def _is_one_number(value: Value | None, number: float) -> bool:
+    is_known = isinstance(value, Const) and value.is_small and value.numpy().size > 0
+    return isinstance(value, Const) and is_known and bool(np.all(value.numpy() == number))

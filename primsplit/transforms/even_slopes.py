@@ -22,7 +22,7 @@ from primsplit.ops import op as operators
 from primsplit.ops.namespace import later
 from primsplit.rewrites.cse import attribute_key
 from primsplit.rewrites.rewrites.table import is_zero
-from primsplit.rewrites.signs import is_smoothly_nonnegative
+from primsplit.rewrites.signs import is_smoothly_nonnegative, sign_argument
 from primsplit.special.wave_integrals import divided_by_argument
 from primsplit.tracing import append, emit, inline
 from primsplit.tracing.array import Array
@@ -67,6 +67,7 @@ class EvenSlopes:
     found: dict[Var, Quotient] = field(default_factory=dict)
     _made: dict[Var, Op] = field(default_factory=dict)
     _sizes: dict[Value, Var] = field(default_factory=dict)
+    _signs: dict[Value, Var] = field(default_factory=dict)
     _order: dict[Var, int] = field(default_factory=dict)
     _open: set[Var] = field(default_factory=set)
     _vain: set[tuple[Var, Var]] = field(default_factory=set)
@@ -116,11 +117,25 @@ class EvenSlopes:
         size = self.size_of(x)
         if size is None or not isinstance(x, Var):
             return None
+        unsigned = self.unsigned(n, x)
+        if unsigned is not None:
+            return unsigned
         found = self.over(n, size)
         if found is not None:
             return operators.Mul(whole(found, size), Array(x), types=[x.type])
         found = self.over(n, x)
         return None if found is None else operators.Mul(whole(found, size), Array(size), types=[x.type])
+
+    def unsigned(self, n: Value | None, x: Var) -> Array | None:
+        """Return n times the sign of x, if n is a product with it, or x is the size of another value.
+
+        The square of a sign is 1: so has sign(x) f(|x|) the slope f'(0) at 0.
+        """
+        sign = self.sign_of(x)
+        if sign is None:
+            return whole(Array(n), x) if n is not None and self.has_sign(x) else None
+        found = self.over(n, sign)
+        return None if found is None else whole(found, x)
 
     def over(self, e: Value | None, y: Var, depth: int = DEPTH) -> Quotient:
         """Return the value e over y, without a division by y; None if that is not possible."""
@@ -240,6 +255,16 @@ class EvenSlopes:
         self._look()
         return self._sizes.get(x) if x is not None else None
 
+    def sign_of(self, x: Value | None) -> Var | None:
+        """Return the Var of the sign of x, if the program has it, at 0 any number."""
+        self._look()
+        return self._signs.get(x) if x is not None else None
+
+    def has_sign(self, x: Value) -> bool:
+        """Whether the program has the sign of x, or x is the size of another value."""
+        made = self.maker(x)
+        return self.sign_of(x) is not None or (made is not None and made.kind == "Abs")
+
     def maker(self, value: Value | None) -> Op | None:
         """Return the op that computes a value, in the primal or in the pullback so far."""
         self._look()
@@ -256,6 +281,9 @@ class EvenSlopes:
             self._order.update((v, len(self._order)) for v in op.outputs)
             if op.kind == "Abs" and op.inputs[0] is not None:
                 self._sizes[op.inputs[0]] = op.outputs[0]
+            signed = sign_argument(op, self._made)
+            if signed is not None:
+                self._signs[signed] = op.outputs[0]
         self._made.update((v, op) for op in self.pullback[self._looked :] for v in op.outputs)
         self._looked = len(self.pullback)
 
@@ -304,6 +332,10 @@ def _share(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
     return whole(found, made.outputs[0]) / Array(made.inputs[1])
 
 
+def _same(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
+    return slopes.over(made.inputs[0], y, depth)
+
+
 def _negative(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
     found = slopes.over(made.inputs[0], y, depth)
     return operators.Neg(found) if isinstance(found, Array) else found if found is None else 0.0 - found
@@ -321,7 +353,9 @@ def _sum(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
 
 
 def _choice(slopes: EvenSlopes, made: Op, y: Var, depth: int) -> Quotient:
-    sides = [slopes.over(v, y, depth) for v in made.inputs[1:]]
+    asked = slopes.maker(made.inputs[0])
+    missing = asked.inputs[0] if asked is not None and asked.kind == "IsNaN" else None
+    sides = [Array(v) if v is missing and v is not None else slopes.over(v, y, depth) for v in made.inputs[1:]]
     if any(s is None for s in sides) or made.inputs[0] is None:
         return None
     wide = [whole(s, made.outputs[0]) for s in sides if s is not None]
@@ -359,5 +393,6 @@ def _odd(kind: str, sign: float) -> Rule:
 
 _RULES: dict[str, Rule] = {
     "Mul": _product, "Div": _share, "Neg": _negative, "Add": _sum, "Sub": _sum, "Sum": _sum, "Where": _choice,
+    "Identity": _same,
     "Sin": _odd("Sin", -1.0), "Sinh": _odd("Sinh", 1.0), "ReduceSum": _total,
 }  # fmt: skip

@@ -26,6 +26,17 @@ def test_the_slope_at_zero_of_what_a_root_is_made_smooth_by(name: str) -> None:
     np.testing.assert_allclose(ps.grad(function)(0.0), expected, rtol=1e-15)
 
 
+@pytest.mark.parametrize("name", [name for name in FIRST if "|" in name])
+def test_the_tangent_at_zero_of_what_a_sign_makes_smooth(name: str) -> None:
+    function, expected = FIRST[name]
+    x = np.array([0.0, -0.0, 0.7, -1.3])
+    slopes = ps.jvp(function, (x,), (np.ones(4),))[1]
+    h = 1e-6
+    right = [expected, expected, *((function(x[2:] + h) - function(x[2:] - h)) / (2 * h))]
+    np.testing.assert_allclose(slopes, right, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(ps.grad(lambda x: np.sum(function(x)))(x), right, rtol=1e-8, atol=1e-9)
+
+
 def test_the_second_derivative_of_an_even_function_of_a_root() -> None:
     """That of cos(sqrt(x)) = 1 - x / 2 + x**2 / 24 - ..."""
     np.testing.assert_allclose(ps.derivative(ps.derivative(lambda x: np.cos(np.sqrt(x))))(0.0), 1 / 12, rtol=1e-15)

@@ -18,7 +18,7 @@ from primsplit.numpy import failing
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.diagonals import triu_indices
 from primsplit.numpy.refusing import refusing
-from primsplit.numpy.statistics import root_of_form, safe_root
+from primsplit.numpy.statistics import safe_root
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
@@ -132,7 +132,8 @@ def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
     """The root of d VI d^T of the difference d, with the inverse `VI` of a covariance; NaN where that is below 0."""
     apart = double(u) - double(v)
     squared = np.sum((apart @ double(VI)) * apart, axis=-1)
-    root = root_of_form(squared) if isinstance(squared, Array) else np.sqrt(squared)
+    is_below = squared < 0.0
+    root = _root(np.where(is_below, -squared, squared)) * np.where(is_below, np.nan, 1.0)
     return _narrowed(root, None, u, v, VI)
 
 

@@ -20,13 +20,21 @@ QUOTIENTS = DIVIDED | {"call::signed", "call::tangent_signed"}
 
 @dataclass
 class EvenTangents:
-    """Tangents that are quotients: for each its numerator, its root, and whether the root may be NaN."""
+    """Tangents that are quotients: for each its numerator, its root, and whether the root may be NaN.
+
+    `signed` are those that are a value times the sign of another.
+    """
 
     slopes: EvenSlopes
     quotients: dict[Value, tuple[Array, Var, bool]] = field(default_factory=dict)
+    signed: dict[Var, tuple[Array, Var]] = field(default_factory=dict)
 
     def stand(self, given: set[Value], made: Value) -> Value:
         """Return a tangent that was computed from the given ones, or a product in its place without a division."""
+        return self.unsigned(self.divided(given, made))
+
+    def divided(self, given: set[Value], made: Value) -> Value:
+        """Return a tangent, or a product in its place without a division."""
         inside = self.noted(made)
         given = given if inside is None else {inside}
         if len(given) != 1 or not isinstance(made, Var) or inside is made:
@@ -44,6 +52,22 @@ class EvenTangents:
             return made
         found = operators.Mul(n, whole(smooth, made), types=[made.type])
         return operators.Where(operators.IsNaN(Array(root)), Array(root), found).value if is_open else found.value
+
+    def unsigned(self, made: Value) -> Value:
+        """Return a tangent without the sign of x, if it is that of |x| times a factor which has the sign again."""
+        if not isinstance(made, Var):
+            return made
+        for tangent, (n, x) in [*self.signed.items()][::-1]:
+            factor = self.slopes.over(made, tangent) if self.slopes.has_sign(x) else None
+            if factor is None:
+                continue
+            product = n * whole(factor, made)
+            found = self.slopes.unsigned(product.value, x)
+            if found is not None:
+                return found.value
+            self.signed[made] = product, x
+            break
+        return made
 
     def noted(self, made: Value) -> Value | None:
         """Return the quotient that a root's tangent is, or is a product with."""
@@ -64,6 +88,8 @@ class EvenTangents:
         if maker.kind in DIVIDED:
             self.quotients[made] = Array(n), root, maker.kind == "call::root_quotient"
             return
+        if isinstance(made, Var):
+            self.signed[made] = Array(n), root
         size = self.slopes.size_of(root)
         if size is not None:
             self.quotients[made] = Array(n) * Array(root), size, False
