@@ -3,6 +3,7 @@
 import builtins
 import dis
 import functools
+import importlib
 import itertools
 import re
 import sys
@@ -190,3 +191,65 @@ def meanings(function: FunctionType, code: CodeType, reach: Callable[[Any, str],
         for attribute in chain.path:
             value = None if value is None else reach(value, attribute)
         yield chain, value
+
+
+# Calls that are looked up by a text: getattr(random, "gauss")(), __import__("time").time().
+
+CONSTANT = frozenset({"LOAD_CONST", "LOAD_SMALL_INT"})
+SMALL_MODULES = frozenset({"random", "secrets", "time", "uuid"})
+"""Modules that are imported to look into them, which loads nothing else."""
+
+
+class _Loaded(NamedTuple):
+    """A value on the stack, None if it is unknown, as it is written, and whether a text led to it."""
+
+    value: Any
+    text: str
+    is_looked_up: bool
+    line: int
+    column: int
+
+
+def looked_up(function: FunctionType, code: CodeType, reach: Callable[[Any, str], Any]) -> Iterator[tuple[Chain, Any]]:
+    """Yield the calls of a code of this function whose callee is looked up by a text, and that callee."""
+    closed = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    stack: list[_Loaded] = []
+    for each in _instructions(code):
+        place = each.positions
+        line, column = (0, 0) if place is None else (place.lineno or 0, place.col_offset or 0)
+        if each.opname in GLOBAL:
+            value = function.__globals__.get(each.argval, vars(builtins).get(each.argval))
+            stack.append(_Loaded(value, str(each.argval), False, line, column))
+        elif each.opname in CLOSED and each.argval in closed:
+            stack.append(_Loaded(content(closed[each.argval]), str(each.argval), False, line, column))
+        elif each.opname in CONSTANT:
+            stack.append(_Loaded(each.argval, repr(each.argval), False, line, column))
+        elif each.opname in ATTRIBUTE and stack:
+            of = stack.pop()
+            value = None if of.value is None else reach(of.value, each.argval)
+            stack.append(of._replace(value=value, text=f"{of.text}.{each.argval}"))
+        elif each.opname == "CALL" and len(stack) > (each.arg or 0):
+            count = each.arg or 0
+            arguments = [stack.pop() for _ in range(count)][::-1]
+            callee = stack.pop()
+            if callee.is_looked_up and callee.value is not None:
+                given = (arguments[0].value,) if arguments else ()
+                yield Chain("global", callee.text, (), given, callee.line, callee.column), callee.value
+            found = _found(callee.value, [a.value for a in arguments], reach)
+            text = f"{callee.text}({', '.join(a.text for a in arguments)})"
+            stack.append(_Loaded(found, text, found is not None, callee.line, callee.column))
+        elif each.opname.startswith("LOAD_FAST"):
+            stack.append(_Loaded(None, str(each.argval), False, line, column))
+        else:
+            stack.clear()
+
+
+def _found(callee: Any, arguments: list[Any], reach: Callable[[Any, str], Any]) -> Any:
+    """Return what getattr, `__import__` or importlib.import_module of these arguments gives."""
+    if callee is getattr and len(arguments) > 1 and isinstance(arguments[1], str):
+        return None if arguments[0] is None else reach(arguments[0], arguments[1])
+    if callee in (builtins.__import__, importlib.import_module) and isinstance(arguments[0], str):
+        name = arguments[0]
+        name = name.partition(".")[0] if callee is builtins.__import__ else name
+        return importlib.import_module(name) if name in SMALL_MODULES else sys.modules.get(name)
+    return None

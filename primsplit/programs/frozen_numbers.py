@@ -16,6 +16,7 @@ state is another one after the trace, or if the undo log of a run has it.
 import datetime
 import functools
 import inspect
+import itertools
 import os
 import random
 import sys
@@ -31,12 +32,14 @@ from primsplit import tracing
 from primsplit.ir.caching.fingerprint import objects_read
 from primsplit.ir.caching.held import attribute_of, function_in
 from primsplit.ir.errors import FrozenNumberWarning, Place, warn_at
-from primsplit.programs.calls_by_name import Call, Chain, attributes_of_results, call_of, codes, meanings
+from primsplit.programs.calls_by_name import Call, Chain, attributes_of_results, call_of, codes, looked_up, meanings
 from primsplit.tracing.undo_log import undo_log
 
 CLOCKS: tuple[Any, ...] = (
     time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time.monotonic, time.monotonic_ns,
     time.process_time, time.process_time_ns, time.thread_time, time.thread_time_ns,
+    *(getattr(time, name) for name in ("clock_gettime", "clock_gettime_ns") if hasattr(time, name)),
+    *(getattr(os, name) for name in ("getloadavg",) if hasattr(os, name)),
 )  # fmt: skip
 CLOCKS_WITHOUT_ARGUMENT: tuple[Any, ...] = (time.localtime, time.gmtime, time.ctime, time.asctime)
 OF_PROCESS = frozenset({
@@ -60,6 +63,8 @@ SCIPYS_FRESH = frozenset({"dunnett", "sobol_indices"})
 """SciPy's functions that draw from a generator of their own; the others draw from NumPy's global one."""
 SCIPYS_METHODS = frozenset({"rvs", "resample"})
 SCIPYS_SEQUENCES = "scipy.stats._qmc"
+WORDS = frozenset({"eval", "exec", "rand", "random"})
+"""Names by which code reaches a generator in a way that is not followed: `eval(text)`, `scipy.sparse.random`."""
 SEEDING = frozenset({"seed", "setstate", "set_state"})
 NO_DRAWS = SEEDING | {"getstate", "get_state", "bit_generator", "spawn"}
 
@@ -89,6 +94,7 @@ def frozen_numbers_told(function: Callable[..., Any], leaves: Sequence[Any]) -> 
     functions = _users_functions(read)
     sites = [site for f in functions for site in _sites(f)]
     held = [x for x in (*read, *leaves) if _is_generator(x) and not isinstance(x, random.SystemRandom)]
+    held += _shared_generators() if _may_reach_any(functions) else []
     generators = {id(g): g for g in (*(s.generator for s in sites if s.generator is not None), *held)}
     before = {key: _state(g) for key, g in generators.items()}
     with undo_log(only_watches=True) as log:
@@ -99,6 +105,22 @@ def frozen_numbers_told(function: Callable[..., Any], leaves: Sequence[Any]) -> 
     found += [site for key, g in drew.items() if key not in known for site in _by_method(functions, g)[:1]]
     for name, place, says in dict.fromkeys((s.name, s.place, s.says) for s in found):
         warn_at(place, f"{name} {says}", FrozenNumberWarning)
+
+
+def _shared_generators() -> list[Any]:
+    """Return Python's and NumPy's global generators."""
+    return [_owner(random.random), *([_owner(np.random.random)] if "numpy.random" in sys.modules else [])]
+
+
+def _may_reach_any(functions: Sequence[FunctionType]) -> bool:
+    """Whether functions tell by a text or a name that they may draw from a global generator, and never seed one.
+
+    A generator that another thread draws from meanwhile is not taken for the functions' own.
+    """
+    all_codes = [code for f in functions for code in codes(f)]
+    names = {name for code in all_codes for name in code.co_names}
+    told = any(isinstance(c, str) and "random" in c for code in all_codes for c in code.co_consts)
+    return (told or not WORDS.isdisjoint(names)) and SEEDING.isdisjoint(names)
 
 
 def _users_functions(read: Sequence[Any]) -> list[FunctionType]:
@@ -113,16 +135,17 @@ def _users_functions(read: Sequence[Any]) -> list[FunctionType]:
 
 def _sites(function: FunctionType) -> Iterator[Site]:
     for code in codes(function):
-        known = [(chain, value) for chain, value in meanings(function, code, _reach) if value is not None]
+        read = itertools.chain(meanings(function, code, _reach), looked_up(function, code, _reach))
+        known = [(chain, _called(value)) for chain, value in read if value is not None]
         seeded = [_owner(v) for c, v in known if attribute_of(v, "__name__") in SEEDING and c.given != ()]
         for chain, value in known:
             place = Place(code.co_filename, chain.line, code.co_name)
             if isinstance(value, Iterator):
                 yield Site(chain.text, place, None, ITEMS)
-            is_clock = _is_clock(chain, value)
+            call = call_of(code, chain)
+            is_clock = _is_clock(chain, call, value)
             if is_clock and tracing.is_shown_alone(code.co_filename, chain.line, chain.column):
                 continue
-            call = call_of(code, chain)
             if _is_of_process(chain, value, code.co_filename):
                 yield Site(chain.text, place, None, PROCESS)
                 continue
@@ -152,11 +175,18 @@ def _is_generator(value: Any) -> bool:
     return isinstance(value, kinds)
 
 
-def _is_clock(chain: Chain, value: Any) -> bool:
+def _called(value: Any) -> Any:
+    """Return the function of a partial, else the value."""
+    return value.func if isinstance(value, functools.partial) else value
+
+
+def _is_clock(chain: Chain, call: Call | None, value: Any) -> bool:
     if any(value is each for each in CLOCKS):
         return True
-    if any(value is each for each in CLOCKS_WITHOUT_ARGUMENT) or value is time.strftime:
-        return chain.given == () or value is time.strftime
+    if value is time.strftime:
+        return call is None or call.positional < 2
+    if any(value is each for each in CLOCKS_WITHOUT_ARGUMENT):
+        return chain.given == ()
     if value is np.datetime64:
         return chain.given in {("now",), ("today",)}
     kind = attribute_of(value, "__self__")

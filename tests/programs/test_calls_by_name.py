@@ -2,11 +2,13 @@
 
 import importlib.metadata
 import math
+import time
 from typing import Any
 
 import numpy as np
+import pytest
 
-from primsplit.programs.calls_by_name import UNKNOWN, call_of, chains, codes, meanings
+from primsplit.programs.calls_by_name import UNKNOWN, call_of, chains, codes, looked_up, meanings
 
 SCALE = 3
 
@@ -88,3 +90,27 @@ def test_a_path_of_the_second_of_two_local_variables_is_found() -> None:
     assert known["functions.floor"].column == 19
     assert call_of(f.__code__, known["generator.normal"]) == (1, {"loc": None, "scale": UNKNOWN})
     assert found(f)["functions.floor"][1] is math.floor
+
+
+def reach(value: Any, name: str) -> Any:
+    return getattr(value, name, None)
+
+
+def nested(x: Any) -> Any:
+    return x * getattr(__import__("math"), "floor")(x)  # noqa: B009
+
+
+def chosen(x: Any, name: str) -> Any:
+    return getattr(math, name)(x)
+
+
+def plain(x: Any) -> Any:
+    return math.floor(x) + (time.time() if x else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [(nested, [("getattr(__import__('math'), 'floor')", math.floor)]), (chosen, []), (plain, [])],
+)
+def test_a_callee_is_found_by_the_texts_that_lead_to_it(function: Any, expected: Any) -> None:
+    assert [(chain.text, value) for chain, value in looked_up(function, function.__code__, reach)] == expected

@@ -1,8 +1,11 @@
 """Numbers that are drawn, and times that are read, while a function is traced are told at the line that does."""
 
 import datetime
+import functools
+import importlib
 import itertools
 import logging
+import operator
 import os
 import pathlib
 import random
@@ -32,6 +35,7 @@ X = np.ones(3)
 GENERATOR, LEGACY, PYTHONS = np.random.default_rng(0), np.random.RandomState(3), random.Random(3)
 SYSTEM = random.SystemRandom()
 SEQUENCE, DENSITY = qmc.Halton(2, seed=1), scipy.stats.gaussian_kde(np.arange(5.0))
+CLOCK = functools.partial(time.time)
 SCALES, COUNTED = iter(np.arange(1.0, 1000.0)), itertools.count(1)
 
 
@@ -178,6 +182,23 @@ FROZEN: dict[str, tuple[Callable[[Any], Any], str]] = {
     "count": (lambda w: np.sum(w) * next(COUNTED), "COUNTED"),
     "item of a generator": (closing_over_items(), "scales"),
     "NumPy's now": (lambda w: np.sum(w) * float(np.datetime64("now").astype(int)), "np.datetime64"),
+    "imported by a text": (lambda w: np.sum(w) * __import__("random").gauss(0, 1), "__import__('random').gauss"),
+    "time by a text": (lambda w: np.sum(w) * __import__("time").time(), "__import__('time').time"),
+    "secret by a text": (lambda w: np.sum(w) * __import__("secrets").randbelow(9), "__import__('secrets').randbelow"),
+    "import_module": (
+        lambda w: np.sum(w) * importlib.import_module("random").random(),
+        "importlib.import_module('random').random",
+    ),
+    "getattr": (lambda w: np.sum(w) * getattr(np.random, "rand")(), "getattr(np.random, 'rand')"),  # noqa: B009
+    "getattr of a clock": (lambda w: np.sum(w) * getattr(time, "time")(), "getattr(time, 'time')"),  # noqa: B009
+    "eval": (lambda w: np.sum(w) * eval("random.random()"), "a random generator"),
+    "methodcaller": (lambda w: np.sum(w) * operator.methodcaller("random")(random), "a random generator"),
+    "attrgetter": (lambda w: np.sum(w) * operator.attrgetter("random")(random)(), "a random generator"),
+    "vars": (lambda w: np.sum(w) * vars(random)["random"](), "a random generator"),
+    "loaded modules": (lambda w: np.sum(w) * sys.modules["random"].random(), "a random generator"),
+    "partial of a clock": (lambda w: np.sum(w) * CLOCK(), "CLOCK"),
+    "clock of the system": (lambda w: np.sum(w) * time.clock_gettime(time.CLOCK_REALTIME), "time.clock_gettime"),
+    "text of the time": (lambda w: np.sum(w) * float(time.strftime("%S")), "time.strftime"),
 }
 
 
@@ -217,6 +238,11 @@ def seeded_globally(w: Any) -> Any:
 def seeded_for_scipy(w: Any) -> Any:
     np.random.seed(0)
     return np.sum(w) * scipy.stats.bootstrap((TEN,), np.mean, n_resamples=9).standard_error
+
+
+def seeded_by_a_text(w: Any) -> Any:
+    importlib.import_module("random").seed(0)
+    return np.sum(w) * importlib.import_module("random").random()
 
 
 def drawing_where_asked(w: Any, is_noisy: bool = False) -> Any:
@@ -268,6 +294,10 @@ SILENT: dict[str, Callable[[Any], Any]] = {
     "setting of the environment": lambda w: np.sum(w) * len(os.environ.get("HOME", "")),
     "class that is asked for": asking_for_a_class,
     "ps.random": lambda w: np.sum(w * ps.random.normal((3,))),
+    "text of a time that is given": lambda w: np.sum(w) * float(time.strftime("%Y", time.gmtime(0))),
+    "seed of the process by a text": seeded_by_a_text,
+    "getattr of a constant": lambda w: np.sum(w) * getattr(np, "pi"),  # noqa: B009
+    "random as a text": lambda w: np.sum(w) * len("random"),
     "date that is given": lambda w: np.sum(w) * datetime.date(2020, 1, 1).day,
 }
 
