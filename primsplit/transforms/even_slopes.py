@@ -119,23 +119,22 @@ class EvenSlopes:
             return None
         unsigned = self.unsigned(n, x)
         if unsigned is not None:
-            return unsigned
+            return whole(unsigned, x)
         found = self.over(n, size)
         if found is not None:
             return operators.Mul(whole(found, size), Array(x), types=[x.type])
         found = self.over(n, x)
         return None if found is None else operators.Mul(whole(found, size), Array(size), types=[x.type])
 
-    def unsigned(self, n: Value | None, x: Var) -> Array | None:
+    def unsigned(self, n: Value | None, x: Var) -> Quotient:
         """Return n times the sign of x, if n is a product with it, or x is the size of another value.
 
         The square of a sign is 1: so has sign(x) f(|x|) the slope f'(0) at 0.
         """
         sign = self.sign_of(x)
-        if sign is None:
-            return whole(Array(n), x) if n is not None and self.has_sign(x) else None
-        found = self.over(n, sign)
-        return None if found is None else whole(found, x)
+        if sign is not None:
+            return self.over(n, sign)
+        return Array(n) if n is not None and self.has_sign(x) else None
 
     def over(self, e: Value | None, y: Var, depth: int = DEPTH) -> Quotient:
         """Return the value e over y, without a division by y; None if that is not possible."""

@@ -37,6 +37,18 @@ def test_the_tangent_at_zero_of_what_a_sign_makes_smooth(name: str) -> None:
     np.testing.assert_allclose(ps.grad(lambda x: np.sum(function(x)))(x), right, rtol=1e-8, atol=1e-9)
 
 
+def test_a_sign_cancels_where_its_factors_are_broadcast() -> None:
+    matrix = np.arange(6.0).reshape(2, 3)
+
+    def function(x: Any) -> Any:
+        return np.abs(x) * matrix * np.sign(x) + np.copysign(np.abs(x), x) * matrix
+
+    x = np.array([0.0, 1.0, -2.0])
+    np.testing.assert_allclose(ps.jvp(function, (x,), (np.ones(3),))[1], 2 * matrix)
+    by_x = ps.grad(lambda x: np.sum(function(x)))(x)
+    np.testing.assert_allclose(by_x[1:], 2 * matrix.sum(axis=0)[1:])
+
+
 def test_the_second_derivative_of_an_even_function_of_a_root() -> None:
     """That of cos(sqrt(x)) = 1 - x / 2 + x**2 / 24 - ..."""
     np.testing.assert_allclose(ps.derivative(ps.derivative(lambda x: np.cos(np.sqrt(x))))(0.0), 1 / 12, rtol=1e-15)

@@ -64,7 +64,7 @@ class EvenTangents:
             product = n * whole(factor, made)
             found = self.slopes.unsigned(product.value, x)
             if found is not None:
-                return found.value
+                return whole(found, made).value
             self.signed[made] = product, x
             break
         return made
