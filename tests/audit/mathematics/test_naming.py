@@ -81,3 +81,30 @@ def test_the_cotangent_of_a_loops_variable_has_its_name(tmp_path: Path) -> None:
     ps.export(f, np.eye(3), np.ones(3), np.ones((4, 3)), path=path, wrt="a")
     text = list_as_mathematics(read_written(path))
     assert "  d_start, d_a = " in text
+
+
+def test_a_gradient_inside_of_a_program_has_the_name_of_what_it_is_by(tmp_path: Path) -> None:
+    def loss(w: Any, b: Any, x: Any) -> Any:
+        return np.sum(np.tanh(x @ w + b))
+
+    def step(w: Any, b: Any, x: Any) -> Any:
+        by_w, by_b = ps.grad(loss, (0, 1))(w, b, x)
+        return w - 0.1 * by_w, b - 0.1 * by_b
+
+    path, given = str(tmp_path / "f.onnx"), [np.ones((3, 4)), np.ones(4), np.ones((2, 3))]
+    ps.trace(step, *given).save(path)
+    text = list_as_mathematics(read_written(path))
+    assert "d_w, d_b = x.T @ " in text or ("d_w" in text and "d_b" in text)
+    assert_statements_compute(path, given)
+
+
+def test_a_loops_line_is_not_told_again_inside_of_the_loop(tmp_path: Path) -> None:
+    def f(a: Any, start: Any, xs: Any) -> Any:
+        return np.sum(ps.scan(lambda u, x: (np.tanh(a @ u + x) + u, None), start, xs)[0])
+
+    path = str(tmp_path / "f.onnx")
+    ps.export(f, np.eye(3), np.ones(3), np.ones((4, 3)), path=path, wrt="a")
+    rows = list_as_mathematics(read_written(path)).partition("backward")[2].partition("for t in reversed")[2]
+    inside = [row for row in rows.splitlines()[1:] if row.startswith("      ")]
+    assert inside
+    assert not any("ps.scan" in row and "# Grad of" in row for row in inside)
