@@ -101,7 +101,7 @@ def number_tree(number: float, dtype: type[np.generic] = np.float64) -> ast.expr
         return literal(number)
     if abs(number) < 1e15 and number == round(number):
         return literal(int(number)) if number or math.copysign(1, number) > 0 else literal(-0.0)
-    for name, value in KNOWN.items():
+    for name, value in KNOWN.items() if isinstance(number, float) else ():
         if _is_same(value, abs(number), dtype):
             return tree(name) if number > 0 else tree(f"-{name}")
     root = round(number * number) if abs(number) < 100 else 0

@@ -52,6 +52,7 @@ def test_an_expression_is_written_as_people_write_it(given: str, wanted: str) ->
         (1 / 569, np.float64, "1 / 569"),
         (0.0017574692442883, np.float64, "0.0017574692442883"),
         (0.5, np.float64, "0.5"),
+        (-(2**63), np.int64, "-9223372036854775808"),
         (-3.0, np.float64, "-3"),
         (np.inf, np.float64, "np.inf"),
     ],
