@@ -148,7 +148,8 @@ DEGREE = math.pi / 180.0
 
 
 def _quadrant(x: Array) -> tuple[Array, Array]:
-    """x as 90 k + rest: the sine and cosine of the rest, turned by k quarters."""
+    """x as 90 k + rest, after whole turns are left out: the sine and cosine of the rest, turned by k quarters."""
+    x = op.Mod(x, 360.0, fmod=1)
     k = op.Round(x * (1.0 / 90.0))
     rest = (x - k * 90.0) * DEGREE
     sine, cosine = op.Sin(rest), op.Cos(rest)
@@ -170,7 +171,7 @@ def _tandg(x: Array) -> Array:
 
 def _cotdg(x: Array) -> Array:
     sine, cosine = _quadrant(x)
-    return cosine / sine
+    return op.Where(op.Equal(sine, 0.0), np.asarray(np.inf, x.dtype), cosine / sine)
 
 
 tandg = elementwise("tandg")(unit("tandg", _tandg, lambda dz, x, z: dz * ((1.0 + z * z) * DEGREE)))

@@ -24,12 +24,10 @@ SERIES = 7
 def _betaln(a: Array, b: Array) -> Array:
     """Sums of lgamma.
 
-    If one argument is above 6, Stirling's formula gives its lgamma less that of the sum in one step.
+    If one argument and the sum are above 6, Stirling's formula gives its lgamma less that of the sum in one step.
     """
     large, small = op.Max(a, b), op.Min(a, b)
-    plain = gamma.lgamma(large) + gamma.lgamma(small) - gamma.lgamma(large + small)
-    far = gamma.lgamma(small) - _stirling_rise(op.Clip(large, STIRLING, None), op.Clip(small, 0.0, None))
-    value = op.Where(op.And(large >= STIRLING, small > 0.0), far, plain)
+    value = gamma.lgamma(small) - _gammaln_rise(large, small)
     is_endless = op.And(op.Equal(large, math.inf), op.And(small > 0.0, small < math.inf))
     value = op.Where(is_endless, np.asarray(-math.inf), value)
     return op.Where(_is_pole(a, b), math.inf, op.Where(_is_finite_at_poles(a, b), _log_of_choices(a, b), value))
@@ -135,7 +133,7 @@ gammaln_rise = unit(
 
 def _slope(own: Array, other: Array) -> Array:
     """The derivative of betaln in its argument `own`."""
-    positive = op.And(own > 0.0, other > 0.0)
+    positive = op.And(own > 0.0, own + other > 0.0)
     rise = digamma_rise(op.Where(positive, own, 1.0), op.Where(positive, other, 1.0))
     return op.Where(positive, -rise, digamma(own) - digamma(own + other))
 
