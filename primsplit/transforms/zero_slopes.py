@@ -120,7 +120,7 @@ class _Settling:
     def bits_of_outputs(self, op: Op) -> list[int]:
         """Return what each output of an op varies with: that of an If with what its branches' results do."""
         whole = 0
-        if not stops(op):
+        if not stops(op) or op.kind == "Sign":  # whose 0 at 0 says nothing of what it multiplies
             for v in reads(op):
                 whole |= self.varies.get(v, 0)
         outputs = [whole] * len(op.outputs)

@@ -20,6 +20,7 @@ UNKNOWN_SLOPES: dict[str, Function] = {
     "two roots": lambda x: np.sqrt(2 * x) * np.sqrt(3 * x),
     "a root in a loop": lambda x: ps.scan(lambda c, a: (c + np.sqrt(a), None), 0.0, x + np.zeros(2))[0] ** 2,
     "a fractional power": lambda x: (x ** (1 / 3)) ** 3,
+    "a root with the sign of x": lambda x: np.sign(x) * np.sqrt(np.abs(x)),
     "a complex root": lambda x: (np.sqrt(x + 0j) ** 2).real,
 }
 
