@@ -114,10 +114,14 @@ def test_one_file_serves_every_length_and_complex64(name: str) -> None:
     [
         lambda x: scipys.savgol_filter(x, 5, 2),
         lambda x: scipys.savgol_filter(LONG, 5, 2, delta=x[0].real),
-        lambda x: scipys.wiener(x, 3),
         lambda x: scipys.convolve2d(x[:, None], x[:, None], fillvalue=1),
     ],
 )
 def test_what_would_lose_the_imaginary_part_is_refused(function: Any) -> None:
     with pytest.raises(UnsupportedFunction, match="complex"):
         ps.trace(function, LONG)
+
+
+def test_wieners_filter_of_complex_numbers_is_scipys() -> None:
+    np.testing.assert_allclose(ps.trace(lambda x: scipys.wiener(x, 3), LONG)(LONG), scipys.wiener(LONG, 3), rtol=1e-13)
+    check_grads(lambda x: scipys.wiener(x, 3), LONG)
