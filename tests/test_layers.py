@@ -58,3 +58,14 @@ def test_the_first_gradient_does_without_onnx_ir_which_only_reading_a_model_need
     """It brings sympy, which takes longer to import than all else together."""
     gradient = "import primsplit; primsplit.grad(lambda x: x * x)(2.0)"
     assert loaded(gradient, "onnx_ir sympy onnxruntime") == ["onnxruntime"]
+
+
+def test_only_the_functions_of_scipy_import_scipy() -> None:
+    """It is no dependency: every command works without it."""
+    names = [
+        m.name for m in modules() if not m.name.startswith("primsplit.frontends.scipy") and "__main__" not in m.name
+    ]
+    code = (
+        "import importlib; import sys; sys.modules['scipy'] = None; [importlib.import_module(m) for m in sys.argv[1:]]"
+    )
+    subprocess.run([sys.executable, "-c", code, *names], check=True)

@@ -18,7 +18,7 @@ POINTS = np.array([-3.0, -0.5, 0.0, 0.25, 1.0, 2.5])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("title", ["ndtr", "erfc"])
+@pytest.mark.parametrize("title", ["ndtr", "erfc", "erf"])
 def test_a_function_of_scipy_is_one_statement(title: str, dtype: str, tmp_path: Path) -> None:
     function = getattr(special, title)
     path, x = str(tmp_path / "f.onnx"), (np.abs(POINTS) + 0.5).astype(dtype)
