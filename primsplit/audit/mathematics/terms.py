@@ -54,13 +54,13 @@ def product(node: ast.BinOp) -> ast.expr:
         return ast.UnaryOp(ast.USub(), node.right)
     if is_number(node.right, -1):
         return ast.UnaryOp(ast.USub(), node.left)
+    (left, p), (right, q) = _power(node.left), _power(node.right)
+    if ast.dump(left) == ast.dump(right) and not isinstance(left, ast.Constant):
+        return ast.BinOp(left, ast.Pow(), literal(p + q))
     if (parts := _over(node.right)) is not None:
         return ast.BinOp(product(ast.BinOp(node.left, ast.Mult(), parts[0])), ast.Div(), parts[1])
     if (divisor := _divisor(node.left)) is not None and not is_quotient(node.right):
         return ast.BinOp(node.right, ast.Div(), divisor)
-    (left, p), (right, q) = _power(node.left), _power(node.right)
-    if ast.dump(left) == ast.dump(right) and not isinstance(left, ast.Constant):
-        return ast.BinOp(left, ast.Pow(), literal(p + q))
     if is_quotient(node.right) and not all(map(is_quotient, _factors(node.left))):
         return product(ast.BinOp(node.right, ast.Mult(), node.left))
     if isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
