@@ -164,6 +164,11 @@ def open_at() -> tuple[str, int] | None:
     return _journals.value[-1].at if _journals.value else None
 
 
+def outermost_at() -> tuple[str, int] | None:
+    """Return the place of the outermost statement of which a side is being recorded; None outside of sides."""
+    return _journals.value[0].at if _journals.value else None
+
+
 def changing(owner: Any, attribute: str | None = None, *, in_place: bool = False) -> Any:
     """Return the owner of an element or attribute that is set next, after noting it if a side is being recorded.
 

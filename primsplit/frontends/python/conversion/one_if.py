@@ -37,7 +37,7 @@ from primsplit.frontends.python.conversion.holders import (
     shows_memory,
 )
 from primsplit.frontends.python.conversion.identity import classes_of, note_joined
-from primsplit.frontends.python.conversion.journal import Content, Journal, content, journal
+from primsplit.frontends.python.conversion.journal import Content, Journal, content, journal, outermost_at
 from primsplit.frontends.python.conversion.kinds import Kinds
 from primsplit.frontends.python.conversion.missing import NotAssigned, is_missing
 from primsplit.frontends.python.conversion.places import Places
@@ -338,7 +338,8 @@ class Statement:
         return is_told
 
     def _of_two_types(self, name: str) -> NotJoined:
-        return self.refusal(f"its sides give {_label(name)} values of two types")
+        """Refuse the outermost statement around: followed path by path, it may be joined with others of two types."""
+        return NotJoined(outermost_at() or self.join.at, f"its sides give {_label(name)} values of two types")
 
     def _chosen(self, name: str, outcomes: Sequence[Any], outputs: Mapping[str, Any]) -> Any:
         """Return the value of a name or place that holds one of `outcomes` after each run of a side."""
