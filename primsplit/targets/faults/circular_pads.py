@@ -51,22 +51,21 @@ class _Guarding(SizeRewriter):
 
     def visit(self, op: Op) -> Op | None:
         """Return the op, or the If that replaces it."""
-        if op.kind != "Pad" or op.attributes.get("mode") not in {"wrap", b"wrap"} or self.is_sound(op):
+        needed = self.needs(op) if op.kind == "Pad" and op.attributes.get("mode") in {"wrap", b"wrap"} else {}
+        if needed is not None and not needed:
             return super().visit(op)
-        *before, guarded = _guarded(op, self.needs(op))
+        *before, guarded = _guarded(op, needed)
         self.kept.extend(before)
         return guarded
 
-    def is_sound(self, pad: Op) -> bool:
-        """Whether no axis is empty, nor padded by more than its size. A Pad of unknown rank is left alone."""
-        if _read(pad).type.shape is None or len(pad.inputs) > 3:
-            return True
-        needed = self.needs(pad)
-        return needed is not None and not needed
-
     def needs(self, pad: Op) -> dict[int, int] | None:
-        """Return the least size of each axis that may be too short; None if only the run knows the amounts."""
-        shape = _read(pad).type.shape or ()
+        """Return the least size of each axis that may be too short; None if only the run knows the amounts.
+
+        A Pad of some axes, or of unknown rank, is left alone.
+        """
+        shape = _read(pad).type.shape
+        if shape is None or len(pad.inputs) > 3:
+            return {}
         amounts = (0,) * 2 * len(shape) if self.may_go_around else integers(pad.inputs[1])
         if amounts is None or len(amounts) != 2 * len(shape):
             return None
