@@ -106,7 +106,7 @@ PATTERNS |= {
 SOFTMAX = frozenset({"softmax", "log_softmax"})
 """Functions that people write out with variables of their own, which one statement reads."""
 PASSES = 2
-"""How often functions are looked for: a softmax is one where its maximum was written as such."""
+"""The number of searches for functions: a softmax is found once its maximum has its name."""
 TINY, HUGE = 1e-4, 6e4
 """Between the least and greatest numbers of every dtype of floats."""
 SHORTEST = 4

@@ -59,7 +59,7 @@ from primsplit.tracing.control.branching import choose
 from primsplit.tracing.handles.views import Choice
 
 FLAGS = ("_joined_ended", "_joined_caught", "_joined_skipped")
-"""How the truth values begin that a rewrite adds: no code of the user's asks whether one is a `bool` or NumPy's."""
+"""Prefixes of the truth values that a rewrite adds. The user's code never asks whether one is a `bool` or NumPy's."""
 _OLD = "what was "
 """The prefix of the If's outputs for the earlier array of a name, beside its new value."""
 Side = Callable[..., tuple[Any, ...]]

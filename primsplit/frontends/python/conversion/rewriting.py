@@ -123,7 +123,7 @@ class Writer(Stores):
         self.followed: set[str] = set()
         """The `ended` names of loops that are not joined: a branch that sets one is recorded path by path."""
         self.loads = Counter[str]()
-        """How often the function reads each name."""
+        """The number of reads of each name in the function."""
 
     def written(self, file: ast.Module, lines: Set[int] | None = None) -> ast.Module:
         """Return the file with its joins; with `lines`, only its top-level statements that have one of these lines.

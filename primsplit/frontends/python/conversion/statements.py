@@ -43,7 +43,7 @@ FILLING = frozenset({
 })  # fmt: skip
 """The methods that change a list, a dictionary or an array."""
 _WRITING = ("overwrite", "file")
-"""How keywords begin with which a function writes, and the write is not noted."""
+"""Prefixes of keywords with which a function writes, where the write is not noted."""
 
 
 _CONTEXTS = frozenset({"errstate", "printoptions", "catch_warnings", "nullcontext"})

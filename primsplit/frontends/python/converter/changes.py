@@ -99,7 +99,7 @@ def noting_outputs(method: Any, call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _BEFORE_OUT = {"accumulate": 3, "clip": 2, "outer": 2, "reduce": 3, "reduceat": 4}
-"""How many arguments of a method may be arrays beside the output; of other methods, the first."""
+"""The number of arguments of a method that may be arrays beside the output. Other methods have one."""
 
 
 def of_generator(method: Any) -> Callable[..., Any]:
