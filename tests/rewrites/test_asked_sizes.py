@@ -29,6 +29,7 @@ MODELS = {
     "ReduceSum": "(float[s,b] x, int64[k] axes) => (float[d,e] y) { y = ReduceSum<noop_with_empty_axes = 1>(x, axes) }",
     "Pad around": "(float[s,b] x) => (float[t,u] y) "
     '{ p = Constant<value_ints = [1, 2, 3, 1]>() y = Pad<mode = "wrap">(x, p) }',
+    "Pad around by amounts of the run": '(float[s,b] x, int64[4] p) => (float[t,u] y) { y = Pad<mode = "wrap">(x, p) }',
     "Pad of nothing": "(float[s,b] x) => (float[t,u] y) { p = Constant<value_ints = [0, -3, 0, 2]>() y = Pad(x, p) }",
     "MatMul with a vector": "(float[s,b] x, float[b] w) => (float[s] y) { y = MatMul(x, w) }",
     "MatMul of stacks": "(float[c,s,b] x, float[d,c,b,e] w) => (float[d,c,s,e] y) { y = MatMul(x, w) }",

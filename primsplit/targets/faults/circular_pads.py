@@ -1,8 +1,12 @@
 """Put a circular Pad that may go around more than once in an If, whose other branch reads elements by index.
 
 ```
-Pad(x, p, mode="wrap")   ->   If(p goes around twice, or x is empty): Gather(x, places), else Pad(x, p, mode="wrap")
+Pad(x, [3, 1], mode="wrap")   ->   If(x has fewer than 3 elements): Gather(x, places), else Pad(x, [3, 1], mode="wrap")
+Pad(x, p, mode="wrap")        ->   Gather(x, places)
 ```
+
+Where only the run knows the amounts there is no If, because a pass that reads the file again could not tell what an If
+has asked about them, and would put one more around the Pad.
 
 onnxruntime before 1.31 leaves memory uninitialized where a Pad "wrap" goes around twice. It also refuses to pad an
 empty array, which becomes zeros here.
@@ -10,6 +14,7 @@ empty array, which becomes zeros here.
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -38,7 +43,7 @@ from primsplit.tracing.regions import record
     says="A circular Pad of an empty array is refused when it runs.",
 )
 def guard_circular_pads(block: Block, runtime: Runtime = OLDEST) -> Block:
-    """Return the block with each circular Pad that may go around more than once, or be empty, inside an If."""
+    """Return the block with each circular Pad that may go around twice, or be empty, by index or inside an If."""
     return _Guarding(runtime).run(block)
 
 
@@ -54,9 +59,9 @@ class _Guarding(SizeRewriter):
         needed = self.needs(op) if op.kind == "Pad" and op.attributes.get("mode") in {"wrap", b"wrap"} else {}
         if needed is not None and not needed:
             return super().visit(op)
-        *before, guarded = _guarded(op, needed)
+        *before, last = _by_index(op) if needed is None else _guarded(op, needed)
         self.kept.extend(before)
-        return guarded
+        return last
 
     def needs(self, pad: Op) -> dict[int, int] | None:
         """Return the least size of each axis that may be too short; None if only the run knows the amounts.
@@ -79,18 +84,18 @@ def _read(pad: Op) -> Value:
     return data
 
 
-def _guarded(pad: Op, needed: Mapping[int, int] | None) -> list[Op]:
-    """Return ops that compute the padded array, by index where the operator fails; the last is an If."""
-    amounts = pad.inputs[1]
-    assert amounts is not None
+def _by_index(pad: Op) -> list[Op]:
+    """Return ops that compute the padded array by index; the last defines it."""
     with recorded_beside(pad) as around:
-        x = Array(_read(pad))
-        if needed is None:
-            far = op.Max(*op.Split(Array(amounts), axis=0, num_outputs=2, outputs=2))
-            margin = op.ReduceMin(op.Sub(op.Shape(x), far), keepdims=0)
-            is_odd = op.Or(op.Less(margin, 0), op.Equal(op.Size(x), 0)).value
-        else:
-            is_odd = is_any_less(x, needed)
+        _by_places(pad)
+    *before, last = around.ops
+    return [*before, replace(last, outputs=pad.outputs)]
+
+
+def _guarded(pad: Op, needed: Mapping[int, int]) -> list[Op]:
+    """Return ops that compute the padded array, by index where the operator fails; the last is an If."""
+    with recorded_beside(pad) as around:
+        is_odd = is_any_less(Array(_read(pad)), needed)
         far_around = record("far_around", [], functools.partial(_by_places, pad))
     attributes = {"then_branch": far_around, "else_branch": alone(pad)}
     return [*around.ops, pad.beside("If", (is_odd,), pad.outputs, attributes)]
