@@ -24,7 +24,8 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.branching.paths import NotJoined
 from primsplit.tracing.complex_array import ComplexArray
 from primsplit.tracing.handles.views import Choice, View
-from primsplit.tracing.undo_log import contents, note, note_all_attributes, note_cell, undone_otherwise
+from primsplit.tracing.saved_state import contents
+from primsplit.tracing.undo_log import note, note_all_attributes, note_cell, undone_otherwise
 
 Content = dict[Any, Any]
 """The elements of a list by position, of a dictionary by key, of an object by attribute; an array is one element."""

@@ -39,7 +39,8 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import holds_traced
 from primsplit.tracing.functionlike import FunctionLike
 from primsplit.tracing.handles.concretization import numpys_class
-from primsplit.tracing.undo_log import is_generator, note_method
+from primsplit.tracing.saved_state import is_generator
+from primsplit.tracing.undo_log import note_method
 
 LIKE_PACKAGES.update(MODULES)
 

@@ -14,7 +14,8 @@ import numpy as np
 from primsplit.frontends.python.overrides.arrays import place_of_out
 from primsplit.numpy.indexing import rows_shuffled
 from primsplit.tracing.array import Array
-from primsplit.tracing.undo_log import CONTAINERS, may_print, note, note_attribute, note_method
+from primsplit.tracing.saved_state import CONTAINERS
+from primsplit.tracing.undo_log import may_print, note, note_attribute, note_method
 
 _ATTRIBUTES: tuple[Any, ...] = (
     setattr, delattr, object.__setattr__, object.__delattr__, type.__setattr__, type.__delattr__,
