@@ -30,7 +30,7 @@ from primsplit.tracing.hooks import HOOKS
 def expected_conditions(run: Callable[..., Any]) -> frozenset[Place]:
     """Return the places of conditions that `run` is expected to ask; none inside of a run whose branches are joined."""
     around = current()
-    if around is not None and around.rewritten:
+    if around is not None and around.options.rewritten:
         return frozenset()
     return frozenset(place for function in _functions_read(run) for place in _conditions_of(function))
 

@@ -33,7 +33,7 @@ class JoinsHelper(Helper):
 def is_rewritten(code: types.CodeType) -> bool:
     """Whether code is of a function of a rewritten file, or of one whose copy in this run has rewritten code."""
     conversion = current()
-    is_in_file = conversion is not None and code.co_filename in conversion.rewritten
+    is_in_file = conversion is not None and code.co_filename in conversion.options.rewritten
     return is_in_file or any(isinstance(const, JoinsHelper) for const in code.co_consts)
 
 

@@ -42,7 +42,7 @@ from primsplit.frontends.python.conversion.telling import (
 )
 from primsplit.frontends.python.conversion.unknown import is_unknown, joining
 from primsplit.frontends.python.converter.calls import lifted
-from primsplit.frontends.python.converter.copies import Conversion, current, origin
+from primsplit.frontends.python.converter.copies import Conversion, Options, current, origin
 from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.frontends.python.converter.source import is_in_source
 from primsplit.ir.errors import ConcretizationError, Place
@@ -229,7 +229,7 @@ def _is_rewritten(function: types.FunctionType, files: Mapping[str, RewrittenFil
 
 def _converted(run: Run, files: Mapping[str, RewrittenFile]) -> tuple[Conversion, Run] | None:
     """Return a conversion with these files, nested in the one that this thread runs, and the copy of `run` in it."""
-    conversion = Conversion.inside(current(), OPERATORS, rewritten=files)
+    conversion = Conversion.inside(current(), OPERATORS, Options(rewritten=files))
     with conversion.running():
         copied = lifted(conversion, origin(run))
     return None if copied is run else (conversion, copied)

@@ -50,7 +50,7 @@ _WRAPPER = type(functools.lru_cache(lambda: None))
 
 def callee(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
     """Return the function to call in place of `called`; `is_package` tells whether an installed package calls it."""
-    if called is warnings.warn and is_package and conversion.own:
+    if called is warnings.warn and is_package and conversion.options.own:
         return _nothing
     kind = type(called)
     if kind is Function or kind is np.ufunc:
@@ -75,7 +75,7 @@ def _nothing(*_: Any, **__: Any) -> None:
 
 def _object(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
     """Return the function to call in place of a class, an object, or a function written in C."""
-    if conversion.serves and (substitute := _served(conversion, called, is_package=is_package)) is not called:
+    if conversion.options.serves and (substitute := _served(conversion, called, is_package=is_package)) is not called:
         return substitute
     if isinstance(called, type):
         return _constructor(conversion, called, is_package=is_package)
@@ -99,7 +99,7 @@ def _known(conversion: Conversion, called: Any) -> Any:
 
 def _numpys(conversion: Conversion, ufunc: np.ufunc) -> Any:
     """Return the function to call in place of a ufunc."""
-    substitute = substitute_of(ufunc) if conversion.serves else ufunc
+    substitute = substitute_of(ufunc) if conversion.options.serves else ufunc
     replacement = _calling(conversion, substitute)
     if replacement is not substitute:  # a function without source reads methods from it
         vars(replacement).update({name: getattr(substitute, name) for name in _OF_UFUNCS})
@@ -114,9 +114,9 @@ def _function(conversion: Conversion, function: Function) -> Any:
     if copied is not function:
         counted = of_coefficients(function, copied)
         return counted if counted is copied else _calling(conversion, counted)
-    if conversion.serves and function in CALLED:
+    if conversion.options.serves and function in CALLED:
         return CALLED[function]
-    if conversion.serves and is_stood_in_for(function):
+    if conversion.options.serves and is_stood_in_for(function):
         return _calling(conversion, substitute_of(function))
     if hasattr(function, "registry") and hasattr(function, "dispatch"):
         return _dispatched(conversion, function)
@@ -136,7 +136,7 @@ def _method(conversion: Conversion, method: types.MethodType) -> Any:
 def _changed_method(conversion: Conversion, method: types.MethodType) -> Any:
     """Return a method with the copy or the substitute of its function; itself if it has neither."""
     function = method.__func__
-    if conversion.serves:
+    if conversion.options.serves:
         owner = substitute_of(method.__self__)
         if isinstance(owner, ModuleSubstitute) and method.__name__ in owner.own:
             return owner.own[method.__name__]
@@ -194,7 +194,7 @@ def _calling(conversion: Conversion, called: Any, *, is_package: bool = False) -
     if not is_calling and not isinstance(called, Substitute):
         return called
     is_inner = _is_hashable(called) and called in _CALLING
-    is_numpys = conversion.serves and module.partition(".")[0] == "numpy" and not isinstance(called, Substitute)
+    is_numpys = conversion.options.serves and module.partition(".")[0] == "numpy" and not isinstance(called, Substitute)
     own = lifted(conversion, called) if module.startswith("primsplit") and type(called) is Function else called
 
     @functools.wraps(own, updated=())
@@ -226,7 +226,7 @@ def lifted(conversion: Conversion, value: Any) -> Any:
         copied = conversion.copy(value)
         if copied is not value:
             return copied
-        if conversion.serves and is_stood_in_for(value):
+        if conversion.options.serves and is_stood_in_for(value):
             return substitute_of(value)
         return _closure(conversion, value)
     if kind is types.MethodType:
@@ -239,8 +239,8 @@ def lifted(conversion: Conversion, value: Any) -> Any:
         return _uncached(conversion, value)
     if kind is types.BuiltinFunctionType:
         note_method(value.__self__, value.__name__)
-        return _served(conversion, value, is_package=False) if conversion.serves else value
-    is_object = conversion.serves and not isinstance(value, type | types.ModuleType) and is_stood_in_for(value)
+        return _served(conversion, value, is_package=False) if conversion.options.serves else value
+    is_object = conversion.options.serves and not isinstance(value, type | types.ModuleType) and is_stood_in_for(value)
     return substitute_of(value) if is_object and callable(value) else value
 
 

@@ -16,6 +16,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
@@ -108,28 +109,37 @@ def remember_origin(copied: Function, function: Function) -> Function:
     return copied
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """What a conversion copies, and whether it calls substitutes."""
+
+    serves: bool = False
+    """Whether functions of NumPy, SciPy and Python have their substitutes."""
+    packages: frozenset[str] = frozenset()
+    """The installed packages whose functions are copied like the user's."""
+    without_source: bool = False
+    """Whether functions whose source cannot be read are copied too, and read substitutes by name."""
+    rewritten: Mapping[str, Rewritten] = field(default_factory=dict)
+    """The files, by name, whose functions get the code from there."""
+    own: frozenset[Function] = frozenset()
+    """Functions whose own code is copied although they have a substitute."""
+
+    def beside(self, other: "Options") -> "Options":
+        """Return the options of a conversion that does what either of two does; of both, files are taken from this."""
+        return Options(
+            serves=self.serves or other.serves,
+            packages=self.packages | other.packages,
+            without_source=self.without_source or other.without_source,
+            rewritten={**other.rewritten, **self.rewritten},
+            own=self.own | other.own,
+        )
+
+
 class Conversion:
-    """One run of a function that is converted with the functions it calls.
+    """One run of a function that is converted, by `options`, with the functions it calls."""
 
-    `serves` tells whether functions of NumPy, SciPy and Python have their substitutes in it. Functions of the installed
-    `packages` are copied too, and functions of the files in `rewritten` get the code from there. With `without_source`,
-    functions whose source cannot be read are copied too, and read substitutes by name.
-    """
-
-    def __init__(
-        self,
-        operators: Mapping[bool, Caller],
-        *,
-        serves: bool,
-        packages: frozenset[str] = frozenset(),
-        without_source: bool = False,
-        rewritten: Mapping[str, Rewritten] | None = None,
-        own: frozenset[Function] = frozenset(),
-    ) -> None:
-        self.operators = operators
-        self.own = own
-        self.serves, self.packages, self.without_source = serves, packages, without_source
-        self.rewritten = rewritten or {}
+    def __init__(self, operators: Mapping[bool, Caller], options: Options) -> None:
+        self.operators, self.options = operators, options
         self.copies: dict[int, tuple[Any, Any]] = {}
         """The copies by the `id` of the function, with the function, which keeps the `id` valid."""
         self.callees: dict[int, tuple[Any, Any]] = {}
@@ -139,30 +149,9 @@ class Conversion:
         self.special: dict[tuple[type, str], Any] = {}
 
     @classmethod
-    def inside(
-        cls,
-        around: "Conversion | None",
-        operators: Mapping[bool, Caller],
-        *,
-        serves: bool = False,
-        packages: frozenset[str] = frozenset(),
-        without_source: bool = False,
-        rewritten: Mapping[str, Rewritten] | None = None,
-        own: frozenset[Function] = frozenset(),
-    ) -> "Conversion":
+    def inside(cls, around: "Conversion | None", operators: Mapping[bool, Caller], options: Options) -> "Conversion":
         """Return a conversion that extends the one `around` it."""
-        if around is None:
-            return cls(
-                operators, serves=serves, packages=packages, without_source=without_source, rewritten=rewritten, own=own
-            )
-        return cls(
-            operators,
-            serves=serves or around.serves,
-            packages=packages | around.packages,
-            without_source=without_source or around.without_source,
-            rewritten={**around.rewritten, **(rewritten or {})},
-            own=own | around.own,
-        )
+        return cls(operators, options if around is None else options.beside(around.options))
 
     def copy(self, function: Any) -> Any:
         """Return the copy of a function; the function itself if it is not to be copied."""
@@ -173,8 +162,8 @@ class Conversion:
 
     def _copied(self, function: Function) -> Function:
         code = function.__code__
-        if code.co_filename in self.rewritten:
-            converted = self.rewritten[code.co_filename].code_of(function)
+        if code.co_filename in self.options.rewritten:
+            converted = self.options.rewritten[code.co_filename].code_of(function)
             if converted is not None:
                 return function if converted is code else _with_code(function, converted)
         if is_converted(code) or not self.is_convertible(function):
@@ -186,7 +175,7 @@ class Conversion:
         return _with_code(function, converted)
 
     def _without_source(self, function: Function) -> Function:
-        if not (self.serves and self.without_source and without_source.is_copied(function.__code__)):
+        if not (self.options.serves and self.options.without_source and without_source.is_copied(function.__code__)):
             return function
         copied = without_source.copied(function, self.operators[bool(_package(function))].called)
         return remember_origin(copied, function)
@@ -196,17 +185,17 @@ class Conversion:
         if is_written_by_python(function.__code__):
             return False
         if function.__globals__.get("__name__") in LIKE_PACKAGES:
-            return self.serves
+            return self.options.serves
         if is_scipys(function.__code__.co_filename):
-            return "scipy" in self.packages and not self.is_replaced(function)
+            return "scipy" in self.options.packages and not self.is_replaced(function)
         if is_library(function.__code__.co_filename):
             return False
         package = _package(function)
-        return not package or package in self.packages or may_ask_for_classes(function)
+        return not package or package in self.options.packages or may_ask_for_classes(function)
 
     def is_replaced(self, function: Function) -> bool:
         """Whether a function has a substitute, and is not one of `own`, whose own code is copied."""
-        return function not in self.own and is_stood_in_for(function)
+        return function not in self.options.own and is_stood_in_for(function)
 
     def changed(self, kind: type, name: str) -> Any:
         """Return the function to call in place of a special method of a class; None if it is unchanged."""
@@ -226,7 +215,7 @@ class Conversion:
 
     def method(self, function: Any) -> Any:
         """Return the substitute of a method's function, or its copy; itself if it has neither."""
-        if self.serves and (substitute := substitute_of_method(function)) is not None:
+        if self.options.serves and (substitute := substitute_of_method(function)) is not None:
             return substitute
         return self.copy(function) if type(function) is Function else function
 

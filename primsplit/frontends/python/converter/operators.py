@@ -50,7 +50,7 @@ class Operators(Caller):
         if conversion is None or type(value) in _PLAIN:
             is_number = conversion is not None and type(value) is Array and value.is_number()
             return NumberOwner(value) if is_number else value
-        if conversion.serves and (known := substitute_of(value)) is not value:
+        if conversion.options.serves and (known := substitute_of(value)) is not value:
             return value if type(known) is ModuleSubstitute else known
         is_own = special.has_own_attributes(conversion, type(value))
         return special.Owner(conversion, value) if is_own else value
@@ -61,13 +61,13 @@ class Operators(Caller):
         conversion = current()
         if conversion is None:
             return value
-        if conversion.serves and (type(value) is np.ndarray or type(value) is np.flatiter):
+        if conversion.options.serves and (type(value) is np.ndarray or type(value) is np.flatiter):
             return elements_of(value)
         if type(value) in _PLAIN:
             return value
         if isinstance(value, dict):
             note(value)  # reading it may insert an element
-        if conversion.serves and (known := substitute_of(value)) is not value:
+        if conversion.options.serves and (known := substitute_of(value)) is not value:
             return known
         is_own = special.has_own_elements(conversion, type(value))
         return special.Indexed(conversion, value) if is_own else value
@@ -158,7 +158,7 @@ def _two_operands(name: str, python: Callable[[Any, Any], Any]) -> Callable[[Any
             result = python(left, right)
         else:
             result = special.two_operands(conversion, name, python, left, right)
-        return noted(result, (left, right)) if type(result) is np.ndarray and conversion.serves else result
+        return noted(result, (left, right)) if type(result) is np.ndarray and conversion.options.serves else result
 
     return call
 
@@ -184,7 +184,7 @@ def _is_undecided(left: Any, relation: str, right: Any) -> bool:
     conversion = current()
     if (
         conversion is None
-        or not conversion.own
+        or not conversion.options.own
         or not isinstance(left, int | Size)
         or not isinstance(right, int | Size)
     ):
@@ -200,7 +200,7 @@ def _in_place(name: str, python: Callable[[Any, Any], Any]) -> Callable[[Any, An
             result = python(left, right)
         else:
             result = special.in_place(conversion, name, python, left, right)
-        if conversion is not None and conversion.serves and result is not left and type(result) is np.ndarray:
+        if conversion is not None and conversion.options.serves and result is not left and type(result) is np.ndarray:
             return noted(result, (left, right))
         return result
 
@@ -213,7 +213,7 @@ def _one_operand(name: str, python: Callable[[Any], Any]) -> Callable[[Any], Any
         if conversion is None:
             return python(value)
         result = python(value) if type(value) in _PLAIN else special.one_operand(conversion, name, python, value)
-        return noted(result, (value,)) if type(result) is np.ndarray and conversion.serves else result
+        return noted(result, (value,)) if type(result) is np.ndarray and conversion.options.serves else result
 
     return call
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from primsplit import numpy as namespace
 from primsplit.frontends.python.converter.calls import callee
-from primsplit.frontends.python.converter.copies import Conversion, current
+from primsplit.frontends.python.converter.copies import Conversion, Options, current
 from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.frontends.python.overrides.table import Substitute, register
 from primsplit.tracing.asarray import holds_traced
@@ -28,7 +28,8 @@ def own_code(original: Function) -> Function:
     def call(*args: Any, **options: Any) -> Any:
         _register_helpers()
         own: frozenset[Any] = frozenset({original})
-        conversion = Conversion.inside(current(), OPERATORS, serves=True, packages=frozenset({"scipy"}), own=own)
+        inner = Options(serves=True, packages=frozenset({"scipy"}), own=own)
+        conversion = Conversion.inside(current(), OPERATORS, inner)
         with conversion.running():
             return callee(conversion, original, is_package=True)(*args, **options)
 

@@ -9,7 +9,7 @@ from typing import Any
 from primsplit import tracing
 from primsplit.frontends.python.conversion.identity import choices_forgotten
 from primsplit.frontends.python.converter.calls import lifted
-from primsplit.frontends.python.converter.copies import Conversion, converted_source, current, remember_origin
+from primsplit.frontends.python.converter.copies import Conversion, Options, converted_source, current, remember_origin
 from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.frontends.python.converter.source import SourceError
 from primsplit.frontends.python.overrides.libraries import register_scipys
@@ -39,7 +39,7 @@ def converted(
     with conversion.running():
         copied = _copied_later(conversion, run) if is_certain else lifted(conversion, run)
     # Code that is converted already needs no copy to reach substitutes.
-    is_needed = copied is not run or (around is not None and not around.serves)
+    is_needed = copied is not run or (around is not None and not around.options.serves)
     return _running(conversion, copied, written, traces_new=is_second) if is_needed else None
 
 
@@ -55,10 +55,11 @@ def _copied_later(conversion: Conversion, run: Run) -> Run:
 
 def _serving(around: Conversion | None, packages: frozenset[str], *, without_source: bool) -> Conversion:
     """Return the conversion that this thread runs, or one with substitutes inside of it."""
-    is_enough = around is not None and around.serves and packages <= around.packages
-    if around is not None and is_enough and without_source <= around.without_source:
+    is_enough = around is not None and around.options.serves and packages <= around.options.packages
+    if around is not None and is_enough and without_source <= around.options.without_source:
         return around
-    return Conversion.inside(around, OPERATORS, serves=True, packages=packages, without_source=without_source)
+    options = Options(serves=True, packages=packages, without_source=without_source)
+    return Conversion.inside(around, OPERATORS, options)
 
 
 @contextmanager

@@ -7,15 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import primsplit as ps
-from primsplit.frontends.python.converter.copies import (
-    Conversion,
-    origin,
-)
+from primsplit.frontends.python.converter.copies import Conversion, Options, origin
 from primsplit.frontends.python.converter.operators import OPERATORS
 
 
 def copy_of(function: Any) -> Any:
-    return Conversion(OPERATORS, serves=True).copy(function)
+    return Conversion(OPERATORS, Options(serves=True)).copy(function)
 
 
 def wrapper(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,3 +67,27 @@ def test_a_copy_shares_cells_defaults_and_attributes() -> None:
 def test_functions_of_the_package_are_not_copied() -> None:
     assert isinstance(ps.trace, types.FunctionType)
     assert copy_of(ps.trace) is ps.trace
+
+
+class MissingFile:
+    """A file that has no function."""
+
+    def code_of(self, _: types.FunctionType) -> types.CodeType | None:
+        return None
+
+
+def test_a_conversion_inside_of_another_does_what_either_does() -> None:
+    first, second, other = MissingFile(), MissingFile(), MissingFile()
+    around = Options(
+        packages=frozenset({"a"}), without_source=True, rewritten={"f": first, "g": second}, own=frozenset({copy_of})
+    )
+    inner = Options(serves=True, packages=frozenset({"b"}), rewritten={"g": other}, own=frozenset({wrapper}))
+    options = Conversion.inside(Conversion(OPERATORS, around), OPERATORS, inner).options
+    assert options.serves
+    assert options.packages == {"a", "b"}
+    assert options.without_source
+    assert options.rewritten == {"f": first, "g": other}
+    assert options.own == {copy_of, wrapper}
+    assert Conversion.inside(None, OPERATORS, inner).options is inner
+    assert not Options().beside(Options()).serves
+    assert not Options().beside(Options()).without_source

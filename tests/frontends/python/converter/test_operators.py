@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from primsplit.frontends.python.converter.calls import callee
-from primsplit.frontends.python.converter.copies import Conversion, is_converted
+from primsplit.frontends.python.converter.copies import Conversion, Options, is_converted
 from primsplit.frontends.python.converter.operators import OPERATORS
 
 pydecimal = importlib.import_module("_pydecimal")
@@ -35,7 +35,7 @@ class OfEverything(Conversion):
     """A conversion that copies Python's own library too."""
 
     def __init__(self) -> None:
-        super().__init__(OPERATORS, serves=False)
+        super().__init__(OPERATORS, Options())
         self.count = 0
 
     def is_convertible(self, function: types.FunctionType) -> bool:

@@ -12,6 +12,7 @@ import pytest
 
 from primsplit.frontends.python.converter.copies import (
     Conversion,
+    Options,
     converted_code,
     is_converted,
 )
@@ -22,7 +23,7 @@ USERS = OPERATORS[False]
 
 
 def copy_of(function: Any) -> Any:
-    return Conversion(OPERATORS, serves=True).copy(function)
+    return Conversion(OPERATORS, Options(serves=True)).copy(function)
 
 
 def test_lambdas_on_one_line_are_told_apart() -> None:

@@ -5,7 +5,7 @@ import types
 from typing import Any
 
 from primsplit.frontends.python.converter.calls import callee
-from primsplit.frontends.python.converter.copies import Conversion
+from primsplit.frontends.python.converter.copies import Conversion, Options
 from primsplit.frontends.python.converter.operators import OPERATORS
 
 
@@ -13,7 +13,7 @@ class OfEverything(Conversion):
     """A conversion that copies Python's own library too."""
 
     def __init__(self) -> None:
-        super().__init__(OPERATORS, serves=False)
+        super().__init__(OPERATORS, Options())
         self.count = 0
 
     def is_convertible(self, function: types.FunctionType) -> bool:

@@ -10,6 +10,7 @@ import pytest
 import primsplit as ps
 from primsplit.frontends.python.converter.copies import (
     Conversion,
+    Options,
     converted_source,
     is_converted,
 )
@@ -21,7 +22,7 @@ X = np.array([0.3, 1.7, -0.4])
 
 
 def copy_of(function: Any) -> Any:
-    return Conversion(OPERATORS, serves=True).copy(function)
+    return Conversion(OPERATORS, Options(serves=True)).copy(function)
 
 
 def test_a_copy_shows_what_the_operators_are_asked() -> None:
