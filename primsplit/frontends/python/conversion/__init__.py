@@ -6,7 +6,8 @@ selects the values that the names hold afterwards. That is right only if the sid
 has one task:
 
 * Effects: `statements` finds what the statements do; `harmless` checks what they call and read; `holders` follows names
-  through functions, classes and modules; `one_if` handles arrays that other names show too.
+  through functions, classes and modules; `one_if` handles arrays that other names show too; `side_values` finds which
+  values an If can output.
 * Other spellings: `plainer` moves what follows an early `return` or `continue` into the `else`, an assignment in a test
   before the test, and the test of `sum(a for k in b if c)` into its terms. `caught` handles an error that one `try`
   raises and catches, `patterns` handles `match`, `yielding` handles generators.

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.frontends.python.conversion.either import Either, holding, if_gives, may_be_told
-from primsplit.frontends.python.conversion.growing import Grown
+from primsplit.frontends.python.conversion.either import holding, if_gives, may_be_told
 from primsplit.frontends.python.conversion.harmless import (
     UNKNOWN,
     Callers,
@@ -36,17 +35,26 @@ from primsplit.frontends.python.conversion.holders import (
     seen,
     shows_memory,
 )
-from primsplit.frontends.python.conversion.identity import classes_of, note_joined
+from primsplit.frontends.python.conversion.identity import note_joined
 from primsplit.frontends.python.conversion.journal import Content, Journal, content, journal, outermost_at
 from primsplit.frontends.python.conversion.kinds import Kinds
 from primsplit.frontends.python.conversion.missing import NotAssigned, is_missing
 from primsplit.frontends.python.conversion.places import Places
-from primsplit.frontends.python.conversion.plainer import RESULT
 from primsplit.frontends.python.conversion.pointers import Pointers, parted
-from primsplit.frontends.python.conversion.records import fields_of, is_record
 from primsplit.frontends.python.conversion.rewriting import Join
+from primsplit.frontends.python.conversion.side_values import (
+    are_of_one_type,
+    copied,
+    is_array,
+    is_container,
+    is_number,
+    is_output,
+    is_same,
+    label,
+    of_two_kinds,
+)
 from primsplit.frontends.python.conversion.unknown import joins_one_type
-from primsplit.ir import Const, Type, dims, walk
+from primsplit.ir import walk
 from primsplit.ir.errors import DtypeError, NumberAsked, PrimsplitError, TraceError
 from primsplit.numpy.converted_run import is_converted, made_at
 from primsplit.tracing import trees
@@ -54,7 +62,6 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.branching.conditions import scalar_condition
 from primsplit.tracing.branching.paths import INDEX, NotJoined
 from primsplit.tracing.branching.raising import raising_op
-from primsplit.tracing.complex_array import ComplexArray
 from primsplit.tracing.control.branching import choose
 from primsplit.tracing.handles.views import Choice
 
@@ -117,14 +124,14 @@ class Statement:
         unknown whether another name shows the array.
         """
         written = {n: v for n, v in zip(self.join.names, self.given, strict=True) if n in self.join.effects.written}
-        arrays = {n: v for n, v in written.items() if _is_array(v)}
+        arrays = {n: v for n, v in written.items() if is_array(v)}
         if not arrays:
             return set()
         others = [v for n, v in zip(self.join.names, self.given, strict=True) if n not in arrays]
         parts = [*reached([v for v in (*others, *self.read) if not is_missing(v)], seen)]
         if any(map(hides, parts)):
             raise self.refusal("it writes to an array that other names may show")
-        shown = [id(root) for v in (*parts, *arrays.values()) if _is_array(v) for root in roots_of(v)]
+        shown = [id(root) for v in (*parts, *arrays.values()) if is_array(v) for root in roots_of(v)]
         return {n for n, v in arrays.items() if all(shown.count(id(root)) == 1 for root in roots_of(v))}
 
     def joined(self, test: Array) -> tuple[Any, ...]:
@@ -154,7 +161,7 @@ class Statement:
         def chosen(name: str, made: Sequence[Any]) -> Any:
             is_told = self._may_be_told(name, outputs) and not all(is_same(made[0], other) for other in made[1:])
             if is_told and name not in self.kinds.most:
-                return self.kinds.after(name, _label(name), outputs, lambda: self._chosen(name, made, outputs))
+                return self.kinds.after(name, label(name), outputs, lambda: self._chosen(name, made, outputs))
             return self._chosen(name, made, outputs)
 
         self.places.settle(chosen, arrays=True)  # first, as the views of these arrays are read below
@@ -199,12 +206,12 @@ class Statement:
         """
         chosen = (k for k, name in enumerate(self.join.names) if self._is_chosen(name))
         named = [[after[k] for _, after in self.runs] for k in chosen]
-        named = [row for row in named if not (_is_container(row[0]) and all(v is row[0] for v in row))]
+        named = [row for row in named if not (is_container(row[0]) and all(v is row[0] for v in row))]
         rows = {tuple(map(id, row)): row for row in (*named, *self.places.rows().values())}
         for k, (own, after) in enumerate(self.runs):
             left = [own[name] for name in self._rebound() if after[name] is not own[name]]
             leaves = parted(trees.leaves_or_none([*left, *(row[k] for row in rows.values())]))
-            arrays = [v for v in leaves if _is_array(v) or is_numpys(v)]
+            arrays = [v for v in leaves if is_array(v) or is_numpys(v)]
             roots = [id(root) for v in arrays for root in roots_of(v)]
             made_here = {id(root): root for v in arrays for root in self._not_followed(v, own)}
             shared = [root for root in made_here.values() if roots.count(id(root)) > 1]
@@ -232,15 +239,15 @@ class Statement:
                 whole = dict(zip(self.join.names, self.wholes[-1], strict=True))
                 held, numbers = self.kinds.given({n: v for n, v in whole.items() if self._is_chosen(n)}, self._may_give)
                 after = [*{**whole, **held}.values()]
-                values = {n: _copied(v) for n, v in held.items() if self._may_give(n, v)}
+                values = {n: copied(v) for n, v in held.items() if self._may_give(n, v)}
                 old = {_OLD + self.join.names[k]: own[k] for k in self._rebound()}
             self.last = changed
             self.runs.append((own, after))
-            mine = [id(v) for v in after if _is_container(v) and not self._is_known(v)]
+            mine = [id(v) for v in after if is_container(v) and not self._is_known(v)]
             changes = [c for c in changed.changes if id(c.owner) not in mine]
             placed, numbers_of_places = self.kinds.given(self.places.given(which, changes), _may_be_placed)
             numbers |= numbers_of_places
-            values |= {n: v for n, v in placed.items() if _is_value(v)}
+            values |= {n: v for n, v in placed.items() if is_output(v)}
             self.values[which] = values
             pointed = self.pointers.given(values, lambda array: self._before(array, own, changed), changed.lent)
             return {**values, **old, **numbers, **pointed}
@@ -276,7 +283,7 @@ class Statement:
         if any(map(hides, parts)):
             return []
         lent, roots = {id(array): array}, {*map(id, roots_of(array))}
-        shown = {id(part): {*map(id, roots_of(part))} for part in parts if _is_array(part)}
+        shown = {id(part): {*map(id, roots_of(part))} for part in parts if is_array(part)}
         if not any(roots & theirs for key, theirs in shown.items() if key != id(array)):
             return [array]
         while more := [p for p in parts if id(p) in shown and id(p) not in lent and shown[id(p)] & roots]:
@@ -302,9 +309,9 @@ class Statement:
 
     def _may_give(self, name: str, value: Any) -> bool:
         """Whether the If can output the value for the name. A list or dictionary must be new and hold only numbers."""
-        if name in self.join.effects.written and _is_container(value):
-            return all(map(_is_number, content(value).values())) and not self._is_known(value)
-        return _is_value(value)
+        if name in self.join.effects.written and is_container(value):
+            return all(map(is_number, content(value).values())) and not self._is_known(value)
+        return is_output(value)
 
     def _is_chosen(self, name: str) -> bool:
         """Whether a name certainly has a value after the statement."""
@@ -325,9 +332,9 @@ class Statement:
                 raise self._of_two_types(name)
             return self.kinds.list_after(name, outputs)
         if self._may_be_told(name, outputs):
-            return self.kinds.after(name, _label(name), outputs, lambda: self._chosen(name, outcomes, outputs))
+            return self.kinds.after(name, label(name), outputs, lambda: self._chosen(name, outcomes, outputs))
         if name not in outputs or name in self.kinds.others or name in self.kinds.most:
-            return NotAssigned(self.join.at, _of_two_kinds(name, outcomes))
+            return NotAssigned(self.join.at, of_two_kinds(name, outcomes))
         return self._chosen(name, outcomes, outputs)
 
     def _may_be_told(self, name: str, outputs: Mapping[str, Any]) -> bool:
@@ -339,16 +346,16 @@ class Statement:
 
     def _of_two_types(self, name: str) -> NotJoined:
         """Refuse the outermost statement around: followed path by path, it may be joined with others of two types."""
-        return NotJoined(outermost_at() or self.join.at, f"its sides give {_label(name)} values of two types")
+        return NotJoined(outermost_at() or self.join.at, f"its sides give {label(name)} values of two types")
 
     def _chosen(self, name: str, outcomes: Sequence[Any], outputs: Mapping[str, Any]) -> Any:
         """Return the value of a name or place that holds one of `outcomes` after each run of a side."""
         if all(is_same(outcomes[0], other) for other in outcomes[1:]):
             return outcomes[0]
         if name not in outputs:
-            raise self.refusal(_of_two_kinds(name, outcomes))
+            raise self.refusal(of_two_kinds(name, outcomes))
         is_asked = name not in self.join.unread and not name.startswith(FLAGS)
-        if joins_one_type() and is_asked and not _are_of_one_type(outcomes):
+        if joins_one_type() and is_asked and not are_of_one_type(outcomes):
             raise self._of_two_types(name)
         row = tuple(map(id, outcomes))
         if row not in self.found:
@@ -368,7 +375,7 @@ class Statement:
         if (followed := self.pointers.settled(name, outputs, is_outdated=is_outdated)) is not None:
             return followed
         if is_outdated:
-            raise self.refusal(f"{_label(name)} shows an array that is written to")
+            raise self.refusal(f"{label(name)} shows an array that is written to")
         (base, *others) = old.values() or [None]
         if others or not isinstance(base, Array) or type(output) is not Array:
             raise self._several(name, None if others else base)
@@ -379,7 +386,7 @@ class Statement:
 
         If that array holds known numbers, the error asks for another run in which it is traced.
         """
-        why = f"{_label(name)} is one of several arrays, which may be written to later"
+        why = f"{label(name)} is one of several arrays, which may be written to later"
         place = made_at(base)
         if not is_numpys(base) or (is_converted() and place is None):
             return self.refusal(why)
@@ -389,7 +396,7 @@ class Statement:
 
     def _from_before(self, value: Any) -> Any:
         """Return the array from before the statement that a value is, or is a view of; None for any other value."""
-        if not _is_array(value):
+        if not is_array(value):
             return value if is_numpys(value) and self._is_known(value) else None
         shown = (array for array in (value, *bases_of(value)) if tracing.is_open(array.recording))
         return next(shown, None)
@@ -400,102 +407,5 @@ def _is_of_known_numbers(error: Exception) -> bool:
     return isinstance(error, DtypeError) and error.again and (error.made_at is not None or not is_converted())
 
 
-def _of_two_kinds(name: str, outcomes: Sequence[Any]) -> str:
-    """Return the words for a name that is no number or array after a side."""
-    kinds = [*dict.fromkeys(map(_kind, outcomes))]
-    if len(kinds) == 1:
-        return f"{_label(name)} is {kinds[0]} on both sides, and no number or array"
-    return f"{_label(name)} is {kinds[0]} on one side and {kinds[1]} on the other"
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "None"
-    if is_missing(value):
-        return "without a value"
-    if isinstance(value, Array | ComplexArray):
-        return "a number" if value.is_number() else "an array"
-    if isinstance(value, Either | Grown):
-        return "one of several things" if isinstance(value, Either) else "a list that grows"
-    kind = type(value).__name__
-    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
-
-
-def _label(name: str) -> str:
-    """Return the words by which an error names a variable."""
-    return "what it returns" if name == RESULT else name
-
-
-def _is_container(value: Any) -> bool:
-    return type(value) is list or type(value) is dict
-
-
 def _may_be_placed(_: str, value: Any) -> bool:
-    return _is_value(value)
-
-
-def _copied(value: Any) -> Any:
-    return value.copy() if _is_container(value) else value
-
-
-def _is_array(value: Any) -> bool:
-    """Whether a value is a traced array that can be written to."""
-    return type(value) is Array and not value.is_number()
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) is Array or isinstance(value, int | float | complex | np.generic | ComplexArray)
-
-
-def _is_value(value: Any) -> bool:
-    """Whether an If can output the value."""
-    if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
-        return all(map(_is_value, value))
-    if is_record(value):
-        return all(map(_is_value, fields_of(value)))
-    return _is_number(value) or is_numpys(value)
-
-
-def _are_of_one_type(made: Sequence[Any]) -> bool:
-    """Whether the values of a name after the sides are alike for Python: one of each is traced, and shapes are equal.
-
-    Two numbers that are known in each side are not: a list has the one as a place, `range` counts up to it.
-    """
-    rows = [trees.leaves_or_none(each) for each in made]
-    if any(len(row) != len(rows[0]) for row in rows):
-        return False
-    return all(_are_leaves_of_one_type(leaves) for leaves in zip(*rows, strict=True))
-
-
-def _are_leaves_of_one_type(leaves: Sequence[Any]) -> bool:
-    if all(is_same(leaves[0], other) for other in leaves[1:]):
-        return True
-    parts = [leaf.real if isinstance(leaf, ComplexArray) else leaf for leaf in leaves]
-    if not any(isinstance(part, Array) and not isinstance(part.last_value, Const) for part in parts):
-        return False
-    return all(_are_alike(parts[0], other) for other in parts[1:])
-
-
-def _are_alike(a: Any, b: Any) -> bool:
-    """Whether two values have one class in Python, one dtype and one shape.
-
-    Python divides a float by 0.0 with an error, which NumPy does not, and a float32 array times a float is float32.
-    """
-    type_a, type_b = _type_of(a), _type_of(b)
-    if classes_of(a) != classes_of(b) or type_a.dtype != type_b.dtype or type_a.shape is None or type_b.shape is None:
-        return False
-    return dims.same_shape(type_a.shape, type_b.shape)
-
-
-def _type_of(value: Any) -> Type:
-    if isinstance(value, Array):
-        return value.type
-    array = np.asarray(value)
-    return Type(array.dtype, array.shape)
-
-
-def is_same(value: Any, other: Any) -> bool:
-    """Whether two values are one object, or equal Python constants."""
-    if value is other:
-        return True
-    return type(value) is type(other) and type(value) in {int, bool, str, float, complex} and repr(value) == repr(other)
+    return is_output(value)

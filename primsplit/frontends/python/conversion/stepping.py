@@ -20,8 +20,9 @@ import numpy as np
 from primsplit.frontends.python.conversion.either import Either
 from primsplit.frontends.python.conversion.growing import Grown
 from primsplit.frontends.python.conversion.missing import NotAssigned, is_missing
-from primsplit.frontends.python.conversion.one_if import Side, Statement, is_same
+from primsplit.frontends.python.conversion.one_if import Side, Statement
 from primsplit.frontends.python.conversion.rewriting import Join
+from primsplit.frontends.python.conversion.side_values import is_same
 from primsplit.frontends.python.conversion.unknown import is_unknown
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.paths import MOST, NotJoined
