@@ -50,6 +50,22 @@ def test_what_is_added_to_a_product_is_its_third_operand(name: str, rows: int) -
     np.testing.assert_allclose(a, b, rtol=1e-14)
 
 
+@pytest.mark.parametrize(
+    ("rows", "between", "is_fused"), [(32, 9, True), (33, 1, True), (33, 2, True), (33, 3, False), ("N", 3, False)]
+)
+def test_an_addend_may_follow_a_large_product_by_few_ops(rows: int | str, between: int, is_fused: bool) -> None:
+    """A product of 32 rows takes 2**14 bytes, which is small: it may wait for any number of ops."""
+
+    def f(x: Any, a: Any, y: Any) -> Any:
+        product, other = op.MatMul(x, a), y
+        for _ in range(between):
+            other = op.Sin(other)
+        return op.Mul(op.Add(product, y), other)
+
+    block = derivative(f, f"float64[{rows},3]", "float64[3,64]", f"float64[{rows},64]")
+    assert ("Gemm" in kinds(addends_in_products(block, [0]))) is is_fused
+
+
 def test_a_value_is_left_as_it_rounds() -> None:
     block = derivative(SUMS["MatMul + Gemm"][0], *MATRICES)
     assert addends_in_products(block, []) is block

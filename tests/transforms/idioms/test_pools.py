@@ -83,6 +83,21 @@ def test_what_is_no_such_pooling_stays(name: str) -> None:
     assert recognize_pools(block) is block
 
 
+@pytest.mark.parametrize(("height", "is_pooled"), [(2**13, True), (2**13 + 2, False)])
+def test_pictures_of_more_elements_than_float32_counts_are_left(height: int, is_pooled: bool) -> None:
+    block = record(lambda x: x.reshape(height // 2, 2, 2**10, 2).max((1, 3)), f"float32[{height},2048]")
+    assert ("call::max_pool" in kinds(recognize_pools(block))) is is_pooled
+
+
+@pytest.mark.parametrize("shape", [(0, 6), (4, 0)])
+def test_pictures_without_elements_are_left(shape: tuple[int, int]) -> None:
+    height, width = shape
+    block = record(
+        lambda x: x.reshape(height // 2, 2, width // 3, 3).max((1, 3), initial=0.0), f"float32[{height},{width}]"
+    )
+    assert recognize_pools(block) is block
+
+
 def test_a_batch_of_pictures_is_pooled_too() -> None:
     block = ps.trace(ps.vmap(pooled), ps.spec("float32", ["B", 3, 4, 6])).block
     assert "call::max_pool" in kinds(recognize_pools(block))
