@@ -89,7 +89,7 @@ def functions() -> dict[str, Any]:
         softmax=special.softmax,
         log_softmax=special.log_softmax,
         normalized=_normalized,
-        **FUNCTIONS,
+        **{name: getattr(special, name) for name in FUNCTIONS},
         sigmoid=special.expit,
         relu=lambda x: np.maximum(x, 0),
         stacked=lambda items: np.stack([items[i] for i in sorted(items)]) if items else np.zeros(0),

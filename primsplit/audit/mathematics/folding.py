@@ -17,7 +17,7 @@ from primsplit.audit.mathematics import plumbing
 from primsplit.audit.mathematics.folded import Folded, materialized, same_view, whole
 from primsplit.audit.mathematics.idioms import recognized
 from primsplit.audit.mathematics.plain import plain_value
-from primsplit.audit.mathematics.shortcuts import Idiom
+from primsplit.audit.mathematics.shortcuts import Idiom, is_elementwise
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import simplified, text_of
 from primsplit.audit.mathematics.sizes import Shape, Sizes
@@ -271,7 +271,7 @@ class Folding:
             statement = replace(statement, value=plain)
         if op.outputs[0] in self.flipped:
             return self.flipped[op.outputs[0]], result, None
-        axes = same_view(inputs, result) if traits(op.kind).elementwise and len(op.outputs) == 1 else None
+        axes = same_view(inputs, result) if is_elementwise(statement) and len(op.outputs) == 1 else None
         holes = {n: self.env[n].value for n in variables_in(statement.value) if n in self.env}
         if axes is not None:
             return simplified(fill(statement.value, holes)), *axes

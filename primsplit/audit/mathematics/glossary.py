@@ -19,8 +19,12 @@ WRITTEN_OUT = {
     "attention": "attention(q, k, v, mask, scale)   softmax(q @ k.mT * scale + mask, axis=-1) @ v;"
     " the scale is 1 / sqrt(q.shape[-1]) unless it is told",
     "erfc": "erfc(x)   1 - erf(x)",
+    "erfcinv": "erfcinv(y)   the inverse of erfc",
+    "erfcx": "erfcx(x)   exp(x**2) * erfc(x)",
+    "erfinv": "erfinv(y)   the inverse of erf",
     "log_ndtr": "log_ndtr(x)   log(ndtr(x))",
     "ndtr": "ndtr(x)   the probability that a standard normal number is less than x",
+    "ndtri": "ndtri(p)   the inverse of ndtr",
     "max_pool": "max_pool(a, kernel, strides, dilations, pads, ceil)   the greatest element of each window",
 }
 """Functions that a listing has by a name, with what they compute."""

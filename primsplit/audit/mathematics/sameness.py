@@ -3,6 +3,7 @@
 The operands of a sum or a product may be in either order, and a Gemm may be a MatMul and an Add.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,22 +14,22 @@ from primsplit.ops.traits import traits
 
 def same_blocks(a: Block, b: Block) -> bool:
     """Whether two blocks are equal but for the names of their values and ops that nothing reads."""
-    return _Comparison({}, {}, {}).blocks(a, b)
+    return Comparison({}, {}, {}).blocks(a, b)
 
 
 def same_values(a: Value | None, inside: Block, b: Value | None, of: Block) -> bool:
     """Whether a value inside of one block is that of another block, by the ops that compute them."""
     left, right = ({v: op for op in block.ops for v in op.outputs} for block in (inside, of))
-    return _Comparison({}, left, right).values(a, b)
+    return Comparison({}, left, right).values(a, b)
 
 
-class _Comparison:
-    """Compares values by the ops that compute them, each pair once."""
+class Comparison:
+    """Compares values by the ops that compute them, each pair once. `pairs` has those that are equal."""
 
-    def __init__(self, pairs: dict[Value, Value], left: dict[Var, Op], right: dict[Var, Op]) -> None:
+    def __init__(self, pairs: dict[Value, Value], left: Mapping[Var, Op], right: Mapping[Var, Op]) -> None:
         self.pairs = pairs
-        self.left = left
-        self.right = right
+        self.left = dict(left)
+        self.right = dict(right)
 
     def blocks(self, a: Block, b: Block) -> bool:
         if len(a.params) != len(b.params) or len(a.results) != len(b.results):
@@ -65,15 +66,23 @@ class _Comparison:
         )
 
     def operands(self, a: Op, b: Op) -> bool:
-        if all(self.values(one, other) for one, other in zip(a.inputs, b.inputs, strict=True)):
+        if self.all(a.inputs, b.inputs):
             return True
-        is_swapped = traits(a.kind).commutative and len(a.inputs) == 2
-        return is_swapped and all(self.values(one, other) for one, other in zip(a.inputs, b.inputs[::-1], strict=True))
+        return traits(a.kind).commutative and len(a.inputs) == 2 and self.all(a.inputs, b.inputs[::-1])
+
+    def all(self, ours: Sequence[Value | None], theirs: Sequence[Value | None]) -> bool:
+        """Whether values are equal one by one; if not, pairs that hold only if they are all equal are forgotten."""
+        known = len(self.pairs)
+        if all(self.values(one, other) for one, other in zip(ours, theirs, strict=True)):
+            return True
+        while len(self.pairs) > known:
+            self.pairs.popitem()
+        return False
 
     def gemm(self, a: Op, b: Op) -> bool:
         """Whether one op is the Gemm of the product and the term that the other one adds."""
         if a.kind == "Add":
-            turned = _Comparison({v: k for k, v in self.pairs.items()}, self.right, self.left)
+            turned = Comparison({v: k for k, v in self.pairs.items()}, self.right, self.left)
             return b.kind == "Gemm" and turned.gemm(b, a)
         if a.kind != "Gemm" or b.kind != "Add" or len(a.inputs) != 3 or not _is_plain(a):
             return False
@@ -81,8 +90,7 @@ class _Comparison:
             product = self.right.get(value) if isinstance(value, Var) else None
             if product is None or product.kind != "MatMul":
                 continue
-            pairs = zip(a.inputs, (*product.inputs, term), strict=True)
-            if all(self.values(one, other) for one, other in pairs):
+            if self.all(a.inputs, (*product.inputs, term)):
                 return True
         return False
 

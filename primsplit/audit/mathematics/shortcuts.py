@@ -12,12 +12,14 @@ else: y = <parts of u added at parts of i, one after the other>
 What is claimed is compared with the nodes of both sides.
 """
 
+import ast
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from primsplit.audit.statements import Assignment, Branch, Statement
 from primsplit.ir import Block, Const, Op, Value, Var, reads
+from primsplit.ops.traits import traits
 
 SUMS = frozenset({"ReduceSum", "ReduceMean"})
 PIECES = frozenset({"Slice", "Reshape", "Concat", "Identity", "Squeeze", "Unsqueeze", "Transpose", "Cast"})
@@ -29,9 +31,40 @@ SAME_PLACES = PIECES | {"Expand", "Mod", "Gather"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idiom(Assignment):
-    """Statements that are written as one; `note` says how the file computes it."""
+    """Statements that are written as one; `note` says how the file computes it.
 
-    note: str
+    Where their function is no operator, the op is of the kind `listed::function`: no table of operators has facts about
+    it. `is_elementwise` says that it computes each element of one result from one of each operand.
+    """
+
+    note: str = ""
+    is_elementwise: bool = False
+
+
+def computed_by(
+    statement: Statement,
+    function: str,
+    given: tuple[Var, ...],
+    ops: tuple[Op, ...],
+    value: ast.expr,
+    *,
+    is_elementwise: bool = False,
+) -> Idiom:
+    """Return a function of given values, which is no operator, in the place of a statement; it stands for `ops`."""
+    return Idiom(
+        op=replace(statement.op, kind=f"listed::{function}", inputs=given, attributes={}),
+        ops=ops,
+        targets=statement.targets,
+        section=statement.section,
+        value=value,
+        is_elementwise=is_elementwise,
+    )
+
+
+def is_elementwise(statement: Statement) -> bool:
+    """Whether a statement computes each element of its result from one of each operand."""
+    own = isinstance(statement, Idiom) and statement.is_elementwise
+    return own or traits(statement.op.kind).elementwise
 
 
 def with_masks(statements: Sequence[Statement]) -> list[Statement]:

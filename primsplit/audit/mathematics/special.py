@@ -1,164 +1,151 @@
-"""Recognize functions of one number that are written out, such as the normal distribution: `ndtr(x)`.
+"""Recognize SciPy's functions of one number that a file computes by many nodes, such as `ndtr(x)`.
 
 ```
 t = abs(x) / sqrt(2); a = 1 - 8 / (t + 4); ...; y = where(t < 0.5, p, where(x < 0, q, 1 - q))   ->   y = ndtr(x)
 ```
 
-It is claimed where the nodes compute from `x` alone what the function gives, compared with C's `erfc` at points from
--30 to 30.
+It is claimed where the nodes are those that primsplit writes for the function: each operator, each attribute and each
+bit of each constant is compared.
 """
 
+import ast
 import functools
-import heapq
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from primsplit.audit.mathematics.shortcuts import Idiom, only_for, read_by_statement
+from primsplit.audit.mathematics.sameness import Comparison
+from primsplit.audit.mathematics.shortcuts import Idiom, computed_by, is_elementwise, only_for, read_by_statement
 from primsplit.audit.mathematics.sizes import Sizes
 from primsplit.audit.statements import Assignment, Statement
 from primsplit.audit.trees import call, name
-from primsplit.ir import AnyArray, Const, Op, Value, Var
-from primsplit.ops.traits import traits
-from primsplit.rewrites.evaluation import evaluate
-
-
-def _ndtr(x: float) -> float:
-    return 0.5 * math.erfc(-x / math.sqrt(2))
-
+from primsplit.ir import Block, Const, Op, Type, Value, Var
+from primsplit.ir.collector import paused
+from primsplit.numpy.approximations import error_function
+from primsplit.programs.trace_program import trace_program
+from primsplit.targets.finish import finish
 
 FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
-    "ndtr": np.vectorize(_ndtr, [float]),
-    "erf": np.vectorize(math.erf, [float]),
-    "erfc": np.vectorize(math.erfc, [float]),
+    "erf": error_function.erf,
+    "erfc": error_function.erfc,
+    "erfcinv": error_function.erfcinv,
+    "erfcx": error_function.erfcx,
+    "erfinv": error_function.erfinv,
+    "log_ndtr": error_function.log_ndtr,
+    "ndtr": error_function.ndtr,
+    "ndtri": error_function.ndtri,
 }
-"""Functions that no operator computes in every dtype, by SciPy's names."""
-ROOTS = frozenset({"Where", "Add", "Sub", "Mul", "Div", "Neg"})
-"""Operators that give the result of such a function. No trait: what is written out ends so."""
-FEWEST, MOST = 16, 200
-"""The least and the most nodes that are compared."""
-WIDEST = 12
-"""The most values that these compute from at once."""
-PRECISION = {"float32": 3e-5, "float64": 1e-9}
-"""The relative difference, by dtype, that two ways to compute a function may have."""
+"""Functions that no operator computes in float64, by SciPy's names, as they are traced."""
+FEWEST = 80
+"""The least elementwise nodes of a file that is searched: each of these functions has more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """The nodes that a file has for a function of its parameter, or of the parameter with the other sign."""
+
+    title: str
+    is_negated: bool
+    block: Block
+
+    def of(self, argument: str) -> ast.expr:
+        """Return the call of the function."""
+        given = ast.UnaryOp(ast.USub(), name(argument)) if self.is_negated else name(argument)
+        return call(self.title, given)
+
+
+@functools.cache
+def written_functions() -> tuple[_Written, ...]:
+    """Return the functions with their nodes, in float64: a file widens numbers of fewer bits, and rounds the result."""
+    vector = Type(np.dtype(np.float64), (2,))
+    found = []
+    for title, function in FUNCTIONS.items():
+        for is_negated in (False, True):
+            of = _negated(function) if is_negated else function
+            with paused():
+                block = finish(trace_program(of, [vector], {}, title, counted=False).block)
+            found.append(_Written(title, is_negated, block))
+    return tuple(found)
+
+
+def _negated(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: function(-x)
 
 
 def with_special(statements: Sequence[Statement], sizes: Sizes) -> list[Statement]:
     """Return statements with a function by its name in the place of those that compute it."""
-    made = {v: s.op for s in statements for v in s.op.outputs if _is_elementwise(s)}
+    made = {v: s.op for s in statements for v in s.op.outputs if _is_plain(s)}
     if len(made) < FEWEST:
         return [*statements]
-    order = {s.op: i for i, s in enumerate(statements)}
     by_op = {s.op: s for s in statements}
     readers = Counter(v for s in statements for v in read_by_statement(s))
     found: dict[Op, Idiom] = {}
     hidden: set[Op] = set()
     for statement in reversed(statements):
-        if statement.op.kind not in ROOTS or statement.op in hidden or statement.op.outputs[0] not in made:
+        if statement.op in hidden or statement.op.outputs[0] not in made:
             continue
-        function = _function(statement.op, made, order, sizes)
+        function = _function(statement.op, made, sizes)
         if function is None or function[1] not in sizes.names:
             continue
-        title, argument = function
+        written, argument = function
         left = readers - Counter(read_by_statement(statement))
         ops: dict[Op, None] = {}
         for value in statement.op.inputs:
             only_for(value, made, left, by_op, ops, {argument})
         hidden.update(ops)
-        called = call(title, name(sizes.names[argument]))
-        op = replace(statement.op, kind="Tanh", inputs=(argument,), attributes={})
-        found[statement.op] = Idiom(
-            op=op,
-            ops=(*ops, *statement.ops),
-            targets=statement.targets,
-            section=statement.section,
-            value=called,
-            note="",
-        )
+        called = written.of(sizes.names[argument])
+        every = (*ops, *statement.ops)
+        found[statement.op] = computed_by(statement, written.title, (argument,), every, called, is_elementwise=True)
     return [found.get(s.op, s) for s in statements if s.op not in hidden]
 
 
-def _is_elementwise(statement: Statement) -> bool:
-    """Whether a statement computes each element of one result from one of each operand."""
-    op = statement.op
-    is_plain = isinstance(statement, Assignment) and not isinstance(statement, Idiom) and len(op.outputs) == 1
-    return is_plain and bool(traits(op.kind).elementwise)
+def _is_plain(statement: Statement) -> bool:
+    """Whether a statement is one node that computes each element of one result from one of each operand."""
+    is_node = isinstance(statement, Assignment) and not isinstance(statement, Idiom) and len(statement.op.outputs) == 1
+    return is_node and is_elementwise(statement)
 
 
-def _function(op: Op, made: Mapping[Var, Op], order: Mapping[Op, int], sizes: Sizes) -> tuple[str, Var] | None:
-    """Return the function that an op ends, and its argument: the only value from which the ops before compute it."""
-    precision = PRECISION.get(op.outputs[0].type.dtype.name)
-    waiting, ops = [-order[op]], {-order[op]: op}
-    given: set[Var] = set()
-    taken: list[Op] = []
-    while precision is not None and len(waiting) + len(given) <= WIDEST and len(taken) < MOST:
-        ends = [*given, *(ops[at].outputs[0] for at in waiting)]
-        title = _title(taken, ends[0], precision, sizes) if len(ends) == 1 and len(taken) >= FEWEST else ""
-        if title:
-            return title, ends[0]
-        if not waiting:
-            return None
-        taken.append(ops[heapq.heappop(waiting)])
-        for value in taken[-1].inputs:
-            before = made.get(value) if isinstance(value, Var) else None
-            if before is not None and -order[before] not in waiting:
-                ops[-order[before]] = before
-                heapq.heappush(waiting, -order[before])
-            if before is None and isinstance(value, Var) and value not in sizes.constants:
-                given.add(value)
+def _function(op: Op, made: Mapping[Var, Op], sizes: Sizes) -> tuple[_Written, Var] | None:
+    """Return the function that an op ends, and the value that it is a function of."""
+    if op.outputs[0].type.dtype != np.float64:
+        return None
+    for written in written_functions():
+        search = _Search(written.block, made, sizes)
+        argument = search.argument(op.outputs[0])
+        if argument is not None:
+            return written, argument
     return None
 
 
-def _title(taken: Sequence[Op], argument: Var, precision: float, sizes: Sizes) -> str:
-    """Return the name of the function that ops compute of a value; "" for another one."""
-    dtype = argument.type.dtype
-    if dtype != taken[0].outputs[0].type.dtype or dtype.name not in PRECISION:
-        return ""
-    points = _points(dtype.name)
-    known: dict[Value, AnyArray] = {argument: points}
-    for op in reversed(taken):
-        inputs = [_array(v, known, sizes) for v in op.inputs if v is not None]
-        if any(i is None for i in inputs):
-            return ""
-        given = [i for i in inputs if i is not None]
-        value = np.clip(*given) if op.kind == "Clip" and len(given) == 3 else evaluate(op.kind, given, op.attributes)
-        if value is None:
-            return ""
-        known[op.outputs[0]] = value
-    result = known[taken[0].outputs[0]]
-    return next((n for n, wanted in _wanted(dtype.name).items() if _is_same(result, wanted, precision)), "")
+class _Search(Comparison):
+    """Compares the nodes of a function, on the left, with those of a file; its parameter may be any value of these."""
 
+    def __init__(self, block: Block, made: Mapping[Var, Op], sizes: Sizes) -> None:
+        super().__init__({}, {v: op for op in block.ops for v in op.outputs}, made)
+        self.result = block.results[0]
+        self.param = block.params[0]
+        self.constants = sizes.constants
+        self.rank = 0
 
-def _array(value: Value, known: Mapping[Value, AnyArray], sizes: Sizes) -> AnyArray | None:
-    held = sizes.constants.get(value, value)
-    if isinstance(held, Const):
-        return held.numpy().reshape(()) if held.numpy().size == 1 else None
-    return known.get(value)
+    def argument(self, result: Var) -> Var | None:
+        """Return the value of which a result is the function; None where its nodes are others."""
+        if not self.values(self.result, result):
+            return None
+        found = self.pairs[self.param]
+        has_shape = isinstance(found, Var) and self.rank <= (found.type.rank or 0)
+        return found if isinstance(found, Var) and has_shape and found.type.dtype == np.float64 else None
 
-
-@functools.cache
-def _points(dtype: str) -> AnyArray:
-    """Return the points at which functions are compared."""
-    small = np.geomspace(1e-6, 30, 60)
-    return np.concatenate((-small, small, np.linspace(-29.7, 29.9, 83))).astype(dtype)
-
-
-@functools.cache
-def _wanted(dtype: str) -> dict[str, AnyArray]:
-    """Return what the functions give at these points."""
-    with np.errstate(all="ignore"):
-        return {n: np.asarray(f(_points(dtype).astype(np.float64))) for n, f in FUNCTIONS.items()}
-
-
-def _is_same(result: AnyArray, wanted: AnyArray, precision: float) -> bool:
-    """Whether a result is a function's, as far as its numbers are no less than the least of the dtype."""
-    if result.shape != wanted.shape:
-        return False
-    is_normal = np.isfinite(wanted) & (np.abs(wanted) > np.finfo(result.dtype).tiny) & np.isfinite(result)
-    both = np.isfinite(wanted) & np.isfinite(result)
-    is_close = np.allclose(result[is_normal], wanted[is_normal], rtol=precision, atol=0)
-    return bool(is_close and np.sum(is_normal) > len(wanted) // 3 and np.mean(both == np.isfinite(wanted)) > 0.9)
+    def values(self, a: Value | None, b: Value | None) -> bool:
+        """Whether two values are computed alike. A constant may have axes of size 1."""
+        held = None if b is None else self.constants.get(b, b)
+        if isinstance(a, Const) and isinstance(held, Const):
+            ours, theirs = a.numpy(), held.numpy()
+            self.rank = max(self.rank, theirs.ndim)
+            return ours.dtype == theirs.dtype and ours.size == theirs.size and ours.tobytes() == theirs.tobytes()
+        if a is self.param and a not in self.pairs and isinstance(held, Var):
+            self.pairs[a] = held
+            return True
+        return super().values(a, held)

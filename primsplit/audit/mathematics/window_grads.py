@@ -10,11 +10,11 @@ It is claimed where each operator and each attribute is compared.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from primsplit.audit.mathematics.shortcuts import Idiom, only_for, read_by_statement
+from primsplit.audit.mathematics.shortcuts import Idiom, computed_by, only_for, read_by_statement
 from primsplit.audit.mathematics.sizes import Shape, Sizes
 from primsplit.audit.statements import Assignment, Statement
 from primsplit.audit.trees import call, literal, name
@@ -56,12 +56,10 @@ def with_window_grads(statements: Sequence[Statement], sizes: Sizes) -> list[Sta
 class _Grad:
     """A gradient: the function, the cotangent and the array that it is given, and lists of integers by name.
 
-    `kind` is the operator that it is the gradient of, `branches` are choices by sizes that it stands for too, `known`
-    is a value of the forward pass that it reads.
+    `branches` are choices by sizes that it stands for too, `known` is a value of the forward pass that it reads.
     """
 
     function: str
-    kind: str
     given: tuple[Var, Var]
     told: Mapping[str, Sequence[int]]
     branches: tuple[Op, ...] = ()
@@ -77,11 +75,7 @@ def _written(statement: Statement, grad: _Grad, hidden: Sequence[Op], sizes: Siz
     """Return the statement of a gradient."""
     told = {key: literal([*map(int, numbers)]) for key, numbers in grad.told.items()}
     value = call(grad.function, *(name(sizes.names[v]) for v in grad.given), **told)
-    op = replace(statement.op, kind=grad.kind, inputs=grad.given, attributes={})
-    return Idiom(
-        op=op, ops=(*hidden, *statement.ops), targets=statement.targets, section=statement.section,
-        value=value, note="",
-    )  # fmt: skip
+    return computed_by(statement, grad.function, grad.given, (*hidden, *statement.ops), value)
 
 
 @dataclass
@@ -160,7 +154,7 @@ class _Search:
             cotangent = None if pooled is None else self.of_shape(given, pooled)
             if cotangent is not None and _is_side_by_side(forward, kernel):
                 told = {"kernel": kernel, "strides": kernel}
-                return _Grad("max_pool_grad", "MaxPool", (cotangent, picture), told, known=forward.outputs[0])
+                return _Grad("max_pool_grad", (cotangent, picture), told, known=forward.outputs[0])
         return None
 
     def tested(self, value: Value | None) -> tuple[Value | None, ...] | None:
@@ -206,7 +200,7 @@ class _Search:
         if len(kernel) < rank:
             return None
         told = {"kernel": kernel, "strides": strides, "dilations": dilations, "pads": pads}
-        return _Grad("conv_kernel_grad", "Conv", (cotangent, picture), told, branches)
+        return _Grad("conv_kernel_grad", (cotangent, picture), told, branches)
 
     def convolution(self, value: Value | None) -> tuple[Op | None, tuple[Op, ...]]:
         """Return the convolution whose first results a value is, and the choice by size around it."""
