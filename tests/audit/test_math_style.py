@@ -164,7 +164,7 @@ def test_a_comment_on_top_of_a_program_changes_only_the_numbers_of_lines(tmp_pat
         _, written = write(path, path.parent)
         texts.append(list_as_mathematics(read_written(written)).splitlines())
     differ = [a for a, b in zip(*texts, strict=True) if a != b]
-    assert len(differ) <= 5
+    assert 0 < len(differ) <= 5
     assert all("classifier.py:" in line or "sha256" in line for line in differ)
 
 
@@ -178,8 +178,9 @@ def test_another_function_on_a_line_changes_only_the_statements_of_that_line(tmp
         _, written = write(path, path.parent)
         texts.append(set(list_as_mathematics(read_written(written)).splitlines()[4:-1]))
     differ = texts[0] - texts[1]
-    assert all("hidden" in line or "hidden_in" in line for line in differ)
-    assert len(differ) <= 5
+    assert {line.split()[0] for line in differ} <= {"hidden", "#", "d_hidden_in", "d_w1,"}
+    assert any("hidden = tanh(" in line for line in differ)
+    assert any("hidden = sin(" in line for line in texts[1] - texts[0])
 
 
 def test_the_readme_shows_the_listing_of_its_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

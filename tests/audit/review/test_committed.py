@@ -72,7 +72,8 @@ def test_another_statement_is_a_difference(old: str, new: str, count: int) -> No
     found = compare_texts(MODULE, MODULE.replace(old, new))
     assert found.statements == count
     assert found.remarks == 0
-    assert any(new.strip() in line for line in found.lines if line.startswith("+")) or not new
+    added = [line for line in found.lines if line.startswith("+")]
+    assert [new.strip() in line for line in added] == [True] * bool(new)
 
 
 def test_two_names_that_become_one_are_a_difference() -> None:
