@@ -124,7 +124,6 @@ ALLOWED = {
     "primsplit.frontends.python.conversion.telling opcodes": "Is asked of functions without source, too",
     "primsplit.frontends.python.converter.without_source opcodes": "Is asked of functions without source alone",
     "primsplit.frontends.python.overrides.builtin reference counts": "Who else holds an iterator sees how far it is",
-    "primsplit.ir.collector collector": "A trace pauses it: recording takes a third less time",
     "primsplit.ir.recompiled opcodes": "Compares code with code that is compiled again, whatever the opcodes mean",
     "primsplit.programs.calls_by_name opcodes": "Is asked of functions without source, too",
     "primsplit.programs.single_use reference counts": "Results that another thread holds are not overwritten",

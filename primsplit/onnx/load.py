@@ -9,7 +9,6 @@ import onnx.defs
 import onnx.helper
 
 from primsplit.ir import Block, Const
-from primsplit.ir.collector import paused
 from primsplit.ir.errors import UnsupportedFunction
 from primsplit.ir.frozen_branches import FrozenBranch
 from primsplit.ir.names import StatePair, kept_apart
@@ -69,17 +68,16 @@ def load_model(
     Raises SpecError if any of that does not fit, FileError if the file cannot be read, ParseError if it is not a valid
     model, UnsupportedFunction for an operator that is neither in the standard nor has a definition, at its node.
     """
-    with paused():
-        file = read_file(path)
-        most = most_nodes(file.proto, STEPS)
-        proto = inlined(_in_own_domains(in_running_order(file.proto)), path)
-        most += node_count(proto)
-        versions = {domain_of(o.domain): o.version for o in proto.opset_import}
-        proto = lowered(proto) if versions.get("", OPSET) > OPSET else converted(proto, path)
-        _tell_nearest(proto.graph)
-        declare(proto.graph, specs or {}, path)
-        _reserve_sizes(proto)
-        return _read(file, proto, Ends(GraphReader(path, versions, most, constant), said), safe_where=safe_where)
+    file = read_file(path)
+    most = most_nodes(file.proto, STEPS)
+    proto = inlined(_in_own_domains(in_running_order(file.proto)), path)
+    most += node_count(proto)
+    versions = {domain_of(o.domain): o.version for o in proto.opset_import}
+    proto = lowered(proto) if versions.get("", OPSET) > OPSET else converted(proto, path)
+    _tell_nearest(proto.graph)
+    declare(proto.graph, specs or {}, path)
+    _reserve_sizes(proto)
+    return _read(file, proto, Ends(GraphReader(path, versions, most, constant), said), safe_where=safe_where)
 
 
 def check_valid(proto: onnx.ModelProto, path: str) -> None:

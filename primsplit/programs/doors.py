@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from primsplit.ir import Block, Const, Loaded, walk
-from primsplit.ir.collector import paused
 from primsplit.ir.errors import FileError, SpecError
 from primsplit.ir.names import NamedBlock
 from primsplit.programs.restarts import report_restarting_draws
@@ -34,7 +33,7 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = (), *, merged: 
             f"{named.block.name} returns no array, and an ONNX graph needs a result",
             cure="Return an array.",
         )
-    with paused(), own_errors(f"no file can be made of {named.block.name}"):
+    with own_errors(f"no file can be made of {named.block.name}"):
         names = dtypes_to_carry(named.block, *(other.block for other in beside))
         held = in_carriers(named, names)
         jumps = find_jumps(held)
@@ -60,7 +59,7 @@ def make_proto(named: NamedBlock) -> Any:
     from primsplit.onnx.save import serialize
 
     report_restarting_draws(named)
-    with paused(), own_errors(f"no file can be made of {named.block.name}"):
+    with own_errors(f"no file can be made of {named.block.name}"):
         return serialize(make_model(named))
 
 
@@ -84,7 +83,7 @@ def make_session(named: NamedBlock, threads: int | None = None) -> Any:
     from primsplit.targets.passes import MERGING, idle_passes
 
     has_many = any(True for _ in itertools.islice(walk(named.block), MANY, None))
-    with paused(), own_errors(f"no program can be made of {named.block.name}"):
+    with own_errors(f"no program can be made of {named.block.name}"):
         model = make_model(replace(named, provenance="lines"), merged=has_many)
         arrays = {name: _own_array(const) for name, const in beside(model, IN_PLACE if model.fits else 0).items()}
     return Session(
@@ -143,7 +142,7 @@ def save_models(programs: Sequence[tuple[NamedBlock, str]], primal: NamedBlock |
     every = [named for named, _ in programs]
     for named in every if primal is None else [primal]:
         report_restarting_draws(named)
-    with paused(), own_errors("no file can be written", FileError):
+    with own_errors("no file can be written", FileError):
         models = [(make_model(named, every), path) for named, path in programs]
         write_models(models, lambda: files_of(named.block for named in (*every, *([] if primal is None else [primal]))))
 
@@ -158,7 +157,7 @@ def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path:
     from primsplit.targets.carrying import dtypes_to_carry, in_carriers
 
     report_restarting_draws(joint)
-    with paused(), own_errors(f"no file can be made of {joint.block.name}"):
+    with own_errors(f"no file can be made of {joint.block.name}"):
         names = dtypes_to_carry(joint.block, *(named.block for named in functions.values()))
         called = {name: in_carriers(named, names) for name, named in functions.items()}
         held = in_carriers(joint, names)

@@ -12,7 +12,6 @@ from typing import Any, Literal, get_args
 
 from primsplit import tracing
 from primsplit.ir import Block
-from primsplit.ir.collector import paused
 from primsplit.ir.errors import ShapeError, SpecError
 from primsplit.ir.names import kept_apart
 from primsplit.ir.providers import GivenAs, Provenance, Provider
@@ -219,7 +218,7 @@ def _with_blocks(
     program: Program, wrt: Sequence[int], of: Sequence[int], names: Sequence[str], chunk: int | None, *, forward: bool
 ) -> Program:
     """Return the program with the Jacobian of some results as further results of these names."""
-    with paused(), tracing.fresh_stack(), tracing.recording() as recorded:
+    with tracing.fresh_stack(), tracing.recording() as recorded:
         params = [recorded.param(p.type, p.hint) for p in program.block.params]
         for param, own in zip(params, program.block.params, strict=True):
             param.sizes = own.sizes

@@ -6,46 +6,42 @@ need are named here and imported later still.
 
 import importlib
 
-from primsplit.ir.collector import lasting
-
-# A third of what an import takes would be the collector's, which finds nothing.
-with lasting():
-    from primsplit.ir.caching.counters import counts
-    from primsplit.programs.api import SplitProgram, converted_source, split, trace
-    from primsplit.programs.caching import cached
-    from primsplit.programs.compiled import grad, value_and_grad, vmap
-    from primsplit.programs.derivatives import (
-        derivative,
-        hessian,
-        hvp,
-        jacobian,
-        jvp,
-        laplacian,
-        linearize,
-        value_and_derivative,
-        value_and_jacobian,
-        value_grad_and_hessian,
-        value_grad_and_hvp,
-    )
-    from primsplit.programs.elementwise_forward import forward
-    from primsplit.programs.export import export
-    from primsplit.programs.guarding import export_guarded, guarded
-    from primsplit.programs.loading import load
-    from primsplit.programs.program import Program
-    from primsplit.programs.pulled import vjp
-    from primsplit.tracing.array import Array
-    from primsplit.tracing.asarray import param
-    from primsplit.tracing.calls.primitive import opt_out, stop_gradient
-    from primsplit.tracing.calls.projection import project_to
-    from primsplit.tracing.control import cond, fori_loop, safe_where, scan, switch, while_loop
-    from primsplit.tracing.control import mapped as map  # noqa: A004  # the field's word for it
-    from primsplit.tracing.hooks import HOOKS
-    from primsplit.tracing.specs import spec
-    from primsplit.tracing.states import state
-    from primsplit.transforms.boundaries import primitive
-    from primsplit.transforms.checkpoint import checkpoint
-    from primsplit.transforms.tangents.frules import frule
-    from primsplit.transforms.tangents.rrules import rrule
+from primsplit.ir.caching.counters import counts
+from primsplit.programs.api import SplitProgram, converted_source, split, trace
+from primsplit.programs.caching import cached
+from primsplit.programs.compiled import grad, value_and_grad, vmap
+from primsplit.programs.derivatives import (
+    derivative,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
+    laplacian,
+    linearize,
+    value_and_derivative,
+    value_and_jacobian,
+    value_grad_and_hessian,
+    value_grad_and_hvp,
+)
+from primsplit.programs.elementwise_forward import forward
+from primsplit.programs.export import export
+from primsplit.programs.guarding import export_guarded, guarded
+from primsplit.programs.loading import load
+from primsplit.programs.program import Program
+from primsplit.programs.pulled import vjp
+from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import param
+from primsplit.tracing.calls.primitive import opt_out, stop_gradient
+from primsplit.tracing.calls.projection import project_to
+from primsplit.tracing.control import cond, fori_loop, safe_where, scan, switch, while_loop
+from primsplit.tracing.control import mapped as map  # noqa: A004  # the field's word for it
+from primsplit.tracing.hooks import HOOKS
+from primsplit.tracing.specs import spec
+from primsplit.tracing.states import state
+from primsplit.transforms.boundaries import primitive
+from primsplit.transforms.checkpoint import checkpoint
+from primsplit.transforms.tangents.frules import frule
+from primsplit.transforms.tangents.rrules import rrule
 
 # These register themselves.
 for _room in ("numpy", "rules", "onnx.definitions.quantized.chains"):

@@ -11,7 +11,6 @@ from primsplit.ir import Block, Const, Type, Var, same_data, walk
 from primsplit.ir.analysis.promotions import report_promotions
 from primsplit.ir.analysis.unrolled import report_unrolled
 from primsplit.ir.caching.counters import Counters
-from primsplit.ir.collector import paused
 from primsplit.ir.errors import FrozenArrayWarning, Place, PrimsplitError, SpecError, warn_at
 from primsplit.ir.names import kept_apart
 from primsplit.ir.notation.literals import bytes_text
@@ -197,7 +196,7 @@ def _record(
 
     The states that it meets are further parameters, and those that it writes to, which are True, further results.
     """
-    with paused(), tracing.fresh_stack(), tracing.recording(explores=told.explores) as recorded:
+    with tracing.fresh_stack(), tracing.recording(explores=told.explores) as recorded:
         params = [None if t is None else recorded.param(t, n) for t, n in zip(types, labels, strict=True)]
         known: dict[Var, npt.NDArray[Any]] = {}
         if told.examples:

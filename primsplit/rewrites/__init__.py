@@ -1,7 +1,6 @@
 """Rewrites: passes from Block to Block for any target, each in time linear in the number of ops."""
 
 from primsplit.ir import Block
-from primsplit.ir.collector import paused
 from primsplit.ir.passes import groups, has_each, imported
 from primsplit.rewrites.constant_branches import Taking, with_sizes
 from primsplit.rewrites.cse import Merging, merge_common
@@ -28,18 +27,17 @@ def optimize(block: Block) -> Block:
     One walk leaves nothing for another, unless it learned sizes or removed carries of loops: it is then repeated, at
     most `ROUNDS` times.
     """
-    with paused():
-        block = drop_dead_code(_with_fewer_carries(block))
-        for _ in range(ROUNDS):
-            walk = _Optimizing()
-            found = walk.run(block)
-            if found is block:
-                break
-            told = with_sizes(found, walk.sizes) if walk.sizes else found
-            lean = _with_fewer_carries(told)
-            block = drop_dead_code(lean)
-            if lean is found:
-                break
+    block = drop_dead_code(_with_fewer_carries(block))
+    for _ in range(ROUNDS):
+        walk = _Optimizing()
+        found = walk.run(block)
+        if found is block:
+            break
+        told = with_sizes(found, walk.sizes) if walk.sizes else found
+        lean = _with_fewer_carries(told)
+        block = drop_dead_code(lean)
+        if lean is found:
+            break
     return block
 
 

@@ -38,7 +38,6 @@ from primsplit.ir.analysis.dependence import SHAPES
 from primsplit.ir.analysis.orders import SUMMED, remark_of, tell_order
 from primsplit.ir.caching.fingerprint import fingerprint
 from primsplit.ir.caching.limited import Limited
-from primsplit.ir.collector import paused
 from primsplit.ir.dims import Dim, symbols
 from primsplit.ir.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir.notation.listing import Tape
@@ -74,7 +73,7 @@ def split_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
     Numbers that are quantized and dequantized have the straight-through derivative. Raises MissingRule at the user's
     line if a needed operator has no derivative.
     """
-    with paused(), own_errors(f"the derivative of {block.name} cannot be made", RuleError):
+    with own_errors(f"the derivative of {block.name} cannot be made", RuleError):
         composition = _Composition(HOOKS.with_straight_through(block), wrt, of)
         composition.run_forward()
         made = composition.run_backward()

@@ -15,7 +15,6 @@ from typing import Any
 
 from primsplit import tracing
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var, free, has_blocks, is_call, reads, rename, renamed
-from primsplit.ir.collector import paused
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import PrimsplitError, ShapeError
 from primsplit.ops.traits import sized_by
@@ -51,8 +50,7 @@ def batch_block(
     `batched` says which parameters have the batch axis in front; what the block captures is shared. Results for which
     `wanted` is True are always batched. Raises ShapeError at the user's line if examples would differ in shape.
     """
-    with paused():
-        return _Batching(size, {}, set()).block(block, batched, wanted)
+    return _Batching(size, {}, set()).block(block, batched, wanted)
 
 
 class _Batching:

@@ -31,7 +31,6 @@ from primsplit.ir import (
 )
 from primsplit.ir.analysis.orders import remark_of, tell_order
 from primsplit.ir.caching.limited import Limited
-from primsplit.ir.collector import paused
 from primsplit.ir.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir.notation.listing import Tape
 from primsplit.ir.parts import Split
@@ -95,16 +94,14 @@ def push_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforwa
     What does not depend on the tangents is computed in the primal: the tangent list is linear and nothing else. Raises
     MissingRule if an operator has no derivative, RuleError if a rule's pullback is not linear.
     """
-    with paused():
-        made = _Composition(HOOKS.with_straight_through(block), wrt, of).run()
+    made = _Composition(HOOKS.with_straight_through(block), wrt, of).run()
     verified(made.joint())
     return made
 
 
 def push_whole(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforward:
     """Return the tangent list of a whole program, its quotients 0 / 0 settled."""
-    with paused():
-        made = _Composition(HOOKS.with_straight_through(recognize_kinks(block)), wrt, of).run(settled)
+    made = _Composition(HOOKS.with_straight_through(recognize_kinks(block)), wrt, of).run(settled)
     verified(made.joint())
     return made
 

@@ -2,6 +2,7 @@
 
 import builtins
 import functools
+import gc
 import math
 import sys
 import types
@@ -51,7 +52,8 @@ UNSEEN = {"SEEN", "COUNT", "GONE"}
 
 def state() -> dict[str, Any]:
     """Every name of this module and of the libraries, and what the objects behind them hold, by identity."""
-    found: dict[str, Any] = {"excepthook": sys.excepthook, "import": builtins.__import__}
+    found: dict[str, Any] = {"excepthook": sys.excepthook, "import": builtins.__import__, "trace": sys.gettrace()}
+    found |= {"collector": gc.isenabled(), "objects that it leaves alone": bool(gc.get_freeze_count())}
     waiting: list[tuple[str, Any]] = [(n, v) for n, v in globals().items() if n not in UNSEEN]
     waiting += [(f"{m.__name__}.{n}", v) for m in (np, math, builtins, scipy.special) for n, v in vars(m).items()]
     met: set[int] = set()
@@ -166,6 +168,24 @@ def test_nothing_that_others_see_changes_during_a_trace_and_after(name: str) -> 
         assert found.keys() == before.keys()
         assert [n for n, v in found.items() if v is not before[n]] == []
     np.testing.assert_allclose(program(X), function(X), rtol=1e-12)
+
+
+def test_python_collects_garbage_during_a_trace_if_the_user_lets_it() -> None:
+    def choosing(x: Any) -> Any:
+        is_on.append(gc.isenabled())
+        (gc.disable if wanted == "off" else gc.enable)()  # as another thread may do at any time
+        return np.sum(x) if x[0] > 0 else np.sum(x * x)
+
+    was_on, is_on = gc.isenabled(), list[bool]()
+    try:
+        for wanted, before in (("on", gc.enable), ("off", gc.enable), ("off", gc.disable)):
+            before()
+            is_on.clear()
+            ps.split(choosing, X)
+            assert is_on[0] == (before is gc.enable)
+            assert gc.isenabled() == (wanted == "on")
+    finally:
+        (gc.enable if was_on else gc.disable)()
 
 
 def test_nothing_changes_where_the_function_raises() -> None:
