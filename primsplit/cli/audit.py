@@ -186,7 +186,7 @@ def audit(
     if stage is not Stage.FILE:
         show.stage(made, stage)
         return
-    keep_program(written, made.path, made.recorded.block)
+    keep_program(written, made.read, lambda: made.recorded)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, f"{os.path.splitext(os.path.basename(made.path))[0]}.onnx")
         paths = save_derived(

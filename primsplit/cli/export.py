@@ -12,7 +12,7 @@ from primsplit.cli.failures import command
 from primsplit.cli.grad import grad
 from primsplit.cli.late import keep_program
 from primsplit.cli.options import Exported, FormName, progress
-from primsplit.cli.overwriting import keep_apart
+from primsplit.cli.overwriting import files_of_output, keep_apart
 from primsplit.cli.summary import tell
 from primsplit.ir.errors import SpecError
 from primsplit.programs.export import save_derived
@@ -71,8 +71,9 @@ def export(
     )
     keep_apart("--onnx", onnx, made.file.path)
     keep_apart("--audit", audit, made.file.path)
-    keep_program(files_of_listing(audit), made.file.path, made.recorded.block)
     path = os.path.splitext(os.path.basename(made.file.path))[0] + ".onnx" if onnx is None else onnx
+    written = [*files_of_output(path, form.value), *files_of_listing(audit)]
+    keep_program(written, made.read, lambda: made.recorded)
     with progress(f"writing {path}", quiet=json):
         paths = save_derived(
             made.derived, path, made.mode, form.value, provider.value, weights.value, runtime, provenance.value

@@ -1,6 +1,6 @@
 """Delays the imports of the command line to first use, so that `primsplit --help` is quick."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from primsplit.tracing.own_errors import own_errors
@@ -29,11 +29,11 @@ def keep_model(written: Iterable[str], path: str) -> None:
     check_apart(written, lambda: files_of_model(path))
 
 
-def keep_program(written: Iterable[str], path: str, block: Any) -> None:
-    """Raise FileError if a file would overwrite a Python file, or a file that its block was made from."""
+def keep_program(written: Iterable[str], read: Iterable[str], program: Callable[[], Any]) -> None:
+    """Raise FileError if a file would overwrite one that was read, or that the program's block was made from."""
     from primsplit.onnx.sources import check_apart, files_of
 
-    check_apart(written, lambda: {path, *files_of([block])})
+    check_apart(written, lambda: files_of([program().block], read))
 
 
 def stage_rows() -> list[dict[str, Any]]:

@@ -67,6 +67,11 @@ class LoadedModel:
         """The model as it was loaded."""
         return self.model
 
+    @property
+    def read(self) -> set[str]:
+        """The files that it is read from, beside its weights."""
+        return {self.path}
+
     @cached_property
     def split(self) -> SplitProgram:
         """The gradient, whatever derivative was requested."""

@@ -13,6 +13,7 @@ import typer
 from primsplit.audit.frozen import Frozen, draws
 from primsplit.cli.failures import user_output_to_stderr
 from primsplit.cli.output import plain, progress_console
+from primsplit.cli.reading import noting
 from primsplit.ir import Type
 from primsplit.ir.errors import SpecError
 from primsplit.programs.api import SplitProgram, trace
@@ -342,7 +343,9 @@ class Exported:
         of: list[str] | None = None,
     ) -> None:
         texts = read_specs(spec)
-        with progress(f"reading {target}", quiet=quiet) as told, user_output_to_stderr():
+        with progress(f"reading {target}", quiet=quiet) as told, user_output_to_stderr(), noting() as read:
+            self.read = read
+            """The files that the program opens to read."""
             self.file = load(target)
             self.arguments = arguments_of(self.file, texts, None if dtype is None else dtype.value)
             told.update(plain(f"tracing {self.file.name}"))
@@ -364,7 +367,10 @@ class Exported:
         """The function alone, as it was recorded."""
         if not isinstance(self.derived, Program):
             return self.derived.program
-        return self.derived if self.mode == "value" else self._trace()
+        if self.mode == "value":
+            return self.derived
+        with user_output_to_stderr():
+            return self._trace()
 
     @cached_property
     def split(self) -> SplitProgram:

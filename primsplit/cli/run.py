@@ -77,7 +77,7 @@ def run(
         outputs, hand_on = _run_file(target, inputs, state, quiet=json)
     else:
         made = Exported(target, spec, wrt, dtype, quiet=json, mode=None)
-        keep_program(written, made.file.path, _program(made).block)
+        keep_program(written, made.read, lambda: _program(made))
         outputs, hand_on = _run_model(made, inputs, state)
     if out is not None:
         _save(out, outputs)

@@ -14,9 +14,12 @@ DATA = (".onnx", ".data", ".npz", ".npy")
 """The endings of outputs' names, which modules never have."""
 
 
-def files_of(blocks: Iterable[Block]) -> set[str]:
-    """The files of the lines, models and weights that blocks come from, and of the other weights of those models."""
-    found: set[str] = set()
+def files_of(blocks: Iterable[Block], read: Iterable[str] = ()) -> set[str]:
+    """The files of the lines, models and weights that blocks come from, and of the other weights of those models.
+
+    `read` are further files, of which each may be a model.
+    """
+    found = set(read)
     for block in blocks:
         for op in walk(block):
             if op.place is not None:

@@ -131,20 +131,25 @@ def _is_tiny(block: Block) -> bool:
     return all(size is not None and size <= TINY for size in sizes)
 
 
-def save_models(programs: Sequence[tuple[NamedBlock, str]], primal: NamedBlock | None = None) -> None:
+def save_models(
+    programs: Sequence[tuple[NamedBlock, str]], primal: NamedBlock | None = None, *, beside: Sequence[str] = ()
+) -> None:
     """Write blocks as ONNX files in one folder, all or none; `primal` is the block that they derive.
 
-    Raises FileError if a file cannot be written, or is a source of the blocks.
+    `beside` are the paths of files that are written after these. Raises FileError if a file cannot be written, or is a
+    source of the blocks.
     """
     from primsplit.onnx.files import write_models
-    from primsplit.onnx.sources import files_of
+    from primsplit.onnx.sources import check_apart, files_of
 
     every = [named for named, _ in programs]
     for named in every if primal is None else [primal]:
         report_restarting_draws(named)
     with own_errors("no file can be written", FileError):
         models = [(make_model(named, every), path) for named, path in programs]
-        write_models(models, lambda: files_of(named.block for named in (*every, *([] if primal is None else [primal]))))
+        blocks = [named.block for named in (*every, *([] if primal is None else [primal]))]
+        check_apart(beside, lambda: files_of(blocks))
+        write_models(models, lambda: files_of(blocks))
 
 
 def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path: str) -> None:

@@ -168,8 +168,8 @@ def _save_variants(recorded: Mapping[Any, Program], folder: str, provider: Provi
     os.makedirs(folder, exist_ok=True)
     names = {value: f"variant_{i}.onnx" for i, value in enumerate(recorded)}
     programs = {value: program.named.on(provider, target=target) for value, program in recorded.items()}
-    save_models([(named, os.path.join(folder, names[value])) for value, named in programs.items()])
     index = os.path.join(folder, "index.json")
+    save_models([(named, os.path.join(folder, names[value])) for value, named in programs.items()], beside=[index])
     rows = [{"guard": list(v) if isinstance(v, tuple) else v, "file": name} for v, name in names.items()]
     write_whole(index, lambda file: file.write(json.dumps(rows, indent=2).encode()))
     return [*(os.path.join(folder, name) for name in names.values()), index]

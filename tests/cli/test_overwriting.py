@@ -1,5 +1,6 @@
 """No command writes over what it reads: models, weights, Python files and what they import."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,3 +108,79 @@ def test_no_output_takes_the_place_of_a_python_file_or_what_it_imports(
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
     assert primsplit(*command).status == 1
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
+
+
+READERS = {
+    "np.load": ("w.npy", "np.load('w.npy')"),
+    "an archive": ("w.npz", "np.load('w.npz')['w']"),
+    "a view of a file": ("w.npy", "np.load('w.npy', mmap_mode='r')"),
+    "bytes": ("w.bin", "np.fromfile('w.bin', np.float32)"),
+    "a text": ("w.json", "np.array(json.load(open('w.json')), np.float32)"),
+    "a model": ("w.onnx", "ps.load('w.onnx')(np.ones(8, np.float32)) * np.ones(8, np.float32)"),
+    "a model's weights": ("w.data", "ps.load('w.onnx')(np.ones(8, np.float32)) * np.ones(8, np.float32)"),
+    "the system": ("w.bin", "np.frombuffer(os.read(os.open('w.bin', os.O_RDONLY), 32), np.float32)"),
+}
+READING = """
+import json, os
+import numpy as np
+import primsplit as ps
+def table(): return {reader}
+{before}
+def loss(x):
+    return np.sum(x * {weights})
+main = loss
+mode = "value"
+def example_inputs():
+    return ({x},)
+"""
+
+
+@pytest.mark.parametrize("when", ["import", "trace", "examples"])
+@pytest.mark.parametrize("kind", READERS)
+def test_no_output_takes_the_place_of_data_that_a_python_file_reads(
+    primsplit: Callable[..., Any],
+    weights: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    when: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    weights("w.data").rename(tmp_path / "w.onnx")
+    numbers = np.ones(8, np.float32)
+    np.save("w.npy", numbers)
+    np.savez("w.npz", w=numbers)
+    numbers.tofile("w.bin")
+    Path("w.json").write_text("[1, 2, 3, 4, 5, 6, 7, 8]")
+    name, reader = READERS[kind]
+    here = {
+        "before": "W = table()" if when == "import" else "",
+        "weights": {"import": "W", "trace": "table()", "examples": "2"}[when],
+        "x": "table()" if when == "examples" else "np.ones(8, np.float32)",
+    }
+    Path("model.py").write_text(READING.format(reader=reader, **here))
+    Path("link.npz").symlink_to(name)
+    os.link(name, "hard.npy")
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}
+    for command in (
+        ["export", "--onnx", name],
+        ["export", "--onnx", "new.onnx", "--audit", name],
+        ["run", "--out", "link.npz"],
+        ["run", "--out", "hard.npy"],
+        ["audit", "--output", name],
+        ["audit", "--style", "numpy", "--output", "hard.npy"],
+    ):
+        done = primsplit(command[0], "model.py", *command[1:])
+        assert done.status == 1, command
+        assert "which the program is made of" in done.error or "the program is made of it" in done.error
+        assert {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before, command
+
+
+def test_a_file_that_nobody_reads_is_written_over(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model(READING.format(reader="1", before="", weights="2", x="np.ones(8)"))
+    for command in (["export", "--onnx", "o.onnx", "--audit", "o.txt"], ["run", "--out", "o.npz"]):
+        for _ in range(2):
+            assert primsplit(command[0], "model.py", *command[1:]).status == 0

@@ -6,10 +6,13 @@ import subprocess
 import sys
 
 import numpy as np
+import onnx
+import onnx.numpy_helper
+import onnx.parser
 import pytest
 
 import primsplit as ps
-from primsplit.ir.errors import BranchError, RunError, SpecError
+from primsplit.ir.errors import BranchError, FileError, RunError, SpecError
 
 
 def low_or_high(x):
@@ -194,3 +197,21 @@ def test_one_file_of_a_batch_has_the_ways_of_its_examples(tmp_path: pathlib.Path
     path = str(tmp_path / "batch.onnx")
     ps.export_guarded(batch, path)
     np.testing.assert_allclose(ps.load(path)(x[::-1].copy()), [8.0, 0.25], rtol=1e-12)
+
+
+def test_the_index_of_variants_takes_the_place_of_no_weights(tmp_path: pathlib.Path) -> None:
+    whole = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[8] x, float[8] w) => (float y)'
+        " { a = Mul(x, w) y = ReduceSum<keepdims=0>(a) }"
+    )
+    whole.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(8, np.float32), "w"))
+    at = {"save_as_external_data": True, "location": "index.json", "size_threshold": 0}
+    onnx.save(whole, tmp_path / "m.onnx", **at)
+    model = ps.load(str(tmp_path / "m.onnx"))
+    guarded = ps.guarded(lambda x: model(x) if x[0] > 0 else -model(x), lambda x: bool(x[0] > 0))
+    guarded(np.ones(8, np.float32))
+    before = (tmp_path / "index.json").read_bytes()
+    with pytest.raises(FileError, match=r"index\.json"):
+        ps.export_guarded(guarded, str(tmp_path), form="variants")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["index.json", "m.onnx"]
+    assert (tmp_path / "index.json").read_bytes() == before
