@@ -192,3 +192,15 @@ def _tangent_kink(n: Array, x: Array, t: Array) -> tuple[Array, Function]:
 @rrule(exact_kink)
 def _exact_kink(n: Array, x: Array, t: Array) -> tuple[Array, Function]:
     return exact_kink(n, x, t), lambda d: (None, None, exact_kink(n, x, d))
+
+
+@primitive
+def unknown_slope(d: Array, y: Array) -> Array:
+    """0; NaN where y is 0 and d is not: d is what a slope would be multiplied with. Linear in d, as a slope is."""
+    moves = op.Not(op.Equal(d, 0.0))
+    return op.Where(op.And(op.Equal(y, 0.0), moves), np.asarray(np.nan, d.dtype), 0.0)
+
+
+@rrule(unknown_slope)
+def _unknown_slope(d: Array, y: Array) -> tuple[Array, Function]:
+    return unknown_slope(d, y), lambda dz: (sum_to(unknown_slope(dz, y), d.shape), None)

@@ -62,7 +62,7 @@ from primsplit.transforms.idioms.rewritten import rewritten
 from primsplit.transforms.policies import with_policy
 from primsplit.transforms.primal_list import PrimalList
 from primsplit.transforms.rule_run import run_rule
-from primsplit.transforms.zero_slopes import settled
+from primsplit.transforms.zero_slopes import Settle, marked, settled
 
 WANTED = "its gradient is wanted because it depends on"
 
@@ -73,18 +73,22 @@ def split_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
     Numbers that are quantized and dequantized have the straight-through derivative. Raises MissingRule at the user's
     line if a needed operator has no derivative.
     """
+    return _split(block, wrt, of, marked)
+
+
+def split_whole(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
+    """Return the split of a whole program, which is no part of another derivative: its quotients 0 / 0 are settled."""
+    return _split(block, wrt, of, settled)
+
+
+def _split(block: Block, wrt: Sequence[int], of: Sequence[int], settle: Settle) -> Split:
+    """Return the split of a block, the conventions of its slopes at 0 settled."""
     with own_errors(f"the derivative of {block.name} cannot be made", RuleError):
         composition = _Composition(HOOKS.with_straight_through(block), wrt, of)
         composition.run_forward()
         made = composition.run_backward()
     verified(made.joint())
-    return made
-
-
-def split_whole(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Split:
-    """Return the split of a whole program, which is no part of another derivative: its quotients 0 / 0 are settled."""
-    made = split_block(block, wrt, of)
-    ops = settled(made.primal.ops, made.pullback, [made.primal.params[i] for i in made.wrt])
+    ops = settle(made.primal.ops, made.pullback, [made.primal.params[i] for i in made.wrt])
     if ops is made.pullback.ops:
         return made
     pullback = replace(made.pullback, ops=tuple(live_ops(ops, made.pullback.results)), params=())

@@ -13,7 +13,7 @@ parameters as y does is unknown, unless a factor that does not, or a choice, mak
                                                dx = exact_quotient(n, Where(s == 0, 1, y))
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -22,50 +22,67 @@ import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value, Var, is_call, readers, reads
 from primsplit.ir.analysis.orders import order_of
-from primsplit.numpy.quotients import exact_kink, exact_quotient, open_length_quotient
-from primsplit.numpy.ufuncs import cast_to
+from primsplit.numpy.quotients import exact_kink, exact_quotient, open_length_quotient, unknown_slope
 from primsplit.ops import op as operators
-from primsplit.ops.traits import kinds_where, terms_of, traits
-from primsplit.rewrites.rewrites.table import is_zero
+from primsplit.ops.traits import terms_of
 from primsplit.rules.activity import stops
-from primsplit.tracing import current, emit, fresh_stack, recording
+from primsplit.tracing import fresh_stack, recording
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to
 from primsplit.tracing.calls.primitive import Primitive
 from primsplit.transforms.elements import element_taken
+from primsplit.transforms.sign_factors import CONVENTIONS, SIGNS, SignFactors
+from primsplit.transforms.supports import Support, Supports
 
 SETTLED: dict[str, Primitive] = {
     "call::kink": exact_kink,
     "call::length_quotient": open_length_quotient,
     "call::root_quotient": exact_quotient,
     "call::tangent_kink": exact_kink,
+    "call::unknown_slope": unknown_slope,
 }
 """The quotient to use if its numerator is not known to be 0 for every x."""
+Settle = Callable[[Sequence[Op], Block, Sequence[Var]], tuple[Op, ...]]
+"""Settles a linear list after its primal ops, as `settled` and `marked` do."""
+_LOOKED_FOR = SETTLED.keys() | CONVENTIONS
 EVERYTHING = -1
 """The parameters that a value inside of a loop may vary with, as bits: unknown, so all."""
 
-SUMS = kinds_where(lambda t: t.keeps_sign and t.terms and not t.elementwise and (t.moves or t.reduces))
-"""Operators that sum or move elements, none with a negative weight: they map supports as they map values.
 
-Running sums and windows are left out: the support of one costs as much as the derivative that it would mend.
-"""
-AS_THE_FIRST = kinds_where(lambda t: t.elementwise and t.terms == ((0,),)) | {
-    *("call::bounded_quotient", "call::exact_quotient", "call::integer_power", "call::length_quotient"),
-    *("call::open_length_quotient", "call::root_quotient", "call::signed", "call::square", "call::tangent_signed"),
-}
-DEPTH = 40
-Supports = dict[tuple[Var, int], Value | None]
+def settled(primal: Sequence[Op], linear: Block, wrt: Iterable[Var], forward: bool = False) -> tuple[Op, ...]:
+    """Return the ops of a linear list, tangent (`forward`) or pullback, of a whole program, its quotients settled.
 
-
-def settled(primal: Sequence[Op], linear: Block, wrt: Iterable[Var]) -> tuple[Op, ...]:
-    """Return the ops of a linear list, tangent or pullback, of a whole program, its quotients settled.
-
-    `primal` are the ops before it, `wrt` the parameters that it is a derivative by. Quotients that need no change stay.
+    `primal` are the ops before it, `wrt` the parameters that it is a derivative by. Quotients that need no change
+    stay.
     """
-    if SETTLED.keys().isdisjoint(linear.kinds):
+    if SETTLED.keys().isdisjoint(linear.kinds) and not _may_meet(primal, linear):
         return linear.ops
+    return _settling(primal, wrt, forward).run(primal, linear)
+
+
+def marked(primal: Sequence[Op], pullback: Block, wrt: Iterable[Var]) -> tuple[Op, ...]:
+    """Return the ops of the pullback of a part of a program, NaN where a sign makes a slope 0 by chance.
+
+    Its quotients stay as they are: whether 0 / 0 is 0 is known in the whole program alone.
+    """
+    if not _may_meet(primal, pullback):
+        return pullback.ops
+    settling = _settling(primal, wrt, forward=False)
+    settling.is_part = True
+    return settling.run(primal, pullback)
+
+
+def _may_meet(primal: Sequence[Op], linear: Block) -> bool:
+    """Whether a program has signs, and slopes that they may meet."""
+    return not CONVENTIONS.isdisjoint(linear.kinds) and any(op.kind in SIGNS for op in primal)
+
+
+def _settling(primal: Sequence[Op], wrt: Iterable[Var], forward: bool) -> "_Settling":
     varies, parts = _parameters(primal, wrt)
-    return _Settling(varies, {}, any(order_of(op.remark) for op in primal), parts).run(primal, linear)
+    found = _Settling(varies, {}, any(order_of(op.remark) for op in primal), parts)
+    found.forward = forward
+    found.factors = SignFactors(found.made, found.bits, found.support, forward)
+    return found
 
 
 def _parameters(primal: Sequence[Op], wrt: Iterable[Var]) -> tuple[dict[Var, int], dict[Var, int]]:
@@ -96,6 +113,11 @@ class _Settling:
     supports: Supports = field(default_factory=dict)
     entrance: "_Entrance | None" = None
     readers: Mapping[Var, Sequence[Op | None]] = field(default_factory=dict)
+    factors: SignFactors | None = None
+    """The signs among the factors of slopes; None inside of a loop or a branch."""
+    forward: bool = False
+    is_part: bool = False
+    """Whether the list is that of a part of a program, whose quotients stay."""
 
     def run(self, before: Sequence[Op], linear: Block) -> tuple[Op, ...]:
         """Return the ops of the linear list after those before it."""
@@ -105,7 +127,7 @@ class _Settling:
             self.readers = readers(linear.ops, linear.results)
         kept: list[Op] = []
         for op in linear.ops:
-            for one in self.settle(op):
+            for one in self.with_unknown(op, self.settle(op)):
                 self.note(one)
                 kept.append(one)
         return tuple(kept)
@@ -116,6 +138,8 @@ class _Settling:
             self.made[out] = op
             if found and out.type.is_float:
                 self.varies[out] = self.parts.get(out, found)
+        if self.factors is not None:
+            self.factors.note(op)
 
     def bits_of_outputs(self, op: Op) -> list[int]:
         """Return what each output of an op varies with: that of an If with what its branches' results do."""
@@ -135,6 +159,8 @@ class _Settling:
 
     def settle(self, op: Op) -> Sequence[Op]:
         """Return the op, or the ops that replace it."""
+        if self.is_part:
+            return [op]
         if op.kind not in SETTLED:
             return self.within(op) if op.blocks() else [op]
         n, y, *_ = op.inputs
@@ -150,9 +176,30 @@ class _Settling:
             if mode is exact_kink:
                 fixed = None if op.kind == "call::kink" or is_multiplied else Const(np.ones((), y.type.dtype))
                 self.write_kink(n if fixed is None else fixed, y, op.inputs[2])
+            elif mode is unknown_slope:
+                self.write_unknown(n, y)
             else:
                 self.write(mode, Array(n), Array(y), self.support(n, y))
         return [*around.ops[:-1], replace(around.ops[-1], outputs=op.outputs)]
+
+    def with_unknown(self, op: Op, settled_ones: Sequence[Op]) -> Sequence[Op]:
+        """Return the settled ops of one op, and after them those that add NaN where a sign makes its result 0."""
+        if self.factors is None or not self.factors.signs:
+            return settled_ones
+        known = tuple(Var(out.type) for out in op.outputs)
+        *before, last = settled_ones
+        with fresh_stack(), recording(place=op.place, remark=op.remark) as around:
+            around.ops.extend([*before, replace(last, outputs=known)])
+            for var in (*reads(op), *known):
+                around.learn(var)
+            unknown = self.factors.met(op)
+            if unknown is None:
+                return settled_ones
+            first = len(around.ops)
+            for out in known:
+                operators.Add(Array(out), unknown, types=[out.type])
+        sums = zip(around.ops[first:], op.outputs, strict=True)
+        return [*around.ops[:first], *(replace(one, outputs=(out,)) for one, out in sums)]
 
     def support(self, n: Value | None, y: Var) -> Array | None:
         """Return where n is 0 whatever the parameters are that y varies with."""
@@ -162,6 +209,8 @@ class _Settling:
         """Return what a quotient becomes; None if it stays."""
         if kind == "call::length_quotient":
             return SETTLED[kind] if self.is_higher else None
+        if kind == "call::unknown_slope":
+            return SETTLED[kind] if self.forward else None
         factors = (n, t) if SETTLED[kind] is exact_kink else (n,)
         return SETTLED[kind] if any(self.are_alike(v, y) for v in factors) else None
 
@@ -184,6 +233,12 @@ class _Settling:
                 open_ones.extend(v for v in op.outputs if v not in seen)
                 seen.update(op.outputs)
         return False
+
+    def write_unknown(self, n: Value, y: Var) -> None:
+        """Record the unknown slope of a part of a program in a tangent list: its tangent n may be 0 by chance."""
+        used = self.support(n, y)
+        used = Array(Const(np.ones((), n.type.dtype))) if used is None else used
+        unknown_slope(expand_to(used, Array(n).shape), Array(y))
 
     def write_kink(self, n: Value, x: Var, t: Value | None) -> None:
         """Record the settled kink of |x|.
@@ -215,7 +270,7 @@ class _Settling:
 
     def within(self, op: Op) -> Sequence[Op]:
         """Return an op with sub-blocks, after the ops of the supports that it gets beside its inputs."""
-        if all(SETTLED.keys().isdisjoint(block.kinds) for block in op.blocks()):
+        if all(_LOOKED_FOR.isdisjoint(block.kinds) for block in op.blocks()):
             return [op]
         entrance = _Entrance(self, op)
         found = op.with_blocks(lambda block: self.inside(block, entrance))
@@ -223,7 +278,7 @@ class _Settling:
 
     def inside(self, block: Block, entrance: "_Entrance") -> Block:
         """Return a sub-block, settled. Parameters without a known value may vary with anything."""
-        if SETTLED.keys().isdisjoint(block.kinds):
+        if _LOOKED_FOR.isdisjoint(block.kinds):
             return block
         varies = dict(self.varies)
         for param in block.params:
@@ -231,6 +286,9 @@ class _Settling:
                 value = entrance.values.get(param)
                 varies[param] = EVERYTHING if value is None else self.bits(value)
         inner = _Settling(varies, dict(self.made), self.is_higher, self.parts, dict(self.supports), entrance)
+        inner.forward = self.forward
+        if self.factors is not None and not block.params:
+            inner.factors = self.factors.inside(inner.made, inner.bits, inner.support)
         return Block(block.name, block.params, inner.run((), block), block.results)
 
     def bits(self, value: Value) -> int:
@@ -306,87 +364,3 @@ class _Entrance:
                 if each in attributes:
                     attributes[each] = [*attributes[each], *(attributes[each][i] for i in sources)]
         return replace(op, inputs=(*op.inputs, *(value for _, value in added)), attributes=attributes)
-
-
-@dataclass
-class Support:
-    """Arrays that are 0 where values are 0 whatever the parameters `bits` are; None if no such place is known."""
-
-    made: Mapping[Var, Op]
-    varies: Mapping[Var, int]
-    bits: int
-    known: Supports
-    entrance: _Entrance | None = None
-
-    def of(self, value: Value | None, depth: int = DEPTH) -> Array | None:
-        """Return the support of a value, broadcastable to its shape."""
-        if not isinstance(value, Var):
-            return None if value is None or not value.type.is_float else self.of_fixed(value)
-        key = value, self.bits
-        if key not in self.known:
-            made = self._found(value, depth) if value.type.is_float and depth else None
-            self.known[key] = None if made is None else made.value
-        found = self.known[key]
-        return None if found is None else Array(found)
-
-    def _found(self, value: Var, depth: int) -> Array | None:
-        op = self.made.get(value)
-        if op is not None and op.kind == "Sign":
-            return None
-        if not self.varies.get(value, 0) & self.bits:
-            return self.of_fixed(value)
-        if op is None:
-            return None if self.entrance is None else self.entrance.support(value, self.bits)
-        current().learn(value)
-        if op.kind in AS_THE_FIRST:
-            return self._like(self.of(op.inputs[0], depth - 1), value)
-        if op.kind == "Mul":
-            one, other = (self.of(v, depth - 1) for v in op.inputs)
-            return one * other if one is not None and other is not None else one if other is None else other
-        if op.kind in {"Add", "Sub", "Sum"}:
-            return self._sum([self.of(v, depth - 1) for v in op.inputs])
-        if op.kind == "Where":
-            return self._choice(op, depth - 1)
-        return self._moved(op, depth - 1) if op.kind in SUMS and len(op.outputs) == 1 else None
-
-    def of_fixed(self, value: Value) -> Array | None:
-        """Return, for a value that does not vary, where it is not 0. A sign is 0 where x is, by chance too."""
-        if isinstance(value, Const) and not value.type.shape:
-            return Array(value) if is_zero(value) else None
-        return cast_to(operators.Not(operators.Equal(Array(value), 0.0)), value.type.dtype)
-
-    def _like(self, support: Array | None, value: Value) -> Array | None:
-        return None if support is None else cast_to(support, value.type.dtype)
-
-    def _sum(self, terms: Sequence[Array | None]) -> Array | None:
-        total = terms[0]
-        for term in terms[1:]:
-            total = None if total is None or term is None else total + term
-        return total
-
-    def _choice(self, op: Op, depth: int) -> Array | None:
-        sides = [self.of(v, depth) for v in op.inputs[1:]]
-        if op.inputs[0] is None or all(s is None for s in sides):
-            return None
-        one = np.ones((), op.outputs[0].type.dtype)
-        found: Array = operators.Where(Array(op.inputs[0]), *(one if s is None else s for s in sides))
-        return found
-
-    def _moved(self, op: Op, depth: int) -> Array | None:
-        """Return the result of a linear op on the supports of the values that it moves."""
-        terms = [i for (i,) in terms_of(op) if i < len(op.inputs) and op.inputs[i] is not None]
-        found = {i: self.of(op.inputs[i], depth) for i in terms}
-        if not traits(op.kind).fills and all(support is None for support in found.values()):
-            return None
-        inputs = list(op.inputs)
-        for i, support in found.items():
-            inputs[i] = self._whole(support, op.inputs[i]).value
-        (made,) = emit(op.kind, inputs, op.attributes, types=[op.outputs[0].type])
-        return Array(made)
-
-    def _whole(self, support: Array | None, value: Value | None) -> Array:
-        assert value is not None
-        shape = Array(value).shape
-        if support is None:
-            return expand_to(Array(Const(np.ones((), value.type.dtype))), shape)
-        return expand_to(support, shape)

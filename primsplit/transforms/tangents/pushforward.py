@@ -9,7 +9,7 @@ pullback of Sin:  dx = Mul(dz, Cos(x))     ->     tangent of Sin:  t_z = Mul(t_x
 ```
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -50,7 +50,7 @@ from primsplit.transforms.rule_run import is_parameter
 from primsplit.transforms.split import split_op
 from primsplit.transforms.tangents.even_tangents import EvenTangents
 from primsplit.transforms.tangents.transposition import transpose
-from primsplit.transforms.zero_slopes import settled
+from primsplit.transforms.zero_slopes import Settle, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,8 @@ def push_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforwa
 
 def push_whole(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforward:
     """Return the tangent list of a whole program, its quotients 0 / 0 settled."""
-    made = _Composition(HOOKS.with_straight_through(recognize_kinks(block)), wrt, of).run(settled)
+    composition = _Composition(HOOKS.with_straight_through(recognize_kinks(block)), wrt, of)
+    made = composition.run(partial(settled, forward=True))
     verified(made.joint())
     return made
 
@@ -116,7 +117,7 @@ class _Composition:
         self.primal = PrimalList()
         self.tangents: dict[Var, Value] = {}
 
-    def run(self, settle: Callable[[Sequence[Op], Block, Sequence[Var]], Sequence[Op]] | None = None) -> Pushforward:
+    def run(self, settle: Settle | None = None) -> Pushforward:
         block = self.block
         with recording(place=NOWHERE) as recorded:
             self.even = EvenTangents(EvenSlopes(self.primal.ops, recorded.ops, self.primal.value))
