@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from primsplit.audit.file_report import report_file
+from primsplit.audit.mathematics.constants import ShortConstants
 from primsplit.audit.mathematics.control import control
 from primsplit.audit.mathematics.folding import Folding
 from primsplit.audit.mathematics.glossary import glossary
@@ -28,7 +29,7 @@ from primsplit.audit.mathematics.inlining import Inlining
 from primsplit.audit.mathematics.joining import joined, without_copies, without_unread
 from primsplit.audit.mathematics.naming import Naming
 from primsplit.audit.mathematics.operators import mathematical
-from primsplit.audit.mathematics.ordering import grouped, in_sections
+from primsplit.audit.mathematics.ordering import grouped, in_sections, read_by
 from primsplit.audit.mathematics.patterns import with_functions
 from primsplit.audit.mathematics.printing import Printer
 from primsplit.audit.mathematics.shown import Shown
@@ -79,6 +80,11 @@ class Mathematics:
         return sum(1 for line in self.every if line.head != "else:")
 
     @property
+    def read(self) -> set[str]:
+        """The variables and constants that statements read."""
+        return {own for line in self.every for own in read_by(line)}
+
+    @property
     def operators(self) -> list[str]:
         """The values that are named after an operator alone."""
         assigned = {target.partition("[")[0] for line in self.every for target in line.targets}
@@ -126,7 +132,7 @@ def mathematics_of(file: Written, *, everything: bool = False) -> list[Mathemati
     found = []
     for function in (statements.main, *statements.functions):
         named = frozenset(n for v, n in function.names.items() if isinstance(v, Var) and v in own)
-        folding = Folding(function, sizes, named, control)
+        folding = Folding(function, sizes, named, control, statements.constants)
         lines = _grouped(in_sections(folding.run()))
         written: dict[str, ast.expr] = {}
         if not everything:
@@ -136,10 +142,19 @@ def mathematics_of(file: Written, *, everything: bool = False) -> list[Mathemati
             line.note = note
         lines, dropped = without_copies(lines, naming.of)
         folding.plumbing += dropped
+        if not everything:
+            _write_constants(lines, ShortConstants(statements.constants))
         found.append(
             Mathematics(function, lines, naming, folding.plumbing, sizes, statements.constants, folding.axes, written)
         )
     return found
+
+
+def _write_constants(lines: Sequence[Shown], short: ShortConstants) -> None:
+    """Write short constants where statements read them."""
+    for line in (line for top in lines for line in top.walk()):
+        line.value = None if line.value is None else short.in_the_place_of_names(line.value)
+        line.expression = None if line.expression is None else short.in_the_place_of_names(line.expression)
 
 
 def _shortened(
@@ -214,6 +229,8 @@ def list_as_mathematics(file: Written, first: Written | None = None, *, everythi
         lines += ["", f"{function.function.name}({', '.join(function.function.params)})", *function.text()]
     known = [*glossary(line for each in made for line in each.lines)]
     lines += ["", "functions", *(f"  {line}" for line in known)] if known else []
+    arrays = [*ShortConstants(made[0].constants).told({n for each in made for n in each.read})]
+    lines += ["", "constants", *(f"  {line}" for line in arrays)] if arrays else []
     return "\n".join([*lines, "", _foot(file, made)])
 
 

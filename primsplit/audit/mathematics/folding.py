@@ -10,10 +10,11 @@ reader needs all of it, it is written out.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from primsplit.audit.mathematics import plumbing
+from primsplit.audit.mathematics.constants import constant, repeated
 from primsplit.audit.mathematics.folded import Folded, materialized, same_view, whole
 from primsplit.audit.mathematics.idioms import recognized
 from primsplit.audit.mathematics.plain import plain_value
@@ -45,14 +46,16 @@ Show = Callable[["Folding", Statement], None]
 class Folding:
     """Folds the statements of a function. `named` are the variables whose names are the user's.
 
-    `control` shows statements that have bodies. `axes` has the shapes of values that are shown in other axes than the
-    file's, `flipped` the values of arrays that are split and joined the other way round.
+    `control` shows statements that have bodies, `constants` are those that have names. `axes` has the shapes of values
+    that are shown in other axes than the file's, `flipped` the values of arrays that are split and joined the other way
+    round.
     """
 
     function: Function
     sizes: Sizes
     named: frozenset[str]
     control: Show
+    constants: Mapping[str, Const] = field(default_factory=dict)
     uses: Uses = field(default_factory=Uses)
     of: dict[str, Var] = field(default_factory=dict)
     env: dict[str, Folded] = field(default_factory=dict)
@@ -66,6 +69,7 @@ class Folding:
     reading: dict[Var, list[Op]] = field(default_factory=dict)
     made: dict[Var, Op] = field(default_factory=dict)
     unnamed: set[str] = field(default_factory=set)
+    named_as: dict[Const, str] = field(default_factory=dict)
 
     def run(self) -> list[Shown]:
         """Return what is shown of the function."""
@@ -74,6 +78,9 @@ class Folding:
             if isinstance(value, Var):
                 self.of.setdefault(own, value)
         self.unnamed = {*self.of} - self.named - {*self.function.params}
+        self.named_as = {const: own for own, const in self.constants.items()}
+        if self.sizes.is_folded:
+            self.env.update(repeated(self.constants))
         for op in walk(self.function.block):
             self.made.update((value, op) for value in op.outputs)
             for value in reads(op):
@@ -214,7 +221,7 @@ class Folding:
         """Return an input as it is folded."""
         value = self.sizes.constants.get(value, value)
         if isinstance(value, Const):
-            return plumbing.constant(value)
+            return constant(value, self.named_as.get(value, value.hint))
         own = self.function.names[value]
         return self.env.get(own) or Folded(name(own), self.sizes.shape(value))
 
@@ -282,7 +289,8 @@ class Folding:
         special = plumbing.idiom(op, inputs, self.sizes)
         if special is not None:
             return simplified(special), result, None
-        shape = _broadcast(inputs) if traits(op.kind).broadcasts == "all" and result is not None else None
+        is_each = traits(op.kind).broadcasts == "all" or (is_elementwise(statement) and len(op.inputs) == 1)
+        shape = _broadcast(inputs) if is_each and len(op.outputs) == 1 and result is not None else None
         if shape is None:
             return self.fill(statement.value), result, None
         in_full = {n: whole(self.env[n], self.sizes) for n in holes}
@@ -296,7 +304,8 @@ class Folding:
             found = self.env.get(read)
             if found is not None:
                 shape = self.sizes.shape(self.of[read]) if read in self.of else found.shape
-                holes[read] = materialized(found, shape, self.sizes)
+                is_constant = read in self.constants
+                holes[read] = name(read) if is_constant else materialized(found, shape, self.sizes)
         return simplified(fill(value, holes))
 
     def show(self, statement: Statement, value: ast.expr, ops: Sequence[Op]) -> None:

@@ -6,40 +6,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit.audit.mathematics.axes import transposed
+from primsplit.audit.mathematics.constants import diagonal_at
 from primsplit.audit.mathematics.folded import Folded, materialized, whole
-from primsplit.audit.mathematics.simplify import number_tree, ranges
+from primsplit.audit.mathematics.simplify import number_tree
 from primsplit.audit.mathematics.sizes import Shape, Sizes
+from primsplit.audit.mathematics.terms import is_number
 from primsplit.audit.trees import call, literal, name, tree
 from primsplit.ir import Const, Op, dims
 from primsplit.ops.traits import kinds_where
 
 RESHAPES = kinds_where(lambda t: t.keeps == "order")
-MANY, MOST = 8, 4096
-"""Between these numbers of integers, those of a constant are written as ranges."""
 REDUCTIONS = frozenset({"sum", "mean", "max", "min", "prod"})
-
-
-def constant(const: Const) -> Folded:
-    """Return a constant: a number in the place of an array that is the same everywhere."""
-    number = const.number
-    if number is not None and const.type.dtype.kind in "iuf":
-        value = number.item()
-        return Folded(
-            number_tree(value, const.type.dtype.type),
-            (),
-            size=int(value) if abs(value) < 2**53 and value == value // 1 else None,
-        )
-    return Folded(_places(const) or name(const.hint), const.type.shape)
-
-
-def _places(const: Const) -> ast.expr | None:
-    """Return `r_[1:12, 11]` for integers that mostly follow one another, and that as a column; None for others."""
-    shape = const.type.shape or ()
-    is_column = len(shape) == 2 and dims.is_one(shape[1])
-    if const.type.dtype.kind not in "iu" or not (len(shape) == 1 or is_column) or not MANY < const.numpy().size <= MOST:
-        return None
-    found = ranges(const.numpy().reshape(-1).tolist())
-    return tree("a[:, None]", a=found) if is_column and found is not None else found
 
 
 def folded(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> Folded | None:
@@ -186,8 +163,27 @@ def _at(value: ast.expr, index: ast.expr) -> ast.expr:
 
 
 def idiom(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> ast.expr | None:
-    """Return the expression of an op that is a sum or a mean by what it reads."""
-    return _mean(op, inputs, sizes) or _rows_added(op, inputs, sizes) or _product_turned(op, inputs)
+    """Return the expression of an op that is a sum, a mean or a diagonal by what it reads."""
+    found = _mean(op, inputs, sizes) or _rows_added(op, inputs, sizes)
+    return found or _product_turned(op, inputs) or _diagonal(op, inputs, sizes)
+
+
+def _diagonal(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> ast.expr | None:
+    """Return `diag(v)` for a scatter to a diagonal of zeros, and `diagonal(a)` for what is gathered from one."""
+    if op.kind not in {"ScatterND", "GatherND"} or op.inputs[0] is None or op.inputs[1] is None:
+        return None
+    shape, places = sizes.shape(op.inputs[0]), sizes.constants.get(op.inputs[1], op.inputs[1])
+    at = None if shape is None or not isinstance(places, Const) else diagonal_at(places.numpy(), shape)
+    if shape is None or at is None or op.attributes.get("batch_dims", 0):
+        return None
+    told = [literal(at)] if at else []
+    if op.kind == "GatherND":
+        return None if inputs[0] is None else call("diagonal", materialized(inputs[0], shape, sizes), *told)
+    is_set = op.attributes.get("reduction", "none") in {"none", "add"} and dims.same(*shape)
+    zeros, values = inputs[0], inputs[2]
+    if not is_set or zeros is None or not is_number(zeros.value, 0) or values is None or op.inputs[2] is None:
+        return None
+    return call("diag", materialized(values, sizes.shape(op.inputs[2]), sizes), *told)
 
 
 def contraction(op: Op, inputs: Sequence[Folded | None]) -> ast.expr | None:
