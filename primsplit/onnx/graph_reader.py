@@ -17,7 +17,7 @@ import onnx.helper
 
 from primsplit import tracing
 from primsplit.ir import BFLOAT16, Block, Const, Role, Type, Value, Var, dims
-from primsplit.ir.dims import Dim
+from primsplit.ir.dims import Dim, Kinded, SymbolKind
 from primsplit.ir.errors import Line, ParseError, Place, PrimsplitError, UnsupportedFunction
 from primsplit.onnx import gradient_node, shape_vectors
 from primsplit.onnx.aligned import Known, Recorder, record_aligned
@@ -115,7 +115,9 @@ class GraphReader:
         tensor = value.type.tensor_type
         if not tensor.HasField("shape"):
             return Type(numpy_dtype(tensor.elem_type), None)
-        shape = [self.dim(d, f"{value.name}_{axis}") for axis, d in enumerate(tensor.shape.dim)]
+        stems = [f"{value.name}_{axis}" for axis in range(len(tensor.shape.dim))]
+        stems[:1] = [Kinded(stem, SymbolKind.ROWS) for stem in stems[:1]]
+        shape = list(map(self.dim, tensor.shape.dim, stems))
         return Type(numpy_dtype(tensor.elem_type), shape)
 
     def dim(self, dim: Any, stem: str) -> Dim:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit.ir import Type
-from primsplit.ir.dims import Dim, Size, evaluate, symbols
+from primsplit.ir.dims import Dim, Kinded, Size, SymbolKind, evaluate, symbols
 from primsplit.ir.errors import SpecError
 from primsplit.ir.machine import memory
 from primsplit.programs.api import called
@@ -255,7 +255,8 @@ def draw_arrays(
         raise SpecError(f"there is no input {unknown[0]}", because=(f"the inputs are {', '.join(types)}",))
     sizes: dict[str, int] = _sizes(list(known), [t for t, _ in known.values()], [a for _, a in known.values()])
     found = {name: _fitted(name, t, texts.get(name), sizes) for name, t in types.items()}
-    rows = [s for n, t in found.items() for d in (t.shape or ())[:1] for s in symbols(d) if _is_unnamed(s, n)]
+    firsts = (d for t in found.values() for d in (t.shape or ())[:1])
+    rows = [s for d in firsts for s in symbols(d) if isinstance(s, Kinded) and s.kind is SymbolKind.ROWS]
     count = next((sizes[s] for s in rows if s in sizes), size or 3 + len(sizes))
     sizes.update((s, count) for s in rows if s not in sizes)
     symbolic = (s for t in found.values() for d in t.shape or () for s in sorted(symbols(d)))
@@ -272,11 +273,6 @@ def _check_memory(types: Mapping[str, Type], sizes: Mapping[str, int]) -> None:
         shape = [_number(d, sizes) for d in each.shape or ()]
         if 8 * math.prod(shape) > memory():
             raise SpecError(f"{name} of shape {shape} is larger than this machine's memory", cure="Tell smaller sizes.")
-
-
-def _is_unnamed(symbol: str, name: str) -> bool:
-    """Whether it is the loader's name of the first size of an input whose size has no name in its model."""
-    return symbol.rpartition("_")[0] == f"{name}_0"
 
 
 def _fitted(name: str, type: Type, text: str | None, sizes: dict[str, int]) -> Type:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from primsplit.ir import Block, Op, Renaming, is_call, own_symbols, rename, renamed
 from primsplit.ir.dims import Dim
-from primsplit.ops.inference import fresh
+from primsplit.ops.inference import renewed
 from primsplit.rewrites.rewriting import Rewriter
 
 
@@ -31,7 +31,7 @@ class _Inliner(Rewriter):
         arguments = [v for v in op.inputs if v is not None]
         renaming: Renaming = dict(zip(body.params, arguments, strict=True))
         own = own_symbols(body)
-        sizes: dict[str, Dim] = {name: fresh(name.rpartition("_")[0] or name) for name in sorted(own & self.symbols)}
+        sizes: dict[str, Dim] = renewed(sorted(own & self.symbols))
         self.symbols |= own
         defined = {v for step in body.ops for v in step.outputs}
         for output, result in zip(op.outputs, body.results, strict=True):

@@ -16,12 +16,12 @@ from dataclasses import replace
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value, Var
-from primsplit.ir.dims import Dim, symbols
+from primsplit.ir.dims import Dim, Kinded, SymbolKind, kinds_of
 from primsplit.ir.runtimes import fault
 from primsplit.rewrites.rewriting import Rewriter, literal_shape
 
-KEPT = "kept"
-"""The stem of the sizes of values that a branch keeps for its pullback; batching recognizes them by it."""
+KEPT = Kinded("kept", SymbolKind.KEPT)
+"""The stem of the sizes of values that a branch keeps for its pullback; batching recognizes them by its kind."""
 BRANCHES = ("then_branch", "else_branch")
 FEW = 64
 """The most elements of a constant that replaces the empty array."""
@@ -29,7 +29,7 @@ FEW = 64
 
 def is_kept_size(size: Dim) -> bool:
     """Whether it is a size of a value that one branch keeps."""
-    return KEPT in {name.rpartition("_")[0] for name in symbols(size)}
+    return SymbolKind.KEPT in kinds_of(size)
 
 
 @fault(

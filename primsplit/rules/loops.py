@@ -6,7 +6,7 @@ import numpy as np
 
 from primsplit.ir import Block, Value, rename_block, walk
 from primsplit.ops import op
-from primsplit.ops.inference import fresh
+from primsplit.ops.inference import renewed
 from primsplit.rules.steps import Turns
 from primsplit.rules.table import Pullback, Site, block_rule
 from primsplit.rules.turns import run_turns
@@ -62,7 +62,7 @@ def loop(site: Site) -> tuple[list[Array], Pullback]:
         types = [outside(p.type, known, "changing") for p in params]
         whole = Block(body.name, body.params, body.ops, (going, *turned.results[: len(carries)]))
         inside = visible([*whole.params, *(v for o in walk(whole) for v in o.outputs)]) - known
-        inner = rename_block(whole, {}, {name: fresh(name.rpartition("_")[0] or name) for name in inside})
+        inner = rename_block(whole, {}, renewed(inside))
         return emit_loop(count.value, None, inner, carries, types)
 
     turns = Turns(

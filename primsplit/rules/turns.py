@@ -16,7 +16,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir import Block, Op, Renaming, Type, Value, Var, dims, rename
 from primsplit.ir.analysis.dependence import SHAPES
-from primsplit.ir.dims import Dim, Size
+from primsplit.ir.dims import Dim, Size, SymbolKind
 from primsplit.ir.errors import ShapeError
 from primsplit.ir.parts import Split
 from primsplit.rewrites.loops.cheap import cheap_captures
@@ -29,7 +29,7 @@ from primsplit.rules.steps import Kept, Turns
 from primsplit.rules.table import Pullback, Site
 from primsplit.tracing.array import Array
 from primsplit.tracing.handles.described import RANK_CURE
-from primsplit.tracing.regions import VARYING, Walk, same_everywhere, visible
+from primsplit.tracing.regions import Walk, same_everywhere, visible
 
 
 def run_turns(site: Site, turns: Turns) -> tuple[list[Array], Pullback]:
@@ -100,7 +100,7 @@ def _changing(turns: Turns, known: frozenset[str]) -> frozenset[int]:
     def is_told(k: int, a: Dim, b: Dim) -> bool:
         if isinstance(b, Size) and b.symbol in cuts[k]:
             return True
-        is_known = dims.symbols(b) <= told or not _may_be_same(a, b) or str(a).startswith(VARYING)
+        is_known = dims.symbols(b) <= told or not _may_be_same(a, b) or SymbolKind.VARYING in dims.kinds_of(a)
         return is_known or _is_told_in(a, b)
 
     unlike = _unlike(turns)

@@ -9,7 +9,7 @@ from primsplit import ir
 from primsplit.ir import Block, Const, Op, Type, Value, Var, dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import PrimsplitError, ShapeError
-from primsplit.ops.inference import fresh, infer
+from primsplit.ops.inference import infer, renewed
 from primsplit.tracing.error_modes import refuse_error_modes
 from primsplit.tracing.places import user_place
 from primsplit.tracing.stack import Recording, current
@@ -107,7 +107,7 @@ def inline(block: Block, arguments: Sequence[Value]) -> list[Value]:
     The block's symbols become the sizes of the arguments, also those that vectors of sizes determine; sizes that depend
     on data get fresh names.
     """
-    sizes: dict[str, Dim] = {name: fresh(name.rpartition("_")[0] or name) for name in ir.own_symbols(block)}
+    sizes: dict[str, Dim] = renewed(ir.own_symbols(block))
     for param, argument in zip(block.params, arguments, strict=True):
         for wanted, given in zip(param.sizes or (), argument.sizes or (), strict=False):
             if isinstance(wanted, Size) and wanted.symbol in sizes:

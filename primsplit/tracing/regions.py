@@ -11,12 +11,12 @@ from typing import Any
 
 from primsplit import tracing
 from primsplit.ir import Block, Const, Type, Value, Var, dims, free
-from primsplit.ir.dims import Dim, Shape
+from primsplit.ir.dims import Dim, Kinded, Shape, SymbolKind
 from primsplit.ir.errors import DtypeError
 from primsplit.ops.inference import fresh
 from primsplit.tracing.array import Array
 
-VARYING = "varying"
+VARYING = Kinded("varying", SymbolKind.VARYING)
 """The stem of the sizes of a carry that changes its shape from step to step."""
 
 

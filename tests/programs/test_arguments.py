@@ -8,6 +8,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.ir import Type
+from primsplit.ir.dims import Kinded, SymbolKind, symbol
 from primsplit.ir.errors import SpecError
 from primsplit.programs.arguments import Arguments, arguments_of, draw_arrays
 from primsplit.programs.userfile import load
@@ -88,3 +89,13 @@ def test_an_unknown_rank_needs_a_text() -> None:
     with pytest.raises(SpecError, match="the rank of x is not known"):
         draw_arrays(types, {})
     assert draw_arrays(types, {"x": "[2,1]"})["x"].shape == (2, 1)
+
+
+def test_first_sizes_without_a_name_are_one_number_of_rows_and_names_are_not_read() -> None:
+    def drawn(*sizes: str) -> list[int]:
+        types = {name: Type("float32", [symbol(size), 2]) for name, size in zip("abc", sizes, strict=True)}
+        return [array.shape[0] for array in draw_arrays(types, {}).values()]
+
+    a, b, c = drawn(*(Kinded(f"{name}_0_1", SymbolKind.ROWS) for name in "abc"))
+    assert a == b == c
+    assert len({*drawn("a_0_1", "b_0_1", "c_0_1")}) == 3

@@ -12,9 +12,11 @@ from primsplit.ir.dims.size import (
     Atom,
     Call,
     Dim,
+    Kinded,
     Monomial,
     Shape,
     Size,
+    SymbolKind,
     abbreviated,
     exact_quotient,
     factors,
@@ -26,7 +28,7 @@ from primsplit.ir.dims.size import (
     same_shape,
     symbol,
 )
-from primsplit.ir.dims.substitution import evaluate, substitute, symbols
+from primsplit.ir.dims.substitution import evaluate, kinds_of, substitute, symbols
 from primsplit.ir.dims.text import parse
 
 __all__ = [
@@ -34,9 +36,11 @@ __all__ = [
     "Atom",
     "Call",
     "Dim",
+    "Kinded",
     "Monomial",
     "Shape",
     "Size",
+    "SymbolKind",
     "abbreviated",
     "above",
     "at_least",
@@ -47,6 +51,7 @@ __all__ = [
     "factors",
     "floor_divide",
     "is_one",
+    "kinds_of",
     "lower_bound",
     "maximum",
     "meet",

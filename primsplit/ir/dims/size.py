@@ -3,6 +3,7 @@
 `2*N + N + 0` is `3*N`; `(N*M) // M` is `N`; `N // 2` stays `floordiv(N, 2)`.
 """
 
+import enum
 import functools
 import hashlib
 import operator
@@ -33,6 +34,30 @@ class Call(NamedTuple):
 
     def __hash__(self) -> int:
         return hash(str(self))
+
+
+class SymbolKind(enum.Enum):
+    """A fact about the size that a symbol stands for."""
+
+    KEPT = "kept"
+    """A branch keeps a value with this size for its pullback; the other branch returns an empty array."""
+    VARYING = "varying"
+    """A loop's carry has this size, which a step is known to change."""
+    ROWS = "rows"
+    """The first axis of a model's input has this size, without a name in the model's file."""
+
+
+class Kinded(str):
+    """The name of a symbol of a kind, or the stem of such names. It equals a text, and does not tell it apart."""
+
+    __slots__ = ("kind",)
+    kind: SymbolKind
+
+    def __new__(cls, text: str, kind: SymbolKind) -> "Kinded":
+        """Return the name with its kind."""
+        made = super().__new__(cls, text)
+        made.kind = kind
+        return made
 
 
 Atom = str | Call

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Mapping
 
 from primsplit.ir.dims.joins import broadcast, maximum, meet, minimum
-from primsplit.ir.dims.size import Atom, Dim, floor_divide, product, remainder, symbol
+from primsplit.ir.dims.size import Atom, Dim, Kinded, SymbolKind, floor_divide, product, remainder, symbol
 
 
 def symbols(dim: Dim) -> frozenset[str]:
@@ -19,6 +19,11 @@ def symbols(dim: Dim) -> frozenset[str]:
             else:
                 names.update(*(symbols(a) for a in atom.arguments))
     return frozenset(names)
+
+
+def kinds_of(dim: Dim) -> frozenset[SymbolKind]:
+    """Return the kinds of the symbols in the size."""
+    return frozenset(name.kind for name in symbols(dim) if isinstance(name, Kinded))
 
 
 def evaluate(dim: Dim, values: Mapping[str, int]) -> int:

@@ -6,7 +6,7 @@ what a call holds besides its body: its rule.
 ```
 f(x: float32[3]):              {"variables": [["float32", [3], "x", null], ["float32", [3], "y", null]],
   y: float32[3] = Exp(x)   ->   "arrays": [], "constants": [],
-  return y                      "blocks": [["f", [0], [["Exp", [0], [1], {}, null, "", null]], [1]]]}
+  return y                      "blocks": [["f", [0], [["Exp", [0], [1], {}, null, "", null]], [1]]], "kinds": {}}
 ```
 """
 
@@ -32,7 +32,7 @@ from primsplit.ir import (
     is_call,
 )
 from primsplit.ir.analysis.orders import Origin
-from primsplit.ir.dims import Dim
+from primsplit.ir.dims import Dim, Kinded, SymbolKind, substitute, symbol, symbols
 from primsplit.ir.errors import Place, PrimsplitError
 from primsplit.ir.notation.literals import dim_text
 from primsplit.ir.notation.tokens import read_dim
@@ -75,6 +75,7 @@ def encoded(block: Block, calls: Calls) -> Told:
         "arrays": writer.arrays,
         "constants": writer.constants,
         "blocks": writer.blocks,
+        "kinds": writer.kinds(),
     }
 
 
@@ -99,6 +100,12 @@ class _Writer:
         self.blocks: list[Any] = []
         self._places: dict[int, int] = {}
         self._kept: list[Any] = []
+
+    def kinds(self) -> dict[str, str]:
+        """Return the kinds of the symbols that the variables' sizes have."""
+        sizes = (d for v in self._kept if isinstance(v, Var) for d in (*(v.type.shape or ()), *(v.sizes or ())))
+        names = sorted({name for d in sizes for name in symbols(d) if isinstance(name, Kinded)})
+        return {str(name): name.kind.value for name in names}
 
     def _once(self, item: Item, table: list[Any], row: Callable[[Item], Any]) -> int:
         """Return the index of an item in its table; the first time, add its row."""
@@ -183,6 +190,7 @@ class _Reader:
     def __init__(self, told: Told, calls: Calls) -> None:
         self.calls = calls
         self.types: dict[Any, Type] = {}
+        self.symbols = {name: symbol(Kinded(name, SymbolKind(kind))) for name, kind in told["kinds"].items()}
         self.arrays = [_read_array(row) for row in told["arrays"]]
         self.variables = [self._variable(*row) for row in told["variables"]]
         self.constants = [self._constant(*row) for row in told["constants"]]
@@ -193,8 +201,11 @@ class _Reader:
     def _variable(self, dtype: str, shape: Any, hint: str, sizes: Any) -> Var:
         key = (dtype, None if shape is None else tuple(shape))
         if key not in self.types:
-            self.types[key] = Type(dtype, None if shape is None else _read_dims(shape))
-        return Var(self.types[key], hint, None if sizes is None else _read_dims(sizes))
+            self.types[key] = Type(dtype, None if shape is None else self._dims(shape))
+        return Var(self.types[key], hint, None if sizes is None else self._dims(sizes))
+
+    def _dims(self, told: Sequence[Any]) -> tuple[Dim, ...]:
+        return tuple(d if isinstance(d, int) else substitute(read_dim(d), self.symbols) for d in told)
 
     def _constant(self, array: int, hint: str, role: Role, place: Any) -> Const:
         return Const(self.arrays[array], hint, _place(place), role=role)
@@ -232,10 +243,6 @@ class _Reader:
         if form == "number":
             return _read_array(value)[()]
         return self.blocks[value] if form == "block" else self.arrays[value]
-
-
-def _read_dims(told: Sequence[Any]) -> tuple[Dim, ...]:
-    return tuple(d if isinstance(d, int) else read_dim(d) for d in told)
 
 
 def _read_array(told: Any) -> AnyArray:

@@ -31,10 +31,10 @@ from primsplit.ops.inference.broadcast import broadcast_shapes
 from primsplit.ops.inference.layout import slice_size
 from primsplit.ops.inference.sizes import known_sizes
 from primsplit.ops.inference.standard import infer_by_standard
-from primsplit.ops.inference.table import RULES, Site, UnknownRank, fresh, reserve
+from primsplit.ops.inference.table import RULES, Site, UnknownRank, fresh, renewed, reserve
 from primsplit.ops.schema import Schema, schema
 
-__all__ = ["broadcast_shapes", "check_types", "families", "fresh", "infer", "reserve", "slice_size"]
+__all__ = ["broadcast_shapes", "check_types", "families", "fresh", "infer", "renewed", "reserve", "slice_size"]
 
 families = (contraction, elementwise, indexing, layout, normalization, reduction, spatial, windows)
 

@@ -1,13 +1,13 @@
 """The table of inference rules, and `Site`, the use of an operator that a rule is called with."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy.typing as npt
 
 from primsplit.ir import AnyArray, Const, Type, Value
-from primsplit.ir.dims import Dim, Shape, Size, symbol
+from primsplit.ir.dims import Dim, Kinded, Shape, Size, symbol
 from primsplit.ir.errors import ShapeError
 from primsplit.ops.schema import schema
 
@@ -88,10 +88,21 @@ _fresh = 0
 
 
 def fresh(stem: str) -> Size:
-    """Return a size that nothing is known of: a symbol that no other size has."""
+    """Return a size that nothing is known of: a symbol that no other size has, of the stem's kind."""
     global _fresh  # noqa: PLW0603  # the one counter of the process; names only have to differ
     _fresh += 1
-    return symbol(f"{stem}_{_fresh}")
+    name = f"{stem}_{_fresh}"
+    return symbol(Kinded(name, stem.kind) if isinstance(stem, Kinded) else name)
+
+
+def renewed(names: Iterable[str]) -> dict[str, Dim]:
+    """Return a fresh size for each symbol, with its stem and kind."""
+    return {name: fresh(_stem(name)) for name in names}
+
+
+def _stem(name: str) -> str:
+    stem = name.rpartition("_")[0] or name
+    return Kinded(stem, name.kind) if isinstance(name, Kinded) else stem
 
 
 def reserve(name: str) -> None:

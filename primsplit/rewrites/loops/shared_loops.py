@@ -17,7 +17,7 @@ from typing import Any
 
 from primsplit.ir import Block, Op, Value, Var, has_blocks, inline, own_symbols, reads, same_types, walk
 from primsplit.ir.dims import Dim, Size
-from primsplit.ops.inference import fresh
+from primsplit.ops.inference import renewed
 from primsplit.rewrites import optimize
 from primsplit.rewrites.cse import value_key
 from primsplit.rewrites.numbering import LOOPS, Numbered, Numbering, Parts
@@ -239,7 +239,7 @@ class Join:
 
     def sizes(self) -> Mapping[str, Dim]:
         """Return new sizes for those that the second's steps define: the first's, for a loop that both run."""
-        found: dict[str, Dim] = {name: fresh(name.rpartition("_")[0] or name) for name in own_symbols(self.second.body)}
+        found: dict[str, Dim] = renewed(own_symbols(self.second.body))
         for ours, theirs in self.shared:
             known = [v.type.shape[0] for v, _, _ in ours.stacks if v.type.shape]
             told = [v.type.shape[0] for v, _, _ in theirs.stacks if v.type.shape]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from primsplit.ir import Attribute, Block, BodyRole, Const, Op, Type, Var
 from primsplit.ir.analysis.orders import Origin
-from primsplit.ir.dims import symbol
+from primsplit.ir.dims import Kinded, SymbolKind, kinds_of, symbol
 from primsplit.ir.errors import Place, PrimsplitError
 from primsplit.ir.notation.encoding import Unstorable, decoded, encoded
 from tests.random_programs import blocks
@@ -105,3 +105,12 @@ def test_the_role_of_a_body_comes_back_and_a_name_stays_a_name(name: str) -> Non
     found = again(Block(name, (), (), ())).name
     assert found == "tile"
     assert isinstance(found, BodyRole) == isinstance(name, BodyRole)
+
+
+def test_the_kinds_of_sizes_come_back() -> None:
+    kept, plain = symbol(Kinded("kept_1", SymbolKind.KEPT)), symbol("kept_2")
+    held = Var(Type("int64", [1]), "n", (symbol(Kinded("varying_3", SymbolKind.VARYING)),))
+    x = Var(Type("float32", [2 * kept + 1, plain]))
+    found = again(Block("f", (x, held), (), ()))
+    assert [kinds_of(d) for d in found.params[0].type.shape or ()] == [{SymbolKind.KEPT}, set()]
+    assert [kinds_of(d) for d in found.params[1].sizes or ()] == [{SymbolKind.VARYING}]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from primsplit.ir import Const, Type, Var
-from primsplit.ir.dims import symbol
+from primsplit.ir.dims import Kinded, SymbolKind, kinds_of, symbol
 from primsplit.ir.errors import ShapeError
-from primsplit.ops.inference.table import Site, UnknownRank, axis_of, fresh, reserve, typed
+from primsplit.ops.inference.table import Site, UnknownRank, axis_of, fresh, renewed, reserve, typed
 
 X = Var(Type("float32", [symbol("N"), 3]))
 
@@ -70,3 +70,15 @@ def test_axes_count_from_either_end() -> None:
 
 def test_the_only_output_has_its_type() -> None:
     assert typed(np.float16, (2, symbol("N"))) == (Type("float16", [2, symbol("N")]),)
+
+
+def test_a_fresh_size_has_the_kind_of_its_stem_and_passes_it_on() -> None:
+    first, plain = fresh(Kinded("kept", SymbolKind.KEPT)), fresh("kept")
+    assert kinds_of(first) == {SymbolKind.KEPT}
+    assert not kinds_of(plain)
+    assert first.symbol is not None
+    assert plain.symbol is not None
+    again = renewed([first.symbol, plain.symbol, "N"])
+    assert [kinds_of(size) for size in again.values()] == [{SymbolKind.KEPT}, set(), set()]
+    assert [str(size).rpartition("_")[0] for size in again.values()] == ["kept", "kept", "N"]
+    assert len({str(first), str(plain), *map(str, again.values())}) == 5

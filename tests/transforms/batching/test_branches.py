@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.ir.errors import ShapeError
 
 X = np.random.default_rng(3).normal(0, 0.7, (6, 3))
 S = np.array([0.1, 0.7, -0.5, 0.2, 0.9, -0.1])
@@ -161,3 +162,10 @@ def test_a_gradient_that_was_a_file_is_batched_and_differentiated(function: Any,
         return sum(np.sum(g**2) for g in ps.vmap(lambda *one: model(*one))(*args))
 
     batches(ps.grad(total, wrt=WRT), steepness(function))
+
+
+@pytest.mark.parametrize("name", ["N", "kept_1", "kept"])
+def test_a_size_that_the_user_calls_kept_is_one_as_any_other(name: str) -> None:
+    batched = ps.vmap(lambda c, x: ps.cond(c, lambda: x, lambda: x[:, :1]), in_axes=(0, None))
+    with pytest.raises(ShapeError, match="would differ between examples"):
+        ps.trace(batched, ps.spec("bool", [3]), ps.spec("float64", [name, 4]))
