@@ -14,14 +14,14 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from primsplit.ir import Const, Op, Value, Var, reads, same_data
+from primsplit.ir import Op, Value, Var, reads
 from primsplit.ir.analysis.orders import order_of
 from primsplit.ir.dims import same_shape
 from primsplit.numpy.quotients import bounded_quotient
 from primsplit.ops import op as operators
 from primsplit.ops.namespace import later
-from primsplit.rewrites.cse import attribute_key
 from primsplit.rewrites.rewrites.table import is_zero
+from primsplit.rewrites.same_values import same_value
 from primsplit.rewrites.signs import is_smoothly_nonnegative, sign_argument
 from primsplit.special.wave_integrals import divided_by_argument
 from primsplit.tracing import append, emit, inline
@@ -151,7 +151,7 @@ class EvenSlopes:
 
     def _over(self, e: Var, y: Var, depth: int) -> Quotient:
         root = self.maker(y)
-        if root is not None and self._is_same(self.maker(e), root):
+        if root is not None and same_value(e, y, self._made):
             return 1.0
         if root is not None and root.kind == "Sqrt" and root.inputs[0] is e:
             return Array(y)
@@ -167,23 +167,6 @@ class EvenSlopes:
         made = self.maker(e)
         far = bool(sources) and self._open.isdisjoint(sources)
         return None if made is None else self._of_op(made, y, depth - 4 if far else depth)
-
-    def _is_same(self, one: Op | None, other: Op, depth: int = 4) -> bool:
-        """Whether two ops compute the same: an expression that a user wrote twice is two ops."""
-        if one is None or one.kind != other.kind or len(one.outputs) != 1 or depth <= 0:
-            return False
-        if attribute_key(one.attributes) != attribute_key(other.attributes):
-            return False
-        pairs = list(zip(one.inputs, other.inputs, strict=False))
-        return len(one.inputs) == len(other.inputs) and all(self._is_same_value(a, b, depth - 1) for a, b in pairs)
-
-    def _is_same_value(self, a: Value | None, b: Value | None, depth: int) -> bool:
-        if a is b:
-            return True
-        if isinstance(a, Const) and isinstance(b, Const):
-            return a.is_small and b.is_small and same_data(a, b)
-        made = self.maker(b)
-        return made is not None and self._is_same(self.maker(a), made, depth)
 
     def _twice(self, e: Var, factor: Value | None, depth: int) -> Quotient:
         """Return e divided by the square of a value."""

@@ -208,12 +208,26 @@ CURVATURES: dict[str, tuple[Function, float]] = {
     "a cube of a size": (lambda x: np.abs(x) ** 3, 0.0),
     "an even function": (lambda x: np.cos(np.abs(x)), -1.0),
     "an even function times another": (lambda x: np.abs(x) ** 2 * np.exp(x), 2.0),
+    "the larger of both signs": (lambda x: np.maximum(np.sin(x), -np.sin(x)) ** 2, 2.0),
+    "the larger of two multiples": (lambda x: np.maximum(2 * x, -2 * x) ** 2, 8.0),
+    "the larger of two parts": (lambda x: np.cos(np.maximum(x / 2, x / -2)), -0.25),
     "a size times another function": (lambda x: np.abs(x) * np.exp(x), np.nan),
     "a size times an even function": (lambda x: np.abs(x) * np.cos(x), np.nan),
     "a size over another function": (lambda x: np.abs(x) / (1 + x), np.nan),
     "a function of a size": (lambda x: np.exp(np.abs(x)), np.nan),
     "the size of what touches 0": (lambda x: np.abs(1 - np.cos(x)), np.nan),
 }
+
+
+def test_two_draws_are_not_one_root() -> None:
+    """The slope of sqrt(u x) sqrt(v x) is sqrt(u v), for two draws u and v."""
+
+    def function(x: Any) -> Any:
+        u, v = ps.random.uniform(size=()), ps.random.uniform(size=())
+        return np.sqrt(u * x) * np.sqrt(v * x), u * v
+
+    (_, product), slope = ps.value_and_grad(function, has_aux=True)(0.0)
+    assert slope == pytest.approx(np.sqrt(product)) or np.isnan(slope)
 
 
 @pytest.mark.parametrize("name", CURVATURES)

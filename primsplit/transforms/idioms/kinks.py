@@ -16,6 +16,7 @@ and means 0. Metadata of the nodes is not used, since other programs drop it. Si
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from primsplit.numpy.trigonometric import hypot
 from primsplit.ops import op as operators
 from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.rewriting import recorded_beside, reduced_axes
+from primsplit.rewrites.same_values import opposite_value, same_value
 from primsplit.rewrites.uses import LookingUp, Ops
 from primsplit.tracing import current
 from primsplit.tracing.array import Array
@@ -256,20 +258,47 @@ def _largest_of_both_signs(largest: Op, ops: Ops, read: Reader) -> Array | None:
     """Match max(x, -x)."""
     if len(largest.inputs) != 2:
         return None
-    for x, other in (largest.inputs, largest.inputs[::-1]):
-        negative = ops.maker(other, "Neg")
-        if x is not None and negative is not None and negative.inputs[0] is x:
-            found: Array = operators.Abs(read(x))
-            return found
-    return None
+    x, other = largest.inputs
+    if x is None or not opposite_value(x, other, ops.made_by):
+        return None
+    found: Array = operators.Abs(read(x))
+    return found
 
 
 def _times_their_signs(product: Op, ops: Ops, read: Reader) -> Array | None:
     """Match products with x and sign(x) among their factors: each pair is |x|."""
     factors = [*_factors(product, ops, MOST_FACTORS)]
-    signs = Counter(x for v in factors if (x := _argument_of_kind("Sign", v, ops)) is not None)
-    pairs = {x: min(count, factors.count(x)) for x, count in signs.items() if x.type.is_float and x in factors}
-    return _with_sizes(product, ops, read, Counter(pairs), Counter(pairs)) if pairs else None
+    alike = _Alike(ops)
+    signs = Counter(alike(x) for v in factors if (x := _argument_of_kind("Sign", v, ops)) is not None)
+    values = Counter(map(alike, factors))
+    pairs = {x: min(count, values[x]) for x, count in signs.items() if x.type.is_float and x in values}
+    return _with_sizes(product, _Pairs(ops, read, alike, Counter(pairs), Counter(pairs))) if pairs else None
+
+
+class _Alike:
+    """Gives one value for those that are computed alike."""
+
+    def __init__(self, ops: Ops) -> None:
+        self.ops = ops
+        self.known: list[Value] = []
+
+    def __call__(self, value: Value) -> Value:
+        for known in self.known:
+            if same_value(known, value, self.ops.made_by):
+                return known
+        self.known.append(value)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """The signs and the values of a product that make a size together, and how many of each are left."""
+
+    ops: Ops
+    read: Reader
+    alike: _Alike
+    signs: Counter[Value]
+    others: Counter[Value]
 
 
 def _factors(product: Op, ops: Ops, most: int) -> Iterator[Value]:
@@ -282,22 +311,22 @@ def _factors(product: Op, ops: Ops, most: int) -> Iterator[Value]:
             yield value
 
 
-def _with_sizes(
-    product: Op, ops: Ops, read: Reader, signs: Counter[Value], others: Counter[Value], most: int = MOST_FACTORS
-) -> Array | None:
+def _with_sizes(product: Op, pairs: _Pairs, most: int = MOST_FACTORS) -> Array | None:
     """Return the product without the factors sign(x), and with |x| for as many factors x; None for no factor."""
     found: Array | None = None
     for value in product.inputs:
-        made = ops.maker(value, "Mul") if most > 1 else None
-        x = _argument_of_kind("Sign", value, ops)
+        made = pairs.ops.maker(value, "Mul") if most > 1 else None
+        x = _argument_of_kind("Sign", value, pairs.ops)
         if made is not None:
-            factor = _with_sizes(made, ops, read, signs, others, most // 2)
-        elif x is not None and signs[x]:
-            signs[x], factor = signs[x] - 1, None
-        elif value is not None and others[value]:
-            others[value], factor = others[value] - 1, operators.Abs(read(value))
+            factor = _with_sizes(made, pairs, most // 2)
+        elif x is not None and pairs.signs[pairs.alike(x)]:
+            pairs.signs[pairs.alike(x)] -= 1
+            factor = None
+        elif value is not None and pairs.others[pairs.alike(value)]:
+            pairs.others[pairs.alike(value)] -= 1
+            factor = operators.Abs(pairs.read(value))
         else:
-            factor = None if value is None else read(value)
+            factor = None if value is None else pairs.read(value)
         found = factor if found is None else found if factor is None else operators.Mul(found, factor)
     return found
 
