@@ -102,15 +102,16 @@ def _keep_old(folding: Folding, left: Assigned, op: Op) -> None:
     """Show first what a step keeps of a value that it is handed, so that this may change: `h_steps[t] = h`."""
     handed = {target for target, _ in left}
     assigned = {line.target for top in folding.lines for line in top.walk()}
-    kept = [
-        (target, value)
-        for target, value in left
-        if "[" in target and isinstance(value, ast.Name) and value.id in handed - assigned - {*folding.env}
-    ]
-    left[:] = [pair for pair in left if pair not in kept]
+    kept: list[tuple[str, ast.expr, list[Op]]] = []
+    for target, value in [*left] if handed else []:
+        filled = folding.fill(value) if isinstance(value, ast.Name) else value
+        is_old = isinstance(filled, ast.Name) and filled.id in handed - assigned - {*folding.env}
+        if "[" in target and is_old:
+            kept.append((target, filled, folding.taken(variables_in(value))))
+            left.remove((target, value))
     folding.lines[:0] = [
-        Shown(op=op, ops=[], target=target, value=value, section=folding.section, is_passed=True)
-        for target, value in kept
+        Shown(op=op, ops=ops, target=target, value=value, section=folding.section, is_passed=True)
+        for target, value, ops in kept
     ]
 
 
@@ -276,28 +277,35 @@ def _loop(folding: Folding, statement: Loop) -> None:
     _starts(folding, [*first.items()], statement)
     step = _step(folding)
     folding.env[statement.step] = Folded(name(step), ())
+    ends = goes_on is None or _is_true(goes_on)
+    tests = not starts_always
     if statement.count is not None and not _is_endless(statement.count):
         head = _head(folding, statement, f"for {step} in range({{}}):", statement.count)
     elif statement.collected or folding.uses.count_of(statement.step):
         head = _head(folding, statement, f"for {step} in count():")
+    elif tests and not ends:
+        head, tests = _head(folding, statement, "while {}:", name(statement.goes_on)), False
     else:
         head = _head(folding, statement, "while True:")
     if not starts_always:
         _starts(folding, [(statement.goes_on, dict(statement.initial)[statement.goes_on])], statement)
-        test = _head(folding, statement, "if not {}: break", name(statement.goes_on))
-        test.ops = []
     tail = [*_collected(statement.collected, step), *results.items()]
-    ends = goes_on is None or _is_true(goes_on)
     if not ends and goes_on is not None:
         tail = [(statement.goes_on, goes_on), *tail]
-    body = _body(folding, statement.body, tail, statement.op)
-    if not ends and any(line.target == statement.goes_on for line in body):
-        end = _head(folding, statement, "if not {}: break", name(statement.goes_on))
-        end.ops = []
-        body.append(end)
-    head.below = body if starts_always else [test, *body]
+    head.below = _body(folding, statement.body, tail, statement.op)
+    if tests:
+        head.below.insert(0, _end(folding, statement))
+    elif starts_always and any(line.target == statement.goes_on for line in head.below):
+        head.below.append(_end(folding, statement))
     folding.steps.remove(step)
     folding.lines.append(head)
+
+
+def _end(folding: Folding, statement: Loop) -> Shown:
+    """Return `if not goes_on: break`."""
+    found = _head(folding, statement, "if not {}: break", name(statement.goes_on))
+    found.ops = []
+    return found
 
 
 def _is_endless(count: ast.expr) -> bool:

@@ -1,5 +1,6 @@
 """Branches and loops are Python's, and compute what the file computes."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,25 @@ def test_statements_with_bodies_compute_the_file(function: Callable[..., Any], t
     path = str(tmp_path / "f.onnx")
     ps.export(function, ps.spec("float64", ["T"]), path=path, mode="value")
     assert_statements_compute(path, [X])
+
+
+def test_a_loop_that_tests_before_each_step_is_while(tmp_path: Path) -> None:
+    path = str(tmp_path / "f.onnx")
+    ps.export(until, ps.spec("float64", ["T"]), path=path, mode="value")
+    text = list_as_mathematics(read_written(path))
+    assert re.search(r"^  while \w+:", text, re.MULTILINE)
+    assert "break" not in text
+
+
+def test_a_step_keeps_what_it_is_handed_before_it_changes_it(tmp_path: Path) -> None:
+    def f(w: Any, x: Any) -> Any:
+        return np.sum(ps.scan(lambda h, v: (h + np.sin(w * h) * v, None), w, x)[0] ** 2)
+
+    path = str(tmp_path / "f.onnx")
+    ps.export(f, np.ones(2), ps.spec("float64", ["T", 2]), path=path, wrt=0)
+    text = list_as_mathematics(read_written(path))
+    assert re.search(r" in range\(T\):.*\n +w_steps\[t\] = (\w+) .*\n +\1 = \1 \+ sin\(w \* \1\) ", text)
+    assert_statements_compute(path, [np.array([0.5, 0.25]), np.array([[0.5, 1.0], [1.5, 2.0]])])
 
 
 def test_the_backward_loop_goes_from_the_last_step_to_the_first(tmp_path: Path) -> None:
