@@ -27,8 +27,8 @@ def refuse_misfits(block: Block) -> Block:
     made_by: dict[Var, Op] = {}
     for op in walk(block):
         made_by.update(dict.fromkeys(op.outputs, op))
-        if op.kind in {"Div", "Mod"} and isinstance(op.inputs[1], Var) and op.inputs[1].type.dtype.kind in "iu":
-            divisor = _number(op.inputs[1], made_by)
+        if op.kind in {"Div", "Mod"} and (by := op.inputs[1]) is not None and by.type.dtype.kind in "iu":
+            divisor = by.numpy() if isinstance(by, Const) else _number(by, made_by)
             if divisor is not None and not divisor.all():
                 raise ShapeError(f"{op.kind} divides whole numbers by a constant 0", place=op.place)
         if _reads_numbers(op) and _is_doubtful(op):

@@ -63,6 +63,15 @@ def test_a_divisor_that_onnxruntime_alone_folds_is_looked_at(tmp_path: Path) -> 
         ps.split(ps.load(path)).save(str(tmp_path / "gradient.onnx"))
 
 
+@pytest.mark.parametrize("count", [5, 300, 2000])
+def test_long_tables_that_folding_finds_are_looked_at(count: int, tmp_path: Path) -> None:
+    nodes = [node("Greater", "one zero", "m"), node("Where", "m n n", "a"), node("Cast", "x", "i", to=7)]
+    nodes += [node("Mod", "i a", "j"), node("Cast", "j", "k", to=1), node("Mul", "x k", "y")]
+    path = written(tmp_path, model((nodes, [count], {"n": np.arange(count), "one": F(1), "zero": F(0)})))
+    with pytest.raises(ShapeError, match="Mod divides whole numbers by a constant 0"):
+        ps.split(ps.load(path)).save(str(tmp_path / "gradient.onnx"))
+
+
 def test_numbers_that_fit_are_taken(tmp_path: Path) -> None:
     path = written(tmp_path, chosen([node("Unsqueeze", "x a", "y")], N([1, 2])))
     assert np.shape(ps.load(path)(np.ones((1, 2), F))) == (1, 1, 1, 2)

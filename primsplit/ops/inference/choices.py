@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from primsplit.ir import Block, Op, is_call, walk
+from primsplit.ir import Block, Const, Op, is_call, walk
 from primsplit.ir.carriers import LATER
 from primsplit.ir.errors import ParseError, ShapeError
 from primsplit.ops.inference.standard import check_by_standard
@@ -124,8 +124,8 @@ def _check_numbers(site: Site) -> None:
     fill = site.attribute("value") if site.kind == "ConstantOfShape" else None
     if fill is not None and fill.size != 1:
         raise ShapeError(f"{site.kind} fills with one number, and is given {fill.size}")
-    divisor = site.constant(1) if site.kind != "ConstantOfShape" else None
-    if divisor is not None and divisor.dtype.kind in "iu" and not divisor.all():
+    divisor = site.inputs[1] if site.kind != "ConstantOfShape" else None
+    if isinstance(divisor, Const) and divisor.type.dtype.kind in "iu" and not divisor.numpy().all():
         raise ShapeError(f"{site.kind} divides whole numbers by a constant 0")
 
 

@@ -133,6 +133,14 @@ ROWS: dict[str, Row] = {
     "the rest of whole numbers divided by 0": (
         [node("Cast", "x", "i", to=7), node("Mod", "i z", "j"), node("Cast", "j", "y", to=1)], [3], {"z": N(0)}
     ),
+    **{
+        f"a long table of divisors with a 0, {kind}": (
+            [node("Cast", "x", "i", to=7), node(kind, "i z", "j"), node("Cast", "j", "y", to=1)],
+            [993],
+            {"z": np.arange(993)[::-1]},
+        )
+        for kind in ("Div", "Mod")
+    },
     "ConstantOfShape of two numbers": (
         [node("ConstantOfShape", "n", "y", value=numpy_helper.from_array(F([1, 2])))], [3], {"n": N([3])}
     ),
