@@ -9,7 +9,7 @@ import onnx.helper
 
 from primsplit.audit.written import Written
 from primsplit.ir import AnyArray, Var
-from primsplit.onnx.modelfile import parsed
+from primsplit.onnx.protobufs import parsed
 from primsplit.programs.runtime import Session
 
 AT_A_TIME = 128

@@ -66,6 +66,10 @@ class Table(dict[K, V]):
         except KeyError:
             return default
 
+    def registered(self) -> list[K]:
+        """The keys that there are without further imports."""
+        return [*super().__iter__()]
+
     def __iter__(self) -> Iterator[K]:
         self._import_all()
         return super().__iter__()

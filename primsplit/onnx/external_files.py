@@ -9,7 +9,7 @@ import onnx
 from primsplit.ir.errors import FileError
 from primsplit.onnx.all_tensors import all_tensors
 from primsplit.onnx.external_data import check_external, external_path
-from primsplit.onnx.modelfile import parsed
+from primsplit.onnx.protobufs import parsed
 from primsplit.onnx.tensor_checks import bytes_of
 
 LOCATION = b"location"

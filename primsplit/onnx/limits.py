@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import onnx
 
 from primsplit.ir.errors import ParseError
-from primsplit.onnx.modelfile import Key, call_key, function_key
+from primsplit.onnx.protobufs import Key, call_key, function_key
 from primsplit.onnx.versions import nodes_of
 
 FREE = 3_000

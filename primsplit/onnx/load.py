@@ -22,7 +22,8 @@ from primsplit.onnx.input_types import Specs, declare
 from primsplit.onnx.jumps import with_jumps
 from primsplit.onnx.limits import STEPS, most_nodes, node_count
 from primsplit.onnx.local_functions import check_with_functions, inlined
-from primsplit.onnx.modelfile import CONTRIB, ModelFile, graphs, read_file
+from primsplit.onnx.modelfile import CONTRIB, ModelFile, read_file
+from primsplit.onnx.protobufs import graphs
 from primsplit.onnx.provenance import read_lines
 from primsplit.onnx.running_order import in_running_order
 from primsplit.onnx.save import PRODUCER

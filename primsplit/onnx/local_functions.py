@@ -18,7 +18,8 @@ import onnx.inliner
 
 from primsplit.ir.errors import ParseError, UnsupportedFunction
 from primsplit.onnx.limits import check_functions
-from primsplit.onnx.modelfile import Key, call_key, check_model, function_key, invalid
+from primsplit.onnx.modelfile import check_model
+from primsplit.onnx.protobufs import Key, call_key, function_key, invalid
 from primsplit.onnx.versions import converted, domain_of, nodes_of, version_of
 from primsplit.ops.schema import OPSET
 

@@ -6,7 +6,7 @@ import onnx
 
 from primsplit.onnx.definitions.earlier import CHANGED, EARLIER
 from primsplit.onnx.definitions.families import definition_of
-from primsplit.onnx.modelfile import parsed
+from primsplit.onnx.protobufs import parsed
 from primsplit.onnx.versions import domain_of, nodes_of, version_of
 
 RENAMED = {"Scatter": "ScatterElements"}

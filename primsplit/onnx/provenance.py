@@ -25,7 +25,7 @@ from primsplit.ir.errors import Line, Place
 from primsplit.ir.plain_text import in_one_line
 from primsplit.ir.providers import Provenance
 from primsplit.ir.reasons import RAISES
-from primsplit.onnx.modelfile import graphs
+from primsplit.onnx.protobufs import graphs
 
 LINES = "primsplit.lines"
 """The key of the metadata."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import onnx
 
 from primsplit.ir.running_order import in_order
-from primsplit.onnx.modelfile import graphs
+from primsplit.onnx.protobufs import graphs
 
 
 def in_running_order(proto: onnx.ModelProto) -> onnx.ModelProto:

@@ -11,7 +11,7 @@ import onnx.version_converter
 from onnx.shape_inference import InferenceError
 
 from primsplit.ir.errors import UnsupportedFunction
-from primsplit.onnx.modelfile import first_line, graphs
+from primsplit.onnx.protobufs import first_line, graphs
 from primsplit.ops.schema import OPSET
 
 MEANING = {("BatchNormalization", 9): 9}

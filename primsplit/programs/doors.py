@@ -76,11 +76,9 @@ def make_session(named: NamedBlock, threads: int | None = None) -> Any:
 
     Large constants are read where they lie.
     """
-    from primsplit.onnx.modelfile import kinds_of
     from primsplit.onnx.save import beside
     from primsplit.programs.runtime import Session
     from primsplit.targets.packing import packs_for_nothing
-    from primsplit.targets.passes import MERGING, idle_passes
 
     has_many = any(True for _ in itertools.islice(walk(named.block), MANY, None))
     with own_errors(f"no program can be made of {named.block.name}"):
@@ -89,7 +87,7 @@ def make_session(named: NamedBlock, threads: int | None = None) -> Any:
     return Session(
         model.proto,
         threads=threads or int(_is_tiny(named.block)),
-        skipped=[MERGING, *idle_passes(kinds_of(model.proto))] if has_many else (),
+        skipped=_passes_for_nothing(model.proto) if has_many else (),
         plan_memory=_is_small(named.block),
         packs=not packs_for_nothing(named.block),
         data=arrays,
@@ -98,6 +96,14 @@ def make_session(named: NamedBlock, threads: int | None = None) -> Any:
 
 
 HOOKS.make_session = make_session
+
+
+def _passes_for_nothing(proto: Any) -> list[str]:
+    """Return the names of onnxruntime's passes over the graph that find nothing to do in a merged model."""
+    from primsplit.onnx.protobufs import kinds_of
+    from primsplit.targets.passes import MERGING, idle_passes
+
+    return [MERGING, *idle_passes(kinds_of(proto))]
 
 
 def _own_array(const: Const) -> Any:

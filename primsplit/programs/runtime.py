@@ -19,7 +19,7 @@ from primsplit.ir.carriers import CARRIERS, DTYPE_OF, in_carrier
 from primsplit.ir.errors import BranchError, DtypeError, RunError, ShapeError
 from primsplit.ir.reasons import Reason, run_error, run_error_like
 from primsplit.onnx.external_files import check_external_files
-from primsplit.onnx.modelfile import parsed
+from primsplit.onnx.protobufs import parsed
 from primsplit.onnx.provenance import Nodes, nodes_of_model
 from primsplit.onnx.tensors import raw_bytes
 from primsplit.onnx.threads import open_session

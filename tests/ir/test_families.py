@@ -34,6 +34,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Table[str, object]
 def test_a_key_that_is_there_imports_nothing(table: Table[str, object], tmp_path: Path) -> None:
     assert "own" in table
     assert table["own"] == table.get("own") == 0
+    assert table.registered() == ["own"]
     assert f"filling_a_table_{tmp_path.name}" not in sys.modules
 
 
@@ -44,7 +45,7 @@ def test_a_missing_key_imports_the_module_that_fills_it(ask: object, table: Tabl
     assert callable(ask)
     assert ask(table) == 2
     assert table["first"] == (False, False)  # as it asked while it was imported
-    assert set(table) == {"own", "first", "second"}
+    assert set(table) == {*table.registered()} == {"own", "first", "second"}
     assert len(table) == len(list(table.items())) == len(list(table.values())) == 3
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.ir.analysis.orders import AGAIN, OF_IMPUTER, SUMMED, role_of
-from primsplit.onnx.modelfile import graphs
+from primsplit.onnx.protobufs import graphs
 from tests.onnx.edits import remark
 
 W = np.random.default_rng(0).standard_normal((3, 3))

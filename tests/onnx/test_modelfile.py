@@ -1,16 +1,15 @@
 """Files that are no model: a sentence that says what is wrong."""
 
-import os
 from pathlib import Path
 
 import numpy as np
 import onnx
 import onnx.parser
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 import primsplit as ps
-from primsplit.ir.errors import FileError, ParseError, PrimsplitError, ShapeError, UnsupportedFunction
+from primsplit.ir.errors import ParseError, PrimsplitError, ShapeError, UnsupportedFunction
 from tests.onnx.checks import refused
 from tests.onnx.edits import (
     Edit,
@@ -30,41 +29,6 @@ from tests.onnx.edits import (
     with_nodes,
     written,
 )
-
-# Files.
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "no graph"),
-        (b"hello\n" * 20, "no valid model"),
-        (numpy_helper.from_array(W, "W").SerializeToString(), "no valid model"),
-        (linear().graph.SerializeToString(), "no graph"),
-        (linear().SerializeToString()[:-10], "no valid model"),
-        (linear().SerializeToString().replace(b"Tanh", b"T\xff\xfeh"), "utf-8|UTF-8"),
-    ],
-    ids=["empty", "text", "a tensor", "a graph", "cut off", "no UTF-8"],
-)
-def test_a_file_that_holds_no_model_is_refused(content: bytes, words: str, tmp_path: Path) -> None:
-    refused(written(tmp_path, content), ParseError, words)
-
-
-def test_what_is_no_file_is_refused_without_being_read(tmp_path: Path) -> None:
-    refused(str(tmp_path), FileError, "it is a folder")
-    refused(str(tmp_path / "none.onnx"), FileError, "No such file")
-    refused("model\0.onnx", FileError, "cannot read")
-    if hasattr(os, "mkfifo"):
-        os.mkfifo(tmp_path / "pipe.onnx")
-        refused(str(tmp_path / "pipe.onnx"), FileError, "it is no file")
-
-
-def test_a_file_larger_than_a_protobuf_is_refused_without_being_read(tmp_path: Path) -> None:
-    path = tmp_path / "large.onnx"
-    with open(path, "wb") as file:
-        file.truncate(50 * 10**9)
-    refused(str(path), ParseError, r"50\.0 GB")
-
 
 X = "graph.input.0.type.tensor_type.elem_type"
 Y = "graph.output.0.type.tensor_type.elem_type"

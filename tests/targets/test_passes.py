@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 
 import primsplit as ps
-from primsplit.onnx.modelfile import graphs, kinds_of
+from primsplit.onnx.protobufs import graphs, kinds_of
 from primsplit.onnx.save import serialize
 from primsplit.programs import doors
 from primsplit.targets.passes import MERGING, idle_passes

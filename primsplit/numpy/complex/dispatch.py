@@ -75,7 +75,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> A
     """Return `ufunc.method(*inputs, **options)` for traced arrays, real or complex."""
     given = (*inputs[: ufunc.nin], *(v for k, v in options.items() if k != "out"))
     is_real = not any(map(holds_complex, given)) and not is_complex_dtype(options.get("dtype"))
-    if is_real and ufunc.__name__ not in ALWAYS_COMPLEX:
+    if is_real and not _is_always_complex(ufunc):
         return _of_real(ufunc, method, inputs, options)
     if method == "reduce" and ufunc.__name__ in REDUCED:
         options.setdefault("axis", 0)
@@ -89,6 +89,11 @@ def apply_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> A
 
 
 HOOKS.apply_ufunc = apply_ufunc
+
+
+def _is_always_complex(ufunc: np.ufunc) -> bool:
+    """Whether the results are complex for real arrays, too; those of NumPy's own ufuncs are not."""
+    return getattr(np, ufunc.__name__, None) is not ufunc and ufunc.__name__ in ALWAYS_COMPLEX
 
 
 def _of_real(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from scipy.special import softmax
 import primsplit as ps
 from primsplit.audit.math_style import list_as_mathematics
 from primsplit.audit.written import read_written
-from primsplit.onnx.modelfile import graphs
+from primsplit.onnx.protobufs import graphs
 from tests.mathematics import assert_statements_compute
 
 

@@ -348,8 +348,12 @@ RULES: tuple[Function, ...] = (
 """Functions that return the points and weights of Gaussian quadrature for a known number of points."""
 
 
+SPECIAL: tuple[Function, ...] = (np.i0,)
+"""NumPy's special functions: the modules that record them are imported when they are called."""
+
+
 def _register_all() -> None:
-    dispatched = [f for f in FUNCTIONS if callable(f) and f not in JOINING]
+    dispatched = [f for f in (*FUNCTIONS.registered(), *SPECIAL) if callable(f) and f not in JOINING]
     ufuncs = [v for v in vars(np).values() if isinstance(v, np.ufunc)]
     table: dict[Any, Any] = {module: ModuleSubstitute(module) for module in MODULES}
     table |= {f: Substitute(f, listing(f)) for f in dispatched}

@@ -60,6 +60,16 @@ def _log(x: Array, base: Any = math.e) -> Array:
     return result if base is math.e else result / ELEMENTWISE["log"](base)
 
 
+def _elementwise(ufunc: str) -> Function:
+    """Return the function of a ufunc, which is looked up when it is called: the special functions are imported then."""
+
+    def call(*operands: Array) -> Array:
+        result: Array = ELEMENTWISE[ufunc](*operands)
+        return result
+
+    return call
+
+
 def _hypot(*sides: Any) -> Array:
     total: Array = functools.reduce(ELEMENTWISE["hypot"], sides, _number("hypot", 0.0))
     return total
@@ -112,7 +122,7 @@ def _in_sequence(name: str, combine: Function, first: float, *, keeps_classes: b
 
 def _register_all() -> None:
     register(math, ModuleSubstitute(math))
-    table = {name: _of_numbers(name, ELEMENTWISE[ufunc]) for name, ufunc in _UFUNCS.items() if hasattr(math, name)}
+    table = {name: _of_numbers(name, _elementwise(ufunc)) for name, ufunc in _UFUNCS.items() if hasattr(math, name)}
     table |= {name: _whole_part(name) for name in ("floor", "ceil", "trunc")}
     table |= {"log": _of_numbers("log", _log), "hypot": _of_numbers("hypot", _hypot)}
     table |= {

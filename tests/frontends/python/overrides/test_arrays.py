@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.frontends.python.overrides import arrays
 from primsplit.testing import check_grads
+from primsplit.tracing.array import FUNCTIONS
 
 X = np.array([0.7, 1.9, -0.4])
 TABLE = np.array([0.5, -1.0, 2.0, 0.25])
@@ -67,3 +69,13 @@ def test_python_numbers_in_brackets_give_way_to_the_arrays_dtype() -> None:
         found = ps.trace(f, x)(x)
         assert found.dtype == f(x).dtype == dtype
         np.testing.assert_array_equal(found, f(x))
+
+
+def test_the_special_functions_of_numpy_are_all_named() -> None:
+    """The table of substitutes does not import the modules that record them."""
+    special = {f for f, recorded in FUNCTIONS.items() if recorded.__module__.startswith("primsplit.special.")}
+    assert {f for f in special if callable(f)} == {*arrays.SPECIAL}
+
+
+def test_a_special_function_of_numpy_takes_a_list_of_traced_numbers() -> None:
+    check_grads(lambda x: np.sum(np.i0([x[0], x[1]])), X)
