@@ -104,6 +104,15 @@ def test_frozen_lists_what_was_read_from_outside_and_nothing_else(
     assert (found["name"], found["origin"], found["line"]) == ("2.5", "literal", 1)
 
 
+def test_frozen_lists_the_initializers_of_a_file(
+    primsplit: Callable[..., Any], model: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "model.onnx"
+    assert primsplit("export", model(MODEL), "--onnx", path).status == 0
+    rows = {row["name"]: row for row in primsplit("audit", path, "--frozen", "--json").json}
+    assert (rows["W"]["type"], rows["W"]["bytes"]) == ("float64[2,3]", 48)
+
+
 def test_the_listing_alone_comes_in_three_styles(primsplit: Callable[..., Any], model: Callable[..., Path]) -> None:
     path = model(MODEL)
     text = primsplit("audit", path, "--style", "text").out

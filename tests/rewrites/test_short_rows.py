@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.ir import Var
 from primsplit.ops import op
 from primsplit.ops.inference import check_types
 from primsplit.rewrites import short_rows
@@ -114,3 +115,16 @@ def test_a_mixture_and_its_gradient(dtype: Any) -> None:
     np.testing.assert_allclose(value, np.sum(np.log(share.sum(1))), rtol=1e-5 if dtype == np.float32 else 1e-13)
     np.testing.assert_allclose(gradient, expected, rtol=1e-3 if dtype == np.float32 else 1e-10)
     assert len(means) <= short_rows.SHORT
+
+
+@pytest.mark.parametrize(
+    ("own", "form"),
+    [
+        ([], "number"), ([1], "number"), ([1, 1], "number"), ([1, 1, 1], "other"), ([3], "row"), ([1, 3], "row"),
+        ([8, 1], "column"), ([4, 8, 1], "column"), ([4, 8, 3], "full"), ([4, 1, 3], "other"), ([1, 8, 1], "other"),
+        (["N"], "other"),
+    ],
+)  # fmt: skip
+def test_an_operand_has_a_role_beside_its_result(own: list[Any], form: str) -> None:
+    shape = [8, 3] if own == [8, 1] else [4, 8, 3]
+    assert short_rows._form(Var(ps.spec("float64", own)), shape) == form

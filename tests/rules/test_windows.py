@@ -298,3 +298,12 @@ def test_a_convolution_of_float64_takes_kernels_whose_sizes_only_the_run_knows(n
     _, by_x, by_w = ps.split(program, wrt=[0, 1]).joint()(x, w, seed)
     np.testing.assert_allclose(np.sum(by_x * other_x), np.sum(seed * meant(other_x, w)), rtol=1e-10)
     np.testing.assert_allclose(np.sum(by_w * other_w), np.sum(seed * meant(x, other_w)), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("count", "is_counted"), [(2**16, True), (2**16 + 1, False)])
+def test_the_taps_of_few_windows_are_counted_before_the_run(count: int, is_counted: bool) -> None:
+    def f(x: Any) -> Any:
+        return op.AveragePool(x, kernel_shape=[3], pads=[1, 1])
+
+    made = ps.split(f, ps.spec("float32", [1, 1, count]))
+    assert ("Range" in made.joint().block.kinds) is not is_counted

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.ir import Block, Op
+from primsplit.ir import Block, Op, Type, Var
 from primsplit.rewrites.loops import tiled_regions
 from primsplit.rewrites.loops.tiled_regions import CACHE, LARGE, Region, region_of, row_counts
 
@@ -65,3 +65,11 @@ def test_ops_on_little_data_are_asked_for_no_tilings(monkeypatch: pytest.MonkeyP
     Region(block, LARGE, set())
     assert "Exp" in asked
     assert "Tanh" not in asked
+
+
+@pytest.mark.parametrize(("elements", "is_worth"), [(LARGE // 8, True), (LARGE // 8 - 1, False)])
+def test_an_op_that_reads_a_large_array_is_worth_a_look(elements: int, is_worth: bool) -> None:
+    x = Var(Type("float64", [elements]))
+    assert tiled_regions._is_large(Op("ReduceSum", (x,), (Var(Type("float64", [])),)), ()) is is_worth
+    assert tiled_regions._is_large(Op("Expand", (Var(Type("float64", [])), None), (x,)), ()) is is_worth
+    assert tiled_regions._is_large(Op("ReduceSum", (x,), (Var(Type("float64", [])),)), {x})
