@@ -170,9 +170,9 @@ def _served(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
 
 
 _OF_USERS: dict[Any, Any] = {
-    **CALLED, range: BUILTINS["range"], type: BUILTINS["type"], int: USERS[int],
+    **CALLED, **USERS, range: BUILTINS["range"], type: BUILTINS["type"],
 }  # fmt: skip
-_OF_PACKAGES = {**_OF_USERS, float: NUMBERS[float], int: NUMBERS[int], complex: NUMBERS[complex]}
+_OF_PACKAGES = {**_OF_USERS, **NUMBERS}
 CLASSES = frozenset(_OF_PACKAGES)
 """The classes that have substitutes where they are called."""
 
@@ -240,8 +240,9 @@ def lifted(conversion: Conversion, value: Any) -> Any:
     if kind is types.BuiltinFunctionType:
         note_method(value.__self__, value.__name__)
         return _served(conversion, value, is_package=False) if conversion.options.serves else value
-    is_object = conversion.options.serves and not isinstance(value, type | types.ModuleType) and is_stood_in_for(value)
-    return substitute_of(value) if is_object and callable(value) else value
+    is_known = conversion.options.serves and is_stood_in_for(value)  # asked first: a number may be of two classes
+    is_object = is_known and not isinstance(value, type | types.ModuleType) and callable(value)
+    return substitute_of(value) if is_object else value
 
 
 def _closure(conversion: Conversion, function: Function) -> Function:

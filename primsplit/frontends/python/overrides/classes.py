@@ -1,8 +1,7 @@
 """Converts traced numbers where Python's number classes are called: `float(x)`, `int(x)`, `complex(x)`.
 
-Python lets no object define `float(x)` as anything but a float. So in a converted function of an installed package
-these calls return traced numbers for traced ones. In the user's own code they raise an error that suggests an
-alternative, except for `int`.
+Python lets no object define `float(x)` as anything but a float. So in a converted function these calls return traced
+numbers for traced ones.
 """
 
 import functools
@@ -72,5 +71,5 @@ NUMBERS: dict[type, Callable[..., Any]] = {
 }  # fmt: skip
 """The callables in place of Python's number classes in an installed package."""
 
-USERS: dict[type, Callable[..., Any]] = {int: _converting(int, _users_int)}
-"""The callables in place of them in the user's own code: only `int`, as it computes sizes."""
+USERS: dict[type, Callable[..., Any]] = {**NUMBERS, int: _converting(int, _users_int)}
+"""The callables in place of them in the user's own code, where `int` computes sizes too."""

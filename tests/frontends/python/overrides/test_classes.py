@@ -20,7 +20,7 @@ def converted(x: Any) -> Any:
     return a * table[int(x[1])] * s * (b > 1) + float(x[:1].sum()) / float(len(x))
 
 
-@pytest.mark.usefixtures("_as_in_a_package")
+@pytest.mark.usefixtures("_in_both_kinds_of_code")
 def test_classes_of_numbers_convert_traced_ones() -> None:
     check_grads(converted, X, symbolic=False)
     check_grads(lambda x: float(np.sum(x)) / int(x.shape[0]) / float(len(x)), X)
@@ -43,7 +43,7 @@ def answered(x: Any) -> Any:
         return 20 * x
 
 
-@pytest.mark.usefixtures("_as_in_a_package")
+@pytest.mark.usefixtures("_in_both_kinds_of_code")
 def test_what_cannot_be_converted_is_answered_by_the_users_handler() -> None:
     for first in (1.5, np.nan, np.inf):
         x = np.array([first, 2.0])
@@ -77,14 +77,31 @@ def uses_of_classes(x: Any) -> list[Any]:
     ]  # fmt: skip
 
 
-@pytest.mark.usefixtures("_as_in_a_package")
+@pytest.mark.usefixtures("_in_both_kinds_of_code")
 def test_a_class_of_numbers_is_itself_where_it_converts_nothing_traced() -> None:
     found: list[Any] = []
     ps.trace(lambda x: found.append(uses_of_classes(x)) or x, X)
     assert found[-1] == uses_of_classes(X)
 
 
-@pytest.fixture(name="_as_in_a_package")
-def _taken_for_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The names of this file are taken for those of an installed package: `float(x)` of the user's own is refused."""
-    monkeypatch.setitem(vars(OPERATORS[False]), "is_package", True)
+@pytest.fixture(name="_in_both_kinds_of_code", params=["the user's own", "an installed package's"])
+def _as_in_a_package(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code of this file is taken for the user's own, and for that of an installed package."""
+    monkeypatch.setitem(vars(OPERATORS[False]), "is_package", request.param == "an installed package's")
+
+
+def clamped(x: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        control = min(max(x[0] * k, -1.0), 1.0)
+        total = max(total, control * x[1])
+    return total + float(total) ** 2
+
+
+@pytest.mark.parametrize("first", [0.3, 0.7, -0.4])
+def test_a_number_that_is_a_float_or_a_numpy_number_is_an_argument_again(first: float) -> None:
+    x = np.array([first, 1.9])
+    assert ps.trace(clamped, X[:2])(x) == pytest.approx(clamped(x), rel=1e-15)
+    steps = 1e-6 * np.eye(2)
+    slopes = [(clamped(x + step) - clamped(x - step)) / 2e-6 for step in steps]
+    np.testing.assert_allclose(ps.grad(clamped)(x), slopes, rtol=1e-7, atol=1e-9)
