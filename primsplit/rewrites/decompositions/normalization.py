@@ -1,4 +1,4 @@
-"""Decompose normalizations in float64 to means over axes."""
+"""Decompose normalizations: those in float64 to means over axes, those of groups to those of instances."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +11,8 @@ from primsplit.ir.runtimes import fault
 from primsplit.ops import op
 from primsplit.rewrites.decompositions.axes import along, vector
 from primsplit.tracing.array import Array
-from primsplit.tracing.broadcasting import reshape_to
+from primsplit.tracing.broadcasting import full, reshape_to
+from primsplit.tracing.operators import cast_to
 
 
 def instance_normalization(x: Array, scale: Array, bias: Array, *, epsilon: float = 1e-5) -> Array:
@@ -72,6 +73,12 @@ def batch_normalization(
     says="GroupNormalization of float64 is computed in float32.",
 )
 @fault(
+    "group_normalization_by_the_mean_of_squares",
+    kind="wrong",
+    operators=("GroupNormalization",),
+    says="GroupNormalization has the mean of squares less the square of the mean for the variance: NaN far from 0.",
+)
+@fault(
     "group_normalization_of_no_images",
     kind="refuses",
     operators=("GroupNormalization",),
@@ -80,15 +87,15 @@ def batch_normalization(
 def group_normalization(
     x: Array, scale: Array, bias: Array, *, num_groups: int, epsilon: float = 1e-5, stash_type: int = 1
 ) -> Array:
-    """The standard's function body with explicit sizes: onnxruntime infers one, and fails if there are no images.
+    """An InstanceNormalization of the groups, then scaled and shifted by channel.
 
     float64 stays float64, whatever `stash_type` says.
     """
     rows = (x.shape[0], num_groups, product(x.shape[1:]) // num_groups)
     wide = reshape_to(x if x.dtype == np.float64 else op.Cast(x, to=stash_type), rows)
-    mean = op.ReduceMean(wide, vector([2]), keepdims=1)
-    variance = op.ReduceMean(wide * wide, vector([2]), keepdims=1) - mean * mean
-    standard = op.Cast(reshape_to((wide - mean) / op.Sqrt(variance + epsilon), x.shape), to=x.dtype)
+    ones, zeros = (full((num_groups,), np.asarray(number, wide.dtype)) for number in (1, 0))
+    of_groups = op.InstanceNormalization if wide.dtype == np.float32 else instance_normalization
+    standard = cast_to(reshape_to(of_groups(wide, ones, zeros, epsilon=epsilon), x.shape), x.dtype)
     return standard * along(scale, 1, x.ndim) + along(bias, 1, x.ndim)
 
 
@@ -112,7 +119,6 @@ def lrn(x: Array, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: f
     return x / op.Pow(total * (alpha / size) + bias, np.asarray(beta, x.dtype))
 
 
-SPELT: dict[str, Callable[..., Any]] = {"GroupNormalization": group_normalization}
 COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "InstanceNormalization": instance_normalization,
     "MeanVarianceNormalization": mean_variance_normalization,

@@ -1,9 +1,12 @@
-"""Normalizations in float64, written as means over axes."""
+"""Normalizations in float64, written as means over axes, and those of groups in any dtype."""
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.ir import BFLOAT16
 from primsplit.ops import op
 from tests.rewrites.decompositions.reference import check, numbers
 
@@ -22,6 +25,31 @@ def test_groups_of_channels_are_normalized_together(groups: int) -> None:
     normal = (parts - parts.mean(-1, keepdims=True)) / np.sqrt(parts.var(-1, keepdims=True) + 1 / 64)
     wanted = normal.reshape(X.shape) * SCALE[:, None, None] + BIAS[:, None, None]
     np.testing.assert_allclose(found(X, SCALE, BIAS), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("dtype", "near"), [("float32", 1e-3), ("float16", 2e-2), ("bfloat16", 2e-1)])
+@pytest.mark.parametrize("sizes", [(2, 4, 3, 5), ("N", 4, "H", "W"), ("N", "C", 15)], ids=str)
+def test_groups_far_from_0_keep_the_digits_of_their_deviations(dtype: str, near: float, sizes: Any) -> None:
+    far = {"float32": 1e4, "float16": 64.0, "bfloat16": 4.0}[dtype]
+    kind = BFLOAT16 if dtype == "bfloat16" else np.dtype(dtype)
+    x = (far + numbers(2, 4, 3, 5)).astype(kind).reshape((2, 4, 3, 5) if len(sizes) == 4 else (2, 4, 15))
+    given = [x, SCALE.astype(kind), BIAS.astype(kind)]
+
+    def function(x: Any, s: Any, b: Any) -> Any:
+        return op.GroupNormalization(x, s, b, num_groups=2, epsilon=1 / 64)
+
+    found = ps.trace(function, ps.spec(dtype, sizes), *(ps.spec(dtype, [4]) for _ in given[1:]))(*given)
+    parts = x.astype(np.float64).reshape(2, 2, -1)
+    normal = (parts - parts.mean(-1, keepdims=True)) / np.sqrt(parts.var(-1, keepdims=True) + 1 / 64)
+    by_channel = normal.reshape(2, 4, -1) * given[1].astype(np.float64)[:, None] + given[2].astype(np.float64)[:, None]
+    np.testing.assert_allclose(found.astype(np.float64), by_channel.reshape(x.shape), rtol=near, atol=near)
+
+
+def test_groups_of_no_images_are_none() -> None:
+    one = np.ones(4, np.float32)
+    program = ps.trace(lambda x: op.GroupNormalization(x, one, one, num_groups=2), ps.spec("float32", ["N", 4, "L"]))
+    assert program(np.zeros((0, 4, 3), np.float32)).shape == (0, 4, 3)
+    assert program(np.zeros((2, 4, 0), np.float32)).shape == (2, 4, 0)
 
 
 def test_mean_and_variance_are_those_of_the_axes() -> None:

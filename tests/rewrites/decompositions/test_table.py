@@ -25,11 +25,6 @@ PAIRS: dict[str, tuple[Function, Function, str]] = {
         lambda x: op.Pad(x, [0, 1], None, [0]),
         "float32[2,3]",
     ),
-    "groups of images, and of perhaps none": (
-        lambda x: op.GroupNormalization(x, np.ones(2, np.float32), np.ones(2, np.float32), num_groups=1),
-        lambda x: op.GroupNormalization(x[:0], np.ones(2, np.float32), np.ones(2, np.float32), num_groups=1),
-        "float32[1,2,3]",
-    ),
     "unique elements, and rows that may be empty": (
         lambda x: op.Unique(x[:, :0], outputs=1),
         lambda x: op.Unique(x[:, :0], axis=0, outputs=1),
