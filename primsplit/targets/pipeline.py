@@ -294,6 +294,14 @@ STAGES: tuple[Stage, ...] = (
         bench="densities huber",
     ),
     around("rewrites.copies.read_past_copies", "Read past copies.", kinds="Identity"),
+    plain(
+        "rewrites.sums.scattered.add_in_float64",
+        "digits",
+        "Add to few places in float64.",
+        "cpu",
+        kinds="ScatterElements|ScatterND",
+        rounds=True,
+    ),
     around(
         "targets.faults.shared_places.update_in_turn",
         "Update repeated places one after another.",

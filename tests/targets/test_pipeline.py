@@ -152,7 +152,7 @@ GUARDED: dict[str, tuple[str, str, Callable[[], Any]]] = {
     ),
     "Conv": (
         "1.31", "1.32",
-        lambda: ps.trace(op.Conv, ps.spec("float32", ["B", "C", 9]), ps.spec("float32", [2, "C", 3])),
+        lambda: ps.trace(op.Conv, ps.spec("float32", ["B", "C", 9]), ps.spec("float32", [4, "C", 3])),
     ),
 }  # fmt: skip
 """Operators in an If around a fault: the last version with the fault, the first without it, a program."""

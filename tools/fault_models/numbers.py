@@ -13,6 +13,7 @@ HALF = np.fft.rfft(rng.standard_normal(8))
 REAL = rng.standard_normal((1, 8, 1)).astype(H)
 THETA = np.array([[[1.0, 0, 0], [0, 1.0, 0]]])
 GROUPS = rng.standard_normal((1, 2, 3))
+FAR = 1e4 + np.arange(6.0, dtype=F).reshape(1, 2, 3)
 
 
 def _pairs(numbers: np.ndarray, dtype: type = F) -> np.ndarray:
@@ -64,6 +65,11 @@ MODELS: dict[str, FaultModel] = {
         "(double[1,2,L] x, double[2] s, double[2] b) => (double[1,2,L] y) "
         "{y = GroupNormalization<num_groups=1, epsilon=0.0>(x, s, b)}",
         {"x": GROUPS, "s": np.ones(2), "b": np.zeros(2)}, ((GROUPS - GROUPS.mean()) / GROUPS.std(),), rtol=1e-12,
+    ),
+    "group_normalization_by_the_mean_of_squares": FaultModel(
+        "(float[1,2,L] x, float[2] s, float[2] b) => (float[1,2,L] y) "
+        "{y = GroupNormalization<num_groups=1, epsilon=0.0>(x, s, b)}",
+        {"x": FAR, "s": np.ones(2, F), "b": np.zeros(2, F)}, ((FAR - FAR.mean()) / FAR.std(),), rtol=1e-3,
     ),
     "float64_sigmoid_in_the_left_tail": FaultModel(
         _unary("y = Sigmoid(x)"), {"x": np.full(8, -30.0)}, (np.full(8, 1 / (1 + np.exp(30.0))),), rtol=1e-12,
@@ -147,5 +153,10 @@ MODELS: dict[str, FaultModel] = {
     "float32_sums_one_after_the_other": FaultModel(
         "(float[N] x) => (float y) {y = ReduceSum<keepdims=0>(x)}",
         {"x": np.full(2**22, 0.1, F)}, (np.array(2**22 * float(F(0.1)), F),), rtol=1e-5,
+    ),
+    "float32_scatters_one_after_the_other": FaultModel(
+        "(float[1] x, int64[N,1] i, float[N] u) => (float[1] y) {y = ScatterND<reduction=\"add\">(x, i, u)}",
+        {"x": np.zeros(1, F), "i": np.zeros((10**6, 1), np.int64), "u": np.full(10**6, 0.1, F)},
+        (np.full(1, 10**6 * float(F(0.1)), F),), rtol=1e-4,
     ),
 }  # fmt: skip

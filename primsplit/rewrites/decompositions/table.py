@@ -22,6 +22,7 @@ from primsplit.rewrites.decompositions import (
     gates,
     grids,
     integers,
+    losses,
     normalization,
     pooling,
     random,
@@ -57,8 +58,8 @@ COMPOSITIONS: dict[str, Composition] = dict(chain.from_iterable(family.items() f
 
 
 SPELT: dict[str, Composition] = {
-    **recurrent.SPELT, **spectrum.SPELT, "Pad": windows.every_axis_padded, **normalization.SPELT,
-    **pooling.SPELT, **resize.SPELT, **convolution.SPELT, **selection.SPELT,
+    **recurrent.SPELT, **spectrum.SPELT, "Pad": windows.every_axis_padded,
+    **pooling.SPELT, **resize.SPELT, **convolution.SPELT, **selection.SPELT, **losses.SPELT,
 }  # fmt: skip
 """Operators that are rewritten, with explicit attributes or other operators, when `is_odd`."""
 
@@ -66,11 +67,12 @@ SPELT: dict[str, Composition] = {
 def is_odd(step: Op, runtime: Runtime = OLDEST) -> bool:
     """Whether the runtime or onnx's checker reads the op otherwise than the standard.
 
-    onnx's inference takes `onesided` of STFT for 0 if it is absent. onnxruntime counts the indices of MaxUnpool over
-    `output_shape`, if there is one, moves a Transpose wrongly past a Pad of some axes, fails on a GroupNormalization of
-    no images and on a Unique of rows without elements, refuses negative pads of convolutions, and mixes the channels of
-    a dilated Col2Im unless its image has two axes. Older ones count padding wrongly in AveragePool; for transforms see
-    `spectrum.py`, for dilated windows with SAME padding `spread_windows.py`.
+    A loss that is summed here too can be summed in stages. onnx's inference takes `onesided` of STFT for 0 if it is
+    absent. onnxruntime counts the indices of MaxUnpool over
+    `output_shape`, if there is one, moves a Transpose wrongly past a Pad of some axes, fails on a Unique of rows
+    without elements, refuses negative pads of convolutions, and mixes the channels of a dilated Col2Im unless its image
+    has two axes. Older ones count padding wrongly in AveragePool; for transforms see `spectrum.py`, for dilated windows
+    with SAME padding `spread_windows.py`.
     """
     match step.kind:
         case "STFT":
@@ -83,8 +85,8 @@ def is_odd(step: Op, runtime: Runtime = OLDEST) -> bool:
         case "Pad":
             data, axes = step.inputs[0], step.inputs[3] if len(step.inputs) > 3 else None
             return axes is not None and data is not None and data.type.shape is not None
-        case "GroupNormalization" | "Unique":
-            return _may_be_empty(step)
+        case "Unique":
+            return _may_be_without_rows(step)
         case "Conv" | "ConvTranspose":
             stretched = step.kind == "ConvTranspose" and convolution.is_stretched(step)
             return stretched or convolution.is_cut(step.attributes)
@@ -95,16 +97,16 @@ def is_odd(step: Op, runtime: Runtime = OLDEST) -> bool:
             return len(step.inputs) > 2 and step.inputs[2] is not None
         case "Resize":
             return resize.is_rounded(step) or resize.is_long(step) or resize.counts_from_back(step)
-    return gates.is_odd(step.kind, step.attributes)
+    return losses.is_reduced(step.kind, step.attributes) or gates.is_odd(step.kind, step.attributes)
 
 
-def _may_be_empty(step: Op) -> bool:
-    """Whether an axis may have no elements, other than the axis of a Unique."""
+def _may_be_without_rows(step: Op) -> bool:
+    """Whether an axis of a Unique of rows may have no elements, other than its own."""
     shape = None if step.inputs[0] is None else step.inputs[0].type.shape
     along = step.attributes.get("axis")
-    if shape is None or (step.kind == "Unique" and along is None):
+    if shape is None or along is None:
         return False
-    return not all(dims.above(d, 0) for i, d in enumerate(shape) if along is None or i != along % len(shape))
+    return not all(dims.above(d, 0) for i, d in enumerate(shape) if i != along % len(shape))
 
 
 HALVES = frozenset({"float16", "bfloat16"})
@@ -151,7 +153,7 @@ CORRECTED: dict[tuple[str, str], Composition] = {
     **{(kind, dtype): through_float32(kind) for kind in ("ScatterElements", "ScatterND") for dtype in HALVES},
     **{(kind, "float16"): through_float32(kind) for kind in ("DFT", "STFT")},
     **{(kind, "float64"): made for kind, made in recurrent.COMPOSITIONS.items()},
-    ("GroupNormalization", "float64"): normalization.group_normalization,
+    **{("GroupNormalization", t): normalization.group_normalization for t in (*HALVES, "float32", "float64")},
     ("AffineGrid", "float64"): grids.affine_grid,
     ("LogSoftmax", "float64"): activations.log_softmax,
     ("Shrink", "float64"): activations.shrink,

@@ -26,6 +26,7 @@ from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.asked_sizes import SizeRewriter
 from primsplit.rewrites.products.addends import PRODUCTS
 from primsplit.rewrites.rewriting import recorded_beside, reduced_axes
+from primsplit.rewrites.sums.long_steps import LONG_STEPS, OVER_IMAGES, LongStep, mean_over_images
 from primsplit.rewrites.sums.products import vector_product
 from primsplit.rewrites.sums.stages import MANY, MANY_ROWS, STAGES, is_long, ones_of, reduced_in_stages, summed_rows
 from primsplit.tracing import current, emit, fresh_stack, is_readable, recording, size_of
@@ -40,7 +41,7 @@ SHORT = (np.dtype(np.float32), *HALVES)
 FROM = 2**14
 """Numbers from which on an If takes two stages: it may have to copy them."""
 REDUCTIONS = frozenset({*STAGES, "ReduceMean", "ReduceLogSum"})
-SUMMING = REDUCTIONS | PRODUCTS
+SUMMING = REDUCTIONS | PRODUCTS | OVER_IMAGES.keys() | LONG_STEPS.keys()
 SIMPLE = kinds_where(lambda t: t.moves)
 """Operators that may stand beside the sum in the branch of few numbers."""
 MOST_BESIDE = 4
@@ -50,7 +51,7 @@ MOST_BESIDE = 4
 @fault(
     "float32_sums_one_after_the_other",
     kind="wrong",
-    operators=("ReduceSum", "ReduceMean", "MatMul"),
+    operators=("ReduceSum", "ReduceMean", "MatMul", "GlobalAveragePool", "Conv"),
     says="Sums of many float32 numbers are added up one after the other: a relative error of 1e-3 for a million "
     "equal numbers.",
 )
@@ -97,7 +98,7 @@ class _Parting(SizeRewriter):
         if op.outputs[0].type.shape is None:
             return super().visit(op)
         with recorded_beside(op) as around:
-            found = self._product(op) if op.kind in PRODUCTS else self._reduction(op)
+            found = self._summed(op)
             made = None if found is None else found.value
         if made is None:
             return super().visit(op)
@@ -113,16 +114,43 @@ class _Parting(SizeRewriter):
         self.parted -= in_parts
         return found
 
-    def _reduction(self, step: Op) -> Array | None:
+    def _summed(self, step: Op) -> Array | None:
+        """Return the result of an op, added up in stages; None if it is of few numbers."""
+        if step.kind in PRODUCTS:
+            return self._product(step)
+        if step.kind in LONG_STEPS:
+            return self._long_step(step, LONG_STEPS[step.kind](step))
+        value = step.inputs[0]
+        if value is None or value.type.shape is None:
+            return None
+        rank = len(value.type.shape)
+        if step.kind not in OVER_IMAGES:
+            return self._reduction(step, step.kind, reduced_axes(step, rank))
+        kind = OVER_IMAGES[step.kind](step)
+        if kind is None:
+            return None
+        if (images := mean_over_images(step)) is not None:
+            return self._long_step(step, images)
+        return self._reduction(step, kind, frozenset(range(2, rank)))
+
+    def _long_step(self, step: Op, found: LongStep | None) -> Array | None:
+        """Return the result of another operator that adds up many numbers."""
+        if found is None or (isinstance(found.terms, int) and not is_long(found.terms, in_rows=False)):
+            return None
+
+        def plain() -> Array:
+            (made,) = emit(step.kind, step.inputs, step.attributes)
+            return Array(made)
+
+        return self._chosen(found.terms, MANY, plain, found.in_parts, step.outputs[0].type)
+
+    def _reduction(self, step: Op, kind: str, axes: frozenset[int] | None) -> Array | None:
         """Return the reduction in stages; None if it is of few numbers, or its axes are not known."""
         value, result = step.inputs[0], step.outputs[0].type
-        if value is None or value.type.shape is None:
+        if value is None or value.type.shape is None or not axes:
             return None
         shape = value.type.shape
         if any(isinstance(size, int) and size == 0 for size in shape):
-            return None
-        axes = reduced_axes(step, len(shape))
-        if not axes:
             return None
         kept_behind = [size for size in shape[max(axes) + 1 :] if not dims.is_one(size)]
         count = dims.product(shape[axis] for axis in axes)
@@ -130,7 +158,7 @@ class _Parting(SizeRewriter):
             return None
         x = cast_to(Array(value), np.float32) if result.dtype in HALVES else Array(value)
 
-        rows = summed_rows(x, axes) if step.kind == "ReduceSum" else None
+        rows = summed_rows(x, axes) if kind == "ReduceSum" else None
         if rows is not None and isinstance(size := rows.shape[0], Size):
             ones = self._outside(size, "ones", lambda: ones_of(size))
             return cast_to(reshape_to(op.Gemm(ones, rows, transA=1), result.shape or ()), result.dtype)
@@ -140,7 +168,7 @@ class _Parting(SizeRewriter):
             return Array(made)
 
         def staged() -> Array:
-            return reshape_to(reduced_in_stages(x, step.kind, axes), result.shape or ())
+            return reshape_to(reduced_in_stages(x, kind, axes), result.shape or ())
 
         least = MANY_ROWS if kept_behind else FROM
         return cast_to(self._chosen(count, least, plain, staged, Type(x.dtype, result.shape)), result.dtype)
@@ -188,11 +216,14 @@ class _Parting(SizeRewriter):
 
 
 def _is_in_parts(choice: Op) -> bool:
-    """Whether an If chooses between a sum and one of parts: its second branch sums only what it made itself."""
+    """Whether an If chooses between a sum and one of parts: the sums of its second branch read what is made there.
+
+    The first one may read the numbers themselves.
+    """
     plain, staged = choice.attributes["then_branch"], choice.attributes["else_branch"]
     made = {v for op in walk(staged) for v in op.outputs}
-    read = [op.inputs[0] for op in walk(staged) if op.kind in SUMMING]
-    return len(plain.ops) <= MOST_BESIDE and bool(read) and made.issuperset(read) and _is_a_sum(plain)
+    of_made = [bool(made.intersection(op.inputs)) for op in walk(staged) if op.kind in SUMMING]
+    return len(plain.ops) <= MOST_BESIDE and any(of_made) and all(of_made[1:]) and _is_a_sum(plain)
 
 
 def _is_a_sum(block: Block) -> bool:
