@@ -14,7 +14,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.numpy.axes import END, array_like, slab
 from primsplit.numpy.dense.loop import identity_like
-from primsplit.numpy.refusing import refusing
+from primsplit.numpy.refusing import ENDLESS, NO_SINGULAR, refusing
 from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import holds_traced, plain_or_traced
@@ -126,15 +126,13 @@ def _of_finite(function: Callable[..., Any], told: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(a: Any, *args: Any, **options: Any) -> Any:
-        if tracing.current().path is not None:  # no rule's
+        if tracing.current().path is not None and not options.get("hermitian"):  # no rule's; eigh has NaN
             a = finite(a, np.linalg.LinAlgError(told))
         return function(a, *args, **options)
 
     return call
 
 
-NO_SINGULAR = "SVD did not converge"
-ENDLESS = "Array must not contain infs or NaNs"
 _OF_FINITE = {
     **dict.fromkeys(("eig", "eigvals"), ENDLESS),
     **dict.fromkeys(("svd", "svdvals", "pinv", "lstsq", "matrix_rank"), NO_SINGULAR),

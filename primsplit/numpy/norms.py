@@ -18,6 +18,7 @@ from primsplit.numpy.axes import array_like, count_along, many_axes, one_axis
 from primsplit.numpy.dense.singular import singular_values
 from primsplit.numpy.extrema import extremum, extremum_of_some, reduced
 from primsplit.numpy.quotients import length_quotient, signed
+from primsplit.numpy.refusing import of_numbers
 from primsplit.numpy.ufuncs import call, cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
@@ -123,8 +124,8 @@ def matrix_norm_over(x: Array, axes: tuple[int, int], order: Any, keepdims: Any)
 
 
 def _spectral(x: Array, axes: tuple[int, int], order: Any, keepdims: Any) -> Array:
-    """The largest singular value, the smallest, or their sum."""
-    rank = len(x.shape)
+    """The largest singular value, the smallest, or their sum; a run with NaN fails, as NumPy does."""
+    x, rank = of_numbers(x), len(x.shape)
     others = [i for i in range(rank) if i not in axes]
     values = op.Unsqueeze(singular_values(op.Transpose(x, perm=[*others, *axes])), [-1])
     if order == "nuc":

@@ -7,11 +7,18 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir.errors import TraceError
+from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like, holds_traced
 from primsplit.tracing.branching.raising import checked
 from primsplit.tracing.complex_array import ComplexArray
 from primsplit.tracing.undo_log import is_in_side
+
+ENDLESS = "Array must not contain infs or NaNs"
+"""NumPy's error for a matrix whose eigenvalues it does not begin to look for."""
+
+NO_SINGULAR = "SVD did not converge"
+"""NumPy's error for a matrix with NaN, of which LAPACK has no singular values."""
 
 
 def refusing(x: Any, wrong: Any, error: Exception) -> Any:
@@ -26,6 +33,12 @@ def refusing(x: Any, wrong: Any, error: Exception) -> Any:
     if isinstance(x, ComplexArray):
         return ComplexArray(checked(x.real, wrong, error), x.imag)
     return checked(array_like(x), wrong, error)
+
+
+def of_numbers(a: Array) -> Array:
+    """Return real matrices; a run with NaN among their numbers fails, as where NumPy asks for singular values."""
+    found: Array = refusing(a, op.IsNaN(a), np.linalg.LinAlgError(NO_SINGULAR))
+    return found
 
 
 def raise_if_caught(condition: Callable[[], Array | None], error: Exception) -> None:

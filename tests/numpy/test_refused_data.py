@@ -102,6 +102,37 @@ CASES = {
     "asarray_chkfinite": Case(lambda x: np.asarray_chkfinite(x) * 2.0, array(1, 2), array(1, math.inf)),
 }
 
+MATRIX, MISSING = array([2, 1], [1, 3]), array([2, math.nan], [1, 3])
+ROOTED = array(1, -3, 2)
+CASES |= {
+    f"roots of {'complex' if unit != 1 else 'real'} {kind}": Case(
+        lambda p, unit=unit: np.real(np.roots(unit * p)), ROOTED, bad
+    )
+    for unit in (1, 1j)
+    for kind, bad in {
+        "NaN": array(1, math.nan, 2),
+        "NaN first": array(math.nan, 1, 2),
+        "NaN last": array(1, 2, math.nan),
+        "infinity": array(1, math.inf, 2),
+        "NaN behind a 0": array(0, math.nan, 2),
+    }.items()
+}
+CASES |= {
+    "roots that outgrow floats": Case(lambda p: np.roots(p).real, ROOTED, array(1e-300, 1e300, 1)),
+    "roots of poly1d": Case(lambda p: np.poly1d(p).r.real, ROOTED, array(1, math.nan, 2)),
+    "poly of a matrix": Case(np.poly, MATRIX, MISSING),
+    "poly of an infinite matrix": Case(np.poly, MATRIX, MATRIX * math.inf),
+    "cond": Case(np.linalg.cond, MATRIX, MISSING),
+    "cond of a stack": Case(lambda a: np.linalg.cond(np.stack([MATRIX, a])), MATRIX, MISSING),
+    "the smallest singular value": Case(lambda a: np.linalg.cond(a, -2), MATRIX, MISSING),
+    "cond of complex matrices": Case(lambda a: np.linalg.cond(a * 1j), MATRIX, MISSING),
+    **{
+        f"the matrix norm {order}": Case(lambda a, order=order: np.linalg.norm(a, order), MATRIX, MISSING)
+        for order in (2, -2, "nuc")
+    },
+    "matrix_norm": Case(lambda a: np.linalg.matrix_norm(a, ord=2), MATRIX, MISSING),
+}
+
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_data_that_numpy_refuses_fail_in_the_run_with_its_error(case: Case) -> None:
@@ -127,3 +158,31 @@ def test_the_gradient_fails_where_the_value_does(function: Callable[..., Any]) -
     assert np.all(np.isfinite(gradient(TABLE, 50.0)))
     with pytest.raises(RunError, match="raises"):
         gradient(TABLE, 150.0)
+
+
+def test_roots_of_fewer_coefficients_and_of_one_have_no_error() -> None:
+    program = ps.trace(np.roots, ps.spec("float64", ["N"]))
+    assert np.isnan(program(array(0, 0, 1))).all()
+    assert np.isnan(program(array(0, math.inf, 1))).all()
+    np.testing.assert_array_equal(program(array(math.inf, 1, 2)), np.roots(array(math.inf, 1, 2)))
+    assert program(array(math.nan)).shape == (0,)
+
+
+def test_a_matrix_without_rows_has_no_polynomial() -> None:
+    program = ps.trace(np.poly, ps.spec("float64", ["N", "N"]))
+    np.testing.assert_allclose(program(MATRIX), np.poly(MATRIX))
+    with pytest.raises(RunError):
+        program(np.zeros((0, 0)))
+
+
+def test_hermitian_singular_values_of_nan_are_nan() -> None:
+    program = ps.trace(lambda a: np.linalg.svd(a, hermitian=True)[1], MATRIX)
+    np.testing.assert_allclose(program(MATRIX), np.linalg.svdvals(MATRIX))
+    assert np.isnan(program(MISSING.T.copy())).all()
+
+
+def test_a_gradient_fails_where_singular_values_do_not_converge() -> None:
+    gradient = ps.grad(lambda a: np.linalg.norm(a, "nuc"))
+    np.testing.assert_allclose(gradient(np.eye(2)), np.eye(2), atol=1e-12)
+    with pytest.raises(RunError, match="SVD did not converge"):
+        gradient(MISSING)

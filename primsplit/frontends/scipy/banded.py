@@ -1,5 +1,6 @@
 """scipy.linalg's systems of a few diagonals, for traced arrays and NumPy arrays."""
 
+import importlib
 from functools import partial
 from typing import Any
 
@@ -13,16 +14,19 @@ from primsplit.ir.errors import ShapeError
 from primsplit.numpy import failing
 from primsplit.numpy.axes import END
 from primsplit.numpy.complex.operands import holds_complex, operand
+from primsplit.numpy.dense.loop import scan
 from primsplit.numpy.dense.tridiagonal import solve_tridiagonal
 from primsplit.numpy.linear import matrices
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array
+from primsplit.tracing.asarray import holds_traced
 from primsplit.tracing.broadcasting import count_up, of_size
 
 __all__ = ["solve_banded", "solveh_banded"]
 
 SINGULAR = "singular matrix"
+INDEFINITE = "a leading minor is not positive definite"
 
 
 def solve_banded(
@@ -94,9 +98,10 @@ def solveh_banded(
 ) -> Any:
     """The solution of A x = b for a Hermitian A, whose main diagonal and those above (or below) are rows of `ab`.
 
-    It is solved as a matrix that is not symmetric is: a matrix that is not positive definite is no error.
+    It is solved as a matrix that is not symmetric is; a run fails where A is not positive definite.
     """
     count = len(ab) - 1
+    ab = _definite(ab, lower=lower)
     above = [ab[k] if lower else np.roll(ab[count - k], -k) for k in range(1, count + 1)]
     below = [np.roll(row, k) for k, row in enumerate(above, 1)]
     if holds_complex(ab) and lower:
@@ -105,6 +110,45 @@ def solveh_banded(
         above = [np.conj(row) for row in above]
     rows = np.stack([*below[::-1], ab[0 if lower else count], *above])
     return solve_banded((count, count), rows, b)
+
+
+def _definite(ab: Any, *, lower: bool) -> Any:
+    """The diagonals of a Hermitian matrix, as `solveh_banded` takes them; a run fails if it is not positive definite.
+
+    Those of a known matrix are tried while tracing. Of two diagonals the pivots are read, of others Cholesky's factor.
+    """
+    if not holds_traced(ab):
+        if np.size(ab):
+            linalg: Any = importlib.import_module("scipy.linalg")
+            linalg.cholesky_banded(ab, lower=lower, check_finite=False)
+        return ab
+    rows, count = operand(ab), len(ab) - 1
+    main = rows[0 if lower else count].real
+    if count == 1:
+        beside = rows[1, :-1] if lower else rows[0, 1:]
+        pivots = _pivots(main, (beside * np.conj(beside)).real)
+        failed = op.Not(op.Greater(pivots, np.zeros((), pivots.dtype)))
+    else:
+        below = rows if lower else np.stack([np.conj(np.roll(rows[count - k], -k)) for k in range(count + 1)])
+        failed = failing.no_factor(failing.nan_where_singular.cholesky(_written_out(below, (count, 0))))
+    return failing.with_error(rows, failed, (rows,), np.linalg.LinAlgError(INDEFINITE))
+
+
+def _pivots(main: Array, squares: Array) -> Array:
+    """The pivots of a symmetric matrix of a diagonal [n] and squares [n - 1] of the numbers beside it, and a 1 first.
+
+    R. A. Horn and C. R. Johnson, Matrix Analysis (2013), theorem 7.2.5: they are positive if and only if it is
+    positive definite.
+    """
+    one, zero = np.ones(1, main.dtype), np.zeros(1, main.dtype)
+    numbers = op.Concat(one, main, axis=0)
+    before = op.Slice(op.Concat(zero, zero, squares, axis=0), [0], op.Shape(numbers), [0], types=[numbers.type])
+
+    def step(pivot: Array, number: Array, square: Array) -> tuple[list[Array], list[Array]]:
+        found = op.Sub(number, op.Div(square, pivot))
+        return [found], [found]
+
+    return scan(step, [Array(tracing.constant(np.ones((), main.dtype)))], [numbers, before])[1]
 
 
 def _written_out(rows: Any, l_and_u: tuple[int, int]) -> Any:

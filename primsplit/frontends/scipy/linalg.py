@@ -121,7 +121,8 @@ def solve(
 ) -> Any:
     """The solution of A x = b, or A^T x = b.
 
-    A run with a singular matrix fails. Raises ShapeError for what `_assumed` does not know.
+    A run fails for a singular matrix, and with "pos" for one that is not positive definite. Raises ShapeError for what
+    `_assumed` does not know.
     """
     a, b = _lapack(_assumed(a, assume_a, lower), b)
     return np.linalg.solve(np.swapaxes(a, -1, -2) if transposed else a, b)
@@ -130,17 +131,31 @@ def solve(
 def _assumed(a: Any, assume_a: str | None, lower: bool) -> Any:
     """The matrix that `assume_a` makes of what is read.
 
-    All for "gen", None, "diagonal", "tridiagonal" or "banded"; the triangle that `lower` names for "sym", "her" or
-    "pos"; one triangle for "upper triangular" and "lower triangular". Raises ShapeError for another name.
+    All for "gen", None or "banded"; the triangle that `lower` names for "sym", "her" or "pos", which fails where it is
+    not positive definite; one triangle for "upper triangular" and "lower triangular"; the diagonal, and those beside
+    it, for "diagonal" and "tridiagonal". Raises ShapeError for another name.
     """
     kind = {"positive definite": "pos", "symmetric": "sym", "hermitian": "her"}.get(assume_a or "", assume_a)
     if kind in {"sym", "her", "pos"}:
-        return mirrored(a, lower, is_symmetric=kind == "sym")
+        whole = mirrored(a, lower, is_symmetric=kind == "sym")
+        return _definite(whole) if kind == "pos" else whole
+    if kind in {"diagonal", "tridiagonal"}:
+        beside = int(kind == "tridiagonal")
+        return np.triu(np.tril(a, beside), -beside)
     if kind in {"upper triangular", "lower triangular"}:
         return np.triu(a) if kind == "upper triangular" else np.tril(a)
-    if kind not in {None, "gen", "general", "diagonal", "tridiagonal", "banded"}:
+    if kind not in {None, "gen", "general", "banded"}:
         raise ShapeError(f"assume_a={assume_a!r} is not supported", place=tracing.user_place(), cure="Leave it away.")
     return a
+
+
+def _definite(a: Any) -> Any:
+    """Hermitian matrices; a run in which one is not positive definite fails."""
+    if not holds_traced(a):
+        np.linalg.cholesky(_lapack(a)[0])
+        return a
+    failed = failing.no_factor(failing.nan_where_singular.cholesky(a))
+    return failing.with_error(a, failed, (a,), np.linalg.LinAlgError(failing.NO_FACTOR))
 
 
 def _lapack(*values: Any) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir import Type
-from primsplit.numpy.axes import END, slab
+from primsplit.numpy.axes import END, reaching, slab
 from primsplit.numpy.complex.arithmetic import quotient
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.general import complex_eigen, eigenvalues, general_eigen, is_zero
@@ -16,6 +16,7 @@ from primsplit.numpy.creation import asarray
 from primsplit.numpy.dense.loop import counting, scan, size, swapped
 from primsplit.numpy.linear.operands import square
 from primsplit.numpy.polynomials import coefficients
+from primsplit.numpy.refusing import ENDLESS, refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array, implements
@@ -31,20 +32,23 @@ Two = tuple[Array, Array]
 def roots(p: Any) -> Array:
     """The roots of the polynomial with coefficients p, highest power first; real where all are, as in NumPy.
 
-    NaN where the first coefficient is 0 when the program runs: NumPy then returns fewer roots. Raises ShapeError
-    for more than one axis.
+    NaN where the first coefficient is 0 when the program runs: NumPy then returns fewer roots. A run fails where a
+    quotient by the first coefficient is NaN or infinite. Raises ShapeError for more than one axis.
     """
     if not holds_complex(p):
         real = coefficients(p)
         real = real if real.type.is_float else cast_to(real, np.float64)
         first, rest = _first_and_rest(real)
-        matrix = _companion(op.Equal(real, 0.0), op.Neg(op.Div(rest, first)))
+        row = _quotients(op.Neg(op.Div(rest, first)), rest, op.Equal(first, 0.0))
+        matrix = _companion(op.Equal(real, 0.0), row)
         found = Parts(*roots_with(real, zeros_like(real), *general_eigen(matrix)[:2]))
         return found.real if is_zero(found.imag) else whole(found)
     z = as_complex(p)
     given = Parts(*(coefficients(q) for q in (z.real, z.imag)))
     (a, c), (b, d) = map(_first_and_rest, given)
-    row, beside = (op.Neg(q) for q in quotient(c, d, a, b))
+    is_fewer = op.And(op.Equal(a, 0.0), op.Equal(b, 0.0))
+    parts = zip(quotient(c, d, a, b), (c, d), strict=True)
+    row, beside = (_quotients(op.Neg(q), rest, is_fewer) for q, rest in parts)
     matrix = _companion(op.And(*(op.Equal(q, 0.0) for q in given)), row)
     imag = op.Where(op.Equal(op.Unsqueeze(counting(matrix, 0), [1]), 0), beside, op.Mul(matrix, 0.0))
     return whole(roots_with(*given, *complex_eigen(matrix, imag)[:2]))
@@ -52,6 +56,24 @@ def roots(p: Any) -> Array:
 
 def _first_and_rest(p: Array) -> tuple[Array, Array]:
     return op.Slice(p, [0], [1], [0]), op.Slice(p, [1], [END], [0])
+
+
+def _quotients(row: Array, rest: Array, is_fewer: Array) -> Array:
+    """The first row of a companion matrix; a run fails, as NumPy's, where it is not finite.
+
+    Where the first coefficient is 0 it `is_fewer`: of numbers, NumPy has roots of another row.
+    """
+    return _of_finite(row, op.Or(op.IsNaN(rest), op.And(op.Not(is_fewer), _is_endless(row))))
+
+
+def _of_finite(x: Array, is_wrong: Array) -> Array:
+    found: Array = refusing(x, is_wrong, np.linalg.LinAlgError(ENDLESS))
+    return found
+
+
+def _is_endless(x: Array) -> Array:
+    answer: Array = op.Or(op.IsNaN(x), op.IsInf(x))
+    return answer
 
 
 def _companion(are_zero: Array, row: Array) -> Array:
@@ -110,6 +132,7 @@ def poly(seq_of_zeros: Any) -> Array:
         found: Array = _of_zeros(zeros)
         return found
     (a,) = square(zeros)
+    a = _of_finite(reaching(a, 0, 1), _is_endless(a))
     values = eigenvalues(a)
     pads = op.Concat(np.zeros(1, np.int64), size(a, 0), axis=0)
     one = np.ones(1, a.dtype)

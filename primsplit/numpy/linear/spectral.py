@@ -13,6 +13,7 @@ from primsplit.numpy.dense.loop import lower, swapped, upper
 from primsplit.numpy.linear.operands import matrices, square
 from primsplit.numpy.linear.solving import inv
 from primsplit.numpy.norms import matrix_norm_over
+from primsplit.numpy.refusing import of_numbers
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
@@ -136,10 +137,10 @@ def _largest(s: Array, *, keepdims: int) -> Array:
 def cond(x: Any, p: Any = None) -> Array:
     """The condition number: of singular values for p None, 2 and -2, else |A| |A^-1| in that norm.
 
-    Infinite, where the matrix has no NaN, for what would be NaN.
+    Infinite, where the matrix has no NaN, for what would be NaN. A run with NaN fails for singular values.
     """
     if p in {None, 2, -2}:
-        (a,) = matrices(x)
+        a = of_numbers(matrices(x)[0])
         s = singular.singular_values(a)
         first, last = op.Gather(s, np.array(0), axis=-1), op.Gather(s, np.array(-1), axis=-1)
         found = op.Div(last, first) if p == -2 else op.Div(first, last)

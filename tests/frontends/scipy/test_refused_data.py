@@ -1,6 +1,7 @@
 """Data for which SciPy raises: the run fails, and says the error; other data have the value of SciPy."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -280,6 +281,70 @@ CASES |= {
     "least_squares": Case(lambda y: optimize.least_squares(lambda x: x * x - y, [1.0]).x, 4.0, np.nan, 1e-6),
 }
 
+BANDS, PAIR = array([0, 1, 1], [4, 4, 4]), array([2, 1], [1, 3])
+INTEGRATOR, FORCE = array([1, 0], [0, 2]), array([0], [1])
+CASES |= {
+    f"interp1d of {kind} sites, {how}": Case(
+        lambda x, how=how: interpolate.interp1d(x, VALUES, how, assume_sorted=True)(0.5), SITES, UNSORTED[kind]
+    )
+    for kind in ("unsorted", "repeated")
+    for how in ("slinear", "zero")
+}
+CASES |= {
+    "interp1d that sorts repeated sites": Case(
+        lambda x: interpolate.interp1d(x, VALUES, "zero")(0.5), array(3, 0, 1, 2), array(3, 1, 1, 0)
+    ),
+    "solveh_banded": Case(lambda ab: linalg.solveh_banded(ab, ALPHA), BANDS, array([0, 5, 1], [4, 4, 4])),
+    "solveh_banded, lower": Case(
+        lambda ab: linalg.solveh_banded(ab, ALPHA, lower=True), BANDS[::-1].copy(), array([4, 4, 0.01], [1, 1, 0])
+    ),
+    "solveh_banded of five diagonals": Case(
+        lambda ab: linalg.solveh_banded(np.stack([0.5 * ab[0], *ab]), ALPHA), BANDS, array([0, 1, 1], [4, 4, 0.1])
+    ),
+    "solveh_banded of five diagonals, lower": Case(
+        lambda ab: linalg.solveh_banded(np.stack([*ab[::-1], 0.5 * ab[0]]), ALPHA, lower=True),
+        BANDS,
+        array([0, 1, 1], [4, 4, 0.1]),
+    ),
+    "solveh_banded of complex numbers": Case(
+        lambda ab: linalg.solveh_banded(np.stack([ab[0] * 1j, ab[1] + 0j]), ALPHA).real, BANDS, -BANDS
+    ),
+    "solveh_banded of a known matrix": Case(
+        lambda x: linalg.solveh_banded(BANDS * (1.0 if x > 0 else -1.0), ALPHA * x), 2.0, -2.0
+    ),
+    "solve of a positive definite matrix": Case(lambda a: linalg.solve(a, ALPHA, assume_a="pos"), SYSTEM, -SYSTEM),
+    "solve by an upper triangle": Case(
+        lambda a: linalg.solve(a, array(1, 2), assume_a="pos"), array([2, 1], [9, 3]), array([2, 9], [1, 3])
+    ),
+    "solve by a lower triangle": Case(
+        lambda a: linalg.solve(a, array(1, 2), assume_a="pos", lower=True), array([2, 9], [1, 3]), array([2, 1], [9, 3])
+    ),
+    "solve of complex matrices": Case(
+        lambda a: linalg.solve(a * (1 + 0j), array(1, 2), assume_a="pos").real, PAIR, array([1, 2], [2, 1])
+    ),
+    "solve of a stack": Case(
+        lambda a: linalg.solve(np.stack([PAIR, a]), array([1], [2]), assume_a="pos"), PAIR, array([1, 2], [2, 1])
+    ),
+    "inv of a positive definite matrix": Case(lambda a: linalg.inv(a, assume_a="pos"), PAIR, -PAIR),
+    "solve_continuous_are of what is not controlled": Case(
+        lambda b: linalg.solve_continuous_are(INTEGRATOR, b, np.eye(2), array([1])), array([1], [1]), FORCE
+    ),
+    "solve_continuous_are of what does not settle": Case(
+        lambda q: linalg.solve_continuous_are(array([0, 1], [0, 0]), FORCE, q, array([1])), PAIR, np.diag([1.0, -5])
+    ),
+    "solve_continuous_are at another solution": Case(
+        lambda a: linalg.solve_continuous_are(a, FORCE, NONE[:2, :2], array([1])),
+        np.diag([-1.0, -2]),
+        np.diag([1.0, -2]),
+    ),
+    "solve_discrete_are of what is not controlled": Case(
+        lambda b: linalg.solve_discrete_are(INTEGRATOR, b, np.eye(2), array([1])), array([1], [1]), FORCE
+    ),
+    "solve_discrete_are of a negative weight": Case(
+        lambda r: linalg.solve_discrete_are(INTEGRATOR, array([1], [1]), np.eye(2), r), array([1]), array([-9])
+    ),
+}
+
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -325,3 +390,45 @@ def test_a_least_value_of_missing_numbers_is_missing(name: str) -> None:
     found = ps.trace(LOST[name], ALPHA)
     np.testing.assert_allclose(found(ALPHA), LOST[name](ALPHA), rtol=1e-4, atol=1e-6)
     assert np.isnan(found(array(1, np.nan, 3))).all()
+
+
+def test_solveh_banded_of_no_and_of_one_equation() -> None:
+    program = ps.trace(linalg.solveh_banded, ps.spec("float64", [2, "N"]), ps.spec("float64", ["N"]))
+    assert program(np.zeros((2, 0)), np.zeros(0)).shape == (0,)
+    np.testing.assert_allclose(program(array([0], [4]), array(2)), [0.5])
+    with pytest.raises(RunError, match="not positive definite"):
+        program(array([0], [-4]), array(2))
+
+
+def test_a_batch_fails_where_one_of_its_matrices_is_not_positive_definite() -> None:
+    solved = ps.vmap(lambda a: linalg.solve(a, array(1, 2), assume_a="pos"))
+    np.testing.assert_allclose(solved(np.stack([PAIR, 2 * PAIR])), np.outer([1, 0.5], np.linalg.solve(PAIR, [1, 2])))
+    with pytest.raises(RunError, match="not positive definite"):
+        solved(np.stack([PAIR, -PAIR]))
+
+
+def test_a_gradient_fails_where_a_matrix_is_not_positive_definite(tmp_path: Path) -> None:
+    def function(ab: Any) -> Any:
+        return np.sum(linalg.solveh_banded(ab, ALPHA) ** 2)
+
+    gradient = ps.grad(function)
+    step = 1e-6 * np.eye(6).reshape(6, 2, 3)
+    wanted = [(function(BANDS + h) - function(BANDS - h)) / 2e-6 for h in step]
+    np.testing.assert_allclose(gradient(BANDS).ravel(), wanted, atol=1e-8)
+    with pytest.raises(RunError, match="not positive definite"):
+        gradient(-BANDS)
+    ps.export(function, BANDS, wrt=0, path=tmp_path / "banded.onnx")
+    with pytest.raises(RunError, match="not positive definite"):
+        ps.load(tmp_path / "banded.onnx")(-BANDS)
+
+
+@pytest.mark.parametrize("kind", ["diagonal", "tridiagonal"])
+def test_solve_reads_the_diagonals_that_it_is_told(kind: str) -> None:
+    full = SYSTEM + 0.5
+    program = ps.trace(lambda a: linalg.solve(a, ALPHA, assume_a=kind), full)
+    np.testing.assert_allclose(program(full), linalg.solve(full, ALPHA, assume_a=kind), rtol=1e-12)
+
+
+def test_interp1d_of_missing_sites_has_missing_values() -> None:
+    program = ps.trace(lambda x: interpolate.interp1d(x, VALUES, "zero", bounds_error=False)(0.5), SITES)
+    assert np.isnan(program(array(0, 1, np.nan, 3)))

@@ -21,6 +21,8 @@ __all__ = ["solve_continuous_are", "solve_discrete_are"]
 
 MOST = 60
 CLOSE = 1e-14
+TOLERANCE = 1e-6
+NONE = "Failed to find a finite solution."
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -37,11 +39,17 @@ def solve_continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any =
         return a.T @ x + x @ a - x @ g @ x + q
 
     h = np.concatenate([np.concatenate([a, -g], axis=1), np.concatenate([-q, -a.T], axis=1)])
-    sign, size = _sign(stop_gradient(h)), a.shape[0]
+    sign, size = failing.solved(_sign(stop_gradient(h)), (), NONE), a.shape[0]
     one = identity_like(a)
     left = np.concatenate([sign[:size, size:], sign[size:, size:] + one])
     right = -np.concatenate([sign[:size, :size] + one, sign[size:, :size]])
-    return _as_root("solve_continuous_are", residual, np.linalg.lstsq(left, right)[0])
+    found: Any = stop_gradient(np.linalg.lstsq(left, right)[0])
+    # X stabilizes if the columns of [I; X] are eigenvectors of the sign of the Hamiltonian matrix for -1.
+    is_stable = _size(left @ found - right) <= TOLERANCE * (_size(left) * _size(found) + _size(right))
+    x = (found + found.T) * 0.5
+    terms = (_size(a) + _size(g) * _size(x)) * _size(x) + _size(q)
+    is_stable = is_stable & (_size(residual(x)) <= TOLERANCE * terms)
+    return _as_root("solve_continuous_are", residual, found, is_stable)
 
 
 def solve_discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True) -> Any:
@@ -69,7 +77,26 @@ def solve_discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = N
     g: Any = b @ failing.nan_where_singular.solve(r, b.T)
     start = [stop_gradient(x) for x in (a, g, q)]
     _, __, h, ___ = until(settled, step, [*start, op.Identity(np.ones((), a.dtype))], MOST)
-    return _as_root("solve_discrete_are", residual, h)
+    x: Any = stop_gradient(h)
+    gain = failing.nan_where_singular.solve(r + b.T @ x @ b, b.T @ x @ a)
+    is_root = _size(residual(x)) <= TOLERANCE * (_size(x) * (1.0 + _size(a) ** 2) + _size(q))
+    return _as_root("solve_discrete_are", residual, x, is_root & _vanishes(a - b @ gain))
+
+
+def _size(m: Any) -> Any:
+    """The largest element, in size."""
+    return np.max(np.abs(m))
+
+
+def _vanishes(m: Any) -> Any:
+    """Whether the powers of a matrix tend to 0: its eigenvalues are less than 1 in size."""
+
+    def settled(power: Any) -> Any:
+        size = np.sum(np.abs(power))
+        return ~((size >= 1.0) & (size < np.inf))
+
+    (power,) = until(settled, lambda power: [power @ power], [m], MOST)
+    return np.sum(np.abs(power)) < 1.0
 
 
 def _check(name: str, e: Any, s: Any, *given: Any) -> None:
@@ -110,8 +137,9 @@ def _sign(h: Array) -> Array:
     return x
 
 
-def _as_root(name: str, residual: Any, found: Any) -> Array:
-    """The found solution as a root of the equation: at most one of its own steps away from it."""
-    start: Array = failing.solved(stop_gradient((found + found.T) * 0.5), (), "Failed to find a finite solution.")
+def _as_root(name: str, residual: Any, found: Any, is_right: Any) -> Array:
+    """The found solution as a root of the equation; a run fails where it is not finite, or not `is_right`."""
+    start: Array = failing.solved(stop_gradient((found + found.T) * 0.5), (), NONE)
+    start = refusing(start, ~is_right, np.linalg.LinAlgError(NONE))
     made = recorded(residual, StandIn(start.type))
     return root_of(name, [made], [start], lambda _, x: op.Identity(x), coupled=True)

@@ -34,7 +34,7 @@ from primsplit.frontends.scipy.one_polynomial import (
     of_known,
     of_newton,
 )
-from primsplit.frontends.scipy.operands import ascending, not_empty, of_at_least, of_length
+from primsplit.frontends.scipy.operands import ascending, double, not_empty, of_at_least, of_length, wide
 from primsplit.frontends.scipy.radial import RadialBasis
 from primsplit.frontends.scipy.radial import of_known as radial_of_known
 from primsplit.frontends.scipy.smoothing import is_long
@@ -265,6 +265,8 @@ class _Interpolants:
             raise unsupported("scipy.interpolate.interp1d of traced values at sites that do not ascend")
         kind = ORDERS.get(kind, kind)
         is_bound = not is_open if bounds_error is None else bool(bounds_error)
+        if kind in {"zero", "slinear"}:
+            x, y = _rising(x, y)
         if kind not in KINDS or kind in LINES:
             return _bound(is_bound, x, Stepped(x, y, kind, axis, fill_value))
         made = self.interpolating(x, y, KINDS[kind], axis=axis % np.ndim(y), check_finite=False)
@@ -272,6 +274,17 @@ class _Interpolants:
         if is_open or (is_nan and np.all(np.isnan(fill_value))):
             return _bound(is_bound, x, made)
         return _bound(is_bound, x, functools.partial(filled, made, x, axis % np.ndim(y), fill_value))
+
+
+def _rising(sites: Any, y: Any) -> tuple[Any, Any]:
+    """Sites [n] and their values, NaN if a site is NaN or infinite; a run with other sites that do not rise fails."""
+    if not holds_traced(sites):
+        return sites, y
+    sites = array_like(double(sites))
+    is_finite = failing.are_finite([sites])
+    wrong = np.any(np.diff(sites) <= 0) & is_finite
+    error = ValueError("Expect x to be a 1D strictly increasing sequence.")
+    return refusing(sites, wrong, error), operand(wide(y)) + np.where(is_finite, 0.0, np.nan)
 
 
 def _bound(is_bound: bool, sites: Any, made: Callable[[Any], Any]) -> Callable[[Any], Any]:
