@@ -40,25 +40,32 @@ def _is_repeatable(op: Op) -> bool:
     return all(_is_repeatable(inner) for block in op.blocks() for inner in block.ops)
 
 
-def opposite_value(a: Value | None, b: Value | None, made_by: Mapping[Var, Op]) -> bool:
-    """Whether one value is computed as the negative of the other: -x and x, 2 x and -2 x, x / 2 and x / -2."""
+def opposite_value(a: Value | None, b: Value | None, made_by: Mapping[Var, Op], depth: int = DEPTH) -> bool:
+    """Whether one value is computed as the negative of the other: -x and x, 2 x and -2 x, x - y and y - x."""
+    if isinstance(a, Const) and isinstance(b, Const):
+        return _are_opposite(a, b)
     one, other = (made_by.get(v) if isinstance(v, Var) else None for v in (a, b))
     for op, value in ((one, b), (other, a)):
         if op is not None and op.kind == "Neg" and same_value(op.inputs[0], value, made_by):
             return True
-    if one is None or other is None or one.kind != other.kind or one.kind not in {"Mul", "Div"}:
+    if one is None or other is None or one.kind != other.kind or depth <= 0:
         return False
-    pairs = [(x, c, y, d) for x, c in _with_factors(one) for y, d in _with_factors(other)]
-    return any(_are_opposite(c, d) and same_value(x, y, made_by) for x, c, y, d in pairs)
+    (x, y), (u, v) = ((*op.inputs, None, None)[:2] for op in (one, other))
+    if one.kind == "Sub" and same_value(x, v, made_by) and same_value(y, u, made_by):
+        return True
+
+    def opposite(c: Value | None, d: Value | None) -> bool:
+        return opposite_value(c, d, made_by, depth - 1)
+
+    if one.kind in {"Add", "Sub"}:
+        return opposite(x, u) and opposite(y, v)
+    pairs = [(x, y, u, v), (y, x, v, u)] if one.kind in {"Mul", "Div"} else []
+    pairs += [(x, y, v, u), (y, x, u, v)] if one.kind == "Mul" else []
+    return any(opposite(c, e) and same_value(d, f, made_by) for c, d, e, f in pairs)
 
 
-def _with_factors(op: Op) -> list[tuple[Value | None, Value | None]]:
-    first, second = op.inputs
-    return [(first, second), (second, first)] if op.kind == "Mul" else [(first, second)]
-
-
-def _are_opposite(a: Value | None, b: Value | None) -> bool:
-    if not isinstance(a, Const) or not isinstance(b, Const) or not a.is_small or not b.is_small:
+def _are_opposite(a: Const, b: Const) -> bool:
+    if not a.is_small or not b.is_small or a.is_weight or b.is_weight:
         return False
     one, other = a.numpy(), b.numpy()
-    return one.shape == other.shape and not a.is_weight and not b.is_weight and bool(np.all(one == -other))
+    return one.shape == other.shape and one.dtype.kind in "fi" and bool(np.all(one == -other))
