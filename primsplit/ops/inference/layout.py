@@ -196,12 +196,12 @@ def slice_size(size: Dim, start: Dim, end: Dim, step: int) -> Dim:
 
 
 def _from_front(position: Dim, size: Dim) -> Dim:
-    """Return a slice bound counted from the front; ONNX writes "to the end" as a bound past every size."""
+    """Return a slice bound counted from the front; of an axis of unknown size, bounds past every size are its ends."""
     if isinstance(position, Size):
         return position
-    if position >= 2**31 - 1:
+    if position >= 2**31 - 1 and isinstance(size, Size):
         return size
-    if position <= -(2**31) + 1:
+    if position <= -(2**31) + 1 and isinstance(size, Size):
         return -1
     return position + size if position < 0 else position
 

@@ -20,6 +20,17 @@ def test_a_slice_has_pythons_length_for_all_small_bounds() -> None:
                     assert slice_size(size, start, end, step) == expected, (size, start, end, step)
 
 
+@pytest.mark.parametrize("size", [2**31 - 1, 2**31, 2**31 + 5, 3 * 2**40, 2**62])
+def test_a_slice_of_a_long_axis_has_pythons_length(size: int) -> None:
+    bounds = [0, 7, 2**31 - 2, 2**31 - 1, 2**31, 2**31 + 4, 2**40, 2**63 - 1]
+    bounds += [-b for b in bounds]
+    for start in bounds:
+        for end in bounds:
+            for step in (-(2**31), -3, -1, 1, 2, 2**33):
+                expected = len(range(size)[_python_slice(start, end, step, size)])
+                assert slice_size(size, start, end, step) == expected, (size, start, end, step)
+
+
 def _python_slice(start: int, end: int, step: int, size: int) -> slice:
     """ONNX's rule in Python's: a bound below -size is before the front, but backwards such a start is the front."""
     if step > 0:
