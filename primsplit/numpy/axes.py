@@ -22,6 +22,8 @@ from primsplit.tracing.hooks import HOOKS
 
 END = int(np.iinfo(np.int64).max)
 """The end of a slice that goes to the end of the axis."""
+FRONT = int(np.iinfo(np.int64).min)
+"""The end of a slice that goes backwards to the front of the axis."""
 
 array_like = lifting.array_like
 

@@ -9,7 +9,7 @@ from primsplit import tracing
 from primsplit.ir import Type, Value, dims
 from primsplit.ir.dims import Dim, floor_divide
 from primsplit.ir.errors import ShapeError
-from primsplit.numpy.axes import END, reaching
+from primsplit.numpy.axes import END, FRONT, reaching
 from primsplit.numpy.dense.loop import scan
 from primsplit.numpy.products import computed, operands
 from primsplit.ops import op
@@ -41,7 +41,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     middle: Dim = 0
     if mode == "same":
         middle = (v.shape[0] - 1) // 2 if a.shape[0] >= v.shape[0] else a.shape[0] // 2
-    turned = op.Slice(v, [-1], [np.iinfo(np.int64).min], [0], [-1], types=[v.type])
+    turned = op.Slice(v, [-1], [FRONT], [0], [-1], types=[v.type])
     return _window(all_sums(a, turned), mode, a, v, middle)
 
 
@@ -125,9 +125,7 @@ def _by_blocks(a: Array, v: Array) -> Array:
     n, m = a.shape[0], v.shape[0]
     b = min(MOST, max(8, 1 << (m - 1).bit_length())) if isinstance(m, int) else MOST
     count, columns = floor_divide(m + b - 1, b), floor_divide(n + b - 1, b) + 1
-    rows = op.Slice(
-        _in_rows(v, 0, count, b), [-1], [np.iinfo(np.int64).min], [1], [-1], types=[Type(v.dtype, (count, b))]
-    )
+    rows = op.Slice(_in_rows(v, 0, count, b), [-1], [FRONT], [1], [-1], types=[Type(v.dtype, (count, b))])
     blocks = op.Transpose(_in_rows(a, b, columns + 1, b), perm=[1, 0])
     half = Type(a.dtype, (b, columns))
     pairs = op.Concat(*(op.Slice(blocks, [i], [columns + i], [1], types=[half]) for i in (0, 1)), axis=0)
