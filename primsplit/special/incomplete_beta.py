@@ -49,32 +49,36 @@ SMALL = 1e-4
 """If a shape is smaller, its derivative is computed for shapes raised by 1, because the direct parts cancel."""
 
 
-def _beta_fraction(a: Jet, b: Jet, x: Array) -> Jet:
-    """The fraction of NIST Digital Library of Mathematical Functions, 8.17.22, two terms a step, by Lentz's method."""
+def _beta_fraction(a: Jet, b: Jet, x: Array, rest: Array) -> Jet:
+    """The lower function times a over x**a (1 - x)**b / B(a, b), by Lentz's method; `rest` is 1 - x.
+
+    The even part of the fraction of NIST Digital Library of Mathematical Functions, 8.17.22. A. DiDonato and A. Morris,
+    Significant digit computation of the incomplete beta function ratios (1992), equation 9, where a is divided out.
+    No term cancels, however much larger one shape is than the other, because a - (a + b) x is a rest - b x.
+    """
     count = len(every(a.most))
-    root = op.Sqrt(1.0 - x)
+    root = op.Sqrt(rest)
     ratio = x / (1.0 + root)  # over 1 + root once more, the factor by which a term of the fraction moves its value
     begin, end = end_of_fraction(b.first(), LOG_EPS / 2 / op.Log(ratio / (1.0 + root)))
+    away = a * rest + b * -x + 1.0
 
     def step(m: Array, *parts: Array) -> list[Array]:
         c, d, value = carried(parts[:-1], a.most)
-        change, twice = parts[-1], m * 2.0
-        is_ended = op.And(m >= begin, m <= end)
-        even = ((a + (twice - 1.0)) * (a + twice)).divides((b + (-m)) * m * x)
-        odd = ((a + twice) * (a + (twice + 1.0))).divides((-a + (-m)) * (a + b + m) * x)
-        for numerator in (even, odd):
-            d = _with_nonzero(numerator * d + 1.0).divides(ones_like(x))
-            c = _with_nonzero(c.divides(numerator) + 1.0)
-            factor, change = settled_jet(c * d, is_ended)
-            value = value * factor
-        return [m + 1.0, *carries(c), *carries(d), *carries(value), change]
+        raised, odd = a + m, a + (m * 2.0 - 1.0)
+        part = odd.divides((b + (-m)) * (m * x))
+        numerator = raised.divides(odd.divides(a + b + (m - 1.0)) * part * x)
+        term = raised.divides(part + m) + (odd + 2.0).divides(away + m * (1.0 + rest))
+        d = _with_nonzero(numerator * d + term).divides(ones_like(x))
+        c = _with_nonzero(c.divides(numerator) + term)
+        factor, change = settled_jet(c * d, op.And(m >= begin, m <= end))
+        return [m + 1.0, *carries(c), *carries(d), *carries(value * factor), change]
 
-    start = _with_nonzero((a + 1.0).divides((a + b) * -x) + 1.0).divides(ones_like(x))
-    one = carries(Jet({zero(a.most): ones_like(x)}, a.most))
-    given = [number(1.0), *one, *carries(start), *carries(start), ones_like(x)]
+    start = _with_nonzero((a + 1.0).divides(away))
+    none = Jet({zero(a.most): x * 0.0}, a.most)
+    given = [number(1.0), *carries(start), *carries(none), *carries(start), ones_like(x)]
     *_, change = found = until(all_settled, step, given, MOST)
     (value,) = carried(found[-1 - count : -1], a.most)
-    return value.mapped(lambda t: op.Where(change > 16 * EPS, math.nan, t))
+    return value.mapped(lambda t: op.Where(change > 16 * EPS, math.nan, t)).divides(ones_like(x))
 
 
 def _with_nonzero(x: Jet) -> Jet:
@@ -97,8 +101,9 @@ def _beta_parts(a: Array, b: Array, x: Array) -> tuple[Array, Array]:
     first, second = op.Where(from_above, b, a), op.Where(from_above, a, b)
     safe = op.Where(inside, x, 0.5)
     place = op.Where(inside, op.Where(from_above, 1.0 - x, x), 0.0)
+    rest = op.Where(inside, op.Where(from_above, x, 1.0 - x), 1.0)
     p, q = parameters([first, second], (0, 0))
-    near = _beta_power(a, b, safe) / first * _beta_fraction(p, q, place).first()
+    near = _beta_power(a, b, safe) / first * _beta_fraction(p, q, place, rest).first()
     is_tiny = op.And(inside, op.And(first < SMALL, place <= SMALL))
     far = op.Where(is_tiny, _rest_of_tiny(is_tiny, first, second, place), 1.0 - near)
     at_zero, at_one = op.Equal(x, 0.0), op.Equal(x, 1.0)
@@ -164,7 +169,7 @@ def _beta_about(a: Array, b: Array, x: Array) -> Array:
     a, b = op.Clip(a, STIRLINGS, None), op.Clip(b, STIRLINGS, None)
     total = a + b
     first, second = a / total, b / total
-    away = x - first
+    away = b / total * x - a / total * (1.0 - x)
     exponent = a * log_of_ratio(x, first, away) + b * log_of_ratio(1.0 - x, second, -away)
     exponent = exponent + stirling_rest(total) - stirling_rest(a) - stirling_rest(b)
     return op.Exp(exponent) * op.Sqrt(a * second * (0.5 / math.pi))
@@ -214,9 +219,13 @@ def _raised_rates(first: Array, second: Array, most: Orders) -> dict[Orders, Arr
     rates = {}
     for orders in (o for o in every(most) if sum(o)):
         order, factor = sum(orders) - 1, 1.0 / math.prod(map(math.factorial, orders))
+        if sum(orders) == 1:
+            own, other = (first, second) if orders[0] else (second, first)
+            rates[orders] = digamma_rise(own + 1.0, other)
+            continue
         rate = polygamma(first + second + 1.0, order)
-        own = [shape for shape, n in zip((first, second), orders, strict=True) if n == sum(orders)]
-        rates[orders] = (rate - polygamma(own[0] + 1.0, order) if own else rate) * factor
+        shapes = [shape for shape, n in zip((first, second), orders, strict=True) if n == sum(orders)]
+        rates[orders] = (rate - polygamma(shapes[0] + 1.0, order) if shapes else rate) * factor
     return rates
 
 
@@ -253,9 +262,9 @@ def _shifted_slope(a: Array, b: Array, x: Array, most: Orders) -> Array:
     """The derivative of the lower function for shapes above 0, inside."""
     from_above = x > (a + 1.0) / (a + b + 2.0)
     first, second = _ordered(parameters([a, b], most), from_above)
-    nearer = op.Where(from_above, 1.0 - x, x)
+    nearer, rest = (op.Where(from_above, *pair) for pair in ((1.0 - x, x), (x, 1.0 - x)))
     power = _beta_power(a, b, x) / a / b
-    found = derivative(_shapes_growth(a, b, x, most, 1.0) * second * _beta_fraction(first, second, nearer))
+    found = derivative(_shapes_growth(a, b, x, most, 1.0) * second * _beta_fraction(first, second, nearer, rest))
     return power * op.Where(from_above, -found, found)
 
 
@@ -313,6 +322,6 @@ def _beta_unit(name: str, part: int) -> Unit:
 
 
 betainc = elementwise("betainc")(_beta_unit("betainc", 0))
-"""The regularized incomplete beta function. At worst about 2 sqrt(a + b) steps of 30 passes."""
+"""The regularized incomplete beta function. At worst about 2 sqrt(min(a, b)) steps of 30 passes."""
 betaincc = elementwise("betaincc")(_beta_unit("betaincc", 1))
 """1 - betainc, accurate where that is near 1."""

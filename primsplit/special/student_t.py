@@ -13,7 +13,7 @@ from primsplit.special.beta import betaln, digamma_rise
 from primsplit.special.distribution_functions import betainc, betaincinv, log_odds_of_beta_inverse, quantile_slope
 from primsplit.special.error_functions import ndtr, ndtri
 from primsplit.special.incomplete import in_float64
-from primsplit.special.incomplete_beta import beta_density, beta_shapes_slope
+from primsplit.special.incomplete_beta import beta_shapes_slope
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import ones_like
 from primsplit.tracing.calls.primitive import Function
@@ -55,24 +55,42 @@ t_density = unit(
 )
 
 
+def _line_about_zero(slope: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
+    """A function that is odd in t, as a line through 0 up to FLAT."""
+
+    def found(df: Array, t: Array) -> Array:
+        is_flat = op.Abs(t) < FLAT
+        held = slope(df, op.Where(is_flat, FLAT, t))
+        return held * op.Where(is_flat, t * (1.0 / FLAT), 1.0)
+
+    return found
+
+
+def _tails_slope(df: Array, t: Array, order: int) -> Array:
+    """A derivative in df / 2 of the probability of both tails at fixed t / sqrt(df), by the part that is smaller."""
+    half, shape, square = ones_like(df) * 0.5, df * 0.5, t * t
+    is_far = square > 0.5
+    far = beta_shapes_slope(shape, half, df / (df + op.Where(is_far, square, df)), order, 0)
+    inside = op.Where(is_far, 0.5, square)
+    near = beta_shapes_slope(half, shape, inside / (df + inside), 0, order)
+    return op.Where(is_far, far, -near)
+
+
+@_line_about_zero
 def _freedom_slope(df: Array, t: Array) -> Array:
-    """The derivative in df: the beta function's derivative in its shape at fixed t / sqrt(df), plus that through t."""
-    shaped = beta_shapes_slope(df * 0.5, ones_like(df) * 0.5, df / (df + t * t), 1, 0)
-    slope: Array = -0.25 * op.Sign(t) * shaped - t_density(df, t) * t / (2.0 * df)
+    """The derivative in df: that of the tails at fixed t / sqrt(df), plus that through t."""
+    slope: Array = -0.25 * op.Sign(t) * _tails_slope(df, t, 1) - t_density(df, t) * t / (2.0 * df)
     return slope
 
 
+@_line_about_zero
 def _freedom_curve(df: Array, t: Array) -> Array:
-    """The second derivative in df; 0 at t = 0, where the parts of the first derivative are not smooth."""
-    away = op.Where(op.Equal(t, 0.0), 1.0, t)
-    square = away * away
-    half, place = ones_like(df) * 0.5, df / (df + square)
-    moved = square / (df + square) / (df + square)
-    in_place = beta_density(df * 0.5, half, place) * (op.Log(place) + digamma_rise(df * 0.5, half))
-    shaped = 0.5 * beta_shapes_slope(df * 0.5, half, place, 2, 0) + in_place * moved
-    density = t_density(df, away) * (_freedom_growth(df, away) - op.Reciprocal(df))
-    value = -0.25 * op.Sign(away) * shaped - density * away / (2.0 * df)
-    return op.Where(op.Equal(t, 0.0), 0.0, value)
+    """The second derivative in df."""
+    density, square = t_density(df, t), t * t
+    rise = digamma_rise(df * 0.5, ones_like(df) * 0.5) - log1p(square / df)
+    growth = _freedom_growth(df, t) - op.Reciprocal(df) + 0.5 * rise
+    curve: Array = -0.125 * op.Sign(t) * _tails_slope(df, t, 2) - density * t / (2.0 * df) * growth
+    return curve
 
 
 t_freedom_slope = unit(

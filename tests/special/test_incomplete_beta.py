@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special as sp
 
+import primsplit as ps
 from tests.special.agreement import check
 
 ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
@@ -19,3 +21,27 @@ ROWS: list[tuple[Any, tuple[Any, ...], tuple[int, ...]]] = [
 @pytest.mark.parametrize(("function", "args", "wrt"), ROWS, ids=lambda v: getattr(v, "__name__", ""))
 def test_values_are_scipys_and_slopes_those_of_differences(function: Any, args: Any, wrt: tuple[int, ...]) -> None:
     check(function, *args, wrt=wrt)
+
+
+@pytest.mark.parametrize("b", [1e3, 1e6, 1e9, 1e12, 1e15])
+def test_one_shape_may_be_much_larger_than_the_other(b: float) -> None:
+    """I_x(2, b) is 1 - (1 - x)**b (1 + b x)."""
+    z = np.array([0.1, 1.0, 3.0, 20.0])
+    x = z / b
+    rest = np.exp(b * np.log1p(-x)) * (1 + z)
+    density = z * (b + 1) * np.exp((b - 1) * np.log1p(-x))
+
+    np.testing.assert_allclose(ps.trace(lambda x: sp.betaincc(2.0, b, x), x)(x), rest, rtol=1e-11)
+    np.testing.assert_allclose(ps.trace(lambda x: sp.betainc(2.0, b, x), x)(x), 1 - rest, rtol=1e-11)
+    np.testing.assert_allclose(ps.grad(lambda x: np.sum(sp.betainc(2.0, b, x)))(x), density, rtol=1e-11)
+    in_b = ps.grad(lambda b: np.sum(sp.betainc(2.0, b, x)[None, :]))(b)
+    np.testing.assert_allclose(in_b, -np.sum(np.log1p(-x) * rest + x * rest / (1 + z)), rtol=1e-11)
+
+
+@pytest.mark.parametrize(("a", "b", "x"), [(1e9, 1e-5, 1 - 1e-9), (1e4, 1e-5, 1 - 1e-4), (1e9, 1e-5, 1 - 1e-10)])
+def test_slopes_by_a_large_shape_beside_a_tiny_one(a: float, b: float, x: float) -> None:
+    with mpmath.workdps(60):
+        upper = lambda a: mpmath.betainc(b, a, 0, 1 - mpmath.mpf(x), regularized=True)  # noqa: E731
+        step = mpmath.mpf(a) * mpmath.mpf(10) ** -15
+        wanted = float((upper(a - step) - upper(a + step)) / (2 * step))
+    np.testing.assert_allclose(ps.grad(lambda a: sp.betainc(a, b, x))(a), wanted, rtol=1e-8)
