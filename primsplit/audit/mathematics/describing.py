@@ -79,18 +79,23 @@ def root(value: ast.expr, of: Mapping[str, str]) -> str:
 
 
 def briefly(value: ast.expr, of: Mapping[str, str]) -> str:
-    """Return a name made of the operator and the first value, `exp_rate` for `exp(-rate * years)`; "" without one."""
+    """Return a name made of the operator and the first value, `exp_rate` for `exp(-rate * years)`; "" without one.
+
+    What is computed from a cotangent has its name alone only where there is no room for more: it is another value.
+    """
     first, short = root(value, of), ""
     match value:
-        case ast.UnaryOp(operand=inner):
+        case ast.UnaryOp(operand=inner) | ast.Subscript(value=inner) | ast.Attribute(value=inner, attr="T"):
             short = briefly(inner, of)
+            short = "" if short == first else short
         case ast.Call(func=ast.Name(id=function)):
             short = f"{first}_{ENDINGS[function]}" if function in ENDINGS else f"{function}_{first}"
         case ast.BinOp(op=ast.Pow()):
             short = f"{first}_power"
         case ast.BinOp(op=operator) if type(operator) in WORDS:
             short = f"{first}_{WORDS[type(operator)]}"
-    return short if first and 0 < len(short) <= SHORT_NAME else first
+    most = LONGEST_NAME if first.startswith(("d_", "t_")) else SHORT_NAME
+    return short if first and 0 < len(short) <= most else first
 
 
 def described(value: ast.expr, of: Mapping[str, str]) -> str:

@@ -26,8 +26,11 @@ from primsplit.audit.trees import variables_in
 from primsplit.audit.written import Written
 from primsplit.ir import Op, Var, reads
 from primsplit.ir.errors import Place
+from primsplit.ops.traits import traits
 from primsplit.programs.python_text import identifier
 
+SHORT_ROOT = 12
+"""The most characters of a cotangent's name after which others are named."""
 LONGEST_NOTE = 40
 """The most characters of an expression in a note."""
 
@@ -185,7 +188,9 @@ class Naming:
         self.taken.add(found)
         self.of[target] = found
         if value is not None and target in line.targets:
-            self.roots[target] = root(value, ChainMap(self.roots, self.of)) or found
+            is_cotangent = own is not None and not line.is_passed and found.startswith(("d_", "t_"))
+            is_root = is_cotangent and len(wanted) <= SHORT_ROOT
+            self.roots[target] = wanted if is_root else root(value, ChainMap(self.roots, self.of)) or found
 
     def argument_of(self, target: str) -> str:
         """Return `hidden_in` for a value of which `hidden`, a variable of the user's, is a function; "" for others."""
@@ -278,7 +283,8 @@ class _Cotangents:
         found: list[tuple[bool, Var]] = []
         for reader in self.readers.get(result, ()):
             made = MADE.fullmatch(reader.remark)
-            if made is None or (reader.remark, reader.place) == own or made[1] != "pullback":
+            is_mask = traits(reader.kind).compares
+            if made is None or (reader.remark, reader.place) == own or made[1] != "pullback" or is_mask:
                 continue
             primal = self.matching(reader.place, made[2], result)
             name = "" if primal is None else self.value(primal.outputs[0], naming)

@@ -160,11 +160,11 @@ class _Simplifying(ast.NodeTransformer):
         if node.func.id in {"full", "zeros"} and isinstance(node.args[0], ast.Tuple) and len(node.args[0].elts) == 1:
             node.args[0] = node.args[0].elts[0]
         if node.func.id == "full":
-            node.args = node.args[:2]
+            node.args, dtype = node.args[:2], [*node.args[2:], *(k.value for k in node.keywords)]
             if is_number(node.args[1], 0):
-                return call("zeros", node.args[0])
+                return call("zeros", node.args[0], *_integer(dtype))
         if node.func.id == "zeros":
-            node.args = node.args[:1]
+            node.args = [node.args[0], *_integer(node.args[1:])]
         if node.func.id == "array" and isinstance(node.args[0], ast.List) and node.args[0].elts:
             return _ranges(node.args[0]) or call("array", node.args[0])
         return _of_arrays(reduced(convolved(node)))
@@ -248,6 +248,12 @@ def _of_arrays(node: ast.Call) -> ast.expr:
     if name == "transpose":
         return without_turns(node)
     return _scattered(node) if name in {"scatter_nd", "scatter_elements"} else node
+
+
+def _integer(dtype: Sequence[ast.expr]) -> list[ast.expr]:
+    """Return the type `int` for the dtype of integers, which an index needs; nothing for others."""
+    is_integer = any("int" in ast.unparse(part) for part in dtype)
+    return [ast.Name("int", ast.Load())] if is_integer else []
 
 
 def _only_row(node: ast.expr) -> ast.expr | None:

@@ -43,8 +43,11 @@ def test_the_root_of_a_choice_is_what_is_chosen() -> None:
         ("(rate + years) ** 2", "rate_power"),
         ("take_along_axis(the_rate_of_interest, years)", "the_rate_of_interest"),
         ("exp(2)", ""),
+        ("(-(d_cosine_1 * rate))[:, 0]", "d_cosine_1_times"),
+        ("(rate @ years).T", "rate_by"),
+        ("-d_log_of_sum.reshape(3)[0] * rate", "d_log_of_sum_times"),
     ],
 )
 def test_a_brief_name_tells_the_last_operation_and_the_first_value(expression: str, name: str) -> None:
-    names = ("rate", "years", "the_rate_of_interest")
+    names = ("rate", "years", "the_rate_of_interest", "d_cosine_1", "d_log_of_sum")
     assert briefly(tree(expression), {n: n for n in names}) == name

@@ -109,3 +109,28 @@ def test_a_loops_line_is_not_told_again_inside_of_the_loop(tmp_path: Path) -> No
     inside = [row for row in rows.splitlines()[1:] if row.startswith("      ")]
     assert inside
     assert not any("ps.scan" in row and "# Grad of" in row for row in inside)
+
+
+def test_a_test_of_a_cotangent_does_not_name_it_after_what_is_tested(tmp_path: Path) -> None:
+    """The pullback of sqrt asks whether a cotangent is 0, which is none of the root's."""
+
+    def price(spot: Any, rate: Any, years: Any) -> Any:
+        root = np.sqrt(years)
+        return spot * np.exp(-rate * years) * root - root * spot
+
+    path, given = str(tmp_path / "f.onnx"), [np.array([1.0, 2.0]), np.array([0.1, 0.2]), np.array([0.5, 0.25])]
+    ps.export(price, *given, path=path)
+    text = list_as_mathematics(read_written(path))
+    assert "root = sqrt(years)" in text
+    assert "d_root" not in text
+    assert_statements_compute(path, [*given, np.ones(2)])
+
+
+def test_zeros_that_are_places_are_integers(tmp_path: Path) -> None:
+    def f(angle: Any, x: Any) -> Any:
+        return np.sum(np.cos(angle[:, 0, None]) * x + np.sin(angle[:, 0, None]) * x**2)
+
+    path, given = str(tmp_path / "f.onnx"), [np.ones((4, 2)), np.ones((4, 3))]
+    ps.export(f, *given, path=path, wrt=0)
+    assert "zeros((2, 1), int)" in list_as_mathematics(read_written(path))
+    assert_statements_compute(path, given)

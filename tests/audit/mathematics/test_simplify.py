@@ -8,6 +8,8 @@ import pytest
 from primsplit.audit.mathematics.simplify import number_tree, renamed, simplified, text_of
 
 ROWS = [
+    ("np.full((2, 1), 0, 'int64')", "zeros((2, 1), int)"),
+    ("np.full((2, 1), 0.0, 'float64')", "zeros((2, 1))"),
     ("np.float32(1.0) - h * h", "1 - h**2"),
     ("x * (x * x)", "x**3"),
     ("x**2 * x**2", "x**4"),
