@@ -16,6 +16,8 @@ from primsplit.rewrites.rewrites.matching import pattern
 from primsplit.rewrites.rewrites.patterns import rewrite
 from primsplit.rules.table import partials
 from primsplit.targets.own_stages import stage
+from primsplit.tracing.asarray import array_like
+from primsplit.tracing.broadcasting import expand_to, reshape_to, sum_to
 from primsplit.transforms.batching.rules import batch
 from primsplit.transforms.batching.table import Shared, Site
 from primsplit.transforms.tangents.frules import frule
@@ -24,10 +26,12 @@ from primsplit.transforms.tangents.rrules import rrule
 __all__ = [
     "Shared",
     "Site",
+    "array_like",
     "batch",
     "converted",
     "decompose",
     "defines",
+    "expand_to",
     "fault",
     "frule",
     "implements",
@@ -35,8 +39,10 @@ __all__ = [
     "operator",
     "partials",
     "pattern",
+    "reshape_to",
     "rewrite",
     "rrule",
     "stage",
     "stands_in_for",
+    "sum_to",
 ]

@@ -121,7 +121,11 @@ def as_array(value: Any, dtype: npt.DTypeLike | None = None) -> Array:
 
 
 def array_like(value: Any) -> Array:
-    """Return an Array of anything that `np.asarray` takes, such as a nested list with traced numbers in it."""
+    """Return an Array of anything that `np.asarray` takes, such as a nested list with traced numbers in it.
+
+    >>> ps.grad(lambda x: (extend.array_like([x[0], [2.0]][0]) * x[1]).sum())(np.array([3.0, 4.0])).tolist()
+    [4.0, 3.0]
+    """
     if isinstance(value, Array) or not isinstance(value, list | tuple | range):
         return as_array(value)
     if not holds_traced(value):

@@ -25,6 +25,10 @@ def sum_to(x: Array, shape: Shape) -> Array:
 
     If only the run knows whether an axis was stretched, the axes are computed at run time; a run in which the shapes do
     not fit fails.
+
+    >>> program = ps.trace(lambda x, y: extend.sum_to(x * y, y.shape), np.ones((2, 3)), np.ones(3))
+    >>> program(np.ones((2, 3)), np.ones(3)).tolist()
+    [2.0, 2.0, 2.0]
     """
     if dims.same_shape(x.shape, shape):
         return x
@@ -63,7 +67,12 @@ def sum_like(x: Array, like: Array) -> Array:
 
 
 def expand_to(x: Array, shape: Shape) -> Array:
-    """Return `x` broadcast to exactly this shape."""
+    """Return `x` broadcast to exactly this shape, whose sizes may be symbols.
+
+    >>> program = ps.trace(lambda x, y: extend.expand_to(x, y.shape), np.ones(3), ps.spec("float64", ["N", 3]))
+    >>> program(np.ones(3), np.ones((2, 3))).tolist()
+    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+    """
     if dims.same_shape(x.shape, shape):
         return x
     return op.Expand(x, tracing.size_vector(shape), types=[Type(x.dtype, shape)])
@@ -80,6 +89,10 @@ def reshape_to(x: Array, shape: Sequence[Dim]) -> Array:
     """Return `x` in this shape, which has as many elements; sizes may be symbols, and 0.
 
     A run in which a symbol is another size than the literal ones of `x` leave for it fails.
+
+    >>> program = ps.trace(lambda x: extend.reshape_to(x, (x.shape[0] * 2, 2)), ps.spec("float64", ["N", 4]))
+    >>> program(np.ones((3, 4))).shape
+    (6, 2)
     """
     if dims.same_shape(x.shape, tuple(shape)):
         return x

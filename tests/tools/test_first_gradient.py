@@ -9,7 +9,7 @@ ENTERED = {"layer": 180, "branches": 210}
 """The most files whose functions the first gradient of a program enters."""
 
 
-IMPORTED = {"layer": 103, "branches": 132}
+IMPORTED = {"layer": 109, "branches": 138}
 """The most files that it imports."""
 
 

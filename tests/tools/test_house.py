@@ -14,7 +14,7 @@ UNTESTED = 5
 """Modules without a test at the mirrored path: only fewer are right."""
 
 
-BEYOND = {"frontends/loops": 42, "frontends/scipy": 144, "onnx/sequences": 48}
+BEYOND = {"frontends/loops": 38, "frontends/scipy": 136, "onnx/sequences": 46}
 """Names that folders import beside the public ones and those of `primsplit.extend`: only fewer are right."""
 
 

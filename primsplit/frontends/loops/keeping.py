@@ -14,7 +14,7 @@ from primsplit.frontends.loops.building import Lines
 from primsplit.frontends.loops.functions import cost
 from primsplit.frontends.loops.loopset import Bent, Linear, Loop, LoopSet, Operation, Picked, Reference
 from primsplit.frontends.loops.sizes import Sizes
-from primsplit.ir.dims import Dim, product
+from primsplit.ir.dims import Dim
 
 PREFIX = "#"
 PRODUCTS = frozenset({"multiply", "divide", "negative"})
@@ -34,7 +34,7 @@ class Temporary:
 
     def nbytes(self, sizes: Sizes, itemsize: int) -> Dim:
         """Its size in bytes, with elements of `itemsize` bytes."""
-        return product(self.shape(sizes)) * itemsize
+        return math.prod(self.shape(sizes)) * itemsize
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ squared distances, which are smooth where points coincide.
 """
 
 import itertools
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from primsplit import tracing
 from primsplit.frontends.scipy.operands import of_at_least, of_length
 from primsplit.ir import dims
-from primsplit.ir.dims import Dim, product
+from primsplit.ir.dims import Dim
 from primsplit.ir.errors import ShapeError, UnsupportedFunction
 from primsplit.numpy import failing
 from primsplit.numpy.dense.loop import on_diagonal
@@ -96,7 +97,7 @@ class RadialBasis:
         low, high = np.min(self.y, axis=0, initial=np.inf), np.max(self.y, axis=0, initial=-np.inf)
         # The polynomials are the same ones whatever they are shifted and scaled by.
         self.shift, self.scale = stop_gradient((low + high) / 2), stop_gradient(np.where(high > low, high - low, 2) / 2)
-        self.coefficients = self._solved(d.reshape((count, product(self.shape))), smoothing)
+        self.coefficients = self._solved(d.reshape((count, math.prod(self.shape))), smoothing)
 
     def _solved(self, d: Any, smoothing: Any) -> Any:
         size, squares = self._size(), self._squares(self.y)

@@ -12,7 +12,6 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir import Type, Value
-from primsplit.numpy.repetition import repeat
 from primsplit.onnx.sequences.forms import Entry, Listed, Ragged, Stacked
 from primsplit.onnx.sequences.stacks import count_of, part_of, place_in, place_of_new, unless
 from primsplit.ops import op
@@ -162,7 +161,7 @@ def _order(sizes: Array, before: Array) -> Array:
     A row holds the axes behind. With as many rows `before` the axis, row j of line p is in part i(j), of size d, which
     begins with row s of the line: s * before numbers come before the part, p * d of its own, and then j - s.
     """
-    owner = repeat(op.Range(0, op.Size(sizes), 1), sizes)
+    owner = np.repeat(op.Range(0, op.Size(sizes), 1), sizes)
     starts = op.Gather(op.CumSum(sizes, np.int64(0), exclusive=1), owner, axis=0)
     widths = op.Gather(sizes, owner, axis=0)
     lines = op.Unsqueeze(op.Range(0, before, 1), [1])

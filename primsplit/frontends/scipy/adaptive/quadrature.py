@@ -15,7 +15,6 @@ from primsplit import tracing
 from primsplit.frontends.scipy.operands import with_args
 from primsplit.frontends.scipy.optimize.implicit import Recorded, recorded
 from primsplit.ir import Type
-from primsplit.ir.dims import product
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
@@ -203,7 +202,7 @@ def _arrays_at_points(function: Function) -> tuple[Function, Any]:
     shape = made.block.results[0].type.shape
     assert shape is not None
     at = _many(made)
-    return lambda points: np.reshape(at(points), (points.shape[0], product(shape))), shape
+    return lambda points: np.reshape(at(points), (points.shape[0], math.prod(shape))), shape
 
 
 def _finite(f: Function, a: Any, b: Any) -> tuple[Function, Any, Any]:

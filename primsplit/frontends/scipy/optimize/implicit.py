@@ -5,6 +5,7 @@ pullback of f for -(df/dx)^-T dx, no matter how the root was found. The rule rea
 call, so that its own derivative is right too.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,6 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir import Block, Var, free
-from primsplit.ir.dims import product
 from primsplit.numpy import failing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.tracing.array import Array
@@ -113,7 +113,7 @@ def _cotangents(
     args = (x, *(captures[i] for i in floats))
     _, pullback = vector_jacobian(residual, args, {}, list(range(len(args))))
     if coupled:
-        size = product(x.shape)
+        size = math.prod(x.shape)
         _, slope = jacobian_of(residual, args, {}, 0, mode=None, chunk=None)
         turned: Any = failing.nan_where_singular.solve(reshape_to(slope, (size, size)).T, reshape_to(dx, (size,)))
         step = reshape_to(turned, x.shape)

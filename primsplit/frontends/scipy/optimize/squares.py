@@ -1,6 +1,7 @@
 """scipy.optimize's least squares: Levenberg-Marquardt steps, differentiated through the equation of a zero gradient."""
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -8,7 +9,6 @@ import numpy as np
 
 from primsplit.frontends.scipy.operands import of_at_least, with_args
 from primsplit.frontends.scipy.optimize.implicit import recorded, root_of
-from primsplit.ir.dims import product
 from primsplit.numpy import failing
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.complex.operands import holds_complex
@@ -48,7 +48,7 @@ def _residuals(function: Function) -> Function:
 def _slopes(f: Function, x: Any) -> tuple[Any, Any]:
     """The residuals [m], and their Jacobian [m, n]."""
     values, slopes = jacobian_of(f, (x,), {}, 0, mode="forward", chunk=None)
-    return values, reshape_to(slopes, (product(values.shape), x.shape[0]))
+    return values, reshape_to(slopes, (math.prod(values.shape), x.shape[0]))
 
 
 def _gradient(f: Function) -> Function:

@@ -1,11 +1,11 @@
 """Roots of systems: Newton steps with the Jacobian, shortened until the function decreases, in a Loop."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from primsplit.ir.dims import product
 from primsplit.numpy import failing
 from primsplit.numpy.dense.loop import until
 from primsplit.ops import op
@@ -26,7 +26,7 @@ def damped_newton(xtol: float) -> Callable[[Function, Array], Array]:
     """
 
     def search(f: Function, start: Array) -> Array:
-        size = product(start.shape)
+        size = math.prod(start.shape)
 
         def step_at(x: Array, value: Array) -> Array:
             _, slope = jacobian_of(f, (x,), {}, 0, mode=None, chunk=None)
