@@ -22,6 +22,7 @@ from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like, holds_traced
 from primsplit.tracing.broadcasting import expand_to
+from primsplit.tracing.calls.primitive import stop_gradient
 
 __all__ = [
     "describe", "entropy", "gmean", "hmean", "iqr", "kurtosis", "linregress", "median_abs_deviation", "moment",
@@ -211,10 +212,16 @@ def pearsonr(x: Any, y: Any, alternative: Any, axis: Any) -> Correlation:
     (first, place), (second, _) = sample(x, axis), sample(y, axis)
     first = of_at_least(first, 2, place)
     second = of_length(second, first.shape[place], place)
-    first, second = (v - np.mean(v, axis=place, keepdims=True) for v in (first, second))
+    first, second = (_of_size_1(v - np.mean(v, axis=place, keepdims=True), place) for v in (first, second))
     over = np.sqrt(np.sum(first * first, axis=place) * np.sum(second * second, axis=place))
     r = np.sum(first * second, axis=place) / over
     return Correlation(r, of_correlation(r, count_of(first, place), alternative, 1.0))
+
+
+def _of_size_1(x: Any, axis: int) -> Any:
+    """Return the numbers by the greatest of their sizes, so that no square of one is too large or too small."""
+    most = stop_gradient(np.max(np.abs(x), axis=axis, keepdims=True, initial=0.0))
+    return x / np.where(most > 0, most, np.ones((), most.dtype))
 
 
 def of_correlation(r: Any, n: Any, alternative: str, of_two: Any = np.nan) -> Any:

@@ -23,8 +23,9 @@ def zscore(a: Any, axis: Any, ddof: Any, nan_policy: Any) -> Any:
     if nan_policy == "omit" and isinstance(axis, int):
         held = numbers(given, axis, nan_policy)
         mean, spread = held.mean(held.x, keepdims=True), held.spread(ddof, keepdims=True)
-        is_unknown = ~held.there | np.isnan(spread) | (spread <= np.abs(np.finfo(given.dtype).eps * mean))
-        return np.where(is_unknown, np.nan, (held.x - mean) / np.where(spread > 0, spread, 1.0))
+        is_known = spread > np.abs(np.finfo(given.dtype).eps * mean)
+        scores = where_valid(is_known, (held.x - mean) / np.where(spread > 0, spread, 1.0))[0]
+        return np.where(held.there, scores, np.nan)
     if nan_policy != "propagate":
         raise unsupported(f"scipy.stats.zscore with nan_policy={nan_policy!r} and axis={axis!r}")
     mean, spread = _mean_and_spread(given, axis, ddof)

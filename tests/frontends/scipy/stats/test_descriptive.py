@@ -66,6 +66,21 @@ def test_one_file_serves_samples_of_any_size(name: str) -> None:
         np.testing.assert_allclose(program(X[:count]), function(X[:count]), rtol=1e-11)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "factor"), [("float32", 1e15), ("float32", 1e-25), ("float64", 1e200), ("float64", 1e-200)]
+)
+def test_a_correlation_of_large_or_small_numbers_is_that_of_their_ratios(dtype: str, factor: float) -> None:
+    x, y = (X * factor).astype(dtype), (Y * factor).astype(dtype)
+    (found, p), slope = (
+        ps.trace(lambda *a: tuple(st.pearsonr(*a)), x, y)(x, y),
+        ps.grad(lambda x: st.pearsonr(x, y)[0])(x),
+    )
+    near = 1e-5 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose([found, p], tuple(st.pearsonr(X, Y)), rtol=near)
+    expected = ps.grad(lambda x: st.pearsonr(x, Y)[0])(X)
+    np.testing.assert_allclose(slope.astype(float) * factor, expected, rtol=1e-3 if dtype == "float32" else 1e-9)
+
+
 FROZEN = st.gamma(2.3, scale=1.4)
 COUNTED = st.binom(5, 0.4)
 

@@ -32,6 +32,13 @@ def test_scores_of_equal_numbers_are_nan_as_in_scipy() -> None:
     assert np.isnan(ps.trace(lambda x: st.zscore(x), equal)(equal)).all()
 
 
+@pytest.mark.parametrize("policy", ["propagate", "omit"])
+def test_scores_of_equal_numbers_have_no_gradient(policy: str) -> None:
+    rows = np.array([[2.5, 2.5, 2.5], [1.0, 2.0, 4.0]])
+    found = ps.grad(lambda x: np.sum(st.zscore(x, axis=1, nan_policy=policy) ** 3))(rows)
+    np.testing.assert_array_equal(np.isnan(found), [[True] * 3, [False] * 3])
+
+
 @pytest.mark.parametrize("name", ["boxcox", "yeojohnson"])
 def test_an_exponent_that_scipy_would_search_for_is_refused(name: str) -> None:
     with pytest.raises(UnsupportedFunction, match=f"scipy.stats.{name} without lmbda"):
