@@ -5,10 +5,11 @@ import dis
 import functools
 import importlib
 import itertools
+import operator
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 from primsplit.ir.caching.held import content
@@ -177,7 +178,7 @@ def codes(function: FunctionType) -> Iterator[CodeType]:
 def meanings(function: FunctionType, code: CodeType, reach: Callable[[Any, str], Any]) -> Iterator[tuple[Chain, Any]]:
     """Yield the paths of a code of this function, and their values by `reach`; None if unknown."""
     closed = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    imported = _imported(code)
+    imported, defaults = _imported(code), _defaults(function) if code is function.__code__ else {}
     for chain in chains(code):
         value = None
         if chain.kind == "global":
@@ -188,12 +189,25 @@ def meanings(function: FunctionType, code: CodeType, reach: Callable[[Any, str],
             module, name = imported[chain.root]
             value = sys.modules.get(module)
             value = vars(value).get(name) if name and isinstance(value, ModuleType) else value
+        elif chain.kind == "local":
+            value = defaults.get(chain.root)
         for attribute in chain.path:
-            value = None if value is None else reach(value, attribute)
+            value = _attribute(value, attribute, reach)
         yield chain, value
 
 
-# Calls that are looked up by a text: getattr(random, "gauss")(), __import__("time").time().
+def _defaults(function: FunctionType) -> Mapping[str, Any]:
+    """Return the defaults of the parameters that the function gives no other value."""
+    code, given = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    found = {**dict(zip(names[len(names) - len(given) :], given, strict=True)), **(function.__kwdefaults__ or {})}
+    stored = (
+        {i.argval for i in _instructions(code) if i.opname.startswith(("STORE_FAST", "DELETE_FAST"))} if found else ()
+    )
+    return {name: value for name, value in found.items() if name not in stored}
+
+
+# What is looked up by a text or a number: getattr(random, "gauss")(), vars(time)["time"](), TABLE[0]().
 
 CONSTANT = frozenset({"LOAD_CONST", "LOAD_SMALL_INT"})
 SMALL_MODULES = frozenset({"random", "secrets", "time", "uuid"})
@@ -209,9 +223,14 @@ class _Loaded(NamedTuple):
     line: int
     column: int
 
+    def told(self, given: tuple[Any, ...] | None) -> Iterator[tuple[Chain, Any]]:
+        """Yield a path of one name and the value, if that is known."""
+        if self.value is not None:
+            yield Chain("global", self.text, (), given, self.line, self.column), self.value
+
 
 def looked_up(function: FunctionType, code: CodeType, reach: Callable[[Any, str], Any]) -> Iterator[tuple[Chain, Any]]:
-    """Yield the calls of a code of this function whose callee is looked up by a text, and that callee."""
+    """Yield what a code of this function looks up by a text or an index, and calls of it, each with its value."""
     closed = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     stack: list[_Loaded] = []
     for each in _instructions(code):
@@ -226,30 +245,79 @@ def looked_up(function: FunctionType, code: CodeType, reach: Callable[[Any, str]
             stack.append(_Loaded(each.argval, repr(each.argval), False, line, column))
         elif each.opname in ATTRIBUTE and stack:
             of = stack.pop()
-            value = None if of.value is None else reach(of.value, each.argval)
-            stack.append(of._replace(value=value, text=f"{of.text}.{each.argval}"))
+            stack.append(of._replace(value=_attribute(of.value, each.argval, reach), text=f"{of.text}.{each.argval}"))
+        elif (each.opname == "BINARY_SUBSCR" or each.argrepr == "[]") and len(stack) > 1:
+            key, of = stack.pop(), stack.pop()
+            item = of._replace(value=_item(of.value, key.value), text=f"{of.text}[{key.text}]", is_looked_up=True)
+            stack.append(item)
+            yield from item.told(None)
         elif each.opname == "CALL" and len(stack) > (each.arg or 0):
             count = each.arg or 0
             arguments = [stack.pop() for _ in range(count)][::-1]
             callee = stack.pop()
-            if callee.is_looked_up and callee.value is not None:
-                given = (arguments[0].value,) if arguments else ()
-                yield Chain("global", callee.text, (), given, callee.line, callee.column), callee.value
-            found = _found(callee.value, [a.value for a in arguments], reach)
+            if callee.is_looked_up:
+                yield from callee.told((arguments[0].value,) if arguments else ())
+            found = _found(function, callee.value, [a.value for a in arguments], reach)
             text = f"{callee.text}({', '.join(a.text for a in arguments)})"
-            stack.append(_Loaded(found, text, found is not None, callee.line, callee.column))
+            result = _Loaded(found, text, found is not None, callee.line, callee.column)
+            stack.append(result)
+            yield from result.told(None)
         elif each.opname.startswith("LOAD_FAST"):
             stack.append(_Loaded(None, str(each.argval), False, line, column))
         else:
             stack.clear()
 
 
-def _found(callee: Any, arguments: list[Any], reach: Callable[[Any, str], Any]) -> Any:
-    """Return what getattr, `__import__` or importlib.import_module of these arguments gives."""
-    if callee is getattr and len(arguments) > 1 and isinstance(arguments[1], str):
-        return None if arguments[0] is None else reach(arguments[0], arguments[1])
-    if callee in (builtins.__import__, importlib.import_module) and isinstance(arguments[0], str):
-        name = arguments[0]
-        name = name.partition(".")[0] if callee is builtins.__import__ else name
+def _attribute(of: Any, name: str, reach: Callable[[Any, str], Any]) -> Any:
+    """Return an attribute by `reach`; the names of a module by `__dict__`, and a function by `__call__`."""
+    if name == "__dict__" and isinstance(of, ModuleType):
+        return vars(of)
+    if name == "__call__" and isinstance(of, FunctionType | BuiltinFunctionType):
+        return of
+    if type(of) is dict and name == "get":
+        return of.get
+    return None if of is None else reach(of, name)
+
+
+def _item(of: Any, key: Any) -> Any:
+    """Return an item of a dictionary, list or tuple, which runs no user code; None if there is none."""
+    is_plain = isinstance(key, str | int) and type(of) in {dict, list, tuple, MappingProxyType}
+    try:
+        return of[key] if is_plain else None
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+GETTERS = (operator.attrgetter, operator.itemgetter, operator.methodcaller)
+
+
+def _found(function: FunctionType, callee: Any, arguments: list[Any], reach: Callable[[Any, str], Any]) -> Any:
+    """Return what a function that looks up, such as getattr, vars or attrgetter, gives for these arguments."""
+    if type(callee) in GETTERS and len(arguments) == 1:
+        return _got(callee, arguments[0], reach)
+    if callee is globals and not arguments:
+        return function.__globals__
+    first = arguments[0] if arguments else None
+    if callee is vars and isinstance(first, ModuleType):
+        return vars(first)
+    is_getattr = callee is getattr or callee is object.__dict__["__getattribute__"]
+    name = arguments[1] if is_getattr and len(arguments) > 1 else None
+    if isinstance(name, str):
+        return _attribute(first, name, reach)
+    if type(callee) is BuiltinFunctionType and type(callee.__self__) is dict and arguments:
+        return _item(callee.__self__, first)
+    if isinstance(first, str) and (callee is builtins.__import__ or callee is importlib.import_module):
+        name = first.partition(".")[0] if callee is builtins.__import__ else first
         return importlib.import_module(name) if name in SMALL_MODULES else sys.modules.get(name)
-    return None
+    is_getter = any(callee is kind for kind in GETTERS) and len(arguments) == 1
+    return callee(first) if is_getter and isinstance(first, str | int) else None
+
+
+def _got(getter: Any, of: Any, reach: Callable[[Any, str], Any]) -> Any:
+    """Return what an attrgetter, itemgetter or methodcaller of one name looks up; it is not called."""
+    kind, (name, *others), *_ = getter.__reduce__()
+    if others:
+        return None
+    if kind is operator.itemgetter:
+        return _item(of, name)
+    return functools.reduce(lambda value, part: _attribute(value, part, reach), name.split("."), of)

@@ -5,6 +5,7 @@ import functools
 import importlib
 import itertools
 import logging
+import math
 import operator
 import os
 import pathlib
@@ -36,6 +37,7 @@ GENERATOR, LEGACY, PYTHONS = np.random.default_rng(0), np.random.RandomState(3),
 SYSTEM = random.SystemRandom()
 SEQUENCE, DENSITY = qmc.Halton(2, seed=1), scipy.stats.gaussian_kde(np.arange(5.0))
 CLOCK = functools.partial(time.time)
+CLOCKS = {"a": [time.time, math.sin]}
 SCALES, COUNTED = iter(np.arange(1.0, 1000.0)), itertools.count(1)
 
 
@@ -103,6 +105,19 @@ def defining(w: Any) -> Any:
 
 def branching(w: Any) -> Any:
     return np.sum(w) * GENERATOR.random() if w[0] > 0 else np.sum(w)
+
+
+def by_a_default(w: Any, clock: Any = time.time) -> Any:
+    return np.sum(w) * clock()
+
+
+def by_a_default_of_a_name(w: Any, *, clock: Any = time.time) -> Any:
+    return np.sum(w) * clock()
+
+
+def by_a_default_that_is_replaced(w: Any, clock: Any = time.time) -> Any:
+    clock = float
+    return np.sum(w) * (clock() + 1)
 
 
 FROZEN: dict[str, tuple[Callable[[Any], Any], str]] = {
@@ -192,10 +207,37 @@ FROZEN: dict[str, tuple[Callable[[Any], Any], str]] = {
     "getattr": (lambda w: np.sum(w) * getattr(np.random, "rand")(), "getattr(np.random, 'rand')"),  # noqa: B009
     "getattr of a clock": (lambda w: np.sum(w) * getattr(time, "time")(), "getattr(time, 'time')"),  # noqa: B009
     "eval": (lambda w: np.sum(w) * eval("random.random()"), "a random generator"),
-    "methodcaller": (lambda w: np.sum(w) * operator.methodcaller("random")(random), "a random generator"),
-    "attrgetter": (lambda w: np.sum(w) * operator.attrgetter("random")(random)(), "a random generator"),
-    "vars": (lambda w: np.sum(w) * vars(random)["random"](), "a random generator"),
-    "loaded modules": (lambda w: np.sum(w) * sys.modules["random"].random(), "a random generator"),
+    "methodcaller": (
+        lambda w: np.sum(w) * operator.methodcaller("random")(random),
+        "operator.methodcaller('random')(random)",
+    ),
+    "attrgetter": (
+        lambda w: np.sum(w) * operator.attrgetter("random")(random)(),
+        "operator.attrgetter('random')(random)",
+    ),
+    "vars": (lambda w: np.sum(w) * vars(random)["random"](), "vars(random)['random']"),
+    "loaded modules": (lambda w: np.sum(w) * sys.modules["random"].random(), "sys.modules['random'].random"),
+    "clock of a module's names": (lambda w: np.sum(w) * vars(time)["time"](), "vars(time)['time']"),
+    "clock of a module's __dict__": (lambda w: np.sum(w) * time.__dict__["time"](), "time.__dict__['time']"),
+    "clock by get": (lambda w: np.sum(w) * time.__dict__.get("time")(), "time.__dict__.get('time')"),
+    "clock of a table": (lambda w: np.sum(w) * CLOCKS["a"][0](), "CLOCKS['a'][0]"),
+    "clock by globals": (lambda w: np.sum(w) * globals()["CLOCK"](), "globals()['CLOCK']"),
+    "clock by itemgetter": (
+        lambda w: np.sum(w) * operator.itemgetter(0)(CLOCKS["a"])(),
+        "operator.itemgetter(0)(CLOCKS['a'])",
+    ),
+    "clock by attrgetter": (
+        lambda w: np.sum(w) * operator.attrgetter("time")(time)(),
+        "operator.attrgetter('time')(time)",
+    ),
+    "clock by methodcaller": (
+        lambda w: np.sum(w) * operator.methodcaller("time")(time),
+        "operator.methodcaller('time')(time)",
+    ),
+    "clock of loaded modules": (lambda w: np.sum(w) * sys.modules["time"].time(), "sys.modules['time'].time"),
+    "clock by __call__": (lambda w: np.sum(w) * time.time.__call__(), "time.time.__call__"),
+    "clock as a default": (by_a_default, "clock"),
+    "clock as a default by its name": (by_a_default_of_a_name, "clock"),
     "partial of a clock": (lambda w: np.sum(w) * CLOCK(), "CLOCK"),
     "clock of the system": (lambda w: np.sum(w) * time.clock_gettime(time.CLOCK_REALTIME), "time.clock_gettime"),
     "text of the time": (lambda w: np.sum(w) * float(time.strftime("%S")), "time.strftime"),
@@ -298,6 +340,8 @@ SILENT: dict[str, Callable[[Any], Any]] = {
     "seed of the process by a text": seeded_by_a_text,
     "getattr of a constant": lambda w: np.sum(w) * getattr(np, "pi"),  # noqa: B009
     "random as a text": lambda w: np.sum(w) * len("random"),
+    "another function of a table": lambda w: np.sum(w) * CLOCKS["a"][1](1.0),
+    "default that is replaced": by_a_default_that_is_replaced,
     "date that is given": lambda w: np.sum(w) * datetime.date(2020, 1, 1).day,
 }
 
