@@ -49,12 +49,14 @@ def conv(
     return joined if bias is None else joined + bias.reshape(-1, *[1] * (a.ndim - 2))
 
 
-def conv_kernel_grad(d: AnyArray, a: AnyArray, *, kernel: Any, strides: Any, dilations: Any, pads: Any) -> AnyArray:
+def conv_kernel_grad(
+    d: AnyArray, a: AnyArray, *, kernel: Any, strides: Any, dilations: Any, pads: Any, group: int = 1
+) -> AnyArray:
     """Return the gradient of `conv` by its kernel: sums of products of cotangents and what each weight meets."""
     found = windows(padded(a, pads), kernel, strides, dilations)
-    places = tuple(range(2, d.ndim))
-    summed: AnyArray = np.tensordot(d, found, ((0, *places), (0, *places)))
-    return summed
+    axes = (0, *range(2, d.ndim))
+    parts = zip(np.split(d, group, axis=1), np.split(found, group, axis=1), strict=True)
+    return np.concatenate([np.tensordot(of, with_it, (axes, axes)) for of, with_it in parts])
 
 
 def conv_transpose(

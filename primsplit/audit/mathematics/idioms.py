@@ -23,6 +23,7 @@ from primsplit.audit.mathematics.shortcuts import PIECES, SUMS, as_first_side, s
 from primsplit.audit.mathematics.sizes import Sizes
 from primsplit.audit.mathematics.special import with_special
 from primsplit.audit.mathematics.window_grads import is_zeros, with_window_grads
+from primsplit.audit.mathematics.window_pullbacks import with_window_pullbacks
 from primsplit.audit.statements import Branch, Statement, Suite
 from primsplit.ir import Block, Const, Op, Value, Var, dims
 
@@ -32,7 +33,9 @@ def recognized(statements: Sequence[Statement], sizes: Sizes) -> list[Statement]
     if not sizes.is_folded:
         return [*statements]
     found = [sum_in_stages(s, sizes) or _scatter(s, sizes) or s for s in statements]
-    return with_masks(with_special(with_window_grads(with_patches(found, sizes), sizes), sizes))
+    return with_masks(
+        with_special(with_window_pullbacks(with_window_grads(with_patches(found, sizes), sizes), sizes), sizes)
+    )
 
 
 def _scatter(statement: Statement, sizes: Sizes) -> Statement | None:
