@@ -213,7 +213,8 @@ class Naming:
             return ""
         if own in self.folded and not line.note and name != self.told(own):
             text = text_of(renamed(self.folded[own], self.of))
-            if len(text) <= LONGEST_NOTE:
+            is_known = variables_in(self.folded[own]) & self.raw <= {*self.of}
+            if len(text) <= LONGEST_NOTE and is_known:
                 self.notes.append((line, f"{name} is {text}"))
         return f"d_{name}"
 

@@ -132,4 +132,5 @@ def test_a_file_with_the_operator_is_listed_and_runs_and_its_gradient_is_short(
     text = list_as_mathematics(file)
     assert "weights = softmax(" in text
     assert "d_v = " in text
+    assert "mul_q" not in text  # no remark tells a value by another that is not shown
     assert_statements_compute(gradient, [*arrays, np.ones_like(found)])
