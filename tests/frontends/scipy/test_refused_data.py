@@ -345,6 +345,42 @@ CASES |= {
     ),
 }
 
+LIMITED = array([1, 2], [2, 3], [4, 3])
+CASES |= {
+    f"{make.__name__} of none within the limits": Case(
+        lambda x, make=make: make(x, (1.5, 9), axis=0), LIMITED, LIMITED / 9
+    )
+    for make in (stats.tmean, stats.tvar, stats.tstd, stats.tsem)
+}
+CASES |= {
+    "tmin": Case(lambda x: stats.tmin(x, 1.5), ALPHA, ALPHA / 9),
+    "tmax by a limit": Case(lambda high: stats.tmax(ALPHA, high), 2.5, 0.5),
+    "multivariate_t": Case(lambda a: stats.multivariate_t.pdf(ALPHA, ALPHA, a, 3), SYSTEM, np.ones((3, 3)) - np.eye(3)),
+    "multivariate_t of missing numbers": Case(
+        lambda a: stats.multivariate_t.logpdf(ALPHA, ALPHA, a, 3), SYSTEM, MISSING
+    ),
+    "scale of wishart": Case(lambda a: stats.wishart.logpdf(PAIR, 3, a), PAIR, -PAIR),
+    "wishart at a singular matrix": Case(lambda x: stats.wishart.pdf(x, 3, PAIR), PAIR, np.ones((2, 2))),
+    "wishart at missing numbers": Case(lambda x: stats.wishart.pdf(x, 3, PAIR), PAIR, PAIR * np.nan),
+    "scale of invwishart": Case(lambda a: stats.invwishart.pdf(PAIR, 3, a), PAIR, array([1, 2], [2, 1])),
+    "invwishart at an indefinite matrix": Case(
+        lambda x: stats.invwishart.logpdf(x, 3, PAIR), PAIR, array([1, 2], [2, 1])
+    ),
+    "bounds of minimize_scalar": Case(
+        lambda b: optimize.minimize_scalar(lambda t: (t - 0.5) ** 2, bounds=(0.0, b), method="bounded").x,
+        1.0,
+        np.inf,
+        1e-4,
+    ),
+    "matrix of lsq_linear": Case(lambda a: optimize.lsq_linear(a, array(1, 2)).x, PAIR, PAIR * np.nan, 1e-6),
+    **{
+        f"{find.__name__} of {kind}": Case(lambda a, find=find: find(lambda x: x * x - a, 0.0, 3.0), 2.0, bad)
+        for find in (optimize.brentq, optimize.brenth, optimize.bisect, optimize.ridder, optimize.toms748)
+        for kind, bad in {"ends of one sign": -1.0, "NaN": np.nan}.items()
+    },
+    "root_scalar": Case(lambda a: optimize.root_scalar(lambda x: x * x - a, bracket=(0, 3)).root, 2.0, 10.0),
+}
+
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -432,3 +468,42 @@ def test_solve_reads_the_diagonals_that_it_is_told(kind: str) -> None:
 def test_interp1d_of_missing_sites_has_missing_values() -> None:
     program = ps.trace(lambda x: interpolate.interp1d(x, VALUES, "zero", bounds_error=False)(0.5), SITES)
     assert np.isnan(program(array(0, 1, np.nan, 3)))
+
+
+LOST_ROOTS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "a slope of 0": (lambda a: optimize.newton(lambda x: x * x - 2, a, lambda x: 2 * x), 0.0),
+    "a start at infinity": (lambda a: optimize.newton(lambda x: x * x - 2, a, lambda x: 2 * x), np.inf),
+    "a flat secant": (lambda a: optimize.newton(lambda x: x * x * 0 + a, 1.0), 1.0),
+    "no root": (lambda a: optimize.newton(lambda x: x * x + a, 1.0), 1.0),
+    "missing numbers": (lambda a: optimize.fixed_point(lambda x: np.cos(a * x), 0.5), np.nan),
+}
+
+
+@pytest.mark.parametrize("name", LOST_ROOTS)
+def test_a_root_that_is_not_found_fails_in_the_run(name: str) -> None:
+    function, bad = LOST_ROOTS[name]
+    with pytest.raises(RuntimeError, match="Failed to converge"), np.errstate(all="ignore"):
+        function(bad)
+    with pytest.raises(RunError, match="raises RuntimeError: Failed to converge"):
+        ps.trace(function, bad)(bad)
+
+
+def test_an_array_of_newtons_roots_holds_nan_where_none_is_found() -> None:
+    found = ps.trace(lambda a: optimize.newton(lambda x: x * x - a, np.ones(2), lambda x: 2 * x), array(2, 3))
+    np.testing.assert_allclose(found(array(2, 3)), np.sqrt([2, 3]))
+    assert np.isnan(found(array(np.nan, 3))).tolist() == [True, False]
+
+
+def test_the_gradient_of_a_root_fails_where_there_is_none() -> None:
+    gradient = ps.grad(lambda a: optimize.brentq(lambda x: x * x - a, 0.0, 3.0))
+    np.testing.assert_allclose(gradient(2.0), 0.5 / np.sqrt(2.0))
+    with pytest.raises(RunError, match="different signs"):
+        gradient(-2.0)
+
+
+def test_an_empty_sample_has_no_mean_within_limits_and_no_error() -> None:
+    program = ps.trace(lambda x: stats.tmean(x, (1.5, None)), ps.spec("float64", ["N"]))
+    np.testing.assert_allclose(program(ALPHA), 2.5)
+    assert np.isnan(program(array()))
+    with pytest.raises(RunError, match="No array values within given limits"):
+        program(ALPHA / 9)

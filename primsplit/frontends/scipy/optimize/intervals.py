@@ -14,6 +14,7 @@ from primsplit.frontends.scipy.operands import with_args
 from primsplit.frontends.scipy.optimize.bounds import Box
 from primsplit.frontends.scipy.optimize.minima import least
 from primsplit.ir.errors import ShapeError
+from primsplit.numpy import failing
 from primsplit.numpy.dense.loop import until
 from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
@@ -63,6 +64,7 @@ def minimize_scalar(
     points = [_number(x) for x in ((0.0, 1.0) if bracket is None else bracket)]
     if bounds is not None:
         low, high = (cast_to(array_like(b), np.float64) for b in _pair(bounds))
+        low, high = (failing.finite(b, ValueError("Optimization bounds must be finite scalars.")) for b in (low, high))
         low = refusing(low, low > high, ValueError("The lower bound exceeds the upper bound."))
         start = _cut(value, *(stop_gradient(b) for b in (low, high)))
         box = Box(np.reshape(low, (1,)), np.reshape(high, (1,)))

@@ -102,8 +102,13 @@ class Squares(NamedTuple):
 
 
 def lsq_linear(A: Any, b: Any, bounds: Any = (-math.inf, math.inf), **options: Any) -> Squares:
-    """The x within bounds with the least |A x - b|^2, to rounding whatever the options say."""
+    """The x within bounds with the least |A x - b|^2, to rounding whatever the options say.
+
+    A run fails for NaN or infinity in A; x is NaN for one in b.
+    """
     matrix, right = (cast_to(array_like(x), np.float64) for x in (A, b))
+    matrix = failing.finite(matrix, np.linalg.LinAlgError("SVD did not converge in Linear Least Squares"))
+    right = np.where(np.isinf(right), np.nan, right)
     start: Any = np.zeros_like(np.sum(matrix, axis=0))
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     low, high = (cast_to(array_like(end), np.float64) + start for end in (low, high))

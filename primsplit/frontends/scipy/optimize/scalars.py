@@ -16,6 +16,7 @@ from primsplit.frontends.scipy.optimize.steps import newton as newtons
 from primsplit.frontends.scipy.optimize.steps import secant
 from primsplit.ir import Type
 from primsplit.ir.errors import ShapeError
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
@@ -39,7 +40,7 @@ class Root(NamedTuple):
 
 
 def _between(name: str, search: Callable[[Stop], Any]) -> Callable[..., Any]:
-    """A search between two points, whose f has opposite signs there; NaN where SciPy raises."""
+    """A search between two points; a run fails unless f has opposite signs there, or with `disp` has found no root."""
 
     def find(
         f: Function,
@@ -54,9 +55,22 @@ def _between(name: str, search: Callable[[Stop], Any]) -> Callable[..., Any]:
     ) -> Any:
         made = recorded(with_args(f, args), NUMBER)
         ends = [_number(x) for x in (a, b)]
-        return _told(name, root_of(name, [made], ends, search(Stop(xtol, rtol, maxiter))), full_output=full_output)
+        found = root_of(name, [made], ends, search(Stop(xtol, rtol, maxiter)))
+        at_ends = [stop_gradient(made(x, [Array(c) for c in made.captures])) for x in ends]
+        alike = op.Greater(op.Mul(*map(op.Sign, at_ends)), 0.0)
+        found = refusing(found, alike, ValueError("f(a) and f(b) must have different signs"))
+        if disp:
+            lost = op.Or(*map(op.IsNaN, at_ends))
+            found = refusing(found, lost, ValueError("The function value is NaN; solver cannot continue."))
+        return _told(name, _ended(found, maxiter) if disp else found, full_output=full_output)
 
     return find
+
+
+def _ended(x: Array, most: int) -> Array:
+    """A root; a run in which it is NaN or infinite fails, since the search did not end."""
+    found: Array = refusing(x, op.IsNaN(op.Mul(x, 0.0)), RuntimeError(f"Failed to converge after {most} iterations."))
+    return found
 
 
 def _number(x: Any) -> Array:
@@ -98,9 +112,10 @@ def newton(
     full_output: bool = False,
     disp: bool = True,
 ) -> Any:
-    """A root by Newton's method, the secant's without `fprime`, Halley's with `fprime2`; NaN where SciPy raises.
+    """A root by Newton's method, the secant's without `fprime`, Halley's with `fprime2`.
 
-    Of an array x0, each element of the function depends on that element of x alone.
+    A run fails where none is found from a number x0, unless `disp` is False. Of an array x0, each element of the
+    function depends on that element of x alone, and one of which no root is found is NaN.
     """
     start = not_empty(stop_gradient(cast_to(array_like(x0), np.float64)))
     argument = StandIn(start.type, scalar=start.shape == ())
@@ -113,19 +128,19 @@ def newton(
     else:
         search = newtons(tol, rtol, maxiter, halley=fprime2 is not None)
         found = root_of("newton", functions, [start], search)
-    return _told("newton", found, full_output=full_output)
+    return _told("newton", _ended(found, maxiter) if disp and not start.shape else found, full_output=full_output)
 
 
 def fixed_point(
     func: Function, x0: Any, args: Any = (), xtol: float = 1e-8, maxiter: int = 500, method: str = "del2"
 ) -> Any:
-    """x = func(x), elements of an array x together; NaN where SciPy raises."""
+    """x = func(x), elements of an array x together; a run fails where one does not settle."""
     start = stop_gradient(cast_to(array_like(x0), np.float64))
     function = with_args(func, tuple(args))
     argument = StandIn(start.type, scalar=start.shape == ())
     residual = recorded(lambda x: x - cast_to(array_like(function(x)), np.float64), argument)
     search = repeated(xtol, maxiter, accelerated=method == "del2")
-    return root_of("fixed_point", [residual], [start], search, coupled=start.shape != ())
+    return _ended(root_of("fixed_point", [residual], [start], search, coupled=start.shape != ()), maxiter)
 
 
 BRACKETING: dict[str, Callable[..., Any]] = {
@@ -157,9 +172,10 @@ def root_scalar(
     method = (method or ("brentq" if bracket is not None else "newton")).lower()
     if method in BRACKETING:
         known = {k: v for k, v in ({"xtol": xtol} | given).items() if v is not None}
-        between: tuple[Any, Root] = BRACKETING[method](f, *bracket, args, full_output=True, **known)
+        between: tuple[Any, Root] = BRACKETING[method](f, *bracket, args, full_output=True, disp=False, **known)
         return between[1]
     known = {k: v for k, v in ({"tol": xtol} | given).items() if v is not None}
     slopes = {"newton": (fprime, None), "halley": (fprime, fprime2), "secant": (None, None)}.get(method, (None, None))
-    found: tuple[Any, Root] = newton(f, x0, slopes[0], args, fprime2=slopes[1], x1=x1, full_output=True, **known)
+    known |= {"fprime2": slopes[1], "x1": x1, "full_output": True, "disp": False}
+    found: tuple[Any, Root] = newton(f, x0, slopes[0], args, **known)
     return found[1]._replace(method=method)

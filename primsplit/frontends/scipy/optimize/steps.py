@@ -32,7 +32,7 @@ def _everywhere(condition: Array) -> Array:
 def newton(tol: float, rtol: float, most: int, *, halley: bool = False) -> Callable[..., Array]:
     """Newton's steps by the function and its derivative, with `halley` by the second one too.
 
-    Where a derivative is 0, an element stays where it is.
+    Where a derivative is 0, an element stays where it is; a number that is no root there is NaN.
     """
     near = _near(tol, rtol)
 
@@ -50,20 +50,24 @@ def newton(tol: float, rtol: float, most: int, *, halley: bool = False) -> Calla
             return [moved, x]
 
         x, before = until(lambda x, before: _everywhere(near(x, before)), step, [start, start + math.inf], most)
-        return op.Where(near(x, before), x, math.nan)
+        is_found = near(x, before)
+        if not start.shape:
+            is_stuck = op.And(op.Equal(x, before), op.Equal(slope(x), 0.0))
+            is_found = op.And(is_found, op.Not(op.And(is_stuck, op.Not(op.Equal(f(x), 0.0)))))
+        return op.Where(is_found, x, math.nan)
 
     return search
 
 
 def secant(tol: float, rtol: float, most: int) -> Callable[[Function, Array, Array], Array]:
-    """Steps to where the line through the last two points is 0."""
+    """Steps to where the line through the last two points is 0; a number is NaN where the line is flat, as no root."""
     near = _near(tol, rtol)
 
     def search(f: Function, first: Array, second: Array) -> Array:
         def step(before: Array, x: Array, at_before: Array, at_x: Array) -> list[Array]:
             is_flat = op.Equal(at_x, at_before)
             moved = x - at_x * (x - before) / op.Where(is_flat, 1.0, at_x - at_before)
-            moved = op.Where(is_flat, (x + before) * 0.5, moved)
+            moved = op.Where(is_flat, (x + before) * 0.5 if first.shape else math.nan, moved)
             is_there = op.Or(op.Equal(at_x, 0.0), near(x, before))
             moved = op.Where(is_there, x, moved)
             return [x, moved, at_x, f(moved)]

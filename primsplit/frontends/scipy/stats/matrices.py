@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,20 +40,29 @@ class _Density(ABC):
 
 
 class MultivariateT(_Density):
-    """`multivariate_t.logpdf(x, loc, shape, df)`; the shape must be positive definite: NaN where it is not.
+    """`multivariate_t.logpdf(x, loc, shape, df)`, whose shape must be finite and positive definite.
 
-    A run whose degrees of freedom are not above 0 fails, as SciPy raises; of infinitely many it is normal.
+    For one that is not positive definite a run of `pdf` fails, and `logpdf` is NaN: SciPy's is of a smaller space for a
+    singular one. A run whose degrees of freedom are not above 0 fails, as SciPy raises; of infinitely many it is
+    normal.
     """
+
+    def pdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
+        """The density at the vectors along the last axis."""
+        return np.exp(self._log_density(x, loc, shape, df, factor_of))
 
     def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
         """The logarithm of the density at the vectors along the last axis."""
+        return self._log_density(x, loc, shape, df, lambda a: failing.nan_where_singular.cholesky(failing.finite(a)))
+
+    def _log_density(self, x: Any, loc: Any, shape: Any, df: Any, factored: Callable[[Any], Any]) -> Any:
         points, centre, spread = shaped(x, loc, shape)
         size = number_of(spread.shape[-1])
         given = traced_double(df)
         given = refusing(given, np.logical_not(given > 0), ValueError("'df' must be greater than zero."))
         is_normal = given == np.inf
         freedom = np.where(is_normal, 1.0, given)
-        factor = failing.nan_where_singular.cholesky(spread)
+        factor = factored(spread)
         white = failing.nan_where_singular.solve(factor, (points - centre)[..., None])[..., 0]
         gammaln = ELEMENTWISE["gammaln"]
         lead = gammaln(0.5 * (freedom + size)) - gammaln(0.5 * freedom) - size / 2 * np.log(math.pi * freedom)
@@ -116,12 +126,12 @@ def _factors(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, Dim]:
     freedom = traced_double(df)
     few = ValueError("Degrees of freedom must be greater than the dimension of scale matrix minus 1.")
     freedom = refusing(freedom, freedom <= number_of(size) - 1, few)
-    return (
-        failing.nan_where_singular.cholesky(given),
-        failing.nan_where_singular.cholesky(_spread(spread, size)),
-        freedom,
-        size,
-    )
+    return _factor(given), _factor(_spread(spread, size)), freedom, size
+
+
+def _factor(a: Any) -> Any:
+    """The Cholesky factors; a run fails where a matrix is not finite, or not positive definite."""
+    return np.linalg.cholesky(failing.finite(a))
 
 
 def _wishart_scale(freedom: Any, size: Dim) -> Any:

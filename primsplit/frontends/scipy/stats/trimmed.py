@@ -8,6 +8,7 @@ from primsplit.frontends.scipy.operands import floating
 from primsplit.frontends.scipy.signatures import as_scipys
 from primsplit.frontends.scipy.stats.samples import count_of, sample, summary, whole_sample
 from primsplit.numpy.axes import size_as
+from primsplit.numpy.refusing import refusing
 from primsplit.tracing.asarray import array_like
 
 __all__ = ["kstat", "tmax", "tmean", "tmin", "trim_mean", "tsem", "tstd", "tvar"]
@@ -20,14 +21,18 @@ def _whole(a: Any, axis: Any) -> tuple[Any, Any]:
 
 
 def _within(x: Any, limits: Any, inclusive: Any) -> Any:
-    """Which numbers lie between the limits; None for no limit."""
+    """Which numbers lie between the limits, None for no limit; a run fails where none does."""
     low, high = (None, None) if limits is None else limits
     inside: Any = np.ones_like(x, dtype=bool)
     if low is not None:
         inside = inside & ((x >= low) if inclusive[0] else (x > low))
     if high is not None:
         inside = inside & ((x <= high) if inclusive[1] else (x < high))
-    return inside
+    if low is None and high is None:
+        return inside
+    outside = np.logical_not(inside)  # of an empty sample none is
+    is_lost = np.any(outside) & np.all(outside) & np.logical_not(np.any(np.isnan(x)))
+    return refusing(inside, is_lost, ValueError("No array values within given limits"))
 
 
 @as_scipys("scipy.stats")

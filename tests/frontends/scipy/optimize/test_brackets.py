@@ -10,6 +10,7 @@ from scipy.optimize import brentq, newton, root_scalar
 from scipy.special import ndtr
 
 import primsplit as ps
+from primsplit.ir.errors import RunError
 from primsplit.testing import check_grads
 
 ORBIT = np.array([0.3, 1.1])
@@ -41,13 +42,23 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-def test_where_scipy_raises_there_is_no_number() -> None:
+def test_a_run_fails_where_scipy_raises() -> None:
     same_signs = ps.trace(lambda p: brentq(lambda x: x * x + p[0], -1.0, 2.0), ORBIT)
-    assert np.isnan(same_signs(ORBIT))
+    with pytest.raises(RunError, match="different signs"):
+        same_signs(ORBIT)
+    bracket = ps.trace(lambda p: root_scalar(lambda x: x * x + p[0], bracket=[0, 1]).converged, ORBIT)
+    assert bracket(-ORBIT)
     too_short = ps.trace(lambda p: newton(lambda x: x**3 - p[0], 1.0, maxiter=2), ORBIT)
+    with pytest.raises(RunError, match="raises RuntimeError: Failed to converge after 2 iterations"):
+        too_short(ORBIT)
+
+
+def test_without_disp_a_root_that_is_not_found_is_nan() -> None:
+    for search in (brentq, so.bisect, so.ridder, so.brenth):
+        short = ps.trace(lambda p, s=search: s(lambda x: x**3 - p[0], -1.0, 2.5, maxiter=1, disp=False), ORBIT)
+        assert np.isnan(short(ORBIT))
+    too_short = ps.trace(lambda p: newton(lambda x: x**3 - p[0], 1.0, maxiter=2, disp=False), ORBIT)
     assert np.isnan(too_short(ORBIT))
-    told = ps.trace(lambda p: root_scalar(lambda x: x * x + p[0], bracket=[0, 1]).converged, ORBIT)
-    assert not told(ORBIT)
 
 
 def test_an_end_that_is_a_root_is_found() -> None:
