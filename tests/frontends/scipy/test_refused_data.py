@@ -428,6 +428,10 @@ def test_a_least_value_of_missing_numbers_is_missing(name: str) -> None:
     assert np.isnan(found(array(1, np.nan, 3))).all()
 
 
+def test_least_squares_by_an_infinite_right_side_are_missing() -> None:
+    assert np.isnan(ps.trace(LOST["lsq_linear"], ALPHA)(array(1, np.inf, 3))).all()
+
+
 def test_solveh_banded_of_no_and_of_one_equation() -> None:
     program = ps.trace(linalg.solveh_banded, ps.spec("float64", [2, "N"]), ps.spec("float64", ["N"]))
     assert program(np.zeros((2, 0)), np.zeros(0)).shape == (0,)

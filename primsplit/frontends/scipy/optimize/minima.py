@@ -108,7 +108,7 @@ def lsq_linear(A: Any, b: Any, bounds: Any = (-math.inf, math.inf), **options: A
     """
     matrix, right = (cast_to(array_like(x), np.float64) for x in (A, b))
     matrix = failing.finite(matrix, np.linalg.LinAlgError("SVD did not converge in Linear Least Squares"))
-    right = np.where(np.isinf(right), np.nan, right)
+    known: Any = np.where(np.isinf(right), np.nan, right)
     start: Any = np.zeros_like(np.sum(matrix, axis=0))
     low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     low, high = (cast_to(array_like(end), np.float64) + start for end in (low, high))
@@ -116,11 +116,11 @@ def lsq_linear(A: Any, b: Any, bounds: Any = (-math.inf, math.inf), **options: A
     box = Box(refusing(low, low >= high, crossed), high)
 
     def value(x: Any) -> Any:
-        rest = matrix @ x - right
+        rest = matrix @ x - known
         return 0.5 * np.sum(rest * rest)
 
     x = least(value, start, box)
-    return Squares(x, value(x), matrix @ x - right, ~np.isnan(np.sum(x)))
+    return Squares(x, value(x), matrix @ x - known, ~np.isnan(np.sum(x)))
 
 
 def least(value: Function, start: Array, box: Box | None) -> Array:
