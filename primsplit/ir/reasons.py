@@ -28,12 +28,14 @@ class Reason(str):
 
     @classmethod
     def of(cls, error: BaseException) -> "Reason":
-        """Return the reason for an error. Only plain numbers and texts are kept: the rest may be traced values."""
+        """Return the reason for an error. Only plain numbers and texts are kept: the rest may be traced values.
+
+        Of a group its errors are kept too, without their tracebacks.
+        """
         reason = cls(f"{RAISES}{type(error).__name__}: {error}".removesuffix(": "))
         reason.error_class = type(error)
-        reason.arguments = tuple(error.args) if all(map(_is_plain, error.args)) else ()
-        attributes = {**vars(error), **_slots(error), **_fields(error)}
-        reason.attributes = {name: value for name, value in attributes.items() if _is_plain(value)}
+        reason.arguments = _arguments(error)
+        reason.attributes = _attributes(error)
         return reason
 
     @classmethod
@@ -59,6 +61,33 @@ def _slots(error: BaseException) -> dict[str, Any]:
     names = [slots for kind in type(error).__mro__ if (slots := vars(kind).get("__slots__"))]
     each = (name for slots in names for name in ((slots,) if isinstance(slots, str) else slots))
     return {name: getattr(error, name) for name in each if hasattr(error, name)}
+
+
+def _arguments(error: BaseException) -> tuple[Any, ...]:
+    """Return what an error is made of: its plain arguments, or a group's message and copies of its errors.
+
+    Nothing is kept of a group with an error that cannot be copied.
+    """
+    if isinstance(error, ExceptionGroup):
+        with suppress(Exception):  # a user's class may refuse with any error
+            return error.message, [_copied(each) for each in error.exceptions]
+        return ()
+    return tuple(error.args) if all(map(_is_plain, error.args)) else ()
+
+
+def _copied(error: Exception) -> Exception:
+    """Return an error of the same class with the plain arguments and attributes, whose `__init__` does not run."""
+    arguments = _arguments(error)
+    copied = type(error).__new__(type(error), *arguments)
+    copied.args = arguments
+    _set(copied, _attributes(error))
+    return copied
+
+
+def _attributes(error: BaseException) -> dict[str, Any]:
+    """Return the plain attributes of an error."""
+    attributes = {**vars(error), **_slots(error), **_fields(error)}
+    return {name: value for name, value in attributes.items() if _is_plain(value)}
 
 
 _PLAIN = (bool, int, float, complex, str, bytes, np.generic, type(None))
@@ -126,7 +155,7 @@ def _unpickled(
     return error
 
 
-def _set(error: RunError, attributes: Mapping[str, Any]) -> None:
+def _set(error: BaseException, attributes: Mapping[str, Any]) -> None:
     for name, value in attributes.items():
         setattr(error, name, value)
 

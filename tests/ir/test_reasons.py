@@ -295,3 +295,51 @@ def test_sizes_that_do_not_fit_in_the_run_are_a_value_error(name: str) -> None:
         ps.trace(f, *specs)(x, y)
     assert isinstance(caught.value, RunError)
     assert not isinstance(caught.value, IndexError)
+
+
+class Several(ExceptionGroup[Exception]):
+    """A group of the user's own."""
+
+
+@pytest.mark.parametrize("kind", [ExceptionGroup, Several])
+def test_a_group_of_errors_is_a_group_whose_errors_are_caught_by_their_class(kind: Any) -> None:
+    def f(x: Any) -> Any:
+        if x[0] < 0:
+            raise kind("bad", [ValueError("a"), kind("worse", [Negative(3, "b"), OSError(2, "none")])])
+        return np.sum(x)
+
+    with pytest.raises(RunError, match="bad") as found:
+        ps.grad(f)(BAD)
+    error = found.value
+    assert isinstance(error, kind)
+    first, second = error.exceptions
+    assert (type(first), first.args, first.__traceback__) == (ValueError, ("a",), None)
+    assert isinstance(second.exceptions[0], Negative)
+    assert second.exceptions[0].index == 3
+    assert second.exceptions[1].errno == 2
+    kept, rest = error.split(ValueError)
+    assert kept.exceptions == (first,)
+    assert rest.exceptions[0].exceptions == second.exceptions
+
+
+@pytest.mark.parametrize("member", [Made("a", "b"), Negative(3, "b")])
+def test_a_group_with_an_error_that_python_cannot_copy_is_an_error_still(member: Exception) -> None:
+    def f(x: Any) -> Any:
+        if x[0] < 0:
+            raise ExceptionGroup("bad", [member])
+        return np.sum(x)
+
+    with pytest.raises(RunError, match="bad") as found:
+        ps.grad(f)(BAD)
+    assert isinstance(found.value, ExceptionGroup) == isinstance(member, Negative)
+
+
+def test_a_group_is_pickled_with_its_errors() -> None:
+    def f(x: Any) -> Any:
+        if x[0] < 0:
+            raise ExceptionGroup("bad", [ValueError("a")])
+        return np.sum(x)
+
+    with pytest.raises(RunError) as found:
+        ps.grad(f)(BAD)
+    assert pickle.loads(pickle.dumps(found.value)).exceptions[0].args == ("a",)
