@@ -77,8 +77,15 @@ def as_size(given: Any, negative: Exception = NEGATIVE) -> Dim:
 
 
 def as_count(given: Any) -> Dim:
-    """The number of elements that a number of the user's asks for, which is none for a negative size."""
+    """The size that a number of the user's is; a Size may be negative, for which there is no element."""
     return given if isinstance(given, Size) else as_size(given)
+
+
+def as_count_or_none(given: Any) -> Dim:
+    """The number of elements that a number of the user's asks for, which is none for any negative number."""
+    if isinstance(given, Array) and given.value.sizes is None and given.shape == () and given.dtype.kind == "i":
+        given = given if isinstance(given.value, Const) else op.Max(given, np.zeros((), given.dtype))
+    return as_count(given)
 
 
 def _not_below_zero(size: Size, negative: Exception) -> Size:

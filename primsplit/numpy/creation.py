@@ -9,7 +9,7 @@ import numpy.typing as npt
 from primsplit import tracing
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim, Size
-from primsplit.numpy.axes import array_like, as_count, as_size, size_as
+from primsplit.numpy.axes import array_like, as_count_or_none, as_size, size_as
 from primsplit.numpy.joining import joined_dtype, stack
 from primsplit.numpy.layout import as_shape, astype, fresh, maybe_copy
 from primsplit.numpy.memory_order import order_name
@@ -188,7 +188,7 @@ def identity(n: Any, dtype: npt.DTypeLike = float) -> Array:
 @implements(np.tri)
 def tri(N: Any, M: Any = None, k: int = 0, dtype: npt.DTypeLike = float) -> Array:
     """Ones on and below the k-th diagonal."""
-    shape = (as_count(N), as_count(N if M is None else M))
+    shape = (as_count_or_none(N), as_count_or_none(N if M is None else M))
     return cast_to(op.LessOrEqual(_distance(shape), k), dtype)
 
 

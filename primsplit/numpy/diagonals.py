@@ -9,7 +9,7 @@ from primsplit import tracing
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim
 from primsplit.ir.errors import ShapeError
-from primsplit.numpy.axes import array_like, as_count, one_axis
+from primsplit.numpy.axes import array_like, as_count_or_none, one_axis
 from primsplit.numpy.indexing import as_written
 from primsplit.numpy.layout import read_only_view, reshape
 from primsplit.numpy.ufuncs import call, select
@@ -175,8 +175,8 @@ def tril_indices(n: Dim, k: int = 0, m: Dim | None = None) -> Any:
 
 
 def _places_of_triangle(n: Dim, k: int, m: Dim | None, *, upper: bool) -> Any:
-    n = as_count(n)
-    m = n if m is None else as_count(m)
+    n = as_count_or_none(n)
+    m = n if m is None else as_count_or_none(m)
     if isinstance(n, int) and isinstance(m, int):
         return np.triu_indices(n, k, m) if upper else np.tril_indices(n, k, m)
     rows, columns = count_up(n), count_up(m)
@@ -196,5 +196,5 @@ def diag_indices_from(arr: Array) -> Any:
 
 def diag_indices(n: Dim, ndim: int = 2) -> Any:
     """As in NumPy; the size may be known only at run time."""
-    n = as_count(n)
+    n = as_count_or_none(n)
     return np.diag_indices(n, ndim) if isinstance(n, int) else (count_up(n),) * ndim

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir.dims import maximum
-from primsplit.numpy.axes import array_like, as_count, size_as
+from primsplit.numpy.axes import array_like, as_count_or_none, size_as
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.broadcasting import count_up
@@ -17,7 +17,7 @@ from primsplit.tracing.broadcasting import count_up
 
 def _places(size: Any) -> tuple[Array, Array]:
     """1 - M, 3 - M, ... up to M - 1, and M - 1, but 1 for it where that is 0."""
-    size = as_count(size)
+    size = as_count_or_none(size)
     last = size_as(size - 1, np.float64)
     return Array((2.0 * count_up(size)).value) - last, size_as(maximum(size - 1, 1), np.float64)
 
