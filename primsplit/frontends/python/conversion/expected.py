@@ -21,7 +21,7 @@ from typing import Any
 from primsplit.frontends.python.converter.copies import current
 from primsplit.frontends.python.converter.source import SourceError, definition_of
 from primsplit.ir.caching.fingerprint import is_library, names_read
-from primsplit.ir.caching.held import content, function_in, is_written_by_python
+from primsplit.ir.caching.held import attribute_of, content, function_in, is_written_by_python
 from primsplit.ir.errors import Place
 from primsplit.tracing import is_library as is_librarys_file
 from primsplit.tracing.hooks import HOOKS
@@ -88,8 +88,9 @@ def _parts_of(value: Any) -> Iterable[Any]:
         return () if is_library(value.__module__) else (*map(function_in, vars(value).values()), *value.__bases__)
     if hasattr(type(value), "depends_on"):
         return [*value.depends_on()]
-    if hasattr(value, "__wrapped__"):
-        return (value.__wrapped__,)
+    wrapped = attribute_of(value, "__wrapped__")
+    if wrapped is not None:
+        return (wrapped,)
     kind = type(value)
     if is_library(kind.__module__):
         return ()

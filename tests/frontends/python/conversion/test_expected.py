@@ -230,3 +230,20 @@ def test_an_expected_condition_that_is_known_is_answered_as_in_python() -> None:
     program = ps.trace(of_a_name_that_is_known, np.ones(3))
     for x in POINTS[:3]:
         np.testing.assert_allclose(program(x), of_a_name_that_is_known(x), rtol=1e-12)
+
+
+class Refusing:
+    """A callable whose missing attributes are errors of another class than AttributeError."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+    def __call__(self, x: Any) -> Any:
+        return 2.0 * x
+
+
+REFUSING = Refusing()
+
+
+def test_a_missing_attribute_of_a_users_object_is_not_asked_for() -> None:
+    np.testing.assert_array_equal(ps.grad(lambda w: np.sum(REFUSING(w)))(np.ones(3)), [2.0, 2.0, 2.0])
