@@ -19,9 +19,7 @@ from primsplit.tracing.array import Array
 OFTEN = 16
 """How many times as many writes as places there are, at least, where both numbers are literal."""
 FEW = 2**12
-"""The most places where the run decides how many writes there are."""
-SHORT = 8
-"""Rows of at most so many numbers are added in float64 at small cost, also where they are few."""
+"""The most numbers of the result where the run decides how many writes there are: float64 costs little then."""
 
 
 @fault(
@@ -74,7 +72,7 @@ def _is_many(writes: Dim, places: Dim, row: Dim) -> bool:
         return writes >= max(MANY_ROWS, OFTEN * places)
     if isinstance(writes, int) and writes < MANY_ROWS:
         return False
-    return (isinstance(places, int) and places <= FEW) or (isinstance(row, int) and row <= SHORT)
+    return isinstance(places, int) and isinstance(row, int) and places * row <= FEW
 
 
 def _in_float64(step: Op) -> Array:
