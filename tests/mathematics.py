@@ -18,7 +18,7 @@ from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed
 from primsplit.audit.mathematics.special import FUNCTIONS
 from primsplit.audit.statement_maker import statements_of
-from primsplit.audit.written import read_written
+from primsplit.audit.written import Written, read_written
 from primsplit.cli.options import Exported
 from primsplit.tracing import trees
 
@@ -157,3 +157,12 @@ def assert_statements_compute(path: str, inputs: Arrays) -> None:
         tolerance = 1e-4 if want.dtype == np.float32 else 1e-9
         scale = np.max(np.abs(want), initial=1e-6) if want.dtype.kind == "f" else 1.0
         np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * float(scale), err_msg=name.name)
+
+
+def assert_covers(file: Written) -> None:
+    """Assert that each node is in one statement, or counted as shape plumbing, and none in two."""
+    covered = [op for made in mathematics_of(file) for op in (*made.plumbing, *(o for s in made.every for o in s.ops))]
+    # An idiom has an op of its own, which stands for nodes that are listed with it.
+    nodes = {*file.ops()}
+    assert len(covered) == len({*covered}) == len(nodes)
+    assert {*covered} == nodes

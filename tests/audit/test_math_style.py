@@ -17,7 +17,7 @@ from primsplit.audit.written import Written, read_written
 from primsplit.cli import app
 from primsplit.cli.options import Exported, ModeName
 from primsplit.ir.errors import MissingRule, ShapeError, SpecError
-from tests.mathematics import assert_statements_compute, inputs_of
+from tests.mathematics import assert_covers, assert_statements_compute, inputs_of
 from tests.networks import learned, light_network, random_inputs
 
 SMALL = ("asian_option", "digits_classifier", "lennard_jones", "robust_regression")
@@ -33,15 +33,6 @@ def write(path: Path, folder: Path, mode: ModeName | None = None) -> tuple[Expor
     done = CliRunner().invoke(app, ["export", str(path), "--onnx", written, *(["--mode", mode] if mode else [])])
     assert done.exit_code == 0, done.stderr
     return made, written
-
-
-def assert_covers(file: Written) -> None:
-    """Assert that each node is in one statement, or counted as shape plumbing, and none in two."""
-    covered = [op for made in mathematics_of(file) for op in (*made.plumbing, *(o for s in made.every for o in s.ops))]
-    # An idiom has an op of its own, which stands for nodes that are listed with it.
-    nodes = {*file.ops()}
-    assert len(covered) == len({*covered}) == len(nodes)
-    assert {*covered} == nodes
 
 
 MOST = 0.35

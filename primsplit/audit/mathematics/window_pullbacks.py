@@ -69,6 +69,7 @@ def with_window_pullbacks(statements: Sequence[Statement], sizes: Sizes) -> list
             ops: dict[Op, None] = {}
             for value in statement.op.inputs:
                 only_for(value, made, left, by_op, ops, {*given, *pullback.forward.outputs})
+            readers = left + Counter(given)  # what two gradients share is hidden with the second
             hidden.update(ops)
             found[statement.op] = _written(statement, pullback, given, [*ops], sizes)
             break

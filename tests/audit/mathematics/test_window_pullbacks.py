@@ -14,7 +14,7 @@ from primsplit.audit.mathematics.window_pullbacks import with_window_pullbacks
 from primsplit.audit.statement_maker import statements_of
 from primsplit.audit.written import read_written
 from primsplit.extend import op
-from tests.mathematics import assert_statements_compute
+from tests.mathematics import assert_covers, assert_statements_compute
 
 
 def listed(function: Any, *arrays: Any, folder: Path) -> tuple[str, str]:
@@ -75,8 +75,21 @@ def test_a_pullback_with_another_operator_keeps_its_nodes(kind: str, tmp_path: P
     assert_statements_compute(path, [whole(2, 3, 8, 8), np.ones((2, 3, 3, 3), np.float32)])
 
 
-def test_each_node_is_in_one_statement(tmp_path: Path) -> None:
-    path, _ = listed(lambda x: op.MaxPool(x, kernel_shape=[2, 2]) * 2.0, whole(1, 1, 4, 4), folder=tmp_path)
+def _two_kernels(x: Any, v: Any, w: Any) -> Any:
+    return op.Conv(x, v) * 2.0 + op.Conv(x, w)
+
+
+@pytest.mark.parametrize(
+    ("function", "arrays"),
+    [
+        (lambda x: op.MaxPool(x, kernel_shape=[2, 2]) * 2.0, [whole(1, 1, 4, 4)]),
+        (_two_kernels, [whole(1, 4, 6, 6), whole(3, 4, 1, 1), whole(3, 4, 1, 1)]),
+    ],
+    ids=["a pool", "two gradients that share nodes"],
+)
+def test_each_node_is_in_one_statement(function: Any, arrays: list[Any], tmp_path: Path) -> None:
+    path, _ = listed(function, *arrays, folder=tmp_path)
+    assert_covers(read_written(path))
     file = read_written(path)
     sizes, statements = Sizes(file), statements_of(file).main
     sizes.names.update(statements.names)
