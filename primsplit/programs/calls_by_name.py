@@ -9,7 +9,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodWrapperType, ModuleType
 from typing import Any, NamedTuple
 
 from primsplit.ir.caching.held import content
@@ -212,6 +212,12 @@ def _defaults(function: FunctionType) -> Mapping[str, Any]:
 CONSTANT = frozenset({"LOAD_CONST", "LOAD_SMALL_INT"})
 SMALL_MODULES = frozenset({"random", "secrets", "time", "uuid"})
 """Modules that are imported to look into them, which loads nothing else."""
+TABLES = frozenset({dict, list, tuple, set, frozenset, MappingProxyType})
+ITERATING = frozenset({"GET_ITER", "UNPACK_SEQUENCE", "UNPACK_EX", "LIST_EXTEND"})
+ITERATORS = (enumerate, filter, functools.reduce, iter, list, map, reversed, tuple, zip)
+"""What goes over the items of a table: instructions, and functions that take it as an argument."""
+VIEWS = frozenset({"items", "values"})
+"""The methods of a dictionary whose result is gone over as the dictionary's values are."""
 
 
 class _Loaded(NamedTuple):
@@ -228,21 +234,22 @@ class _Loaded(NamedTuple):
         if self.value is not None:
             yield Chain("global", self.text, (), given, self.line, self.column), self.value
 
+    def items(self) -> Iterator[tuple[Chain, Any]]:
+        """Yield what can be called among the items of a table, for code that goes over all of them."""
+        if type(self.value) in TABLES:
+            values = self.value.values() if isinstance(self.value, Mapping) else self.value
+            chain = Chain("global", f"an item of {self.text}", (), None, self.line, self.column)
+            yield from ((chain, item) for item in [*values] if callable(item))
+
 
 def looked_up(function: FunctionType, code: CodeType, reach: Callable[[Any, str], Any]) -> Iterator[tuple[Chain, Any]]:
     """Yield what a code of this function looks up by a text or an index, and calls of it, each with its value."""
     closed = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     stack: list[_Loaded] = []
     for each in _instructions(code):
-        place = each.positions
-        line, column = (0, 0) if place is None else (place.lineno or 0, place.col_offset or 0)
-        if each.opname in GLOBAL:
-            value = function.__globals__.get(each.argval, vars(builtins).get(each.argval))
-            stack.append(_Loaded(value, str(each.argval), False, line, column))
-        elif each.opname in CLOSED and each.argval in closed:
-            stack.append(_Loaded(content(closed[each.argval]), str(each.argval), False, line, column))
-        elif each.opname in CONSTANT:
-            stack.append(_Loaded(each.argval, repr(each.argval), False, line, column))
+        loaded = _loaded(function, closed, each)
+        if loaded is not None:
+            stack.append(loaded)
         elif each.opname in ATTRIBUTE and stack:
             of = stack.pop()
             stack.append(of._replace(value=_attribute(of.value, each.argval, reach), text=f"{of.text}.{each.argval}"))
@@ -255,6 +262,8 @@ def looked_up(function: FunctionType, code: CodeType, reach: Callable[[Any, str]
             count = each.arg or 0
             arguments = [stack.pop() for _ in range(count)][::-1]
             callee = stack.pop()
+            if any(callee.value is each for each in ITERATORS):
+                yield from (item for argument in arguments for item in argument.items())
             if callee.is_looked_up:
                 yield from callee.told((arguments[0].value,) if arguments else ())
             found = _found(function, callee.value, [a.value for a in arguments], reach)
@@ -262,10 +271,28 @@ def looked_up(function: FunctionType, code: CodeType, reach: Callable[[Any, str]
             result = _Loaded(found, text, found is not None, callee.line, callee.column)
             stack.append(result)
             yield from result.told(None)
-        elif each.opname.startswith("LOAD_FAST"):
-            stack.append(_Loaded(None, str(each.argval), False, line, column))
+        elif each.opname == "MAKE_FUNCTION" and stack:
+            stack.append(stack.pop()._replace(value=None))
         else:
+            if each.opname in ITERATING and stack:
+                yield from stack[-1].items()
             stack.clear()
+
+
+def _loaded(function: FunctionType, closed: Mapping[str, Any], each: dis.Instruction) -> _Loaded | None:
+    """Return the value that an instruction loads by a name or as a constant; None for any other instruction."""
+    value, text = None, str(each.argval)
+    if each.opname in GLOBAL:
+        value = function.__globals__.get(each.argval, vars(builtins).get(each.argval))
+    elif each.opname in CLOSED and each.argval in closed:
+        value = content(closed[each.argval])
+    elif each.opname in CONSTANT:
+        value, text = each.argval, repr(each.argval)
+    elif not each.opname.startswith("LOAD_FAST"):
+        return None
+    place = each.positions
+    line, column = (0, 0) if place is None else (place.lineno or 0, place.col_offset or 0)
+    return _Loaded(value, text, False, line, column)
 
 
 def _attribute(of: Any, name: str, reach: Callable[[Any, str], Any]) -> Any:
@@ -274,8 +301,10 @@ def _attribute(of: Any, name: str, reach: Callable[[Any, str], Any]) -> Any:
         return vars(of)
     if name == "__call__" and isinstance(of, FunctionType | BuiltinFunctionType):
         return of
-    if type(of) is dict and name == "get":
-        return of.get
+    if name == "__getattribute__" and type(of) is ModuleType:
+        return of.__getattribute__
+    if type(of) in {dict, list, tuple, MappingProxyType} and name in {"get", "__getitem__", *VIEWS}:
+        return getattr(of, name, None)
     return None if of is None else reach(of, name)
 
 
@@ -304,13 +333,23 @@ def _found(function: FunctionType, callee: Any, arguments: list[Any], reach: Cal
     name = arguments[1] if is_getattr and len(arguments) > 1 else None
     if isinstance(name, str):
         return _attribute(first, name, reach)
-    if type(callee) is BuiltinFunctionType and type(callee.__self__) is dict and arguments:
-        return _item(callee.__self__, first)
+    if callee is operator.getitem and len(arguments) > 1:
+        return _item(first, arguments[1])
+    of = getattr(callee, "__self__", None) if type(callee) in {BuiltinFunctionType, MethodWrapperType} else None
+    if callee is not None and of is not None and of is not builtins:
+        return _by_method(of, callee.__name__, first, reach)
     if isinstance(first, str) and (callee is builtins.__import__ or callee is importlib.import_module):
         name = first.partition(".")[0] if callee is builtins.__import__ else first
         return importlib.import_module(name) if name in SMALL_MODULES else sys.modules.get(name)
     is_getter = any(callee is kind for kind in GETTERS) and len(arguments) == 1
     return callee(first) if is_getter and isinstance(first, str | int) else None
+
+
+def _by_method(of: Any, name: str, key: Any, reach: Callable[[Any, str], Any]) -> Any:
+    """Return what a method of a table or a module looks up."""
+    if name == "__getattribute__" and isinstance(key, str):
+        return _attribute(of, key, reach)
+    return of if name in VIEWS and type(of) is dict else _item(of, key)
 
 
 def _got(getter: Any, of: Any, reach: Callable[[Any, str], Any]) -> Any:

@@ -97,8 +97,15 @@ def frozen_numbers_told(function: Callable[..., Any], leaves: Sequence[Any]) -> 
     held += _shared_generators() if _may_reach_any(functions) else []
     generators = {id(g): g for g in (*(s.generator for s in sites if s.generator is not None), *held)}
     before = {key: _state(g) for key, g in generators.items()}
+    shared = {id(g): _state(g) for g in _shared_generators()}
+    modules = len(sys.modules)
     with undo_log(only_watches=True) as log:
         yield
+    if len(sys.modules) > modules:  # the function imported what it draws from
+        sites = [site for f in functions for site in _sites(f)]
+        late = {id(s.generator): s.generator for s in sites if s.generator is not None}
+        generators = late | generators
+        before = dict.fromkeys(late) | shared | before
     drew = {key: g for key, g in generators.items() if key in log.drawn or _state(g) != before[key]}
     found = [s for s in sites if s.generator is None or id(s.generator) in drew]
     known = {id(s.generator) for s in found}

@@ -12,6 +12,7 @@ import pathlib
 import random
 import secrets
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -38,6 +39,7 @@ SYSTEM = random.SystemRandom()
 SEQUENCE, DENSITY = qmc.Halton(2, seed=1), scipy.stats.gaussian_kde(np.arange(5.0))
 CLOCK = functools.partial(time.time)
 CLOCKS = {"a": [time.time, math.sin]}
+TIMES, NAMED_TIMES = (time.time, time.perf_counter), {"time": time.time}
 SCALES, COUNTED = iter(np.arange(1.0, 1000.0)), itertools.count(1)
 
 
@@ -118,6 +120,29 @@ def by_a_default_of_a_name(w: Any, *, clock: Any = time.time) -> Any:
 def by_a_default_that_is_replaced(w: Any, clock: Any = time.time) -> Any:
     clock = float
     return np.sum(w) * (clock() + 1)
+
+
+def by_a_loop(w: Any) -> Any:
+    total = 0.0
+    for clock in TIMES:
+        total = total + clock()
+    return np.sum(w) * total
+
+
+def by_a_loop_over_items(w: Any) -> Any:
+    total = 0.0
+    for name, clock in NAMED_TIMES.items():
+        total = total + len(name) * clock()
+    return np.sum(w) * total
+
+
+def called(clock: Callable[[], float]) -> float:
+    return clock()
+
+
+def by_unpacking(w: Any) -> Any:
+    first, _ = TIMES
+    return np.sum(w) * first()
 
 
 FROZEN: dict[str, tuple[Callable[[Any], Any], str]] = {
@@ -236,6 +261,19 @@ FROZEN: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "clock of loaded modules": (lambda w: np.sum(w) * sys.modules["time"].time(), "sys.modules['time'].time"),
     "clock by __call__": (lambda w: np.sum(w) * time.time.__call__(), "time.time.__call__"),
+    "clocks of a loop": (by_a_loop, "an item of TIMES"),
+    "clocks of a loop over items": (by_a_loop_over_items, "an item of NAMED_TIMES.items()"),
+    "clocks that are unpacked": (by_unpacking, "an item of TIMES"),
+    "clocks of a comprehension": (lambda w: np.sum(w) * sum([c() for c in TIMES]), "an item of TIMES"),
+    "clocks of a generator": (lambda w: np.sum(w) * sum(c() for c in TIMES), "an item of TIMES"),
+    "clocks of map": (lambda w: np.sum(w) * sum(map(called, TIMES)), "an item of TIMES"),
+    "clocks of enumerate": (lambda w: np.sum(w) * sum(i * c() for i, c in enumerate(TIMES)), "an item of TIMES"),
+    "clock by __getattribute__": (
+        lambda w: np.sum(w) * time.__getattribute__("time")(),
+        "time.__getattribute__('time')",
+    ),
+    "clock by __getitem__": (lambda w: np.sum(w) * TIMES.__getitem__(0)(), "TIMES.__getitem__(0)"),
+    "clock by getitem": (lambda w: np.sum(w) * operator.getitem(TIMES, 0)(), "operator.getitem(TIMES, 0)"),
     "clock as a default": (by_a_default, "clock"),
     "clock as a default by its name": (by_a_default_of_a_name, "clock"),
     "partial of a clock": (lambda w: np.sum(w) * CLOCK(), "CLOCK"),
@@ -341,6 +379,7 @@ SILENT: dict[str, Callable[[Any], Any]] = {
     "getattr of a constant": lambda w: np.sum(w) * getattr(np, "pi"),  # noqa: B009
     "random as a text": lambda w: np.sum(w) * len("random"),
     "another function of a table": lambda w: np.sum(w) * CLOCKS["a"][1](1.0),
+    "other functions of a loop": lambda w: np.sum(w) * sum(f(1.0) for f in (math.sin, math.cos)),
     "default that is replaced": by_a_default_that_is_replaced,
     "date that is given": lambda w: np.sum(w) * datetime.date(2020, 1, 1).day,
 }
@@ -383,3 +422,28 @@ def test_a_call_tells_nothing_more_and_draws_stay_as_many() -> None:
     again = np.random.default_rng(5)
     np.testing.assert_array_equal(gradient(X), again.normal(size=3))
     assert generator.normal() == again.normal()
+
+
+IMPORTING = """
+import sys, warnings
+import primsplit as ps
+
+def by_a_text(w):
+    return w * __import__("scipy.stats").stats.norm.rvs()
+
+def by_a_statement(w):
+    import scipy.stats
+    return w * scipy.stats.norm.rvs()
+
+assert "scipy.stats" not in sys.modules
+warnings.simplefilter("error")
+ps.grad({"text": by_a_text, "statement": by_a_statement}[sys.argv[1]])(1.0)
+"""
+
+
+@pytest.mark.parametrize("way", ["text", "statement"])
+def test_a_draw_of_a_module_that_the_function_imports_first_is_told(way: str, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "importing.py"
+    path.write_text(IMPORTING)
+    done = subprocess.run([sys.executable, path, way], capture_output=True, text=True, check=False)
+    assert "norm.rvs draws" in done.stderr
