@@ -6,7 +6,7 @@ as np.interp. An explicit conversion, `x.astype(np.float64)`, gets no warning.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,11 +51,13 @@ def _promotions(block: Block) -> Iterator[tuple[Place, np.dtype[Any], Const | No
             narrow = next((v for v in map(_widened, ops) if v is not None), None)
             const = next((v for op in ops for v in op.inputs if isinstance(v, Const) and _is_of_numpy(v, op)), None)
             line = place.whole_line
-            if narrow is None or line in reported or _CONVERTING.search(line.source):
+            source = _COMMENT.sub(r"\1", line.source)
+            if narrow is None or line in reported or _WIDENING.search(source):
                 continue
             if const is None and not (_is_of_python(line) and (outer is None or _meets_integers(ops, outer))):
                 continue
-            if any(_leaves(v, place, read) for op in ops for v in op.outputs):
+            around = _on_line(inner.ops, line) if _NARROWING.search(source) else ops
+            if any(_leaves(v, {op.place for op in around}, read) for op in around for v in op.outputs):
                 reported.add(line)
                 yield line, narrow.type.dtype, const
 
@@ -67,8 +69,16 @@ def _meets_integers(ops: Sequence[Op], outer: Op) -> bool:
     return is_own and any(isinstance(v, Var) and v.type.dtype.kind in "iu" for v in widened)
 
 
-_CONVERTING = re.compile(r"\bastype\b|\bdtype\s*=")
-"""Matches a line that sets a dtype: its author chose float64."""
+_COMMENT = re.compile(r"""^((?:[^#'"]|'[^']*'|"[^"]*")*)#.*""")
+_NARROW = (
+    r"""(?:(?:[\w.]+\.|['"])?(?:b?float(?:16|32)|single|half|u?int(?:8|16|32|64|p|c)?|bool_?|complex64|f[24]|[iu][1248])\b"""
+    r"|[\w.]+\.dtype\b)"
+)
+"""Matches a dtype, as it is written, that is not float64, or that of an array of a program of float32."""
+_WIDENING = re.compile(rf"\bastype\b(?!\(\s*(?:dtype\s*=\s*)?{_NARROW})|\bdtype\s*=(?!=|\s*{_NARROW})")
+"""Matches a line that sets a dtype which may be float64: its author chose it."""
+_NARROWING = re.compile(rf"\b(?:astype\(|dtype\s*=)\s*{_NARROW}|\bfloat(?:16|32)\(")
+"""Matches a line that sets a narrower dtype: what it computes in float64 counts where that leaves the line."""
 
 
 _NAMING = re.compile(r"\bfloat64\b|\bdouble\b|,\s*float\b")
@@ -107,6 +117,11 @@ def _is_of_numpy(value: Const, op: Op) -> bool:
     return becomes == WIDE and value.type.dtype.kind in "fiu"
 
 
-def _leaves(value: Var, place: Place, read: Mapping[Var, list[Op | None]]) -> bool:
-    """Whether an op outside of the expression at this place reads this float64 value."""
-    return value.type.dtype == WIDE and any(r is None or r.place != place for r in read.get(value, ()))
+def _on_line(ops: Sequence[Op], line: Place) -> list[Op]:
+    """Return the ops of all expressions on a line."""
+    return [op for op in ops if op.place is not None and op.place.whole_line == line]
+
+
+def _leaves(value: Var, places: Collection[Place | None], read: Mapping[Var, list[Op | None]]) -> bool:
+    """Whether an op outside of the expressions at these places reads this float64 value."""
+    return value.type.dtype == WIDE and any(r is None or r.place not in places for r in read.get(value, ()))

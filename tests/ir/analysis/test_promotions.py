@@ -16,6 +16,7 @@ ROWS = ps.spec("f32", [3, 16])
 WIDE = np.ones((16, 4))
 NARROW = WIDE.astype(np.float32)
 ROOT = np.sqrt(16)
+WIDE_TYPE = np.float64
 
 
 def told(run: Callable[[], Any]) -> list[warnings.WarningMessage]:
@@ -46,6 +47,13 @@ PROMOTED: dict[str, Callable[[Any], Any]] = {
     "count in a loop": lambda x: ps.scan(lambda total, row: (total + row, row / np.sum(row > 0)), x[0], x)[1],
     "count in a loop of rows": lambda x: np.stack([row / np.sum(row > 0) for row in x]),
     "count in a branch": lambda x: ps.cond(x[0, 0] > 0, lambda r: r / np.sum(r > 0), lambda r: r / np.sum(r > 1), x),
+    "narrower dtype of an operand": lambda x: x.astype(np.float32) * ROOT,
+    "narrower dtype by its name": lambda x: x.astype("float32") * ROOT,
+    "dtype of another array": lambda x: (x > 0).astype(x.dtype) * ROOT,
+    "narrower dtype of sums": lambda x: np.sum(x, axis=0, dtype=np.float32) * ROOT,
+    "dtype of integers": lambda x: x * np.arange(16, dtype=np.int64),
+    "dtype of a comparison": lambda x: x * ROOT if x.dtype == np.float32 else x,
+    "comment about a dtype": lambda x: x * ROOT,  # .astype(np.float64), dtype=float
     "numbers of Python in an array": lambda x: np.array([x[0, 0], 1.0]),
 }
 KEPT: dict[str, Callable[[Any], Any]] = {
@@ -66,6 +74,12 @@ KEPT: dict[str, Callable[[Any], Any]] = {
     "least squares": lambda x: np.linalg.lstsq(x, x[:, 0], rcond=None)[0],
     "integers of few bits": lambda x: x * np.arange(16, dtype=np.int16),
     "size": lambda x: x / x.shape[0],
+    "narrowed on the line": lambda x: (x * ROOT).astype(np.float32),
+    "narrowed behind a function": lambda x: (np.tanh(x * ROOT) + 1).astype(dtype=np.float32),
+    "narrowed by a call": lambda x: np.float32(np.sum(x * ROOT)),
+    "narrowed to a dtype": lambda x: (x * ROOT).astype(x.dtype),
+    "dtype float": lambda x: x.astype(float) * np.linspace(0, 1, 16),
+    "dtype of a variable": lambda x: np.asarray(x, dtype=WIDE_TYPE) * ROOT,
     "summed in float64": lambda x: np.sum(x, dtype=np.float64) * ROOT,
 }
 
