@@ -42,6 +42,15 @@ EXPONENTS: Mapping[str, Sequence[int]] = {"Pow": (1,)}
 """Inputs that are an exponent. One that a model learns, such as that of a pooling by powers, has an axis."""
 STATISTICS: Mapping[str, Sequence[int]] = {"BatchNormalization": (3, 4)}
 """Inputs that hold statistics of a model's training data, by which it normalizes its inputs."""
+LEARNED: Mapping[str, Sequence[int]] = {
+    "BatchNormalization": (1, 2), "Conv": (1, 2), "ConvTranspose": (1, 2), "GRU": (1, 2, 3), "Gemm": (1, 2),
+    "GroupNormalization": (1, 2), "InstanceNormalization": (1, 2), "LSTM": (1, 2, 3, 7), "LayerNormalization": (1, 2),
+    "MatMul": (0, 1), "PRelu": (1,), "RMSNormalization": (1,), "RNN": (1, 2, 3),
+}  # fmt: skip
+"""Inputs that are weights under any name and of any size: `onnx::PRelu_5`, as torch names a slope.
+
+No trait: a judgement on what models learn.
+"""
 NUMBERED = re.compile(
     "|".join(
         (
@@ -87,7 +96,7 @@ def look_at(graph: onnx.GraphProto, tensors: Iterable[onnx.TensorProto], metadat
     floats = {t.name: t for t in tensors if t.data_type in FLOATS}
     settings, statistics = _read_as(graph, SETTINGS), _read_as(graph, STATISTICS)
     fills = _read_as(graph, FILLS)
-    exponents = _read_as(graph, EXPONENTS)
+    exponents, learned = _read_as(graph, EXPONENTS), _read_as(graph, LEARNED)
     found = {t.name: NO_FLOATS for t in tensors if t.data_type not in FLOATS}
     for name, tensor in floats.items():
         if name in numbers:
@@ -100,9 +109,14 @@ def look_at(graph: onnx.GraphProto, tensors: Iterable[onnx.TensorProto], metadat
             found[name] = "it is one number without axes, the exponent of a Pow"
         elif name in statistics or name in measured:
             found[name] = MEASURED
-        elif math.prod(tensor.dims) == 1 and NUMBERED.fullmatch(name) and CONSTANTS not in metadata:
+        elif name not in learned and _is_number_of_code(tensor) and CONSTANTS not in metadata:
             found[name] = "it is one number, under a name that exporters give to numbers of the code"
     return Initializers(found)
+
+
+def _is_number_of_code(tensor: onnx.TensorProto) -> bool:
+    """Whether it is one number, under a name that exporters give to numbers of the code."""
+    return math.prod(tensor.dims) == 1 and NUMBERED.fullmatch(tensor.name) is not None
 
 
 @dataclass(frozen=True, slots=True)

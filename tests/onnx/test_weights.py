@@ -266,6 +266,24 @@ def test_a_weight_of_one_number_is_one(name: str, tmp_path: Path) -> None:
     assert list(ps.load(str(tmp_path / "first.onnx")).params) == [name]
 
 
+LEARNED = {
+    "onnx::PRelu_5": (node("PRelu", "x onnx::PRelu_5", "y"), X, (1,)),
+    "onnx::Conv_3": (node("Conv", "x onnx::Conv_3", "y"), X[None, :1], (1, 1, 1)),
+    "onnx::Conv_4": (node("Conv", "x kernel onnx::Conv_4", "y"), X[None, :1], (1,)),
+    "4": (node("Gemm", "x column 4", "y"), X, (1,)),
+    "onnx::MatMul_9": (node("MatMul", "x onnx::MatMul_9", "y"), X[:, :1], (1, 1)),
+}
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_one_number_that_an_operator_learns_is_a_weight_under_any_name(name: str, tmp_path: Path) -> None:
+    one, x, shape = LEARNED[name]
+    given = {"kernel": np.ones((1, 1, 1), np.float32), "column": np.ones((3, 1), np.float32)}
+    weights = {n: a for n, a in {**given, name: np.full(shape, 0.5, np.float32)}.items() if n in one.input}
+    model = ps.load(saved(tmp_path / "model.onnx", [one], x, weights))
+    assert {*model.params} == {*weights}
+
+
 def test_what_an_operator_is_told_and_what_was_measured_is_no_weight(tmp_path: Path) -> None:
     nodes = [node("BatchNormalization", "x scale bias mean var", "n"), node("Clip", "n low high", "y")]
     weights = {n: np.ones(2, np.float32) for n in ("scale", "bias", "mean", "var")}
