@@ -7,6 +7,7 @@ from itertools import islice
 from textwrap import shorten
 from typing import Any
 
+from primsplit.ir import Var
 from primsplit.ir.errors import SpecError
 from primsplit.ir.names import variables
 from primsplit.programs.binding import ARRAY
@@ -64,6 +65,10 @@ def select_inputs(program: Program, wrt: Wrt) -> list[int]:
 
 def _not_found(program: Program, key: int | str) -> SpecError:
     """Return the error for a `wrt` that names no input."""
+    inside = _computed(program, key)
+    if inside is not None and not inside.type.is_float:
+        what = f"wrt={key!r} is computed inside of the model, of {inside.type.dtype}, which has no derivative"
+        return SpecError(what, because=_differentiable(program))
     because = [f"the inputs are {', '.join(program.inputs)}"]
     if key == "params":
         told = program.float_constants
@@ -80,6 +85,13 @@ def _without_derivative(program: Program, key: int | str, found: Sequence[int]) 
     """Return the error for a `wrt` whose inputs, at these positions, are all integers, bools or texts."""
     kinds = sorted({str(program.types[i].dtype) for i in found})
     what = "initializer" if {program.inputs[i] for i in found} <= program.defaults.keys() else "input"
+    return SpecError(
+        f"wrt={key!r} is an {what} of {' and '.join(kinds)}, which has no derivative", because=_differentiable(program)
+    )
+
+
+def _differentiable(program: Program) -> tuple[str, ...]:
+    """Return lines that tell the inputs and initializers that have a derivative."""
     inputs = [n for n, t in zip(program.inputs, program.types, strict=True) if t.is_float and n not in program.defaults]
     weights = [n for n, value in {**program.defaults, **program.initializers}.items() if value.type.is_float]
     others = [
@@ -87,15 +99,19 @@ def _without_derivative(program: Program, key: int | str, found: Sequence[int]) 
         for told, names in (("inputs", inputs), ("initializers", weights))
         if names
     ]
-    return SpecError(
-        f"wrt={key!r} is an {what} of {' and '.join(kinds)}, which has no derivative",
-        because=tuple(others) or ("nothing here is floating point",),
-    )
+    return tuple(others) or ("nothing here is floating point",)
+
+
+def _computed(program: Program, key: int | str) -> Var | None:
+    """Return the value of this name that a model computes, if there is one."""
+    if not program.initializers or key in program.inputs or key in program.initializers:
+        return None
+    return next((var for var in variables(program.block) if var.hint == key), None)
 
 
 def _nearest(program: Program, key: int | str, names: Sequence[str]) -> str | tuple[str, ...]:
     """Return what to ask for instead of an unknown name: the nearest of the known ones, or a part of the model."""
-    if program.initializers and any(var.hint == key for var in variables(program.block)):
+    if _computed(program, key) is not None:
         return (
             f"{key} is computed inside of the model. A part of it has that as an input or output:",
             "onnx.utils.extract_model(path, part, inputs, outputs)",
@@ -127,9 +143,10 @@ def select_results(program: Program, of: Any) -> list[int]:
     positions = [place for key in _asked(of, "of") for place in _places(program, key)]
     for key in positions:
         if not isinstance(key, int) or not 0 <= key < len(types):
+            what = "an input, no result" if key in program.inputs else "no result"
             results = shorten(", ".join(program.outputs), 300)
             cure = _nearest(program, key, program.outputs)
-            raise SpecError(f"of={key!r} is no result", because=(f"the results are {results}",), cure=cure)
+            raise SpecError(f"of={key!r} is {what}", because=(f"the results are {results}",), cure=cure)
         if not types[key].is_float:
             raise SpecError(f"of={program.outputs[key]!r} is {types[key].dtype}, which has no gradient")
     return [k for k in positions if isinstance(k, int)]

@@ -46,6 +46,22 @@ def test_an_integer_of_a_model_is_named_with_its_dtype(wrt: int | str, told: str
     assert "extract_model" not in text
 
 
+def test_integers_inside_of_a_model_have_no_derivative_in_a_part_of_it_either(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(
+        SpecError, match="wrt='shifted' is computed inside of the model, of int64, which has no"
+    ) as caught:
+        ps.split(ps.load(embedding(tmp_path)), wrt="shifted")
+    assert "the initializers of floating point are" in str(caught.value)
+    assert "extract_model" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("of", "told"), [("ids", "is an input, no result"), ("table", "is no result")])
+def test_an_input_or_weight_is_no_result_that_is_computed(of: str, told: str, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(SpecError, match=told) as caught:
+        ps.split(ps.load(embedding(tmp_path)), wrt="w", of=of)
+    assert "computed inside" not in str(caught.value)
+
+
 def test_a_value_inside_of_a_model_is_told_as_such(tmp_path: pathlib.Path) -> None:
     with pytest.raises(SpecError, match="rows is computed inside of the model"):
         ps.split(ps.load(embedding(tmp_path)), wrt="rows")
