@@ -28,6 +28,7 @@ from primsplit.tracing.frames import explored_keeping
 from primsplit.tracing.functionlike import name_of
 from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.regions import ScanForm, Walk, element, emit_loop, emit_scan, record
+from primsplit.tracing.undo_log import undo_log
 
 LENGTH = "the length of a scan"
 
@@ -265,7 +266,8 @@ def _plain(body: Function, init: Any, xs: Any, length: Any, *, reverse: bool) ->
 def _no_outputs(body: Function, init: Any, leaves: Sequence[Any], spec: trees.TreeSpec) -> Any:
     """Return what a scan over nothing stacks: arrays of the shapes of one step, without a first element.
 
-    The step is recorded rather than run, which might fail, or write to a state. What no recording can hold is run.
+    The step is recorded rather than run, which might fail, or write to a state. What it changes is undone, as a scan
+    over nothing runs no step. What no recording can hold is run.
     """
     x = trees.unflatten(spec, [np.zeros(np.shape(v)[1:], np.asarray(v).dtype)[()] for v in leaves])
     try:
@@ -288,5 +290,9 @@ def _types_of_step(body: Function, init: Any, x: Any) -> tuple[list[Type], trees
 
         stand_ins = [StandIn(a.type, weak=a.weak, scalar=a.type.rank == 0) for a in arrays if a is not None]
         params = [(inner.param(s.type), s) for s in stand_ins]
-        found = explored_keeping(name_of(body), params, step, {})
+        with undo_log() as log:
+            try:
+                found = explored_keeping(name_of(body), params, step, {})
+            finally:
+                log.undo()
     return [a.type for a in found.results], found.result

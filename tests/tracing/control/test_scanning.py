@@ -1,5 +1,7 @@
 """`scan` and `map`: one body for every length, and a gradient that walks back."""
 
+import statistics
+
 import numpy as np
 import pytest
 
@@ -303,5 +305,22 @@ def test_a_scan_over_nothing_runs_no_step_on_plain_arrays() -> None:
 
 
 def test_a_step_that_no_recording_holds_is_run_for_the_shapes_of_nothing() -> None:
-    _, found = ps.scan(lambda carry, x: (carry, float(x)), 0.0, np.zeros(0))
+    _, found = ps.scan(lambda carry, x: (carry, statistics.fmean([x])), 0.0, np.zeros(0))
     assert (found.dtype, found.shape) == (np.float64, (0,))
+
+
+def test_a_scan_of_plain_arrays_over_nothing_changes_nothing() -> None:
+    seen, counts, array = [], {"steps": 0}, np.zeros(2)
+
+    def body(c, e):
+        seen.append(float(np.sum(c)))
+        counts["steps"] += 1
+        array[0] = 7
+        return c, c * e
+
+    carry, rows = ps.scan(body, np.ones(2), np.zeros(0))
+    np.testing.assert_array_equal(carry, np.ones(2))
+    assert rows.shape == (0, 2)
+    assert not seen
+    assert counts == {"steps": 0}
+    np.testing.assert_array_equal(array, [0, 0])
