@@ -145,3 +145,42 @@ def test_a_gradient_that_is_loaded_has_no_plausible_curvature(tmp_path: Any) -> 
     second = by_cotangents(lambda x: exported(x)[1], PLACES)
     assert np.all(np.isnan(second[HERE]))
     np.testing.assert_allclose(second[~HERE], 0, atol=1e-14)
+
+
+MIXING = np.random.default_rng(0).normal(size=(6, 4))
+
+
+def shrunk(u: Any, by: Any) -> Any:
+    return np.sign(u) * np.maximum(np.abs(u) - by, 0)
+
+
+def by_a_scan(strength: Any, data: Any) -> Any:
+    def step(z: Any, _: Any) -> Any:
+        return shrunk(z - 0.05 * MIXING.T @ (MIXING @ z - data), 0.05 * strength), None
+
+    return ps.scan(step, np.zeros(4), np.arange(20))[0]
+
+
+def by_a_loop(strength: Any, data: Any) -> Any:
+    z = np.zeros(4)
+    for _ in range(20):
+        z = shrunk(z - 0.05 * MIXING.T @ (MIXING @ z - data), 0.05 * strength)
+    return z
+
+
+@pytest.mark.parametrize("solve", [by_a_scan, by_a_loop])
+def test_sparse_regression_by_soft_thresholds_has_its_gradient(solve: Any) -> None:
+    """Iterated shrinkage, whose results are 0 in many places; all are for a large weight of the penalty."""
+    data = np.random.default_rng(1).normal(size=6)
+
+    def loss(strength: Any, data: Any) -> Any:
+        z = solve(strength, data)
+        return np.sum(z**2) + np.sum(np.abs(z)) + np.linalg.norm(z)
+
+    assert np.count_nonzero(solve(1.0, data)) in {1, 2, 3}
+    h = 1e-6
+    slope = ps.grad(loss)(1.0, data)
+    np.testing.assert_allclose(slope, (loss(1.0 + h, data) - loss(1.0 - h, data)) / (2 * h), rtol=1e-7)
+    np.testing.assert_allclose(ps.jvp(loss, (1.0, data), (1.0, 0 * data))[1], slope, rtol=1e-12)
+    for each in ps.grad(loss, (0, 1))(40.0, data):
+        np.testing.assert_array_equal(each, 0 * each)
