@@ -1,6 +1,7 @@
 """Var and Const: the values that an op reads, and the data of a constant."""
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -37,10 +38,14 @@ class Data(Protocol):
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Loaded:
-    """Data that is already in memory. If `is_shared` it is also another's, who may make it writeable again."""
+    """Data that is already in memory. If `is_shared` it is also another's, who may make it writeable again.
+
+    `file` is the path of the file that the array was mapped from, if it was.
+    """
 
     array: AnyArray
     is_shared: bool = False
+    file: str = ""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -179,7 +184,15 @@ def _frozen(array: AnyArray | np.generic) -> AnyArray:
 
 def _loaded(array: AnyArray | np.generic) -> Loaded:
     frozen = _frozen(array)
-    return Loaded(frozen, is_shared=np.may_share_memory(frozen, array))
+    return Loaded(frozen, is_shared=np.may_share_memory(frozen, array), file=_mapped_file(array))
+
+
+def _mapped_file(array: AnyArray | np.generic) -> str:
+    """Return the path of the file of an array that is mapped into memory, or is a view of such an array."""
+    base: object = array
+    while base is not None and not isinstance(base, np.memmap):
+        base = getattr(base, "base", None)
+    return "" if base is None or base.filename is None else os.fspath(base.filename)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +218,7 @@ def data_of(array: AnyArray, name: str = "") -> AnyArray | Data:
     if known is not None and known.owner() is owner and (known.array is array or _same_bits(known.array, array)):
         return known
     loaded = _loaded(array)
-    made = _met[key] = _Met(loaded.array, loaded.is_shared, owner=ref(owner))
+    made = _met[key] = _Met(loaded.array, loaded.is_shared, loaded.file, owner=ref(owner))
     return made
 
 

@@ -7,6 +7,7 @@ from types import ModuleType
 
 from primsplit.ir import Block, Const, Value, walk
 from primsplit.ir.errors import FileError, PrimsplitError
+from primsplit.ir.values import Converted, Loaded
 from primsplit.onnx.external_files import external_files
 from primsplit.onnx.tensors import Tensor
 
@@ -34,8 +35,13 @@ def _files_of_values(values: Sequence[Value | None]) -> Iterator[str]:
         if isinstance(value, Const):
             if value.place is not None:
                 yield value.place.filename
-            if isinstance(value.data, Tensor):
-                yield value.data.model
+            data = value.data
+            while isinstance(data, Converted):
+                data = data.source
+            if isinstance(data, Tensor):
+                yield data.model
+            elif isinstance(data, Loaded) and data.file:
+                yield data.file
 
 
 def files_of_model(path: str) -> set[str]:

@@ -142,3 +142,22 @@ def test_another_spelling_is_the_same_file_where_the_system_finds_it_by_that(
     monkeypatch.setattr(sources, "_stat", lambda name: found if name.lower().endswith("w0.bin") else None)
     with pytest.raises(FileError, match=r"cannot write W0.BIN: it is w0.bin"):
         files.check_apart(["W0.BIN"], lambda: ["w0.bin"])
+
+
+@pytest.mark.parametrize("part", ["all", "a view", "a few"])
+def test_an_array_that_is_mapped_into_memory_keeps_its_file(
+    part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("w.npy", np.arange(4000.0))
+    whole = np.load("w.npy", mmap_mode="r")
+    array = {"all": whole, "a view": whole[10:].reshape(2, -1), "a few": whole[:3]}[part]
+    x = np.ones(array.shape)
+    before = Path("w.npy").read_bytes()
+    os.link("w.npy", "other.onnx")
+    for name in ("w.npy", "other.onnx"):
+        with pytest.raises(FileError, match="the program is made of"):
+            ps.export(lambda x: np.sum(x * array), x, path=name)
+        with pytest.raises(FileError, match="the program is made of"):
+            ps.trace(lambda x: x * array, x).save(name)
+    assert Path("w.npy").read_bytes() == before
