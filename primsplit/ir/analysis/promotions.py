@@ -81,8 +81,8 @@ _NARROWING = re.compile(rf"\b(?:astype\(|dtype\s*=)\s*{_NARROW}|\bfloat(?:16|32)
 """Matches a line that sets a narrower dtype: what it computes in float64 counts where that leaves the line."""
 
 
-_NAMING = re.compile(r"\bfloat64\b|\bdouble\b|,\s*float\b")
-"""Matches a line that names the dtype as a function or an argument."""
+_NAMING = re.compile(r"\bfloat64\b|\bdouble\b|,\s*float\b|(?<![\w.])float\(")
+"""Matches a line that names the dtype as a function or an argument; `float(x)` makes a number of Python's."""
 
 
 def _is_of_python(line: Place) -> bool:

@@ -60,6 +60,8 @@ KEPT: dict[str, Callable[[Any], Any]] = {
     "Python's number": lambda x: x / 4.0,
     "pi": lambda x: x * np.pi,
     "float()": lambda x: x / float(ROOT),
+    "float() of a traced number": lambda x: x * float(x[0, 0]),
+    "a loss that is a float": lambda x: float(np.sum(x**2)),
     "float32": lambda x: x @ NARROW,
     "compared": lambda x: np.where(x > ROOT, x, 0),
     "written into": lambda x: np.add(x, 1, out=x),

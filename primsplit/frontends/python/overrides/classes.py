@@ -32,10 +32,14 @@ def _converting(kind: Callable[..., Any], traced: Callable[..., Any]) -> Callabl
     return call
 
 
-def _one_number(x: Any, kind: str) -> Any:
-    """Return the argument of `float` or `int` as a traced Python number. Raises TypeError for several, as in NumPy."""
+def _one_number(x: Any, kind: type[float] | type[int]) -> Any:
+    """Return the argument of `float` or `int` as a traced Python number.
+
+    Raises TypeError for several, as in NumPy, and for a complex one, as in Python.
+    """
     if holds_complex(x):
-        raise TypeError(f"{kind}() argument must be a string or a real number, not 'complex'")
+        kind(x)
+        raise TypeError(f"{kind.__name__}() argument must be a string or a real number, not 'complex'")
     array = as_array(x)
     if array.shape and math.prod(d for d in array.shape if isinstance(d, int)) != 1:
         raise TypeError("only length-1 arrays can be converted to Python scalars")
@@ -43,14 +47,14 @@ def _one_number(x: Any, kind: str) -> Any:
 
 
 def _float(x: Any) -> Array:
-    return Array(cast_to(_one_number(x, "float"), np.float64).value, weak=True)
+    return Array(cast_to(_one_number(x, float), np.float64).value, weak=True)
 
 
 def _int(x: Any) -> Any:
     """Return the integer part, which has no derivative; if example arrays determine it, a Python number."""
     if isinstance(x, Size):
         return x
-    number = _one_number(x, "int")
+    number = _one_number(x, int)
     known = HOOKS.whole_number(number, is_cut=True)
     if known is not None:
         return int(known)
