@@ -1,5 +1,6 @@
 """Listings and files call values as the user's variables do, and errors carry what was recorded."""
 
+import statistics
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -313,7 +314,7 @@ def test_an_error_of_a_rule_carries_the_program_and_the_op_of_the_rule(derive: C
 
 def test_a_traceback_shows_the_users_frames_of_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     def innermost(x: Any) -> Any:
-        return float(x)
+        return statistics.fmean([x])
 
     def outer(x: Any) -> Any:
         return innermost(np.sin(x).sum())
