@@ -159,6 +159,27 @@ def only_for(
         only_for(read, made, readers, by_op, found, end, branches)
 
 
+def claimed(
+    statement: Statement,
+    given: Collection[Var],
+    end: Collection[Value],
+    made: Mapping[Var, Op],
+    readers: Counter[Value],
+    by_op: Mapping[Op, Statement],
+) -> tuple[Op, ...]:
+    """Return the ops that a statement alone needs, which is to be written as a function of given values.
+
+    They compute from the values in `end`. Their reads, and the statement's, count no more; those of `given` do. So what
+    two such statements share belongs to the second one.
+    """
+    readers.subtract(read_by_statement(statement))
+    ops: dict[Op, None] = {}
+    for value in statement.op.inputs:
+        only_for(value, made, readers, by_op, ops, end)
+    readers.update(given)
+    return (*ops,)
+
+
 def as_first_side(statement: Branch, ops: tuple[Op, ...], note: str = "") -> Idiom:
     """Return the only statement of a branch's first side in the place of the branch; it stands for `ops`."""
     (inner,) = statement.sides[0].statements

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.audit.mathematics.sameness import Comparison
-from primsplit.audit.mathematics.shortcuts import Idiom, computed_by, is_elementwise, only_for, read_by_statement
+from primsplit.audit.mathematics.shortcuts import Idiom, claimed, computed_by, is_elementwise, read_by_statement
 from primsplit.audit.mathematics.sizes import Sizes
 from primsplit.audit.statements import Assignment, Statement
 from primsplit.audit.trees import call, name
@@ -89,10 +89,7 @@ def with_special(statements: Sequence[Statement], sizes: Sizes) -> list[Statemen
         if function is None or function[1] not in sizes.names:
             continue
         written, argument = function
-        left = readers - Counter(read_by_statement(statement))
-        ops: dict[Op, None] = {}
-        for value in statement.op.inputs:
-            only_for(value, made, left, by_op, ops, {argument})
+        ops = claimed(statement, (argument,), {argument}, made, readers, by_op)
         hidden.update(ops)
         called = written.of(sizes.names[argument])
         every = (*ops, *statement.ops)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from primsplit.audit.mathematics.sameness import Comparison
-from primsplit.audit.mathematics.shortcuts import Idiom, computed_by, only_for, read_by_statement
+from primsplit.audit.mathematics.shortcuts import Idiom, claimed, computed_by, read_by_statement
 from primsplit.audit.mathematics.sizes import Sizes
 from primsplit.audit.statements import Assignment, Statement
 from primsplit.audit.trees import call, literal, name
@@ -65,13 +65,9 @@ def with_window_pullbacks(statements: Sequence[Statement], sizes: Sizes) -> list
             given = _given(statement, pullback, made, sizes)
             if given is None:
                 continue
-            left = readers - Counter(read_by_statement(statement))
-            ops: dict[Op, None] = {}
-            for value in statement.op.inputs:
-                only_for(value, made, left, by_op, ops, {*given, *pullback.forward.outputs})
-            readers = left + Counter(given)  # what two gradients share is hidden with the second
+            ops = claimed(statement, given, {*given, *pullback.forward.outputs}, made, readers, by_op)
             hidden.update(ops)
-            found[statement.op] = _written(statement, pullback, given, [*ops], sizes)
+            found[statement.op] = _written(statement, pullback, given, ops, sizes)
             break
     return [found.get(s.op, s) for s in statements if s.op not in hidden]
 

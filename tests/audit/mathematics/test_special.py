@@ -13,7 +13,7 @@ import primsplit as ps
 from primsplit.audit.math_style import list_as_mathematics, mathematics_of
 from primsplit.audit.mathematics.special import FEWEST, FUNCTIONS, written_functions
 from primsplit.audit.written import read_written
-from tests.mathematics import assert_statements_compute
+from tests.mathematics import assert_covers, assert_statements_compute
 
 POINTS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 
@@ -83,3 +83,18 @@ def test_a_function_with_another_bit_in_a_number_keeps_its_nodes(at: int, tmp_pa
     text = list_as_mathematics(read_written(path))
     assert "ndtr" not in text.split("sha256")[1]
     assert_statements_compute(path, [POINTS])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: special.ndtr(x) * special.ndtr(-x),
+        lambda x: special.erf(x) * special.erfc(x) + special.ndtr(x),
+        lambda x: special.erfc(x) + special.erfcx(x),
+    ],
+)
+def test_nodes_that_two_functions_share_are_counted_once(function: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "f.onnx")
+    ps.trace(function, np.ones(3)).save(path)
+    assert_covers(read_written(path))
+    assert_statements_compute(path, [np.array([-0.7, 0.2, 1.9])])
