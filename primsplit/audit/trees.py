@@ -34,12 +34,8 @@ def _parsed(template: str) -> ast.expr:
     return ast.parse(template, mode="eval").body
 
 
-class _Filling(ast.NodeTransformer):
-    """Fills holes. A function keeps its name, though a variable of the file may have the same."""
-
-    def __init__(self, holes: Mapping[str, ast.expr]) -> None:
-        self.holes = holes
-        self.used: set[str] = set()
+class OfVariables(ast.NodeTransformer):
+    """Visits names of variables. A function keeps its name, though a variable of the file may have the same."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if not isinstance(node.func, ast.Name):
@@ -47,6 +43,14 @@ class _Filling(ast.NodeTransformer):
         node.args = [self.visit(a) for a in node.args]
         node.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
         return node
+
+
+class _Filling(OfVariables):
+    """Fills holes."""
+
+    def __init__(self, holes: Mapping[str, ast.expr]) -> None:
+        self.holes = holes
+        self.used: set[str] = set()
 
     def visit_Name(self, node: ast.Name) -> ast.expr:  # the name that NodeTransformer asks for
         found = self.holes.get(node.id, node)

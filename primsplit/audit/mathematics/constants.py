@@ -19,7 +19,7 @@ import numpy as np
 
 from primsplit.audit.mathematics.folded import Folded
 from primsplit.audit.mathematics.simplify import number_tree, ranges
-from primsplit.audit.trees import call, literal, name, tree
+from primsplit.audit.trees import OfVariables, call, literal, name, tree
 from primsplit.ir import AnyArray, Const
 from primsplit.ir.dims import Dim
 from primsplit.ir.notation.literals import INLINE
@@ -58,7 +58,7 @@ def _row(const: Const, own: str) -> Folded:
     return Folded(ast.Subscript(name(own), index, ast.Load()), shape[-1:])
 
 
-class ShortConstants(ast.NodeTransformer):
+class ShortConstants(OfVariables):
     """Writes short constants where expressions read them, by their names."""
 
     def __init__(self, constants: Mapping[str, Const]) -> None:
@@ -89,13 +89,6 @@ class ShortConstants(ast.NodeTransformer):
             yield f"{own} = {' '.join(text.split())}   {const.type.dtype.name}[{sizes}]"
         if len(owns) > TOLD:
             yield f"and {len(owns) - TOLD} more (--frozen)"
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        if not isinstance(node.func, ast.Name):
-            node.func = self.visit(node.func)
-        node.args = [self.visit(a) for a in node.args]
-        node.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
-        return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         found = self.rows.get(ast.unparse(node)) if isinstance(node.value, ast.Name) else None
