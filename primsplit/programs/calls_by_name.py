@@ -215,7 +215,7 @@ SMALL_MODULES = frozenset({"random", "secrets", "time", "uuid"})
 TABLES = frozenset({dict, list, tuple, set, frozenset, MappingProxyType})
 ITERATING = frozenset({"GET_ITER", "UNPACK_SEQUENCE", "UNPACK_EX", "LIST_EXTEND"})
 ITERATORS = (enumerate, filter, functools.reduce, iter, list, map, reversed, tuple, zip)
-"""What goes over the items of a table: instructions, and functions that take it as an argument."""
+"""Callables that go over the items of a table that they are given, as the instructions `ITERATING` do."""
 VIEWS = frozenset({"items", "values"})
 """The methods of a dictionary whose result is gone over as the dictionary's values are."""
 

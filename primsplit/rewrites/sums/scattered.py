@@ -17,7 +17,7 @@ from primsplit.rewrites.sums.stages import MANY_ROWS
 from primsplit.tracing.array import Array
 
 OFTEN = 16
-"""How many times as many writes as places there are, at least, where both numbers are literal."""
+"""The least number of writes a place for which a scatter of literal sizes is widened."""
 FEW = 2**12
 """The most numbers of the result where the run decides how many writes there are: float64 costs little then."""
 

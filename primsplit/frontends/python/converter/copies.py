@@ -111,7 +111,7 @@ def remember_origin(copied: Function, function: Function) -> Function:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
-    """What a conversion copies, and whether it calls substitutes."""
+    """The options of a conversion: what it copies, and what the copies call."""
 
     serves: bool = False
     """Whether functions of NumPy, SciPy and Python have their substitutes."""
