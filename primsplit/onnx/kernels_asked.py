@@ -32,10 +32,11 @@ def check_kernels(steps: Iterable[Op]) -> None:
     """Raise ParseError at an operator that onnxruntime refuses to create a kernel for, with its reason."""
     for step in steps:
         key = key_of(Site(step.kind, step.inputs, step.attributes, len(step.outputs)))
-        if key not in _TAKEN:
-            _TAKEN[key] = _refusal(step)
-        if _TAKEN[key]:
-            raise ParseError(f"onnxruntime does not take this {step.kind}: {_TAKEN[key]}", place=step.place)
+        refusal = _TAKEN.get(key)
+        if refusal is None:
+            refusal = _TAKEN[key] = _refusal(step)
+        if refusal:
+            raise ParseError(f"onnxruntime does not take this {step.kind}: {refusal}", place=step.place)
 
 
 def _refusal(step: Op) -> str:

@@ -1,4 +1,7 @@
-"""Dictionaries of bounded size, for caches whose keys never end."""
+"""Dictionaries of bounded size, for caches whose keys never end.
+
+Threads may share them, but another thread may remove any entry at any time: read one by `get` or `used`.
+"""
 
 from collections import OrderedDict
 from typing import TypeVar
@@ -29,10 +32,11 @@ class Recent(OrderedDict[K, V]):
 
     def used(self, key: K) -> V | None:
         """Return the entry, and mark it as the most recently used; None if there is none."""
-        if key not in self:
+        try:
+            self.move_to_end(key)
+            return self[key]
+        except KeyError:  # also where another thread has just removed it
             return None
-        self.move_to_end(key)
-        return self[key]
 
     def __setitem__(self, key: K, value: V) -> None:
         super().__setitem__(key, value)

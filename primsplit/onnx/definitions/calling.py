@@ -125,8 +125,9 @@ def _is_open(definition: Definition, inputs: Sequence[Value | None]) -> Callable
 
 def _body(definition: Definition, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int) -> Block:
     key = _key(definition, inputs, attributes, outputs)
-    if key is not None and key in _bodies:
-        return _bodies[key]
+    known = None if key is None else _bodies.get(key)
+    if known is not None:
+        return known
     _check_form(definition, inputs, attributes)
     is_open = _is_open(definition, inputs)
     with tracing.fresh_stack(), tracing.recording(place=NOWHERE) as recorded:
