@@ -20,6 +20,7 @@ import numpy.typing as npt
 from primsplit.audit.origins import URGENT, Origin, is_clock, literals, origin_in
 from primsplit.ir import Block, Const, Type, walk
 from primsplit.ir.errors import Place
+from primsplit.ir.parsing import parsed_text
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.labels import input_names
 from primsplit.programs.program import Program
@@ -248,7 +249,7 @@ def parsed(filename: str) -> ast.Module:
     """Return the syntax tree of a file; an empty one if there is none."""
     try:
         with open(filename, "rb") as file:
-            return ast.parse(file.read())
+            return parsed_text(file.read())
     except (OSError, SyntaxError, ValueError):
         return ast.Module([], [])
 

@@ -10,7 +10,6 @@ A file with one pass has `forward` alone. One whose passes alternate, or that ha
 files each is one function. Constants of more than 64 elements are in an .npz beside the module.
 """
 
-import ast
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from primsplit.audit.statements import Statements
 from primsplit.audit.trees import names_in
 from primsplit.audit.written import Written
 from primsplit.ir import AnyArray
+from primsplit.ir.parsing import parsed_text
 from primsplit.programs.python_text import array_source
 
 TAKEN = frozenset({
@@ -51,9 +51,9 @@ def to_numpy(files: Sequence[Written]) -> Module:
     functions = [text for one, title in zip(made, titles, strict=True) for text in function_texts(one, title)]
     constants = {name: const.numpy() for one in made for name, const in one.constants.items()}
     arrays = {name: array for name, array in constants.items() if array.size > MOST_SHOWN}
-    used = {n for text in functions for n in names_in(ast.parse(text))}
+    used = {n for text in functions for n in names_in(parsed_text(text))}
     helpers = [helper_source(name) for name in needed(used)]
-    used.update(n for text in helpers for n in names_in(ast.parse(text)))
+    used.update(n for text in helpers for n in names_in(parsed_text(text)))
     head = "\n".join([*_head(files, used, has_arrays=bool(arrays)), *_constants(constants, arrays)])
     return Module("\n\n\n".join([head, *functions, *helpers]) + "\n", arrays)
 

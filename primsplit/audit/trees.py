@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.ir.parsing import parsed_text
+
 
 def tree(template: str, **holes: ast.expr) -> ast.expr:
     """Return the expression of a text, with an expression in the place of each name that is a hole."""
@@ -31,7 +33,7 @@ def fill(expression: ast.expr, holes: Mapping[str, ast.expr]) -> ast.expr:
 
 @functools.cache
 def _parsed(template: str) -> ast.expr:
-    return ast.parse(template, mode="eval").body
+    return parsed_text(template, mode="eval").body
 
 
 class OfVariables(ast.NodeTransformer):
@@ -110,4 +112,4 @@ def bound_by(head: str) -> tuple[str, ...]:
     """Return the variables that the head of a loop sets: `x_t` of `for x_t in xs:`. None of another head."""
     if not (head.startswith("for ") and head.endswith(":")):
         return ()
-    return tuple(sorted(names_in(ast.parse(head.partition(" in ")[0].removeprefix("for ")))))
+    return tuple(sorted(names_in(parsed_text(head.partition(" in ")[0].removeprefix("for ")))))

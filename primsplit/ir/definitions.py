@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from primsplit.ir.caching.limited import Recent
+from primsplit.ir.parsing import parsed_text
 
 Node = ast.FunctionDef | ast.Lambda
 Answer = TypeVar("Answer")
@@ -99,7 +100,7 @@ def parsed(filename: str, text: str) -> File:
     file = _files.known.used((filename, text))
     if file is None:
         try:
-            tree = ast.parse(text, filename)
+            tree = parsed_text(text, filename)
         except (SyntaxError, ValueError):
             tree = ast.Module([], [])
         file = _files.known[filename, text] = File(tree, index_of(tree))

@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from primsplit.ir.errors import FileError, Place, SpecError
+from primsplit.ir.parsing import parsed_text
 from primsplit.tracing import defined_at
 from primsplit.tracing.functionlike import unbound
 
@@ -179,7 +180,7 @@ def _syntax(path: str) -> ast.Module:
         raise FileError(f"cannot read {path or repr(path)}: {error.strerror or error}") from None
     try:
         compile(source, path, "exec")
-        return ast.parse(source, path)
+        return parsed_text(source, path)
     except SyntaxError as error:
         line = error.lineno or 0
         place = Place(path, line, "<module>") if line else None

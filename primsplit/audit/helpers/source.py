@@ -27,6 +27,7 @@ from primsplit.audit.helpers import (
     windows,
 )
 from primsplit.audit.trees import names_in
+from primsplit.ir.parsing import parsed_text
 
 MODULES: tuple[ModuleType, ...] = (
     arithmetic,
@@ -74,7 +75,7 @@ def helper_source(name: str) -> str:
 @functools.cache
 def _tree(name: str) -> ast.AST:
     text = textwrap.dedent(inspect.getsource(helpers()[name]))
-    found = _Written().visit(ast.parse(text).body[0])
+    found = _Written().visit(parsed_text(text).body[0])
     assert isinstance(found, ast.AST)
     return found
 

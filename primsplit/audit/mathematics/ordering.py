@@ -5,11 +5,11 @@ d_hidden (line 8), d_b1 (line 7), d_b2 (line 8)   ->   d_hidden, d_b2 (line 8), 
 ```
 """
 
-import ast
 from collections.abc import Hashable, Sequence
 
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.trees import variables_in
+from primsplit.ir.parsing import parsed_text
 
 
 def grouped(lines: Sequence[Shown]) -> list[Shown]:
@@ -94,7 +94,7 @@ def _before(lines: Sequence[Sequence[Shown]]) -> list[set[int]]:
 
 def targets_of(line: Shown) -> set[str]:
     """Return the variables that a statement sets, or sets parts of."""
-    return {name for target in line.targets for name in variables_in(ast.parse(target, mode="eval"))}
+    return {name for target in line.targets for name in variables_in(parsed_text(target, mode="eval"))}
 
 
 def read_by(line: Shown) -> set[str]:

@@ -15,6 +15,7 @@ from primsplit.ir import Const, Op, Type, Value, Var, walk
 from primsplit.ir import dims as sizes
 from primsplit.ir.dims import Dim
 from primsplit.ir.errors import PrimsplitError
+from primsplit.ir.parsing import parsed_text
 from primsplit.ops.inference import infer
 
 READS_SHAPE = frozenset({"Shape", "Size"})
@@ -81,7 +82,7 @@ class Sizes:
         if not sizes.symbols(size) <= self.symbols:
             return None
         try:
-            found = ast.parse(str(size), mode="eval").body
+            found = parsed_text(str(size), mode="eval").body
         except SyntaxError:
             return None
         called = {ast.unparse(node.func) for node in ast.walk(found) if isinstance(node, ast.Call)}

@@ -33,6 +33,7 @@ from primsplit.frontends.loops.functions import REDUCTIONS
 from primsplit.frontends.loops.loopset import Index, Linear, LoopSet, Reference
 from primsplit.frontends.loops.ranges import Bounds, UntoldRange, Use, agrees_with_its_axes, infer, uses_of
 from primsplit.ir.errors import ParseError
+from primsplit.ir.parsing import parsed_text
 
 OPERATOR = re.compile(r"(?P<how>(?<!\w)(?:max|min)|[-+*:])?=(?!=)")
 PREFIX = re.compile(r"\s*\(\s*(?P<how>max|min|[+*])\s*\)")
@@ -97,7 +98,7 @@ class Part(NamedTuple):
             raise line.at(self.start, "an expression is missing")
         code = f"({self.text})"
         try:
-            tree = ast.parse(code, mode="eval").body
+            tree = parsed_text(code, mode="eval").body
         except SyntaxError as error:
             column = self.start + max((error.offset or 2) - 2, 0)
             raise line.at(min(column, len(line.text)), f"this cannot be read: {error.msg}") from None

@@ -28,6 +28,7 @@ from primsplit.frontends.loops.loopset import Axis, Linear, Loop, LoopSet
 from primsplit.frontends.loops.scopes import IDENTITIES, Element, Scopes
 from primsplit.frontends.loops.syntax import called, changed, combination, negated, ranks, whole_numbers
 from primsplit.ir.errors import ParseError, Place, PrimsplitError
+from primsplit.ir.parsing import parsed_text
 
 ZEROS = frozenset({"zeros", "zeros_like", "empty", "empty_like"})
 
@@ -59,7 +60,7 @@ class Text:
             cure = "Write the function in a file, or the nest in index notation."
             raise ParseError(f"the source of {self.name} cannot be read: {error}", cure=cure) from None
         self.filename = inspect.getsourcefile(function) or "<unknown>"
-        tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+        tree = parsed_text(textwrap.dedent("".join(lines))).body[0]
         if not isinstance(tree, ast.FunctionDef):
             raise ParseError(f"{self.name} is no function that def makes", cure="A nest is a def with for loops.")
         self.tree = tree

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from primsplit.ir.dims.size import Dim, floor_divide, remainder, symbol
 from primsplit.ir.dims.substitution import REBUILD
 from primsplit.ir.errors import ParseError
+from primsplit.ir.parsing import parsed_text
 
 
 def parse(text: str) -> Dim:
@@ -20,7 +21,7 @@ def parse(text: str) -> Dim:
     if not _EXPRESSION.fullmatch(text) or unicodedata.normalize("NFKC", text) != text:
         return symbol(text)
     try:
-        return _build(ast.parse(text, mode="eval").body)
+        return _build(parsed_text(text, mode="eval").body)
     except (SyntaxError, ParseError):
         return symbol(text)
 

@@ -4,7 +4,6 @@ A file is rewritten once for each set of lines with traced conditions. Definitio
 once.
 """
 
-import ast
 import functools
 import itertools
 import threading
@@ -22,6 +21,7 @@ from primsplit.frontends.python.converter.transformer import Transformer
 from primsplit.ir.caching.fingerprint import package_of
 from primsplit.ir.caching.limited import Recent
 from primsplit.ir.definitions import Definition, Index, copied, index_of, text_of
+from primsplit.ir.parsing import parsed_text
 
 _numbers = itertools.count()
 Helping = Callable[[Sequence[Join]], JoinsHelper]
@@ -40,14 +40,14 @@ class _Unasked(NamedTuple):
 @functools.lru_cache(maxsize=64)
 def _facts(filename: str, text: str) -> Facts:
     """Return the facts about a file. Raises SyntaxError or ValueError if it is not Python."""
-    return Facts.of(ast.parse(text, filename))
+    return Facts.of(parsed_text(text, filename))
 
 
 @functools.lru_cache(maxsize=64)
 def _unasked(filename: str, text: str) -> _Unasked:
     """Return the definitions of a file without joins."""
     writer = Writer(filename, _facts(filename, text), frozenset(), frozenset(), frozenset(), UNASKED)
-    return _Unasked(index_of(writer.written(ast.parse(text, filename))), writer.looks_up)
+    return _Unasked(index_of(writer.written(parsed_text(text, filename))), writer.looks_up)
 
 
 class RewrittenFile:
@@ -150,7 +150,7 @@ def _rewritten(key: _Asked) -> RewrittenFile:
         return RewrittenFile((), {}, looks_up=False)
     name = f"{HELPER}{next(_numbers)}"
     writer = Writer(key.filename, facts, key.asked, key.left_out, key.growing, name)
-    file, lines = ast.parse(key.text, key.filename), key.asked | key.left_out | key.growing
+    file, lines = parsed_text(key.text, key.filename), key.asked | key.left_out | key.growing
     here = {line for s in file.body if not lines.isdisjoint(own := lines_of(s)) for line in own}
     index = index_of(writer.written(file, here))
     looks_up = writer.looks_up or (not writer.joins and _unasked(key.filename, key.text).looks_up)
