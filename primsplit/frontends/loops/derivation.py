@@ -21,7 +21,7 @@ from primsplit.frontends.loops.loopset import Axis, Linear, LoopSet, Operation, 
 from primsplit.frontends.loops.partials import FLAT, partial
 from primsplit.frontends.loops.reductions import reduction_partials
 from primsplit.frontends.loops.terms import Term
-from primsplit.ir.analysis.costs import THRESHOLD
+from primsplit.ir.analysis import costs
 from primsplit.ir.errors import SpecError
 
 
@@ -50,7 +50,7 @@ def derive(
     tracked: Collection[str],
     *,
     into: Collection[str] = (),
-    threshold: float = THRESHOLD,
+    threshold: float = costs.THRESHOLD,
     wanted: Collection[str] | None = None,
 ) -> Derivation:
     """The derivative of a nest with respect to the `tracked` arguments.

@@ -20,7 +20,7 @@ from primsplit.frontends.loops.lowering import lower
 from primsplit.frontends.loops.notation import parse_notation
 from primsplit.frontends.loops.python_nest import outside, parse_function
 from primsplit.frontends.loops.sizes import Sizes, check, sizes_of
-from primsplit.ir.analysis.costs import THRESHOLD
+from primsplit.ir.analysis import costs
 from primsplit.ir.dims import Shape
 from primsplit.ir.errors import DtypeError, InterpretedNestWarning, PrimsplitError, SpecError, UnsupportedFunction
 from primsplit.numpy.ufuncs import cast_to
@@ -100,7 +100,7 @@ class Nest(Primitive):
         except TypeError:
             raise DtypeError(f"{name} is a whole number, not {value!r}", place=tracing.user_place()) from None
 
-    def derive(self, tracked: Collection[str] | str | None = None, *, threshold: float = THRESHOLD) -> Derivation:
+    def derive(self, tracked: Collection[str] | str | None = None, *, threshold: float = costs.THRESHOLD) -> Derivation:
         """The nest's derivative with respect to some arguments, by name; by default to all arrays of real numbers.
 
         What costs less than `threshold` is computed again rather than kept: 0 keeps all that is not read from an array.
@@ -119,7 +119,7 @@ class Nest(Primitive):
             raise SpecError(told, because=(f"its arrays are {', '.join(arrays)}",))
         return frozenset(wanted)
 
-    def listing(self, tracked: Collection[str] | str | None = None, *, threshold: float = THRESHOLD) -> str:
+    def listing(self, tracked: Collection[str] | str | None = None, *, threshold: float = costs.THRESHOLD) -> str:
         """The nest, one operation a line; with `tracked`, its derivative with respect to these arguments too.
 
         `threshold` is that of `derive`.
