@@ -228,9 +228,8 @@ def _reach(node: ast.expr, scope: Scope, generators: tuple[type, ...]) -> Any:
     value = _reach(node.value, scope, generators)
     if isinstance(value, generators):
         return value
-    if value in {datetime.date, datetime.datetime}:
-        return getattr(value, node.attr, None)
-    return getattr(value, node.attr, None) if inspect.ismodule(value) else _look_up(node, scope)
+    tells_dates = value is datetime.date or value is datetime.datetime
+    return getattr(value, node.attr, None) if tells_dates or inspect.ismodule(value) else _look_up(node, scope)
 
 
 def _lines_of(name: str, place: Place) -> set[int]:

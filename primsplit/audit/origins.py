@@ -33,8 +33,8 @@ def is_clock(function: Any) -> bool:
     if any(function is each for each in (*CLOCKS, *CLOCKS_WITHOUT_ARGUMENT)):
         return True
     owner = getattr(function, "__self__", None)
-    kinds = (datetime.date, datetime.datetime)
-    return owner in kinds and getattr(function, "__name__", "") in OF_DATES
+    of_dates = owner is datetime.date or owner is datetime.datetime
+    return of_dates and getattr(function, "__name__", "") in OF_DATES
 
 
 def origin_in(nodes: list[ast.AST], name: str, line: int) -> Origin:

@@ -189,3 +189,14 @@ def test_literals_are_the_numbers_of_the_users_lines() -> None:
         ("0.12345", "literal", line + 1),
         ("7", "literal", line + 1),
     ]
+
+
+CALLS: list[int] = []
+
+
+def test_methods_of_global_lists_and_arrays_are_no_draws() -> None:
+    def f(x: Any) -> Any:
+        CALLS.append(1)
+        return X.mean() * x.sum() + X.max() * len(CALLS)
+
+    assert "draw" not in {f.origin for f in frozen_values(ps.trace(f, X), f)}
