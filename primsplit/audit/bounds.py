@@ -101,7 +101,7 @@ def _sizes(graph: Whole, arrays: Arrays) -> dict[str, int]:
 def _row(graph: Whole, walk: Walk, name: str, result: Value, measured: tuple[float, float] | None) -> dict[str, Any]:
     found = walk.range(result)
     bound = float(np.max(found.error, initial=0.0)) * SLACK if found.error is not None else np.inf
-    error, size = (None, None) if measured is None else measured
+    error, size = (None, None) if measured is None or not np.isfinite(measured[0]) else measured
     known = np.isfinite(bound)
     ratio = None if not known or not error else bound / error
     start = None if known else _first_open(graph.block, walk, [result])
@@ -128,6 +128,9 @@ def _why(op: Op, walk: Walk, block: Block) -> str:
     if not op.outputs[0].type.is_float:
         return "rounding may change this, and what it chooses"
     steps = "".join(f" of step {turn + 1}" for turn in walk.unbound[op][-1:])
+    if op in walk.hazards:
+        found = ", ".join(f"{kind} {'happens' if h.always else 'can happen'}" for kind, h in walk.hazards[op].items())
+        return f"at an operand{steps}, {found}"
     return f"an operand{steps} may be where the slope of this operator has no bound, such as a divisor at 0"
 
 
@@ -216,5 +219,7 @@ def _drawn(draw: np.random.Generator, low: AnyArray, high: AnyArray) -> AnyArray
 
 
 def _worse(known: tuple[float, float], output: AnyArray, exact: AnyArray) -> tuple[float, float]:
-    gap = np.abs(output.astype(exact.dtype) - exact)
+    """Return the largest error and magnitude so far; NaN and infinity are errors without end."""
+    is_finite = np.isfinite(output) & np.isfinite(exact)
+    gap = np.abs(np.where(is_finite, output.astype(exact.dtype) - exact, np.inf))
     return max(known[0], float(np.max(gap, initial=0.0))), max(known[1], float(np.max(np.abs(exact), initial=0.0)))

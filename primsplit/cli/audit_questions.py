@@ -349,7 +349,7 @@ def _show_bounds(found: Mapping[str, Any]) -> None:
         (
             r["output"],
             Text("no bound", "yellow") if r["bound"] is None else _number(r["bound"], 1),
-            _number(r["measured"], 1),
+            _number(r["measured"], 1) or ("" if found["why"] else "not finite"),
             "" if r["ratio"] is None else f"{r['ratio']:.3g}",
             _number(r["size"], 1),
             *_at(r),

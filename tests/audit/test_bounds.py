@@ -88,7 +88,7 @@ def test_of_a_loop_the_node_inside_and_its_step_are_named(tmp_path: Path) -> Non
     near, far = rows_of(path, {"y": np.float64(2.0)}, ranges={"y": (1.0, 3.0)})["rows"]
     assert (near["bound"], near["operator"] in {"Div", "Reciprocal"}) == (None, True)
     assert near["source"].startswith("return (1.0 / near")
-    assert "an operand of step 2 may be" in near["why"]
+    assert near["why"] == "at an operand of step 2, division by 0 can happen"
     assert far["bound"] is not None
 
 
@@ -164,3 +164,11 @@ def test_a_loop_has_no_bound_where_the_box_or_rounding_may_end_it_elsewhere(tmp_
     for row in (*wide, *near):
         assert (row["bound"], row["operator"]) == (None, "Loop")
         assert "when it ends" in row["why"]
+
+
+def test_an_overflow_is_why_there_is_no_bound_and_no_measured_error(tmp_path: Path) -> None:
+    x = np.float32([1.0, 100.0])
+    path = exported(lambda x: np.exp(x) / np.sum(np.exp(x)), x, path=tmp_path, mode="value")
+    (row,) = rows_of(path, {"x": x})["rows"]
+    assert (row["operator"], row["why"]) == ("Exp", "at an operand, overflow happens")
+    assert row["bound"] is row["measured"] is row["size"] is None

@@ -67,6 +67,13 @@ def test_a_promotion_to_float64_is_a_hazard(tmp_path: Path) -> None:
     assert (row["hazard"], row["certainty"], row["operator"]) == ("promotion to float64", "always", "Cast")
 
 
+def test_what_was_float64_before_is_not_promoted(tmp_path: Path) -> None:
+    x = np.full(3, 0.5)
+    file = file_of(lambda x: np.sum(np.arccos(x).astype(np.float32)), x, path=tmp_path)
+    rows = hazard_rows(file, {"x": (0.25, 0.75)})["rows"]
+    assert "promotion to float64" not in {row["hazard"] for row in rows}
+
+
 def test_hazards_in_a_function_and_in_a_loop_have_their_lines(tmp_path: Path) -> None:
     def steps(x: Any) -> Any:
         def step(carry: Any, row: Any) -> Any:

@@ -216,11 +216,22 @@ def extreme(function: Callable[..., AnyArray]) -> Transfer:
 # Conversions.
 
 
+def _was_float64(at: At) -> bool:
+    """Whether a conversion to float64 undoes one from it, as in the pullback of one, or around a float32 kernel."""
+    if at.op.remark == "pullback of Cast":
+        return True
+    found = at.maker(at.op.inputs[0])
+    while found is not None and found.kind != "Cast" and len(found.inputs) == 1:
+        found = at.maker(found.inputs[0])
+    source = None if found is None or found.kind != "Cast" else found.inputs[0]
+    return source is not None and source.type.dtype == np.float64
+
+
 def cast(at: At) -> Range:
     """Return the range of a conversion, and report a promotion to float64 and numbers that the dtype cannot hold."""
     x = at.take(0)
     to = at.dtype
-    if is_floating(x.dtype) and x.dtype.itemsize < 8 and to == np.float64:
+    if is_floating(x.dtype) and x.dtype.itemsize < 8 and to == np.float64 and not _was_float64(at):
         at.note("promotion to float64", x, always=True)
     if to.kind == "b":
         sure = (x.low > 0) | (x.high < 0) | x.nonzero

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from primsplit import tracing
-from primsplit.ir import is_held
+from primsplit.ir import Value, is_held
 from primsplit.ir.errors import TraceError
 from primsplit.numpy.complex.creation import constant
 from primsplit.numpy.converted_run import is_written_later, made_at
 from primsplit.tracing.array import Array
-from primsplit.tracing.asarray import holds_traced
+from primsplit.tracing.asarray import holds_traced, lift
 from primsplit.tracing.complex_array import ComplexArray
 from primsplit.tracing.handles.views import View
 from primsplit.tracing.trees import PART_OF
@@ -26,13 +26,18 @@ from primsplit.tracing.trees import PART_OF
 
 def writable(value: Any) -> Any:
     """Return a NumPy array as a traced array, which traced values can be written to; any other value unchanged."""
+    return _traced(value, tracing.constant)
+
+
+def _traced(value: Any, made: Callable[[Any], Value]) -> Any:
+    """Return a NumPy array as a traced array of the constant that `made` returns; any other value unchanged."""
     if not isinstance(value, np.ndarray):
         return value
     if value.dtype in PART_OF:
         return constant(value)
     if not is_held(value.dtype):
         return value
-    array = Array(tracing.constant(value))
+    array = Array(made(value))
     array.contiguous = value.flags.c_contiguous
     return array
 
@@ -93,8 +98,8 @@ class _Plain(View):
 
 
 def _table(array: Any) -> Any:
-    """Return a known array as a traced one of which a traced index takes a part."""
-    table = writable(array)
+    """Return a known array as a traced one of which a traced index takes a part; its place tells its variable."""
+    table = _traced(array, lift)
     parts = zip(table.parts, (np.real, np.imag), strict=True) if isinstance(table, ComplexArray) else [(table, _all)]
     for each, part in parts:
         if each is not None:

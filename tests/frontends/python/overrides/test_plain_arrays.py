@@ -13,6 +13,7 @@ import pytest
 import scipy.interpolate
 
 import primsplit as ps
+from primsplit.ir import Const
 from primsplit.ir.errors import PrimsplitError
 from primsplit.testing import check_grads
 
@@ -344,3 +345,10 @@ def test_a_changed_element_of_a_held_table_is_read_again() -> None:
     for number in itertools.islice(itertools.count(), 2):
         mesh.levels["low"][:] = TABLE + number
         np.testing.assert_array_equal(gradient(X), mesh.levels["low"][np.argsort(X)])
+
+
+def test_a_table_that_a_traced_index_reads_has_its_variable() -> None:
+    program = ps.trace(lambda x: TABLE[np.floor(x).astype(np.int64)] * x, np.array([1.25, 0.5]))
+    (table,) = [v for op in program.block.ops for v in op.inputs if isinstance(v, Const) and v.type.rank]
+    assert table.place is not None
+    assert table.place.variables == ("TABLE",)
