@@ -13,12 +13,13 @@ from primsplit.audit.computed_numbers import computed_numbers
 from primsplit.audit.frozen import frozen_values, literal_values
 from primsplit.audit.origins import URGENT
 from primsplit.audit.report import report
-from primsplit.cli import audit_questions, options
+from primsplit.cli import options
 from primsplit.cli.audit_check import Check, check_listing
 from primsplit.cli.audit_questions import Asked, Questions, answer
 from primsplit.cli.audit_tables import show_branches, show_file, show_frozen, show_recomputed, show_rules, show_split
 from primsplit.cli.audited import files_of_listing, write_listing
 from primsplit.cli.failures import command
+from primsplit.cli.groups import said_in
 from primsplit.cli.late import (
     constant_rows,
     json_reports,
@@ -37,7 +38,6 @@ from primsplit.cli.output import console, print_json, print_page, print_text
 from primsplit.cli.overwriting import keep_apart
 from primsplit.ir.errors import PrimsplitError, SpecError
 from primsplit.programs.api import SplitProgram
-from primsplit.programs.export import save_derived
 
 
 class Style(StrEnum):
@@ -68,23 +68,9 @@ def _schema(wanted: bool) -> None:
 def audit(
     target: options.TargetOrModel,
     *,
-    spec: options.Spec = None,
-    wrt: options.Wrt = None,
-    of: options.Of = None,
-    mode: options.Mode = None,
-    form: options.Form = options.FormName.JOINT,
-    chunk: options.Chunk = None,
-    policy: options.Policy = None,
-    dtype: options.Dtype = None,
-    branches: options.Branches = options.BranchesName.EXPLORE,
-    length: options.Length = None,
-    absent: options.Absent = None,
-    safe_where: options.SafeWhere = False,
-    constant: options.Constant = None,
-    provider: options.Provider = options.ProviderName.CPU,
-    weights: options.Weights = options.WeightsName.INPUTS,
-    runtime: options.Target = None,
-    provenance: options.Provenance = options.ProvenanceName.FULL,
+    asked: options.FunctionDerivation,
+    model: options.ModelOptions,
+    writing: options.Writing,
     stage: Annotated[
         Stage,
         typer.Option(
@@ -101,13 +87,7 @@ def audit(
         bool,
         typer.Option("--rules", help="Only the rules that made nodes of the file, and rules of yours that made none."),
     ] = False,
-    linear: audit_questions.Linear = False,
-    zero: audit_questions.Zero = False,
-    numerics: audit_questions.Numerics = None,
-    hazards: audit_questions.Hazards = False,
-    bounds: audit_questions.Bounds = None,
-    ranges: audit_questions.Range = None,
-    width: audit_questions.Width = 0.0,
+    questions: Questions,
     style: Annotated[
         Style | None,
         typer.Option(
@@ -146,9 +126,6 @@ def audit(
 
     An ONNX file is listed as it is. To list its gradient, say --stage split, or list what `primsplit grad` writes.
     """
-    questions = Questions(
-        linear=linear, zero=zero, numerics=numerics, hazards=hazards, bounds=bounds, ranges=ranges, width=width
-    )
     alone = {
         "frozen": frozen,
         "rules": rules,
@@ -161,13 +138,9 @@ def audit(
         raise SpecError("--all is for the mathematics of a file", cure="Say --style math with it.")
     keep_apart("--output", output, target.partition(":")[0])
     written = files_of_listing(output, None if style is None else style.value)
-    told = options.Told(length, absent, safe_where=safe_where, constant=constant)
     show = Showing(style, output, check, frozen=frozen, everything=everything, json=json)
     if target.endswith(".onnx") and stage is Stage.FILE:
-        refuse_derivative(
-            spec=spec, wrt=wrt, of=of, mode=mode, chunk=chunk, policy=policy, dtype=dtype, form=form,
-            branches=branches, provider=provider, weights=weights, target=runtime, provenance=provenance,
-        )  # fmt: skip
+        refuse_derivative(asked, writing)
         keep_model(written, target)
         file = read_written(target)
         if rules:
@@ -178,20 +151,16 @@ def audit(
                 answer(questions, Asked([target], [file]), folder, json=json)
             return
         rows = {"frozen": constant_rows(file)} if frozen else {}
-        show.files([file], {**rows, "frozen_branches": _frozen_branches(file, told)})
+        show.files([file], {**rows, "frozen_branches": _frozen_branches(file, model)})
         return
-    made = read_subject(
-        target, spec, wrt, dtype, quiet=json, told=told, mode=mode, policy=policy, chunk=chunk, branches=branches, of=of
-    )
+    made = read_subject(target, asked, model, quiet=json)
     if stage is not Stage.FILE:
         show.stage(made, stage)
         return
     keep_program(written, made.read, lambda: made.recorded)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, f"{os.path.splitext(os.path.basename(made.path))[0]}.onnx")
-        paths = save_derived(
-            made.derived, path, made.mode, form.value, provider.value, weights.value, runtime, provenance.value
-        )
+        paths = writing.save(made.derived, path, made.mode)
         files = [*map(read_written, paths)]
         if rules:
             used = rules_used(files, made.recorded.block)
@@ -220,25 +189,21 @@ def refuse_together(asked: Mapping[str, bool], stage: Stage, style: Style | None
         raise SpecError(f"--style {style} is for a file, and not for another stage")
 
 
-DEFAULTS = {"joint", "explore", "cpu", "inputs", "full"}
-
-
-def refuse_derivative(**said: Any) -> None:
+def refuse_derivative(*groups: options.Derivation | options.Writing) -> None:
     """Raise SpecError if an option asks for a derivative, or another way to write it, of a file that is listed."""
-    given = next((name for name, value in said.items() if value and str(value) not in DEFAULTS), None)
-    if given is not None:
+    for option in (option for group in groups for option in said_in(group)):
         raise SpecError(
-            f"--{given} is for a derivative, and an ONNX file is listed as it is",
+            f"{option} is for a derivative, and an ONNX file is listed as it is",
             cure="Say --stage split for its gradient, or write that with primsplit grad, and list its file.",
         )
 
 
-def _frozen_branches(file: Any, told: options.Told) -> list[dict[str, Any]]:
+def _frozen_branches(file: Any, model: options.ModelOptions) -> list[dict[str, Any]]:
     """Return the choices by constants alone of a model from elsewhere, if it can be loaded."""
     if file.is_ours or not any(op.kind in {"If", "Loop"} for op in file.ops()):
         return []
     try:
-        return [branch.as_dict() for branch in told.load(file.path).frozen_branches]
+        return [branch.as_dict() for branch in model.load(file.path).frozen_branches]
     except PrimsplitError:
         return []
 

@@ -81,17 +81,17 @@ SHOWN = 30
 """The most rows of a table of values."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
     """The questions that were asked."""
 
-    linear: bool = False
-    zero: bool = False
-    numerics: str | None = None
-    hazards: bool = False
-    bounds: str | None = None
-    ranges: list[str] | None = None
-    width: float = 0.0
+    linear: Linear = False
+    zero: Zero = False
+    numerics: Numerics = None
+    hazards: Hazards = False
+    bounds: Bounds = None
+    ranges: Range = None
+    width: Width = 0.0
 
     def __bool__(self) -> bool:
         return self.first != ""

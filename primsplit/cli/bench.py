@@ -42,12 +42,7 @@ def bench(
     dtype: options.Dtype = None,
     runs: Annotated[int, typer.Option("--runs", min=1, max=10**9, help="How often each is run.")] = 50,
     threads: Annotated[int, typer.Option("--threads", min=0, help="Threads of onnxruntime; 0 for one a core.")] = 0,
-    length: options.Length = None,
-    absent: options.Absent = None,
-    safe_where: options.SafeWhere = False,
-    constant: options.Constant = None,
-    inputs: options.Inputs = None,
-    ranges: options.Range = None,
+    model: options.RunOptions,
     json: options.Json = False,
 ) -> None:
     """Time the gradient file in onnxruntime, and the function alone, and print the ratio.
@@ -58,14 +53,8 @@ def bench(
     The first call is printed beside the later ones, with the buffers and bytes that each allocates for inputs and
     results: none if these are bound once, as ps.trace(f, ...).prepare(...) does.
     """
-    made = read_subject(
-        target,
-        spec,
-        wrt,
-        dtype,
-        quiet=json,
-        told=options.Told(length, absent, inputs, ranges, safe_where=safe_where, constant=constant),
-    )
+    gradient = options.FunctionDerivation(spec=spec, wrt=wrt, dtype=dtype, mode=options.ModeName.GRADIENT)
+    made = read_subject(target, gradient, model, quiet=json)
     calls = _calls(made, onnx, threads)
     for call in calls.values():
         call.warm_up()

@@ -36,12 +36,7 @@ def check(
         float | None, typer.Option("--tolerance", min=0.0, help="The relative error admitted of a gradient.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="For the random directions and cotangents.")] = 0,
-    length: options.Length = None,
-    absent: options.Absent = None,
-    safe_where: options.SafeWhere = False,
-    constant: options.Constant = None,
-    inputs: options.Inputs = None,
-    ranges: options.Range = None,
+    model: options.RunOptions,
     json: options.Json = False,
 ) -> None:
     """Compare the exported file with the function itself, run by onnxruntime and by plain NumPy.
@@ -50,8 +45,8 @@ def check(
     products with it, with those of the gradient beside them. An ONNX model is compared with the standard's reference,
     at random inputs unless --inputs gives some. The exit status is 1 unless every row is ok.
     """
-    told = options.Told(length, absent, inputs, ranges, safe_where=safe_where, constant=constant)
-    made = read_subject(target, spec, wrt, dtype, quiet=json, told=told, mode=mode)
+    asked = options.FunctionDerivation(spec=spec, wrt=wrt, dtype=dtype, mode=mode)
+    made = read_subject(target, asked, model, quiet=json)
     with tempfile.TemporaryDirectory(prefix="primsplit-") as scratch:
         path = onnx or os.path.join(scratch, "fresh.onnx")
         if onnx is None:

@@ -4,7 +4,7 @@ import os
 import tempfile
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -80,7 +80,7 @@ def diff(
     """
     if not run and samples is not None:
         raise SpecError("--samples is for outputs, and --no-run compares none")
-    asked: dict[str, Any] = {"spec": spec, "wrt": wrt, "of": of, "mode": mode, "dtype": dtype}
+    asked = options.FunctionDerivation(spec=spec, wrt=wrt, of=of, mode=mode, dtype=dtype)
     with tempfile.TemporaryDirectory() as folder:
         old, new = (
             _side(t, os.path.join(folder, n), asked, form.value, quiet=json)
@@ -107,13 +107,11 @@ def diff(
         raise NotRightError
 
 
-def _side(target: str, folder: str, asked: dict[str, Any], form: Form, *, quiet: bool) -> Side:
+def _side(target: str, folder: str, asked: options.FunctionDerivation, form: Form, *, quiet: bool) -> Side:
     """Return the files of a target, after the export of a Python file to the folder."""
     if target.endswith(".onnx"):
         return Side((target,), (read_written(target),), {})
-    made = Exported(
-        target, asked["spec"], asked["wrt"], asked["dtype"], quiet=quiet, mode=asked["mode"], of=asked["of"]
-    )
+    made = Exported(target, asked, quiet=quiet)
     os.mkdir(folder)
     path = os.path.join(folder, f"{os.path.splitext(os.path.basename(made.path))[0]}.onnx")
     with progress(f"writing {path}", quiet=quiet):

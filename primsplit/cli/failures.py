@@ -16,6 +16,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from primsplit.cli.groups import ungrouped
 from primsplit.cli.output import print_error, print_json
 from primsplit.ir.errors import Place, PrimsplitError
 from primsplit.ir.plain_text import in_one_line
@@ -83,7 +84,10 @@ def _print_error(kind: str, text: str) -> None:
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Turn errors of a command into a short text on stderr and exit status 1; with Python's traceback if requested."""
+    """Turn errors of a command into a short text on stderr and exit status 1; with Python's traceback if requested.
+
+    A parameter that is a group of options stands for these: see `groups.ungrouped`.
+    """
     return failing_with(1)(function)
 
 
@@ -106,7 +110,7 @@ def failing_with(status: int) -> Callable[[Callable[..., None]], Callable[..., N
                 _tell(error, describe(error, above), json=bool(named.get("json")))
                 raise typer.Exit(status) from None
 
-        return told
+        return ungrouped(told)
 
     return decorated
 

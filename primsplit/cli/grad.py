@@ -2,6 +2,7 @@
 
 import os
 import time
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -10,11 +11,26 @@ from primsplit.cli import options
 from primsplit.cli.audited import files_of_listing, write_audit
 from primsplit.cli.failures import command
 from primsplit.cli.late import keep_model
-from primsplit.cli.options import FormName, progress
+from primsplit.cli.options import progress
 from primsplit.cli.overwriting import keep_apart
 from primsplit.cli.summary import tell
 from primsplit.ir.errors import SpecError
-from primsplit.programs.export import derive, read_mode, save_derived
+from primsplit.programs.export import read_mode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDerivation(options.Derivation):
+    """The options that say which derivative of a model is wanted: weights are differentiated by their names."""
+
+    wrt: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--wrt",
+            metavar="NAME",
+            help="An input or initializer to differentiate; 'params' for all weights, which leaves out constants such "
+            "as 1/sqrt(d) and running statistics; repeat.",
+        ),
+    ] = None
 
 
 @command
@@ -24,29 +40,9 @@ def grad(
     onnx: Annotated[
         str | None, typer.Option("--onnx", metavar="PATH", help="The file to write; MODEL.grad.onnx here.")
     ] = None,
-    wrt: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--wrt",
-            metavar="NAME",
-            help="An input or initializer to differentiate; 'params' for all weights, which leaves out constants such "
-            "as 1/sqrt(d) and running statistics; repeat.",
-        ),
-    ] = None,
-    of: options.Of = None,
-    spec: options.Spec = None,
-    mode: options.Mode = None,
-    form: options.Form = FormName.JOINT,
-    chunk: options.Chunk = None,
-    policy: options.Policy = None,
-    length: options.Length = None,
-    absent: options.Absent = None,
-    safe_where: options.SafeWhere = False,
-    constant: options.Constant = None,
-    provider: options.Provider = options.ProviderName.CPU,
-    weights: options.Weights = options.WeightsName.INPUTS,
-    runtime: options.Target = None,
-    provenance: options.Provenance = options.ProvenanceName.FULL,
+    asked: ModelDerivation,
+    about: options.ModelOptions,
+    writing: options.Writing,
     audit: options.Audit = None,
     json: options.Json = False,
 ) -> None:
@@ -57,27 +53,19 @@ def grad(
     """
     if model.endswith(".py"):
         raise SpecError(f"{model} is no ONNX model", cure=f"For Python files there is primsplit export {model}.")
-    keep_apart("--onnx", onnx, model, form=form.value)
+    keep_apart("--onnx", onnx, model, form=writing.form.value)
     keep_apart("--audit", audit, model)
     keep_model(files_of_listing(audit), model)
     started = time.perf_counter()
     with progress(f"differentiating {model}", quiet=json):
-        kind = read_mode("gradient" if mode is None else mode.value)
-        told = options.Told(length, absent, safe_where=safe_where, constant=constant)
-        program = told.load(model, options.read_specs(spec))
-        made = derive(
-            program,
-            mode=kind,
-            wrt=wrt or None,
-            of=of or None,
-            chunk=chunk,
-            policy=options.read_policy(policy),
-        )
+        mode = read_mode("gradient" if asked.mode is None else asked.mode.value)
+        program = about.load(model, options.read_specs(asked.spec))
+        made = asked.derived(mode, program, wrt=asked.wrt or None, of=asked.of or None)
     path = os.path.splitext(os.path.basename(model))[0] + ".grad.onnx" if onnx is None else onnx
     with progress(f"writing {path}", quiet=json):
-        paths = save_derived(made, path, kind, form.value, provider.value, weights.value, runtime, provenance.value)
+        paths = writing.save(made, path, mode)
         write_audit(audit, paths)
     seconds = time.perf_counter() - started
-    left_out = program.float_constants if "params" in (wrt or ()) else {}
+    left_out = program.float_constants if "params" in (asked.wrt or ()) else {}
     told_too: dict[str, Any] = {"left_out": left_out, "branches": program.frozen_branches}
-    tell(os.path.basename(model), made, paths, form.value, seconds, **told_too, json=json)
+    tell(os.path.basename(model), made, paths, writing.form.value, seconds, **told_too, json=json)

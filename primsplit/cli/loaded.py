@@ -9,13 +9,11 @@ from primsplit.cli.arrays import Arrays, as_declared, read_arrays
 from primsplit.cli.domains import integer_bounds
 from primsplit.cli.late import reference_function
 from primsplit.cli.options import (
-    BranchesName,
-    DtypeName,
     Exported,
+    FunctionDerivation,
+    ModelOptions,
     ModeName,
-    Told,
     progress,
-    read_policy,
     read_ranges,
     read_specs,
 )
@@ -23,7 +21,7 @@ from primsplit.ir import Type
 from primsplit.ir.errors import ParseError, RunError, SpecError
 from primsplit.programs.api import SplitProgram
 from primsplit.programs.arguments import Arguments, Call, draw_arrays
-from primsplit.programs.export import derive, gradient_beside, read_mode
+from primsplit.programs.export import gradient_beside, read_mode
 from primsplit.programs.program import Program
 from primsplit.tracing import trees
 from primsplit.tracing.specs import check_array, check_expressions
@@ -35,32 +33,19 @@ class LoadedModel:
     `model` is the program in the file; `derived` and `split` have differentiated weights as inputs.
     """
 
-    def __init__(
-        self,
-        path: str,
-        spec: list[str] | None,
-        wrt: list[str] | None,
-        dtype: DtypeName | None,
-        *,
-        quiet: bool,
-        told: Told,
-        mode: ModeName | None = ModeName.GRADIENT,
-        policy: list[str] | None = None,
-        chunk: int | None = None,
-        of: list[str] | None = None,
-    ) -> None:
-        if dtype is not None:
+    def __init__(self, path: str, asked: FunctionDerivation, options: ModelOptions, *, quiet: bool) -> None:
+        if asked.dtype is not None:
             raise SpecError("--dtype is for Python files: a model has its dtypes already")
-        texts = read_specs(spec)
+        texts = read_specs(asked.spec)
         with progress(f"differentiating {path}", quiet=quiet):
             self.name = os.path.basename(path)
             self.path = path
-            self.model: Program = _with_ranks(path, texts, told)
-            self.mode = read_mode((mode or ModeName.GRADIENT).value)
-            self._asked: dict[str, Any] = {"wrt": wrt or None, "of": of or None}
-            self.derived = derive(self.model, mode=self.mode, chunk=chunk, policy=read_policy(policy), **self._asked)
+            self.model: Program = _with_ranks(path, texts, options)
+            self.mode = read_mode((asked.mode or ModeName.GRADIENT).value)
+            self._asked: dict[str, Any] = {"wrt": asked.wrt or None, "of": asked.of or None}
+            self.derived = asked.derived(self.mode, self.model, **self._asked)
         self._texts = texts
-        self._told = told
+        self._options = options
 
     @property
     def recorded(self) -> Program:
@@ -86,7 +71,10 @@ class LoadedModel:
         given = {**{name: value.numpy() for name, value in program.defaults.items()}, **told}
         drawn = {n: t for n, t in types.items() if n not in given and n in program.given_names}
         bounds = dict(zip(program.inputs, integer_bounds(program.block), strict=True))
-        ranges = {**{n: b for n, b in bounds.items() if b is not None and n in drawn}, **read_ranges(self._told.ranges)}
+        ranges = {
+            **{n: b for n, b in bounds.items() if b is not None and n in drawn},
+            **read_ranges(self._options.ranges),
+        }
         known = {n: (types[n], a) for n, a in told.items()}
         arrays = {**draw_arrays(drawn, self._texts, ranges=ranges, known=known), **given}
         call: Call = trees.unflatten(program.arguments, [arrays[name] for name in program.given_names])
@@ -111,9 +99,9 @@ class LoadedModel:
 
     def _given(self, types: Mapping[str, Type]) -> Arrays:
         """The arrays of `--inputs`. Raises SpecError for a name that is not an input, or an array that does not fit."""
-        if self._told.inputs is None:
+        if self._options.inputs is None:
             return {}
-        found = read_arrays(self._told.inputs, list(types))
+        found = read_arrays(self._options.inputs, list(types))
         unknown = [name for name in found if name not in types]
         if unknown:
             raise SpecError(f"there is no input {unknown[0]}", because=(f"the inputs are {', '.join(types)}",))
@@ -142,42 +130,28 @@ def _to_tell(name: str, *_: str) -> str:
     return f"{told}\n  --spec {name}:[2,128]."
 
 
-def _with_ranks(path: str, texts: Mapping[str, str], told: Told) -> Program:
+def _with_ranks(path: str, texts: Mapping[str, str], options: ModelOptions) -> Program:
     """The model, with types from `texts` for inputs of unknown rank; for all inputs if it cannot be read otherwise."""
     try:
-        model = told.load(path)
+        model = options.load(path)
     except ParseError:
         if not texts:
             raise
-        return told.load(path, texts)
+        return options.load(path, texts)
     types = dict(zip(model.inputs, model.types, strict=True))
     unranked = {name: text for name, text in texts.items() if name in types and types[name].rank is None}
-    return told.load(path, unranked) if unranked else model
+    return options.load(path, unranked) if unranked else model
 
 
 Subject = Exported | LoadedModel
 
 
-def read_subject(
-    target: str,
-    spec: list[str] | None,
-    wrt: list[str] | None,
-    dtype: DtypeName | None,
-    *,
-    quiet: bool,
-    told: Told,
-    mode: ModeName | None = ModeName.GRADIENT,
-    policy: list[str] | None = None,
-    chunk: int | None = None,
-    branches: BranchesName = BranchesName.EXPLORE,
-    of: list[str] | None = None,
-) -> Subject:
+def read_subject(target: str, asked: FunctionDerivation, options: ModelOptions, *, quiet: bool) -> Subject:
     """The subject of a command: a model if the path ends in .onnx, else a function of a Python file."""
-    said: dict[str, Any] = {"mode": mode, "chunk": chunk, "policy": policy, "of": of}
     if target.endswith(".onnx"):
-        return LoadedModel(target, spec, wrt, dtype, quiet=quiet, told=told, **said)
-    told.refuse()
-    return Exported(target, spec, wrt, dtype, quiet=quiet, branches=branches, **said)
+        return LoadedModel(target, asked, options, quiet=quiet)
+    options.refuse()
+    return Exported(target, asked, quiet=quiet)
 
 
 def name_of(subject: Subject) -> str:

@@ -12,6 +12,7 @@ import typer
 
 from primsplit.audit.frozen import Frozen, draws
 from primsplit.cli.failures import user_output_to_stderr
+from primsplit.cli.groups import said_in
 from primsplit.cli.output import plain, progress_console
 from primsplit.cli.reading import noting
 from primsplit.ir import Type
@@ -19,7 +20,7 @@ from primsplit.ir.errors import SpecError
 from primsplit.programs.api import SplitProgram, trace
 from primsplit.programs.arguments import Arguments, Call, arguments_of
 from primsplit.programs.examples import Way
-from primsplit.programs.export import Derived, derive, gradient_beside, read_mode
+from primsplit.programs.export import Derived, Kind, derive, gradient_beside, read_mode, save_derived
 from primsplit.programs.loading import load_silently
 from primsplit.programs.program import Program
 from primsplit.programs.trace_program import trace_program
@@ -295,16 +296,64 @@ def read_policy(texts: list[str] | None) -> str | list[str]:
     return policies[0] if policies else found
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """The options about an ONNX model's inputs: see the options of these names."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derivation:
+    """The options that say which derivative of what is wanted."""
 
-    length: list[str] | None = None
-    absent: list[str] | None = None
+    spec: Spec = None
+    wrt: Wrt = None
+    of: Of = None
+    mode: Mode = None
+    chunk: Chunk = None
+    policy: Policy = None
+
+    def derived(self, mode: Kind, function: Any, *args: Any, **named: Any) -> Derived:
+        """Return the derivative of a function or a Program; `named` are further arguments of `derive`."""
+        return derive(function, *args, mode=mode, chunk=self.chunk, policy=read_policy(self.policy), **named)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionDerivation(Derivation):
+    """The same, with the options for functions of Python files."""
+
+    dtype: Dtype = None
+    branches: Branches = BranchesName.EXPLORE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """The options that say how files are written."""
+
+    form: Form = FormName.JOINT
+    provider: Provider = ProviderName.CPU
+    weights: Weights = WeightsName.INPUTS
+    runtime: Target = None
+    provenance: Provenance = ProvenanceName.FULL
+
+    def save(self, made: Derived, path: str, mode: Kind) -> list[str]:
+        """Write a derivative; return the paths."""
+        return save_derived(
+            made,
+            path,
+            mode,
+            self.form.value,
+            self.provider.value,
+            self.weights.value,
+            self.runtime,
+            self.provenance.value,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """The options about an ONNX model's inputs; `inputs` and `ranges` are options of commands that run it."""
+
+    length: Length = None
+    absent: Absent = None
+    safe_where: SafeWhere = False
+    constant: Constant = None
     inputs: str | None = None
     ranges: list[str] | None = None
-    safe_where: bool = False
-    constant: list[str] | None = None
 
     def load(self, path: str, specs: Mapping[str, str] | None = None) -> Program:
         """The model, with sequences of these lengths, and with all optional inputs but those declared absent."""
@@ -315,47 +364,37 @@ class Told:
 
     def refuse(self) -> None:
         """Raise SpecError if one of these options is given for a Python file."""
-        said = {"length": self.length, "absent": self.absent, "inputs": self.inputs, "range": self.ranges}
-        for name, value in said.items():
-            if value:
-                raise SpecError(f"--{name} is for ONNX models", cure="A Python file says it in example_inputs().")
-        if self.safe_where:
-            raise SpecError("--safe-where is for ONNX models", cure="In Python, write ps.safe_where.")
-        if self.constant:
-            raise SpecError("--constant is for ONNX models", cure="In Python, write ps.stop_gradient.")
+        for name in said_in(self):
+            instead = {"--safe-where": "ps.safe_where", "--constant": "ps.stop_gradient"}.get(name)
+            cure = f"In Python, write {instead}." if instead else "A Python file says it in example_inputs()."
+            raise SpecError(f"{name} is for ONNX models", cure=cure)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions(ModelOptions):
+    """The same, with the options about the arrays that a model is run on."""
+
+    inputs: Inputs = None
+    ranges: Range = None
 
 
 class Exported:
     """A file's function with its arguments, traced, and its derivative."""
 
-    def __init__(
-        self,
-        target: str,
-        spec: list[str] | None,
-        wrt: list[str] | None,
-        dtype: DtypeName | None,
-        *,
-        quiet: bool,
-        mode: ModeName | None = ModeName.GRADIENT,
-        chunk: int | None = None,
-        branches: BranchesName = BranchesName.EXPLORE,
-        policy: list[str] | None = None,
-        of: list[str] | None = None,
-    ) -> None:
-        texts = read_specs(spec)
+    def __init__(self, target: str, asked: FunctionDerivation, *, quiet: bool) -> None:
+        texts = read_specs(asked.spec)
         with progress(f"reading {target}", quiet=quiet) as told, user_output_to_stderr(), noting() as read:
             self.read = read
             """The files that the program opens to read."""
             self.file = load(target)
-            self.arguments = arguments_of(self.file, texts, None if dtype is None else dtype.value)
+            self.arguments = arguments_of(self.file, texts, None if asked.dtype is None else asked.dtype.value)
             told.update(plain(f"tracing {self.file.name}"))
-            function, (args, named) = _recorded(self.file, self.arguments, branches)
-            self.mode = read_mode(mode.value if mode is not None else self.file.mode or "gradient")
+            function, (args, named) = _recorded(self.file, self.arguments, asked.branches)
+            self.mode = read_mode(asked.mode.value if asked.mode is not None else self.file.mode or "gradient")
             self._trace = partial(trace, function, *args, **named)
-            named = {**named, "wrt": wrt or self.file.wrt, "of": of or None}
-            made = derive(function, *args, mode=self.mode, chunk=chunk, policy=read_policy(policy), **named)
-            self.derived: Derived = made
-            self._gradient = partial(gradient_beside, made, function, *args, mode=self.mode, **named)
+            named = {**named, "wrt": asked.wrt or self.file.wrt, "of": asked.of or None}
+            self.derived = asked.derived(self.mode, function, *args, **named)
+            self._gradient = partial(gradient_beside, self.derived, function, *args, mode=self.mode, **named)
 
     @property
     def path(self) -> str:

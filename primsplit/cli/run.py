@@ -76,7 +76,7 @@ def run(
         keep_model(written, target)
         outputs, hand_on = _run_file(target, inputs, state, quiet=json)
     else:
-        made = Exported(target, spec, wrt, dtype, quiet=json, mode=None)
+        made = Exported(target, options.FunctionDerivation(spec=spec, wrt=wrt, dtype=dtype), quiet=json)
         keep_program(written, made.read, lambda: _program(made))
         outputs, hand_on = _run_model(made, inputs, state)
     if out is not None:

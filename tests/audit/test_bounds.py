@@ -10,7 +10,7 @@ import primsplit as ps
 from primsplit.audit.bounds import bound_rows
 from primsplit.audit.written import read_written
 from primsplit.cli.inputs import arrays_for, examples
-from primsplit.cli.options import DtypeName, Exported
+from primsplit.cli.options import DtypeName, Exported, FunctionDerivation
 from primsplit.programs.export import save_derived
 from primsplit.programs.opened import OpenedFile
 from primsplit.testing.reference import computing, evaluate
@@ -123,7 +123,7 @@ CASES += [pytest.param(name, id=name, marks=pytest.mark.slow) for name in SLOW]
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_model_is_no_farther_from_exact_arithmetic_than_its_bounds(name: str, dtype: str, tmp_path: Path) -> None:
-    made = Exported(str(MODELS / f"{name}.py"), None, None, DtypeName(dtype), quiet=True, mode=None)
+    made = Exported(str(MODELS / f"{name}.py"), FunctionDerivation(dtype=DtypeName(dtype)), quiet=True)
     (path, *_) = save_derived(made.derived, str(tmp_path / "f.onnx"), made.mode)
     point = arrays_for(OpenedFile(path), read_written(path).block, examples(made.derived, made.arguments.values))
     found = rows_of(path, point, width=0.0 if name == "lennard_jones" else 1e-4)  # atoms apart from themselves

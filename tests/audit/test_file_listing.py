@@ -17,7 +17,7 @@ from onnx import helper
 import primsplit as ps
 from primsplit.audit.file_listing import list_file
 from primsplit.audit.written import read_written
-from primsplit.cli.options import Exported, ModeName
+from primsplit.cli.options import Exported, FunctionDerivation, ModeName
 from primsplit.ir.errors import MissingRule, ShapeError, SpecError
 from primsplit.programs.export import Derived, save_derived
 from primsplit.programs.forms import FORMS
@@ -64,7 +64,7 @@ def assert_listed(derived: Derived, mode: Any) -> None:
 def assert_model_listed(path: Path, mode: ModeName | None) -> None:
     """The same for a model of ours in a mode, which it may not have."""
     try:
-        made = Exported(str(path), None, None, None, quiet=True, mode=mode)
+        made = Exported(str(path), FunctionDerivation(mode=mode), quiet=True)
     except (ShapeError, MissingRule, SpecError):
         assert mode is not None
         pytest.skip("the model has no such derivative")

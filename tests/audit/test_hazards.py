@@ -97,9 +97,9 @@ def marked(path: Path) -> Any:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("model", [marked(path) for path in MODELS])
 def test_what_a_model_computes_lies_in_the_ranges(model: Path, tmp_path: Path) -> None:
-    from primsplit.cli.options import Exported
+    from primsplit.cli.options import Exported, FunctionDerivation
 
-    made = Exported(str(model), None, None, None, quiet=True, mode=None)
+    made = Exported(str(model), FunctionDerivation(), quiet=True)
     (path, *_) = save_derived(made.derived, str(tmp_path / "f.onnx"), made.mode)
     file, opened = read_written(path), OpenedFile(path)
     point = arrays_for(opened, file.block, examples(made.derived, made.arguments.values))

@@ -14,7 +14,7 @@ import pytest
 import primsplit as ps
 from primsplit.audit.json_report import json_reports, schema, schema_text
 from primsplit.audit.written import read_written
-from primsplit.cli.options import Exported
+from primsplit.cli.options import Exported, FunctionDerivation
 from primsplit.programs.export import save_derived
 
 MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.py"))
@@ -41,7 +41,7 @@ def test_the_schema_is_one() -> None:
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_the_report_of_every_model_follows_the_schema_and_has_each_node_once(path: Path, tmp_path: Path) -> None:
-    made = Exported(str(path), None, None, None, quiet=True, mode=None)
+    made = Exported(str(path), FunctionDerivation(), quiet=True)
     (file,) = save_derived(made.derived, str(tmp_path / "model.onnx"), made.mode, "joint")
     found = told(file)
     CHECK.validate({"stage": "file", "files": [found], "recomputed": [], "frozen": []})

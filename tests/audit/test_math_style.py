@@ -15,7 +15,7 @@ import primsplit as ps
 from primsplit.audit.math_style import list_as_mathematics, mathematics_of
 from primsplit.audit.written import Written, read_written
 from primsplit.cli import app
-from primsplit.cli.options import Exported, ModeName
+from primsplit.cli.options import Exported, FunctionDerivation, ModeName
 from primsplit.ir.errors import MissingRule, ShapeError, SpecError
 from tests.mathematics import assert_covers, assert_statements_compute, inputs_of
 from tests.networks import learned, light_network, random_inputs
@@ -28,7 +28,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 def write(path: Path, folder: Path, mode: ModeName | None = None) -> tuple[Exported, str]:
     """The program of a file, and the ONNX file that the command line writes for it."""
-    made = Exported(str(path), None, None, None, quiet=True, mode=mode)
+    made = Exported(str(path), FunctionDerivation(mode=mode), quiet=True)
     written = str(folder / f"{path.stem}.onnx")
     done = CliRunner().invoke(app, ["export", str(path), "--onnx", written, *(["--mode", mode] if mode else [])])
     assert done.exit_code == 0, done.stderr

@@ -7,7 +7,7 @@ import pytest
 
 from primsplit.audit.statement_maker import statements_of
 from primsplit.audit.written import read_written
-from primsplit.cli.options import Exported
+from primsplit.cli.options import Exported, FunctionDerivation
 from primsplit.programs.export import save_derived
 
 MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.py"))
@@ -16,7 +16,7 @@ MODELS = sorted((Path(__file__).parents[2] / "models").glob("*.py"))
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_each_node_of_a_model_is_in_one_statement(path: Path, tmp_path: Path) -> None:
-    made = Exported(str(path), None, None, None, quiet=True, mode=None)
+    made = Exported(str(path), FunctionDerivation(), quiet=True)
     for written in save_derived(made.derived, str(tmp_path / "model.onnx"), made.mode, "joint"):
         file = read_written(written)
         statements = statements_of(file)

@@ -12,7 +12,7 @@ import pytest
 import primsplit as ps
 from primsplit.cli.domains import integer_bounds
 from primsplit.cli.loaded import LoadedModel
-from primsplit.cli.options import Told
+from primsplit.cli.options import FunctionDerivation, ModelOptions
 from primsplit.programs.arguments import draw_arrays
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18, "ai.onnx.ml" : 3]>\n'
@@ -154,12 +154,13 @@ def test_positions_are_drawn_from_the_whole_of_the_table_that_they_pick_from(sav
 def test_positions_are_drawn_within_the_bounds_of_the_model_and_of_the_caller(saved: Callable[[str], Path]) -> None:
     path = str(saved(EMBEDDED))
 
-    def drawn(told: Told) -> Any:
-        ids, _ = LoadedModel(path, ["ids:[200]"], None, None, quiet=True, told=told).arguments.values[0]
+    def drawn(options: ModelOptions) -> Any:
+        asked = FunctionDerivation(spec=["ids:[200]"])
+        ids, _ = LoadedModel(path, asked, options, quiet=True).arguments.values[0]
         return ids.min(), ids.max()
 
-    assert drawn(Told()) == (0, 39)
-    assert drawn(Told(ranges=["ids:3,7"])) == (3, 7)
+    assert drawn(ModelOptions()) == (0, 39)
+    assert drawn(ModelOptions(ranges=["ids:3,7"])) == (3, 7)
 
 
 CHOSEN = """g (float[n] x) => (float[n] y) {

@@ -11,7 +11,7 @@ from onnx import helper
 
 import primsplit as ps
 from primsplit.audit.written import read_written
-from primsplit.cli.options import Exported, ModeName
+from primsplit.cli.options import Exported, FunctionDerivation, ModeName
 from primsplit.ir.errors import MissingRule, ShapeError, SpecError
 from primsplit.programs.export import save_derived
 from primsplit.tracing import trees
@@ -51,7 +51,7 @@ def assert_model_computes(path: Path, mode: ModeName | None, folder: Path) -> No
     if (path.stem, mode) == ("language_model", ModeName.HESSIAN):
         pytest.skip("NumPy keeps several arrays of the 14,000 squared numbers at once")
     try:
-        made = Exported(str(path), None, None, None, quiet=True, mode=mode)
+        made = Exported(str(path), FunctionDerivation(mode=mode), quiet=True)
     except (ShapeError, MissingRule, SpecError):
         assert mode is not None
         pytest.skip("the model has no such derivative")

@@ -26,7 +26,7 @@ import onnx
 
 import primsplit as ps
 from primsplit.cli.loaded import read_subject
-from primsplit.cli.options import Told
+from primsplit.cli.options import FunctionDerivation, ModelOptions, ModeName
 from primsplit.ir.errors import DtypeError
 from primsplit.ir.providers import Provider
 from primsplit.programs.api import SplitProgram
@@ -157,7 +157,8 @@ def models(policy: str | None) -> Iterator[Entry]:
 def exported_model(path: Path, policy: str | None) -> Exported:
     """A program at its example inputs; one with states gives the states that come next."""
     policies = None if policy is None else [policy]
-    subject = read_subject(str(path), None, None, None, quiet=True, told=Told(), policy=policies)
+    asked = FunctionDerivation(policy=policies, mode=ModeName.GRADIENT)
+    subject = read_subject(str(path), asked, ModelOptions(), quiet=True)
     return subject.split, list(arrays_of(subject.split.program, subject.arguments.values))
 
 

@@ -13,7 +13,7 @@ import pytest
 import primsplit as ps
 from primsplit.audit.review.difference import Difference, difference
 from primsplit.audit.written import read_written
-from primsplit.cli.options import Exported
+from primsplit.cli.options import Exported, FunctionDerivation
 from primsplit.programs.export import save_derived
 
 X = np.linspace(-1.0, 1.0, 6, dtype=np.float32).reshape(2, 3)
@@ -264,7 +264,7 @@ OTHERS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_another_operator_of_any_node_of_a_model_is_one_changed_statement(path: Path, tmp_path: Path) -> None:
-    made = Exported(str(path), None, None, None, quiet=True, mode=None)
+    made = Exported(str(path), FunctionDerivation(), quiet=True)
     (written,) = save_derived(made.derived, str(tmp_path / "old.onnx"), made.mode, "joint")
     before, model = read_written(written), onnx.load(written)
     assert difference(before, read_written(written)).is_same
