@@ -21,9 +21,13 @@ from dataclasses import dataclass, field
 from primsplit.audit.mathematics.attention import Shapes, with_attention
 from primsplit.audit.mathematics.ordering import read_by, targets_of
 from primsplit.audit.mathematics.shown import Shown
+from primsplit.audit.mathematics.simplify import number_tree
+from primsplit.audit.mathematics.sizes import Shape
 from primsplit.audit.trees import call, fill, tree
+from primsplit.ir import dims
+from primsplit.ir.dims import Dim
 
-HOLES = frozenset({"x", "z", "k", "LOW", "HIGH", "COUNT", "e", "p", "q"})
+HOLES = frozenset({"x", "z", "k", "LOW", "HIGH", "COUNT", "DIVISOR", "FACTOR", "e", "p", "q"})
 """Names in patterns that stand for any expression."""
 MAX = "max(z, axis=k, keepdims=True)"
 MEAN = "mean(x, axis=k, keepdims=True)"
@@ -53,6 +57,11 @@ VARIANCES = {
     how: f"mean((x - mean(x{', axis=k' if 'axis' in how else ''}, keepdims=True))**2{how})" for how in EVERY_HOW
 }
 """Variances by the end of their call."""
+FREE_VARIANCES = {
+    how: [form.format(variance.removeprefix("mean")) for form in ("sum{} / DIVISOR", "FACTOR * sum{}")]
+    for how, variance in VARIANCES.items()
+}
+"""Those that divide by fewer numbers than they add."""
 SAFE_ROOT = "where({0} > 0, sqrt(where({0} > 0, {0}, 1)), 0 * ({0}))"
 """A root that has no slope at 0."""
 PATTERNS = {
@@ -73,6 +82,12 @@ PATTERNS |= {
 }
 PATTERNS |= {SAFE_ROOT.format(variance): f"std(x{how})" for how, variance in VARIANCES.items()}
 PATTERNS |= {variance: f"var(x{how})" for how, variance in VARIANCES.items()}
+PATTERNS |= {
+    pattern: f"{function}(x{how}, ddof=DDOF)"
+    for how, variances in FREE_VARIANCES.items()
+    for variance in variances
+    for pattern, function in ((SAFE_ROOT.format(variance), "std"), (variance, "var"))
+}
 PATTERNS |= {
     SAFE_ROOT.format(squares): f"sqrt({squares})"
     for how in EVERY_HOW
@@ -98,6 +113,7 @@ PATTERNS |= {
     f"(x - {MEAN}) / sqrt(mean((x - {MEAN})**2, axis=k, keepdims=True) + e)": "normalized(x, axis=k, epsilon=e)",
     "(x - (minimum(x + 1, HIGH) - 1)) / (minimum(x + 1, HIGH) + LOW) + log(x + 1)": "log1p(x)",
     "(x - (clip(x + 1, LOW, HIGH) - 1)) / clip(x + 1, LOW, HIGH) + log(x + 1)": "log1p(x)",  # of earlier versions
+    "where(p == 0, 0, q / where(p == 0, 1, p))": "where(p == 0, 0, q / p)",
     "1 - 2 * sin(0.5 * x)**2": "cos(x)",
     "1 / (1 + exp(-x))": "sigmoid(x)",
     "exp(-x) / (1 + exp(-x))": "sigmoid(-x)",
@@ -109,6 +125,8 @@ PASSES = 2
 """The number of searches for functions: a softmax is found once its maximum has its name."""
 TINY, HUGE = 1e-4, 6e4
 """Between the least and greatest numbers of every dtype of floats."""
+MOST_DDOF = 2
+"""The most that `ddof` takes from the divisor of a variance that has its name."""
 SHORTEST = 4
 """The least degree of a polynomial that is written as one."""
 Bound = dict[str, ast.expr]
@@ -150,7 +168,7 @@ class _Rewriting:
         self.inner = {t: v for t, v in once.items() if t in self.kept - self.results and readers[t] == 1}
         for line in reversed(every):
             if line.value is not None:
-                search = _Search(self.values, line.target, self.inner)
+                search = _Search(self.values, line.target, self.inner, self.shapes)
                 found = search.visit(copy.deepcopy(line.value))
                 assert isinstance(found, ast.expr)
                 line.value, line.covers = found, search.used
@@ -182,10 +200,13 @@ class _Search(ast.NodeTransformer):
     of a softmax, are in its name.
     """
 
-    def __init__(self, values: Mapping[str, ast.expr], target: str, inner: Mapping[str, ast.expr]) -> None:
+    def __init__(
+        self, values: Mapping[str, ast.expr], target: str, inner: Mapping[str, ast.expr], shapes: Shapes
+    ) -> None:
         self.plain = self.values = values
         self.every = {**values, **inner}
         self.target = target
+        self.shapes = shapes
         self.used: set[str] = set()
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -226,7 +247,7 @@ class _Search(ast.NodeTransformer):
         used: set[str] = set()
         is_softmax = isinstance(function, ast.Call) and ast.unparse(function.func) in SOFTMAX
         self.values = self.every if is_softmax else self.plain
-        is_found = self.unify(pattern, node, bound, used) and _is_plain(bound)
+        is_found = self.unify(pattern, node, bound, used) and _is_plain(bound) and self.is_free(bound)
         self.values = self.plain
         if is_found:
             self.used |= used
@@ -242,6 +263,21 @@ class _Search(ast.NodeTransformer):
                 self.used |= used
                 return ast.BinOp(node.left.left, ast.Add(), fill(function, bound))
         return None
+
+    def is_free(self, bound: Bound) -> bool:
+        """Whether a variance divides by a few numbers less than it adds, if a pattern has such a one; binds DDOF."""
+        told, variable = bound.get("DIVISOR", bound.get("FACTOR")), bound.get("x")
+        if told is None:
+            return True
+        shape = self.shapes(variable.id) if isinstance(variable, ast.Name) else None
+        added = None if shape is None else _added(shape, bound.get("k"))
+        if added is None:
+            return False
+        for ddof in range(1, MOST_DDOF + 1):
+            if ast.unparse(told) in _texts_of(added - ddof, is_factor="FACTOR" in bound):
+                bound["DDOF"] = ast.Constant(ddof)
+                return True
+        return False
 
     def unify(self, pattern: ast.AST, node: ast.AST, bound: Bound, used: set[str]) -> bool:
         """Whether a pattern describes an expression; binds its holes, and notes the statements that are expanded."""
@@ -334,6 +370,21 @@ class _Search(ast.NodeTransformer):
             if inner is not None and ast.dump(inner[1]) == ast.dump(variable):
                 return [*inner[0], last], variable
         return None
+
+
+def _added(shape: Shape, axis: ast.expr | None) -> Dim | None:
+    """Return the number of elements along an axis, None for all; None where the axis is no number."""
+    if axis is None:
+        return dims.product(shape)
+    number = int(ast.unparse(axis)) if ast.unparse(axis).removeprefix("-").isdigit() else len(shape)
+    return shape[number] if -len(shape) <= number < len(shape) else None
+
+
+def _texts_of(divisor: Dim, *, is_factor: bool) -> set[str]:
+    """Return the texts of a divisor, or of the number to multiply by in its place."""
+    if not is_factor:
+        return {str(divisor), f"maximum({divisor}, 0)"}
+    return {ast.unparse(number_tree(1 / divisor))} if isinstance(divisor, int) and divisor > 0 else set()
 
 
 def _is_number(node: ast.expr) -> bool:

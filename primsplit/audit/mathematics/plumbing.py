@@ -12,7 +12,8 @@ from primsplit.audit.mathematics.simplify import number_tree
 from primsplit.audit.mathematics.sizes import Shape, Sizes
 from primsplit.audit.mathematics.terms import is_number
 from primsplit.audit.trees import call, literal, name, tree
-from primsplit.ir import Const, Op, dims
+from primsplit.ir import Const, Op, Value, dims
+from primsplit.ir.dims import Dim
 from primsplit.ops.traits import kinds_where
 
 RESHAPES = kinds_where(lambda t: t.keeps == "order")
@@ -221,18 +222,43 @@ def _turned(value: ast.expr) -> ast.expr:
 
 
 def _mean(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> ast.expr | None:
-    """Return `mean(x)` for `sum(x) / N`, where N numbers are added."""
-    if op.kind != "Div" or inputs[0] is None or inputs[1] is None:
+    """Return `mean(x)` for `sum(x) / N` or `1 / N * sum(x)`, and `-mean(x)` for `sum(x) / -N`, of N numbers each."""
+    if op.kind not in {"Div", "Mul"} or len(inputs) != 2:
         return None
-    found, count = inputs[0].value, inputs[1].size
-    is_negative = isinstance(found, ast.UnaryOp) and isinstance(found.op, ast.USub)
-    found = found.operand if isinstance(found, ast.UnaryOp) else found
+    for value, factor, summed in zip(op.inputs[::-1], inputs[::-1], inputs, strict=True):
+        count = _divisor(op.kind, value, factor, sizes)
+        added = None if summed is None else summed.added
+        if summed is not None and added is not None and count is not None and not dims.is_one(added):
+            is_whole, is_negated = dims.same(added, count), dims.same(added, -count)
+            found = _mean_of(summed.value, is_negated) if is_whole or is_negated else None
+            if found is not None:
+                return found
+        if op.kind == "Div":
+            break
+    return None
+
+
+def _divisor(kind: str, value: Value | None, factor: Folded | None, sizes: Sizes) -> Dim | None:
+    """Return the size by which an operand of a quotient or a product divides exactly; None where it is none."""
+    if factor is None or value is None:
+        return None
+    held = sizes.constants.get(value, value)
+    known = held.number if isinstance(held, Const) and held.type.is_float else None
+    number = 0.0 if known is None else float(known)
+    if kind == "Div":
+        return int(number) if number and number.is_integer() else factor.size
+    divisor = 1 / number if number else 0.0
+    return int(divisor) if divisor and divisor.is_integer() and 1 / divisor == number else None
+
+
+def _mean_of(summed: ast.expr, is_negated: bool) -> ast.expr | None:
+    """Return the mean in the place of a sum, or of a sum with a sign."""
+    has_sign = isinstance(summed, ast.UnaryOp) and isinstance(summed.op, ast.USub)
+    found = summed.operand if isinstance(summed, ast.UnaryOp) else summed
     if not isinstance(found, ast.Call) or ast.unparse(found.func) != "sum":
         return None
-    if inputs[0].added is None or count is None or not dims.same(inputs[0].added, count) or dims.is_one(count):
-        return None
     mean = ast.Call(name("mean"), found.args, found.keywords)
-    return ast.UnaryOp(ast.USub(), mean) if is_negative else mean
+    return ast.UnaryOp(ast.USub(), mean) if has_sign != is_negated else mean
 
 
 def _rows_added(op: Op, inputs: Sequence[Folded | None], sizes: Sizes) -> ast.expr | None:

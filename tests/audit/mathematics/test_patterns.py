@@ -81,20 +81,40 @@ def test_norms_and_deviations_are_called_by_their_names(tmp_path: Path) -> None:
     ps.export(spread, ps.spec("float64", ["N", 3]), path=path, mode="value")
     listed = [line.split("  ")[1] for line in list_as_mathematics(read_written(path)).splitlines() if " = " in line]
     found = [line.partition(" = ")[2] for line in listed]
-    assert found[:4] == [
+    assert found[:6] == [
         "norm(x)",
         "norm(x, axis=1)",
         "norm(x, axis=0, keepdims=True)",
         "std(x, axis=1, keepdims=True)",
+        "std(x, axis=0, ddof=1)",
+        "var(x, axis=1)",
     ]
-    assert found[4].startswith("sqrt(sum((x - mean(x, axis=0, keepdims=True))**2, axis=0) / ")
-    assert found[5] == "var(x, axis=1)"
     assert_statements_compute(path, [np.arange(12.0).reshape(4, 3) ** 1.5])
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (5, 9), (8, 16)], ids=str)
+def test_variances_of_known_sizes_have_their_divisors(shape: tuple[int, int], tmp_path: Path) -> None:
+    def spread(x: Any) -> Any:
+        a = np.var(x, axis=0)
+        b = np.var(x, ddof=1)
+        c = np.std(x, axis=-1, ddof=1, keepdims=True)
+        d = np.var(x, axis=1, ddof=2)
+        return np.sum(a) + b + np.sum(c) + np.sum(np.sqrt(d))
+
+    path = str(tmp_path / "f.onnx")
+    x = np.random.default_rng(0).normal(size=shape)
+    ps.export(spread, x, path=path)
+    listed = list_as_mathematics(read_written(path))
+    for text in ("a = var(x, axis=0)", "b = var(x, ddof=1)", "c = std(x, axis=1, keepdims=True, ddof=1)"):
+        assert text in listed
+    assert "var(x, axis=1, ddof=2)" in listed or shape == (4, 3)  # there it divides by 1
+    assert_statements_compute(path, [x])
 
 
 NO_SPREAD: dict[str, Callable[[Any], Any]] = {
     "columns centred, then all": lambda x: np.mean((x - np.mean(x, axis=0, keepdims=True)) ** 2, keepdims=True),
     "columns centred, then rows": lambda x: np.mean((x - np.mean(x, axis=0, keepdims=True)) ** 2, axis=1),
+    "another divisor": lambda x: np.sum((x - np.mean(x, axis=0, keepdims=True)) ** 2, axis=0) / 7.5,
     "all centred, then columns": lambda x: np.mean((x - np.mean(x, keepdims=True)) ** 2, axis=0),
 }
 

@@ -50,6 +50,22 @@ def test_folded_shapes_keep_the_numbers(function: Callable[..., Any], mode: Any,
     assert_statements_compute(path, [X])
 
 
+def test_sums_times_the_inverse_of_their_count_are_means(tmp_path: Path) -> None:
+    def means(x: Any) -> Any:
+        a = np.sum(x) * (1 / 16)
+        b = np.sum(x, axis=0) / -8
+        c = 0.25 * np.sum(x, axis=1)
+        return np.tanh(a), np.tanh(b), np.tanh(c)
+
+    path = str(tmp_path / "f.onnx")
+    ps.export(means, ps.spec("float64", [8, 2]), path=path, mode="value")
+    listed = list_as_mathematics(read_written(path))
+    assert "mean(x)" in listed
+    assert "-mean(x, axis=0)" in listed
+    assert "0.25 * sum(x, axis=1)" in listed  # of two numbers
+    assert_statements_compute(path, [np.linspace(-1, 1, 16).reshape(8, 2)])
+
+
 def test_a_mean_is_a_mean_and_ones_times_rows_are_a_sum(tmp_path: Path) -> None:
     path = str(tmp_path / "f.onnx")
     ps.export(lambda x: np.mean(x * x), ps.spec("float64", ["N", 3]), path=path, mode="value")
