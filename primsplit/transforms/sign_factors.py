@@ -8,26 +8,27 @@ of the product is unknown, and NaN:
     du = bounded_quotient(dr, r)     becomes     du = bounded_quotient(dr, r) + unknown_slope(dr' - dr, r)
 
 dr' is dr with another sign at 0. Where both are 0, as by the mask of `sign(x) * maximum(abs(x) - 1, 0)`, the slope is
-0.
+0. The sign and the root may each be inside of a branch, a loop or a call, or behind it.
 """
 
 import functools
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from primsplit.ir import Op, Value, Var, reads
+from primsplit.ir import Block, Op, Var, reads
 from primsplit.numpy.quotients import unknown_slope
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op as operators
 from primsplit.ops.traits import terms_of
 from primsplit.rewrites.signs import sign_argument
-from primsplit.tracing import append, current, emit
+from primsplit.tracing import append, current, emit, fresh_stack, recording
 from primsplit.tracing.array import Array
-from primsplit.transforms.supports import AS_THE_FIRST
+from primsplit.transforms.marked_factors import Factors, is_closed
+from primsplit.transforms.supports import Support
 
 CONVENTIONS = frozenset({
     *("call::bounded_quotient", "call::length_quotient", "call::open_length_quotient"),
@@ -36,178 +37,162 @@ CONVENTIONS = frozenset({
 """Slopes n / y, or n times the sign of y, that are 0 by convention where y is 0."""
 SIGNS = frozenset({"Sign", "Where"})
 """Operators that may give a sign: `sign_argument` tells."""
-SQUARES = frozenset({"call::square", "call::integer_power"})
 
 
-@dataclass
-class SignFactors:
-    """The signs of a program, and the slopes in a linear list that they meet.
+class _Signs:
+    """The signs, and 2 where they jump."""
 
-    `made` maps Vars to the ops that compute them, `bits` tells the parameters that a value varies with, and
-    `support(n, y)` is where n is 0 whatever y is. `forward` says that the list is one of tangents, in which a factor
-    follows a slope.
-    """
+    kinds = SIGNS
 
-    made: Mapping[Var, Op]
-    bits: Callable[[Value], int]
-    support: Callable[[Value, Var], Array | None]
-    forward: bool
-    signs: dict[Var, int] = field(default_factory=dict)
-    """Values with a sign as a factor, and the parameters that it is a sign of, as bits."""
-    slopes: dict[Var, int] = field(default_factory=dict)
-    """Tangents with a slope as a factor, and the parameters that its root varies with."""
-    _without: dict[tuple[Var, int], Value] = field(default_factory=dict)
-    _with: dict[tuple[Var, int], Value] = field(default_factory=dict)
+    def bits(self, factors: Factors, op: Op) -> int | None:
+        argument = sign_argument(op, factors.made)
+        return None if argument is None else factors.bits(argument)
 
-    def inside(
-        self, made: Mapping[Var, Op], bits: Callable[[Value], int], support: Callable[[Value, Var], Array | None]
-    ) -> "SignFactors":
-        """Return the signs and slopes that a branch sees, whose own values are told by its own functions."""
-        return SignFactors(made, bits, support, self.forward, dict(self.signs), dict(self.slopes))
-
-    def note(self, op: Op) -> None:
-        """Record whether the results of an op have a sign or a slope as a factor."""
-        argument = sign_argument(op, self.made)
-        found = self._found(self.signs, op) if argument is None else self.bits(argument)
-        if found:
-            self.signs.update(dict.fromkeys(op.outputs, found))
-        if self.forward and self.signs:
-            found = self.bits(op.inputs[1]) if op.kind in CONVENTIONS and op.inputs[1] else self._found(self.slopes, op)
-            if found:
-                self.slopes.update(dict.fromkeys(op.outputs, found))
-
-    def _found(self, known: Mapping[Var, int], op: Op) -> int:
-        values = reads(op) if _is_closed(op) else [op.inputs[i] for i in _factors(op)]
-        return functools.reduce(operator.or_, (known.get(v, 0) for v in values if isinstance(v, Var)), 0)
-
-    def met(self, op: Op) -> Array | None:
-        """Return what the result of a linear op lacks: NaN where it is 0 by chance, else 0; None if nothing."""
-        if not self.signs:
-            return None
-        if op.kind in CONVENTIONS:
-            return None if self.forward else self._before_slope(op)
-        if _is_closed(op):
-            return self._inside(op)
-        pairs = [(i, j) for term in terms_of(op) if len(term) == 2 for i, j in (term, term[::-1])]
-        found = (self._after_slope(op, i, j) for i, j in pairs if self.slopes)
-        return next((one for one in found if one is not None), None)
-
-    def _before_slope(self, op: Op) -> Array | None:
-        """In a pullback: the sign multiplies the cotangent of the root."""
-        n, y = op.inputs
-        bits = self.signs.get(n, 0) & self.bits(y) if isinstance(n, Var) and y is not None else 0
-        if not bits or not isinstance(n, Var) or y is None:
-            return None
-        found: Array = unknown_slope(self._without_signs(n, bits) - Array(n), Array(y))
-        return found
-
-    def _after_slope(self, op: Op, i: int, j: int) -> Array | None:
-        """In a tangent list: the sign, in input j, multiplies the tangent of the root, input i."""
-        tangent, factor = op.inputs[i], op.inputs[j]
-        if not isinstance(tangent, Var) or not isinstance(factor, Var):
-            return None
-        bits = self.slopes.get(tangent, 0) & self.signs.get(factor, 0)
-        if not bits:
-            return None
-        inputs = list(op.inputs)
-        for k, value, leaf in ((i, tangent, self._with_slopes), (j, factor, self._without_signs)):
-            inputs[k] = cast_to(self._differs(value, leaf, bits), value.type.dtype).value
-        (product,) = emit(op.kind, inputs, op.attributes, types=[op.outputs[0].type])
-        met = operators.Not(operators.Equal(Array(product), 0.0))
-        return operators.Where(met, np.asarray(np.nan, op.outputs[0].type.dtype), 0.0)
-
-    def _inside(self, op: Op) -> Array | None:
-        """In a tangent list: a loop or a branch gets a sign and the tangent of a root, and may multiply them."""
-        bits = self._found(self.slopes, op) & self._found(self.signs, op)
-        if not bits:
-            return None
-        dtype = op.outputs[0].type.dtype
-        slope, sign = (
-            self._anywhere(op, marks, bits, replay, dtype)
-            for marks, replay in ((self.slopes, self._with_slopes), (self.signs, self._without_signs))
-        )
-        return operators.Where(operators.Equal(slope * sign, 0.0), np.zeros((), dtype), np.asarray(np.nan, dtype))
-
-    def _anywhere(self, op: Op, marks: Mapping[Var, int], bits: int, replay: "Replay", dtype: Any) -> Array:
-        """Return a number above 0 if a marked value that an op reads has an element that differs."""
-        found = [self._differs(v, replay, bits) for v in reads(op) if marks.get(v, 0) & bits]
-        return functools.reduce(operator.add, (operators.ReduceSum(cast_to(v, dtype), keepdims=0) for v in found))
-
-    def _differs(self, value: Var, replay: "Replay", bits: int) -> Array:
-        """Return where a value is another if the signs or slopes in it are."""
-        return operators.Not(operators.Equal(Array(value), replay(value, bits)))
-
-    def _without_signs(self, value: Var, bits: int) -> Array:
-        """Return the value as if the signs of what varies with some parameters were 2 at 0."""
-        return self._replayed(value, bits, self.signs, self._without, self._two_at_zero)
-
-    def _two_at_zero(self, op: Op, bits: int) -> Array | None:
-        argument = sign_argument(op, self.made)
-        if not isinstance(argument, Var) or not self.bits(argument) & bits:
+    def other(self, factors: Factors, op: Op, bits: int) -> Array | None:
+        argument = sign_argument(op, factors.made)
+        if not isinstance(argument, Var) or not factors.bits(argument) & bits:
             return None
         current().learn(argument)
         made = op.outputs[0]
         return operators.Where(operators.Equal(Array(argument), 0.0), np.asarray(2, made.type.dtype), Array(made))
 
-    def _with_slopes(self, value: Var, bits: int) -> Array:
-        """Return the tangent as if slopes that are 0 by convention were 1."""
-        return self._replayed(value, bits, self.slopes, self._with, self._one_at_zero)
 
-    def _one_at_zero(self, op: Op, bits: int) -> Array | None:
+class _Slopes:
+    """The slopes that are 0 by convention, and 1 there, in a tangent list, in which a factor follows a slope."""
+
+    kinds = CONVENTIONS
+
+    def bits(self, factors: Factors, op: Op) -> int | None:
+        return factors.bits(op.inputs[1]) if op.kind in CONVENTIONS else None
+
+    def other(self, factors: Factors, op: Op, bits: int) -> Array | None:
         if op.kind not in CONVENTIONS:
             return None
         n, y = op.inputs
         made = op.outputs[0]
-        if n is None or not isinstance(y, Var) or not self.bits(y) & bits:
+        if n is None or not isinstance(y, Var) or not factors.bits(y) & bits:
             return None
-        zero, moves = operators.Equal(Array(y), 0.0), self.support(n, y)
+        zero = operators.Equal(Array(y), 0.0)
+        moves = Support(factors.made, factors.varies, factors.bits(y), {}).of(n)
         if moves is not None:
             zero = operators.And(zero, operators.Not(operators.Equal(moves, 0.0)))
         return operators.Where(zero, np.asarray(1, made.type.dtype), Array(made))
 
-    def _replayed(
-        self,
-        value: Var,
-        bits: int,
-        marks: Mapping[Var, int],
-        known: dict[tuple[Var, int], Value],
-        leaf: Callable[[Op, int], Array | None],
-    ) -> Array:
-        """Return a product computed again, its marked factors replaced by what `leaf` gives for them."""
-        current().learn(value)
-        if not marks.get(value, 0) & bits:
-            return Array(value)
-        if (value, bits) not in known:
-            op = self.made[value]
-            for read in reads(op):
-                current().learn(read)
-            found = leaf(op, bits)
-            if found is None and _is_closed(op):
-                replay: Replay = lambda v, bits: self._replayed(v, bits, marks, known, leaf)  # noqa: E731
-                found = Array(value) + self._anywhere(op, marks, bits, replay, value.type.dtype)
-            if found is None:
-                inputs = list(op.inputs)
-                for i in _factors(op):
-                    one = inputs[i]
-                    if isinstance(one, Var):
-                        inputs[i] = self._replayed(one, bits, marks, known, leaf).value
-                again = replace(op, inputs=tuple(inputs), outputs=tuple(Var(v.type) for v in op.outputs))
-                append(again)
-                found = Array(again.outputs[op.outputs.index(value)])
-            known[value, bits] = found.value
-        return Array(known[value, bits])
+
+SIGN, SLOPE = 0, 1
+"""The marks, by their places."""
 
 
-Replay = Callable[[Var, int], Array]
+def may_meet(primal: Sequence[Op], linear: Block) -> bool:
+    """Whether a program has signs, and slopes in its linear list that they may meet."""
+    return not CONVENTIONS.isdisjoint(linear.kinds) and any(map(_may_have_sign, (*primal, *linear.ops)))
 
 
-def _is_closed(op: Op) -> bool:
-    """Whether an op is a loop or a branch, in which its inputs may be multiplied."""
-    return op.kind in {"If", "Loop", "Scan"}
+def _may_have_sign(op: Op) -> bool:
+    return op.kind in SIGNS or (is_closed(op) and any(not SIGNS.isdisjoint(block.kinds) for block in op.blocks()))
 
 
-def _factors(op: Op) -> list[int]:
-    """Return the positions of the inputs that the results of an op are sums of products with."""
-    if op.kind in AS_THE_FIRST or op.kind in SQUARES:
-        return [0]
-    return [] if op.blocks() else sorted({i for term in terms_of(op) for i in term if i < len(op.inputs)})
+def with_unknown_slopes(
+    primal: Sequence[Op], linear: Block, varies: Mapping[Var, int], parts: Mapping[Var, int], forward: bool
+) -> Block:
+    """Return a linear list, tangent (`forward`) or pullback, NaN where a sign makes a slope 0 by chance.
+
+    `primal` are the ops before it. `varies` are the bits of its parameters, and `parts` those of their elements.
+    """
+    meeting = _Meeting(forward)
+    marks = (_Signs(), _Slopes()) if forward else (_Signs(),)
+    factors = Factors(marks, ChainMap({}, dict(varies)), parts)
+    read = {v for op in primal for v in reads(op)}
+    for op in primal:
+        factors.note_primal(op, read)
+    kept: list[Op] = []
+    for op in linear.ops:
+        bits = meeting.bits(factors, op)
+        with fresh_stack():
+            found = meeting.opened(factors, op, bits) if bits else [op]
+        for one in found:
+            factors.note(one)
+        kept.extend(found)
+    return replace(linear, ops=tuple(kept))
+
+
+class _Meeting:
+    """Finds the ops of a linear list in which a sign meets a slope, and adds NaN to their results."""
+
+    def __init__(self, forward: bool) -> None:
+        self.forward = forward
+        self.marks = (SIGN, SLOPE) if forward else (SIGN,)
+
+    def bits(self, factors: Factors, op: Op) -> int:
+        """Return the parameters, as bits, of a sign and a slope that meet in an op or in its blocks."""
+        if is_closed(op):
+            return self._bits_inside(factors, op)
+        if self.forward:
+            pairs = self._pairs(op)
+            return _union(factors.marked(SLOPE, op.inputs[i]) & factors.marked(SIGN, op.inputs[j]) for i, j in pairs)
+        return factors.marked(SIGN, op.inputs[0]) & factors.bits(op.inputs[1]) if op.kind in CONVENTIONS else 0
+
+    def _bits_inside(self, factors: Factors, op: Op) -> int:
+        if not factors.concerns(op) or (not self.forward and all(CONVENTIONS.isdisjoint(b.kinds) for b in op.blocks())):
+            return 0
+        found, params = 0, factors.entering(op)
+        for block in op.blocks():
+            inside = factors.inside(block, params)
+            for inner in block.ops:
+                found |= self.bits(inside, inner)
+                inside.note(inner)
+        return found
+
+    def _pairs(self, op: Op) -> list[tuple[int, int]]:
+        """Return the inputs of an op that are multiplied, each with each."""
+        pairs = [(i, j) for term in terms_of(op) if len(term) == 2 for i, j in (term, term[::-1])]
+        return [(i, j) for i, j in pairs if isinstance(op.inputs[i], Var) and isinstance(op.inputs[j], Var)]
+
+    def opened(self, factors: Factors, op: Op, bits: int) -> Sequence[Op]:
+        """Return the ops that stand for one in which signs and slopes of some parameters meet."""
+        with recording(place=op.place, remark=op.remark) as around:
+            for var in reads(op):
+                around.learn(var)
+            if is_closed(op):
+                factors.doubled(op, bits, self.marks, lambda inside, inner: self._visited(inside, inner, bits))
+            else:
+                self._with_unknown(factors, op, bits)
+        return around.ops
+
+    def _visited(self, factors: Factors, op: Op, bits: int) -> Sequence[Op]:
+        return self.opened(factors, op, bits) if self.bits(factors, op) & bits else [op]
+
+    def _with_unknown(self, factors: Factors, op: Op, bits: int) -> None:
+        (out,) = op.outputs
+        known = Var(out.type)
+        append(replace(op, outputs=(known,)))
+        unknown = self._after_slope(factors, op, bits) if self.forward else self._before_slope(factors, op, bits)
+        emit("Add", [known, unknown.value], types=[out.type])
+        ops = current().ops
+        ops[-1] = replace(ops[-1], outputs=(out,))
+
+    def _before_slope(self, factors: Factors, op: Op, bits: int) -> Array:
+        """Return NaN where a sign makes the slope 0 by chance, in a pullback: it multiplies the root's cotangent."""
+        n, y = reads(op)
+        found: Array = unknown_slope(factors.other(SIGN, n, bits) - Array(n), Array(y))
+        return found
+
+    def _after_slope(self, factors: Factors, op: Op, bits: int) -> Array:
+        """Return it in a tangent list, in which the sign multiplies the tangent of the root."""
+        dtype = op.outputs[0].type.dtype
+        for i, j in self._pairs(op):
+            tangent, factor = op.inputs[i], op.inputs[j]
+            if not isinstance(tangent, Var) or not isinstance(factor, Var):
+                continue
+            if not factors.marked(SLOPE, tangent) & factors.marked(SIGN, factor) & bits:
+                continue
+            inputs = list(op.inputs)
+            inputs[i] = cast_to(factors.differs(SLOPE, tangent, bits), tangent.type.dtype).value
+            inputs[j] = cast_to(factors.differs(SIGN, factor, bits), factor.type.dtype).value
+            (product,) = emit(op.kind, inputs, op.attributes, types=[op.outputs[0].type])
+            return operators.Where(operators.Equal(Array(product), 0.0), np.zeros((), dtype), np.asarray(np.nan, dtype))
+        raise AssertionError("no factor meets a slope")
+
+
+def _union(found: Iterable[int]) -> int:
+    return functools.reduce(operator.or_, found, 0)

@@ -31,7 +31,7 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to
 from primsplit.tracing.calls.primitive import Primitive
 from primsplit.transforms.elements import element_taken
-from primsplit.transforms.sign_factors import CONVENTIONS, SIGNS, SignFactors
+from primsplit.transforms.sign_factors import may_meet, with_unknown_slopes
 from primsplit.transforms.supports import Support, Supports
 
 SETTLED: dict[str, Primitive] = {
@@ -44,7 +44,6 @@ SETTLED: dict[str, Primitive] = {
 """The quotient to use if its numerator is not known to be 0 for every x."""
 Settle = Callable[[Sequence[Op], Block, Sequence[Var]], tuple[Op, ...]]
 """Settles a linear list after its primal ops, as `settled` and `marked` do."""
-_LOOKED_FOR = SETTLED.keys() | CONVENTIONS
 EVERYTHING = -1
 """The parameters that a value inside of a loop may vary with, as bits: unknown, so all."""
 
@@ -55,9 +54,14 @@ def settled(primal: Sequence[Op], linear: Block, wrt: Iterable[Var], forward: bo
     `primal` are the ops before it, `wrt` the parameters that it is a derivative by. Quotients that need no change
     stay.
     """
-    if SETTLED.keys().isdisjoint(linear.kinds) and not _may_meet(primal, linear):
+    meets = may_meet(primal, linear)
+    if SETTLED.keys().isdisjoint(linear.kinds) and not meets:
         return linear.ops
-    return _settling(primal, wrt, forward).run(primal, linear)
+    varies, parts = _parameters(primal, wrt)
+    linear = with_unknown_slopes(primal, linear, varies, parts, forward) if meets else linear
+    settling = _Settling(varies, {}, any(order_of(op.remark) for op in primal), parts)
+    settling.forward = forward
+    return settling.run(primal, linear)
 
 
 def marked(primal: Sequence[Op], pullback: Block, wrt: Iterable[Var]) -> tuple[Op, ...]:
@@ -65,24 +69,9 @@ def marked(primal: Sequence[Op], pullback: Block, wrt: Iterable[Var]) -> tuple[O
 
     Its quotients stay as they are: whether 0 / 0 is 0 is known in the whole program alone.
     """
-    if not _may_meet(primal, pullback):
+    if not may_meet(primal, pullback):
         return pullback.ops
-    settling = _settling(primal, wrt, forward=False)
-    settling.is_part = True
-    return settling.run(primal, pullback)
-
-
-def _may_meet(primal: Sequence[Op], linear: Block) -> bool:
-    """Whether a program has signs, and slopes that they may meet."""
-    return not CONVENTIONS.isdisjoint(linear.kinds) and any(op.kind in SIGNS for op in primal)
-
-
-def _settling(primal: Sequence[Op], wrt: Iterable[Var], forward: bool) -> "_Settling":
-    varies, parts = _parameters(primal, wrt)
-    found = _Settling(varies, {}, any(order_of(op.remark) for op in primal), parts)
-    found.forward = forward
-    found.factors = SignFactors(found.made, found.bits, found.support, forward)
-    return found
+    return with_unknown_slopes(primal, pullback, *_parameters(primal, wrt), forward=False).ops
 
 
 def _parameters(primal: Sequence[Op], wrt: Iterable[Var]) -> tuple[dict[Var, int], dict[Var, int]]:
@@ -113,11 +102,7 @@ class _Settling:
     supports: Supports = field(default_factory=dict)
     entrance: "_Entrance | None" = None
     readers: Mapping[Var, Sequence[Op | None]] = field(default_factory=dict)
-    factors: SignFactors | None = None
-    """The signs among the factors of slopes; None inside of a loop or a branch."""
     forward: bool = False
-    is_part: bool = False
-    """Whether the list is that of a part of a program, whose quotients stay."""
 
     def run(self, before: Sequence[Op], linear: Block) -> tuple[Op, ...]:
         """Return the ops of the linear list after those before it."""
@@ -127,7 +112,7 @@ class _Settling:
             self.readers = readers(linear.ops, linear.results)
         kept: list[Op] = []
         for op in linear.ops:
-            for one in self.with_unknown(op, self.settle(op)):
+            for one in self.settle(op):
                 self.note(one)
                 kept.append(one)
         return tuple(kept)
@@ -138,8 +123,6 @@ class _Settling:
             self.made[out] = op
             if found and out.type.is_float:
                 self.varies[out] = self.parts.get(out, found)
-        if self.factors is not None:
-            self.factors.note(op)
 
     def bits_of_outputs(self, op: Op) -> list[int]:
         """Return what each output of an op varies with: that of an If with what its branches' results do."""
@@ -159,8 +142,6 @@ class _Settling:
 
     def settle(self, op: Op) -> Sequence[Op]:
         """Return the op, or the ops that replace it."""
-        if self.is_part:
-            return [op]
         if op.kind not in SETTLED:
             return self.within(op) if op.blocks() else [op]
         n, y, *_ = op.inputs
@@ -181,25 +162,6 @@ class _Settling:
             else:
                 self.write(mode, Array(n), Array(y), self.support(n, y))
         return [*around.ops[:-1], replace(around.ops[-1], outputs=op.outputs)]
-
-    def with_unknown(self, op: Op, settled_ones: Sequence[Op]) -> Sequence[Op]:
-        """Return the settled ops of one op, and after them those that add NaN where a sign makes its result 0."""
-        if self.factors is None or not self.factors.signs:
-            return settled_ones
-        known = tuple(Var(out.type) for out in op.outputs)
-        *before, last = settled_ones
-        with fresh_stack(), recording(place=op.place, remark=op.remark) as around:
-            around.ops.extend([*before, replace(last, outputs=known)])
-            for var in (*reads(op), *known):
-                around.learn(var)
-            unknown = self.factors.met(op)
-            if unknown is None:
-                return settled_ones
-            first = len(around.ops)
-            for out in known:
-                operators.Add(Array(out), unknown, types=[out.type])
-        sums = zip(around.ops[first:], op.outputs, strict=True)
-        return [*around.ops[:first], *(replace(one, outputs=(out,)) for one, out in sums)]
 
     def support(self, n: Value | None, y: Var) -> Array | None:
         """Return where n is 0 whatever the parameters are that y varies with."""
@@ -270,7 +232,7 @@ class _Settling:
 
     def within(self, op: Op) -> Sequence[Op]:
         """Return an op with sub-blocks, after the ops of the supports that it gets beside its inputs."""
-        if all(_LOOKED_FOR.isdisjoint(block.kinds) for block in op.blocks()):
+        if all(SETTLED.keys().isdisjoint(block.kinds) for block in op.blocks()):
             return [op]
         entrance = _Entrance(self, op)
         found = op.with_blocks(lambda block: self.inside(block, entrance))
@@ -278,7 +240,7 @@ class _Settling:
 
     def inside(self, block: Block, entrance: "_Entrance") -> Block:
         """Return a sub-block, settled. Parameters without a known value may vary with anything."""
-        if _LOOKED_FOR.isdisjoint(block.kinds):
+        if SETTLED.keys().isdisjoint(block.kinds):
             return block
         varies = dict(self.varies)
         for param in block.params:
@@ -287,8 +249,6 @@ class _Settling:
                 varies[param] = EVERYTHING if value is None else self.bits(value)
         inner = _Settling(varies, dict(self.made), self.is_higher, self.parts, dict(self.supports), entrance)
         inner.forward = self.forward
-        if self.factors is not None and not block.params:
-            inner.factors = self.factors.inside(inner.made, inner.bits, inner.support)
         return Block(block.name, block.params, inner.run((), block), block.results)
 
     def bits(self, value: Value) -> int:
