@@ -2,7 +2,8 @@
 
 from primsplit.ir import Block
 from primsplit.ir.passes import groups, has_each, imported
-from primsplit.rewrites.constant_branches import Taking, with_sizes
+from primsplit.rewrites.constant_branches import with_sizes
+from primsplit.rewrites.constant_sizes import Inferring
 from primsplit.rewrites.cse import Merging, merge_common
 from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.fold import Folding, fold_constants
@@ -17,7 +18,7 @@ read_constant_carries_outside = imported("rewrites.loops.constant_carries.read_c
 drop_unused_carries = imported("rewrites.loops.unused.drop_unused_carries")
 
 
-class _Optimizing(Taking, Folding, Simplifying, Merging):
+class _Optimizing(Inferring, Folding, Simplifying, Merging):
     """All in one walk: take constant branches, fold, simplify and merge each op."""
 
 

@@ -159,18 +159,26 @@ class Taking(Rewriter):
 
         Return False for a value whose sizes another one may contradict in the run.
         """
-        declared, told = var.type, value.type
-        if declared.dtype != told.dtype or declared.rank != told.rank:
+        if var.type.dtype != value.type.dtype or var.type.rank != value.type.rank:
             return False
+        if not self.learn_first(var, value.type):
+            return False
+        self.replaced[var] = value
+        return True
+
+    def learn_first(self, var: Var, told: Type) -> bool:
+        """Learn the sizes of a value, whose type has this rank; return whether all that differ could be learned.
+
+        None may be a parameter's, or one that another value may contradict in the run.
+        """
         given = visible(self.path[0].params)
-        pairs = [(a, b) for a, b in zip(declared.shape or (), told.shape or (), strict=True) if not same(a, b)]
+        pairs = [(a, b) for a, b in zip(var.type.shape or (), told.shape or (), strict=True) if not same(a, b)]
         symbols = [a.symbol for a, _ in pairs if isinstance(a, Size)]
         if len(symbols) < len(pairs) or not all(s is not None and s not in given and self._is_own(s) for s in symbols):
             return False
         if not all(s is not None and self._is_first(var, s) for s in symbols):
             return False
-        self._learn(declared, told)
-        self.replaced[var] = value
+        self._learn(var.type, told)
         return True
 
     def _is_told(self, result: Type, output: Var) -> bool:

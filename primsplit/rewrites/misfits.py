@@ -9,12 +9,12 @@ loads the file.
 
 from collections.abc import Mapping
 
-from primsplit.ir import AnyArray, Block, Const, Op, Value, Var, dims, is_call, walk
+from primsplit.ir import AnyArray, Block, Const, Op, Value, Var, is_call, walk
 from primsplit.ir.errors import PrimsplitError, ShapeError
 from primsplit.ops.inference.choices import check_node
 from primsplit.ops.inference.table import Site
+from primsplit.rewrites.constant_sizes import has_own_size
 from primsplit.rewrites.evaluation import EVALUATORS, evaluate
-from primsplit.tracing.regions import visible
 
 DEPTH = 8
 """The most ops in a row that are evaluated for a divisor."""
@@ -53,8 +53,7 @@ def _is_doubtful(op: Op) -> bool:
         return False
     if op.kind in {"Div", "Mod", "Squeeze"} or any(v.type.rank is None for v in op.outputs):
         return True
-    known = visible(v for v in op.inputs if v is not None)
-    return any(not dims.symbols(d) <= known for v in op.outputs for d in v.type.shape or ())
+    return has_own_size(op)
 
 
 def _number(value: Value | None, made_by: Mapping[Var, Op], depth: int = DEPTH) -> AnyArray | None:

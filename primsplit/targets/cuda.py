@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir import Op
-from primsplit.ir.dims import product
+from primsplit.ir.dims import maximum, product
 from primsplit.ir.errors import UnsupportedFunction
 from primsplit.numpy.approximations import hyperbolic, trigonometric
 from primsplit.ops import op
@@ -106,7 +106,8 @@ def scatter_elements(data: Array, indices: Array, updates: Array, *, reduction: 
             f"CUDA's ScatterND cannot combine {data.dtype}, and how many axes an index has is not known",
             cure="Write the file for provider='cpu', or give the indices a last axis of known size.",
         )
-    picked = [op.Mod(op.Gather(indices, np.int64(k), axis=-1), data.shape[k]) for k in range(depth)]
+    sizes = [maximum(data.shape[k], 1) for k in range(depth)]  # a constant 0 is no divisor, although no index is read
+    picked = [op.Mod(op.Gather(indices, np.int64(k), axis=-1), size) for k, size in enumerate(sizes)]
     row = picked[0]
     for index, size in zip(picked[1:], data.shape[1:depth], strict=True):
         row = op.Add(op.Mul(row, size), index)

@@ -337,6 +337,7 @@ STAGES: tuple[Stage, ...] = (
         "Copy dequantized values that a body reads.",
         kinds="DequantizeLinear",
     ),
+    around("targets.faults.expansions.keep_expansions", "Keep Expands to constant sizes of 0.", kinds="Expand"),
     around(
         "rewrites.untaken_sides.fill_untaken_sides", "Fill empty results of branches that are never taken.", kinds="If"
     ),

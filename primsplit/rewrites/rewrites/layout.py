@@ -12,11 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from primsplit.ir import Const, Op, Type, Value, Var, same_types
+from primsplit.ir import Const, Op, Type, Value, same_types
 from primsplit.ir.carriers import FLOAT8
 from primsplit.ir.dims import Shape, is_one, same_shape
 from primsplit.ir.errors import ShapeError
-from primsplit.ir.runtimes import fault
 from primsplit.ops.inference import broadcast_shapes
 from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.rewrites.table import Rewritten, Site, attribute, number, rewrite, scalar
@@ -94,42 +93,20 @@ def _is_full(site: Site) -> bool:
     return bool(site.attribute("allowzero")) or (wanted is not None and 0 not in wanted)
 
 
-@fault(
-    "expand_to_nothing_dropped",
-    kind="wrong",
-    operators=("Expand",),
-    says="An Expand to a constant shape that holds a 0 is dropped: `Expand(x[N], [0])` gives x.",
-)
 @rewrite("Expand")
 def expand(site: Site) -> Rewritten:
-    """Drop an Expand that changes nothing; merge two if the outer one gives the shape; replace one to no elements.
-
-    onnxruntime 1.31.1 drops an Expand from size 1 to the literal size 0, as if it changed nothing: it is sliced before.
-    """
+    """Drop an Expand that changes nothing; merge two if the outer one gives the shape; replace one to no elements."""
     x, shape = site.op.inputs
     literal = [d for d in site.type.shape or (1,) if isinstance(d, int)]
     if 0 in literal and len(literal) == site.type.rank:
         return Const(np.zeros(literal, site.type.dtype))
     if x is None or same_types(x.type, site.type):
         return x
-    if empty := _emptied(x.type, site.type):
-        cut_sizes = [0 if i in empty else d for i, d in enumerate(x.type.shape or ())]
-        cut, zeros = Var(Type(x.type.dtype, cut_sizes)), Const(np.zeros(len(empty), np.int64))
-        site.add(site.op.beside("Slice", (x, zeros, zeros, Const(np.array(empty, np.int64))), (cut,)))
-        return site.becomes("Expand", [cut, shape])
     inner = site.maker(x, "Expand")
     sizes = None if shape is None else shape.sizes
     if inner is None or sizes is None or not same_shape(sizes, site.type.shape or ()):
         return None
     return site.becomes("Expand", [inner.inputs[0], shape])
-
-
-def _emptied(before: Type, after: Type) -> list[int]:
-    """Return the axes of a value that have the literal size 0 only after it is expanded."""
-    if before.shape is None or after.shape is None:
-        return []
-    pairs = enumerate(zip(before.shape, after.shape[len(after.shape) - len(before.shape) :], strict=True))
-    return [i for i, (d, wide) in pairs if isinstance(wide, int) and wide == 0 and not (isinstance(d, int) and d == 0)]
 
 
 @rewrite("Tile")

@@ -1,8 +1,11 @@
 """Updates of places that repeat are added up one after the other, however many threads there are."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 
 import primsplit as ps
@@ -111,3 +114,20 @@ def test_so_has_one_whose_depth_only_the_run_knows(reduction: str, depth: int) -
 @pytest.mark.parametrize(("count", "distinct"), [(0, True), (1, True), (2, False)])
 def test_indices_of_no_axes_name_the_whole_array(count: int, distinct: bool) -> None:
     assert are_distinct(Const(np.zeros((count, 0), np.int64)), (2, 2)) is distinct
+
+
+def test_updates_of_rows_that_constants_remove_load(tmp_path: Path) -> None:
+    """onnxruntime loads no remainder by a constant 0, which the number of rows is, in a branch that is not taken."""
+    text = """<ir_version: 10, opset_import: ["": 21]> g (double[3,2] x) => (double y)
+      <float[2] w = {0.5, 1.5}, float zero = {0}, float[0] none = {}, int64[1] a = {-2}, int64[1] b = {-1},
+       int64[1] z = {0}> {
+      s = ReduceSum<keepdims=1>(w) t = Mul(s, zero) k = Cast<to=7>(t)
+      p = Concat<axis=0>(a, k, b, z) v = Pad(x, p) m = Greater(none, zero)
+      r = Compress<axis=0>(v, m) f = Sin(r) g1 = ReduceSum<keepdims=0>(f)
+      q = Mul(x, x) q1 = ReduceSum<keepdims=0>(q) y = Add(g1, q1) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    ps.split(ps.load(tmp_path / "m.onnx")).save(tmp_path / "gradient.onnx")
+    x = np.arange(6.0).reshape(3, 2)
+    _, gradient = ps.load(tmp_path / "gradient.onnx")(x)
+    np.testing.assert_allclose(gradient, 2 * x)
+    onnxruntime.InferenceSession(tmp_path / "gradient.onnx")
