@@ -84,8 +84,8 @@ class Printer:
             place = line_of(line.op)
             is_told = place is not None and place != around and not line.head and not line.is_passed
             if place is not None and is_told:
-                told = self.told(line, side, last[1] if last[0] == place else "")
-                if (place, told) != last:
+                told = self.told(line, side, last[1])
+                if told != last[1] or (not told and place != last[0]):
                     yield self.remark(place, told, depth)
                 last = place, told
             yield self.row("  " * depth + self.text(line), "", "", line.note)

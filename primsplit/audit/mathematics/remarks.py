@@ -1,7 +1,8 @@
 """Find the statement of the forward pass that a statement of a derivative belongs to: `# Grad of: h = tanh(x @ w)`.
 
-A line may have several statements, such as that of a function that is called twice. The one is taken whose values the
-statement of the derivative reads, or of which it computes the cotangents.
+A line may have several statements, such as that of a function that is called twice, and be a part of others: `x @ w` of
+that function is in `h = tanh(x @ w)`, a line of its caller. The one is taken whose values the statement of the
+derivative reads, or of which it computes the cotangents; of equal ones that of the line itself.
 """
 
 from collections.abc import Iterable
@@ -28,7 +29,7 @@ class Remarks:
     """The statements of the forward pass by their lines, and by the lines of the nodes that they stand for."""
 
     at: dict[tuple[Place, Side], list[Told]] = field(default_factory=dict)
-    around: dict[Place, list[Told]] = field(default_factory=dict)
+    around: dict[tuple[Place, Side], list[Told]] = field(default_factory=dict)
 
     def learn(self, line: Shown, text: str, side: Side, names: Iterable[str]) -> None:
         """Note the text of a statement, with the names that it reads and those of the cotangents of what it assigns."""
@@ -40,7 +41,8 @@ class Remarks:
             self.at.setdefault(key, []).append(told)
         for own in {line_of(op) for op in line.ops} - {None, place}:
             assert own is not None
-            self.around.setdefault(own, []).append(told)
+            for key in {(own, side), (own, "")}:
+                self.around.setdefault(key, []).append(told)
 
     def of(self, place: Place | None, side: Side, names: Iterable[str], before: str = "") -> str:
         """Return the statement for one of a derivative; "" without one.
@@ -50,8 +52,12 @@ class Remarks:
         """
         if place is None:
             return ""
-        found = self.at.get((place, side)) or self.at.get((place, ""), []) or self.around.get(place, [])
+        found = self.here(place, side) or self.here(place, "")
         known = {*names}
         most = max((len(known & told.names) for told in found), default=0)
         best = [told.text for told in found if len(known & told.names) == most]
         return before if before in best else best[-1] if best else ""
+
+    def here(self, place: Place, side: Side) -> list[Told]:
+        """Return the statements with nodes of a line on a side of a branch, those of the line itself last."""
+        return [*self.around.get((place, side), []), *self.at.get((place, side), [])]

@@ -34,11 +34,20 @@ def test_the_statement_that_shares_most_names_is_told() -> None:
     assert remarks.of(None, "", {"a"}) == ""
 
 
+def test_a_line_of_a_function_that_is_a_part_of_its_callers_statement_is_told_by_that() -> None:
+    remarks = Remarks()
+    remarks.learn(line(SECOND, FIRST), "h = tanh(x @ w1)", "", {"d_h", "x", "w1"})
+    remarks.learn(line(FIRST), "z = h @ w2", "", {"d_z", "h", "w2"})
+    assert remarks.of(FIRST, "", {"x", "w1"}) == "h = tanh(x @ w1)"
+    assert remarks.of(FIRST, "", {"h", "w2"}) == "z = h @ w2"
+    assert remarks.of(FIRST, "", set()) == "z = h @ w2"
+
+
 def test_a_line_inside_of_a_statement_of_another_line_is_told_by_that() -> None:
     remarks = Remarks()
     remarks.learn(line(FIRST, SECOND), "q = heads(x @ w)", "", {"q", "x", "w"})
     assert remarks.of(SECOND, "", {"x"}) == "q = heads(x @ w)"
-    remarks.learn(line(SECOND), "z = x + 1", "", {"z"})
+    remarks.learn(line(SECOND), "z = x + 1", "", {"d_z", "x"})
     assert remarks.of(SECOND, "", {"x"}) == "z = x + 1"
 
 
