@@ -15,7 +15,6 @@ in the file; what the file does in another order or in pieces is said beside its
 
 import ast
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -36,20 +35,16 @@ from primsplit.audit.mathematics.shown import Shown
 from primsplit.audit.mathematics.simplify import renamed, text_of
 from primsplit.audit.mathematics.sizes import Shape, Sizes
 from primsplit.audit.mathematics.turned import with_turned
-from primsplit.audit.sections import FORWARD, part_told
 from primsplit.audit.statement_maker import statements_of
 from primsplit.audit.statements import Function
 from primsplit.audit.trees import names_in
+from primsplit.audit.users_names import users_names
 from primsplit.audit.written import Written
 from primsplit.ir import Const, Op, Var
 from primsplit.ir.notation.literals import bytes_text
 
 ROUNDS = 3
 """The most passes that write statements into their readers. Names, and so lines, are shorter after each."""
-
-
-EXPORTED = re.compile(r"(^|[/_.])[A-Z][A-Za-z]*(_\d+)?_output_\d+$|^([dt]_)?val_\d+$")
-"""Matches the names that torch's exporter makes of operators and numbers: they are no one's variables."""
 
 
 @dataclass
@@ -128,7 +123,7 @@ def mathematics_of(file: Written, *, everything: bool = False) -> list[Mathemati
     """Return the graph of a file and its functions as statements for people; `everything` folds no plumbing away."""
     statements = statements_of(file, build=mathematical)
     sizes = Sizes(file, everything=everything)
-    own = _users_names(file)
+    own = users_names(file)
     found = []
     for function in (statements.main, *statements.functions):
         named = frozenset(n for v, n in function.names.items() if isinstance(v, Var) and v in own)
@@ -194,27 +189,6 @@ def _named(file: Written, folding: Folding, lines: Sequence[Shown], constants: M
     naming = Naming(file, folding.function, folding.named, folded, folding.handed_on)
     naming.run(lines, constants)
     return naming
-
-
-def _users_names(file: Written) -> set[Var]:
-    """Return the values that have a name of the user's, or an output's: the name of their node tells it.
-
-    In a derivative, cotangents and tangents have names; another name there is that of the line's value.
-    """
-    sections = {op: s.name for s in file.sections for op in s.ops}
-    results = {v for v in file.block.results if isinstance(v, Var)}
-    found = {*results, *file.block.params}
-    for op in file.ops():
-        is_derived = sections.get(op, FORWARD) not in {FORWARD, ""} or bool(part_told(op))
-        for var in op.outputs:
-            own = file.names[var]
-            if (
-                f" {own}/" in file.nodes[op]
-                and (not is_derived or own.startswith(("d_", "t_")) or own.endswith("_again"))
-                and not EXPORTED.search(own)
-            ):
-                found.add(var)
-    return found
 
 
 def list_as_mathematics(file: Written, first: Written | None = None, *, everything: bool = False) -> str:

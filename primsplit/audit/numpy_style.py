@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from primsplit.audit.helpers.source import helper_source, needed
+from primsplit.audit.numpy_folding import folded
 from primsplit.audit.numpy_functions import docstring, function_texts
 from primsplit.audit.sections import BACKWARD, TANGENT
 from primsplit.audit.statement_maker import statements_of
@@ -63,7 +64,7 @@ def _statements(files: Sequence[Written]) -> list[Statements]:
     taken = {*TAKEN}
     made: list[Statements] = []
     for file in files:
-        made.append(statements_of(file, taken))
+        made.append(folded(statements_of(file, taken)))
         taken.update(made[-1].constants, (f.name for f in made[-1].functions))
     return made
 
@@ -77,7 +78,7 @@ def _head(files: Sequence[Written], used: set[str], *, has_arrays: bool) -> Iter
     """Yield the docstring and the imports."""
     names = " and ".join(os.path.basename(f.path) for f in files)
     digests = [f"{os.path.basename(f.path)} has the sha256 {f.digest}" for f in files]
-    yield docstring([f"{files[0].block.name}: each node of {names} as a statement of NumPy 2.", "", *digests], 0)
+    yield docstring([f"{files[0].block.name}: the nodes of {names} as statements of NumPy 2.", "", *digests], 0)
     yield ""
     if has_arrays:
         yield "from pathlib import Path"

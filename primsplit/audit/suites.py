@@ -13,10 +13,17 @@ from primsplit.ir.plain_text import in_one_line
 
 def read_by(statements: Iterable[Statement]) -> set[str]:
     """Return the names that statements read, also in their bodies."""
-    return {n for s in statements for e in _expressions(s) for n in names_in(e)}
+    return {n for s in statements for e in _nested(s) for n in names_in(e)}
 
 
-def _expressions(statement: Statement) -> Iterator[ast.expr]:
+def _nested(statement: Statement) -> Iterator[ast.expr]:
+    yield from expressions(statement)
+    for suite in statement.suites():
+        yield from (e for inner in suite.statements for e in _nested(inner))
+
+
+def expressions(statement: Statement) -> Iterator[ast.expr]:
+    """Yield the expressions of a statement, without those of the statements in its bodies."""
     match statement:
         case Assignment():
             yield statement.value
@@ -31,8 +38,16 @@ def _expressions(statement: Statement) -> Iterator[ast.expr]:
     if isinstance(statement, Loop | Scan):
         yield from (e for c in statement.collected for e in (c.item, c.empty))
     for suite in statement.suites():
-        yield from (e for inner in suite.statements for e in _expressions(inner))
         yield from (e for _, e in suite.handed_on)
+
+
+def is_gradient(op: Op) -> bool:
+    """Whether an op is told under the remark `# Grad of:`."""
+    return op.remark.startswith("pullback of")
+
+
+SEVERAL = "pullback of several"
+"""The remark of an op that adds cotangents of several lines."""
 
 
 class SuiteWriter:
@@ -51,7 +66,7 @@ class SuiteWriter:
     def remark(self, statement: Statement, depth: int) -> Iterator[str]:
         """Yield the remark on a statement if it begins a group: the user's line and its text."""
         op = statement.op
-        kind = "Grad of: " if op.remark.startswith("pullback of") else ""
+        kind = "Grad of: " if is_gradient(op) else ""
         place = None if op.place is None else op.place.whole_line
         if (place, kind) == self.last:
             return
@@ -63,13 +78,15 @@ class SuiteWriter:
     def text(self, op: Op, place: Place | None) -> str:
         if place is not None:
             return f"{place.source}  {place.short}".strip()
-        return op.remark if self.file.is_ours else ""
+        if not self.file.is_ours:
+            return ""
+        return "several lines" if op.remark == SEVERAL else op.remark
 
     def statement(self, statement: Statement, depth: int) -> Iterator[str]:
         """Yield the lines of a statement."""
         match statement:
             case Assignment():
-                name = "" if self.file.is_ours else in_one_line(self.file.nodes[statement.op])
+                name = "" if self.file.is_ours else self.nodes(statement)
                 line = f"{'    ' * depth}{_targets(statement)} = {ast.unparse(statement.value)}"
                 yield f"{line}  # {name}" if name else line
             case Branch():
@@ -78,6 +95,10 @@ class SuiteWriter:
                 yield from self.loop(statement, depth)
             case Scan():
                 yield from self.scan(statement, depth)
+
+    def nodes(self, statement: Statement) -> str:
+        """Return the names of the nodes of a statement."""
+        return ", ".join(in_one_line(own) for op in statement.ops if (own := self.file.nodes.get(op, "")))
 
     def branch(self, branch: Branch, depth: int) -> Iterator[str]:
         indent = "    " * depth

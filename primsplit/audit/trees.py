@@ -108,6 +108,12 @@ def variable_nodes(expression: ast.AST) -> Iterator[ast.Name]:
     yield from (n for n in ast.walk(expression) if isinstance(n, ast.Name) and id(n) not in functions)
 
 
+def calls_deep(value: ast.AST) -> int:
+    """Return how many calls are around the innermost part of an expression."""
+    inner = max((calls_deep(part) for part in ast.iter_child_nodes(value)), default=0)
+    return inner + isinstance(value, ast.Call)
+
+
 def bound_by(head: str) -> tuple[str, ...]:
     """Return the variables that the head of a loop sets: `x_t` of `for x_t in xs:`. None of another head."""
     if not (head.startswith("for ") and head.endswith(":")):

@@ -29,8 +29,7 @@ def test_two_passes_are_two_functions_and_name_the_users_lines(tmp_path: Path) -
     text = to_numpy([read_written(str(path))]).text
     line = loss.__code__.co_firstlineno + 1
     assert "def forward(w, x):" in text
-    assert f"    # hidden = np.tanh(x @ w)  test_numpy_style.py:{line}\n    matmul_x = x @ w\n" in text
-    assert "    hidden = np.tanh(matmul_x)" in text
+    assert f"    # hidden = np.tanh(x @ w)  test_numpy_style.py:{line}\n    hidden = np.tanh(x @ w)\n" in text
     assert "def pullback(captures, x" in text
     assert f"    # Grad of: hidden = np.tanh(x @ w)  test_numpy_style.py:{line}\n" in text
     assert "def value_and_grad(w, x" in text
@@ -110,7 +109,7 @@ def test_constants_of_nodes_are_written_where_they_are_read(tmp_path: Path) -> N
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), tmp_path / "m.onnx")
     file = read_written(str(tmp_path / "m.onnx"))
     text = to_numpy([file]).text
-    assert "    scaled = x * 0.5\n    y = np.expand_dims(scaled, axis=1)\n" in text
+    assert "    y = np.expand_dims(x * 0.5, axis=1)\n" in text
     ops = [op.kind for op in statements_of(file).main.every_op()]
     assert sorted(ops) == ["Constant", "Constant", "Mul", "Unsqueeze"]
 

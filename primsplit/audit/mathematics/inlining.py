@@ -21,7 +21,7 @@ from primsplit.audit.mathematics.simplify import renamed, simplified, text_of
 from primsplit.audit.mathematics.sizes import Shape
 from primsplit.audit.mathematics.steps import Shapes, at_step
 from primsplit.audit.mathematics.terms import has_product
-from primsplit.audit.trees import fill, variable_nodes, variables_in
+from primsplit.audit.trees import calls_deep, fill, variable_nodes, variables_in
 
 DEEPEST = 4
 """The most parentheses around a part of it."""
@@ -175,7 +175,7 @@ class Inlining:
         assert before is not None
         length = len(self.text(shown))
         is_short = length <= max(LONGEST - len(head), len(self.text(before)) + SLACK)
-        is_readable = is_short and _depth(shown) <= max(DEEPEST, _depth(before))
+        is_readable = is_short and calls_deep(shown) <= max(DEEPEST, calls_deep(before))
         return (value, told) if is_readable else None
 
     def in_step(self, expression: ast.expr | None, line: Shown) -> ast.expr | None:
@@ -230,9 +230,3 @@ def _count(line: Shown, name: str) -> int:
     """Return how often a statement reads a variable."""
     parts = [e for e in (line.value, line.expression) if e is not None]
     return Counter(n.id for e in parts for n in variable_nodes(e))[name]
-
-
-def _depth(value: ast.AST) -> int:
-    """Return how many calls and parentheses of sums are around the innermost part of an expression."""
-    inner = max((_depth(part) for part in ast.iter_child_nodes(value)), default=0)
-    return inner + isinstance(value, ast.Call)

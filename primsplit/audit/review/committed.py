@@ -33,7 +33,7 @@ def style_of(text: str) -> str:
         return "html"
     if begin.startswith("{"):
         return "json"
-    if "as a statement of NumPy" in begin:
+    if re.search(r"as (a statement|statements) of NumPy", begin):
         return "numpy"
     if re.search(r"\A.*\n\d+ nodes", begin):
         return "math"

@@ -4,7 +4,7 @@ import pytest
 
 from primsplit.audit.review.committed import compare_texts, style_of
 
-MODULE = '''"""main: each node of mlp.onnx as a statement of NumPy 2."""
+MODULE = '''"""main: the nodes of mlp.onnx as statements of NumPy 2."""
 
 import numpy as np
 
