@@ -84,7 +84,7 @@ def _object(conversion: Conversion, called: Any, *, is_package: bool) -> Any:
     if type(called) is types.BuiltinFunctionType:
         return _calling(conversion, called)
     call = conversion.changed(type(called), "__call__")
-    return called if call is None else types.MethodType(call, called)
+    return called if call is None else _calling(conversion, types.MethodType(call, called))
 
 
 def _known(conversion: Conversion, called: Any) -> Any:
@@ -129,7 +129,7 @@ def _method(conversion: Conversion, method: types.MethodType) -> Any:
     if replacement is method and is_generator(method.__self__):
         return of_generator(method)
     if replacement is method or not isinstance(replacement, types.MethodType):
-        return _calling(conversion, replacement) if type(method.__func__) is Function else method
+        return _calling(conversion, replacement)
     return replacement
 
 
@@ -185,17 +185,20 @@ _CALLING = frozenset({map, filter, functools.reduce, *(v for v in vars(itertools
 """Functions and classes in C that call a function they receive."""
 _LIBRARIES = frozenset({"primsplit", "numpy", "scipy", "optree", "heapq", "_heapq", "bisect", "_bisect"})
 """Libraries whose functions call the functions they receive."""
+_CREATING = frozenset({"numpy", "scipy", "copy"})
+"""Libraries whose functions return new arrays, or arrays of their arguments and of the method's object."""
 
 
 def _calling(conversion: Conversion, called: Any, *, is_package: bool = False) -> Any:
     """Return a function that passes copies of the user's functions to `called`; `called` itself if it calls none."""
-    module = getattr(called, "__module__", None) or type(called).__module__
-    is_calling = module.partition(".")[0] in _LIBRARIES or called in _CALLING if _is_hashable(called) else True
+    original = getattr(called, "original", called)
+    library = (getattr(original, "__module__", None) or type(original).__module__).partition(".")[0]
+    is_calling = library in _LIBRARIES or called in _CALLING if _is_hashable(called) else True
+    is_creating = conversion.options.serves and library in _CREATING
     if not is_calling and not isinstance(called, Substitute):
-        return called
+        return _creating(called) if is_creating else called
     is_inner = _is_hashable(called) and called in _CALLING
-    is_numpys = conversion.options.serves and module.partition(".")[0] == "numpy" and not isinstance(called, Substitute)
-    own = lifted(conversion, called) if module.startswith("primsplit") and type(called) is Function else called
+    own = lifted(conversion, called) if library == "primsplit" and type(called) is Function else called
 
     @functools.wraps(own, updated=())
     def call(*args: Any, **options: Any) -> Any:
@@ -205,9 +208,25 @@ def _calling(conversion: Conversion, called: Any, *, is_package: bool = False) -
         args = tuple(lifted(conversion, a) for a in args)
         options = {name: lifted(conversion, a) for name, a in options.items()}
         result = own(*args, **options)
-        return noted(result, (args, options)) if is_numpys else result
+        return noted(result, (args, options, _held_by_owner(called))) if is_creating else result
 
     return call
+
+
+def _creating(called: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose new arrays may be written to; it gets its arguments unchanged."""
+
+    @functools.wraps(called, updated=())
+    def call(*args: Any, **options: Any) -> Any:
+        return noted(called(*args, **options), (args, options, _held_by_owner(called)))
+
+    return call
+
+
+def _held_by_owner(method: Any) -> dict[str, Any]:
+    """Return the attributes of a method's object, of which `spline.get_coeffs()` returns a view."""
+    held = getattr(method.__self__, "__dict__", None) if isinstance(method, types.MethodType) else None
+    return held if isinstance(held, dict) else {}
 
 
 def _is_hashable(value: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.python.overrides.arrays import place_of_out
+from primsplit.frontends.python.overrides.plain_arrays import noted
 from primsplit.numpy.indexing import rows_shuffled
 from primsplit.tracing.array import Array
 from primsplit.tracing.saved_state import CONTAINERS
@@ -104,13 +105,13 @@ _BEFORE_OUT = {"accumulate": 3, "clip": 2, "outer": 2, "reduce": 3, "reduceat": 
 
 
 def of_generator(method: Any) -> Callable[..., Any]:
-    """Return a method of a random generator that notes the arguments which it may write to."""
+    """Return a method of a random generator that notes the arguments which it may write to, and its new arrays."""
 
     def call(*args: Any, **options: Any) -> Any:
         for each in (*args, *options.values()):
             note(each)
         if method.__name__ == "shuffle" and any(isinstance(a, Array) and a.ndim > 1 for a in args):
             raise rows_shuffled()
-        return method(*args, **options)
+        return noted(method(*args, **options), (args, options))
 
     return call

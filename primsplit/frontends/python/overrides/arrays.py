@@ -207,7 +207,7 @@ class _Rows:
     def __getitem__(self, key: Any) -> Any:
         parts = key if isinstance(key, tuple) else (key,)
         if not holds_array(parts):
-            return self.original[key]
+            return noted(self.original[key], parts)
         arrays = [p for p in parts if isinstance(p, Array)]
         known = known_arrays(arrays)
         if known is not None and len(arrays) == sum(map(holds_array, parts)):

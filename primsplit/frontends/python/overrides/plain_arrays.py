@@ -7,7 +7,7 @@ the write tells the place of creation, and the function runs once more.
     table[i]        ->      Gather(table, i)
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -47,11 +47,26 @@ def noted(result: Any, arguments: Any = ()) -> Any:
 
     The places that create other new arrays are noted.
     """
-    if type(result) in {tuple, list}:
-        sources = [*_arrays(arguments)]
-        parts = [_noted(f, sources) for f in result]
-        return result if all(a is b for a, b in zip(parts, result, strict=True)) else type(result)(parts)
-    return _noted(result, [*_arrays(arguments)]) if type(result) is np.ndarray else result
+    return _with_noted(result, [*_arrays(arguments)]) if isinstance(result, _HOLDING) else result
+
+
+_HOLDING = (np.ndarray, tuple, list, dict)
+
+
+def _with_noted(result: Any, sources: list[Any]) -> Any:
+    """Return a container with the arrays in it noted; a new one if an array of it is traced from now on."""
+    if type(result) is dict:
+        parts = [_with_noted(each, sources) for each in result.values()]
+        return result if _are_same(parts, result.values()) else dict(zip(result, parts, strict=True))
+    if type(result) is list or isinstance(result, tuple):
+        parts = [_with_noted(each, sources) for each in result]
+        make = getattr(type(result), "_make", type(result))  # a named tuple takes its parts one by one
+        return result if _are_same(parts, result) else make(parts)
+    return _noted(result, sources)
+
+
+def _are_same(values: Iterable[Any], others: Iterable[Any]) -> bool:
+    return all(a is b for a, b in zip(values, others, strict=True))
 
 
 def _noted(result: Any, sources: list[Any]) -> Any:

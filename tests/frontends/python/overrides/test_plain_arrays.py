@@ -1,5 +1,6 @@
 """NumPy arrays that a function reads: traced numbers index them wherever they are held; copies take traced values."""
 
+import copy
 import dataclasses
 import itertools
 import threading
@@ -11,6 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.interpolate
+import scipy.linalg
+import scipy.ndimage
+import scipy.stats
 
 import primsplit as ps
 from primsplit.ir import Const
@@ -352,3 +356,45 @@ def test_a_table_that_a_traced_index_reads_has_its_variable() -> None:
     (table,) = [v for op in program.block.ops for v in op.inputs if isinstance(v, Const) and v.type.rank]
     assert table.place is not None
     assert table.place.variables == ("TABLE",)
+
+
+CREATED: dict[str, Callable[[], Any]] = {
+    "a generator": lambda: np.random.default_rng(7).normal(size=4),
+    "a generator's choice": lambda: np.random.default_rng(7).choice(TABLE, 4),
+    "RandomState": lambda: np.random.RandomState(7).randn(4),
+    "copy": lambda: copy.copy(TABLE),
+    "deepcopy": lambda: copy.deepcopy({"of": [TABLE, 1]})["of"][0],
+    "a named tuple": lambda: np.linalg.eigh(np.diag(TABLE)).eigenvalues,
+    "scipy.linalg": lambda: scipy.linalg.toeplitz(TABLE)[0],
+    "scipy.stats": lambda: scipy.stats.norm.ppf([0.1, 0.2, 0.3, 0.4]),
+    "scipy.ndimage": lambda: scipy.ndimage.gaussian_filter1d(TABLE, 1.0),
+    "np.vectorize": lambda: np.vectorize(lambda v: v * 2)(TABLE),
+    "np.r_": lambda: np.r_[0.0, 1.0:4.0],
+}
+
+
+@pytest.mark.parametrize("create", CREATED.values(), ids=CREATED)
+@pytest.mark.filterwarnings("ignore")
+def test_a_traced_value_is_written_to_what_a_library_creates(create: Callable[[], Any]) -> None:
+    def f(x: Any) -> Any:
+        values = create()
+        values[0] = values[0] * x[0]
+        if x[1] > 0:
+            values[2] = x[1] * values[3]
+        return np.sum(values**2)
+
+    for x in (X, -X):
+        check_grads(f, x)
+        np.testing.assert_allclose(ps.trace(f, ps.spec("float64", [3]))(x), f(x), rtol=1e-12)
+
+
+def test_a_traced_value_is_not_written_to_what_an_object_of_a_library_holds() -> None:
+    spline = scipy.interpolate.UnivariateSpline(np.arange(6.0), np.arange(6.0) ** 2)
+
+    def f(x: Any) -> Any:
+        coefficients = spline.get_coeffs()
+        coefficients[0] = x[0]
+        return coefficients.sum() + float(spline(0.0)) * x[1]
+
+    with pytest.raises(PrimsplitError, match="a traced value is written to an array of NumPy's"):
+        ps.trace(f, ps.spec("float64", [3]))
