@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from primsplit.ir import Const, Op, Value, Var, is_call, same_data
-from primsplit.rewrites.cse import attribute_key, is_deterministic
+from primsplit.rewrites.cse import Key, attribute_key, is_deterministic
 
 DEPTH = 4
 """The longest chain of ops that is compared."""
@@ -28,10 +28,15 @@ def same_computation(one: Op, other: Op, made_by: Mapping[Var, Op], depth: int =
     """Whether two ops with one result compute the same; never two draws."""
     if one.kind != other.kind or len(one.outputs) != 1 or len(one.inputs) != len(other.inputs) or depth <= 0:
         return False
-    if attribute_key(one.attributes) != attribute_key(other.attributes) or not _is_repeatable(one):
+    if _attributes(one) != _attributes(other) or not _is_repeatable(one):
         return False
     pairs = zip(one.inputs, other.inputs, strict=True)
     return all(same_value(a, b, made_by, depth - 1) for a, b in pairs)
+
+
+def _attributes(op: Op) -> Key:
+    """Return a key of what the values depend on: of a call the body, but not the rules, which are made for each."""
+    return attribute_key({k: v for k, v in op.attributes.items() if not is_call(op) or k not in {"rule", "frule"}})
 
 
 def _is_repeatable(op: Op) -> bool:

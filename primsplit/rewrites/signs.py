@@ -103,13 +103,42 @@ def sign_argument(op: Op, made_by: Mapping[Var, Op]) -> Value | None:
     """Return the value whose sign an op gives: x of Sign(x), or of Where(x < 0, -1, 1), as copysign has it."""
     if op.kind == "Sign":
         return op.inputs[0]
-    if op.kind != "Where" or not all(map(_is_one_number, op.inputs[1:], (-1.0, 1.0))):
+    if op.kind != "Where":
         return None
-    asked = made_by.get(op.inputs[0]) if isinstance(op.inputs[0], Var) else None
+    asked = which_sign(op.inputs[0], made_by)
+    if asked is None:
+        return None
+    x, is_positive = asked
+    sides = (1.0, -1.0) if is_positive else (-1.0, 1.0)
+    return x if all(map(_is_one_number, op.inputs[1:], sides)) else None
+
+
+def which_sign(condition: Value | None, made_by: Mapping[Var, Op]) -> tuple[Value, bool] | None:
+    """Return x and whether it is positive where the condition is true, of x > 0, 0 < x, x < 0 and the sign bit of x."""
+    asked = _maker(condition, made_by)
     if asked is not None and asked.kind == "Or":
-        asked = made_by.get(asked.inputs[0]) if isinstance(asked.inputs[0], Var) else None
-    is_sign = asked is not None and asked.kind == "Less" and _is_one_number(asked.inputs[1], 0.0)
-    return asked.inputs[0] if asked is not None and is_sign else None
+        return _of_sign_bit(asked, made_by)
+    if asked is None or traits(asked.kind).compares != "order":
+        return None
+    x, zero = asked.inputs
+    is_positive = asked.kind.startswith("Greater")
+    if _is_one_number(x, 0.0):
+        x, zero, is_positive = zero, x, not is_positive
+    return (x, is_positive) if x is not None and _is_one_number(zero, 0.0) else None
+
+
+def _of_sign_bit(either: Op, made_by: Mapping[Var, Op]) -> tuple[Value, bool] | None:
+    """Match x < 0 or 1 / x < 0."""
+    found, other = (which_sign(v, made_by) for v in either.inputs)
+    if found is None or other is None or found[1] or other[1]:
+        return None
+    inverse = _maker(other[0], made_by)
+    is_of_x = inverse is not None and inverse.kind == "Reciprocal" and inverse.inputs[0] is found[0]
+    return found if is_of_x else None
+
+
+def _maker(value: Value | None, made_by: Mapping[Var, Op]) -> Op | None:
+    return made_by.get(value) if isinstance(value, Var) else None
 
 
 def _is_one_number(value: Value | None, number: float) -> bool:

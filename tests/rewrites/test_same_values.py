@@ -28,6 +28,8 @@ def told(relation: Any, function: Any) -> bool:
     [
         (lambda x, y: (op.Sin(x), op.Sin(x)), True),
         (lambda x, y: (op.Sub(op.Exp(x), 1.0), op.Sub(op.Exp(x), 1.0)), True),
+        (lambda x, y: (np.hypot(x, y), np.hypot(x, y)), True),
+        (lambda x, y: (np.hypot(x, y), np.hypot(y, x)), False),
         (lambda x, y: (op.Sin(x), op.Sin(y)), False),
         (lambda x, y: (op.Sub(op.Exp(x), 1.0), op.Sub(op.Exp(x), 2.0)), False),
         (lambda x, y: (op.ReduceSum(x, keepdims=0), op.ReduceSum(x, keepdims=1)), False),

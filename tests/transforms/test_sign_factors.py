@@ -24,6 +24,9 @@ SMOOTH: dict[str, Function] = {
     "a sign that is broadcast": lambda x: (np.sign(x)[:, None] * (np.sqrt(x * x)[:, None] * np.arange(3.0))).sum(
         axis=1
     ),
+    "a root, or its negative": lambda x: np.where(x > 0, np.hypot(x, x), -np.hypot(x, x)),
+    "a negative root, or the root": lambda x: np.where(x <= 0, -np.sqrt(x * x), np.sqrt(x * x)),
+    "two numbers by a comparison": lambda x: np.where(x >= 0, 3.0, -3.0) * np.hypot(x, 2 * x),
     "a sum beside it": lambda x: np.sign(x) * np.hypot(x, x) + x**2,
 }
 KEPT: dict[str, tuple[Function, float]] = {
@@ -35,6 +38,11 @@ KEPT: dict[str, tuple[Function, float]] = {
     "the size of a product with the sign": (lambda x: np.abs(x * np.sign(x)), 0.0),
     "the length of a product with the sign": (lambda x: np.hypot(x * np.sign(x), x), 0.0),
     "the sign of another value": (lambda x: np.sign(x + 1) * np.hypot(x, x), 0.0),
+    "signed sizes by a choice": (lambda x: np.where(x > 0, np.abs(x), -np.abs(x)), 1.0),
+    "negative sizes by a choice": (lambda x: np.where(x >= 0, -np.abs(x), np.abs(x)), -1.0),
+    "an argument or its negative": (lambda x: np.where(x > 0, x, -x), -1.0),
+    "squares of a sign": (lambda x: 2 * x * np.sign(x) ** 2, 2.0),
+    "squares of a sign and of its argument": (lambda x: x**2 * np.sign(x) ** 2, 0.0),
     "signed logarithms": (lambda x: np.sign(x) * np.log1p(np.abs(x)), 1.0),
 }
 

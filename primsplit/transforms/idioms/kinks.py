@@ -12,10 +12,11 @@ and means 0. Metadata of the nodes is not used, since other programs drop it. Si
 
     z = Max(x, Neg(x)), z = Mul(x, Sign(x))                        become     z = Abs(x)
     z = Mul(Mul(Mul(x, x), Sign(x)), Sign(x))                      becomes    z = Mul(Abs(x), Abs(x))
+    z = Where(Greater(x, 0), y, Neg(y))                            becomes    z = Mul(y, Where(Greater(x, 0), 1, -1))
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,7 @@ from primsplit.ops import op as operators
 from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.rewriting import recorded_beside, reduced_axes
 from primsplit.rewrites.same_values import opposite_value, same_value
+from primsplit.rewrites.signs import sign_argument, which_sign
 from primsplit.rewrites.uses import LookingUp, Ops
 from primsplit.tracing import current
 from primsplit.tracing.array import Array
@@ -254,6 +256,21 @@ def _scaled_by(scale: Value | None, ops: Ops) -> tuple[Value, frozenset[int]] | 
     return None if axes is None else (x, axes)
 
 
+def _opposite_sides(choice: Op, ops: Ops, read: Reader) -> Array | None:
+    """Match Where(x > 0, y, -y): y with the sign of x. Of two signs the one that x has is a factor."""
+    condition, first, second = choice.inputs
+    asked = which_sign(condition, ops.made_by)
+    if asked is None or condition is None or not choice.outputs[0].type.is_float:
+        return None
+    value = first if asked[1] else second
+    if value is None or sign_argument(choice, ops.made_by) or not opposite_value(first, second, ops.made_by):
+        return None
+    sides = (1, -1) if asked[1] else (-1, 1)
+    sign = operators.Where(read(condition), *(np.asarray(side, value.type.dtype) for side in sides))
+    found: Array = operators.Mul(read(value), sign, types=[choice.outputs[0].type])
+    return found
+
+
 def _largest_of_both_signs(largest: Op, ops: Ops, read: Reader) -> Array | None:
     """Match max(x, -x)."""
     if len(largest.inputs) != 2:
@@ -302,19 +319,26 @@ class _Pairs:
 
 
 def _factors(product: Op, ops: Ops, most: int) -> Iterator[Value]:
-    """Yield the factors of a product, and of at most so many products that are factors."""
+    """Yield the factors of a product, and of at most so many products that are factors; a sign twice for its square."""
     for value in product.inputs:
         made = ops.maker(value, "Mul") if most > 1 else None
         if made is not None:
             yield from _factors(made, ops, most // 2)
         elif value is not None:
-            yield value
+            yield from _two_signs(value, ops)
+
+
+def _two_signs(value: Value, ops: Ops) -> Sequence[Value]:
+    """Return the value, but a sign twice for its square."""
+    sign = _argument_of_kind("call::square", value, ops)
+    return (value,) if sign is None or ops.maker(sign, "Sign") is None else (sign, sign)
 
 
 def _with_sizes(product: Op, pairs: _Pairs, most: int = MOST_FACTORS) -> Array | None:
     """Return the product without the factors sign(x), and with |x| for as many factors x; None for no factor."""
     found: Array | None = None
-    for value in product.inputs:
+    inputs = [v for value in product.inputs if value is not None for v in _two_signs(value, pairs.ops)]
+    for value in inputs:
         made = pairs.ops.maker(value, "Mul") if most > 1 else None
         x = _argument_of_kind("Sign", value, pairs.ops)
         if made is not None:
@@ -370,7 +394,7 @@ OF_SLOPES: Mapping[Form, Origin] = {
 No trait: it maps functions to operators.
 """
 FORMS: Mapping[str, tuple[Form, ...]] = {
-    "Where": (_length_quotient, _safe_root, _cube_root, _hypotenuse, _power_norm),
+    "Where": (_length_quotient, _safe_root, _cube_root, _hypotenuse, _power_norm, _opposite_sides),
     "Div": (_root_quotient,),
     "Clip": (_sign,),
     "Mul": (_signed, _euclidean, _times_their_signs),

@@ -12,6 +12,8 @@ from scipy.spatial.distance import cdist
 import primsplit as ps
 from primsplit.ir import Block, Op, Type, Var
 from primsplit.ops import op
+from primsplit.tracing import inline
+from primsplit.tracing.array import Array
 from primsplit.transforms.idioms.kinks import recognize_kinks
 from tests.onnx.edits import remark
 
@@ -129,4 +131,26 @@ def test_an_op_without_results_is_left_alone() -> None:
     x, given, y = (Var(Type("float64", (3,))) for _ in range(3))
     nothing = Op("call::nothing", (x,), (), {"body": Block("nothing", (given,), (), ())})
     block = Block("f", (x,), (nothing, Op("Mul", (x, x), (y,), {})), (y,))
+    assert recognize_kinks(block) is block
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: np.where(x > 0, y * y, -y * y),
+        lambda x, y: np.where(x < 0, y - 1, 1 - y),
+        lambda x, y: np.where(x <= 0, -2.0 * y, y * 2.0),
+    ],
+)
+def test_a_value_or_its_negative_is_a_product_with_a_sign(function: Any) -> None:
+    x, y = np.array([-1.0, -0.0, 0.0, 2.0, np.nan]), np.array([3.0, -4.0, 5.0, np.inf, 6.0])
+    block = ps.trace(function, x, y).block
+    found = recognize_kinks(block)
+    assert found.ops[-1].kind == "Mul"
+    rewritten = ps.trace(lambda x, y: Array(inline(found, [x.value, y.value])[0]), x, y)
+    np.testing.assert_array_equal(rewritten(x, y), function(x, y))
+
+
+def test_a_choice_by_another_number_stays() -> None:
+    block = ps.trace(lambda x, y: np.where(x > 1, y, -y), 1.0, 1.0).block
     assert recognize_kinks(block) is block
