@@ -85,6 +85,7 @@ class Block:
     results: tuple[Value, ...]
     _captures: tuple[Var, ...] | None = field(default=None, init=False, repr=False)
     _kinds: frozenset[str] | None = field(default=None, init=False, repr=False)
+    _types: frozenset[Type] | None = field(default=None, init=False, repr=False)
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -94,6 +95,17 @@ class Block:
             own = {op.kind for op in self.ops}
             found = frozenset(own.union(*(inner.kinds for op in self.ops for inner in op.blocks())))
             object.__setattr__(self, "_kinds", found)
+        return found
+
+    @property
+    def types(self) -> frozenset[Type]:
+        """The types of its values and of those in its sub-blocks; computed once."""
+        found = self._types
+        if found is None:
+            own = {v.type for op in self.ops for v in (*op.inputs, *op.outputs) if v is not None}
+            own.update(v.type for v in (*self.params, *self.results))
+            found = frozenset(own.union(*(inner.types for op in self.ops for inner in op.blocks())))
+            object.__setattr__(self, "_types", found)
         return found
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""Passes by name, which are imported when they first run, and the operators that a block must have for them.
+"""Passes by name, which are imported when they first run, and what a block must have for them.
 
 A table of passes can so name each of them, and only those that fit a program cost anything.
 """
@@ -9,9 +9,12 @@ from importlib import import_module
 from typing import Any
 
 from primsplit.ir.blocks import Block
+from primsplit.ir.dims import above, is_one
 
 Kinds = tuple[frozenset[str], ...]
 """Groups of operators, of each of which a block must have one."""
+Condition = Callable[[Block], bool]
+"""Whether a pass may find something in a block: False where it surely finds nothing."""
 
 
 @cache
@@ -22,10 +25,13 @@ def pass_named(path: str) -> Callable[..., Block]:
     return found
 
 
-def imported(path: str) -> Callable[..., Block]:
-    """Return a pass of the package that is imported when it first runs."""
+def imported(path: str, kinds: str = "", has: Condition | None = None) -> Callable[..., Block]:
+    """Return a pass of the package that is imported when it first runs: on a block that has what it needs."""
+    wanted = groups(kinds)
 
     def run(block: Block, *about: Any, **named: Any) -> Block:
+        if not has_each(block, wanted) or not (has is None or has(block)):
+            return block
         return pass_named(path)(block, *about, **named)
 
     return run
@@ -49,3 +55,28 @@ def _has_one(kinds: frozenset[str], group: Iterable[str]) -> bool:
         return True
     starts = tuple(kind[:-1] for kind in group if kind.endswith("*"))
     return bool(starts) and any(kind.startswith(starts) for kind in kinds)
+
+
+def array_of(nbytes: int) -> Condition:
+    """Return whether a block has a value that may take so many bytes or more."""
+    return lambda block: any((size := t.literal_nbytes()) is None or size >= nbytes for t in block.types)
+
+
+def dtype_among(*names: str) -> Condition:
+    """Return whether a block has a value of one of these dtypes."""
+    return lambda block: any(t.key[0] in names for t in block.types)
+
+
+def ops_from(count: int) -> Condition:
+    """Return whether a block has so many ops or more, those of its sub-blocks not counted."""
+    return lambda block: len(block.ops) >= count
+
+
+def has_column(block: Block) -> bool:
+    """Whether a value of a block has two axes or more, the last of size 1."""
+    return any(t.shape is not None and len(t.shape) > 1 and is_one(t.shape[-1]) for t in block.types)
+
+
+def may_be_empty(block: Block) -> bool:
+    """Whether a value of a block may have an axis of size 0."""
+    return any(t.shape is None or not all(above(size, 0) for size in t.shape) for t in block.types)

@@ -14,7 +14,6 @@ from primsplit.ir.frozen_branches import FrozenBranch
 from primsplit.ir.names import StatePair, kept_apart
 from primsplit.onnx.definitions.earlier import CHANGED, EARLIER
 from primsplit.onnx.definitions.masked_softmax import with_masked_rows
-from primsplit.onnx.definitions.quantized.chains import with_straight_through
 from primsplit.onnx.definitions.repeated_places import with_last_writers
 from primsplit.onnx.definitions.untaken import with_quiet_sides
 from primsplit.onnx.graph_reader import GraphReader
@@ -34,6 +33,7 @@ from primsplit.onnx.weights import look_at
 from primsplit.ops.inference import reserve
 from primsplit.ops.schema import OPSET
 from primsplit.tracing import close, fresh_stack, recording
+from primsplit.tracing.hooks import HOOKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,9 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
         results = tuple(ends.output(v, entry) for v, entry in zip(graph.output, entries, strict=True))
     if not ends.results:
         raise UnsupportedFunction(f"{reader.path}: the outputs hold no tensor")
-    block = with_masked_rows(with_straight_through(close(graph.name or "model", ends.params, recorded, ends.results)))
+    block = with_masked_rows(
+        HOOKS.with_straight_through(close(graph.name or "model", ends.params, recorded, ends.results))
+    )
     block = with_quiet_sides(with_last_writers(block), everywhere=safe_where)
     names = kept_apart(ends.inputs)
     # An output may be an input or a weight itself, under its name; a file with a gradient names them apart.

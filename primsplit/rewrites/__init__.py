@@ -1,7 +1,7 @@
 """Rewrites: passes from Block to Block for any target, each in time linear in the number of ops."""
 
 from primsplit.ir import Block
-from primsplit.ir.passes import groups, has_each, imported
+from primsplit.ir.passes import imported
 from primsplit.rewrites.constant_branches import with_sizes
 from primsplit.rewrites.constant_sizes import Inferring
 from primsplit.rewrites.cse import Merging, merge_common
@@ -13,9 +13,8 @@ from primsplit.rewrites.simplify import Simplifying, simplify
 __all__ = ["drop_dead_code", "fold_constants", "gradients_last", "merge_common", "optimize", "simplify"]
 
 ROUNDS = 4
-LOOPS = groups("Loop|Scan")
-read_constant_carries_outside = imported("rewrites.loops.constant_carries.read_constant_carries_outside")
-drop_unused_carries = imported("rewrites.loops.unused.drop_unused_carries")
+read_constant_carries_outside = imported("rewrites.loops.constant_carries.read_constant_carries_outside", "Loop|Scan")
+drop_unused_carries = imported("rewrites.loops.unused.drop_unused_carries", "Loop|Scan")
 
 
 class _Optimizing(Inferring, Folding, Simplifying, Merging):
@@ -44,4 +43,4 @@ def optimize(block: Block) -> Block:
 
 def _with_fewer_carries(block: Block) -> Block:
     """Return the block without carries that nobody uses, or that no step changes."""
-    return drop_unused_carries(read_constant_carries_outside(block)) if has_each(block, LOOPS) else block
+    return drop_unused_carries(read_constant_carries_outside(block))

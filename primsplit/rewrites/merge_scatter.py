@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.ir import NOWHERE, Const, Op, Type, Value, Var, dims, readers, same_types
+from primsplit.ir import NOWHERE, Block, Const, Op, Type, Value, Var, dims, readers, same_types
 from primsplit.ir.dims import Dim
 from primsplit.ops import op
 from primsplit.tracing import fresh_stack, recording
@@ -24,17 +24,15 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to, zeros
 
 
-def merge_scatters(ops: Sequence[Op], results: Iterable[Value]) -> list[Op]:
-    """Return the ops with sums of several scatters replaced by fewer. Unread ops stay: drop dead code after."""
-    if sum(o.kind == "Add" for o in ops) == 0:
-        return list(ops)
-    found = _Sums(ops, results)
+def merge_scatters(block: Block) -> Block:
+    """Return the block with sums of several scatters replaced by fewer. Unread ops stay: drop dead code after."""
+    found = _Sums(block.ops, block.results)
     merged: list[Op] = []
-    for each in ops:
+    for each in block.ops:
         leaves = found.leaves(each)
         made = _merged(each, leaves, found) if leaves is not None else None
         merged.extend([each] if made is None else made)
-    return merged
+    return replace(block, ops=tuple(merged))
 
 
 class _Sums:

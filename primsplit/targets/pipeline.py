@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from primsplit.ir import Block
-from primsplit.ir.passes import groups, imported
+from primsplit.ir.passes import array_of, dtype_among, groups, has_column, imported, may_be_empty
 from primsplit.rewrites import gradients_last, optimize
 from primsplit.rewrites.order import results_apart
 from primsplit.targets.legalize import legalize
@@ -211,6 +211,7 @@ STAGES: tuple[Stage, ...] = (
         "speed",
         "Read a large matrix as it lies in products of few rows.",
         kinds="MatMul|Gemm",
+        has=array_of(2**11),
         bench="loops lstm",
         rounds=True,
     ),
@@ -218,6 +219,7 @@ STAGES: tuple[Stage, ...] = (
         "targets.faults.empty_products.zero_empty_products",
         "Write zeros for products over an axis that may be empty.",
         kinds="MatMul",
+        has=may_be_empty,
     ),
     plain(
         "rewrites.products.stacks.join_stacks",
@@ -244,11 +246,13 @@ STAGES: tuple[Stage, ...] = (
         "rewrites.products.operands_again.products_read_again",
         "Recompute the operand of a product rather than keep it.",
         kinds="MatMul|Gemm|Conv",
+        has=array_of(2**16),
         bench="fixed transformer",
     ),
     of_gradients(
         "rewrites.products.matrices.pulled_as_matrices",
         "Compute elementwise ops of a pullback on matrices.",
+        has=array_of(2**16),
         bench="linear_algebra inv of 4 x 4",
     ),
     of_gradients(
@@ -281,6 +285,7 @@ STAGES: tuple[Stage, ...] = (
         "Compute on the rows that fit in the cache.",
         "cpu",
         "program",
+        has=array_of(2**20),
         bench="densities gauss",
         rounds=True,
     ),
@@ -349,6 +354,7 @@ STAGES: tuple[Stage, ...] = (
         "digits",
         "Sum many numbers of 32 bits in two stages.",
         "cpu",
+        has=dtype_among("bfloat16", "float16", "float32"),
         rounds=True,
     ),
     plain(
@@ -356,6 +362,7 @@ STAGES: tuple[Stage, ...] = (
         "speed",
         "Reshape scalars beside columns to their rank.",
         "cpu",
+        has=has_column,
         bench="densities mixture",
     ),
     plain(
@@ -363,6 +370,7 @@ STAGES: tuple[Stage, ...] = (
         "speed",
         "Combine short rows with columns at full length.",
         "cpu",
+        has=array_of(2**13),
         bench="densities springs",
     ),
     Stage(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from primsplit.ir import Block, Op
-from primsplit.ir.passes import Kinds, groups, has_each, imported, pass_named
+from primsplit.ir.passes import Condition, Kinds, groups, has_each, imported, pass_named
 from primsplit.ir.providers import Provider
 from primsplit.ir.runtimes import OLDEST, Fault, Runtime, cured_by
 from primsplit.rewrites import optimize
@@ -55,7 +55,8 @@ class Stage:
     """One pass. `why` is its purpose in a sentence.
 
     `rounds` is True if results may differ in their last digits; all other stages keep every bit. `then` tidies up if
-    the stage changed something. `kinds` are groups of operators: a block is not walked unless it has one of each.
+    the stage changed something. `kinds` are groups of operators: a block is not walked unless it has one of each, and
+    meets the condition `has`.
     `path` is the pass of the package that it runs, as in `pass_named`; "" for none. `bench` is a row of `tools/bench`
     in which the stage changes something, as `densities gauss` of `tools/bench/densities.py`. `parts` are stages that
     it runs itself.
@@ -69,6 +70,7 @@ class Stage:
     needs: frozenset[Need] = field(default_factory=frozenset)
     then: Run | None = None
     kinds: Kinds = ()
+    has: Condition | None = None
     path: str = ""
     bench: str = ""
     parts: tuple["Stage", ...] = ()
@@ -81,6 +83,8 @@ class Stage:
     def apply(self, block: Block, target: Target) -> Block:
         """Return the block after the stage; itself if the stage is not for this target, or has nothing to do in it."""
         if not target.meets(self.needs) or not has_each(block, self.kinds):
+            return block
+        if self.has is not None and not self.has(block):
             return block
         faults = self.faults
         if faults and not any(target.runtime.has(fault.name) for fault in faults):
@@ -120,14 +124,14 @@ def plain(
     why: str,
     *needs: Need,
     kinds: str = "",
+    has: Condition | None = None,
     bench: str = "",
     rounds: bool = False,
 ) -> Stage:
     """Return a stage that does not depend on the target. For `path` see `pass_named`, for `kinds` see `groups`."""
     run = imported(path)
-    return _stage(
-        path, lambda block, _: run(block), why, purpose, kinds, needs=frozenset(needs), bench=bench, rounds=rounds
-    )
+    rest = {"needs": frozenset(needs), "has": has, "bench": bench, "rounds": rounds}
+    return _stage(path, lambda block, _: run(block), why, purpose, kinds, **rest)
 
 
 def of_calls(path: str, purpose: Purpose, why: str, *, bench: str = "", rounds: bool = False) -> Stage:
@@ -138,9 +142,9 @@ def of_calls(path: str, purpose: Purpose, why: str, *, bench: str = "", rounds: 
     )
 
 
-def around(path: str, why: str, *needs: Need, kinds: str, rounds: bool = False) -> Stage:
+def around(path: str, why: str, *needs: Need, kinds: str, has: Condition | None = None, rounds: bool = False) -> Stage:
     """Return a stage that works around faults of a runtime."""
-    return plain(path, "fault", why, *needs, kinds=kinds, rounds=rounds)
+    return plain(path, "fault", why, *needs, kinds=kinds, has=has, rounds=rounds)
 
 
 def around_some(path: str, why: str, *, kinds: str, rounds: bool = False) -> Stage:
@@ -162,7 +166,9 @@ def around_in_functions(path: str, why: str, *, kinds: str) -> Stage:
     )
 
 
-def of_gradients(path: str, why: str, *, kinds: str = "", bench: str = "", rounds: bool = False) -> Stage:
+def of_gradients(
+    path: str, why: str, *, kinds: str = "", has: Condition | None = None, bench: str = "", rounds: bool = False
+) -> Stage:
     """Return a stage that speeds up only ops that gradients need: a function's values are never rounded differently."""
     run = imported(path)
     needs: frozenset[Need] = frozenset({"gradients"})
@@ -173,6 +179,7 @@ def of_gradients(path: str, why: str, *, kinds: str = "", bench: str = "", round
         "speed",
         kinds,
         needs=needs,
+        has=has,
         bench=bench,
         rounds=rounds,
     )

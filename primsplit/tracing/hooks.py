@@ -97,7 +97,7 @@ class Hooks:
     without_invariants: Callable[[Block], Block]
     """Move what does not vary out of a loop's body, as it is recorded."""
     with_straight_through: Callable[[Block], Block]
-    """Give integers that stand for quantized numbers their derivative."""
+    """Give integers that stand for quantized numbers their derivative; the block itself if it has none."""
     make_session: Callable[[NamedBlock], Callable[[], Any]]
     """Make a block one that onnxruntime runs."""
 

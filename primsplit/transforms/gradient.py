@@ -21,6 +21,7 @@ from primsplit.ops import op
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import Held, as_array
+from primsplit.tracing.branching.raising import MAY_RAISE
 from primsplit.tracing.broadcasting import zeros_like
 from primsplit.tracing.calls.recorded import StandIn
 from primsplit.tracing.frames import Slot, record_keeping, store
@@ -176,6 +177,8 @@ def value_and_gradient(
 
 
 def _failing_alike(gradients: Sequence[Array], split: Split, results: Sequence[Value]) -> list[Array]:
+    if split.primal.kinds.isdisjoint(MAY_RAISE):
+        return list(gradients)
     made = dict(zip(split.targets, split.pullback.results, strict=True))
     return failing_alike(gradients, [made.get(i) for i in split.wrt], split.pullback.ops, split.primal, results)
 

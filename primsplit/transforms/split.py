@@ -42,11 +42,11 @@ from primsplit.ir.dims import Dim, symbols
 from primsplit.ir.errors import MissingRule, PrimsplitError, RuleError
 from primsplit.ir.notation.listing import Tape
 from primsplit.ir.parts import Split
+from primsplit.ir.passes import imported
 from primsplit.ops import op as operators
 from primsplit.ops.traits import moved_inputs
 from primsplit.ops.verify import verified
 from primsplit.rewrites.cse import attribute_key
-from primsplit.rewrites.merge_scatter import merge_scatters
 from primsplit.rewrites.recompute import read_views_again
 from primsplit.rules.activity import active_vars, needed_vars
 from primsplit.rules.bodies import body_of
@@ -64,6 +64,7 @@ from primsplit.transforms.primal_list import PrimalList
 from primsplit.transforms.rule_run import run_rule
 from primsplit.transforms.zero_slopes import Settle, marked, settled
 
+merge_scatters = imported("rewrites.merge_scatter.merge_scatters", "Add ScatterND|Pad")
 WANTED = "its gradient is wanted because it depends on"
 
 
@@ -169,7 +170,7 @@ class _Composition:
             connected = [i for i in self.wrt if block.params[i] in cotangents]
             gradients = tuple(cotangents[block.params[i]].value for i in connected)
             name_after({v: c.value for v, c in cotangents.items()}, recorded.ops, "d_")
-        ops = live_ops(merge_scatters(recorded.ops, gradients), gradients)
+        ops = live_ops(merge_scatters(Block("", (), tuple(recorded.ops), gradients)).ops, gradients)
         primal, ops = _hoist_shapes(self.primal.ops, ops, set(seeds))
         ops = read_views_again(ops, primal, block.params)
         pullback = Block(f"{block.name}.pullback", (), tuple(ops), gradients)

@@ -2,12 +2,26 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.ir.passes import groups, has_each, pass_named
+from primsplit.ir import Block, Op, Type, Var
+from primsplit.ir.dims.size import symbol
+from primsplit.ir.passes import (
+    array_of,
+    dtype_among,
+    groups,
+    has_column,
+    has_each,
+    imported,
+    may_be_empty,
+    ops_from,
+    pass_named,
+)
 
 
 def test_a_pass_is_imported_when_it_first_runs() -> None:
@@ -19,6 +33,49 @@ def test_a_pass_is_imported_when_it_first_runs() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True", "True"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "has"), [("Cos", None), ("", ops_from(2)), ("Sin", dtype_among("float32")), ("Sin", may_be_empty)]
+)
+def test_a_pass_is_not_imported_for_a_block_without_what_it_needs(kinds: str, has: Any) -> None:
+    block = ps.trace(np.sin, ps.spec("float64", [3])).block
+    assert imported("rewrites.none.there_is_none", kinds, has)(block) is block
+
+
+def of_type(dtype: str, shape: Sequence[int | str] | None) -> Block:
+    """A block that returns its parameter, in the branch of an If."""
+    sizes = None if shape is None else [symbol(d) if isinstance(d, str) else d for d in shape]
+    x = Var(Type(dtype, sizes))
+    inner = Block("", (x,), (), (x,))
+    flag = Var(Type(np.bool_, ()))
+    return Block("", (flag,), (Op("If", (flag,), (), {"then_branch": inner}),), ())
+
+
+def test_a_condition_sees_the_arrays_of_sub_blocks_too() -> None:
+    assert array_of(24)(of_type("float64", [3]))
+    assert not array_of(25)(of_type("float64", [3]))
+    assert dtype_among("float16", "float64")(of_type("float64", [3]))
+    assert not dtype_among("float16", "float32")(of_type("float64", [3]))
+
+
+def test_an_array_of_unknown_size_may_be_large_or_empty() -> None:
+    for shape in (["N", 3], None):
+        assert array_of(10**9)(of_type("float64", shape))
+        assert may_be_empty(of_type("float64", shape))
+    assert may_be_empty(of_type("float64", [0, 3]))
+    assert not may_be_empty(of_type("float64", [2, 3]))
+
+
+def test_an_array_whose_last_axis_is_1_is_a_column_if_it_has_others() -> None:
+    assert has_column(of_type("float64", ["N", 1]))
+    assert not any(has_column(of_type("float64", shape)) for shape in ([1], [1, "N"], [1, 3], None))
+
+
+def test_a_block_of_few_ops_is_left_out() -> None:
+    block = ps.trace(lambda x: np.sin(np.cos(x)), np.ones(3)).block
+    assert ops_from(2)(block)
+    assert not ops_from(3)(block)
 
 
 def test_a_name_that_no_module_has_is_an_error() -> None:

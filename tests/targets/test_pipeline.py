@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 import primsplit as ps
-from primsplit.ir import Block
+from primsplit.ir import Block, Type, Var
 from primsplit.ir.passes import pass_named
 from primsplit.ir.runtimes import read_target
 from primsplit.ops import op
+from primsplit.rewrites import short_rows
+from primsplit.rewrites.loops import tiled_regions
+from primsplit.rewrites.products import matrices, narrow_products, operands_again
 from primsplit.targets.finish import finish
 from primsplit.targets.pipeline import GUARDS, LEGAL, STAGES
 from primsplit.targets.stages import Stage, Target
@@ -100,17 +103,43 @@ def test_a_stage_that_does_not_round_keeps_every_bit(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_stage_that_is_skipped_by_its_kinds_would_have_changed_nothing(name: str) -> None:
+def test_a_stage_that_is_skipped_by_its_kinds_or_its_condition_would_have_changed_nothing(name: str) -> None:
     """Whatever its operators are: they are what the stage looks for, not a part of that."""
     skipped = set()
     for _, before, _, target, _ in states(name):
         for stage in (*STAGES, *LEGAL, *GUARDS):
-            if stage.kinds and target.meets(stage.needs):
-                whole = replace(stage, kinds=())
+            if (stage.kinds or stage.has) and target.meets(stage.needs):
+                whole = replace(stage, kinds=(), has=None)
                 if stage.apply(before, target) is before:
                     assert whole.apply(before, target) == before, stage.name
                     skipped.add(stage.name)
     assert "write_cosines" in skipped or name == "written"
+
+
+def least_array(stage: Stage) -> int:
+    """The bytes of the smallest array for which a stage runs."""
+    assert stage.has is not None
+    x = Var(Type(np.uint8, (2**20 + 1,)))
+    assert stage.has(Block("", (x,), (), (x,)))
+    size = 1
+    while not stage.has(Block("", (y := Var(Type(np.uint8, (size,))),), (), (y,))):
+        size *= 2
+    return size
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("work_in_tiles", tiled_regions.LARGE),
+        ("lengthen_rows", 2 * short_rows.MANY),
+        ("pulled_as_matrices", matrices.SMALL),
+        ("products_read_again", operands_again.SMALL),
+        ("swap_narrow_products", 4 * min(narrow_products.LARGE**2, narrow_products.TALL * 3)),
+    ],
+)
+def test_a_stage_for_large_arrays_runs_for_the_smallest_that_its_pass_changes(name: str, least: int) -> None:
+    (stage,) = (stage for stage in STAGES if stage.name == name)
+    assert least / 2 < least_array(stage) <= least
 
 
 def test_each_stage_names_a_pass_of_a_room_before_the_targets_or_of_theirs() -> None:

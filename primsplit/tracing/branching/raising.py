@@ -131,6 +131,10 @@ def _count(answers: Array) -> Array:
     return op.ReduceSum(numbers, keepdims=0) if answers.type.shape != () else numbers
 
 
+MAY_RAISE = frozenset({RAISES, CHECK, "Gather"})
+"""The kinds among which `may_raise` finds ops."""
+
+
 def may_raise(op: Op) -> bool:
     """Whether the op stands for an error of the function, or is the node of a check that was inlined."""
     return op.kind in {RAISES, CHECK} or (op.kind == "Gather" and isinstance(op.remark, Reason))

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 
 from primsplit.ir import Block, walk
 from primsplit.ir.analysis.orders import order_of
-from primsplit.ir.passes import groups, has_each, imported
+from primsplit.ir.passes import imported, ops_from
 from primsplit.rewrites.cse import merge_common
-from primsplit.rewrites.loops.repeats import fold_repeats
 
 REWRITES = tuple(
-    (imported(f"transforms.idioms.{path}"), groups(kinds))
+    imported(f"transforms.idioms.{path}", kinds)
     for path, kinds in (
         ("kinks.recognize_kinks", "Clip|Div|Max|Mul|Where"),
         ("writes.join_writes", "ScatterND"),
@@ -29,8 +28,8 @@ REWRITES = tuple(
     )
 )
 """The rewrites in their order, with the operators without one of which they find nothing."""
-recognize_norms = imported("transforms.idioms.norms.recognize_norms")
-NORMS = groups("ReduceMean")
+fold_repeats = imported("rewrites.loops.repeats.fold_repeats", has=ops_from(5_000))
+recognize_norms = imported("transforms.idioms.norms.recognize_norms", "ReduceMean")
 
 
 def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
@@ -44,10 +43,9 @@ def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
     if any(order_of(op.remark) for op in walk(block)):
         block = merge_common(block)
     block = _with_each_root_once(fold_repeats(block))
-    for rewrite, kinds in REWRITES:
-        if has_each(block, kinds):
-            block = rewrite(block)
-    return recognize_norms(block, wrt, of) if has_each(block, NORMS) else block
+    for rewrite in REWRITES:
+        block = rewrite(block)
+    return recognize_norms(block, wrt, of)
 
 
 def _with_each_root_once(block: Block) -> Block:

@@ -20,6 +20,7 @@ from primsplit.ir import Block, Const, Op, Value, Var, is_call, live_ops, rename
 from primsplit.ir.carriers import POWERS_OF_TWO, QUANTIZED
 from primsplit.ir.dims import same_shape
 from primsplit.ir.errors import PrimsplitError
+from primsplit.ir.passes import imported
 from primsplit.onnx.definitions.quantized.fake_quantize import (
     FAKE_QUANTIZE,
     STRAIGHT_THROUGH,
@@ -50,22 +51,14 @@ _UNIT = np.ones((), np.float32)
 def with_straight_through(block: Block) -> Block:
     """Return the block with the straight-through derivative wherever it reads quantized numbers.
 
-    Itself if it reads none.
-
     Its values, parameters and results stay. A call with integer inputs or outputs is inlined, so that a chain is
     followed through it; other calls stay, and so do those with their own rule. Done twice it changes nothing.
     """
-    if not _quantizes(block):
-        return block
     with tracing.fresh_stack():
         return _Walk({}, {}, {}, {}).run(block)
 
 
-HOOKS.with_straight_through = with_straight_through
-
-
-def _quantizes(block: Block) -> bool:
-    return any(step.kind in QUANTIZING for step in walk(block))
+HOOKS.with_straight_through = imported(f"{__name__.partition('.')[2]}.with_straight_through", "|".join(QUANTIZING))
 
 
 def _is_opened(call: Op) -> bool:
