@@ -51,15 +51,15 @@ def rename(
             chosen = renaming[var] = _copy(var, sizes)
         outputs.append(chosen)
     attributes = op.attributes
+    known = op.place if op.place is not None and op.place is not NOWHERE else place
     if op.blocks():
         # Of all that is renamed, a block takes what it captures alone: a copy for each block would be quadratic.
         captured = {v: renaming[v] for inner in op.blocks() for v in free(inner) if v in renaming}
         attributes = {
-            name: rename_block(value, captured, sizes, place) if isinstance(value, Block) else value
+            name: rename_block(value, captured, sizes, known) if isinstance(value, Block) else value
             for name, value in attributes.items()
         }
-    known = op.place is not None and op.place is not NOWHERE
-    return Op(op.kind, inputs, tuple(outputs), attributes, op.place if known else place, op.remark or remark)
+    return Op(op.kind, inputs, tuple(outputs), attributes, known, op.remark or remark)
 
 
 def rename_reads(op: Op, renaming: Mapping[Var, Value]) -> Op:

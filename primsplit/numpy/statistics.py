@@ -1,15 +1,16 @@
 """NumPy's statistics: var, std, average, cov, corrcoef."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
+from primsplit.ir import Const
 from primsplit.ir.dims import Size, is_one
 from primsplit.ir.errors import ShapeError
-from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, size_as
+from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, size_as, with_ones
 from primsplit.numpy.extrema import is_half, reduced
 from primsplit.numpy.quotients import length_quotient
 from primsplit.numpy.reductions import counted_where, masked, mean_over, widened
@@ -20,7 +21,8 @@ from primsplit.tracing.array import Array, implements
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.branching.raising import checked
 from primsplit.tracing.broadcasting import expand_to, of_shape, reshape_to
-from primsplit.tracing.calls.primitive import Function, primitive, rrule
+from primsplit.tracing.calls.named import named
+from primsplit.tracing.calls.primitive import Function, rrule
 
 
 def freedom(count: Any, ddof: Any, dtype: Any) -> Array:
@@ -30,6 +32,48 @@ def freedom(count: Any, ddof: Any, dtype: Any) -> Array:
     number = size_as(count, dtype) if isinstance(count, int | Size) else count
     left: Array = np.maximum(number - ddof, 0)
     return left
+
+
+def _centred(x: Array, axes: Sequence[int]) -> Array:
+    return x - mean_over(x, axes, True)
+
+
+def _divided(squares: Array, count: Any, ddof: Any) -> Array:
+    return op.Div(squares, freedom(count, ddof, squares.dtype))
+
+
+Axis = int | tuple[int, ...] | None
+
+
+@named("var")
+def variance(x: Array, *, axis: Axis = None, keepdims: bool = False, ddof: int = 0) -> Array:
+    """The variance of floats, in two passes."""
+    axes = many_axes(axis, x.ndim)
+    apart = _centred(x, axes)
+    squares = reduced("ReduceSum", op.Mul(apart, apart), axes, keepdims)
+    return _divided(squares, count_along(x, axes), ddof)
+
+
+def _as_called(x: Array, axis: Axis, keepdims: bool, ddof: int) -> Array:
+    """Record the call with the arguments that are not their defaults, as a listing shows it."""
+    told = {"axis": (axis, None), "keepdims": (keepdims, False), "ddof": (ddof, 0)}
+    found: Array = variance(x, **{name: value for name, (value, default) in told.items() if value != default})
+    return found
+
+
+@rrule(variance)
+def _variance_rule(
+    x: Array, *, axis: Axis = None, keepdims: bool = False, ddof: int = 0
+) -> tuple[Array, Callable[[Array], tuple[Array]]]:
+    """dx = 2 (x - mean(x)) dy / (n - ddof). The mean has no part in it: the sum of x - mean(x) is 0."""
+    axes = many_axes(axis, x.ndim)
+    y, apart = _as_called(x, axis, keepdims, ddof), _centred(x, axes)
+
+    def pullback(dy: Array) -> tuple[Array]:
+        each = _divided(dy if keepdims else with_ones(dy, axes), count_along(x, axes), ddof)
+        return (op.Mul(op.Mul(each, 2.0), apart, types=[x.type]),)
+
+    return y, pullback
 
 
 @implements(np.var)
@@ -50,6 +94,10 @@ def var(
     axes = many_axes(axis, x.ndim)
     wide, asked = widened(x, dtype, "variance")
     ddof = ddof if correction is None else correction
+    ddof = ddof.item() if isinstance(ddof, np.generic) else ddof
+    if where is True and mean is None and isinstance(ddof, int) and not isinstance(x.value, Const) and axes:
+        along = None if len(axes) == x.ndim else axes[0] if len(axes) == 1 else tuple(sorted(axes))
+        return delivered(cast_to(_as_called(wide, along, bool(keepdims), ddof), asked), out)
     count: Any = count_along(x, axes)
     if where is not True:
         count = counted_where(where, x, axes, True, wide.dtype)
@@ -67,7 +115,7 @@ def var(
     return delivered(cast_to(op.Div(squares, divisor), asked), out)
 
 
-@primitive
+@named("safe_root")
 def safe_root(variance: Array) -> Array:
     """The square root, whose gradient at 0 is 0, as torch.std has it; 0 of what rounding put below 0."""
     positive = op.Greater(variance, 0.0)

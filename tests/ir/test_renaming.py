@@ -1,11 +1,13 @@
 """Renaming and inlining: copies with fresh Vars that compute the same."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
 
 from primsplit.ir import (
+    NOWHERE,
     Block,
     Const,
     Op,
@@ -20,6 +22,7 @@ from primsplit.ir import (
     walk,
 )
 from primsplit.ir.dims import symbol
+from primsplit.ir.errors import Place
 from tests.random_programs import blocks
 
 F32 = Type("float32", [symbol("N"), 3])
@@ -52,6 +55,15 @@ def test_renaming_reads_through_and_keeps_the_place_of_the_user() -> None:
     assert copy.inputs == (y,)
     assert copy.remark == "why"
     assert renaming[made.outputs[0]] is copy.outputs[0]
+
+
+def test_ops_without_a_place_get_that_of_the_innermost_op_around_them() -> None:
+    x, y, z = Var(F32, "x"), Var(F32), Var(F32)
+    own, outer = Place("f.py", 3, "f"), Place("f.py", 9, "f")
+    body = Block("g", (y,), (Op("Sin", (y,), (z,), {}, NOWHERE),), (z,))
+    call = Op("call::g", (x,), (Var(F32),), {"body": body}, own)
+    assert rename(call, {}, place=outer).attributes["body"].ops[0].place == own
+    assert rename(replace(call, place=None), {}, place=outer).attributes["body"].ops[0].place == outer
 
 
 def test_what_a_renaming_does_not_name_stays_itself() -> None:

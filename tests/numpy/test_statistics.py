@@ -17,6 +17,7 @@ MASK = np.array([[1, 0, 1, 1, 0], [0, 1, 1, 0, 1], [1, 1, 1, 1, 1]], bool)
 GRADIENTS: dict[str, tuple[Any, ...]] = {
     "var": (np.var, M),
     "var with ddof": (lambda x: np.var(x, 1, ddof=1), M),
+    "var with correction": (lambda x: x.var((0, 1), ddof=0.5, keepdims=True), M),
     "var where": (lambda x: np.var(x, 1, where=MASK), M),
     "std": (lambda x: np.std(x, 0, keepdims=True), M),
     "std with ddof": (lambda x: x.std(ddof=1), M),
@@ -57,6 +58,15 @@ def test_a_statistic_of_any_dtype_is_numpys(name: str, dtype: str) -> None:
 
 def test_the_gradient_of_a_standard_deviation_of_equal_numbers_is_zero() -> None:
     np.testing.assert_array_equal(ps.grad(np.std)(np.full(4, 1.5)), np.zeros(4))
+
+
+def test_a_variance_is_recorded_by_name_and_its_gradient_takes_no_mean_of_deviations() -> None:
+    program = ps.trace(lambda x: np.var(x, axis=1, ddof=np.int64(1)) + x.std(axis=1), ps.spec("float64", ["N", 5]))
+    listed = program.listing()
+    assert "= var(x, axis=1, ddof=1)" in listed
+    assert "= safe_root(" in listed
+    split = ps.split(lambda x: np.var(x), M)
+    assert not [op.kind for op in split.pullback.ops if op.kind in {"ReduceMean", "ReduceSum"}]
 
 
 def test_weights_that_fit_no_axis_are_one_error_at_the_users_line() -> None:

@@ -17,7 +17,10 @@ from dataclasses import dataclass, field
 
 from primsplit.ir import Block, Const, Op, Renaming, Value, Var, readers, rename
 from primsplit.ir.dims import same_shape
+from primsplit.numpy import statistics
+from primsplit.numpy.axes import many_axes
 from primsplit.rules.activity import active_vars, needed_vars
+from primsplit.tracing.calls.named import arguments_of
 from primsplit.transforms.idioms.norm_rule import WrittenNorm
 from primsplit.transforms.idioms.recognize import axes_of
 
@@ -133,22 +136,25 @@ def _standardized(last: Op, centred: Op, spread: Op, program: _Program) -> _Norm
         variance = one if _is_scalar(other) else other
         if not (_is_scalar(other) or _is_scalar(one)):
             return None
-    found = _deviations(variance, axes, program)
-    if found is None:
+    steps = _of_name(variance, x, axes, program) or _of_deviations(variance, centred, axes, program)
+    if steps is None:
         return None
-    deviations, steps = found
-    if deviations is not centred:
-        again = program.op(deviations.inputs[1], "ReduceMean")
-        if deviations.inputs[0] is not x or again is None or again.inputs[0] is not x or axes_of(again) != axes:
-            return None
-        steps = [*steps, deviations, again]
     ops.update((id(op), op) for op in steps)
     ordered = sorted(ops.values(), key=lambda op: program.place[id(op)])
     return _Norm(x, last.outputs[0], spread.outputs[0], axes, ordered)
 
 
-def _deviations(variance: Value | None, axes: tuple[int, ...], program: _Program) -> tuple[Op, list[Op]] | None:
-    """Return the Sub whose squares have this mean over the axes, and the ops in between."""
+def _of_name(variance: Value | None, x: Value, axes: tuple[int, ...], program: _Program) -> list[Op] | None:
+    """Return the call of `np.var` for x over the axes that a value is."""
+    call = program.op(variance, "call::var")
+    told = None if call is None else arguments_of(call, statistics.variance)
+    if call is None or told is None or call.inputs[0] is not x or told["ddof"]:
+        return None
+    return [call] if many_axes(told["axis"], x.type.rank or 0) == axes else None
+
+
+def _of_deviations(variance: Value | None, centred: Op, axes: tuple[int, ...], program: _Program) -> list[Op] | None:
+    """Return the ops of a mean of squared deviations, where these are `centred`, or computed again."""
     steps: list[Op] = []
     total = program.op(variance, "ReduceMean")
     if total is None:
@@ -161,7 +167,13 @@ def _deviations(variance: Value | None, axes: tuple[int, ...], program: _Program
     if square is None or axes_of(total) != axes or not _is_square(square):
         return None
     deviations = program.op(square.inputs[0], "Sub")
-    return None if deviations is None else (deviations, [*steps, total, square])
+    steps += [total, square]
+    if deviations is None or deviations is centred:
+        return None if deviations is None else steps
+    x, again = centred.inputs[0], program.op(deviations.inputs[1], "ReduceMean")
+    if deviations.inputs[0] is not x or again is None or again.inputs[0] is not x or axes_of(again) != axes:
+        return None
+    return [*steps, deviations, again]
 
 
 def _is_square(op: Op) -> bool:
