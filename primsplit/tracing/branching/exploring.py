@@ -26,7 +26,7 @@ from primsplit import tracing
 from primsplit.ir.errors import NumberAsked, Place, PrimsplitError, ShapeError
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.following import Exploration, Recorded, Run
-from primsplit.tracing.branching.paths import FEW, INDEX, MOST, Endless, NotJoined, Path, asks_for_order
+from primsplit.tracing.branching.paths import FEW, INDEX, MOST, WAYS_OUT, Endless, NotJoined, Path, asks_for_order
 from primsplit.tracing.branching.tree import begin_alike
 from primsplit.tracing.branching.unread import without_unread
 from primsplit.tracing.branching.users_errors import OF_PYTHON, packages_read, packages_through
@@ -203,6 +203,9 @@ def _in_paths(run: Run, before: tracing.Snapshot, asked: Set[Place]) -> Recorded
 
 def _without_joins(exploration: "Exploration", joining: "_Joining", failure: Endless | NumberAsked | None) -> Recorded:
     """Return what the function returns, path by path. Raises the failure of its first path, if there is one."""
+    if isinstance(failure, NumberAsked):
+        joining.explain_number(failure)
+        raise failure
     try:
         if failure is not None:
             raise failure
@@ -339,6 +342,16 @@ class _Joining:
         else:
             self.left_out[error.at] = error.what
         return True
+
+    def explain_number(self, error: NumberAsked) -> None:
+        """Let an error begin with the first branch that is not joined: else joins would serve what was asked for."""
+        if self.failure is not None or not self.left_out or error.place is None:
+            return
+        (at, why), *_ = self.left_out.items()
+        error.because = (f"so line {error.place.line} fails: {error.what}",)
+        error.what = f"the branch at line {at[1]} cannot become one If: {why}"
+        error.place = next((p for p in self.asked if (p.filename, p.line) == at), error.place)
+        error.cures = WAYS_OUT
 
     def explain(self, error: Endless) -> None:
         """Let an error begin with the first reason why branches are not joined, if there is one.

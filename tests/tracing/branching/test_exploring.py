@@ -218,3 +218,23 @@ def test_a_number_of_pythons_and_one_of_numpys_are_told_apart(function: Callable
     program = ps.trace(function, ps.spec("float64", [3]))
     for x in ([0.7, -1.3, 0.4], [-0.6, 1.2, -0.8], [1.7, 0.9, 2.2], [-1.1, -0.7, -2.3]):
         np.testing.assert_allclose(program(np.array(x)), function(np.array(x)), rtol=1e-12)
+
+
+def test_a_loop_without_an_end_is_named_before_the_index_that_joins_would_serve() -> None:
+    table = [1.0, 2.0, 3.0]
+
+    def turned(angle: Any) -> Any:
+        while angle > np.pi:
+            angle = angle - 2 * np.pi
+        return angle
+
+    def f(x: Any) -> Any:
+        nearest = np.argmin([(x[0] - t) ** 2 for t in table])
+        return turned(x[0] + [x[0] - t for t in table][nearest])
+
+    with pytest.raises(ConcretizationError) as raised:
+        ps.trace(f, ps.spec("float64", [2]))
+    first, place, *others = str(raised.value).splitlines()
+    assert "the loop ends by its numbers alone" in first
+    assert "while angle > np.pi" in place
+    assert "an integer index was asked of a value" in others[0]

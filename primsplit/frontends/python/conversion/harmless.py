@@ -140,7 +140,7 @@ def _is_of_package(function: Any, names: Set[str]) -> bool:
 
 
 def what_does_more(found: Effects, lookup: Lookup, callers: Callers | None = None) -> str | None:
-    """Return the first name or attribute chain whose read may have side effects; None if there is none.
+    """Return the first name or attribute chain whose read may have side effects, and why; None if there is none.
 
     `lookup` returns the value of a name; the values that the statements compute come from these.
     """
@@ -150,8 +150,20 @@ def what_does_more(found: Effects, lookup: Lookup, callers: Callers | None = Non
         for name in chain[1:]:
             value = UNKNOWN if value is UNKNOWN else inspect.getattr_static(value, name, UNKNOWN)
         if value is not UNKNOWN and not _may_be_read(value, callers):
-            return ".".join(chain)
+            part = next(part for part in reached([value], held) if not _does_no_more(part, callers))
+            return f"{'.'.join(chain)}, {'' if part is value else 'which holds '}{_named(part)}"
     return None
+
+
+def _named(value: Any) -> str:
+    """Return what a value is, of those that may do more than compute."""
+    if isinstance(value, type(functools.lru_cache(len))):
+        return "a function whose results functools keeps in a cache"
+    if isinstance(value, types.FunctionType | types.MethodType):
+        return f"a function that may change something ({value.__name__})"
+    if hasattr(type(value), "__next__"):
+        return "an iterator"
+    return f"a {type(value).__name__}"
 
 
 def _may_be_read(value: Any, callers: Callers) -> bool:

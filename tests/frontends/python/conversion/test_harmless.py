@@ -1,5 +1,7 @@
 """Joined branches whose sides call what is written in other files, where nothing is asked: it notes what it sets."""
 
+import ast
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +9,8 @@ import numpy as np
 import pytest
 
 import primsplit as ps
+from primsplit.frontends.python.conversion.harmless import what_does_more
+from primsplit.frontends.python.conversion.statements import effects
 from primsplit.ir import Block
 from primsplit.ir.errors import ConcretizationError
 from tests.frontends.python.conversion import elsewhere
@@ -100,3 +104,21 @@ def test_what_other_files_write_to_is_right_or_refused(function: Callable[..., A
         return
     for values in (x, -x, x[::-1] ** 2):
         np.testing.assert_allclose(program(values), function(values), rtol=1e-12)
+
+
+@functools.lru_cache(None)
+def kept(k: int) -> int:
+    return k
+
+
+@pytest.mark.parametrize(
+    ("held", "reason"),
+    [
+        (kept, "held, a function whose results functools keeps in a cache"),
+        ({"of": iter([1])}, "held, which holds an iterator"),
+        ({"of": 1.0}, None),
+    ],
+)
+def test_what_may_change_something_when_it_is_read_is_named(held: Any, reason: str | None) -> None:
+    statements = ast.parse("y = held").body
+    assert what_does_more(effects(statements), {"held": held}.__getitem__) == reason
