@@ -22,6 +22,7 @@ from primsplit.ops.traits import terms_of
 from primsplit.rules.activity import stops
 from primsplit.tracing import append, current, recording
 from primsplit.tracing.array import Array
+from primsplit.transforms.smoothness import has_own_rule
 from primsplit.transforms.supports import AS_THE_FIRST
 
 T = TypeVar("T")
@@ -284,7 +285,7 @@ class _Doubling:
 
     def _attributes(self) -> dict[str, Any]:
         """Return the attributes for more inputs and results."""
-        attributes = dict(self.op.attributes)
+        attributes = {k: v for k, v in self.op.attributes.items() if k not in {"rule", "frule"}}
         if self.op.kind != "Scan":
             return attributes
         attributes["num_scan_inputs"] = len(self.inputs) - self.carries + len(self.rows)
@@ -311,9 +312,9 @@ def _entering(op: Op) -> tuple[int, int, Sequence[Value | None]]:
 
 
 def is_closed(op: Op) -> bool:
-    """Whether an op is a loop, a branch or a call without a rule, in which its inputs may be multiplied."""
+    """Whether an op is a loop, a branch or a call without a rule of its own, in which its inputs may be multiplied."""
     if is_call(op):
-        return "rule" not in op.attributes and op.kind not in AS_THE_FIRST and op.kind not in SQUARES
+        return op.kind not in AS_THE_FIRST and op.kind not in SQUARES and not has_own_rule(op)
     return op.kind in {"If", "Loop", "Scan"}
 
 

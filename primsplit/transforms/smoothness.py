@@ -66,9 +66,12 @@ def _is_stopping(op: Op) -> bool:
 
 def _is_opaque(op: Op) -> bool:
     """Whether the op varies smoothly with all that it reads: an operator, or a call with a rule of the user's."""
-    if not is_call(op):
-        return not traits(op.kind).bodies
-    rule = op.attributes.get("rule")
+    return has_own_rule(op) if is_call(op) else not traits(op.kind).bodies
+
+
+def has_own_rule(call: Op) -> bool:
+    """Whether a call has a rule that its body does not tell: one of the user's."""
+    rule = call.attributes.get("rule")
     return rule is not None and not isinstance(getattr(rule, "body", None), Block)
 
 

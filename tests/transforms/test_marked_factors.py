@@ -52,12 +52,18 @@ def in_a_checkpoint(function: Function) -> Function:
     return ps.checkpoint(lambda x: 2 * function(x))
 
 
+def in_a_cached_function(function: Function) -> Function:
+    cached: Function = ps.cached(lambda x: 2 * function(x))
+    return cached
+
+
 def in_a_batch(function: Function) -> Function:
     return lambda x: np.sum(ps.vmap(function)(WEIGHTS * x))
 
 
 CONTAINERS: list[Container] = [
     *(in_a_branch, in_a_branch_of_a_branch, in_a_sum, in_rows, in_a_loop, in_a_while, in_a_checkpoint, in_a_batch),
+    in_a_cached_function,
 ]
 SIGNS: list[Function] = [
     np.sign,
