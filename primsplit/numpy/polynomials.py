@@ -20,12 +20,13 @@ from primsplit.numpy.creation import asarray
 from primsplit.numpy.cumulative import cumprod
 from primsplit.numpy.dense.loop import scan
 from primsplit.numpy.joining import joined_dtype
-from primsplit.numpy.linear import inv, lstsq
+from primsplit.numpy.linear import lstsq
 from primsplit.numpy.linear.least_squares import solved
 from primsplit.numpy.linear.operands import matrices
+from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
-from primsplit.tracing.array import Array, implements
+from primsplit.tracing.array import FUNCTIONS, Array, implements
 from primsplit.tracing.broadcasting import count_up, reshape_to, zeros
 
 
@@ -218,12 +219,16 @@ def _from_zeros(roots: Array) -> Array:
     return scan(step, [first], [roots])[0]
 
 
+NO_SOLUTION = "SVD did not converge in Linear Least Squares"
+
+
 @implements(np.polyfit)
 def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
     """np.polyfit: the coefficients of least norm, beside columns of length 1, where the points leave some open.
 
-    `rcond` is that of np.linalg.lstsq, by default as many units in the last place as there are points. A run without
-    points fails, or, where a covariance is asked for, with fewer than `deg + 1`.
+    `rcond` is that of np.linalg.lstsq, by default as many units in the last place as there are points. A run fails
+    without points, and with NaN, infinity or a column of zeros in the matrix of the powers. Where a covariance is asked
+    for it fails with fewer than `deg + 1` points, and without full rank.
     """
     count = operator.index(deg) + 1
     points, values = _floating(x), _floating(y)
@@ -240,21 +245,28 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
         matrix = matrix * op.Unsqueeze(weights, [1])
         right = right * (op.Unsqueeze(weights, [1]) if values.ndim == 2 else weights)
     scale = op.Sqrt(op.ReduceSum(op.Mul(matrix, matrix), [0], keepdims=0))
+    matrix = matrix / scale
+    is_wrong = op.IsNaN(op.Mul(matrix, np.zeros((), matrix.dtype)))  # or infinite
+    matrix = refusing(matrix, is_wrong, np.linalg.LinAlgError(NO_SOLUTION))
     if rcond is None:
         rcond = op.Mul(size_as(points.shape[0], points.dtype), float(float_limits(points).eps))
-        scaled, right = matrices(matrix / scale, right)
+        scaled, right = matrices(matrix, right)
         found, residuals, rank, singular = solved(scaled, right, rcond, is_rounding=True)
     else:
-        found, residuals, rank, singular = lstsq(matrix / scale, right, rcond)
+        found, residuals, rank, singular = lstsq(matrix, right, rcond)
     result = found / (op.Unsqueeze(scale, [1]) if values.ndim == 2 else scale)
     if full:
         return result, residuals, rank, singular, rcond
-    return (result, _covariance(matrix / scale, scale, residuals, values, cov)) if cov else result
+    if not cov:
+        return result
+    if cov != "unscaled":  # without full rank there are no residuals to scale by
+        matrix = refusing(matrix, op.Less(rank, np.int32(count)), np.linalg.LinAlgError("Singular matrix"))
+    return result, _covariance(matrix, scale, residuals, values, cov)
 
 
 def _covariance(matrix: Array, scale: Array, residuals: Array, values: Array, cov: Any) -> Array:
     """The covariance of the coefficients, scaled by the residuals unless `cov` is "unscaled"."""
-    base = inv(op.MatMul(op.Transpose(matrix, perm=[1, 0]), matrix))
+    base = FUNCTIONS[np.linalg.inv](op.MatMul(op.Transpose(matrix, perm=[1, 0]), matrix))
     base = base / (op.Unsqueeze(scale, [0]) * op.Unsqueeze(scale, [1]))
     if cov == "unscaled":
         return base if values.ndim == 1 else op.Unsqueeze(base, [2])

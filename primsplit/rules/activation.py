@@ -205,13 +205,15 @@ def clip(x: Array, *bounds: Array | None) -> tuple[Array, Pullback]:
 
     def pullback(dy: Array) -> list[Array | None]:
         cut = [None if low is None else op.Less(x, low), None if high is None else op.Greater(x, high)]
+        is_kept = op.Equal(x, y)
         if low is not None and high is not None:
             crossed = op.Less(high, low)
+            is_kept = op.And(is_kept, op.Not(crossed))
             cut = [op.And(cut[0], op.Not(crossed)), op.Or(cut[1], crossed)]
         rest = [
             None if bound is None else sum_to(op.Where(where, dy, 0.0), bound.shape)
             for where, bound in zip(cut, bounds, strict=False)
         ]
-        return [op.Where(op.Equal(x, y), dy, 0.0), *rest]
+        return [op.Where(is_kept, dy, 0.0), *rest]
 
     return y, pullback

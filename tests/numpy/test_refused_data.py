@@ -41,6 +41,13 @@ CASES = {
     "range of int": Case(lambda x: np.zeros(int(x)).sum() + x, 2.5, math.nan),
     "bincount": Case(lambda i: np.bincount(i, minlength=3), whole(0, 1), whole(0, -1)),
     "bincount with weights": Case(lambda i: np.bincount(i, array(1, 2), 3), whole(0, 1), whole(-2, 1)),
+    "polyfit at a missing number": Case(lambda x: np.polyfit(x, array(2, 1, 4), 1), TABLE, array(1, math.nan, 3)),
+    "polyfit at infinity": Case(lambda x: np.polyfit(x, array(2, 1, 4), 1, rcond=1e-3), TABLE, array(1, math.inf, 3)),
+    "polyfit at zeros": Case(lambda x: np.polyfit(x, array(2, 1, 4), 1), TABLE, array(0, 0, 0)),
+    "polyfit with weights of 0": Case(lambda w: np.polyfit(TABLE, array(2, 1, 4), 1, w=w), TABLE, array(0, 0, 0)),
+    "covariance of a fit at one site": Case(
+        lambda x: np.polyfit(x, array(2, 1, 4), 1, cov=True)[1], TABLE, array(2, 2, 2)
+    ),
     "percentile": Case(lambda q: np.percentile(TABLE, q), 50.0, 150.0),
     "percentile below 0": Case(lambda q: np.percentile(TABLE, q), 50.0, -1.0),
     "quantile of NaN": Case(lambda q: np.quantile(TABLE, q), 0.5, math.nan),

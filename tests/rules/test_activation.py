@@ -100,6 +100,10 @@ def test_the_bounds_of_clip_get_what_they_cut_off(low: float, high: float, wante
     assert tuple(found) == wanted
 
 
+def test_crossed_bounds_of_clip_leave_nothing_for_a_number_at_the_upper_one() -> None:
+    assert gradient(op.Clip, np.array([1.0, 2.0, 3.0]), 3.0, 2.0, wrt=0).tolist() == [0.0, 0.0, 0.0]
+
+
 def test_a_slope_of_prelu_gets_the_negative_inputs() -> None:
     x = np.array([[-1.0, 2.0], [-3.0, -4.0]])
     np.testing.assert_array_equal(gradient(op.PRelu, x, [0.1, 0.2], wrt=1), [-4, -4])

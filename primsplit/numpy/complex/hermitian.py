@@ -10,10 +10,10 @@ from primsplit.numpy.complex.matrices import Parts, difference, mirrored, produc
 from primsplit.numpy.dense.loop import diagonal, identity_like, on_diagonal, rows_at, size, sizes, swapped, until
 from primsplit.numpy.dense.rotations import MOST, Pairs, at_partner, both_rounds, root_or_one, swept, to_unit
 from primsplit.numpy.dense.symmetric import (
-    SLACK,
     apart,
     excess,
     is_blurred,
+    is_far,
     loud_pairs,
     off_diagonal,
     ordered,
@@ -69,7 +69,7 @@ def hermitian_eigen(x: Array, y: Array) -> Eigen:
     start, scale = _to_unit(x, y)
     carries = [diagonal(start.real), *map(off_diagonal, start), identity_like(x), zeros_like(x)]
     line, a, b, *rows = until(is_settled, sweep, carries, MOST)
-    values, defect, order = ordered(line, scale, excess(line, _lengths(a, b), SLACK))
+    values, defect, order = ordered(line, scale, is_far(line, _lengths(a, b)))
     found = turned(Parts(*(rows_at(op.Add(p, defect), order) for p in _orthonormal(Parts(*rows)))))
     u, v = (op.Identity(p, types=[x.type]) for p in found)
     return values, u, v

@@ -69,7 +69,7 @@ def symmetric_eigen(a: Array) -> tuple[Array, Array]:
 
     start, scale = to_unit(a)
     line, rest, rows = until(is_settled, sweep, [diagonal(start), off_diagonal(start), identity_like(a)], MOST)
-    values, defect, order = ordered(line, scale, excess(line, rest, SLACK))
+    values, defect, order = ordered(line, scale, is_far(line, rest))
     vectors = rows_at(op.Add(orthonormal(rows), defect), order)
     return values, op.Identity(swapped(op.Mul(vectors, sign_of_largest(vectors))), types=[a.type])
 
@@ -96,9 +96,18 @@ def off_diagonal(x: Array) -> Array:
 
 def excess(line: Array, rest: Array, factor: float) -> Array:
     """Return where the norm off the diagonal exceeds so many units of the whole norm, [..., 1, 1]; False for NaN."""
+    return op.Greater(*_off_and_bound(line, rest, factor))
+
+
+def is_far(line: Array, rest: Array) -> Array:
+    """Return where the iteration did not end near a diagonal matrix, [..., 1, 1]; True for NaN."""
+    return op.Not(op.LessOrEqual(*_off_and_bound(line, rest, SLACK)))
+
+
+def _off_and_bound(line: Array, rest: Array, factor: float) -> Pair:
+    """The squared norm off the diagonal, and that of so many units of the whole norm: [..., 1, 1]."""
     off = _squares(rest)
-    bound = op.Mul(op.Add(_squares(line), off), (factor * float(float_limits(rest).eps)) ** 2)
-    return op.Greater(off, bound)
+    return off, op.Mul(op.Add(_squares(line), off), (factor * float(float_limits(rest).eps)) ** 2)
 
 
 def _squares(x: Array) -> Array:

@@ -356,6 +356,12 @@ CASES |= {
     "tmin": Case(lambda x: stats.tmin(x, 1.5), ALPHA, ALPHA / 9),
     "tmax by a limit": Case(lambda high: stats.tmax(ALPHA, high), 2.5, 0.5),
     "multivariate_t": Case(lambda a: stats.multivariate_t.pdf(ALPHA, ALPHA, a, 3), SYSTEM, np.ones((3, 3)) - np.eye(3)),
+    "multivariate_t of an indefinite shape": Case(
+        lambda a: stats.multivariate_t.logpdf(ALPHA, ALPHA, a, 3), SYSTEM, np.ones((3, 3)) - np.eye(3)
+    ),
+    "a singular covariance that is indefinite": Case(
+        lambda a: stats.multivariate_normal.logpdf(ALPHA, ALPHA, a, allow_singular=True), SYSTEM, -SYSTEM
+    ),
     "multivariate_t of missing numbers": Case(
         lambda a: stats.multivariate_t.logpdf(ALPHA, ALPHA, a, 3), SYSTEM, MISSING
     ),

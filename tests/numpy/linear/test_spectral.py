@@ -286,6 +286,13 @@ def test_eigenvalues_of_what_is_not_finite_are_nan_for_their_own_matrix_alone() 
         assert np.isnan(part[2:]).all()
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize("shift", [0.0, np.array([[0.0, -1j], [1j, 0.0]])], ids=["symmetric", "Hermitian"])
+def test_eigenvalues_of_what_is_not_finite_have_no_finite_slope(wrong: float, shift: Any) -> None:
+    slopes = ps.grad(lambda a: np.sum(np.linalg.eigvalsh(a + shift)))(np.diag([1.0, wrong]))
+    assert np.isnan(slopes[np.tril_indices(2)]).all()
+
+
 DEGENERATE = {
     "the identity": np.eye(3),
     "two equal by rounding": turned([1.0, 1.0, 2.0]),

@@ -9,6 +9,7 @@ from primsplit.frontends.scipy.operands import floating, of_at_least, of_length
 from primsplit.frontends.scipy.signatures import as_scipys
 from primsplit.frontends.scipy.stats.samples import count_of, sample, whole_sample
 from primsplit.numpy.refusing import refusing
+from primsplit.numpy.validity import where_valid
 from primsplit.tracing.array import unsupported
 from primsplit.tracing.handles.concretization import literal_size
 
@@ -18,38 +19,44 @@ __all__ = ["differential_entropy", "energy_distance", "wasserstein_distance"]
 @as_scipys("scipy.stats")
 def wasserstein_distance(u_values: Any, v_values: Any, u_weights: Any, v_weights: Any) -> Any:
     """The area between the distribution functions of two samples, whose numbers may have weights."""
-    apart, widths = _steps(u_values, v_values, u_weights, v_weights)
-    return np.sum(np.abs(apart) * widths)
+    return _area(np.abs, u_values, v_values, u_weights, v_weights)
 
 
 @as_scipys("scipy.stats")
 def energy_distance(u_values: Any, v_values: Any, u_weights: Any, v_weights: Any) -> Any:
     """The root of twice the area of the squared difference of the distribution functions of two samples."""
-    apart, widths = _steps(u_values, v_values, u_weights, v_weights)
-    return np.sqrt(2.0 * np.sum(apart * apart * widths))
+    return np.sqrt(2.0 * _area(np.square, u_values, v_values, u_weights, v_weights))
 
 
-def _steps(u: Any, v: Any, u_weights: Any, v_weights: Any) -> tuple[Any, Any]:
-    """The difference of the distribution functions between the numbers of both samples, and how far it goes."""
-    first, second = (whole_sample(of_at_least(sample(x, None)[0], 1), 0) for x in (u, v))
-    whole = np.sort(np.concatenate([first, second]))
-    shares = [_shares(x, w, whole[:-1]) for x, w in ((first, u_weights), (second, v_weights))]
-    return shares[0] - shares[1], np.diff(whole)
+def _area(height: Any, u: Any, v: Any, u_weights: Any, v_weights: Any) -> Any:
+    """The area under `height` of the difference of the distribution functions.
+
+    Equal numbers are taken one after the other, as if they were apart, so that each has a slope of its own: the mean of
+    those in both orders.
+    """
+    samples = [whole_sample(of_at_least(sample(x, None)[0], 1), 0) for x in (u, v)]
+    first, second = (_shares(x, w) for x, w in zip(samples, (u_weights, v_weights), strict=True))
+    whole: Any = np.concatenate(samples)
+    steps: Any = np.concatenate([first, -second])
+    (steps,) = where_valid(np.logical_not(np.any(np.isnan(whole))), steps)
+    areas = []
+    for numbers, rises in ((whole, steps), (whole[::-1], steps[::-1])):
+        order = np.argsort(numbers, stable=True)
+        apart = np.cumsum(np.take(rises, order))
+        areas.append(np.sum(height(apart[:-1]) * np.diff(np.take(numbers, order))))
+    return (areas[0] + areas[1]) / 2
 
 
-def _shares(x: Any, weights: Any, places: Any) -> Any:
-    """The part of a sample, or of its weights, that is not above each place."""
-    order = np.argsort(x)
-    below = np.searchsorted(np.take(x, order), places, side="right")
+def _shares(x: Any, weights: Any) -> Any:
+    """The part of a sample, or of its weights, that each number has."""
     if weights is None:
-        return below / count_of(x, 0)
+        return np.ones_like(x) / count_of(x, 0)
     given = of_length(floating(weights), x.shape[0])
     given = refusing(given, given < 0, ValueError("All weights must be non-negative."))
     total = np.sum(given)
     told = "Weight array-like sum must be positive and finite. Set as None for an equal distribution of weight."
     given = refusing(given, np.logical_not((total > 0) & np.isfinite(total)), ValueError(told))
-    sums = np.cumsum(np.take(given, order))
-    return np.take(np.concatenate([np.zeros_like(sums[:1]), sums]), below) / sums[-1]
+    return given / total
 
 
 @as_scipys("scipy.stats")

@@ -2,14 +2,13 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from primsplit.frontends.scipy.operands import not_empty, number_of, traced_double
 from primsplit.frontends.scipy.special import multigammaln
-from primsplit.frontends.scipy.stats.multivariate import factor_of, log_determinant, shaped, squeezed
+from primsplit.frontends.scipy.stats.multivariate import Space, factor_of, log_determinant, shaped, squeezed
 from primsplit.ir.dims import Dim
 from primsplit.numpy import failing
 from primsplit.numpy.refusing import refusing
@@ -40,36 +39,35 @@ class _Density(ABC):
 
 
 class MultivariateT(_Density):
-    """`multivariate_t.logpdf(x, loc, shape, df)`, whose shape must be finite and positive definite.
+    """`multivariate_t.logpdf(x, loc, shape, df)`, whose shape must be finite and positive semidefinite.
 
-    For one that is not positive definite a run of `pdf` fails, and `logpdf` is NaN: SciPy's is of a smaller space for a
-    singular one. A run whose degrees of freedom are not above 0 fails, as SciPy raises; of infinitely many it is
+    Of a singular shape it is SciPy's: the power of d dimensions of a length in the space that the shape spans. A run of
+    `pdf` fails then unless `allow_singular`, and one whose degrees of freedom are not above 0. Of infinitely many it is
     normal.
     """
 
-    def pdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
+    def pdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1, allow_singular: bool = False) -> Any:
         """The density at the vectors along the last axis."""
-        return np.exp(self._log_density(x, loc, shape, df, factor_of))
+        return np.exp(self._log_density(x, loc, shape, df, allow_singular))
 
     def logpdf(self, x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
         """The logarithm of the density at the vectors along the last axis."""
-        return self._log_density(x, loc, shape, df, lambda a: failing.nan_where_singular.cholesky(failing.finite(a)))
+        return self._log_density(x, loc, shape, df, allow_singular=True)
 
-    def _log_density(self, x: Any, loc: Any, shape: Any, df: Any, factored: Callable[[Any], Any]) -> Any:
+    def _log_density(self, x: Any, loc: Any, shape: Any, df: Any, allow_singular: bool) -> Any:
         points, centre, spread = shaped(x, loc, shape)
         size = number_of(spread.shape[-1])
         given = traced_double(df)
         given = refusing(given, np.logical_not(given > 0), ValueError("'df' must be greater than zero."))
         is_normal = given == np.inf
         freedom = np.where(is_normal, 1.0, given)
-        factor = factored(spread)
-        white = failing.nan_where_singular.solve(factor, (points - centre)[..., None])[..., 0]
+        space = Space(spread, allow_singular)
+        square, _ = space.squares(points - centre)
         gammaln = ELEMENTWISE["gammaln"]
         lead = gammaln(0.5 * (freedom + size)) - gammaln(0.5 * freedom) - size / 2 * np.log(math.pi * freedom)
-        square = np.sum(white * white, axis=-1)
         by_freedom = lead - 0.5 * (freedom + size) * np.log1p(square / freedom)
-        normal = -0.5 * size * math.log(2 * math.pi) - 0.5 * square
-        return squeezed(np.where(is_normal, normal, by_freedom) - 0.5 * log_determinant(factor))
+        normal = -0.5 * space.rank * math.log(2 * math.pi) - 0.5 * square
+        return squeezed(np.where(is_normal, normal, by_freedom) - 0.5 * space.log_determinant)
 
 
 class MatrixNormal(_Density):
@@ -90,12 +88,17 @@ class MatrixNormal(_Density):
 
 
 class Wishart(_Density):
-    """`wishart.logpdf(x, df, scale)` at matrices [size, size, ...], which are read as Cholesky's factors are."""
+    """`wishart.logpdf(x, df, scale)` at matrices [size, size, ...].
+
+    They are read as Cholesky's factors are, by the lower triangle; the trace of their quotient reads all of `x`.
+    """
 
     def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
         """The logarithm of the density."""
-        given, spread, freedom, size = _factors(x, df, scale)
-        rest = 0.5 * _ratio_trace(given, spread) + 0.5 * freedom * log_determinant(spread)
+        whole, given, spread, freedom, size = _factors(x, df, scale)
+        half = failing.nan_where_singular.solve(spread, whole)
+        ratio = failing.nan_where_singular.solve(np.swapaxes(spread, -1, -2), half)
+        rest = 0.5 * np.trace(ratio, axis1=-2, axis2=-1) + 0.5 * freedom * log_determinant(spread)
         rest = rest + _wishart_scale(freedom, size)
         return squeezed(0.5 * (freedom - number_of(size) - 1) * log_determinant(given) - rest)
 
@@ -105,20 +108,15 @@ class InverseWishart(_Density):
 
     def logpdf(self, x: Any, df: Any, scale: Any) -> Any:
         """The logarithm of the density."""
-        given, spread, freedom, size = _factors(x, df, scale)
-        rest = 0.5 * _ratio_trace(spread, given) + _wishart_scale(freedom, size)
+        _, given, spread, freedom, size = _factors(x, df, scale)
+        white = failing.nan_where_singular.solve(given, spread)
+        rest = 0.5 * np.sum(white * white, axis=(-2, -1)) + _wishart_scale(freedom, size)
         log_x = 0.5 * (freedom + number_of(size) + 1) * log_determinant(given)
         return squeezed(0.5 * freedom * log_determinant(spread) - log_x - rest)
 
 
-def _ratio_trace(a: Any, b: Any) -> Any:
-    """The trace of b**-1 a by their Cholesky factors, of which it is the squares of the quotient."""
-    white = failing.nan_where_singular.solve(b, a)
-    return np.sum(white * white, axis=(-2, -1))
-
-
-def _factors(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, Dim]:
-    """The Cholesky factors of the matrices [..., size, size] and of their scale, the degrees of freedom, the size."""
+def _factors(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, Any, Dim]:
+    """The matrices [..., size, size], the factors of them and their scale, the degrees of freedom, the size."""
     given = traced_double(x)
     given = np.moveaxis(given, (0, 1), (-2, -1)) if given.ndim > 2 else np.atleast_2d(given)
     spread = traced_double(scale)
@@ -126,7 +124,7 @@ def _factors(x: Any, df: Any, scale: Any) -> tuple[Any, Any, Any, Dim]:
     freedom = traced_double(df)
     few = ValueError("Degrees of freedom must be greater than the dimension of scale matrix minus 1.")
     freedom = refusing(freedom, freedom <= number_of(size) - 1, few)
-    return _factor(given), _factor(_spread(spread, size)), freedom, size
+    return given, _factor(given), _factor(_spread(spread, size)), freedom, size
 
 
 def _factor(a: Any) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats as st
 
+import primsplit as ps
 from primsplit.testing import check_grads
 
 RANDOM = np.random.default_rng(0)
@@ -23,6 +24,32 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x: tuple(st.differential_entropy(x, method=m) for m in ("vasicek", "van es", "ebrahimi")), (X,)
     ),
 }  # fmt: skip
+
+
+TIES = {
+    "all of one sample": (np.array([1.0, 2.0, 3.5]), np.zeros(4)),
+    "a number of both": (np.array([0.0, 0.0, 5.0, 5.0]), np.array([9.0, 9.0, 9.0, 5.0, 5.0])),
+}
+
+
+@pytest.mark.parametrize("name", TIES)
+@pytest.mark.parametrize("distance", [st.wasserstein_distance, st.energy_distance])
+def test_equal_numbers_each_have_their_slope(distance: Callable[..., Any], name: str) -> None:
+    given, step = TIES[name], 1e-5
+    found = ps.grad(lambda u, v: distance(u, v), wrt=(0, 1))(*given)
+    for i, slopes in enumerate(found):
+        for j, slope in enumerate(slopes):
+            low, high = ([x.copy() for x in given] for _ in range(2))
+            low[i][j] -= step
+            high[i][j] += step
+            assert slope == pytest.approx((distance(*high) - distance(*low)) / (2 * step), abs=1e-5)
+
+
+@pytest.mark.parametrize("distance", [st.wasserstein_distance, st.energy_distance])
+def test_a_missing_number_leaves_no_slope(distance: Callable[..., Any]) -> None:
+    value, slopes = ps.value_and_grad(lambda v: distance(np.array([1.0, np.nan]), v))(Y)
+    assert np.isnan(value)
+    assert np.isnan(slopes).all()
 
 
 @pytest.mark.sweep(2)
