@@ -61,13 +61,6 @@ def _of_input(walk: Walk, param: Var, bounds: tuple[float, float] | None) -> Ran
     return unbounded(dtype, shape) if bounds is None else interval(*bounds, dtype, shape)
 
 
-def value_ranges(file: Written, ranges: Bounds) -> dict[str, tuple[float, float]]:
-    """Return the least and the greatest number of each value of a file, by name."""
-    graph = whole(file)
-    found = walk_file(graph, ranges).found
-    return {graph.names[v]: r.ends for v, r in found.items() if v in graph.names}
-
-
 def _grouped(graph: Whole, hazards: Mapping[Op, Mapping[str, Hazard]]) -> list[dict[str, Any]]:
     """Return a row for each kind of hazard, line and operator, with the number of its nodes."""
     found: dict[tuple[str, str, str], list[tuple[Op, Hazard]]] = {}

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
-from primsplit.ir.dims import Dim, Shape, Size, same_shape
+from primsplit.ir.dims import Dim, Shape, Size, broadcast_shapes, same_shape
 from primsplit.ir.errors import DtypeError, PrimsplitError, ShapeError
 from primsplit.numpy.axes import array_like, one_axis
 from primsplit.numpy.exponential import log1p
@@ -33,7 +33,6 @@ from primsplit.numpy.layout import as_shape
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.units import common_dtype, number
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.special.gamma_draws import WIDE, log_gamma_draw, moved_beta, moved_gamma
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to

@@ -9,14 +9,13 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.ir import dims
-from primsplit.ir.dims import Dim, Shape, Size
+from primsplit.ir.dims import Dim, Shape, Size, broadcast_shapes
 from primsplit.ir.errors import DtypeError, ShapeError, TraceError
 from primsplit.numpy.axes import NEGATIVE, array_like, as_size, many_axes, one_axis
 from primsplit.numpy.memory_order import order_name, reading_order
 from primsplit.numpy.ufuncs import Casting, cast_to
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.ops.inference.layout import left_over
 from primsplit.tracing.array import Array, implements, unsupported
 from primsplit.tracing.broadcasting import inverse_permutation, reshape_strictly, reshape_to, reshaped_unless, transpose

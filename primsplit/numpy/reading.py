@@ -13,11 +13,10 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir import dims
-from primsplit.ir.dims import Shape, Size
+from primsplit.ir.dims import Shape, Size, broadcast_shapes
 from primsplit.ir.errors import IndexingError, ShapeError
 from primsplit.numpy.keys import END, WHOLE, Bound, Cut, Entry, Fancy, New, Take, index_vector
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to, transpose
 

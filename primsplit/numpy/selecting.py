@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir import dims
-from primsplit.ir.dims import Dim, Shape, Size
+from primsplit.ir.dims import Dim, Shape, Size, broadcast_shapes
 from primsplit.ir.errors import DtypeError, IndexingError, ShapeError
 from primsplit.numpy.axes import array_like, delivered, many_axes, one_axis, size_as
 from primsplit.numpy.indexing import as_written, setitem
@@ -19,7 +19,6 @@ from primsplit.numpy.repetition import resize
 from primsplit.numpy.ufuncs import Casting, cast_to, select, wrapped_to
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import Array, implements
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.branching.raising import zero_unless

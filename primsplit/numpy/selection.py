@@ -8,14 +8,13 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir import Value
-from primsplit.ir.dims import Size
+from primsplit.ir.dims import Size, broadcast_shapes
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.axes import array_like, delivered
 from primsplit.numpy.ufuncs import call, call_ufunc, cast_to, elementwise, loop_dtypes, wrapped_to
 from primsplit.numpy.units import common_dtype, is_bool, is_whole, same
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import Array, implements
 from primsplit.tracing.asarray import as_array, plain_or_traced
 from primsplit.tracing.broadcasting import zeros_like

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.ir import BFLOAT16, Const, converted, is_held
+from primsplit.ir.dims import broadcast_shapes
 from primsplit.ir.errors import DtypeError, ShapeError, TraceError
 from primsplit.ir.families import Table
 from primsplit.numpy.converted_run import is_converted, known_arrays, made_at
@@ -25,7 +26,6 @@ from primsplit.numpy.few_bits import to_few_bits
 from primsplit.numpy.validity import lost_at_nan
 from primsplit.numpy.writing import fitted
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import FUNCTIONS, Array, numbers_of, unsupported
 from primsplit.tracing.asarray import Held, array_like
 from primsplit.tracing.broadcasting import zeros_like

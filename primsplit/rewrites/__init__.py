@@ -5,9 +5,9 @@ from primsplit.ir.passes import imported
 from primsplit.rewrites.constant_branches import with_sizes
 from primsplit.rewrites.constant_sizes import Inferring
 from primsplit.rewrites.cse import Merging, merge_common
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.fold import Folding, fold_constants
 from primsplit.rewrites.order import gradients_last
+from primsplit.rewrites.rewriting import drop_dead_code
 from primsplit.rewrites.simplify import Simplifying, simplify
 
 __all__ = ["drop_dead_code", "fold_constants", "gradients_last", "merge_common", "optimize", "simplify"]

@@ -7,8 +7,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Type, Value, Var, free, has_blocks, reads, renamed, same_types
-from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.ir import (
+    Block,
+    Const,
+    Op,
+    Type,
+    Value,
+    Var,
+    free,
+    has_blocks,
+    is_call,
+    live_ops,
+    reads,
+    renamed,
+    same_types,
+)
 from primsplit.tracing import Recording, fresh_stack, recording
 
 Replaced = dict[Var, Value]
@@ -110,6 +123,18 @@ class Rewriter:
             return False
         self.replaced[var] = value
         return True
+
+
+def drop_dead_code(block: Block) -> Block:
+    """Return the block without ops that its results do not depend on, in sub-blocks too; itself if there are none."""
+    ops = live_ops(map(_lean, block.ops), block.results)
+    if len(ops) == len(block.ops) and all(a is b for a, b in zip(ops, block.ops, strict=True)):
+        return block
+    return Block(block.name, block.params, tuple(ops), block.results)
+
+
+def _lean(op: Op) -> Op:
+    return op if is_call(op) else op.with_blocks(drop_dead_code)
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from primsplit.ir.dims import is_one, product, same
 from primsplit.numpy.contraction import Labels, Term, sum_of_products
 from primsplit.numpy.dense.determinant import cofactors_with
 from primsplit.numpy.dense.loop import counting
-from primsplit.numpy.dense.loop import swapped as swap_last
 from primsplit.numpy.dense.lu import factor
 from primsplit.numpy.einstein import equation_labels
 from primsplit.ops import op
@@ -19,6 +18,7 @@ from primsplit.rules.table import Pullback, no_gradient, rrule
 from primsplit.tracing import size_vector
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to, reshape_to, sum_to
+from primsplit.tracing.broadcasting import swapped as swap_last
 
 no_gradient("MatMulInteger", "QLinearMatMul")
 

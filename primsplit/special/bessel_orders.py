@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.ir.dims import broadcast_shapes
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.rational import horner
 from primsplit.numpy.approximations.signs import sided, with_end
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.special.bessel_fits import (
     HANKEL_FROM,
     SECOND_FROM,

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from primsplit.ir.dims import broadcast_shapes
 from primsplit.numpy.approximations.signs import is_negative
 from primsplit.numpy.complex.arithmetic import ALWAYS_COMPLEX
 from primsplit.numpy.complex.operands import Pair
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.special.faddeeva import faddeeva
 from primsplit.special.kelvin import PARTS
 from primsplit.tracing.broadcasting import expand_to

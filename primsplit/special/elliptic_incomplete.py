@@ -6,10 +6,10 @@ NIST Digital Library of Mathematical Functions, chapters 19 and 22. The derivati
 import math
 from collections.abc import Callable
 
+from primsplit.ir.dims import broadcast_shapes
 from primsplit.numpy.approximations.signs import with_end
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.special.carlson import rd_of_roots, rf_of_roots
 from primsplit.special.elliptic import ellipe, ellipk
 from primsplit.special.incomplete import in_float64

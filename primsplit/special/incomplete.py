@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.ir.dims import broadcast_shapes
 from primsplit.ir.errors import MissingRule
 from primsplit.numpy.approximations.coefficients import STIRLING
 from primsplit.numpy.approximations.exponential import log1p
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to
 from primsplit.tracing.calls.primitive import Primitive, rrule

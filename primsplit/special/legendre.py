@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from primsplit.ir.dims import broadcast_shapes
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.broadcasting import expand_to
 

@@ -195,6 +195,13 @@ def transpose(x: Array, permutation: Sequence[int]) -> Array:
     return op.Transpose(x, perm=list(permutation))
 
 
+def swapped(x: Array) -> Array:
+    """Return an array with its last two axes swapped."""
+    rank = len(x.shape)
+    turned: Array = op.Transpose(x, perm=[*range(rank - 2), rank - 1, rank - 2])
+    return turned
+
+
 def inverse_permutation(permutation: Sequence[int]) -> list[int]:
     """Return the permutation that undoes this one."""
     return [int(i) for i in np.argsort(permutation)]

@@ -17,6 +17,7 @@ from primsplit.ir.names import NamedBlock
 
 if TYPE_CHECKING:
     from primsplit.tracing.array import Array
+    from primsplit.tracing.branching.exploring import Joining
     from primsplit.tracing.trees import Parts
 
 Run = Callable[..., Any]
@@ -28,24 +29,6 @@ class WholeNumber(Protocol):
     """See `Hooks.whole_number`."""
 
     def __call__(self, asked: "Array", /, *, is_cut: bool = False) -> npt.NDArray[Any] | None: ...
-
-
-class JoinBranches(Protocol):
-    """Return a context that gives a function in place of `run`: see `frontends.python.conversion.running.joined`."""
-
-    def __call__(
-        self,
-        run: "Run",
-        asked: Set[Place],
-        left_out: Set[tuple[str, int]],
-        noting: Set[str],
-        growing: Set[tuple[str, int]],
-        refused: dict[tuple[str, int], str],
-        *,
-        of_one_type: bool,
-    ) -> "Rerun":
-        """Return None if nothing is joined."""
-        ...
 
 
 class Hooks:
@@ -80,8 +63,8 @@ class Hooks:
     """Give a converted copy, in which NumPy's, SciPy's and Python's functions have substitutes."""
     converted_source: Callable[[Callable[..., Any]], str]
     """The text of a function's converted copy."""
-    join_branches: "JoinBranches"
-    """Let a function record both sides of the statements at these places."""
+    join_branches: Callable[["Joining"], Rerun]
+    """Let a function record both sides of the statements at the places asked for."""
     expected_conditions: Callable[[Run], Set[Place]]
     """The places of the conditions in the user's functions that a run is expected to ask traced values for."""
     show_truths: Callable[[Run], Rerun]

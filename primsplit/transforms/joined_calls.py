@@ -20,7 +20,7 @@ from primsplit.ir import Block, Const, Op, Renaming, Type, Value, Var, is_call, 
 from primsplit.ops import op
 from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.cse import attribute_key, is_deterministic
-from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.rewrites.rewriting import drop_dead_code
 from primsplit.tracing.array import Array
 from primsplit.transforms.batching.transform import batch_block
 from primsplit.transforms.outline import block_key

@@ -23,7 +23,7 @@ from primsplit.numpy.axes import slab
 from primsplit.numpy.dense.loop import until
 from primsplit.ops import op
 from primsplit.ops.schema import exists, schema
-from primsplit.rewrites.dead_code import drop_dead_code
+from primsplit.rewrites.rewriting import drop_dead_code
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import reshape_to, zeros
 from primsplit.tracing.calls.primitive import Primitive, rrule

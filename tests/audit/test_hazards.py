@@ -8,7 +8,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.audit.exposed import exposed
-from primsplit.audit.hazards import hazard_rows, value_ranges, walk_file
+from primsplit.audit.hazards import hazard_rows, walk_file
 from primsplit.audit.whole import whole
 from primsplit.audit.written import read_written
 from primsplit.cli.inputs import arrays_for, examples
@@ -47,8 +47,6 @@ def test_ranges_without_a_zero_leave_no_hazard(tmp_path: Path) -> None:
     file = file_of(quotients, np.ones(3), np.ones(3), path=tmp_path)
     found = hazard_rows(file, {"x": (0.1, 1.0), "y": (0.1, 1.0)})
     assert (found["rows"], found["open"], found["free"], found["unknown"]) == ([], 0, [], [])
-    low, high = value_ranges(file, {"x": (0.1, 1.0), "y": (0.1, 1.0)})["share"]
-    assert (low, high) == pytest.approx((0.05, 5.0))
 
 
 def test_an_input_without_a_range_is_named(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from primsplit.ir import Const, Op, Type, Value
+from primsplit.ir import Const, Op, Type, Value, Var
 from primsplit.ops import op
 from primsplit.ops.inference import check_types
-from primsplit.rewrites.rewriting import Rewriter, integers, literal_shape, reading_again, reduced_axes
+from primsplit.rewrites.rewriting import Rewriter, drop_dead_code, integers, literal_shape, reading_again, reduced_axes
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import lift
 from tests.random_programs import bits, run
@@ -138,3 +138,44 @@ def test_an_op_reads_its_operands_again_as_other_values_of_the_same_bits() -> No
     again = type(block)(block.name, block.params, (*made, last), block.results)
     check_types(again)
     assert bits(run(again, [X, X[::-1].copy()])) == bits([X - X[::-1]])
+
+
+def test_ops_that_no_result_reads_are_dropped_with_what_only_they_read() -> None:
+    def f(x: Any) -> Any:
+        op.Exp(op.Sin(x))
+        return op.Neg(x)
+
+    assert kinds(drop_dead_code(record(f, "float32[3]"))) == ["Neg"]
+
+
+def test_dead_ops_inside_of_a_branch_are_dropped_with_what_they_capture() -> None:
+    def f(x: Any, c: Any) -> Any:
+        sine = op.Sin(x)
+
+        def side() -> Any:
+            op.Exp(sine)
+            return op.Neg(x)
+
+        return op.If(c, then_branch=sub_block(side), else_branch=sub_block(side), types=[x.type])[0]
+
+    found = drop_dead_code(record(f, "float32[3]", "bool"))
+    assert kinds(found) == ["If"]
+    assert [kinds(b) for b in found.ops[0].blocks()] == [["Neg"], ["Neg"]]
+
+
+def test_the_body_of_a_call_stays_as_it_is() -> None:
+    def f(x: Any) -> Any:
+        op.Exp(x)
+        return op.Neg(x)
+
+    body = record(f, "float32[3]")
+    block = record(lambda x: op.Cos(x), "float32[3]")
+    result = Var(block.results[0].type)
+    called = replace(block, ops=(Op("call::f", block.params, (result,), {"body": body}),), results=(result,))
+    assert drop_dead_code(called) is called
+    assert len(body.ops) == 2
+
+
+def test_a_block_of_live_ops_is_itself() -> None:
+    block = record(lambda x: op.Exp(op.Sin(x)), "float32[3]")
+    assert drop_dead_code(block) is block

@@ -27,8 +27,8 @@ from primsplit.audit.mathematics.uses import Uses
 from primsplit.audit.statements import Assignment, Function, Statement
 from primsplit.audit.trees import fill, literal, name, variables_in
 from primsplit.ir import Const, Op, Value, Var, dims, reads, walk
+from primsplit.ir.dims import broadcast_shapes
 from primsplit.ir.errors import PrimsplitError
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.ops.traits import traits
 
 LONGEST = 88

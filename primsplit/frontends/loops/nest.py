@@ -21,10 +21,9 @@ from primsplit.frontends.loops.notation import parse_notation
 from primsplit.frontends.loops.python_nest import outside, parse_function
 from primsplit.frontends.loops.sizes import Sizes, check, sizes_of
 from primsplit.ir.analysis import costs
-from primsplit.ir.dims import Shape
+from primsplit.ir.dims import Shape, broadcast_shapes
 from primsplit.ir.errors import DtypeError, InterpretedNestWarning, PrimsplitError, SpecError, UnsupportedFunction
 from primsplit.numpy.ufuncs import cast_to
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.programs.compiled import Compiled
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like

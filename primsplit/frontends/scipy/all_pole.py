@@ -15,11 +15,11 @@ import numpy as np
 from primsplit.ir import Type, dims
 from primsplit.ir.dims import Dim
 from primsplit.numpy.axes import slab
-from primsplit.numpy.dense.loop import scan, swapped, until
+from primsplit.numpy.dense.loop import scan, until
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array
-from primsplit.tracing.broadcasting import reshape_to, zeros
+from primsplit.tracing.broadcasting import reshape_to, swapped, zeros
 from primsplit.tracing.calls.primitive import primitive, rrule
 from primsplit.tracing.regions import emit_if, record
 

@@ -17,7 +17,7 @@ from primsplit.numpy import failing
 from primsplit.numpy.complex.lu import lu_parts
 from primsplit.numpy.complex.matrices import square_parts, whole
 from primsplit.numpy.complex.operands import holds_complex, operand
-from primsplit.numpy.dense.loop import identity_like, lower, rows_at, swapped, upper
+from primsplit.numpy.dense.loop import identity_like, lower, rows_at, upper
 from primsplit.numpy.dense.lu import factor, inverse_order
 from primsplit.numpy.dense.orthogonal import orthogonal_factor
 from primsplit.numpy.dense.triangular import solve_triangular
@@ -27,6 +27,7 @@ from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import array_like
+from primsplit.tracing.broadcasting import swapped
 from primsplit.tracing.calls.primitive import primitive, rrule
 from primsplit.tracing.complex_array import refused
 

@@ -8,9 +8,9 @@ that its linearity in the direction is known: forward mode transposes it.
 from collections.abc import Callable
 
 from primsplit.numpy.axes import END
-from primsplit.numpy.dense.loop import swapped
 from primsplit.ops import op
 from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import swapped
 from primsplit.tracing.calls.primitive import Primitive, rrule
 
 Pullback = Callable[[Array], tuple[Array, ...]]

@@ -14,13 +14,14 @@ from primsplit.ir.errors import ShapeError
 from primsplit.numpy import failing
 from primsplit.numpy.complex.matrices import halved, of_halves, square_parts, whole
 from primsplit.numpy.complex.operands import holds_complex
-from primsplit.numpy.dense.loop import identity_like, loop, swapped
+from primsplit.numpy.dense.loop import identity_like, loop
 from primsplit.numpy.dense.triangular import solve_triangular as triangular_unit
 from primsplit.numpy.linear import solve_matrix, square
 from primsplit.numpy.refusing import refusing
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like, holds_traced, plain_or_traced
+from primsplit.tracing.broadcasting import swapped
 from primsplit.tracing.calls.primitive import primitive
 from primsplit.tracing.complex_array import ComplexArray
 

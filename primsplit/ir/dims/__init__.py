@@ -5,7 +5,7 @@ texts. `==`, `<` and `bool` answer only if the answer holds for every value of t
 otherwise. Inside of primsplit, `same` is used instead: it is True only for proven equality.
 """
 
-from primsplit.ir.dims.joins import broadcast_arguments, maximum, meet, minimum
+from primsplit.ir.dims.joins import broadcast_arguments, broadcast_shapes, maximum, meet, minimum
 from primsplit.ir.dims.order import above, at_least, could_be, lower_bound
 from primsplit.ir.dims.size import (
     LONG,
@@ -45,6 +45,7 @@ __all__ = [
     "above",
     "at_least",
     "broadcast_arguments",
+    "broadcast_shapes",
     "could_be",
     "evaluate",
     "exact_quotient",

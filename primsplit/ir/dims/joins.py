@@ -1,7 +1,8 @@
-"""Combine two sizes: the larger, the smaller, or the size that two axes broadcast to."""
+"""Combine sizes: the larger, the smaller, or the size that two axes broadcast to; and shapes that broadcast."""
 
 from primsplit.ir.dims.order import at_least
-from primsplit.ir.dims.size import Call, Dim, Size, call, is_one, same
+from primsplit.ir.dims.size import Call, Dim, Shape, Size, call, is_one, same
+from primsplit.ir.errors import ShapeError
 
 
 def maximum(a: Dim, b: Dim) -> Dim:
@@ -28,6 +29,23 @@ def meet(a: Dim, b: Dim) -> Dim | None:
         if isinstance(known, int):
             return known if not isinstance(other, int) else None
     return broadcast(a, b)
+
+
+def broadcast_shapes(*shapes: Shape) -> Shape:
+    """Return NumPy's broadcast of shapes. Raises ShapeError if they can never broadcast.
+
+    Two sizes of which only the run knows whether they are equal become `broadcast(M, N)`.
+    """
+    rank = max((len(s) for s in shapes), default=0)
+    result: list[Dim] = [1] * rank
+    for shape in shapes:
+        for axis, dim in enumerate(shape, rank - len(shape)):
+            met = meet(result[axis], dim)
+            if met is None:
+                told = " and ".join(f"[{','.join(map(str, s))}]" for s in shapes)
+                raise ShapeError(f"shapes {told} cannot broadcast: {result[axis]} meets {dim}")
+            result[axis] = met
+    return tuple(result)
 
 
 def broadcast(*sizes: Dim) -> Dim:

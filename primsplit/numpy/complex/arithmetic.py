@@ -4,11 +4,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from primsplit.ir.dims import Shape
+from primsplit.ir.dims import Shape, broadcast_shapes
 from primsplit.ir.families import Table
 from primsplit.numpy.complex.operands import Pair, literal
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to, sum_to, zeros_like
 from primsplit.tracing.calls.primitive import Function, primitive, rrule

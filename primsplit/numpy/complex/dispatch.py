@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from primsplit import tracing
+from primsplit.ir.dims import broadcast_shapes
 from primsplit.ir.errors import DtypeError, ShapeError
 from primsplit.numpy import ufuncs
 from primsplit.numpy.complex.arithmetic import ALWAYS_COMPLEX, ELEMENTWISE
@@ -25,7 +26,6 @@ from primsplit.numpy.complex.operands import (
     operand,
     pair_of,
 )
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import Held
 from primsplit.tracing.broadcasting import expand_to

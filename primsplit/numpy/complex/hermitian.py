@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit.numpy.complex.dispatch import offers
 from primsplit.numpy.complex.matrices import Parts, difference, mirrored, product, times, turned, whole
-from primsplit.numpy.dense.loop import diagonal, identity_like, on_diagonal, rows_at, size, sizes, swapped, until
+from primsplit.numpy.dense.loop import diagonal, identity_like, on_diagonal, rows_at, size, sizes, until
 from primsplit.numpy.dense.rotations import MOST, Pairs, at_partner, both_rounds, root_or_one, swept, to_unit
 from primsplit.numpy.dense.symmetric import (
     apart,
@@ -23,7 +23,7 @@ from primsplit.numpy.linear.spectral import EighResult
 from primsplit.numpy.ufuncs import ELEMENTWISE
 from primsplit.ops import op
 from primsplit.tracing.array import Array
-from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.broadcasting import swapped, zeros_like
 from primsplit.tracing.calls.primitive import primitive, rrule
 
 Eigen = tuple[Array, Array, Array]

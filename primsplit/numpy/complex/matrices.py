@@ -14,11 +14,11 @@ from primsplit.ir import Type
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.axes import END
 from primsplit.numpy.complex.operands import as_complex
-from primsplit.numpy.dense.loop import lower, swapped, upper
+from primsplit.numpy.dense.loop import lower, upper
 from primsplit.numpy.linear.operands import matrices, square
 from primsplit.ops import op
 from primsplit.tracing.array import Array
-from primsplit.tracing.broadcasting import of_size, reshape_to
+from primsplit.tracing.broadcasting import of_size, reshape_to, swapped
 from primsplit.tracing.complex_array import ComplexArray
 
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.ir.dims import broadcast_shapes
 from primsplit.numpy.arithmetic import LARGEST_CHAIN
 from primsplit.numpy.complex.arithmetic import Parts, elementwise, multiply, reciprocal, square
 from primsplit.numpy.complex.functions import exp, log, sqrt
 from primsplit.numpy.complex.operands import Pair, literal
 from primsplit.numpy.units import number
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to, sum_to
 from primsplit.tracing.calls.primitive import Function, primitive, rrule

@@ -13,14 +13,14 @@ from primsplit.numpy.complex.general import complex_eigen, eigenvalues, general_
 from primsplit.numpy.complex.matrices import Parts, difference, product, times, whole
 from primsplit.numpy.complex.operands import as_complex, holds_complex
 from primsplit.numpy.creation import asarray
-from primsplit.numpy.dense.loop import counting, scan, size, swapped
+from primsplit.numpy.dense.loop import counting, scan, size
 from primsplit.numpy.linear.operands import square
 from primsplit.numpy.polynomials import coefficients
 from primsplit.numpy.refusing import ENDLESS, refusing
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array, implements
-from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.broadcasting import swapped, zeros_like
 from primsplit.tracing.calls.primitive import primitive, rrule
 
 Two = tuple[Array, Array]

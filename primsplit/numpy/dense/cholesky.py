@@ -23,12 +23,12 @@ from primsplit.numpy.dense.loop import (
     size,
     stacked_columns,
     stacked_rows,
-    swapped,
 )
 from primsplit.numpy.dense.tiles import inverted, refined_right
 from primsplit.numpy.dense.triangular import solve_by, tiles_of
 from primsplit.ops import op
 from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import swapped
 from primsplit.tracing.calls.primitive import primitive, rrule
 
 

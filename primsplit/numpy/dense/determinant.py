@@ -7,23 +7,14 @@ import numpy as np
 
 from primsplit.ir import Type, Value
 from primsplit.numpy.dense import unrolled
-from primsplit.numpy.dense.loop import (
-    counting,
-    diagonal,
-    filled,
-    loop,
-    scalar,
-    size,
-    stacked_rows,
-    swapped,
-)
+from primsplit.numpy.dense.loop import counting, diagonal, filled, loop, scalar, size, stacked_rows
 from primsplit.numpy.dense.lu import factor, inverse_order, inverse_with, rows_in_order
 from primsplit.numpy.dense.singular import reduced_svd
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
 from primsplit.tracing import regions as nested
 from primsplit.tracing.array import Array
-from primsplit.tracing.broadcasting import zeros_like
+from primsplit.tracing.broadcasting import swapped, zeros_like
 from primsplit.tracing.calls.primitive import primitive, rrule
 
 Pullback = Callable[..., Any]

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir import Type, Value, dims
-from primsplit.numpy.dense.loop import identity_like, swapped
+from primsplit.numpy.dense.loop import identity_like
 from primsplit.numpy.dense.qr import reduced_qr, tall_qr
 from primsplit.numpy.dense.singular import cut_pseudo_inverse, is_kept, reduced_svd
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
+from primsplit.tracing.broadcasting import swapped
 from primsplit.tracing.calls.primitive import primitive, rrule
 from primsplit.tracing.operators import cast_to
 from primsplit.tracing.regions import emit_if, record

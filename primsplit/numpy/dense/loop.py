@@ -10,7 +10,7 @@ from primsplit.ir.dims import Dim
 from primsplit.ops import op
 from primsplit.ops.inference import fresh
 from primsplit.tracing.array import Array
-from primsplit.tracing.broadcasting import as_vector
+from primsplit.tracing.broadcasting import as_vector, swapped
 
 BLOCK = 32
 """Columns of a panel: few enough that the panel stays in the first cache, enough for products to dominate."""
@@ -128,12 +128,6 @@ def cut(x: Array, start: Array | int, end: Array | int | None, axis: int) -> Arr
     """`x[start:end]` along an axis, counted from the end."""
     last = np.iinfo(np.int64).max if end is None else end
     return op.Slice(x, as_vector(start), as_vector(last), [axis])
-
-
-def swapped(x: Array) -> Array:
-    """`x` with its last two axes swapped."""
-    rank = len(x.shape)
-    return op.Transpose(x, perm=[*range(rank - 2), rank - 1, rank - 2])
 
 
 def lower(x: Array, offset: int = 0) -> Array:

@@ -27,13 +27,13 @@ from primsplit.numpy.dense.loop import (
     sizes,
     stacked_columns,
     stacked_rows,
-    swapped,
 )
 from primsplit.numpy.dense.tiles import inverted, refined_right
 from primsplit.numpy.dense.triangular import solve_by
 from primsplit.numpy.dense.triangular import tiles_of as triangular_tiles
 from primsplit.ops import op
 from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import swapped
 from primsplit.tracing.calls.primitive import primitive, rrule
 
 Factors = tuple[Array, Array, Array]

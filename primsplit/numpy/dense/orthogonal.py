@@ -12,14 +12,13 @@ import numpy as np
 
 from primsplit.ir import Type, dims
 from primsplit.numpy.approximations.limits import float_limits
-from primsplit.numpy.dense.loop import swapped
 from primsplit.numpy.dense.rotations import loud
 from primsplit.numpy.dense.singular import reduced_svd
 from primsplit.numpy.dense.symmetric import off_diagonal
 from primsplit.ops import op
 from primsplit.tracing import regions as nested
 from primsplit.tracing.array import Array
-from primsplit.tracing.broadcasting import size_scalar
+from primsplit.tracing.broadcasting import size_scalar, swapped
 from primsplit.tracing.calls.primitive import primitive, rrule
 
 Pullback = Callable[[Array], tuple[Array | None, ...]]

@@ -24,13 +24,13 @@ from primsplit.numpy.dense.loop import (
     scan,
     size,
     stacked_rows,
-    swapped,
     upper,
 )
 from primsplit.numpy.dense.tiles import inverted
 from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.ops import op
 from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import swapped
 from primsplit.tracing.calls.primitive import primitive, rrule
 
 

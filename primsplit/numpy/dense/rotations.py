@@ -12,9 +12,10 @@ import numpy as np
 
 from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.approximations.reductions import power_of_two_near
-from primsplit.numpy.dense.loop import counting, identity_like, loop, scalar, size, swapped
+from primsplit.numpy.dense.loop import counting, identity_like, loop, scalar, size
 from primsplit.ops import op
 from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import swapped
 
 MOST = 40
 """The most sweeps. Random matrices of 100 rows take 9, hard ones 13."""

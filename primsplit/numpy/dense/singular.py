@@ -9,7 +9,7 @@ from primsplit.ir import Type, dims
 from primsplit.ir.errors import MissingRule
 from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.dense import lu
-from primsplit.numpy.dense.loop import cut, diagonal, identity_like, on_diagonal, rows_at, size, swapped, until
+from primsplit.numpy.dense.loop import cut, diagonal, identity_like, on_diagonal, rows_at, size, until
 from primsplit.numpy.dense.qr import complete_q, reduced_qr, tall_qr
 from primsplit.numpy.dense.rotations import (
     MOST,
@@ -28,6 +28,7 @@ from primsplit.numpy.dense.symmetric import SLACK, is_blurred, loud_pairs, with_
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
+from primsplit.tracing.broadcasting import swapped
 from primsplit.tracing.calls.primitive import primitive, rrule
 
 Pullback = Callable[..., Any]

@@ -12,9 +12,10 @@ import numpy as np
 from primsplit.ir import Type, dims
 from primsplit.ir.dims import Shape
 from primsplit.numpy.approximations.limits import float_limits
-from primsplit.numpy.dense.loop import identity_like, rows_at, swapped
+from primsplit.numpy.dense.loop import identity_like, rows_at
 from primsplit.ops import op
 from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import swapped
 from primsplit.tracing.calls.primitive import primitive, rrule
 
 Pullback = Callable[..., Any]

@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit.ir import Type
 from primsplit.numpy.approximations.limits import float_limits
-from primsplit.numpy.dense.loop import diagonal, identity_like, on_diagonal, rows_at, size, sizes, swapped, until
+from primsplit.numpy.dense.loop import diagonal, identity_like, on_diagonal, rows_at, size, sizes, until
 from primsplit.numpy.dense.rotations import (
     MOST,
     Pairs,
@@ -23,6 +23,7 @@ from primsplit.numpy.dense.rotations import (
 )
 from primsplit.ops import op
 from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import swapped
 from primsplit.tracing.calls.primitive import primitive, rrule
 
 SLACK = 1e4

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir import Type
-from primsplit.numpy.dense.loop import changing, cut, loop, scalar, size, swapped
+from primsplit.numpy.dense.loop import changing, cut, loop, scalar, size
 from primsplit.ops import op
 from primsplit.ops.inference import fresh
 from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import swapped
 
 TILE = 32
 """Rows of a block: the inverse of a triangular matrix of more rows may lose the digits that refinement needs."""

@@ -6,12 +6,10 @@ from typing import Any
 from primsplit.ir import Type
 from primsplit.numpy.dense import substitution, tiles, unrolled
 from primsplit.numpy.dense.loop import lower as lower_part
-from primsplit.numpy.dense.loop import (
-    swapped,
-)
 from primsplit.numpy.dense.loop import upper as upper_part
 from primsplit.ops import op
 from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import swapped
 from primsplit.tracing.calls.primitive import primitive, rrule
 
 Pullback = Callable[..., Any]

@@ -10,11 +10,10 @@ from primsplit.ir.errors import UnsupportedFunction
 from primsplit.numpy.dense import cholesky as cholesky_unit
 from primsplit.numpy.dense import determinant, lu, small
 from primsplit.numpy.dense import qr as qr_unit
-from primsplit.numpy.dense.loop import swapped
 from primsplit.numpy.linear.operands import matrices, square
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
-from primsplit.tracing.broadcasting import full
+from primsplit.tracing.broadcasting import full, swapped
 
 
 class QRResult(NamedTuple):

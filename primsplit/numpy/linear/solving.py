@@ -9,7 +9,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir import Const, Op, Value, dims
-from primsplit.ir.dims import Shape, product
+from primsplit.ir.dims import Shape, broadcast_shapes, product
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.dense import cholesky as cholesky_unit
 from primsplit.numpy.dense import lu, small
@@ -18,7 +18,6 @@ from primsplit.numpy.dense.triangular import solve_triangular
 from primsplit.numpy.linear.operands import square
 from primsplit.numpy.products import matrix_product
 from primsplit.ops import op
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import FUNCTIONS, Array, implements
 from primsplit.tracing.asarray import array_like
 from primsplit.tracing.branching.raising import checked_array

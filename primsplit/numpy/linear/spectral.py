@@ -9,7 +9,7 @@ from primsplit.ir import dims
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.dense import singular, symmetric
-from primsplit.numpy.dense.loop import lower, swapped, upper
+from primsplit.numpy.dense.loop import lower, upper
 from primsplit.numpy.linear.operands import matrices, square
 from primsplit.numpy.linear.solving import inv
 from primsplit.numpy.norms import matrix_norm_over
@@ -18,6 +18,7 @@ from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, implements
 from primsplit.tracing.asarray import array_like, as_array
+from primsplit.tracing.broadcasting import swapped
 
 MISSING = object()
 """An argument that was not given."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from primsplit.ir import Block, Op, Type, Value, Var, check, is_call, walk
 from primsplit.ir.carriers import CARRIERS, FLOAT8, TYPE_STRINGS
-from primsplit.ir.dims import Dim
+from primsplit.ir.dims import Dim, broadcast_shapes
 from primsplit.ir.errors import DtypeError, PrimsplitError, ShapeError
 from primsplit.ops.inference import (
     contraction,
@@ -27,7 +27,6 @@ from primsplit.ops.inference import (
     spatial,
     windows,
 )
-from primsplit.ops.inference.broadcast import broadcast_shapes
 from primsplit.ops.inference.layout import slice_size
 from primsplit.ops.inference.sizes import known_sizes
 from primsplit.ops.inference.standard import infer_by_standard

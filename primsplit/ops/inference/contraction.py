@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from primsplit.ir import Type, dims
-from primsplit.ir.dims import Dim, Shape
+from primsplit.ir.dims import Dim, Shape, broadcast_shapes
 from primsplit.ir.errors import ShapeError
-from primsplit.ops.inference.broadcast import broadcast_shapes
 from primsplit.ops.inference.table import Site, rule, typed
 
 

@@ -7,7 +7,7 @@ import onnx
 import onnx.helper
 
 from primsplit.ir import Type
-from primsplit.ops.inference.broadcast import broadcast_shapes
+from primsplit.ir.dims import broadcast_shapes
 from primsplit.ops.inference.table import Site, rule
 from primsplit.ops.traits import kinds_where
 

@@ -16,8 +16,8 @@ from primsplit.ir import Block, Const, Op, Type, Value, Var, dims
 from primsplit.ir.analysis.orders import ops_of_values
 from primsplit.ir.dims import Shape
 from primsplit.ops.traits import kinds_where
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.products.stacks import sizes_of
+from primsplit.rewrites.rewriting import drop_dead_code
 
 ELEMENTWISE = kinds_where(lambda t: t.elementwise) - {"Sum"}
 """Operators that are written on matrices. A Sum adds what Pads make of windows, which keep all their axes."""

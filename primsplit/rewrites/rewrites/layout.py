@@ -14,9 +14,8 @@ import numpy as np
 
 from primsplit.ir import Const, Op, Type, Value, same_types
 from primsplit.ir.carriers import FLOAT8
-from primsplit.ir.dims import Shape, is_one, same_shape
+from primsplit.ir.dims import Shape, broadcast_shapes, is_one, same_shape
 from primsplit.ir.errors import ShapeError
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.ops.traits import kinds_where
 from primsplit.rewrites.rewrites.table import Rewritten, Site, attribute, number, rewrite, scalar
 from primsplit.rewrites.rewriting import integers

@@ -93,7 +93,7 @@ def _converted(run: Run, *, expects: bool) -> Recorded:
         try:
             with (
                 HOOKS.converted(run, *needs, is_certain=bool(asked)) or nullcontext(run) as copied,
-                numbers_told(into.examples if uses_examples else None),
+                numbers_told(into.examples) if uses_examples else nullcontext(),
             ):
                 return _explored(copied, before, asked)
         except PrimsplitError as error:
@@ -173,7 +173,7 @@ def _in_paths(run: Run, before: tracing.Snapshot, asked: Set[Place]) -> Recorded
     Raises ConcretizationError if the paths do not end or `branches` is "error", TraceError if paths return results of
     different structures.
     """
-    expected = _Joining(run, before, asked, of_one_type=True) if asked else None
+    expected = Joining(run, before, asked, of_one_type=True) if asked else None
     if expected is not None and (found := expected.recorded()) is not None:
         return found
     exploration = Exploration(run, before)
@@ -185,7 +185,7 @@ def _in_paths(run: Run, before: tracing.Snapshot, asked: Set[Place]) -> Recorded
     if failure is None and not exploration.pending:
         return exploration.recorded()
     if failure is None:
-        joining = _Joining(run, before, exploration.asked(), first=exploration.paths[0], of_one_type=True)
+        joining = Joining(run, before, exploration.asked(), first=exploration.paths[0], of_one_type=True)
         if (found := joining.knowing(expected).recorded()) is not None:
             return found
     try:
@@ -195,13 +195,13 @@ def _in_paths(run: Run, before: tracing.Snapshot, asked: Set[Place]) -> Recorded
         failure = error
     if failure is None and not exploration.pending:
         return exploration.recorded()
-    joining = _Joining(run, before, exploration.asked(), first=exploration.paths[0]).knowing_endless(expected)
+    joining = Joining(run, before, exploration.asked(), first=exploration.paths[0]).knowing_endless(expected)
     if isinstance(failure, NumberAsked) and not joining.asks_for(failure):
         raise failure
     return joining.recorded() or _without_joins(exploration, joining, failure)
 
 
-def _without_joins(exploration: "Exploration", joining: "_Joining", failure: Endless | NumberAsked | None) -> Recorded:
+def _without_joins(exploration: "Exploration", joining: "Joining", failure: Endless | NumberAsked | None) -> Recorded:
     """Return what the function returns, path by path. Raises the failure of its first path, if there is one."""
     if isinstance(failure, NumberAsked):
         joining.explain_number(failure)
@@ -221,7 +221,7 @@ def _without_joins(exploration: "Exploration", joining: "_Joining", failure: End
     return exploration.recorded()
 
 
-class _Joining:
+class Joining:
     """A function, run with both sides of some branches joined in one If.
 
     With `of_one_type` only branches are joined whose sides give each name values of one type, as lists that may grow do
@@ -291,14 +291,14 @@ class _Joining:
                 return None
         return None
 
-    def knowing(self, other: "_Joining | None") -> "_Joining":
+    def knowing(self, other: "Joining | None") -> "Joining":
         """Return this with what runs of another one learned: branches that are not joined, and files that note."""
         if other is not None:
             self.left_out |= other.left_out
             self.noting |= other.noting
         return self
 
-    def knowing_endless(self, other: "_Joining | None") -> "_Joining":
+    def knowing_endless(self, other: "Joining | None") -> "Joining":
         """Return this without the loops of which runs of another one learned that they may have no end."""
         if other is not None:
             self.endless |= other.endless
@@ -320,10 +320,7 @@ class _Joining:
 
     def _joins(self) -> Any:
         """Return a context manager that joins the branches; None if none may be joined."""
-        left_out, refused = self.left_out.keys(), self.refused
-        return HOOKS.join_branches(
-            self.run, self.asked, left_out, self.noting, self.growing, refused, of_one_type=self.of_one_type
-        )
+        return HOOKS.join_branches(self)
 
     def _learns(self, error: NotJoined) -> bool:
         """Let functions of other files note what they set, or lists grow, or else leave the branch out.

@@ -6,10 +6,9 @@ y = MatMul(a, b), a: float32[3,4], b: float32[4], b batched   ->   y = MatMul(b,
 """
 
 from primsplit.ir.dims import is_one, product
-from primsplit.numpy.dense.loop import swapped
 from primsplit.ops import op
 from primsplit.tracing.array import Array
-from primsplit.tracing.broadcasting import reshape_to
+from primsplit.tracing.broadcasting import reshape_to, swapped
 from primsplit.transforms.batching.table import Outputs, Site, batching, with_rank
 
 

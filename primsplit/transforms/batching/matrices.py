@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from primsplit.numpy.dense import cholesky, determinant, lu, qr, small, triangular
-from primsplit.numpy.dense.loop import swapped
 from primsplit.ops import op
 from primsplit.tracing.array import Array
-from primsplit.tracing.broadcasting import reshape_to
+from primsplit.tracing.broadcasting import reshape_to, swapped
 from primsplit.tracing.calls.primitive import Primitive
 from primsplit.transforms.batching.rules import batch
 from primsplit.transforms.batching.table import repeated

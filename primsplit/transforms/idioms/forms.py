@@ -13,9 +13,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from primsplit.ir import Block, Op, Var, same_types
-from primsplit.rewrites.dead_code import drop_dead_code
 from primsplit.rewrites.rewrites.matching import Capture, Match, Template
-from primsplit.rewrites.rewriting import recorded_beside
+from primsplit.rewrites.rewriting import drop_dead_code, recorded_beside
 from primsplit.rewrites.uses import Ops
 
 Function = Callable[..., Any]

@@ -51,9 +51,6 @@ def axes_of(reduction: Op) -> tuple[int, ...]:
 
 # The greatest element along an axis, by its name or as files hold it.
 
-Greatest = Callable[[Any, Any, Any, Any], Node]
-"""Of x, the axis of the maximum, that of the sum that is NaN where x has a NaN, and that NaN."""
-
 
 def _mended(x: Any, axis: Any, other: Any, nan: Any) -> Node:
     """The maximum that is NaN if x has one, as a file of ours has it."""

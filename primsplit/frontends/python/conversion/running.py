@@ -1,7 +1,7 @@
 """Defines the runtime helpers that functions with joined statements call: conditions, branches and loops."""
 
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -45,10 +45,11 @@ from primsplit.frontends.python.converter.calls import lifted
 from primsplit.frontends.python.converter.copies import Conversion, Options, current, origin
 from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.frontends.python.converter.source import is_in_source
-from primsplit.ir.errors import ConcretizationError, Place
+from primsplit.ir.errors import ConcretizationError
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.conditions import scalar_condition
+from primsplit.tracing.branching.exploring import Joining
 from primsplit.tracing.branching.paths import NotJoined
 from primsplit.tracing.call_stack import frame_out
 from primsplit.tracing.control.branching import choose
@@ -176,39 +177,28 @@ def _truth(value: Any) -> Array:
     return Array(scalar_condition(value))
 
 
-def joined(
-    run: Run,
-    asked: Set[Place],
-    left_out: Set[tuple[str, int]],
-    noting: Set[str],
-    growing: Set[tuple[str, int]],
-    refused: dict[tuple[str, int], str],
-    *,
-    of_one_type: bool,
-) -> AbstractContextManager[Run] | None:
+def joined(wanted: Joining) -> AbstractContextManager[Run] | None:
     """Return a context manager that joins the statements with conditions at the places `asked`, but for those left out.
 
-    It yields the function to run in place of `run`. All functions of the files `noting` note what they set. Statements
-    in `growing` change the length of a list on one side. The reasons why statements are never joined are added to
-    `refused`. With `of_one_type` a branch is joined only if its sides give each name values of one type.
+    It yields the function to run in place of `run`. The reasons why statements are never joined are added to `refused`.
 
     Returns None if nothing is to be joined, or if the source of a function that distinguishes Python's values from
     traced ones cannot be read.
     """
-    run = origin(run)
+    run = origin(wanted.run)
     telling = functions_that_tell(run)
-    noting = noting | {function.__code__.co_filename for function in telling}
+    noting = wanted.noting | {function.__code__.co_filename for function in telling}
     files: dict[str, RewrittenFile] = {}
-    for filename in sorted({p.filename for p in asked} | noting):
-        lines = {p.line for p in asked if p.filename == filename}
-        lines_left_out = {line for name, line in left_out if name == filename}
-        lines_growing = {line for name, line in growing if name == filename}
+    for filename in sorted({p.filename for p in wanted.asked} | noting):
+        lines = {p.line for p in wanted.asked if p.filename == filename}
+        lines_left_out = {line for name, line in wanted.left_out if name == filename}
+        lines_growing = {line for name, line in wanted.growing if name == filename}
         file = rewritten(filename, Joins, lines, lines_left_out, lines_growing, notes=filename in noting)
-        refused |= {(filename, line): why for line, why in file.refused.items()}
-        unread = next((p for p in asked if p.filename == filename and not is_in_source(filename, p.line)), None)
+        wanted.refused |= {(filename, line): why for line, why in file.refused.items()}
+        unread = next((p for p in wanted.asked if p.filename == filename and not is_in_source(filename, p.line)), None)
         if unread is not None:
             reason = f"the source of {unread.function} ({filename}) cannot be read, so its branches stay apart"
-            refused[filename, 0] = reason
+            wanted.refused[filename, 0] = reason
         if file.helper is not None:
             files[filename] = file
     if not all(_is_rewritten(function, files) for function in telling):
@@ -216,7 +206,7 @@ def joined(
     if not any(file.joins or file.looks_up for file in files.values()):
         return None
     converted = _converted(run, files)
-    return None if converted is None else _with_joins(*converted, of_one_type=of_one_type)
+    return None if converted is None else _with_joins(*converted, of_one_type=wanted.of_one_type)
 
 
 HOOKS.join_branches = joined

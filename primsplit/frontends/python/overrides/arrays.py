@@ -12,13 +12,13 @@ from primsplit import tracing
 from primsplit.frontends.python.overrides.grids import Grid, from_function, indices
 from primsplit.frontends.python.overrides.plain_arrays import noted, writable
 from primsplit.frontends.python.overrides.table import ModuleSubstitute, Substitute, holds_array, register, when_traced
+from primsplit.ir.dims import broadcast_shapes
 from primsplit.ir.errors import UnsupportedFunction
 from primsplit.numpy import creation, diagonals, frequencies, spaces, strided
 from primsplit.numpy.converted_run import expects_writes, is_converted, known_arrays, running_plainly
 from primsplit.numpy.failing import finite
 from primsplit.numpy.layout import as_shape
 from primsplit.numpy.windows import WINDOWS
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import array_held, holds_traced
 from primsplit.tracing.complex_array import ComplexArray

@@ -15,9 +15,8 @@ import numpy.typing as npt
 from primsplit import tracing
 from primsplit.frontends.python.overrides.table import register_method
 from primsplit.ir import dims
-from primsplit.ir.dims import Dim, Shape
+from primsplit.ir.dims import Dim, Shape, broadcast_shapes
 from primsplit.ir.errors import ShapeError
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing import trees
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import array_like

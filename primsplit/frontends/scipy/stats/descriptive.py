@@ -13,12 +13,12 @@ import numpy as np
 from primsplit.frontends.scipy.operands import floating, of_at_least, of_length
 from primsplit.frontends.scipy.signatures import as_scipys
 from primsplit.frontends.scipy.stats.samples import Numbers, count_of, numbers, sample, summary, whole_sample
+from primsplit.ir.dims import broadcast_shapes
 from primsplit.numpy.axes import size_as
 from primsplit.numpy.quantiles import quantiles_or_nan
 from primsplit.numpy.refusing import refusing
 from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
 from primsplit.numpy.validity import where_valid
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like, holds_traced
 from primsplit.tracing.broadcasting import expand_to

@@ -10,10 +10,9 @@ import numpy as np
 
 from primsplit.frontends.scipy.operands import floating
 from primsplit.ir import dims
-from primsplit.ir.dims import Dim, Shape
+from primsplit.ir.dims import Dim, Shape, broadcast_shapes
 from primsplit.numpy.axes import many_axes, size_as
 from primsplit.numpy.validity import where_valid
-from primsplit.ops.inference import broadcast_shapes
 from primsplit.tracing.array import Array, unsupported
 from primsplit.tracing.asarray import array_like
 from primsplit.tracing.broadcasting import expand_to

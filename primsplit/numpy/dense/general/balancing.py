@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from primsplit.numpy.dense.general.reflection import length
-from primsplit.numpy.dense.loop import counting, loop, on_diagonal, scalar, size, swapped, until
+from primsplit.numpy.dense.loop import counting, loop, on_diagonal, scalar, size, until
 from primsplit.ops import op
 from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import swapped
 
 MOST = 2**31
 """No bound: a loop ends since each step moves a row, and what is scaled gets smaller."""

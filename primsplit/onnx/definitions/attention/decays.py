@@ -7,6 +7,7 @@ from primsplit.numpy.dense.loop import lower
 from primsplit.onnx.definitions.attention import heads
 from primsplit.ops import op
 from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import swapped
 
 
 def for_each(x: Array, queries: Array) -> Array:
@@ -38,13 +39,13 @@ class Decays:
         """Multiply a state [batch, key heads, d_k, d_v] by the decay of all steps."""
         if self.g is None:
             return state
-        return op.Mul(state, heads.swapped(op.Exp(op.ReduceSum(self.g, [2], keepdims=1))))
+        return op.Mul(state, swapped(op.Exp(op.ReduceSum(self.g, [2], keepdims=1))))
 
     def products(self, x: Array) -> Array:
         """Return `x_t E_ts k_s` [..., length, length] for s <= t, else 0, for `x` [..., length, d_k]."""
         if self.pairs is not None and len(self.pairs.shape) == 5:
             return lower(_by_step(self.pairs, x))
-        plain = op.MatMul(x, for_each(heads.swapped(self.keys), x))
+        plain = op.MatMul(x, for_each(swapped(self.keys), x))
         return lower(plain if self.pairs is None else op.Mul(plain, for_each(self.pairs, x)))
 
 

@@ -60,11 +60,6 @@ def ungrouped(x: Array, heads: Dim, length: Dim) -> Array:
     return reshape_to(x, (x.shape[0], heads, length, x.shape[-1])) if not dims.same(x.shape[1], heads) else x
 
 
-def swapped(x: Array) -> Array:
-    """Return [batch, heads, length, size] with its last two axes swapped."""
-    return op.Transpose(x, perm=[0, 1, 3, 2])
-
-
 def counted(start: Dim, size: Dim) -> Array:
     """Return start, start + 1, ...: an int64 vector of this size."""
     low, high = (np.int64(d) if isinstance(d, int) else d for d in (start, start + size))

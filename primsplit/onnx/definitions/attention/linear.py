@@ -27,7 +27,7 @@ from primsplit.onnx.definitions.table import defines
 from primsplit.ops import op
 from primsplit.tracing import size_vector
 from primsplit.tracing.array import Array
-from primsplit.tracing.broadcasting import reshape_to, zeros
+from primsplit.tracing.broadcasting import reshape_to, swapped, zeros
 from primsplit.tracing.control import scan
 from primsplit.tracing.operators import cast_to
 
@@ -96,7 +96,7 @@ def _piece(sequences: Sequence[Array | None], start: Array | None) -> tuple[Arra
     made = op.MatMul(decays.products(by_key), for_each(v, by_key))
     if start is not None:
         made = op.Add(made, op.MatMul(decays.since_start(by_key), for_each(start, by_key)))
-    state = op.MatMul(heads.swapped(decays.until_end(k)), v)
+    state = op.MatMul(swapped(decays.until_end(k)), v)
     state = state if start is None else op.Add(state, decays.all_along(start))
     return reshape_to(made, (*q.shape[:3], v.shape[3])), state
 

@@ -14,13 +14,13 @@ from primsplit.ir import dims
 from primsplit.ir.dims import Dim
 from primsplit.ir.errors import ShapeError, UnsupportedFunction
 from primsplit.numpy.axes import size_as
-from primsplit.onnx.definitions.attention.heads import counted, default_scale, joined_heads, split_heads, swapped
+from primsplit.onnx.definitions.attention.heads import counted, default_scale, joined_heads, split_heads
 from primsplit.onnx.definitions.attention.shared_cache import shared_caches
 from primsplit.onnx.definitions.quantized.operators import matmul_integer_to_float
 from primsplit.onnx.definitions.table import defines
 from primsplit.ops import op
 from primsplit.tracing.array import Array
-from primsplit.tracing.broadcasting import int_scalar
+from primsplit.tracing.broadcasting import int_scalar, swapped
 
 FILTER = -10000.0
 

@@ -19,6 +19,7 @@ from primsplit.onnx.definitions.table import defines
 from primsplit.ops import op
 from primsplit.tracing import size_vector
 from primsplit.tracing.array import Array
+from primsplit.tracing.broadcasting import swapped
 from primsplit.tracing.operators import cast_to
 
 
@@ -93,7 +94,7 @@ def _check_fit(keys: Array, values: Array) -> None:
 def scores(q: Array, k: Array, scale: Array | float) -> Array:
     """Return `q k^T scale` [batch, heads, queries, keys]; keys may have fewer heads."""
     left, right = heads.scaled(q, k, scale)
-    product = op.MatMul(heads.grouped(left, k.shape[1]), heads.swapped(right))
+    product = op.MatMul(heads.grouped(left, k.shape[1]), swapped(right))
     return heads.ungrouped(product, q.shape[1], q.shape[2])
 
 
