@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from primsplit.ir.caching.limited import Recent
-from primsplit.ir.parsing import parsed_text
+from primsplit.ir.parsing import parsed_text, undisturbed
 
 Node = ast.FunctionDef | ast.Lambda
 Answer = TypeVar("Answer")
@@ -89,7 +89,7 @@ def first_line(node: Node) -> int:
 
 def text_of(filename: str, names: Mapping[str, Any] | None = None) -> str:
     """Return the source text of a file, a notebook cell, or the argument of `python -c`; "" if it is not available."""
-    lines = linecache.getlines(filename, dict(names) if names else None)
+    lines = undisturbed(lambda: linecache.getlines(filename, dict(names) if names else None))
     if not lines and filename == "<string>" and "-c" in sys.orig_argv:
         return sys.orig_argv[sys.orig_argv.index("-c") + 1]
     return "".join(lines)

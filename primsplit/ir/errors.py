@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple
 
+from primsplit.ir.parsing import undisturbed
 from primsplit.ir.plain_text import in_lines, in_one_line
 from primsplit.ir.scoped import Scoped
 
@@ -49,7 +50,7 @@ class Place(NamedTuple):
             return in_one_line(self.written.text)
         if self.filename.endswith(".onnx"):
             return ""
-        return in_one_line(linecache.getline(self.filename, self.line).strip())
+        return in_one_line(undisturbed(lambda: linecache.getline(self.filename, self.line)).strip())
 
     @property
     def quoted(self) -> str:

@@ -1,13 +1,16 @@
-"""Parses Python source, in any thread.
+"""Reads and parses Python source, in any thread.
 
 Before Python 3.11.8 and 3.12.2, `ast.parse` raises SystemError where two threads build syntax trees at the same time
 (python/cpython#106905). Threads that trace take turns, and a tree that a thread of the user's disturbed is built again.
+`linecache` raises KeyError where another thread takes a file out of its cache; what it returns is asked for again.
 """
 
 import ast
 import threading
-from typing import Literal, overload
+from collections.abc import Callable
+from typing import Literal, TypeVar, overload
 
+T = TypeVar("T")
 _TURN = threading.RLock()
 _TRIES = 20
 
@@ -25,3 +28,13 @@ def parsed_text(text: str | bytes, filename: str = "<unknown>", mode: Literal["e
         except SystemError:
             continue
     return ast.parse(text, filename, mode)
+
+
+def undisturbed(read: Callable[[], T]) -> T:
+    """Return what `read` returns of `linecache` or `inspect`, whatever other threads do to the cache of lines."""
+    for _ in range(_TRIES):
+        try:
+            return read()
+        except KeyError:
+            continue
+    return read()

@@ -133,7 +133,7 @@ def _may_reach_any(functions: Sequence[FunctionType]) -> bool:
 def _users_functions(read: Sequence[Any]) -> list[FunctionType]:
     found: dict[int, FunctionType] = {}
     for value in read:
-        for member in vars(value).values() if isinstance(value, type) else (value,):
+        for member in vars(value).copy().values() if isinstance(value, type) else (value,):
             inner = function_in(member)
             if isinstance(inner, FunctionType) and tracing.is_users_own(inner.__code__.co_filename):
                 found[id(inner)] = inner

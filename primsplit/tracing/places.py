@@ -14,6 +14,7 @@ import numpy as np
 import optree
 
 from primsplit.ir.errors import Place
+from primsplit.ir.parsing import undisturbed
 from primsplit.tracing.call_stack import frame_out, innermost_frame
 from primsplit.tracing.paths import path_to
 from primsplit.tracing.source_nodes import nodes_at
@@ -144,10 +145,10 @@ def _place_in(frame: FrameType) -> Place:
         column = (places.columns[index // 2] if index // 2 < len(places.columns) else None) or 0
         nodes = nodes_at(code, index)
         place = Place(code.co_filename, frame.f_lineno, code.co_name, column, assigned(nodes))
-        places.at[index] = place
         if (part := returned_part(nodes)) is not None:
-            places.returned[index] = {}
             places.parts[index] = part
+            places.returned.setdefault(index, {})
+        places.at[index] = place  # last: another thread that finds it reads the others
     if index not in places.returned:
         return place
     variables = _assigned_by_caller(frame)
@@ -185,7 +186,7 @@ def line_with_type(code: CodeType) -> int | None:
     inner_line = next((line for line in inner if line is not None), None)
     if inner_line is not None or "type" not in code.co_names:
         return inner_line
-    lines = [(number, linecache.getline(code.co_filename, number)) for number in _lines(code)]
+    lines = undisturbed(lambda: [(number, linecache.getline(code.co_filename, number)) for number in _lines(code)])
     if not any(text for _, text in lines):
         return code.co_firstlineno
     return next((n for n, text in lines if _TYPE_CALL.search(text) and not text.lstrip().startswith("raise ")), None)

@@ -212,7 +212,7 @@ class Reading:
             return Same(value)
         self.unchanged.content(vars(value).keys, vars(value).values)
         self.unchanged.attribute(value, "__bases__")
-        held = [(n, v) for n, v in vars(value).items() if n not in UNREAD and not isinstance(v, _DESCRIPTORS)]
+        held = [(n, v) for n, v in vars(value).copy().items() if n not in UNREAD and not isinstance(v, _DESCRIPTORS)]
         return (
             "class",
             Same(value),

@@ -114,7 +114,7 @@ def _named(value: Any) -> str:
 def _own_names(value: Any) -> list[tuple[str, ...]]:
     """Return the names under which the modules of this package, and dictionaries in them, hold an object."""
     own = __name__.partition(".")[0]
-    modules = [(n, vars(m)) for n, m in sorted(sys.modules.items()) if n.partition(".")[0] == own]
+    modules = [(n, vars(m)) for n, m in sorted(sys.modules.copy().items()) if n.partition(".")[0] == own]
     names: list[tuple[str, ...]] = [(n, held) for n, m in modules for held, found in m.items() if found is value]
     return names or [
         (name, held, key)

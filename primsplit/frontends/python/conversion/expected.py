@@ -58,7 +58,7 @@ def _functions_read(run: Any) -> Iterator[types.FunctionType]:
 
 def _read_by(function: types.FunctionType, *, is_users: bool) -> Iterator[Any]:
     yield from map(content, function.__closure__ or ())
-    yield from vars(function).values()
+    yield from vars(function).copy().values()
     if not is_users:
         return
     yield from function.__defaults__ or ()
@@ -85,7 +85,9 @@ def _parts_of(value: Any) -> Iterable[Any]:
         parts: Iterable[Any] = value if isinstance(value, list | tuple) else value.values()
         return [*parts] if len(value) <= MOST else ()
     if isinstance(value, type):
-        return () if is_library(value.__module__) else (*map(function_in, vars(value).values()), *value.__bases__)
+        if is_library(value.__module__):
+            return ()
+        return (*map(function_in, vars(value).copy().values()), *value.__bases__)
     if hasattr(type(value), "depends_on"):
         return [*value.depends_on()]
     wrapped = attribute_of(value, "__wrapped__")

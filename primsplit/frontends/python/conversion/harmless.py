@@ -22,7 +22,7 @@ from primsplit.frontends.python.conversion.holders import held, is_rewritten, is
 from primsplit.frontends.python.conversion.records import only_holds
 from primsplit.frontends.python.conversion.statements import RESULT, Callee, Effects, Refused, effects
 from primsplit.ir.caching.fingerprint import is_library, package_of
-from primsplit.ir.parsing import parsed_text
+from primsplit.ir.parsing import parsed_text, undisturbed
 from primsplit.tracing import is_library as is_librarys_file
 from primsplit.tracing.array import Array
 from primsplit.tracing.functionlike import FunctionLike
@@ -290,10 +290,10 @@ def files_to_note(values: Iterable[Any]) -> frozenset[str]:
 def _statements_of(code: types.CodeType) -> Sequence[ast.AST]:
     """Return the statements of a function, or the body of a lambda. Raises Refused for any other source."""
     if code.co_name == "<lambda>":
-        whole = parsed_text("".join(inspect.findsource(code)[0]))
+        whole = parsed_text("".join(undisturbed(lambda: inspect.findsource(code))[0]))
         (function,) = [n for n in ast.walk(whole) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
         return [function.body]
-    (node,) = parsed_text(textwrap.dedent(inspect.getsource(code))).body
+    (node,) = parsed_text(textwrap.dedent(undisturbed(lambda: inspect.getsource(code)))).body
     if not isinstance(node, ast.FunctionDef):
         raise Refused("it is no function")
     return node.body

@@ -139,7 +139,7 @@ def seen(value: Any) -> list[Any]:
     if isinstance(value, types.BuiltinFunctionType):
         return [] if isinstance(value.__self__, types.ModuleType) else [value.__self__]
     if isinstance(value, types.ModuleType):
-        return [] if is_library(value.__name__) else [v for n, v in vars(value).items() if not _is_pythons(n)]
+        return [] if is_library(value.__name__) else [v for n, v in vars(value).copy().items() if not _is_pythons(n)]
     if isinstance(value, types.FunctionType):
         return [] if is_library(value.__module__ or "") else _seen_by_function(value)
     kinds = value.__mro__ if isinstance(value, type) else type(value).__mro__
@@ -174,14 +174,14 @@ _HOLD_NOTHING = frozenset({"abc", "_abc", "enum", "logging", "numpy.random._gene
 
 def _of_class(kind: type) -> list[Any]:
     """Return the members of a class that the user wrote, without those that Python adds."""
-    own = {} if is_library(kind.__module__) else vars(kind)
+    own = {} if is_library(kind.__module__) else vars(kind).copy()
     return [v for name, v in own.items() if isinstance(v, types.FunctionType) or not name.startswith("__")]
 
 
 def _seen_by_function(function: types.FunctionType) -> list[Any]:
     """Return the values of the names that a function of the user's reads, and its attributes."""
     cells = (cell.cell_contents for cell in function.__closure__ or () if cell != types.CellType())
-    of_module = (function.__globals__[n] for n in _names(function.__code__) if n in function.__globals__)
+    of_module = (function.__globals__.get(n) for n in _names(function.__code__))
     defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
     return [*cells, *of_module, *defaults, *vars(function).values()]
 

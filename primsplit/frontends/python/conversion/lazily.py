@@ -18,7 +18,7 @@ from primsplit.frontends.python.conversion.harmless import (
     what_does_more,
 )
 from primsplit.frontends.python.conversion.statements import Effects, Refused, effects
-from primsplit.ir.parsing import parsed_text
+from primsplit.ir.parsing import parsed_text, undisturbed
 from primsplit.tracing import is_library
 from primsplit.tracing.array import Array
 from primsplit.tracing.hooks import HOOKS
@@ -109,7 +109,7 @@ def _is_quiet(generator: Any) -> bool:
 def _effects_of(code: types.CodeType) -> Effects | None:
     """Return the effects of the generator expressions at the code's first line; None if they do more than compute."""
     try:
-        whole = parsed_text("".join(inspect.findsource(code)[0]))
+        whole = parsed_text("".join(undisturbed(lambda: inspect.findsource(code))[0]))
         nodes = [n for n in ast.walk(whole) if isinstance(n, ast.GeneratorExp) and n.lineno == code.co_firstlineno]
         return effects(map(_behind_its_source, nodes), is_noted=False) if nodes else None
     except (OSError, TypeError, SyntaxError, ValueError, Refused):

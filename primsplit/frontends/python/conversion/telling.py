@@ -43,7 +43,7 @@ def _users_functions(run: Callable[..., Any]) -> list[types.FunctionType]:
 
 
 def _functions_of(value: Any) -> Iterator[types.FunctionType]:
-    members = vars(value).values() if isinstance(value, type) else (value,)
+    members = vars(value).copy().values() if isinstance(value, type) else (value,)
     for member in members:
         inner = function_in(member)
         if isinstance(inner, types.FunctionType):

@@ -354,7 +354,7 @@ SPECIAL: tuple[Function, ...] = (np.i0,)
 
 def _register_all() -> None:
     dispatched = [f for f in (*FUNCTIONS.registered(), *SPECIAL) if callable(f) and f not in JOINING]
-    ufuncs = [v for v in vars(np).values() if isinstance(v, np.ufunc)]
+    ufuncs = [v for v in vars(np).copy().values() if isinstance(v, np.ufunc)]
     table: dict[Any, Any] = {module: ModuleSubstitute(module) for module in MODULES}
     table |= {f: Substitute(f, listing(f)) for f in dispatched}
     table |= {f: Substitute(f, _of_lists(f)) for f in JOINING}

@@ -33,7 +33,7 @@ LOADED = {
 def served_names() -> Iterator[str]:
     """Yield the functions and classes that accept traced values, including SciPy's if it is not loaded."""
     for prefix, module in LOADED.items():
-        for name, value in vars(module).items():
+        for name, value in vars(module).copy().items():
             if is_function(value) and not isinstance(value, np.ufunc) and value not in FUNCTIONS:
                 yield f"{prefix}.{name}"
     for module_name, ours in MODULES.items():

@@ -1,7 +1,9 @@
 """Substitutes for functions of SciPy, if SciPy is loaded: it is never imported here."""
 
 import functools
+import importlib
 import sys
+import threading
 from types import ModuleType
 from typing import Any
 
@@ -112,6 +114,7 @@ CLASSES = {
     "scipy.spatial.transform": (register_rotations,),
 }
 _done: set[str] = set()
+_turn = threading.RLock()
 
 
 class _DistributionSubstitute(ModuleSubstitute):
@@ -143,12 +146,18 @@ class _FrozenSubstitute:
 
 
 def register_loaded() -> None:
-    """Register the modules of SciPy that were loaded since the last time."""
+    """Register the modules of SciPy that were loaded since the last time.
+
+    A thread waits for those that another thread loads or registers.
+    """
     for name in ("scipy", *MODULES, *CLASSES):
-        if name in sys.modules and name not in _done:
-            _done.add(name)
-            register(sys.modules[name], ModuleSubstitute(sys.modules[name]))
-            _register(name)
+        if sys.modules.get(name) is not None and name not in _done:
+            module = importlib.import_module(name)
+            with _turn:
+                if name not in _done:
+                    register(module, ModuleSubstitute(module))
+                    _register(name)
+                    _done.add(name)
 
 
 def _register(name: str) -> None:

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import scipy.stats
 
 import primsplit as ps
+from primsplit.frontends.scipy.overrides import science
 from primsplit.frontends.scipy.overrides.science import MODULES, functions_of
 
 RENAMED = {"n": "size", "s": "size", "shape": "size", "axis": "axes"}
@@ -44,3 +46,28 @@ def test_a_distribution_is_scipys_in_plain_calls_and_takes_traced_numbers_frozen
 
     for found, wanted in zip(ps.trace(f, 0.3)(0.3), f(0.3), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+def test_a_thread_waits_for_modules_that_another_one_registers(monkeypatch: pytest.MonkeyPatch) -> None:
+    science.register_loaded()
+    begun, goes_on = threading.Event(), threading.Event()
+    registered: list[str] = []
+
+    def register_slowly(name: str) -> None:
+        begun.set()
+        goes_on.wait(10.0)
+        registered.append(name)
+
+    monkeypatch.setattr(science, "_done", science._done - {"scipy.stats"})
+    monkeypatch.setattr(science, "_register", register_slowly)
+    first, second = (threading.Thread(target=science.register_loaded) for _ in range(2))
+    first.start()
+    assert begun.wait(10.0)
+    second.start()
+    second.join(0.2)
+    assert second.is_alive()
+    goes_on.set()
+    for thread in (first, second):
+        thread.join(10.0)
+        assert not thread.is_alive()
+    assert registered == ["scipy.stats"]
