@@ -26,7 +26,7 @@ from primsplit.ir.analysis.orders import Origin, order_of
 from primsplit.numpy.approximations.limits import float_limits
 from primsplit.numpy.exponential import cbrt
 from primsplit.numpy.norms import power_norm
-from primsplit.numpy.quotients import length_quotient, open_sign_of, root_quotient, sign_of, signed
+from primsplit.numpy.quotients import length_quotient, open_sign_of, root_quotient, sign_of, signed, times_scaled
 from primsplit.numpy.statistics import safe_root
 from primsplit.numpy.trigonometric import hypot
 from primsplit.ops import op as operators
@@ -143,12 +143,15 @@ def _sign(clip: Op, ops: Ops, read: Reader) -> Array | None:
 
 
 def _argument_of_sign(clip: Op, ops: Ops) -> Value | None:
-    scaled, low, high = (*clip.inputs, None, None)[:3]
-    product = ops.maker(scaled, "Mul")
-    if product is None or not _is_all(low, -1.0) or not _is_all(high, 1.0):
+    x, low, high = (*clip.inputs, None, None)[:3]
+    if x is None or not _is_all(low, -1.0) or not _is_all(high, 1.0):
         return None
-    x, huge = product.inputs
-    return x if x is not None and x.type.is_float and _is_all(huge, float(float_limits(Array(x)).max)) else None
+    for _ in range(times_scaled(x.type.dtype)):
+        product = ops.maker(x, "Mul")
+        x, huge = (None, None) if product is None else product.inputs
+        if x is None or not x.type.is_float or not _is_all(huge, float(float_limits(Array(x)).max)):
+            return None
+    return x
 
 
 def _signed(product: Op, ops: Ops, read: Reader) -> Array | None:

@@ -154,3 +154,13 @@ def test_a_value_or_its_negative_is_a_product_with_a_sign(function: Any) -> None
 def test_a_choice_by_another_number_stays() -> None:
     block = ps.trace(lambda x, y: np.where(x > 1, y, -y), 1.0, 1.0).block
     assert recognize_kinks(block) is block
+
+
+def test_the_slope_of_a_size_is_1_for_the_smallest_numbers_of_float16(tmp_path: Path) -> None:
+    """The sign of a number is the number times a large one, bounded: 65504 times 1e-6 is not enough."""
+    x = np.arange(-1100, 1101).astype(np.int16)
+    x = np.where(x < 0, -np.abs(x).view(np.float16), np.abs(x).view(np.float16)).astype(np.float16)
+    gradient = ps.grad(lambda x: np.sum(np.abs(x)))(x)
+    np.testing.assert_array_equal(gradient, np.sign(x))
+    loaded = _loaded(lambda x: ps.grad(lambda x: np.sum(np.abs(x) * x[0]))(x), tmp_path / "gradient.onnx", np.float16)
+    assert np.isnan(ps.grad(lambda x: loaded(x)[1])(np.array([1, 0], np.float16))).any()
