@@ -126,7 +126,7 @@ def mathematics_of(file: Written, *, everything: bool = False) -> list[Mathemati
     own = users_names(file)
     found = []
     for function in (statements.main, *statements.functions):
-        named = frozenset(n for v, n in function.names.items() if isinstance(v, Var) and v in own)
+        named = function.carried.union(n for v, n in function.names.items() if isinstance(v, Var) and v in own)
         folding = Folding(function, sizes, named, control, statements.constants)
         lines = _grouped(in_sections(folding.run()))
         written: dict[str, ast.expr] = {}

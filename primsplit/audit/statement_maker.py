@@ -2,8 +2,10 @@
 
 import ast
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count
 
 import numpy as np
@@ -29,11 +31,15 @@ from primsplit.audit.statements import (
     Suite,
 )  # fmt: skip
 from primsplit.audit.trees import call, literal, name, tree
+from primsplit.audit.users_names import users_names
 from primsplit.audit.written import Written, with_graph
 from primsplit.ir import Block, Const, Op, Type, Value, Var, reads
 from primsplit.ir.errors import PrimsplitError
 from primsplit.ops.traits import traits
 from primsplit.programs.python_text import array_source, identifier
+
+LETTER = re.compile(r"[a-z]{1,2}")
+"""Matches the names that a file of ours has for values of no name."""
 
 
 def statements_of(file: Written, taken: Iterable[str] = (), build: Builder = expression) -> Statements:
@@ -112,12 +118,16 @@ class _Maker:
     module: _Module
     known: Mapping[Value, Const]
     names: dict[Value, str] = field(default_factory=dict)
+    carried: set[str] = field(default_factory=set)
 
     def function(self, block: Block, title: str) -> Function:
         params = tuple(self.name(p) for p in block.params)
         sections = {op: s.name for s in self.file.sections for op in s.ops} if block is self.file.block else {}
         statements = self.statements(tuple(sections) or block.ops, sections)
-        return Function(title, self.file, block, self.names, statements, params, tuple(map(self.value, block.results)))
+        results = tuple(map(self.value, block.results))
+        return Function(
+            title, self.file, block, self.names, statements, params, results, carried=frozenset(self.carried)
+        )
 
     def statements(self, ops: Iterable[Op], sections: Mapping[Op, str]) -> tuple[Statement, ...]:
         """Return the statements of ops. A constant is written where it is read: its node is part of a reader."""
@@ -222,9 +232,33 @@ class _Maker:
         statements = self.statements(block.ops, {})
         return Suite(statements, tuple(zip(targets, map(self.value, block.results), strict=True)))
 
+    @cached_property
+    def users(self) -> set[Var]:
+        """The values of the file that have a name of the user's."""
+        return users_names(self.file)
+
+    def name_outputs(self, op: Op, bodies: Sequence[Block], lead: int = 0, carried: int = 0) -> None:
+        """Name outputs after the variables of the user's that bodies compute them in.
+
+        The first `lead` results of a body are no outputs, those behind the next `carried` are stacked. A branch has
+        no stacked ones.
+        """
+        for i, var in enumerate(op.outputs):
+            results = [(body.results[i + lead], body) for body in bodies]
+            inner = [r for r, body in results if r in self.users and any(r in each.outputs for each in body.ops)]
+            if not inner or var in self.users:
+                continue
+            wanted = min((self.file.names[r] for r in inner), key=len)
+            ending = "_steps" if op.kind != "If" and i >= carried else ""
+            is_carry = op.kind != "If" and not ending
+            if not is_carry or not wanted.startswith(("d_", "t_")):  # a step's cotangent may be that of another value
+                own = self.name(var, wanted + ending)
+                self.carried.update([own] if is_carry else ())
+
     def branch(self, op: Op, section: str) -> Statement:
-        targets = self.targets(op)
         then, otherwise = (op.attributes[key] for key in ("then_branch", "else_branch"))
+        self.name_outputs(op, (then, otherwise))
+        targets = self.targets(op)
         sides = self.suite(then, targets), self.suite(otherwise, targets)
         test = self.value(_given(op.inputs[0]))
         return Branch(op=op, ops=(op,), targets=targets, section=section, test=test, sides=sides)
@@ -232,11 +266,12 @@ class _Maker:
     def loop(self, op: Op, section: str) -> Statement:
         body: Block = op.attributes["body"]
         carried = len(op.inputs) - 2
+        self.name_outputs(op, (body,), 1, carried)
         targets = self.targets(op)
         initial = [self.value(_given(v)) for v in op.inputs[2:]]
         step, goes_on = (self.name(p) for p in body.params[:2])
         self.names.update(zip(body.params[2:], targets, strict=False))
-        items = [self.identifiers.give(f"{t}_steps") for t in targets[carried:]]
+        items = [self.identifiers.give(f"{t.removesuffix('_steps')}_each") for t in targets[carried:]]
         suite, collected = self.steps(op, body, [goes_on, *targets[:carried]], targets[carried:], items)
         count = None if op.inputs[0] is None else self.whole_number(op.inputs[0])
         first = [] if op.inputs[1] is None else [(goes_on, self.value(op.inputs[1]))]
@@ -259,11 +294,12 @@ class _Maker:
             raise self.node(op, ()).refusal("is one of an opset below 9, with a batch")
         scanned = int(op.attributes["num_scan_inputs"])
         carried = len(op.inputs) - scanned
+        self.name_outputs(op, (body,), 0, carried)
         targets = self.targets(op)
         initial = [self.value(_given(v)) for v in op.inputs[:carried]]
         self.names.update(zip(body.params[:carried], targets, strict=False))
-        params = [self.name(p) for p in body.params[carried:]]
-        items = [self.identifiers.give(f"{t}_steps") for t in targets[carried:]]
+        params = [self.part(p, of) for p, of in zip(body.params[carried:], op.inputs[carried:], strict=True)]
+        items = [self.identifiers.give(f"{t.removesuffix('_steps')}_each") for t in targets[carried:]]
         suite, collected = self.steps(op, body, targets[:carried], targets[carried:], items)
         axes = op.attributes.get("scan_input_axes", [0] * scanned)
         back = op.attributes.get("scan_input_directions", [0] * scanned)
@@ -274,6 +310,11 @@ class _Maker:
             op=op, ops=(op,), targets=targets, section=section,
             scanned=read, initial=started, body=suite, collected=collected,
         )  # fmt: skip
+
+    def part(self, param: Var, array: Value | None) -> str:
+        """Return the name of the part of an array that a step gets: `xs_t` where the file has a letter for it."""
+        is_letter = self.file.is_ours and LETTER.fullmatch(self.file.names[param])
+        return self.name(param, f"{self.name(array)}_t" if is_letter and isinstance(array, Var) else "")
 
     def steps(
         self, op: Op, body: Block, handed: Sequence[str], stacked: Sequence[str], items: Sequence[str]

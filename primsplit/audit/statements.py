@@ -133,7 +133,10 @@ class Scan(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """The statements of the graph or of a model-local function, with the names of its variables."""
+    """The statements of the graph or of a model-local function, with the names of its variables.
+
+    `carried` are the variables of loops that are called after what their steps compute.
+    """
 
     name: str
     file: Written
@@ -142,6 +145,7 @@ class Function:
     statements: tuple[Statement, ...]
     params: tuple[str, ...]
     results: tuple[ast.expr, ...]
+    carried: frozenset[str] = frozenset()
 
     def every_op(self) -> Iterator[Op]:
         """Yield the ops of all statements."""

@@ -38,7 +38,7 @@ def test_a_scan_is_a_loop_over_its_arrays(tmp_path: Path) -> None:
     file = traced(total, ps.spec("float32"), ps.spec("float32", [4]), path=tmp_path / "f.onnx")
     text = to_numpy([file]).text
     assert "in xs[::-1]:\n" in text
-    assert "_steps[::-1], np.zeros((0,), 'float32'))" in text
+    assert "_each[::-1], np.zeros((0,), 'float32'))" in text
     assert any(isinstance(s, Scan) for s in statements_of(file).main.statements)
 
 
