@@ -47,8 +47,12 @@ def _yes(of_known: Function, array: Any) -> Any:
 HELPERS: dict[str, dict[str, Function]] = {
     "scipy._lib._array_api": {"array_namespace": _namespace, "is_lazy_array": _yes},
     "scipy._lib.array_api_compat.common._helpers": {"is_writeable_array": _yes},
+    "scipy._external.array_api_compat.common._helpers": {"is_writeable_array": _yes},
 }
-"""Functions of SciPy that ask for the kind of an array, and the answers for traced ones."""
+"""Functions of SciPy that ask for the kind of an array, and the answers for traced ones.
+
+SciPy 1.18 keeps those of `array_api_compat` in `scipy._external`.
+"""
 
 
 @functools.cache

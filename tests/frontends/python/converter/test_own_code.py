@@ -15,6 +15,7 @@ from primsplit.frontends.python.converter.own_code import own_code
 from primsplit.frontends.python.overrides.libraries import register_scipys
 from primsplit.frontends.python.overrides.table import register, substitute_of, when_traced
 from primsplit.testing import check_grads
+from tests.versions import is_since
 
 X = np.array([0.3, 1.2, 0.7, 2.5, 1.9, 0.4])
 
@@ -43,8 +44,11 @@ def test_an_error_by_data_is_an_error_of_the_run(owning: Callable[[Any], None]) 
     owning(scipy.stats.linregress)
     program = ps.trace(lambda x, y: scipy.stats.linregress(x, y).slope, X, X)
     np.testing.assert_allclose(program(X, X**2), scipy.stats.linregress(X, X**2).slope, rtol=1e-12)
-    with pytest.raises(ps.errors.RunError, match=r"(?s)all x values are identical.*test_own_code\.py"):
-        program(np.ones(6), X)
+    if is_since("scipy", "1.18"):  # which gives NaN, and warns
+        assert np.isnan(program(np.ones(6), X))
+    else:
+        with pytest.raises(ps.errors.RunError, match=r"(?s)all x values are identical.*test_own_code\.py"):
+            program(np.ones(6), X)
 
 
 def test_a_branch_on_a_size_is_decided_by_the_run(owning: Callable[[Any], None]) -> None:
@@ -76,4 +80,4 @@ def test_scipy_is_as_it_was(owning: Callable[[Any], None]) -> None:
     ps.trace(f, X)
     assert all(now == held for now in seen)
     assert [f.__code__ for f in held] == code
-    assert _array_api.array_namespace(X).__name__ == "scipy._lib.array_api_compat.numpy"
+    assert _array_api.array_namespace(X).__name__.endswith(".array_api_compat.numpy")
