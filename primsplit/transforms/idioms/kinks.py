@@ -38,6 +38,7 @@ from primsplit.rewrites.uses import LookingUp, Ops
 from primsplit.tracing import current
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to
+from primsplit.transforms.idioms.opposite_branches import recognize_opposite_branches
 
 Reader = Callable[[Value], Array]
 MOST_FACTORS = 16
@@ -47,7 +48,7 @@ VIEWS = kinds_where(lambda t: t.keeps == "order") | {"Expand"}
 
 def recognize_kinks(block: Block) -> Block:
     """Return the block with a call for each such form; itself if there are none."""
-    return _Recognizing().run_and_drop(block)
+    return _Recognizing().run_and_drop(recognize_opposite_branches(block))
 
 
 class _Recognizing(LookingUp):

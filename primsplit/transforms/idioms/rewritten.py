@@ -17,7 +17,7 @@ from primsplit.rewrites.cse import merge_common
 REWRITES = tuple(
     imported(f"transforms.idioms.{path}", kinds)
     for path, kinds in (
-        ("kinks.recognize_kinks", "Clip|Div|Max|Mul|Where"),
+        ("kinks.recognize_kinks", "Clip|Div|If|Max|Mul|Where"),
         ("writes.join_writes", "ScatterND"),
         ("recognize.recognize", "Erf|Exp Div|Mul|Sub"),
         ("pools.recognize_pools", "Reshape call::max"),
