@@ -100,6 +100,13 @@ PATTERNS |= {
     for power in [f"(2**{exponent}){index}"]
 }
 PATTERNS |= {
+    f"log(sum(exp(z - where(abs({largest}) < inf, {largest}, 0)){how}, keepdims=True)) + {largest}": (
+        f"logsumexp(z{how}, keepdims=True)"
+    )
+    for how in ("", ", axis=k")
+    for largest in [f"max(z{how}, keepdims=True)"]
+}
+PATTERNS |= {
     f"where(isnan({CLIPPED}), (x + p + q) * where(isnan({CLIPPED}), nan, 1), {CLIPPED})": CLIPPED,
     f"where(isnan({CLIPPED}), (x + p + q) * nan, {CLIPPED})": CLIPPED,
     f"where((abs(x) == inf) | (abs(z) == inf), inf,"

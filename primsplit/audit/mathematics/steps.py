@@ -24,6 +24,24 @@ def at_step(value: ast.expr, step: ast.expr, shape: Shape, shapes: Shapes) -> as
 
     `shapes` returns the shape of a variable, or None where it is not known.
     """
+    return _before_end(value, step) or _part(value, step, shape, shapes)
+
+
+def _before_end(value: ast.expr, step: ast.expr) -> ast.expr | None:
+    """Return `cos(a[t])` for `cos(a[:-1])`: a loop takes each of the parts before an end."""
+    match value:
+        case ast.Subscript(value=ast.expr() as array, slice=ast.Slice(lower=None, upper=ast.expr(), step=None)):
+            return _subscript(array, [step])
+        case ast.UnaryOp(op=sign, operand=inner) if (part := _before_end(inner, step)) is not None:
+            return ast.UnaryOp(sign, part)
+        case ast.Call(func=ast.Name(id=function), args=[inner], keywords=[]) if function in ELEMENTWISE:
+            part = _before_end(inner, step)
+            return None if part is None else ast.Call(value.func, [part], [])
+    return None
+
+
+def _part(value: ast.expr, step: ast.expr, shape: Shape, shapes: Shapes) -> ast.expr | None:
+    """Return the part of a value, or of an operand that NumPy repeats to the shape."""
     match value:
         case ast.Constant():
             return value
@@ -34,13 +52,13 @@ def at_step(value: ast.expr, step: ast.expr, shape: Shape, shapes: Shapes) -> as
             is_whole = first.lower is None and first.upper is None and first.step is None
             is_long = known is not None and bool(known) and dims.same(known[0], shape[0])
             return _subscript(array, [step, *rest]) if is_whole and is_long and len(known or ()) > 0 else None
-        case ast.UnaryOp(op=sign, operand=inner) if (part := at_step(inner, step, shape, shapes)) is not None:
+        case ast.UnaryOp(op=sign, operand=inner) if (part := _part(inner, step, shape, shapes)) is not None:
             return ast.UnaryOp(sign, part)
         case ast.BinOp(left=left, op=operator, right=right) if not isinstance(operator, ast.MatMult):
-            both = [at_step(part, step, shape, shapes) for part in (left, right)]
+            both = [_part(part, step, shape, shapes) for part in (left, right)]
             return None if both[0] is None or both[1] is None else ast.BinOp(both[0], operator, both[1])
         case ast.Compare(left=left, ops=operators, comparators=[right]):
-            both = [at_step(part, step, shape, shapes) for part in (left, right)]
+            both = [_part(part, step, shape, shapes) for part in (left, right)]
             return None if both[0] is None or both[1] is None else ast.Compare(both[0], operators, [both[1]])
         case ast.Call():
             return _of_call(value, step, shape, shapes)
@@ -51,15 +69,15 @@ def _of_call(value: ast.Call, step: ast.expr, shape: Shape, shapes: Shapes) -> a
     """Return the part of the result of a function."""
     match value:
         case ast.Call(func=ast.Name(id="transpose"), args=[inner, _]):
-            return _transposed(value, at_step(inner, step, shape, shapes))
+            return _transposed(value, _part(inner, step, shape, shapes))
         case ast.Call(func=ast.Name(id="take"), args=[inner, places], keywords=[ast.keyword(value=axis)]):
-            found = at_step(inner, step, shape, shapes)
+            found = _part(inner, step, shape, shapes)
             at = axis.value if isinstance(axis, ast.Constant) else None
             if found is None or not isinstance(at, int) or at < 1:
                 return None
             return call("take", found, places, axis=literal(at - 1))
         case ast.Call(func=ast.Name(id=function), args=given, keywords=[]) if function in ELEMENTWISE:
-            parts = [at_step(part, step, shape, shapes) for part in given]
+            parts = [_part(part, step, shape, shapes) for part in given]
             known = [part for part in parts if part is not None]
             return ast.Call(value.func, known, []) if len(known) == len(parts) else None
     return None

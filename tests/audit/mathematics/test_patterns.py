@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import primsplit as ps
 from primsplit.audit.math_style import list_as_mathematics, mathematics_of
@@ -33,8 +34,13 @@ def normalized(x: Any) -> Any:
     return apart / np.sqrt(np.mean(apart * apart, axis=1, keepdims=True) + 1e-5)
 
 
+def logsumexp(x: Any) -> Any:
+    return scipy.special.logsumexp(x, axis=1)
+
+
 ROWS: list[tuple[Callable[[Any], Any], str]] = [
     (log1p, "log1p("),
+    (logsumexp, "logsumexp(x, axis=1, keepdims=True)"),
     (polynomial, "polyval([0.5, 0.25, -0.125, 2, -3, 0.75], x)"),
 ]
 
