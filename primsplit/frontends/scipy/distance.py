@@ -155,9 +155,10 @@ def _narrowed(found: Any, w: Any, *given: Any) -> Any:
 
 
 def _relative(p: Any, q: Any) -> Any:
-    """p log(p / q), 0 where p is."""
-    some = p > 0
-    return np.where(some, p * np.log(np.where(some, p, 1.0) / np.where(some, q, 1.0)), 0.0)
+    """p log(p / q), 0 where p is 0, infinite where one of them is negative."""
+    some, both = (p > 0) & (q > 0), p + q
+    rest = np.where((p == 0) & (q >= 0), 0.0, np.where(np.isnan(both), both, np.inf))
+    return np.where(some, p * np.log(np.where(some, p, 1.0) / np.where(some, q, 1.0)), rest)
 
 
 METRICS: dict[str, Callable[..., Any]] = {

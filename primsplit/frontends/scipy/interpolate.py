@@ -190,12 +190,13 @@ def placed(found: Any, rank: int, axis: int) -> Any:
 def on_grid(grid: Sequence[Any], values: Any, xi: Any, *, method: str, fill: Any) -> Any:
     """Values on a rectangular grid at points `xi`, [..., axes]: "linear" or "nearest".
 
-    Points outside get `fill`; the outer cells go on where that is None.
+    Points outside get `fill`; the outer cells go on where that is None. A missing coordinate gives NaN.
     """
+    nearest = method == "nearest"
     xi, values = of_length(cast_to(array_like(xi), np.float64), len(grid)), operand(values)
     cells: list[Any] = []
     shares: list[Any] = []
-    inside: Any = True
+    outside: Any = False
     for axis, given in enumerate(grid):
         x, sites = xi[..., axis], not_empty(array_like(double(given)))
         count = sites.shape[0]
@@ -208,8 +209,8 @@ def on_grid(grid: Sequence[Any], values: Any, xi: Any, *, method: str, fill: Any
             values = np.concatenate([values, np.take(values, [-1], axis=axis)], axis=axis)
         share = (x - np.take(sites, cell)) / np.take(widths, cell)
         cells.append(cell)
-        shares.append(np.where(share <= 0.5, 0.0, 1.0) if method == "nearest" else share)
-        inside = inside & (x >= sites[0]) & (x <= sites[-1])
+        shares.append(np.where(np.isnan(share), np.nan, np.where(share <= 0.5, 0.0, 1.0)) if nearest else share)
+        outside = outside | (x < sites[0]) | (x > sites[-1])
     rest = values.ndim - len(grid)
     found: Any = 0.0
     for corner in itertools.product((0, 1), repeat=len(grid)):
@@ -218,4 +219,7 @@ def on_grid(grid: Sequence[Any], values: Any, xi: Any, *, method: str, fill: Any
             weight = weight * (share if side else 1.0 - share)
         picked = values[tuple(cell + side for cell, side in zip(cells, corner, strict=True))]
         found = found + weight.reshape((*weight.shape, *(1,) * rest)) * picked
-    return found if fill is None else np.where(inside.reshape((*inside.shape, *(1,) * rest)), found, fill)
+    if fill is None:
+        return found
+    outside = outside & np.logical_not(np.any(np.isnan(xi), axis=-1))
+    return np.where(outside.reshape((*outside.shape, *(1,) * rest)), fill, found)

@@ -53,7 +53,10 @@ class Stepped:
             place = np.maximum(np.searchsorted(self.sites, x, side="right") - 1, 0)
         else:
             place = np.minimum(np.searchsorted(self.sites, x, side="left"), self.sites.shape[0] - 1)
-        return np.take(self.values, place, axis=0)
+        found = np.take(self.values, place, axis=0)
+        if self.kind != "zero":  # SciPy's steps of NaN are the last ones, but for those of a spline
+            return found
+        return np.where(np.isnan(x.reshape((*x.shape, *(1,) * (self.values.ndim - 1)))), np.nan, found)
 
 
 def filled(made: Any, sites: Any, axis: int, fill: Any, x: Any) -> Any:

@@ -39,12 +39,12 @@ def coefficients_of(make: Callable[..., Any], grid: Sequence[Any], values: Any, 
 def on_knots(knots: Sequence[Any], coefficients: Any, xi: Any, degree: int, *, fill: Any) -> Any:
     """The spline with these knots and coefficients [..., ...] at points `xi`, [..., axes].
 
-    Points outside get `fill`; the outer pieces go on where that is None.
+    Points outside get `fill`; the outer pieces go on where that is None. A missing coordinate gives NaN.
     """
     xi = of_length(cast_to(array_like(xi), np.float64), len(knots))
     lead, rank = xi.shape[:-1], len(knots)
     places, weights = [], []
-    inside: Any = True
+    outside: Any = False
     for axis, given in enumerate(knots):
         x = xi[..., axis]
         first, shares = splines_at(array_like(given), x, degree)
@@ -53,7 +53,7 @@ def on_knots(knots: Sequence[Any], coefficients: Any, xi: Any, degree: int, *, f
         steps = np.arange(degree + 1).reshape(own)
         places.append(first.reshape((*lead, *[1] * rank)) + steps)
         weights.append(np.stack(shares, axis=-1).reshape((*lead, *own)))
-        inside = inside & (x >= given[degree]) & (x <= given[-degree - 1])
+        outside = outside | (x < given[degree]) | (x > given[-degree - 1])
     coefficients = operand(coefficients)
     rest = (1,) * (coefficients.ndim - rank)
     weight: Any = 1.0
@@ -61,4 +61,7 @@ def on_knots(knots: Sequence[Any], coefficients: Any, xi: Any, degree: int, *, f
         weight = weight * each
     picked = coefficients[tuple(places)]
     found = np.sum(weight.reshape((*weight.shape, *rest)) * picked, axis=tuple(range(len(lead), len(lead) + rank)))
-    return found if fill is None else np.where(inside.reshape((*lead, *rest)), found, fill)
+    if fill is None:
+        return found
+    outside = outside & np.logical_not(np.any(np.isnan(xi), axis=-1))
+    return np.where(outside.reshape((*lead, *rest)), fill, found)

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
+import scipy.spatial.distance
 import scipy.stats as st
 
 import primsplit as ps
@@ -70,6 +72,39 @@ def test_there_is_no_distance_to_a_sample_with_a_missing_number(f: Callable[...,
     value, gradient = ps.value_and_grad(lambda x: f(x, OTHER))(x)
     assert np.isnan(value)
     assert np.isnan(gradient).all()
+
+
+GRID, ON_GRID = (np.arange(6.0), np.arange(5.0)), np.random.default_rng(3).uniform(0.5, 2.0, (6, 5))
+POINTS = np.array([[0.3, 1.4], [np.nan, 0.4], [2.2, np.nan], [9.0, np.nan], [9.0, 1.0]])
+
+
+@pytest.mark.parametrize("method", ["linear", "nearest", "slinear", "cubic"])
+def test_a_missing_coordinate_has_no_place_on_a_grid(method: str) -> None:
+    def f(values: Any, points: Any) -> Any:
+        made = scipy.interpolate.RegularGridInterpolator(GRID, values, method, bounds_error=False, fill_value=7.0)
+        return made(points)
+
+    found = ps.trace(f, ON_GRID, POINTS)(ON_GRID, POINTS)
+    np.testing.assert_allclose(found, f(ON_GRID, POINTS), rtol=1e-5)  # SciPy's solver of splines is not exact
+    slopes = ps.grad(lambda values: np.sum(f(values, POINTS)))(ON_GRID)
+    assert np.isnan(slopes).any()
+
+
+@pytest.mark.parametrize("kind", ["zero", "previous", "nearest", "linear"])
+def test_interpolated_values_at_nan_are_scipys(kind: str) -> None:
+    def f(y: Any, x: Any) -> Any:
+        return scipy.interpolate.interp1d(np.arange(5.0), y, kind=kind, bounds_error=False, fill_value=7.0)(x)
+
+    x, y = np.array([0.3, np.nan, 9.0]), ON_GRID[0]
+    np.testing.assert_array_equal(ps.trace(f, y, x)(y, x), f(y, x))
+
+
+@pytest.mark.parametrize("wrong", [[0.0, 0.0, 0.0], [1.0, -0.5, 0.2], [1.0, np.nan, 0.2]])
+@pytest.mark.parametrize("beside", [[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]])
+def test_what_is_no_distribution_has_scipys_distance(wrong: list[float], beside: list[float]) -> None:
+    p, q, f = np.array(wrong), np.array(beside), scipy.spatial.distance.jensenshannon
+    for given in ((p, q), (q, p)):
+        np.testing.assert_array_equal(ps.trace(lambda p, q: f(p, q), *given)(*given), f(*given))
 
 
 def test_ranks_of_integers_stay_integers() -> None:
