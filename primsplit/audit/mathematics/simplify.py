@@ -174,6 +174,16 @@ class _Simplifying(ast.NodeTransformer):
         at = node.slice.value if isinstance(node.slice, ast.Constant) else None
         if isinstance(node.value, ast.Tuple) and isinstance(at, int) and at < len(node.value.elts):
             return node.value.elts[at]
+        match node:  # one size of an array, which only the run knows
+            case ast.Subscript(
+                value=ast.Call(
+                    func=ast.Name(id="array"),
+                    args=[ast.Subscript(value=ast.Attribute(attr="shape") as sizes, slice=part)],
+                    keywords=[],
+                ),
+                slice=ast.Constant(value=0),
+            ) if (first := _only(part)) is not None:
+                return call("array", ast.Subscript(sizes, ast.Constant(first), ast.Load()))
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
@@ -382,3 +392,13 @@ def _number(node: ast.expr, dtype: type[np.generic]) -> ast.expr:
     except ValueError:
         return node
     return number_tree(value, dtype) if isinstance(value, float) else literal(value)
+
+
+def _only(part: ast.expr) -> int | None:
+    """Return the position of the only element that a slice such as `1:2` takes; None for another one."""
+    match part:
+        case ast.Slice(lower=None, upper=ast.Constant(value=1), step=None):
+            return 0
+        case ast.Slice(lower=ast.Constant(value=int() as start), upper=ast.Constant(value=int() as end), step=None):
+            return start if start == end - 1 and start >= 0 else None
+    return None
