@@ -101,8 +101,6 @@ def test_layers_that_share_a_matrix_are_one_scan() -> None:
 KEPT = {
     "a small program": (swings(STEPS), data(STEPS)),
     "large arrays": (of_layers(LARGE // 4 + 1), (np.ones((100, 100)), np.ones((100, 100)))),
-    "a state that is read behind": (swings(COUNT, lambda seen: seen[COUNT // 2]), data(COUNT)),
-    "states that are stacked": (swings(COUNT, lambda seen: np.sum(np.stack(seen))), data(COUNT)),
 }
 
 
