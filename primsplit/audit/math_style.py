@@ -42,6 +42,7 @@ from primsplit.audit.users_names import users_names
 from primsplit.audit.written import Written
 from primsplit.ir import Const, Op, Var
 from primsplit.ir.notation.literals import bytes_text
+from primsplit.ir.plain_text import in_one_line
 
 ROUNDS = 3
 """The most passes that write statements into their readers. Names, and so lines, are shorter after each."""
@@ -200,7 +201,8 @@ def list_as_mathematics(file: Written, first: Written | None = None, *, everythi
     lines = [*_head(file, made, first)]
     lines += made[0].text()
     for function in made[1:]:
-        lines += ["", f"{function.function.name}({', '.join(function.function.params)})", *function.text()]
+        signature = in_one_line(f"{function.function.name}({', '.join(function.function.params)})")
+        lines += ["", signature, *function.text()]
     known = [*glossary(line for each in made for line in each.lines)]
     lines += ["", "functions", *(f"  {line}" for line in known)] if known else []
     arrays = [*ShortConstants(made[0].constants).told({n for each in made for n in each.read})]
@@ -219,7 +221,7 @@ def _head(file: Written, made: Sequence[Mathematics], first: Written | None) -> 
     symbols = ", ".join(sorted(made[0].sizes.symbols))
     told = ", ".join(part for part in (dtypes, f"{symbols} at run time" if symbols else "") if part)
     signature = f"{file.block.name}({', '.join(roots)}) -> {', '.join(outputs)}"
-    yield f"{os.path.basename(file.path)}  {signature}   {told}".rstrip()
+    yield in_one_line(f"{os.path.basename(file.path)}  {signature}   {told}".rstrip())
     counts = report["operators"]
     sections = ", ".join(f"{count} {name}" for name, count in counts.items() if name)
     total = sum(1 for _ in file.ops())
@@ -229,7 +231,8 @@ def _head(file: Written, made: Sequence[Mathematics], first: Written | None) -> 
     told_captures = ((name if name in shown else written.get(name, ""), count) for name, count in stored)
     captures = [f"{name} {_bytes(count)}" for name, count in told_captures if name]
     held = f"   captures: {', '.join(captures)}" if captures else ""
-    yield f"{_counted(total, 'node')}{': ' + sections if sections else ''}{held}   sha256 {file.digest[:16]}"
+    counted = f"{_counted(total, 'node')}{': ' + sections if sections else ''}{held}"
+    yield in_one_line(f"{counted}   sha256 {file.digest[:16]}")
 
 
 def _bytes(count: str) -> str:

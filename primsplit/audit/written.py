@@ -30,6 +30,7 @@ from primsplit.ir.dims import Dim, symbol
 from primsplit.ir.errors import ParseError, Place
 from primsplit.ir.names import StatePair
 from primsplit.ir.notation.literals import type_text
+from primsplit.ir.plain_text import in_one_line
 from primsplit.onnx.declared import named_size, numpy_dtype
 from primsplit.onnx.load import check_valid
 from primsplit.onnx.model_tensors import tensor_in
@@ -107,7 +108,7 @@ def read_written(path: str) -> Written:
         path=path,
         size=os.path.getsize(path),
         digest=_digest(path),
-        producer=f"{file.producer} {file.proto.producer_version}".strip(),
+        producer=in_one_line(f"{file.producer} {file.proto.producer_version}".strip()),
         block=block,
         functions={f"{f.domain}::{f.name}": reader.function(f) for f in file.proto.functions},
         defaults={f"{f.domain}::{f.name}": reader.attributes(f.attribute_proto, {}) for f in file.proto.functions},

@@ -8,6 +8,7 @@ from rich.text import Text
 from primsplit.audit.origins import URGENT
 from primsplit.audit.sections import NO_LINE
 from primsplit.cli.output import console, print_json, size_text, table
+from primsplit.ir.plain_text import in_one_line
 
 
 def show_file(found: dict[str, Any], listing: str) -> None:
@@ -15,7 +16,7 @@ def show_file(found: dict[str, Any], listing: str) -> None:
     out = console()
     by = f"  {found['producer']}" if found["producer"] else ""
     told = f"{found['file']}  {size_text(found['bytes'])}{by}  sha256 {found['sha256']}"
-    out.print(Text(told, style="bold"), soft_wrap=True)
+    out.print(Text(in_one_line(told), style="bold"), soft_wrap=True)
     heading(f"Listing: {_counts(found['operators'])}")
     out.print(Text(listing), soft_wrap=True)
     _show_ends(found)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from primsplit.cli.audit_tables import heading
 from primsplit.cli.late import unified
-from primsplit.cli.output import console, size_text, table
+from primsplit.cli.output import console, plain, size_text, table
 from primsplit.ir.plain_text import in_one_line
 
 COLOURS = {"+": "green", "-": "red"}
@@ -21,7 +21,7 @@ def show(found: Any, numbers: Mapping[str, Any] | None, *, whole: bool, nodes: b
     """Print a comparison."""
     out = console()
     for sign, file in zip("-+", (found.before, found.after), strict=True):
-        out.print(Text(f"{sign} {_title(file)}", style=COLOURS[sign]), soft_wrap=True)
+        out.print(Text(in_one_line(f"{sign} {_title(file)}"), style=COLOURS[sign]), soft_wrap=True)
     for title, columns, rows in tables_of(found, numbers, nodes=nodes):
         heading(title)
         out.print(table(columns, rows, right=STATUSES))
@@ -31,7 +31,7 @@ def show(found: Any, numbers: Mapping[str, Any] | None, *, whole: bool, nodes: b
             out.print(Text(line, style=COLOURS.get(line[:1], "")), soft_wrap=True)
     out.print()
     for note in notes_of(found, numbers, nodes=nodes):
-        out.print(Text(note), soft_wrap=True)
+        out.print(plain(note), soft_wrap=True)
     out.print(Text(verdict(found), style="green" if found.is_same else "bold red"), soft_wrap=True)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from onnx import helper
 from typer.testing import CliRunner
 
 import primsplit as ps
@@ -184,3 +185,18 @@ def test_the_readme_shows_the_listing_of_its_layer(tmp_path: Path, monkeypatch: 
     text = list_as_mathematics(read_written("layer.onnx"))
     plain = (re.sub(r"sha256 \w+|model.py:\d+", "", found).strip() for found in (text, shown))
     assert next(plain) == next(plain)
+
+
+@pytest.mark.parametrize("part", ["producer", "size", "input", "output"])
+def test_a_head_is_two_lines_whatever_a_file_names(part: str, tmp_path: Path) -> None:
+    forged = "'''\nimport os; os.system('touch taken')\n'''"
+    told = {key: forged if key == part else key for key in ("producer", "size", "input", "output")}
+    inputs = [helper.make_tensor_value_info(told["input"], 1, [told["size"], 3])]
+    outputs = [helper.make_tensor_value_info(told["output"], 1, None)]
+    graph = helper.make_graph([helper.make_node("Sin", [told["input"]], [told["output"]])], "g", inputs, outputs)
+    opsets = [helper.make_opsetid("", 21)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10, producer_name=told["producer"])
+    onnx.save(model, tmp_path / "m.onnx")
+    file = read_written(tmp_path / "m.onnx")
+    assert "\n" not in file.producer
+    assert not any(line.lstrip().startswith("import os;") for line in list_as_mathematics(file).splitlines())
