@@ -148,3 +148,15 @@ def delivered(result: Array, out: Any) -> Array:
         return result
     written: Array = write_out(result, out, True, "same_kind")
     return written
+
+
+def reduced(kind: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
+    """The ONNX reduction `kind` over literal axes; over none it is a copy of `x`."""
+    if not axes:
+        return Array(x.value)
+    reduction = getattr(op, kind)
+    if len(axes) == x.ndim:
+        found: Array = reduction(x, keepdims=int(bool(keepdims)))
+    else:
+        found = reduction(x, list(axes), keepdims=int(bool(keepdims)))
+    return found

@@ -20,7 +20,7 @@ from primsplit.ir import BFLOAT16, Const, dims
 from primsplit.ir.errors import ShapeError
 from primsplit.ir.reasons import RAISES
 from primsplit.ir.runtimes import fault
-from primsplit.numpy.axes import count_along, size_as, with_ones
+from primsplit.numpy.axes import count_along, reduced, size_as, with_ones
 from primsplit.numpy.refusing import raise_if_caught
 from primsplit.numpy.scans import lowest
 from primsplit.numpy.ufuncs import cast_to
@@ -28,18 +28,6 @@ from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.calls.named import named
 from primsplit.tracing.calls.primitive import Function, Primitive, rrule
-
-
-def reduced(kind: str, x: Array, axes: Sequence[int], keepdims: Any) -> Array:
-    """The ONNX reduction `kind` over literal axes; over none it is a copy of `x`."""
-    if not axes:
-        return Array(x.value)
-    reduction = getattr(op, kind)
-    if len(axes) == x.ndim:
-        found: Array = reduction(x, keepdims=int(bool(keepdims)))
-    else:
-        found = reduction(x, list(axes), keepdims=int(bool(keepdims)))
-    return found
 
 
 def is_half(x: Array) -> bool:

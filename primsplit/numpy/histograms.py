@@ -8,10 +8,9 @@ from primsplit import tracing
 from primsplit.ir import Type, dims
 from primsplit.ir.dims import Dim
 from primsplit.ir.errors import DtypeError, ShapeError
-from primsplit.numpy.axes import END, array_like, as_size, size_as, slab
+from primsplit.numpy.axes import END, array_like, as_size, reduced, size_as, slab
 from primsplit.numpy.comparison import isfinite
 from primsplit.numpy.cumulative import difference
-from primsplit.numpy.extrema import reduced
 from primsplit.numpy.joining import joined_dtype
 from primsplit.numpy.ordering import searchsorted
 from primsplit.numpy.refusing import refusing

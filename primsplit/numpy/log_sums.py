@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.numpy.extrema import extremum, is_half, reduced
+from primsplit.numpy.axes import reduced
+from primsplit.numpy.extrema import extremum, is_half
 from primsplit.numpy.units import nan_where
 from primsplit.tracing.array import Array
 from primsplit.tracing.calls.named import named

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit.numpy.axes import array_like, delivered, many_axes
+from primsplit.numpy.axes import array_like, delivered, many_axes, reduced
 from primsplit.numpy.cumulative import cumprod, cumsum
-from primsplit.numpy.extrema import check_has_result, is_half, of_nothing, reduced, unless
+from primsplit.numpy.extrema import check_has_result, is_half, of_nothing, unless
 from primsplit.numpy.reductions import maximum, mean, minimum, product, total
 from primsplit.numpy.statistics import freedom, safe_root, var
 from primsplit.numpy.ufuncs import cast_to

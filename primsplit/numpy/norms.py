@@ -14,9 +14,9 @@ from primsplit import tracing
 from primsplit.ir import dims
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.approximations.reductions import power_of_two_near
-from primsplit.numpy.axes import array_like, count_along, many_axes, one_axis
+from primsplit.numpy.axes import array_like, count_along, many_axes, one_axis, reduced
 from primsplit.numpy.dense.singular import singular_values
-from primsplit.numpy.extrema import extremum, extremum_of_some, reduced
+from primsplit.numpy.extrema import extremum, extremum_of_some
 from primsplit.numpy.quotients import length_quotient, signed
 from primsplit.numpy.refusing import of_numbers
 from primsplit.numpy.ufuncs import call, cast_to

@@ -19,8 +19,8 @@ import numpy as np
 from primsplit import tracing
 from primsplit.ir import Type, dims
 from primsplit.ir.errors import ShapeError, UnsupportedFunction
-from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, size_as, slab, slab_of
-from primsplit.numpy.extrema import of_nothing, reduced
+from primsplit.numpy.axes import END, array_like, delivered, many_axes, one_axis, reduced, size_as, slab, slab_of
+from primsplit.numpy.extrema import of_nothing
 from primsplit.numpy.reductions import all_of, any_of
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op

@@ -14,8 +14,8 @@ from primsplit import tracing
 from primsplit.ir import dims
 from primsplit.ir.dims import Dim, Size
 from primsplit.ir.errors import ShapeError
-from primsplit.numpy.axes import array_like, delivered, joined_last, many_axes, size_as, with_ones
-from primsplit.numpy.extrema import is_half, of_nothing, reduced
+from primsplit.numpy.axes import array_like, delivered, joined_last, many_axes, reduced, size_as, with_ones
+from primsplit.numpy.extrema import is_half, of_nothing
 from primsplit.numpy.ordering import sorted_along
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.validity import where_valid

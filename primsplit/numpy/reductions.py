@@ -15,8 +15,8 @@ from primsplit import tracing
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import DtypeError
 from primsplit.ir.runtimes import fault
-from primsplit.numpy.axes import array_like, count_along, delivered, joined_last, many_axes, size_as, with_ones
-from primsplit.numpy.extrema import check_has_result, is_half, named_extremum, reduced
+from primsplit.numpy.axes import array_like, count_along, delivered, joined_last, many_axes, reduced, size_as, with_ones
+from primsplit.numpy.extrema import check_has_result, is_half, named_extremum
 from primsplit.numpy.scans import folded
 from primsplit.numpy.ufuncs import cast_to, select
 from primsplit.ops import op

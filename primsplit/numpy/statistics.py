@@ -10,8 +10,8 @@ from primsplit import tracing
 from primsplit.ir import Const
 from primsplit.ir.dims import Size, is_one
 from primsplit.ir.errors import ShapeError
-from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, size_as, with_ones
-from primsplit.numpy.extrema import is_half, reduced
+from primsplit.numpy.axes import array_like, count_along, delivered, many_axes, reduced, size_as, with_ones
+from primsplit.numpy.extrema import is_half
 from primsplit.numpy.quotients import length_quotient
 from primsplit.numpy.reductions import counted_where, masked, mean_over, widened
 from primsplit.numpy.refusing import refusing

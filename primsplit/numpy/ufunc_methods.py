@@ -17,11 +17,11 @@ from primsplit.numpy.axes import (
     many_axes,
     one_axis,
     reaching,
+    reduced,
     size_as,
     slab,
     with_ones,
 )
-from primsplit.numpy.extrema import reduced
 from primsplit.numpy.folding import accumulated, folding_dtype, reduced_by
 from primsplit.numpy.scans import lowest, scanned
 from primsplit.numpy.ufuncs import cast_to, ufunc_method

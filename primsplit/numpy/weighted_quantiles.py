@@ -7,9 +7,8 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.ir.errors import ShapeError
-from primsplit.numpy.axes import array_like, joined_last, size_as
+from primsplit.numpy.axes import array_like, joined_last, reduced, size_as
 from primsplit.numpy.cumulative import cumsum
-from primsplit.numpy.extrema import reduced
 from primsplit.numpy.ordering import argsort
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op

@@ -51,7 +51,8 @@ def _told(named: NamedBlock, names: Collection[str]) -> dict[str, str]:
     from primsplit.onnx.states import told_states
     from primsplit.targets.carrying import told_dtypes
 
-    return {**told_dtypes(named, names), **told_states(named.states)}
+    states = told_states(named.states) if named.states else {}
+    return {**told_dtypes(named, names), **states}
 
 
 def make_proto(named: NamedBlock) -> Any:

@@ -19,13 +19,13 @@ VIEWS = kinds_where(lambda t: t.permutes) | {"Slice"}
 """Operators that only rearrange their first input, or take a part of it."""
 
 
-def read_views_again(ops: Sequence[Op], primal: Sequence[Op], params: Iterable[Var]) -> list[Op]:
-    """Return the ops of a pullback, after those that recompute the views of the primal's parameters that it reads.
+def read_views_again(ops: Sequence[Op], views: Sequence[Op], params: Iterable[Var]) -> list[Op]:
+    """Return the ops of a pullback, after those that recompute the views of parameters that it reads.
 
     Keeping a parameter costs nothing; a part of it in another order is recomputed from it.
     """
     given = set(params)
-    made_by = {op.outputs[0]: op for op in primal if op.kind in VIEWS}
+    made_by = {op.outputs[0]: op for op in views}
     inside = {v for op in ops for v in op.outputs}
     wanted = [v for v in dict.fromkeys(v for op in ops for v in reads(op)) if v in made_by and v not in inside]
     again: dict[Var, Op] = {}

@@ -8,7 +8,7 @@ from primsplit.ir import Block, Op, is_call
 from primsplit.ir.errors import Place, ZeroGradientWarning, warn_at
 from primsplit.tracing.array import Array
 from primsplit.tracing.hooks import HOOKS
-from primsplit.transforms.elements import in_elements
+from primsplit.transforms.elements import TAKING, in_elements
 from primsplit.transforms.smoothness import cut_inputs
 
 SHOWN = 3
@@ -21,11 +21,12 @@ def report_cut(block: Block, wrt: Sequence[int], of: Sequence[int], inputs: Sequ
     `inputs` are the values of the parameters, which may have names.
     """
     found = _cut(block, wrt, of)
+    takes_elements = not TAKING.isdisjoint(block.kinds)
     for position in wrt:
         name = block.params[position].hint or (inputs[position].value.hint if inputs else "")
         if position in found:
             _warn(name, found[position])
-        elif (apart := in_elements(block, position)) is not None:
+        elif takes_elements and (apart := in_elements(block, position)) is not None:
             of_elements, names = apart
             for element, ops in _cut(of_elements, list(names), of).items():
                 _warn(f"{name or 'x'}{names[element]}", ops)

@@ -11,6 +11,8 @@ from itertools import pairwise
 from primsplit.ir import Block, Op, Var, walk
 from primsplit.rewrites.rewriting import Rewriter, integers
 
+TAKING = frozenset({"Gather", "Slice"})
+"""The operators that take elements."""
 Rows = tuple[int, int]
 """The first row that an op takes, and the row after the last."""
 
@@ -58,7 +60,7 @@ def element_taken(op: Op, param: Var) -> int | None:
 class _Replacing(Rewriter):
     """Puts parameters in the place of the ops that take elements."""
 
-    kinds = frozenset({"Gather", "Slice"})
+    kinds = TAKING
 
     def __init__(self, elements: dict[Var, Var]) -> None:
         super().__init__()

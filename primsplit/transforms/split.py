@@ -47,7 +47,7 @@ from primsplit.ops import op as operators
 from primsplit.ops.traits import moved_inputs
 from primsplit.ops.verify import verified
 from primsplit.rewrites.cse import attribute_key
-from primsplit.rewrites.recompute import read_views_again
+from primsplit.rewrites.recompute import VIEWS, read_views_again
 from primsplit.rules.activity import active_vars, needed_vars
 from primsplit.rules.bodies import body_of
 from primsplit.rules.table import BLOCK_RULES, RULES, UNSUPPORTED, Rule, Site, with_defaults
@@ -172,7 +172,8 @@ class _Composition:
             name_after({v: c.value for v, c in cotangents.items()}, recorded.ops, "d_")
         ops = live_ops(merge_scatters(Block("", (), tuple(recorded.ops), gradients)).ops, gradients)
         primal, ops = _hoist_shapes(self.primal.ops, ops, set(seeds))
-        ops = read_views_again(ops, primal, block.params)
+        views = [op for op in primal if op.kind in VIEWS]
+        ops = read_views_again(ops, views, block.params) if views else ops
         pullback = Block(f"{block.name}.pullback", (), tuple(ops), gradients)
         captures = tuple(v for v in free(pullback) if v not in seeds)
         pullback = Block(pullback.name, (*captures, *seeds), pullback.ops, gradients)

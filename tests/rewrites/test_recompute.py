@@ -38,13 +38,13 @@ def test_what_is_kept_is_not_computed_again() -> None:
 
 def test_a_view_of_a_parameter_is_taken_again_in_the_pullback() -> None:
     x, part, turned, y, dy, cosine = (Var(Type("float64", [3, 2])) for _ in range(6))
-    cut, transposed, exp = Op("Slice", (x,), (part,)), Op("Transpose", (part,), (turned,)), Op("Exp", (x,), (y,))
+    cut, transposed = Op("Slice", (x,), (part,)), Op("Transpose", (part,), (turned,))
     pullback = [
         Op("Cos", (turned,), (cosine,)),
         Op("Mul", (dy, cosine), (Var(x.type),)),
         Op("Neg", (y,), (Var(x.type),)),
     ]
-    found = read_views_again(pullback, [cut, transposed, exp], [x])
+    found = read_views_again(pullback, [cut, transposed], [x])
     assert [o.kind for o in found] == ["Slice", "Transpose", "Cos", "Mul", "Neg"]
     assert found[0].inputs == (x,)
     assert found[1].inputs == found[0].outputs
@@ -52,7 +52,7 @@ def test_a_view_of_a_parameter_is_taken_again_in_the_pullback() -> None:
     assert found[1].outputs[0] is not turned
     # What is no view is read from the primal.
     assert found[4].inputs == (y,)
-    assert read_views_again(pullback[2:], [cut, transposed, exp], [x]) == pullback[2:]
+    assert read_views_again(pullback[2:], [cut, transposed], [x]) == pullback[2:]
 
 
 @pytest.mark.parametrize("around", [ps.checkpoint, lambda function: function])
