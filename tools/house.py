@@ -53,6 +53,11 @@ class Module:
         return ast.parse(self.path.read_text())
 
 
+def at_the_root() -> set[str]:
+    """The modules and folders at the root of the package; py.typed, which holds nothing, is neither."""
+    return {path.stem for path in PACKAGE.iterdir() if path.name not in {"__pycache__", "py.typed"}}
+
+
 def room_of(name: str) -> str:
     """The room of a dotted name; "" for the root."""
     return next((part for part in name.split(".")[1:2] if part in ROOMS), "")
@@ -253,7 +258,7 @@ def main() -> None:
     print(f"tables of operator names outside ops  {len(told)} in {len({t.rpartition('.')[0] for t in told})} modules")
     if asked.tables:
         print(*(f"  {name}" for name in told), sep="\n")
-    print(f"entries at the root of the package    {len([p for p in PACKAGE.iterdir() if p.name != '__pycache__'])}")
+    print(f"modules and rooms at the root         {len(at_the_root())}")
     share = 1 - len(untested) / len(defining)
     print(f"modules with a test at the same path  {share:.0%} of {len(defining)}")
     if asked.untested:

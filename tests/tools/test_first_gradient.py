@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-ENTERED = {"layer": 157, "branches": 194}
+ENTERED = {"layer": 158, "branches": 196}
 """The most files whose functions the first gradient of a program enters."""
 
 
-IMPORTED = {"layer": 88, "branches": 122}
+IMPORTED = {"layer": 89, "branches": 124}
 """The most files that it imports."""
 
 

@@ -5,7 +5,18 @@ from pathlib import Path
 import onnx.defs
 import pytest
 
-from tools.house import ALLOWED, Module, beyond_the_door, code, has_mirrored_test, modules, reads_of_python, tables
+from tools.house import (
+    ALLOWED,
+    ROOMS,
+    Module,
+    at_the_root,
+    beyond_the_door,
+    code,
+    has_mirrored_test,
+    modules,
+    reads_of_python,
+    tables,
+)
 
 KINDS = frozenset(schema.name for schema in onnx.defs.get_all_schemas())
 TABLES = 0
@@ -21,6 +32,10 @@ BEYOND = {"frontends/loops": 38, "frontends/scipy": 136, "onnx/sequences": 46}
 @pytest.mark.parametrize("folder", BEYOND)
 def test_a_folder_that_should_need_the_door_alone_imports_no_more_beside_it(folder: str) -> None:
     assert len(beyond_the_door(folder)) <= BEYOND[folder]
+
+
+def test_three_modules_and_the_rooms_stand_at_the_root() -> None:
+    assert at_the_root() == {"__init__", "__main__", "extend", *ROOMS}
 
 
 def test_no_room_but_ops_gets_another_table_of_operator_names() -> None:

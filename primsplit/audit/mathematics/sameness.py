@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.ir import Block, Const, Op, Value, Var
+from primsplit.ir import AnyArray, Block, Const, Op, Value, Var
 from primsplit.ops.traits import traits
 
 
@@ -100,6 +100,43 @@ class Comparison:
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
             return np.array_equal(a, b) and np.asarray(a).dtype == np.asarray(b).dtype
         return bool(a == b)
+
+
+class KnownNodes(Comparison):
+    """Compares the nodes of a known block, on the left, with those of a file. `free` may be any value of these.
+
+    Constants of the file are those that `constants` maps its values to.
+    """
+
+    def __init__(
+        self,
+        block: Block,
+        free: Var,
+        pairs: dict[Value, Value],
+        made: Mapping[Var, Op],
+        constants: Mapping[Value, Const],
+    ) -> None:
+        super().__init__(pairs, {v: op for op in block.ops for v in op.outputs}, made)
+        self.free = free
+        self.constants = constants
+
+    def values(self, a: Value | None, b: Value | None) -> bool:
+        """Whether two values are computed alike."""
+        held = None if b is None else self.constants.get(b, b)
+        if isinstance(a, Const) and isinstance(held, Const):
+            return self.numbers(a.numpy(), held.numpy())
+        if a is self.free and a not in self.pairs and isinstance(held, Var) and self.fits(held):
+            self.pairs[a] = held
+            return True
+        return super().values(a, held)
+
+    def numbers(self, ours: AnyArray, theirs: AnyArray) -> bool:
+        """Whether two constants are equal, bit for bit."""
+        return ours.dtype == theirs.dtype and ours.shape == theirs.shape and ours.tobytes() == theirs.tobytes()
+
+    def fits(self, value: Var) -> bool:
+        """Whether a value may stand for the free one."""
+        return value.type == self.free.type
 
 
 def _is_plain(gemm: Op) -> bool:

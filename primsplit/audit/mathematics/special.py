@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.audit.mathematics.sameness import Comparison
+from primsplit.audit.mathematics.sameness import KnownNodes
 from primsplit.audit.mathematics.shortcuts import Idiom, claimed, computed_by, is_elementwise, read_by_statement
 from primsplit.audit.mathematics.sizes import Sizes
 from primsplit.audit.statements import Assignment, Statement
 from primsplit.audit.trees import call, name
-from primsplit.ir import Block, Const, Op, Type, Value, Var
+from primsplit.ir import AnyArray, Block, Op, Type, Var
 from primsplit.numpy.approximations import error_function
 from primsplit.programs.trace_program import trace_program
 from primsplit.targets.finish import finish
@@ -115,32 +115,25 @@ def _function(op: Op, made: Mapping[Var, Op], sizes: Sizes) -> tuple[_Written, V
     return None
 
 
-class _Search(Comparison):
-    """Compares the nodes of a function, on the left, with those of a file; its parameter may be any value of these."""
+class _Search(KnownNodes):
+    """Compares the nodes of a function with those of a file. Its constants may have axes of size 1 there."""
 
     def __init__(self, block: Block, made: Mapping[Var, Op], sizes: Sizes) -> None:
-        super().__init__({}, {v: op for op in block.ops for v in op.outputs}, made)
+        super().__init__(block, block.params[0], {}, made, sizes.constants)
         self.result = block.results[0]
-        self.param = block.params[0]
-        self.constants = sizes.constants
         self.rank = 0
 
     def argument(self, result: Var) -> Var | None:
         """Return the value of which a result is the function; None where its nodes are others."""
         if not self.values(self.result, result):
             return None
-        found = self.pairs[self.param]
+        found = self.pairs[self.free]
         has_shape = isinstance(found, Var) and self.rank <= (found.type.rank or 0)
         return found if isinstance(found, Var) and has_shape and found.type.dtype == np.float64 else None
 
-    def values(self, a: Value | None, b: Value | None) -> bool:
-        """Whether two values are computed alike. A constant may have axes of size 1."""
-        held = None if b is None else self.constants.get(b, b)
-        if isinstance(a, Const) and isinstance(held, Const):
-            ours, theirs = a.numpy(), held.numpy()
-            self.rank = max(self.rank, theirs.ndim)
-            return ours.dtype == theirs.dtype and ours.size == theirs.size and ours.tobytes() == theirs.tobytes()
-        if a is self.param and a not in self.pairs and isinstance(held, Var):
-            self.pairs[a] = held
-            return True
-        return super().values(a, held)
+    def numbers(self, ours: AnyArray, theirs: AnyArray) -> bool:
+        self.rank = max(self.rank, theirs.ndim)
+        return ours.size == theirs.size and super().numbers(ours, theirs.reshape(ours.shape))
+
+    def fits(self, value: Var) -> bool:
+        return True

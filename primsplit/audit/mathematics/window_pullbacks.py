@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from primsplit.audit.mathematics.sameness import Comparison
+from primsplit.audit.mathematics.sameness import KnownNodes
 from primsplit.audit.mathematics.shortcuts import Idiom, claimed, computed_by, read_by_statement
 from primsplit.audit.mathematics.sizes import Sizes
 from primsplit.audit.statements import Assignment, Statement
 from primsplit.audit.trees import call, literal, name
-from primsplit.ir import Block, Const, Op, Value, Var
+from primsplit.ir import Block, Op, Value, Var
 from primsplit.ir.errors import PrimsplitError
 from primsplit.ops.namespace import later
 from primsplit.ops.schema import schema
@@ -123,34 +123,13 @@ def _given(statement: Statement, pullback: _Pullback, made: Mapping[Var, Op], si
     last = pullback.block.ops[-1]
     if len(outputs) != 1 or outputs[0].type != result.type or statement.op.kind != last.kind:
         return None
-    search = _Search(pullback, made, sizes)
+    *inputs, free = pullback.block.params
+    pairs: dict[Value, Value] = dict(zip(inputs, (v for v in pullback.forward.inputs if v is not None), strict=False))
+    search = KnownNodes(pullback.block, free, pairs, made, sizes.constants)
     if not search.values(result, outputs[0]):
         return None
-    found = search.pairs.get(search.cotangent), pullback.forward.inputs[0]
+    found = search.pairs.get(free), pullback.forward.inputs[0]
     cotangent, array = found
     if not isinstance(cotangent, Var) or not isinstance(array, Var):
         return None
     return (cotangent, array) if {cotangent, array} <= {*sizes.names} else None
-
-
-class _Search(Comparison):
-    """Compares the nodes of a pullback, on the left, with those of a file; its cotangent may be any value of these."""
-
-    def __init__(self, pullback: _Pullback, made: Mapping[Var, Op], sizes: Sizes) -> None:
-        *inputs, self.cotangent = pullback.block.params
-        pairs: dict[Value, Value] = dict(
-            zip(inputs, (v for v in pullback.forward.inputs if v is not None), strict=False)
-        )
-        super().__init__(pairs, {v: op for op in pullback.block.ops for v in op.outputs}, made)
-        self.constants = sizes.constants
-
-    def values(self, a: Value | None, b: Value | None) -> bool:
-        """Whether two values are computed alike."""
-        held = None if b is None else self.constants.get(b, b)
-        if isinstance(a, Const) and isinstance(held, Const):
-            ours, theirs = a.numpy(), held.numpy()
-            return ours.dtype == theirs.dtype and ours.shape == theirs.shape and ours.tobytes() == theirs.tobytes()
-        if a is self.cotangent and a not in self.pairs and isinstance(held, Var) and held.type == a.type:
-            self.pairs[a] = held
-            return True
-        return super().values(a, held)
