@@ -7,8 +7,16 @@ import primsplit as ps
 from primsplit.ir import walk
 from primsplit.rewrites.loops import repeats
 from primsplit.rewrites.loops.repeats import fold_repeats
+from primsplit.transforms.idioms import rewritten
 
 pytestmark = pytest.mark.filterwarnings("ignore::primsplit.ir.errors.UnrolledLoopWarning")
+
+
+def fold_small_programs(monkeypatch):
+    """Look for repeats in programs of 100 ops, also where they are differentiated."""
+    monkeypatch.setattr(repeats, "LARGE", 100)
+    monkeypatch.setattr(rewritten, "fold_repeats", fold_repeats)
+
 
 COUNT = 90
 READ = {
@@ -44,11 +52,13 @@ X, Y = np.array([[0.3, -1.2, 0.8], [2.0, 0.1, -0.4]]), np.array([1.05, 0.9, -0.9
 def test_states_that_are_read_behind_a_loop_are_rows_of_its_scan(read, monkeypatch) -> None:
     f = decays(read)
     expected = ps.split(f, X, Y, seed="ones").joint()(X, Y)
-    monkeypatch.setattr(repeats, "LARGE", 100)
+    fold_small_programs(monkeypatch)
     block = fold_repeats(ps.trace(f, X, Y).block)
     assert [op.kind for op in walk(block)].count("Scan") in {1, 2}
     assert len(block.ops) < 3 * COUNT
-    got = ps.split(f, X, Y, seed="ones").joint()(X, Y)
+    made = ps.split(f, X, Y, seed="ones").joint()
+    assert "Scan" in {op.kind for op in walk(made.block)}
+    got = made(X, Y)
     assert got[0] == pytest.approx(f(X, Y), rel=1e-12)
     for a, b in zip(got, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
@@ -56,6 +66,6 @@ def test_states_that_are_read_behind_a_loop_are_rows_of_its_scan(read, monkeypat
 
 def test_states_that_are_read_in_no_order_keep_the_steps(monkeypatch) -> None:
     order = np.random.default_rng(0).permutation(COUNT)
-    monkeypatch.setattr(repeats, "LARGE", 100)
+    fold_small_programs(monkeypatch)
     program = ps.trace(decays(lambda seen: np.std(np.stack([seen[t] for t in order]))), X, Y)
     assert fold_repeats(program.block) is program.block

@@ -7,8 +7,16 @@ import primsplit as ps
 from primsplit.ir import walk
 from primsplit.rewrites.loops import repeats
 from primsplit.rewrites.loops.repeats import MUCH, fold_repeats
+from primsplit.transforms.idioms import rewritten
 
 pytestmark = pytest.mark.filterwarnings("ignore::primsplit.ir.errors.UnrolledLoopWarning")
+
+
+def fold_small_programs(monkeypatch):
+    """Look for repeats in programs of 100 ops, also where they are differentiated."""
+    monkeypatch.setattr(repeats, "LARGE", 100)
+    monkeypatch.setattr(rewritten, "fold_repeats", fold_repeats)
+
 
 COUNT, R = 140, np.random.default_rng(0)
 X, MATRICES, SERIES = (
@@ -57,11 +65,13 @@ def test_steps_with_values_of_their_own_have_the_gradients_of_the_steps(f, monke
     args = (X, MATRICES, SERIES)
     flat = (X, *MATRICES, SERIES)
     expected = ps.split(f, *args, seed="ones").joint()(*flat)
-    monkeypatch.setattr(repeats, "LARGE", 100)
+    fold_small_programs(monkeypatch)
     kinds = [op.kind for op in walk(fold_repeats(ps.trace(f, *args).block))]
     assert kinds.count("Scan") == 1
     assert kinds.count("Tanh") < 10
-    got = ps.split(f, *args, seed="ones").joint()(*flat)
+    made = ps.split(f, *args, seed="ones").joint()
+    assert "Scan" in {op.kind for op in walk(made.block)}
+    got = made(*flat)
     assert got[0] == pytest.approx(f(*args), rel=1e-12)
     for a, b in zip(got, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
@@ -70,7 +80,7 @@ def test_steps_with_values_of_their_own_have_the_gradients_of_the_steps(f, monke
 def test_large_weights_of_their_own_keep_the_steps(monkeypatch) -> None:
     side = int((MUCH / 8) ** 0.5) + 1
     large = ps.spec("float64", [side, side])
-    monkeypatch.setattr(repeats, "LARGE", 100)
+    fold_small_programs(monkeypatch)
     program = ps.trace(of_parameters, ps.spec("float64", [2, side]), [large] * COUNT, ps.spec("float64", [2, COUNT]))
     assert fold_repeats(program.block) is program.block
 
@@ -81,6 +91,6 @@ def test_named_weights_keep_their_names(monkeypatch) -> None:
             x = np.tanh(x @ ps.param(matrix, name=f"w{n}")) + 0.1 * x
         return x
 
-    monkeypatch.setattr(repeats, "LARGE", 100)
+    fold_small_programs(monkeypatch)
     program = ps.trace(f, X)
     assert fold_repeats(program.block) is program.block
