@@ -22,12 +22,23 @@ class Operators:
     def __getattr__(self, kind: str) -> Callable[..., Any]:
         if not exists(kind):
             raise AttributeError(f"{kind} is no operator of the ONNX standard")
+        if not hasattr(type(self), "recorder"):  # nothing has been traced yet
+            return _on_call(kind)
         function = type(self).recorder(schema(kind))
         setattr(self, kind, function)
         return function
 
 
 op = Operators()
+
+
+def _on_call(kind: str) -> Callable[..., Any]:
+    """Return a function that looks the operator up when it is called."""
+
+    def operator(*inputs: Any, **named: Any) -> Any:
+        return getattr(op, kind)(*inputs, **named)
+
+    return operator
 
 
 class _Later:
@@ -37,10 +48,7 @@ class _Later:
     """
 
     def __getattr__(self, kind: str) -> Callable[..., Any]:
-        def operator(*inputs: Any, **named: Any) -> Any:
-            return getattr(op, kind)(*inputs, **named)
-
-        return operator
+        return _on_call(kind)
 
 
 later = _Later()

@@ -1,5 +1,8 @@
 """One callable for every operator of the standard, found by its name."""
 
+import subprocess
+import sys
+
 import numpy as np
 import onnx.defs
 import pytest
@@ -38,3 +41,18 @@ def test_an_operator_that_is_looked_up_later_is_the_same_one() -> None:
     assert kinds(record(lambda x: made(x, axis=0), "float32[3]")) == ["Softmax"]
     with pytest.raises(AttributeError, match="Sofmax is no operator"):
         later.Sofmax(np.ones(3))
+
+
+def test_an_operator_that_is_read_before_anything_is_traced_is_found_at_its_call() -> None:
+    code = """
+import numpy as np, primsplit as ps
+from primsplit.ops import op
+relu = op.Relu
+print(ps.grad(lambda x: relu(x).sum())(np.array([1.0, -1.0])).tolist())
+try:
+    op.Reluu
+except AttributeError as error:
+    print(error)
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.splitlines() == ["[1.0, 0.0]", "Reluu is no operator of the ONNX standard"]
