@@ -69,7 +69,11 @@ def _show_pipeline(*, alone: bool, json: bool) -> None:
     if json:
         print_json({"stages": found})
         return
-    cells = [[r["stage"], r["for"], "rounds" if r["rounds"] else "", r["only"], r["bench"], r["why"]] for r in found]
+    only = [", ".join(filter(None, (r["only"], r["has"]))) for r in found]
+    cells = [
+        [r["stage"], r["for"], "rounds" if r["rounds"] else "", needs, r["bench"], r["why"]]
+        for r, needs in zip(found, only, strict=True)
+    ]
     console().print(table(("stage", "for", "last digits", "only", "bench", ""), cells))
 
 

@@ -4,6 +4,7 @@ A table of passes can so name each of them, and only those that fit a program co
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -13,8 +14,21 @@ from primsplit.ir.dims import above, is_one
 
 Kinds = tuple[frozenset[str], ...]
 """Groups of operators, of each of which a block must have one."""
-Condition = Callable[[Block], bool]
-"""Whether a pass may find something in a block: False where it surely finds nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A question whether a pass may find something in a block: its answer is False where it surely finds nothing.
+
+    `says` tells what a block must have, in a few words.
+    """
+
+    says: str
+    holds: Callable[[Block], bool]
+
+    def __call__(self, block: Block) -> bool:
+        """Return the answer for a block."""
+        return self.holds(block)
 
 
 @cache
@@ -58,25 +72,30 @@ def _has_one(kinds: frozenset[str], group: Iterable[str]) -> bool:
 
 
 def array_of(nbytes: int) -> Condition:
-    """Return whether a block has a value that may take so many bytes or more."""
-    return lambda block: any((size := t.literal_nbytes()) is None or size >= nbytes for t in block.types)
+    """Return the condition that a block has a value that may take so many bytes or more."""
+    return Condition(
+        f"array of {nbytes // 1024} KiB",
+        lambda block: any((size := t.literal_nbytes()) is None or size >= nbytes for t in block.types),
+    )
 
 
 def dtype_among(*names: str) -> Condition:
-    """Return whether a block has a value of one of these dtypes."""
-    return lambda block: any(t.key[0] in names for t in block.types)
+    """Return the condition that a block has a value of one of these dtypes."""
+    return Condition("|".join(names), lambda block: any(t.key[0] in names for t in block.types))
 
 
 def ops_from(count: int) -> Condition:
-    """Return whether a block has so many ops or more, those of its sub-blocks not counted."""
-    return lambda block: len(block.ops) >= count
+    """Return the condition that a block has so many ops or more, those of its sub-blocks not counted."""
+    return Condition(f"{count} ops", lambda block: len(block.ops) >= count)
 
 
-def has_column(block: Block) -> bool:
-    """Whether a value of a block has two axes or more, the last of size 1."""
-    return any(t.shape is not None and len(t.shape) > 1 and is_one(t.shape[-1]) for t in block.types)
-
-
-def may_be_empty(block: Block) -> bool:
-    """Whether a value of a block may have an axis of size 0."""
-    return any(t.shape is None or not all(above(size, 0) for size in t.shape) for t in block.types)
+has_column = Condition(
+    "column",
+    lambda block: any(t.shape is not None and len(t.shape) > 1 and is_one(t.shape[-1]) for t in block.types),
+)
+"""The condition that a value of a block has two axes or more, the last of size 1."""
+may_be_empty = Condition(
+    "axis that may be empty",
+    lambda block: any(t.shape is None or not all(above(size, 0) for size in t.shape) for t in block.types),
+)
+"""The condition that a value of a block may have an axis of size 0."""

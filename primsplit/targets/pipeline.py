@@ -407,6 +407,7 @@ def rows() -> list[dict[str, Any]]:
             "for": s.purpose,
             "rounds": s.rounds,
             "only": " ".join(sorted(s.needs)),
+            "has": "" if s.has is None else s.has.says,
             "kinds": " ".join("|".join(sorted(group)) for group in s.kinds),
             "faults": [fault.name for fault in s.faults],
             "bench": s.bench,

@@ -122,6 +122,7 @@ def test_the_stages_are_listed_in_their_order(primsplit: Callable[..., Any]) -> 
     names = [row["stage"] for row in rows]
     assert names[:2] == ["join_calls", "inline_calls"]
     assert names.index("legalize") < names.index("guard_empty_scans") < names.index("gemm_of_transposed")
+    assert next(r["has"] for r in rows if r["stage"] == "work_in_tiles") == "array of 1024 KiB"
     done = primsplit("rules", "--pipeline")
     assert done.status == 0
     assert all(name in done.out for name in names)
