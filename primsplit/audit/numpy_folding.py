@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from primsplit.audit.statements import Assignment, Branch, Function, Loop, Scan, Statement, Statements, Suite
-from primsplit.audit.suites import expressions, is_gradient
+from primsplit.audit.suites import every_statement, expressions, is_gradient
 from primsplit.audit.trees import calls_deep, fill, variable_nodes
 from primsplit.audit.users_names import users_names
 from primsplit.ir import Op
@@ -45,7 +45,7 @@ class _Folding:
     def __init__(self, made: Function, kept: set[str]) -> None:
         self.made = made
         self.kept = kept
-        every = [*_every(made.statements)]
+        every = [*every_statement(made.statements)]
         self.reads = Counter(n.id for s in every for e in expressions(s) for n in variable_nodes(e))
         self.reads.update(n.id for r in made.results for n in variable_nodes(r))
         self.writes = Counter(n for s in every for n in _assigned(s))
@@ -100,7 +100,7 @@ class _Body:
                     self.waiting[each.targets[0]] = len(self.found)
             else:
                 statement = self.folding.with_bodies(each, self.depth)
-            again = {n for s in _every([each]) for n in _assigned(s) if self.folding.writes[n] > 1}
+            again = {n for s in every_statement([each]) for n in _assigned(s) if self.folding.writes[n] > 1}
             if again:
                 self.waiting = {own: i for own, i in self.waiting.items() if not again & _read(self.found[i])}
             self.found.append(statement)
@@ -138,14 +138,6 @@ def _part(statement: Statement) -> tuple[bool, str]:
 
 def _read(statement: Statement | None) -> set[str]:
     return set() if statement is None else {n.id for e in expressions(statement) for n in variable_nodes(e)}
-
-
-def _every(statements: Sequence[Statement]) -> Iterator[Statement]:
-    """Yield statements with those in their bodies."""
-    for statement in statements:
-        yield statement
-        for suite in statement.suites():
-            yield from _every(suite.statements)
 
 
 def _assigned(statement: Statement) -> Iterator[str]:

@@ -13,13 +13,15 @@ from primsplit.ir.plain_text import in_one_line
 
 def read_by(statements: Iterable[Statement]) -> set[str]:
     """Return the names that statements read, also in their bodies."""
-    return {n for s in statements for e in _nested(s) for n in names_in(e)}
+    return {n for s in every_statement(statements) for e in expressions(s) for n in names_in(e)}
 
 
-def _nested(statement: Statement) -> Iterator[ast.expr]:
-    yield from expressions(statement)
-    for suite in statement.suites():
-        yield from (e for inner in suite.statements for e in _nested(inner))
+def every_statement(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Yield statements, each before those in its bodies."""
+    for statement in statements:
+        yield statement
+        for suite in statement.suites():
+            yield from every_statement(suite.statements)
 
 
 def expressions(statement: Statement) -> Iterator[ast.expr]:

@@ -26,7 +26,7 @@ from primsplit.numpy.scans import lowest
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array
-from primsplit.tracing.calls.named import named
+from primsplit.tracing.calls.named import called_by_name, named
 from primsplit.tracing.calls.primitive import Function, Primitive, rrule
 
 
@@ -145,13 +145,13 @@ def _named(which: str) -> Primitive:
     @rrule(call)
     def shared(x: Array, *, axis: Axis, keepdims: bool = False, may_be_empty: bool = False) -> tuple[Array, Function]:
         """Equal extrema share the cotangent evenly. 16 bits are compared in 32: see `rules/halves.py`."""
-        y = as_called(call, x, axis, keepdims, may_be_empty)
+        y = called_by_name(call, x, axis=axis, keepdims=keepdims, may_be_empty=may_be_empty)
 
         def pullback(dy: Array) -> tuple[Array]:
             if not is_half(x):
                 return (_shares(dy, x, y, _axes(axis), keepdims),)
             wide = cast_to(x, np.float32)
-            best = as_called(call, wide, axis, keepdims, may_be_empty)
+            best = called_by_name(call, wide, axis=axis, keepdims=keepdims, may_be_empty=may_be_empty)
             return (cast_to(_shares(cast_to(dy, np.float32), wide, best, _axes(axis), keepdims), x.dtype),)
 
         return y, pullback
@@ -161,13 +161,6 @@ def _named(which: str) -> Primitive:
 
 def _axes(axis: Axis) -> tuple[int, ...]:
     return (axis,) if isinstance(axis, int) else axis
-
-
-def as_called(call: Primitive, x: Array, axis: Axis, keepdims: bool, may_be_empty: bool) -> Array:
-    """Record the call with the arguments that are not their defaults, as a listing shows it."""
-    told = {name: True for name, value in (("keepdims", keepdims), ("may_be_empty", may_be_empty)) if value}
-    found: Array = call(x, axis=axis, **told)
-    return found
 
 
 def _shares(dy: Array, x: Array, y: Array, axes: Sequence[int], keepdims: bool) -> Array:
@@ -189,4 +182,4 @@ def named_extremum(which: str, x: Array, axes: Sequence[int], keepdims: bool, *,
     if not x.type.is_float or not axes or isinstance(x.value, Const):
         return (extremum if may_be_empty else extremum_of_some)(which, x, axes, keepdims)
     axis = axes[0] if len(axes) == 1 else tuple(sorted(axes))
-    return as_called(NAMED[which], x, axis, keepdims, may_be_empty)
+    return called_by_name(NAMED[which], x, axis=axis, keepdims=bool(keepdims), may_be_empty=may_be_empty)

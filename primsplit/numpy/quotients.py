@@ -108,7 +108,7 @@ def sign_of(x: Array) -> Array:
 
 
 def times_scaled(dtype: np.dtype[Any]) -> int:
-    """How often `sign_of` multiplies a number with the largest float."""
+    """Return how often `sign_of` multiplies a number with the largest float."""
     return 2 if dtype == np.float16 else 1
 
 

@@ -21,7 +21,7 @@ from primsplit.tracing.array import Array, implements
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.branching.raising import checked
 from primsplit.tracing.broadcasting import expand_to, of_shape, reshape_to
-from primsplit.tracing.calls.named import named
+from primsplit.tracing.calls.named import called_by_name, named
 from primsplit.tracing.calls.primitive import Function, rrule
 
 
@@ -54,20 +54,13 @@ def variance(x: Array, *, axis: Axis = None, keepdims: bool = False, ddof: int =
     return _divided(squares, count_along(x, axes), ddof)
 
 
-def _as_called(x: Array, axis: Axis, keepdims: bool, ddof: int) -> Array:
-    """Record the call with the arguments that are not their defaults, as a listing shows it."""
-    told = {"axis": (axis, None), "keepdims": (keepdims, False), "ddof": (ddof, 0)}
-    found: Array = variance(x, **{name: value for name, (value, default) in told.items() if value != default})
-    return found
-
-
 @rrule(variance)
 def _variance_rule(
     x: Array, *, axis: Axis = None, keepdims: bool = False, ddof: int = 0
 ) -> tuple[Array, Callable[[Array], tuple[Array]]]:
     """dx = 2 (x - mean(x)) dy / (n - ddof). The mean has no part in it: the sum of x - mean(x) is 0."""
     axes = many_axes(axis, x.ndim)
-    y, apart = _as_called(x, axis, keepdims, ddof), _centred(x, axes)
+    y, apart = called_by_name(variance, x, axis=axis, keepdims=keepdims, ddof=ddof), _centred(x, axes)
 
     def pullback(dy: Array) -> tuple[Array]:
         each = _divided(dy if keepdims else with_ones(dy, axes), count_along(x, axes), ddof)
@@ -97,7 +90,8 @@ def var(
     ddof = ddof.item() if isinstance(ddof, np.generic) else ddof
     if where is True and mean is None and isinstance(ddof, int) and not isinstance(x.value, Const) and axes:
         along = None if len(axes) == x.ndim else axes[0] if len(axes) == 1 else tuple(sorted(axes))
-        return delivered(cast_to(_as_called(wide, along, bool(keepdims), ddof), asked), out)
+        found = called_by_name(variance, wide, axis=along, keepdims=bool(keepdims), ddof=ddof)
+        return delivered(cast_to(found, asked), out)
     count: Any = count_along(x, axes)
     if where is not True:
         count = counted_where(where, x, axes, True, wide.dtype)

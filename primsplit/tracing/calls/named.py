@@ -1,4 +1,4 @@
-"""Record a function of this package by name, and look the name up: `named` and `arguments_of`.
+"""Record a function of this package by name, and look the name up: `named`, `called_by_name` and `arguments_of`.
 
 ```
 y = np.max(x, axis=1)   ->   y = call::max(x), listed as max(x, axis=1)
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from primsplit.ir import Op
+from primsplit.tracing.array import Array
 from primsplit.tracing.calls.flat_rules import Flat
 from primsplit.tracing.calls.primitive import Function, Primitive
 
@@ -29,6 +30,17 @@ def named(name: str) -> Callable[[Function], Primitive]:
     return make
 
 
+def called_by_name(call: Primitive, x: Array, **arguments: Any) -> Array:
+    """Record a call with the arguments that are not the function's defaults, as a listing shows it."""
+    defaults = _defaults(call)
+    found: Array = call(x, **{n: v for n, v in arguments.items() if n not in defaults or v != defaults[n]})
+    return found
+
+
+def _defaults(call: Primitive) -> dict[str, Any]:
+    return getattr(call.function, "__kwdefaults__", None) or {}
+
+
 def arguments_of(op: Op, call: Primitive) -> dict[str, Any] | None:
     """Return the static arguments, by name, of an op that is a call of this function and no other; else None.
 
@@ -37,5 +49,5 @@ def arguments_of(op: Op, call: Primitive) -> dict[str, Any] | None:
     for name in ("rule", "batch"):
         rule = op.attributes.get(name)
         if isinstance(rule, Flat) and rule.primitive is call:
-            return {**(getattr(call.function, "__kwdefaults__", None) or {}), **rule.keywords}
+            return {**_defaults(call), **rule.keywords}
     return None

@@ -5,17 +5,10 @@ import pytest
 
 import primsplit as ps
 from primsplit.ir import walk
-from primsplit.rewrites.loops import repeats
 from primsplit.rewrites.loops.repeats import fold_repeats
-from primsplit.transforms.idioms import rewritten
+from tests.rewrites.loops.folding import fold_small_programs
 
 pytestmark = pytest.mark.filterwarnings("ignore::primsplit.ir.errors.UnrolledLoopWarning")
-
-
-def fold_small_programs(monkeypatch):
-    """Look for repeats in programs of 100 ops, also where they are differentiated."""
-    monkeypatch.setattr(repeats, "LARGE", 100)
-    monkeypatch.setattr(rewritten, "fold_repeats", fold_repeats)
 
 
 COUNT = 90
