@@ -1,12 +1,13 @@
-"""Set the cotangents that a long loop carries to 0 where they are below the smallest normal number.
+"""Set the cotangents that a long loop carries to 0 where they are close to the smallest normal number.
 
 ```
 before = Add(a, b)   ->   sum = Add(a, b); before = Where(Less(Abs(sum), least), 0, sum)
 ```
 
-Each operation on such a denormal number takes an Intel processor 100 cycles: a recurrence that forgets, whose
-cotangents decay from step to step, ran 9 times as long. `without_faint` is a primitive whose derivative is that of the
-identity, so that a backward pass stays linear in its cotangents.
+Each operation on a number below it takes an Intel processor 100 cycles: a recurrence that forgets, whose cotangents
+decay from step to step, ran 9 times as long. A step multiplies what it carries by factors below 1, so that products of
+a carry above the smallest normal number are denormal too: `least` is a million times as large. `without_faint` is a
+primitive whose derivative is that of the identity, so that a backward pass stays linear in its cotangents.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,6 +27,8 @@ LARGE = 64
 """The elements from which on a carry is large: the three operators of a step take longer than fewer denormals."""
 FAR = 2.0**-40
 """The sum of the cotangents of each of a loop's results from which on a denormal number is far below their largest."""
+ABOVE = 2.0**20
+"""The largest multiple of the smallest normal number that counts as 0, where the sum is as many times FAR."""
 
 
 @primitive
@@ -62,11 +65,14 @@ class _Measuring(Primitive):
 
 @_Measuring
 def least_beside(seeds: Sequence[Array], dtype: np.dtype[Any]) -> Array:
-    """The smallest normal number, or 0 where one of these cotangents, of a loop's results, is faint as a whole itself.
+    """Below which magnitude a cotangent counts as 0: a part of 1e-26 of the smallest of these, of a loop's results.
 
-    Where a function's values have a scale of 1e-30, so have its cotangents, and each digit of them counts.
+    It is 1 to 2^20 times the smallest normal number. It is 0 where one of the results has cotangents that are faint as
+    a whole: where a function's values have a scale of 1e-30, so have its cotangents, and each digit of them counts.
     """
     sums = [op.Cast(op.ReduceSum(op.Abs(s), keepdims=0), to=np.float32) for s in seeds]
     told = [op.Where(op.Equal(s, np.float32(0)), np.float32(1), s) for s in sums]
     smallest = op.Min(*told) if len(told) > 1 else told[0]
-    return op.Where(op.GreaterOrEqual(smallest, np.float32(FAR)), np.finfo(dtype).tiny, np.zeros((), dtype))
+    times = op.Cast(op.Min(op.Mul(smallest, np.float32(1 / FAR)), np.float32(ABOVE)), to=dtype)
+    least = op.Mul(times, np.finfo(dtype).tiny)
+    return op.Where(op.GreaterOrEqual(smallest, np.float32(FAR)), least, np.zeros((), dtype))
