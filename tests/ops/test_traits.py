@@ -38,6 +38,17 @@ Property = Callable[[Example], bool | None]
 """Whether an example has a property; None where it decides nothing."""
 
 
+def is_of_tensors(kind: str) -> bool:
+    """Whether each input and result of an operator may be a tensor; those of optional values are no other operators."""
+    formal = onnx.defs.get_schema(kind, OPSET)
+    every = [formal_type.types for formal_type in (*formal.inputs, *formal.outputs)]
+    return not kind.startswith("Optional") and all(any(t.startswith("tensor") for t in types) for types in every)
+
+
+OF_TENSORS = sorted(filter(is_of_tensors, TRAITS))
+"""The operators that examples run. They are named by type, so that collecting the tests computes no example."""
+
+
 def having(holds: Property) -> dict[str, bool]:
     """The operators that examples decide, and whether all of their examples have the property."""
     found = {kind: [x for each in of_kind if (x := holds(each)) is not None] for kind, of_kind in examples().items()}
@@ -93,6 +104,10 @@ def shuffled(example: Example) -> bool | None:
 def test_every_operator_of_the_opset_has_a_row_and_no_other_name_has() -> None:
     assert sorted(TRAITS) == sorted(kinds())
     assert not TRAITS.keys() & IN_FILES.keys()
+
+
+def test_every_operator_of_tensors_has_an_example() -> None:
+    assert sorted(TRAITS.keys() & examples().keys()) == OF_TENSORS
 
 
 def test_what_is_no_operator_has_no_trait() -> None:
@@ -225,7 +240,7 @@ NOT_READ_BY_ONNX = {("LSTM", 4)}
 """Inputs that onnx's reference evaluator leaves out: the lengths of sequences."""
 
 
-@pytest.mark.parametrize("kind", sorted(TRAITS.keys() & examples().keys()))
+@pytest.mark.parametrize("kind", OF_TENSORS)
 def test_inputs_of_which_only_the_type_is_read_may_have_any_values(kind: str) -> None:
     assert {i for i in unread(kind) if (kind, i) not in NOT_READ_BY_ONNX} == set(traits(kind).reads_type)
 
@@ -428,7 +443,7 @@ NOT_ZERO_AT_ZERO = {("PRelu", 1)}
 """Inputs that add evenly to what the results are where they are zero: slope * x below zero, else x."""
 
 
-@pytest.mark.parametrize("kind", sorted(TRAITS.keys() & examples().keys()))
+@pytest.mark.parametrize("kind", OF_TENSORS)
 def test_inputs_that_the_results_grow_evenly_with_are_those_in_terms(kind: str) -> None:
     most = max(len(e.inputs) for e in examples()[kind])
     named = {i for factors in terms(kind, most) for i in factors}
@@ -721,7 +736,7 @@ def sizes_change(example: Example, position: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("kind", sorted(TRAITS.keys() & examples().keys() - {"Scan", "Loop", "If"}))
+@pytest.mark.parametrize("kind", [k for k in OF_TENSORS if k not in {"Scan", "Loop", "If"}])
 def test_sizes_depend_on_no_other_inputs(kind: str) -> None:
     decided = [e for e in examples()[kind] if e.outputs is not None]
     found = {i for e in decided for i, x in enumerate(e.inputs) if x is not None and x.size and sizes_change(e, i)}
