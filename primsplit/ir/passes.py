@@ -3,14 +3,16 @@
 A table of passes can so name each of them, and only those that fit a program cost anything.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
-from primsplit.ir.blocks import Block
+from primsplit.ir.blocks import Block, walk
 from primsplit.ir.dims import above, is_one
+from primsplit.ir.values import Const, Converted
 
 Kinds = tuple[frozenset[str], ...]
 """Groups of operators, of each of which a block must have one."""
@@ -29,6 +31,10 @@ class Condition:
     def __call__(self, block: Block) -> bool:
         """Return the answer for a block."""
         return self.holds(block)
+
+    def __or__(self, other: "Condition") -> "Condition":
+        """Return the condition that one of the two holds."""
+        return Condition(f"{self.says} or {other.says}", lambda block: self(block) or other(block))
 
 
 @cache
@@ -84,9 +90,34 @@ def dtype_among(*names: str) -> Condition:
     return Condition("|".join(names), lambda block: any(t.key[0] in names for t in block.types))
 
 
+def _constants(block: Block) -> Iterator[Const]:
+    """Yield the constants that ops read, each as often as it is read."""
+    return (v for op in walk(block) for v in op.inputs if isinstance(v, Const))
+
+
 def ops_from(count: int) -> Condition:
     """Return the condition that a block has so many ops or more, those of its sub-blocks not counted."""
     return Condition(f"{count} ops", lambda block: len(block.ops) >= count)
+
+
+def ops_inside_from(count: int) -> Condition:
+    """Return the condition that a block has so many ops or more, with those of its sub-blocks."""
+    return Condition(f"{count} ops inside", lambda block: any(True for _ in islice(walk(block), count - 1, None)))
+
+
+def one_of(kinds: str) -> Condition:
+    """Return the condition that a block has an operator of one group, such as "Div|Mod": an alternative to others."""
+    return Condition(kinds, partial(has_each, wanted=groups(kinds)))
+
+
+def reads_vector(kind: str) -> Condition:
+    """Return the condition that an operator of this kind reads a value of one axis."""
+    return Condition(
+        f"{kind} of a vector",
+        lambda block: any(
+            op.kind == kind and any(v is not None and v.type.rank == 1 for v in op.inputs) for op in walk(block)
+        ),
+    )
 
 
 has_column = Condition(
@@ -94,6 +125,15 @@ has_column = Condition(
     lambda block: any(t.shape is not None and len(t.shape) > 1 and is_one(t.shape[-1]) for t in block.types),
 )
 """The condition that a value of a block has two axes or more, the last of size 1."""
+has_converted = Condition(
+    "constant converted by tracing", lambda block: any(isinstance(c.data, Converted) for c in _constants(block))
+)
+"""The condition that an op reads a constant that tracing converted from another dtype."""
+has_open_size = Condition(
+    "size known to the run",
+    lambda block: any(t.shape is None or not all(isinstance(d, int) for d in t.shape) for t in block.types),
+)
+"""The condition that a value of a block has a size, or a number of axes, that is not known before the run."""
 may_be_empty = Condition(
     "axis that may be empty",
     lambda block: any(t.shape is None or not all(above(size, 0) for size in t.shape) for t in block.types),

@@ -4,17 +4,22 @@ Importing onnx_ir and onnxruntime takes several times as long as the rest of pri
 """
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from primsplit.ir import Block, Const, Loaded, walk
+from primsplit.ir.carriers import CARRIERS
 from primsplit.ir.errors import FileError, SpecError
 from primsplit.ir.names import NamedBlock
+from primsplit.ir.passes import dtype_among, one_of
 from primsplit.programs.restarts import report_restarting_draws
 from primsplit.rewrites.cse import merge_repeated
 from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.own_errors import own_errors
+
+has_jumps = one_of("call::primsplit::Jump")
+has_carried = dtype_among(*CARRIERS)
 
 
 def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = (), *, merged: bool = False) -> Any:
@@ -23,10 +28,7 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = (), *, merged: 
     It holds numbers in the dtypes that it would have together with the blocks `beside`, whose files belong to it. With
     `merged` it repeats no op, as after onnxruntime's elimination of common subexpressions.
     """
-    from primsplit.onnx.jumps import find_jumps, told_jumps, with_numbers, without_numbers
     from primsplit.onnx.save import tell, to_model
-    from primsplit.targets.carrying import dtypes_to_carry, in_carriers
-    from primsplit.targets.finish import finish
 
     if not named.block.results:
         raise SpecError(
@@ -34,25 +36,57 @@ def make_model(named: NamedBlock, beside: Sequence[NamedBlock] = (), *, merged: 
             cure="Return an array.",
         )
     with own_errors(f"no file can be made of {named.block.name}"):
-        names = dtypes_to_carry(named.block, *(other.block for other in beside))
-        held = in_carriers(named, names)
-        jumps = find_jumps(held)
-        finished = finish(with_numbers(held.block, jumps), held.gradients, provider=held.provider, runtime=held.runtime)
-        block, jumps = without_numbers(merge_repeated(finished) if merged else finished, jumps)
-        told = _told(named, names)
+        (held,), told = _in_carriers([named], beside)
+        block, jumps = _finished(held, merged=merged)
         said: dict[str, Any] = {"derivatives": held.gradients, "provenance": held.provenance}
+        told = {**told, **_told_states(named)}
         model = to_model(block, held.inputs, held.outputs, told, defaults=held.defaults, **said)
-        tell(model.proto, told_jumps(jumps, model.name_of))
+        if jumps:
+            from primsplit.onnx.jumps import told_jumps
+
+            tell(model.proto, told_jumps(jumps, model.name_of))
         return model
 
 
-def _told(named: NamedBlock, names: Collection[str]) -> dict[str, str]:
-    """Return a file's metadata about a block; `names` are the dtypes that it has in carriers."""
-    from primsplit.onnx.states import told_states
-    from primsplit.targets.carrying import told_dtypes
+def _finished(named: NamedBlock, *, merged: bool) -> tuple[Block, Sequence[Any]]:
+    """Return the block for a file, and its operators that jump, with the values that the file has for their numbers."""
+    from primsplit.targets.finish import finish
 
-    states = told_states(named.states) if named.states else {}
-    return {**told_dtypes(named, names), **states}
+    def finished(block: Block) -> Block:
+        found = finish(block, named.gradients, provider=named.provider, runtime=named.runtime)
+        return merge_repeated(found) if merged else found
+
+    if not has_jumps(named.block):
+        return finished(named.block), ()
+    from primsplit.onnx.jumps import find_jumps, with_numbers, without_numbers
+
+    jumps = find_jumps(named)
+    return without_numbers(finished(with_numbers(named.block, jumps)), jumps)
+
+
+def _in_carriers(
+    named: Sequence[NamedBlock], beside: Sequence[NamedBlock] = ()
+) -> tuple[Sequence[NamedBlock], Mapping[str, str]]:
+    """Return the blocks with the dtypes in carriers that their files cannot hold, and the metadata about the first.
+
+    A dtype is in its carrier in all of them if the file of one of them, or of a block `beside`, cannot hold it.
+    """
+    blocks = [each.block for each in (*named, *beside)]
+    if not any(map(has_carried, blocks)):
+        return named, {}
+    from primsplit.targets.carrying import dtypes_to_carry, in_carriers, told_dtypes
+
+    names = dtypes_to_carry(*blocks)
+    return [in_carriers(each, names) for each in named], told_dtypes(named[0], names)
+
+
+def _told_states(named: NamedBlock) -> Mapping[str, str]:
+    """Return the metadata of a block's states."""
+    if not named.states:
+        return {}
+    from primsplit.onnx.states import told_states
+
+    return told_states(named.states)
 
 
 def make_proto(named: NamedBlock) -> Any:
@@ -166,14 +200,12 @@ def save_functions(joint: NamedBlock, functions: Mapping[str, NamedBlock], path:
     from primsplit.onnx.jumps import find_jumps, of_functions, told_jumps
     from primsplit.onnx.save import tell
     from primsplit.onnx.sources import files_of
-    from primsplit.targets.carrying import dtypes_to_carry, in_carriers
 
     report_restarting_draws(joint)
     with own_errors(f"no file can be made of {joint.block.name}"):
-        names = dtypes_to_carry(joint.block, *(named.block for named in functions.values()))
-        called = {name: in_carriers(named, names) for name, named in functions.items()}
-        held = in_carriers(joint, names)
-        model = to_function_model(held, called, _told(joint, names))
+        (held, *bodies), told = _in_carriers([joint, *functions.values()])
+        called = dict(zip(functions, bodies, strict=True))
+        model = to_function_model(held, called, {**told, **_told_states(joint)})
         tell(model.proto, told_jumps(of_functions(find_jumps(held), held), model.name_of))
         write_models([(model, path)], lambda: files_of(named.block for named in (joint, *functions.values())))
 

@@ -335,7 +335,7 @@ class Program(Binding):
 
         Raises SpecError for anything else.
         """
-        if check_threads(threads) == self.threads:
+        if threads is self.threads or check_threads(threads) == self.threads:
             return self
         found = self._copied()
         found.threads = threads

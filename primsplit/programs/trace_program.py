@@ -8,12 +8,11 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.ir import Block, Const, Type, Var, same_data, walk
-from primsplit.ir.analysis.promotions import report_promotions
-from primsplit.ir.analysis.unrolled import report_unrolled
 from primsplit.ir.caching.counters import Counters
 from primsplit.ir.errors import FrozenArrayWarning, Place, PrimsplitError, SpecError, warn_at
 from primsplit.ir.names import kept_apart
 from primsplit.ir.notation.literals import bytes_text
+from primsplit.ir.passes import imported, ops_inside_from
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.carried import Carried
 from primsplit.programs.examples import Examples, Way, example_sets
@@ -99,6 +98,13 @@ def trace_program(
         return _program_of(name or _name(function), call, leaves, spec, labels, told=told, freeze=freeze)
 
 
+REPORTS = (
+    imported("ir.analysis.unrolled.report_unrolled", has=ops_inside_from(500)),
+    imported("ir.analysis.promotions.report_promotions", "Cast"),
+)
+"""What warns of a recorded program."""
+
+
 def _program_of(
     name: str,
     call: Callable[[Sequence[Any]], Any],
@@ -112,8 +118,8 @@ def _program_of(
     """Return the program of a call on leaves; those with a type are inputs with names from `labels`."""
     types = [leaf_type(x) for x in leaves]
     block, result_spec, states = _record(name, call, leaves, types, labels, told)
-    report_unrolled(block)
-    report_promotions(block)
+    for report in REPORTS:
+        report(block)
     constants = _outside_constants(block, freeze)
     carried = _carried(states)
     inputs = [n for n, t in zip(labels, types, strict=True) if t is not None]

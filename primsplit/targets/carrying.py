@@ -50,18 +50,10 @@ class Carried:
 
 def dtypes_to_carry(*blocks: Block) -> frozenset[str]:
     """The dtypes that files of these blocks hold in carriers: newer ones, and four bits where kernels are missing."""
-    found = frozenset().union(*map(_dtypes, blocks)) & CARRIERS.keys()
+    found = frozenset(t.key[0] for block in blocks for t in block.types) & CARRIERS.keys()
     if not found & FOUR_BITS or not any(_without_kernel(block) for block in blocks):
         return found & LATER
     return (found & LATER).union(*(_without_kernel(optimize(inline_calls(block))) for block in blocks))
-
-
-def _dtypes(block: Block) -> set[str]:
-    """Return the dtypes of parameters and results, and of the operands and results of ops."""
-    found = {v.type.key[0] for v in (*block.params, *block.results)}
-    for op in walk(block):
-        found.update([v.type.key[0] for v in (*op.inputs, *op.outputs) if v is not None])
-    return found
 
 
 def _without_kernel(block: Block) -> frozenset[str]:

@@ -8,7 +8,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from primsplit.ir import Block
-from primsplit.ir.passes import array_of, dtype_among, groups, has_column, imported, may_be_empty
+from primsplit.ir.passes import (
+    array_of,
+    dtype_among,
+    groups,
+    has_column,
+    has_converted,
+    has_open_size,
+    imported,
+    may_be_empty,
+    one_of,
+    reads_vector,
+)
 from primsplit.rewrites import gradients_last, optimize
 from primsplit.rewrites.order import results_apart
 from primsplit.targets.legalize import legalize
@@ -116,7 +127,12 @@ STAGES: tuple[Stage, ...] = (
         rounds=True,
     ),
     of_calls("rewrites.inline.inline_calls", "form", "Replace calls of traced functions by their ops."),
-    plain("rewrites.conversions.convert_in_program", "form", "Convert in the file the arrays that tracing converted."),
+    plain(
+        "rewrites.conversions.convert_in_program",
+        "form",
+        "Convert in the file the arrays that tracing converted.",
+        has=has_converted,
+    ),
     plain(
         "transforms.idioms.writes.join_writes",
         "speed",
@@ -197,6 +213,7 @@ STAGES: tuple[Stage, ...] = (
         "targets.faults.columns.write_vectors_as_columns",
         "Write vectors in products as matrices of one column.",
         kinds="MatMul",
+        has=reads_vector("MatMul"),
     ),
     plain(
         "rewrites.products.transposed.gemm_of_transposed",
@@ -316,7 +333,10 @@ STAGES: tuple[Stage, ...] = (
     ),
     around("targets.faults.unread_masks.read_masks", "Read the mask of a Dropout that trains.", kinds="Dropout"),
     around_in_functions(
-        "targets.faults.precision.keep_double_products", "Keep float64 products from being fused.", kinds="MatMul"
+        "targets.faults.precision.keep_double_products",
+        "Keep float64 products from being fused.",
+        kinds="MatMul",
+        has=dtype_among("float64"),
     ),
     around(
         "targets.faults.cast_stacks.keep_cast_stacks",
@@ -381,7 +401,12 @@ STAGES: tuple[Stage, ...] = (
         needs=frozenset({"gradients"}),
         bench="fixed mlp",
     ),
-    plain("rewrites.misfits.refuse_misfits", "fault", "Refuse ops that do not fit the integers that they read."),
+    plain(
+        "rewrites.misfits.refuse_misfits",
+        "fault",
+        "Refuse ops that do not fit the integers that they read.",
+        has=one_of("Div|Mod|Squeeze") | has_open_size,
+    ),
 )
 """The package's stages, in their order. No trait: which operators a stage looks for."""
 

@@ -153,7 +153,7 @@ def around_some(path: str, why: str, *, kinds: str, rounds: bool = False) -> Sta
     return _stage(path, lambda block, target: run(block, target.runtime), why, "fault", kinds, rounds=rounds)
 
 
-def around_in_functions(path: str, why: str, *, kinds: str) -> Stage:
+def around_in_functions(path: str, why: str, *, kinds: str, has: Condition) -> Stage:
     """Return a stage as that of `around_some` which must know whether the block is a function's. It rounds."""
     run = imported(path)
     return _stage(
@@ -162,6 +162,7 @@ def around_in_functions(path: str, why: str, *, kinds: str) -> Stage:
         why,
         "fault",
         kinds,
+        has=has,
         rounds=True,
     )
 

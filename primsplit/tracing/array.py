@@ -117,7 +117,9 @@ class Array(Described, Operators, metaclass=ComparedClass):
 
     def refresh(self) -> None:
         """Read a view, and the views that it is based on, again if their bases were written to."""
-        for array in bases_first(self):
+        if self.seen_at == writes.count:
+            return
+        for array in (self,) if self.view_of is None else bases_first(self):
             array.see_bases()
 
     def see_bases(self) -> None:

@@ -13,6 +13,7 @@ order are right at 0: those of squares of norms, of kernels by squared distances
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from primsplit.ir import Op, Value, Var, reads
 from primsplit.ir.analysis.orders import order_of
@@ -30,6 +31,8 @@ from primsplit.tracing.broadcasting import expand_to, ones_like, zeros_like
 from primsplit.transforms.cancelling_sums import Samples, cancelled
 
 DIVIDED = frozenset({"call::root_quotient", "call::length_quotient"})
+CANCELLED = DIVIDED | {"call::signed"}
+"""The calls of a pullback that may be replaced by their value."""
 OPENED = frozenset({"call::square", "call::integer_power"})
 """Calls whose bodies are products."""
 DEPTH = 12
@@ -62,8 +65,8 @@ class EvenSlopes:
     primal: Sequence[Op]
     pullback: list[Op]
     stands: Callable[[Value], Value]
-    arrivals: dict[Var, list[Arrival]] = field(default_factory=lambda: defaultdict(list))
-    sources: dict[Value, list[Var]] = field(default_factory=lambda: defaultdict(list))
+    arrivals: dict[Var, list[Arrival]] = field(default_factory=partial(defaultdict, list))
+    sources: dict[Value, list[Var]] = field(default_factory=partial(defaultdict, list))
     found: dict[Var, Quotient] = field(default_factory=dict)
     _made: dict[Var, Op] = field(default_factory=dict)
     _sizes: dict[Value, Var] = field(default_factory=dict)
@@ -76,12 +79,9 @@ class EvenSlopes:
     _seen: int = 0
 
     def append(self, inner: Op) -> None:
-        """Record an op of a pullback; in place of a quotient its value, if no division is needed."""
-        instead, first = None, len(self.pullback)
-        if inner.kind in DIVIDED:
-            instead = self._divided(inner)
-        elif inner.kind == "call::signed":
-            instead = self._signed(inner)
+        """Record one of the calls CANCELLED; in its place its value, if no division is needed."""
+        first = len(self.pullback)
+        instead = self._divided(inner) if inner.kind in DIVIDED else self._signed(inner)
         if instead is None:
             append(inner)
         else:

@@ -57,7 +57,7 @@ from primsplit.tracing.broadcasting import zeros_like
 from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.own_errors import own_errors
 from primsplit.tracing.registering import Epoch
-from primsplit.transforms.even_slopes import Arrival, EvenSlopes
+from primsplit.transforms.even_slopes import CANCELLED, Arrival, EvenSlopes
 from primsplit.transforms.idioms.rewritten import rewritten
 from primsplit.transforms.policies import with_policy
 from primsplit.transforms.primal_list import PrimalList
@@ -202,7 +202,8 @@ class _Composition:
         given = dict(renaming)
         is_moved = len(split.cotangents) == 1 and bool(moved_inputs(op))
         for inner in split.pullback.ops:
-            slopes.append(rename(inner, renaming, place=op.place, remark=remark, sizes=sizes))
+            record = slopes.append if inner.kind in CANCELLED else append
+            record(rename(inner, renaming, place=op.place, remark=remark, sizes=sizes))
         for position, result in zip(split.targets, split.pullback.results, strict=True):
             target = sources[position]
             if isinstance(target, Var):

@@ -16,11 +16,16 @@ from primsplit.ir.passes import (
     dtype_among,
     groups,
     has_column,
+    has_converted,
     has_each,
+    has_open_size,
     imported,
     may_be_empty,
+    one_of,
     ops_from,
+    ops_inside_from,
     pass_named,
+    reads_vector,
 )
 
 
@@ -76,6 +81,48 @@ def test_a_block_of_few_ops_is_left_out() -> None:
     block = ps.trace(lambda x: np.sin(np.cos(x)), np.ones(3)).block
     assert ops_from(2)(block)
     assert not ops_from(3)(block)
+
+
+def stepped(block: Block) -> Block:
+    """A block with one op, whose body is the block."""
+    flag = Var(Type(np.bool_, ()))
+    return Block("", (flag,), (Op("If", (flag,), (), {"then_branch": block}),), ())
+
+
+def test_the_ops_of_sub_blocks_count_where_those_inside_are_asked_for() -> None:
+    block = stepped(ps.trace(lambda x: np.sin(np.cos(x)), np.ones(3)).block)
+    assert ops_inside_from(3)(block)
+    assert not ops_inside_from(4)(block)
+    assert ops_inside_from(1)(block)
+    assert not ops_from(2)(block)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "holds"),
+    [([3, 4], [4], True), ([4], [4, 3], True), ([3, 4], [4, 1], False), ([3, 4], None, False)],
+)
+def test_a_product_reads_a_vector_if_an_operand_has_one_axis(
+    left: Sequence[int], right: Sequence[int] | None, holds: bool
+) -> None:
+    x, y, z = (Var(Type("float64", shape)) for shape in (left, right, None))
+    block = stepped(Block("", (x, y), (Op("MatMul", (x, y), (z,)),), (z,)))
+    assert reads_vector("MatMul")(block) is holds
+    assert not reads_vector("Gemm")(block)
+
+
+def test_a_constant_is_converted_where_the_trace_changed_its_dtype() -> None:
+    matrix = np.linspace(0.0, 1.0, 16, dtype=np.float32).reshape(4, 4)
+    assert has_converted(stepped(ps.trace(lambda x: x @ matrix, np.ones((2, 4))).block))
+    assert not has_converted(stepped(ps.trace(lambda x: x @ matrix, np.ones((2, 4), np.float32)).block))
+
+
+def test_one_of_two_conditions_is_enough() -> None:
+    either = one_of("Div|Mod") | has_open_size
+    assert either.says == "Div|Mod or size known to the run"
+    assert either(ps.trace(lambda x: x / x, ps.spec("float32", [3])).block)
+    assert either(ps.trace(np.sin, ps.spec("float32", ["N"])).block)
+    assert either(of_type("float32", None))
+    assert not either(ps.trace(np.sin, ps.spec("float32", [3])).block)
 
 
 def test_a_name_that_no_module_has_is_an_error() -> None:

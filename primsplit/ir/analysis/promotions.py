@@ -17,11 +17,14 @@ from primsplit.ir.errors import Place, PromotionWarning, warn_at
 WIDE = np.dtype(np.float64)
 
 
-def report_promotions(block: Block) -> None:
-    """Warn once for each line of the user's that widens floats to float64, unless an input is float64 already."""
+def report_promotions(block: Block) -> Block:
+    """Return the block. Warn once for each line of the user's that widens floats to float64.
+
+    There is no warning if an input is float64 already.
+    """
     floats = {p.type.dtype for p in block.params if p.type.is_float}
     if not floats or WIDE in floats:
-        return
+        return block
     for place, narrow, const in _promotions(block):
         told = (
             f"{narrow} becomes float64 here, as in NumPy: {_what(const)} is in the expression. What is computed "
@@ -29,6 +32,7 @@ def report_promotions(block: Block) -> None:
             "a number."
         )
         warn_at(place, told, PromotionWarning)
+    return block
 
 
 def _what(const: Const | None) -> str:

@@ -10,20 +10,21 @@ REPEATED = 500
 """So many ops of one kind on one line are a loop; onnxruntime takes longer to load them than most programs run."""
 
 
-def report_unrolled(block: Block) -> None:
-    """Warn, at the user's line, where a line recorded one operator `REPEATED` times or more in one block.
+def report_unrolled(block: Block) -> Block:
+    """Return the block. Warn, at the user's line, where a line recorded one operator `REPEATED` times or more in it.
 
     There is one warning, about the line with the most. Pullbacks are not counted: no line of the user's recorded them.
     """
     found = _most_repeated(block)
     if found is None:
-        return
+        return block
     (place, kind), times = found
     message = (
         f"this line recorded {kind} {times} times, in a program of {len(block.ops)} ops: a Python loop is recorded "
         "step by step. Write it with ps.scan or ps.fori_loop, which record one step for any number of them."
     )
     warn_at(place, message, UnrolledLoopWarning)
+    return block
 
 
 def _most_repeated(block: Block) -> tuple[tuple[Place, str], int] | None:
