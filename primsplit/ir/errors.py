@@ -4,12 +4,12 @@ import linecache
 import os
 import warnings
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from primsplit.ir.parsing import undisturbed
 from primsplit.ir.plain_text import in_lines, in_one_line
-from primsplit.ir.scoped import Scoped
+from primsplit.ir.scoped import Scoped, as_block
 
 LONGEST_QUOTE = 160
 """The most characters of a line of the user's that an error shows."""
@@ -78,7 +78,7 @@ _made = Scoped["list[PrimsplitError] | None"](lambda: None)
 _is_quiet = Scoped(bool)
 
 
-@contextmanager
+@as_block
 def errors_made() -> "Iterator[list[PrimsplitError]]":
     """Collect the errors that are constructed inside, also those that are caught there."""
     outer, inside = _made.value, list[PrimsplitError]()

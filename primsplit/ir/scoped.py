@@ -10,11 +10,14 @@ the error is forgotten, perhaps by another thread, in another block. So these bl
 all variables are on one stack: the end of a block ends those inside of it that were left open, and no others.
 """
 
+import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
-from typing import Any, Generic, TypeVar
+from types import TracebackType
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -59,3 +62,40 @@ class _Thread(threading.local):
 
 
 _thread = _Thread()
+
+
+def as_block(generator: Callable[P, Iterator[T]]) -> Callable[P, AbstractContextManager[T]]:
+    """Return what `contextlib.contextmanager` returns, for blocks that run the user's function.
+
+    That one assigns to `__traceback__` of an error that passes, which a frozen dataclass refuses.
+    """
+
+    @functools.wraps(generator)
+    def opened(*args: P.args, **named: P.kwargs) -> AbstractContextManager[T]:
+        return _OfGenerator(generator(*args, **named))
+
+    return opened
+
+
+class _OfGenerator(AbstractContextManager[T]):
+    """A block that runs a generator up to its `yield`, and the rest at its end."""
+
+    def __init__(self, generator: Iterator[T]) -> None:
+        self.generator = cast("Generator[T, None, None]", generator)
+
+    def __enter__(self) -> T:
+        return next(self.generator)
+
+    def __exit__(self, _: object, error: BaseException | None, trace: TracebackType | None) -> bool:
+        if error is None:
+            next(self.generator, None)
+            return False
+        try:
+            self.generator.throw(error)
+        except StopIteration as ended:
+            return ended is not error
+        except BaseException as raised:
+            if raised is not error and not (isinstance(error, StopIteration) and raised.__cause__ is error):
+                raise
+        error.with_traceback(trace)
+        return False

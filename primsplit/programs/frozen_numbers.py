@@ -22,7 +22,6 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -32,6 +31,7 @@ from primsplit import tracing
 from primsplit.ir.caching.fingerprint import objects_read
 from primsplit.ir.caching.held import attribute_of, function_in
 from primsplit.ir.errors import FrozenNumberWarning, Place, warn_at
+from primsplit.ir.scoped import as_block
 from primsplit.programs.calls_by_name import Call, Chain, attributes_of_results, call_of, codes, looked_up, meanings
 from primsplit.tracing.undo_log import undo_log
 
@@ -87,7 +87,7 @@ class Site(NamedTuple):
     says: str
 
 
-@contextmanager
+@as_block
 def frozen_numbers_told(function: Callable[..., Any], leaves: Sequence[Any]) -> Iterator[None]:
     """Warn of the draws and clocks of the function traced inside. `leaves` are those of its arguments."""
     read = objects_read(function)

@@ -93,7 +93,8 @@ class Session:
         try:
             found = self._run_values(arrays, outputs) if self._is_narrow else self.session.run(outputs, arrays)
         except Exception as error:  # noqa: BLE001  # see above
-            raise self._told("onnxruntime failed", error) from None
+            told = self._told("onnxruntime failed", error)
+            raise told from told.__cause__
         Counters.buffers += len(found)
         Counters.buffer_bytes += sum([a.nbytes for a in found])
         return self._as_said(found, outputs or self.outputs) if self.carried else found
@@ -113,7 +114,8 @@ class Session:
             try:
                 found: list[npt.NDArray[Any]] = run(outputs, dict(zip(names, arrays, strict=True)), None)
             except Exception as error:  # noqa: BLE001  # see above
-                raise self._told("onnxruntime failed", error) from None
+                told = self._told("onnxruntime failed", error)
+                raise told from told.__cause__
             Counters.buffers += count
             for array in found:
                 Counters.buffer_bytes += array.nbytes
@@ -179,7 +181,8 @@ class Session:
         try:
             self.session.run_with_iobinding(binding)
         except Exception as error:  # noqa: BLE001  # see above
-            raise self._told("onnxruntime failed", error) from None
+            told = self._told("onnxruntime failed", error)
+            raise told from told.__cause__
 
     def _check_buffer(self, output: Any, buffer: npt.NDArray[Any], others: Iterable[npt.NDArray[Any]]) -> None:
         if output.name in self.carried:

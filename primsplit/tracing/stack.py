@@ -3,7 +3,7 @@
 import math
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -13,7 +13,7 @@ from primsplit import ir
 from primsplit.ir import Op, Type, Value, Var
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import Place, PrimsplitError, TraceError
-from primsplit.ir.scoped import Scoped
+from primsplit.ir.scoped import Scoped, as_block
 from primsplit.tracing.alike import Alike
 from primsplit.tracing.variables import Variables
 
@@ -198,7 +198,7 @@ def recording(
     return cast("AbstractContextManager[Recording]", _top.set_to(inner))
 
 
-@contextmanager
+@as_block
 def remarked(remark: str) -> Iterator[None]:
     """Give this remark to ops that are recorded inside."""
     into = current()

@@ -9,7 +9,6 @@ a value of the program; buffers that are allocated once are the runtime's busine
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from primsplit import tracing
 from primsplit.ir import Type, is_held
 from primsplit.ir.caching.fingerprint import Same
 from primsplit.ir.errors import DtypeError, RunError, ShapeError, SpecError, TraceError
+from primsplit.ir.scoped import as_block
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import Held
@@ -119,7 +119,7 @@ class State(NDArrayOperatorsMixin, Held):
             told = f"the state {self.name} is {done} while a function is traced, when only a run has its value"
             raise TraceError(told, place=tracing.user_place(), cure=cure)
 
-    @contextmanager
+    @as_block
     def holding(self, value: npt.NDArray[Any]) -> Iterator[None]:
         """Replace the value inside, perhaps by one of another dtype or shape."""
         arrays, side = self.arrays, self.side

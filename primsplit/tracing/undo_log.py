@@ -14,12 +14,12 @@ import collections
 import threading
 import types
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
-from primsplit.ir.scoped import Scoped
+from primsplit.ir.scoped import Scoped, as_block
 from primsplit.tracing import saved_state
 from primsplit.tracing.handles.views import writes
 
@@ -94,7 +94,7 @@ For a side of a joined statement, which a journal undoes, it is a function to wh
 """
 
 
-@contextmanager
+@as_block
 def undo_log(*, only_watches: bool = False) -> Iterator[UndoLog]:
     """Open a log, in which converted code that runs inside notes what it changes.
 

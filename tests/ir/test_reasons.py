@@ -1,10 +1,12 @@
 """An error of a traced function is caught by the class that the function, Python or NumPy gives it."""
 
 import copy
+import dataclasses
+import enum
 import pathlib
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -79,6 +81,28 @@ class Final(ArithmeticError):
         raise TypeError("final")
 
 
+class Counted(Exception):
+    """An error that knows its subclasses."""
+
+    known: ClassVar[list[type]] = []
+
+    def __init_subclass__(cls, *, name: str) -> None:
+        cls.known.append(cls)
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen(Exception):
+    """An error whose attributes cannot be set."""
+
+    index: int
+
+
+class Colour(enum.Enum):
+    """What an error may be of."""
+
+    RED = 1
+
+
 def raising(error: BaseException) -> Callable[[Any], Any]:
     def f(x):
         if x[0] < 0:
@@ -104,7 +128,10 @@ ERRORS: list[tuple[BaseException, type[BaseException]]] = [
     (Made(1, 2), Made),
     (OfMeta("k"), OfMeta),
     (Hiding("h"), Hiding),
-    (Final("f"), ArithmeticError),
+    (Final("f"), Final),
+    (Counted("c"), Counted),
+    (Frozen(3), Frozen),
+    (SyntaxError("s", ("file", 3, 1, "text")), SyntaxError),
     (SystemExit(3), RunError),
 ]
 NAMES = [f"{type(e).__name__} as {c.__name__}" for e, c in ERRORS]
@@ -155,6 +182,50 @@ def test_arguments_and_attributes_are_those_of_the_error() -> None:
     with pytest.raises(KeyError) as of_key:
         ps.grad(raising(KeyError("k", 3)))(BAD)
     assert of_key.value.args == ("k", 3)
+
+
+@pytest.mark.parametrize(
+    ("error", "names"),
+    [
+        (StopIteration(3), ["value"]),
+        (UnicodeDecodeError("utf8", b"ab", 0, 1, "no"), ["encoding", "object", "start", "end", "reason"]),
+        (ImportError("none", name="n", path="p"), ["msg", "name", "path"]),
+        (NameError("none", name="n"), ["name"]),
+        (Frozen(3), ["index"]),
+        (KeyError(Colour.RED, [1, {"a": (2.0,)}], np.dtype("f4")), []),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_cannot_hold_traced_values_leaves_with_an_error(error: Exception, names: list[str]) -> None:
+    vars(error)["__notes__"] = ["a note"]  # a frozen dataclass takes no other
+    with pytest.raises(type(error)) as caught:
+        ps.grad(raising(error))(BAD)
+    for name in ("args", "__notes__", *names):
+        assert getattr(caught.value, name) == getattr(error, name), name
+    assert not Counted.known
+
+
+def test_an_error_has_the_cause_that_the_function_gave_it() -> None:
+    def f(x):
+        if x[0] < 0:
+            raise Negative(3, "why") from Frozen(4)
+        if x[1] < 0:
+            raise Negative(3, "why") from None
+        try:
+            return np.sum(np.linalg.inv(np.diag(x)))
+        except np.linalg.LinAlgError as error:
+            raise KeyError("singular") from error
+
+    with pytest.raises(Negative) as caught:
+        ps.grad(f)(BAD)
+    assert isinstance(caught.value.__cause__, Frozen)
+    assert caught.value.__cause__.index == 4
+    with pytest.raises(Negative) as caught:
+        ps.grad(f)(np.array([1.0, -1.0]))
+    assert (caught.value.__cause__, caught.value.__suppress_context__) == (None, True)
+    with pytest.raises(KeyError) as of_key:
+        ps.grad(f)(np.zeros(2))
+    assert isinstance(of_key.value.__cause__, np.linalg.LinAlgError)
 
 
 def test_attributes_in_slots_are_those_of_the_error() -> None:

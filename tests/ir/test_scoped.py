@@ -1,14 +1,23 @@
 """Values that a thread has inside of a `with` block."""
 
+import dataclasses
 import sys
 import threading
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
 import pytest
 
 from primsplit.ir import scoped
-from primsplit.ir.scoped import Scoped
+from primsplit.ir.scoped import Scoped, as_block
+
+
+@dataclasses.dataclass(frozen=True)
+class Unsettable(Exception):
+    """An error whose attributes cannot be set."""
+
+    index: int
 
 
 def test_a_block_sets_the_value_of_this_thread_and_restores_it() -> None:
@@ -85,3 +94,34 @@ def test_an_error_thrown_at_any_line_of_the_blocks_leaves_nothing_behind() -> No
         assert (depth.value, name.value) == (0, "")
     assert thrown > 20
     assert (depth.value, name.value) == (0, "")
+
+
+def test_a_block_of_a_generator_is_contextlibs_but_sets_nothing_of_an_error() -> None:
+    told = list[str]()
+
+    @as_block
+    def telling(text: str, *, hides: type[Exception] = KeyError) -> Iterator[str]:
+        try:
+            yield text
+        except hides:
+            told.append("hidden")
+        except ZeroDivisionError as error:
+            raise ArithmeticError from error
+        finally:
+            told.append("ended")
+
+    with telling("given") as given:
+        assert (given, told) == ("given", [])
+    with telling("given"):
+        raise KeyError
+    assert told == ["ended", "hidden", "ended"]
+    with pytest.raises(ArithmeticError), telling("given"):
+        raise ZeroDivisionError
+    with pytest.raises(ValueError, match="passes"), telling("given"):
+        raise ValueError("passes")
+    with pytest.raises(StopIteration), telling("given"):
+        raise StopIteration
+    frozen = Unsettable(3)
+    with pytest.raises(Unsettable) as caught, telling("given"):
+        raise frozen
+    assert caught.value is frozen

@@ -12,7 +12,6 @@ import builtins
 import functools
 import types
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from primsplit.frontends.python.functions import function_like
@@ -20,6 +19,7 @@ from primsplit.ir.caching.fingerprint import BY_TEXT, is_library, names_read, ob
 from primsplit.ir.caching.held import content, is_written_by_python, members
 from primsplit.ir.definitions import definition_in
 from primsplit.ir.recompiled import compiles_to
+from primsplit.ir.scoped import as_block
 
 Function = types.FunctionType
 Meaning = Callable[[Any], Any]
@@ -286,7 +286,7 @@ def _keeps(code: types.CodeType, names: set[str]) -> bool:
     return declared.isdisjoint(deleted) and assigned.isdisjoint(names) and compiles_to(definition, code)
 
 
-@contextmanager
+@as_block
 def copied(run: Any, functions: Iterable[Function], meaning: Meaning) -> Iterator[Callable[..., Any]]:
     """Yield `run` with copies of functions, which have their own meaning of names until the run ends."""
     copies = Copies(functions, meaning)

@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from traceback import walk_tb
 from types import FrameType, ModuleType, TracebackType
 
@@ -20,6 +19,7 @@ from primsplit import tracing
 from primsplit.ir.caching.fingerprint import objects_read, package_of
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import IndexingError, NumberAsked, Place, PrimsplitError, TraceError, errors_made, last_made
+from primsplit.ir.scoped import as_block
 from primsplit.tracing.array import Array
 from primsplit.tracing.converting import is_converted
 from primsplit.tracing.places import is_scipys
@@ -78,7 +78,7 @@ _CREATED = 1 << 9
 """The flag of classes that a `class` statement created (Py_TPFLAGS_HEAPTYPE)."""
 
 
-@contextmanager
+@as_block
 def errors_not_caught() -> Iterator[None]:
     """Raise the first error that only a recording raises, if the user's own `except` caught it.
 
@@ -105,7 +105,7 @@ def _is_recordings(error: PrimsplitError) -> bool:
     return is_recordings and error.numpys is None and not isinstance(error, IndexingError)
 
 
-@contextmanager
+@as_block
 def errors_of_elements() -> Iterator[None]:
     """Raise the error that NumPy hides behind one of its own: of an array's elements, of a size, of an attribute."""
     made: list[PrimsplitError] = []

@@ -1,7 +1,6 @@
 """Answer `int(x)` of a traced value from the arrays that a recording is made for; each answer is a condition of it."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy.typing as npt
 
 from primsplit import tracing
 from primsplit.ir.dims import Dim, Size
+from primsplit.ir.scoped import as_block
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
@@ -17,7 +17,7 @@ from primsplit.tracing.handles import integer_ranges
 from primsplit.tracing.hooks import HOOKS
 
 
-@contextmanager
+@as_block
 def numbers_told(examples: tracing.Examples | None) -> Iterator[None]:
     """Let examples, if there are any, answer requests for the integer value of a traced value."""
     if examples is None or examples.tells_numbers:

@@ -18,7 +18,7 @@ Other errors are caught as before. If `d` ends by raising an error, the enclosin
 import ast
 import builtins
 import copy
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
 from primsplit.frontends.python.conversion.exits import Asks
 from primsplit.frontends.python.conversion.plainer import OwnStatements, at
@@ -33,9 +33,10 @@ class _Tries(OwnStatements):
     def visit_Try(self, node: ast.Try) -> ast.AST | list[ast.stmt]:
         self.generic_visit(node)
         branches = [branch for branch in node.body if isinstance(branch, ast.If) and self._raises(branch, node)]
-        tests, names = [branch.test for branch in branches], {_raised(branch.body[-1]) for branch in branches}
-        body = _handling(node.handlers[0], names) if node.handlers else None
-        if body is None or not any(map(self.asks, tests)):
+        tests = [branch.test for branch in branches]
+        errors = [last.exc for branch in branches if isinstance(last := branch.body[-1], ast.Raise)]
+        body = node.handlers and _handling(node.handlers[0], errors)
+        if not body or not any(map(self.asks, tests)):
             return node
         caught = f"_joined_caught_{next(self.numbers)}"
         first = at(node, _give(caught, False))
@@ -76,24 +77,40 @@ class _Tries(OwnStatements):
 _LEAVING = (ast.Raise, ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
 
 
-def _handling(handler: ast.ExceptHandler, names: Set[str]) -> list[ast.stmt] | None:
-    """Return the body of a handler for errors of these classes; None if the handler may read the error object.
+def _handling(handler: ast.ExceptHandler, errors: Sequence[ast.expr | None]) -> list[ast.stmt] | None:
+    """Return the body of a handler for these errors; None if the handler may read the error object.
 
-    No error object exists then. If the handler ends by raising, a bare `raise` names the class, and the new branch
-    raises.
+    No error object exists then. If the handler ends by raising, the new branch raises; a bare `raise`, and
+    `raise X from error`, have the expression of the error. Of several errors of one class of Python's, a bare `raise`
+    has the class alone.
     """
     *before, last = copy.deepcopy(handler.body)
     if isinstance(last, ast.Raise):
-        if last.exc is None and len(names) == 1:
-            (name,) = names
-            last.exc = ast.copy_location(ast.Name(name, ast.Load()), last)
-        if isinstance(last.cause, ast.Name) and last.cause.id == handler.name:
+        error, cause = _one_error(errors, before), last.cause
+        if last.exc is None and error is not None:
+            last.exc = ast.copy_location(copy.deepcopy(error), last)
+        is_of_error = isinstance(cause, ast.Name) and cause.id == handler.name
+        if is_of_error:
             last.cause = None
         if not _raised(last):
             return None
+        if is_of_error and error is not None:
+            last.cause = ast.copy_location(copy.deepcopy(error), last)
     body = [*before, last]
     is_read = any(isinstance(n, ast.Name) and n.id == handler.name for part in body for n in ast.walk(part))
     return None if is_read else body
+
+
+def _one_error(errors: Sequence[ast.expr | None], before: Sequence[ast.stmt]) -> ast.expr | None:
+    """Return the expression of all the errors; None if there are several, or if statements `before` may change it."""
+    first = errors[0] if errors else None
+    if first is None or any(error is None for error in errors):
+        return None
+    if len({ast.dump(error) for error in errors if error is not None}) > 1:
+        names = {_name(error) for error in errors if error is not None}
+        return ast.Name(names.pop(), ast.Load()) if len(names) == 1 and _is_pythons(*names) else None
+    arguments = [*first.args, *(k.value for k in first.keywords)] if isinstance(first, ast.Call) else []
+    return None if before and not all(isinstance(a, ast.Constant) for a in arguments) else first
 
 
 def _catches(handler: ast.ExceptHandler, name: str) -> bool:
@@ -101,16 +118,22 @@ def _catches(handler: ast.ExceptHandler, name: str) -> bool:
     if handler.type is None:
         return True
     handled = handler.type.id if isinstance(handler.type, ast.Name) else ""
+    return handled == name or (handled == "Exception" and _is_pythons(name))
+
+
+def _is_pythons(name: str) -> bool:
     kind = getattr(builtins, name, None)
-    is_exception = isinstance(kind, type) and issubclass(kind, Exception)
-    return handled == name or (handled == "Exception" and is_exception)
+    return isinstance(kind, type) and issubclass(kind, Exception)
 
 
 def _raised(statement: ast.stmt) -> str:
     """Return the name of the class of the error that a statement raises; "" for any other statement."""
-    if not isinstance(statement, ast.Raise) or statement.cause is not None:
-        return ""
-    raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+    return _name(statement.exc) if isinstance(statement, ast.Raise) and statement.exc is not None else ""
+
+
+def _name(error: ast.expr) -> str:
+    """Return the name of the class of an error; "" if it has none."""
+    raised = error.func if isinstance(error, ast.Call) else error
     return raised.id if isinstance(raised, ast.Name) and raised.id[:1].isupper() else ""
 
 

@@ -11,14 +11,13 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from primsplit import tracing
 from primsplit.frontends.python.conversion.holders import is_numpys, is_users_object, written_with
-from primsplit.ir.scoped import Scoped
+from primsplit.ir.scoped import Scoped, as_block
 from primsplit.numpy.ufuncs import plain_out
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.paths import NotJoined
@@ -142,7 +141,7 @@ _ALONE = 2
 """The reference count of an object that only a tuple holds: the tuple's, and one for the call that counts."""
 
 
-@contextmanager
+@as_block
 def journal(at: tuple[str, int], is_known: Callable[[Any], bool], shown_with: ShownWith) -> Iterator[Journal]:
     """Yield a journal of the changes inside, which are undone at the end; then it lists them.
 

@@ -2,7 +2,7 @@
 
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,7 @@ from primsplit.frontends.python.converter.copies import Conversion, Options, cur
 from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.frontends.python.converter.source import is_in_source
 from primsplit.ir.errors import ConcretizationError
+from primsplit.ir.scoped import as_block
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.conditions import scalar_condition
@@ -251,13 +252,13 @@ def truths_told(run: Run) -> AbstractContextManager[Run] | None:
 HOOKS.show_truths = truths_told
 
 
-@contextmanager
+@as_block
 def _with_joins(conversion: Conversion, copied: Run, *, of_one_type: bool) -> Iterator[Run]:
     with _with_truths(conversion, copied), joining(of_one_type=of_one_type), no_facts():
         yield copied
 
 
-@contextmanager
+@as_block
 def _with_truths(conversion: Conversion, copied: Run) -> Iterator[Run]:
     with conversion.running(), functions_told(), nothing_given():
         yield copied

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any
 
@@ -14,6 +14,7 @@ from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.frontends.python.converter.source import SourceError
 from primsplit.frontends.python.overrides.libraries import register_scipys
 from primsplit.ir.errors import SpecError
+from primsplit.ir.scoped import as_block
 from primsplit.numpy.converted_run import running_converted
 from primsplit.tracing.functionlike import name_of
 from primsplit.tracing.hooks import HOOKS
@@ -62,7 +63,7 @@ def _serving(around: Conversion | None, packages: frozenset[str], *, without_sou
     return Conversion.inside(around, OPERATORS, options)
 
 
-@contextmanager
+@as_block
 def _running(conversion: Conversion, copied: Run, written: Written, *, traces_new: bool) -> Iterator[Run]:
     with conversion.running(), running_converted(written, traces_new=traces_new), choices_forgotten():
         yield copied

@@ -266,3 +266,47 @@ def test_a_side_may_try(function: Callable[..., Any]) -> None:
 def test_what_may_not_be_joined_is_refused_though_the_function_catches_everything(function: Callable[..., Any]) -> None:
     with pytest.raises(ps.PrimsplitError, match="without end"):
         ps.trace(function, FIVE)
+
+
+class Refused(Exception):
+    """An error that wants an argument."""
+
+    def __init__(self, index):
+        super().__init__(index)
+        self.index = index
+
+
+def raised_as_it_is(x):
+    total = 0.0
+    for i in range(5):
+        try:
+            if x[i] > 0.5:
+                raise Refused(i)
+            total = total + x[i]
+        except Refused:
+            raise
+    return total
+
+
+def raised_from_its_cause(x):
+    total = 0.0
+    for i in range(5):
+        try:
+            if x[i] > 0.5:
+                raise Refused(i)
+            total = total + x[i]
+        except Refused as error:
+            raise KeyError("refused") from error
+    return total
+
+
+@pytest.mark.parametrize("f", [raised_as_it_is, raised_from_its_cause], ids=lambda f: f.__name__)
+def test_an_error_that_a_handler_raises_is_the_one_that_python_raises(f: Callable[[Any], Any]) -> None:
+    for run in (ps.trace(f, FIVE), ps.grad(f)):
+        with pytest.raises((Refused, KeyError)) as caught:
+            f(FIVE)
+        with pytest.raises(type(caught.value)) as found:
+            run(FIVE)
+        assert found.value.args == caught.value.args
+        assert type(found.value.__cause__) is type(caught.value.__cause__)
+    assert ps.grad(f)(0.5 * FIVE).tolist() == [1.0] * 5
