@@ -7,6 +7,8 @@ its own.
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
 from primsplit.ir import Block, Op, Value, Var, is_call
 from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
@@ -22,7 +24,7 @@ def smooth_scale(x: Array, scale: Value) -> Array:
 
     Equal extremes share the gradient evenly, an extreme of 0 has half of it.
     """
-    zero = cast_to(Array(scale), x.dtype) * 0.0
+    zero = np.zeros((), x.dtype)
     high = op.Max(op.ReduceMax(x, keepdims=0), zero)
     low = op.Min(op.ReduceMin(x, keepdims=0), zero)
     found: Array = cast_to(op.Mul(op.Sub(high, low), 1.0 / LEVELS), scale.type.dtype)
