@@ -14,7 +14,7 @@ from primsplit.programs.program import Program
 from primsplit.programs.pushed import PushedProgram
 
 SHOWN = 4
-"""The most operators without a tangent that are named if a gradient is 0."""
+"""The most names in a sentence, as those of operators without a tangent if a gradient is 0."""
 
 
 def tell(
@@ -77,6 +77,11 @@ def _operators(made: Derived) -> dict[str, int]:
     return {"in all": len([*operators(made.block)])}
 
 
+def _few(names: Sequence[str]) -> str:
+    """Return the first few of some names, and how many more there are."""
+    return ", ".join(names if len(names) <= SHOWN else [*names[:SHOWN], f"{len(names) - SHOWN} more"])
+
+
 def _show(answer: dict[str, Any]) -> None:
     out = console()
     for file in answer["files"]:
@@ -89,15 +94,16 @@ def _show(answer: dict[str, Any]) -> None:
     out.print(table(("", "name", "type"), rows))
     for row in answer["zero"]:
         ends = row["through"]
-        told = ", ".join(ends if len(ends) <= SHOWN else [*ends[:SHOWN], f"{len(ends) - SHOWN} more"])
+        told = _few(ends)
         why = f"acts on the results through operators without a tangent alone: {told}" if told else "acts on no result"
         out.print(f"\n{row['name']} is 0: {row['input']} {why}.", markup=False)
     for row in answer["drawn"]:
         place = f"{os.path.basename(row['file'])}:{row['line']}"
         told = "drew while the file was written: each run of it has the same numbers. ps.random draws in each run."
         out.print(f"\n{row['name']} at {place} {told}", markup=False)
-    for name, why in answer["left_out"].items():
-        out.print(f"\n{name} is no weight: {why}. To differentiate by it: --wrt {name}.", markup=False)
+    for why in dict.fromkeys(answer["left_out"].values()):
+        names = [name for name, reason in answer["left_out"].items() if reason == why]
+        out.print(f"\n{_few(names)} is no weight: {why}. To differentiate by it: --wrt {names[0]}.", markup=False)
     for row in answer["merged"]:
         told = (
             f"is one number everywhere, and read by {row['readers']} operators: it may be several parameters that the"

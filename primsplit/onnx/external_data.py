@@ -37,7 +37,7 @@ def check_external(tensor: onnx.TensorProto, size: int, path: str) -> None:
     if tensor.data_type == onnx.TensorProto.STRING or offset < 0 or length != size:
         raise ParseError(f"{path}: {_name(tensor)} takes {size} bytes, and its data are said to be {_told(entries)}")
     try:
-        found = os.stat(where)
+        found = os.stat(os.path.join(os.path.dirname(os.path.abspath(path)), entries["location"]))
     except OSError as error:
         raise FileError(f"cannot read the data of {_name(tensor)} at {where}: {error.strerror}") from None
     if not os.path.isfile(where):

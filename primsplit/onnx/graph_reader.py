@@ -79,6 +79,7 @@ class GraphReader:
         self.shapes: shape_vectors.Known = {}
         self.count = 0
         self.lines: Mapping[str, Line] = {}
+        self.roles: Mapping[str, Role] = {}
 
     def place(self, node: onnx.NodeProto) -> Place:
         """Return the place of the node that is read: its number and name, and the line that it was written for."""
@@ -190,7 +191,7 @@ class GraphReader:
         if not is_defined and kind not in {gradient_node.KIND, BATCH_SCAN}:
             self.check_standard(node, domain, kind)
         if kind == "Constant":
-            return (self.constant(node.attribute),)
+            return (self.constant(node.attribute, self.roles.get(node.output[0] if node.output else "", "")),)
         entries = [self.value(name) for name in node.input]
         while entries and entries[-1] is None:
             entries.pop()
@@ -294,15 +295,15 @@ class GraphReader:
         if version > OPSET and differs(kind, version):
             raise UnsupportedFunction(f"{where} of opset {version}, which is another operator than that of {OPSET}")
 
-    def constant(self, attributes: Sequence[onnx.AttributeProto]) -> Const:
+    def constant(self, attributes: Sequence[onnx.AttributeProto], role: Role = "") -> Const:
         """Return the value of a Constant node, from its one attribute."""
         if not attributes:
             raise ParseError("a Constant has no value: a call of a function leaves it out")
         attribute = attributes[0]
         if attribute.name == "value":
-            return Const(self.tensor(attribute.t))
+            return Const(self.tensor(attribute.t), role=role)
         dtypes = {"value_int": np.int64, "value_ints": np.int64, "value_float": np.float32, "value_floats": np.float32}
-        return Const(np.asarray(self.attribute(attribute), dtypes.get(attribute.name, np.object_)))
+        return Const(np.asarray(self.attribute(attribute), dtypes.get(attribute.name, np.object_)), role=role)
 
     def attribute(self, attribute: onnx.AttributeProto) -> Any:
         """Return the value of an attribute as a Python object."""

@@ -93,7 +93,8 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
     tensors = {**file.tensors, **{t.name: t for t in graph.initializer}}
     ends.reader.lines = read_lines(file.proto)
     reader, metadata = ends.reader, {p.key: p.value for p in file.proto.metadata_props}
-    found = look_at(graph, tensors.values(), metadata)
+    found = look_at(graph, tensors.values(), metadata, file.held)
+    reader.roles = {name: found.role(tensor) for name, tensor in file.held.items()}
     with fresh_stack(), recording() as recorded:
         params = {n: reader.initializer(t, found.role(t)) for n, t in tensors.items()}
         inputs = [v for v in graph.input if v.name not in params]
@@ -106,6 +107,7 @@ def _read(file: ModelFile, proto: onnx.ModelProto, ends: Ends, *, safe_where: bo
             metadata, [v.name for v in graph.output], reader.results(graph.output), reader.values, reader.constants
         )
         reader.constants.check(reader.path)
+        params.update((n, value) for n in file.held if isinstance(value := reader.values.get(n), Const))
         results = tuple(ends.output(v, entry) for v, entry in zip(graph.output, entries, strict=True))
     if not ends.results:
         raise UnsupportedFunction(f"{reader.path}: the outputs hold no tensor")

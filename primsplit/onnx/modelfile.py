@@ -26,6 +26,7 @@ from primsplit.onnx.protobufs import (
 )
 from primsplit.onnx.sparse_tensors import make_dense
 from primsplit.onnx.tensor_checks import bytes_of, check_tensor
+from primsplit.onnx.weights import held_tensors
 
 SHORT = 256
 """The most elements of an initializer that stays one: operators' types may depend on its numbers."""
@@ -38,13 +39,15 @@ CONTRIB = "com.microsoft"
 class ModelFile:
     """A file's model. In `proto` long initializers are inputs; `tensors` are all initializers by name, in order.
 
-    `fixed` are the names of those that are no inputs of the file, `producer` is the program that wrote it.
+    `fixed` are the names of those that are no inputs of the file, `held` has the tensors of the Constant nodes of the
+    main graph, `producer` is the program that wrote it.
     """
 
     path: str
     proto: onnx.ModelProto
     tensors: Mapping[str, onnx.TensorProto]
     fixed: frozenset[str]
+    held: Mapping[str, onnx.TensorProto]
     producer: str
 
 
@@ -59,7 +62,7 @@ def read_file(path: str) -> ModelFile:
         raise invalid(path, error) from None
     tensors = {t.name: t for t in proto.graph.initializer}
     fixed = frozenset(tensors).difference(v.name for v in proto.graph.input)
-    return ModelFile(path, _short(proto), tensors, fixed, proto.producer_name)
+    return ModelFile(path, _short(proto), tensors, fixed, held_tensors(proto.graph), proto.producer_name)
 
 
 def _import_contrib(proto: onnx.ModelProto) -> None:

@@ -1,5 +1,7 @@
 """Decide which initializers of a model are weights, which training changes, and which are constants.
 
+What a Constant node of the main graph holds may be a weight too.
+
 A file does not say it. An exporter writes 1 / sqrt(d), an epsilon or the bounds of a Clip as initializers too, and
 running statistics beside them. The operators, names that exporters number, and the metadata of a primsplit file decide
 it here, once, for everyone who differentiates or trains.
@@ -21,8 +23,9 @@ from primsplit.onnx.versions import domain_of, nodes_of
 CONSTANTS = "primsplit.constants"
 """The key of the metadata that name the initializers of a primsplit file that are not weights."""
 
+FLOAT = onnx.TensorProto.FLOAT
 FLOATS = frozenset({
-    onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16,
+    FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16,
 })  # fmt: skip
 SETTINGS: Mapping[str, Sequence[int]] = {
     "Bernoulli": (0,), "BlackmanWindow": (0,), "Clip": (1, 2), "Dropout": (1, 2), "HammingWindow": (0,),
@@ -70,9 +73,9 @@ NUMBERED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Initializers:
-    """The roles of a model's initializers.
+    """The roles of a model's initializers, and of what Constant nodes of its main graph hold.
 
-    `constants` has the reason for each initializer that is not a weight.
+    `constants` has the reason for each that is not a weight.
     """
 
     constants: Mapping[str, str]
@@ -88,11 +91,38 @@ NO_FLOATS = "it holds no floats that have a derivative, but integers, flags, tex
 MEASURED = "it holds statistics of the data, by which BatchNormalization normalizes"
 
 
-def look_at(graph: onnx.GraphProto, tensors: Iterable[onnx.TensorProto], metadata: Mapping[str, str]) -> Initializers:
-    """Decide on the roles of a model's initializers."""
+HELD = "it is what a Constant node holds, as exporters write the numbers of the code"
+
+
+def held_tensors(graph: onnx.GraphProto) -> dict[str, onnx.TensorProto]:
+    """Return the floats that Constant nodes of a graph hold, by name: some exporters write all weights so.
+
+    An output of the graph is not among them. A tensor has a type and sizes here; its numbers stay in the node.
+    """
+    returned = {v.name for v in graph.output}
+    found: dict[str, onnx.TensorProto] = {}
+    for node in graph.node:
+        if node.op_type != "Constant" or domain_of(node.domain) or len(node.output) != 1 or len(node.attribute) != 1:
+            continue
+        attribute, name = node.attribute[0], node.output[0]
+        kinds = {"value": attribute.t.data_type, "value_float": FLOAT, "value_floats": FLOAT}
+        sizes = {"value": attribute.t.dims, "value_floats": [len(attribute.floats)]}
+        if name and name not in returned and kinds.get(attribute.name) in FLOATS:
+            kind, dims = kinds[attribute.name], sizes.get(attribute.name, ())
+            found[name] = onnx.TensorProto(name=name, data_type=kind, dims=dims)
+    return found
+
+
+def look_at(
+    graph: onnx.GraphProto,
+    tensors: Iterable[onnx.TensorProto],
+    metadata: Mapping[str, str],
+    held: Mapping[str, onnx.TensorProto],
+) -> Initializers:
+    """Decide on the roles of a model's initializers, and of what Constant nodes hold."""
     told = _told(metadata.get(CONSTANTS, ""))
     numbers, measured = frozenset(told.numbers), frozenset(told.statistics)
-    tensors = list(tensors)
+    tensors = [*tensors, *held.values()]
     floats = {t.name: t for t in tensors if t.data_type in FLOATS}
     settings, statistics = _read_as(graph, SETTINGS), _read_as(graph, STATISTICS)
     fills = _read_as(graph, FILLS)
@@ -111,6 +141,8 @@ def look_at(graph: onnx.GraphProto, tensors: Iterable[onnx.TensorProto], metadat
             found[name] = MEASURED
         elif name not in learned and _is_number_of_code(tensor) and CONSTANTS not in metadata:
             found[name] = "it is one number, under a name that exporters give to numbers of the code"
+        elif name in held and name not in learned and (math.prod(tensor.dims) == 1 or NUMBERED.fullmatch(name)):
+            found[name] = HELD
     return Initializers(found)
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 from textwrap import shorten
 from typing import Any
 
-from primsplit.ir import Var
+from primsplit.ir import Const, Var, walk
 from primsplit.ir.errors import SpecError
 from primsplit.ir.names import variables
 from primsplit.programs.binding import ARRAY
@@ -69,6 +69,12 @@ def _not_found(program: Program, key: int | str) -> SpecError:
     if inside is not None and not inside.type.is_float:
         what = f"wrt={key!r} is computed inside of the model, of {inside.type.dtype}, which has no derivative"
         return SpecError(what, because=_differentiable(program))
+    if inside is None and _is_held_inside(program, key):
+        return SpecError(
+            f"wrt={key!r} is a number that a branch, a loop's body or a function of the model holds",
+            because=_differentiable(program),
+            cure=f"Move {key} to the initializers of the model's own graph: a body reads them by name.",
+        )
     because = [f"the inputs are {', '.join(program.inputs)}"]
     if key == "params":
         told = program.float_constants
@@ -107,6 +113,13 @@ def _computed(program: Program, key: int | str) -> Var | None:
     if not program.initializers or key in program.inputs or key in program.initializers:
         return None
     return next((var for var in variables(program.block) if var.hint == key), None)
+
+
+def _is_held_inside(program: Program, key: int | str) -> bool:
+    """Whether a constant of a loaded model that is none of its initializers has this name."""
+    is_known = not isinstance(key, str) or not key or key in program.inputs or key in program.initializers
+    held = (v for op in walk(program.block) for v in op.inputs if isinstance(v, Const))
+    return not is_known and any(const.hint == key for const in held)
 
 
 def _nearest(program: Program, key: int | str, names: Sequence[str]) -> str | tuple[str, ...]:

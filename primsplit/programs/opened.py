@@ -30,9 +30,9 @@ class OpenedFile:
 
     def __init__(self, path: str) -> None:
         if not os.path.isfile(path):
-            raise FileError(
-                f"cannot read {path}: {'it is a folder' if os.path.isdir(path) else 'there is no such file'}"
-            )
+            what = "no file" if os.path.exists(path) else ""
+            what = "a folder" if os.path.isdir(path) else what
+            raise FileError(f"cannot read {path}: {f'it is {what}' if what else 'there is no such file'}")
         if any("\ud800" <= character <= "\udfff" for character in path):
             raise FileError(f"cannot read {path}: onnxruntime takes names in UTF-8 alone", cure="Rename it.")
         self.path = path

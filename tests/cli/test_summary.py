@@ -39,9 +39,11 @@ def test_a_gradient_that_is_zero_is_told_with_the_operators_that_stop_it(
     (row,) = told(capsys, made, [path])["zero"]
     assert [text.partition(" at ")[0] for text in row["through"]] == ["Floor"]
     assert (row["input"], row["name"]) == ("x", "d_x")
-    tell("f", made, [path], "joint", 0.1, json=False, left_out={"scale": "it is a constant"})
+    left_out = {"scale": "it is a constant", **{f"c{i}": "it is held" for i in range(6)}}
+    tell("f", made, [path], "joint", 0.1, json=False, left_out=left_out)
     shown = " ".join(capsys.readouterr().out.split())
     assert (
         "d_x is 0: x acts on the results through operators without a tangent alone: Floor at test_summary.py:" in shown
     )
     assert "scale is no weight: it is a constant. To differentiate by it: --wrt scale." in shown
+    assert "c0, c1, c2, c3, 2 more is no weight: it is held. To differentiate by it: --wrt c0." in shown

@@ -25,7 +25,7 @@ OUTSIDE = (
     "deep/down/../../../secret",
     "absolute",
 )
-NO_FILE = ("hard", "fifo", "folder", "missing", "sub/missing")
+NO_FILE = ("hard", "fifo", "folder", "missing", "sub/missing", "data/", "data/.")
 NUMBERS = np.arange(7, dtype=np.uint8) + 65
 
 

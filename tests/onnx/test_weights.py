@@ -300,6 +300,64 @@ def test_what_an_operator_is_told_and_what_was_measured_is_no_weight(tmp_path: P
         ps.split(loaded, wrt="high", of="d_x")
 
 
+def held(name: str, array: np.ndarray[Any, Any]) -> onnx.NodeProto:
+    return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array))
+
+
+def test_weights_that_constant_nodes_hold_are_weights_under_the_names_of_their_outputs(tmp_path: Path) -> None:
+    nodes = [
+        held("fc.w", SQUARE), helper.make_node("Constant", [], ["fc.b"], value_floats=[0.5, -0.5, 0.25]),
+        helper.make_node("Constant", [], ["half"], value_float=0.5), held("/Constant_3_output_0", ZEROS),
+        held("onnx::MatMul_8", SQUARE), node("MatMul", "x fc.w", "a"), node("Add", "a fc.b", "b"),
+        node("Mul", "b half", "c"), node("Add", "c /Constant_3_output_0", "d"), node("Tanh", "d", "e"),
+        node("MatMul", "e onnx::MatMul_8", "y"),
+    ]  # fmt: skip
+    model = ps.load(saved(tmp_path / "model.onnx", nodes, X, {}))
+    bias = np.float32([0.5, -0.5, 0.25])
+    assert list(model.params) == ["fc.w", "fc.b", "onnx::MatMul_8"]
+    np.testing.assert_array_equal(model.params["fc.b"], bias)
+    np.testing.assert_allclose(model(X, half=np.float32(2)), np.tanh(2 * (X @ SQUARE + bias)) @ SQUARE, rtol=1e-5)
+    names = ["fc.w", "fc.b", "half", "/Constant_3_output_0"]
+    joint = ps.split(model, wrt=names, seed="ones").joint()
+    at = [SQUARE, bias, np.float32(0.5), ZEROS]
+    found = dict(zip(joint.outputs, joint(X, *at), strict=True))
+    for i, name in enumerate(names):
+
+        def value(a: np.ndarray[Any, Any], i: int = i) -> float:
+            w, b, half, more = [*at[:i], a, *at[i + 1 :]]
+            return float(np.sum(np.tanh((X.astype(float) @ w + b) * half + more) @ SQUARE))
+
+        np.testing.assert_allclose(found[f"d_{name}"], differences(value, at[i].astype(float)), rtol=1e-4, atol=1e-5)
+
+
+def test_a_weight_of_a_constant_node_has_its_second_derivative_in_a_gradients_file(tmp_path: Path) -> None:
+    nodes = [held("W", W), node("MatMul", "x W", "a"), node("Tanh", "a", "y")]
+    ps.split(ps.load(saved(tmp_path / "model.onnx", nodes, X, {})), wrt="x").save(tmp_path / "first.onnx")
+    joint = ps.split(ps.load(str(tmp_path / "first.onnx")), wrt="W", of="d_x", seed="ones").joint()
+    c = np.ones((2, 4), np.float32)
+    known = {"x": X, "d_y": c, "W": W}
+    found = dict(zip(joint.outputs, joint(*(known[n] for n in joint.inputs)), strict=True))["d_W"]
+    np.testing.assert_allclose(
+        found, differences(lambda w: float(np.sum((1 - np.tanh(X @ w) ** 2) @ w.T)), W.astype(float)), rtol=1e-4
+    )
+
+
+def test_a_weight_inside_of_a_branch_is_told_to_be_moved(tmp_path: Path) -> None:
+    outputs = [helper.make_tensor_value_info("o", TensorProto.FLOAT, None)]
+    sides = {
+        f"{side}_branch": helper.make_graph([held("U", k * W), node("MatMul", "x U", "o")], "g", [], outputs)
+        for k, side in enumerate(("then", "else"))
+    }
+    nodes = [
+        node("ReduceSum", "x", "s", keepdims=0), node("Cast", "s", "c", to=TensorProto.BOOL),
+        node("If", "c", "a", **sides), node("Mul", "a b", "y"),
+    ]  # fmt: skip
+    model = ps.load(saved(tmp_path / "model.onnx", nodes, X, {"b": BIAS}))
+    with pytest.raises(SpecError, match="wrt='U' is a number that a branch, a loop's body or a function") as caught:
+        ps.split(model, wrt="U")
+    assert "Move U to the initializers" in str(caught.value)
+
+
 def test_where_all_are_constants_that_is_told(tmp_path: Path) -> None:
     path = saved(tmp_path / "model.onnx", [node("Mul", "x val_0", "y")], X, {"val_0": np.float32(2.0)})
     with pytest.raises(SpecError, match="one number, under a name that exporters give") as caught:

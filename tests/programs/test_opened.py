@@ -1,5 +1,6 @@
 """ONNX files that are run by names: one, or the two of a split."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,11 @@ def test_inputs_that_do_not_fit_are_told_before_the_run(split: Any, tmp_path: Pa
 
 def test_what_is_no_file_or_no_model_is_told(tmp_path: Path) -> None:
     (tmp_path / "text.onnx").write_text("no model")
+    os.mkfifo(tmp_path / "pipe.onnx")
     for name, told in (
         ("none.onnx", "there is no such file"),
         ("", "it is a folder"),
+        ("pipe.onnx", "it is no file"),
         ("text.onnx", "is no valid model"),
     ):
         with pytest.raises((FileError, ParseError), match=told):
