@@ -319,7 +319,7 @@ def _number(number: float | None, digits: int = 2) -> str:
 
 def _show_hazards(found: Mapping[str, Any]) -> None:
     heading("Hazards: what can happen for inputs in their ranges")
-    begun = [r for r in found["rows"] if not r["follows"]]
+    begun = [r for r in found["rows"] if not r["follows"]] or found["rows"]
     if begun:
         shown = [(r["hazard"], _certainty(r["certainty"]), r["ranges"], *_at(r)) for r in begun[:SHOWN]]
         console().print(table(("", "", "ranges of the operands", "node", "line", ""), shown, whole=("line",)))

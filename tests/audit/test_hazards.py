@@ -49,6 +49,12 @@ def test_ranges_without_a_zero_leave_no_hazard(tmp_path: Path) -> None:
     assert (found["rows"], found["open"], found["free"], found["unknown"]) == ([], 0, [], [])
 
 
+@pytest.mark.parametrize(("low", "expected"), [(0.0, {"division by 0"}), (0.1, set())])
+def test_the_slope_of_a_root_at_0_is_a_division_by_0(low: float, expected: set[str], tmp_path: Path) -> None:
+    file = file_of(lambda x: np.sum(np.sqrt(np.sum(x**2, axis=1))), np.ones((2, 3)), path=tmp_path)
+    assert {r["hazard"] for r in hazard_rows(file, {"x": (low, 1.0)})["rows"] if not r["follows"]} == expected
+
+
 def test_an_input_without_a_range_is_named(tmp_path: Path) -> None:
     file = file_of(lambda x, y: np.sum(x * y), np.ones(3), np.ones(3), path=tmp_path, mode="value")
     found = hazard_rows(file, {"x": (0.0, 1.0)})

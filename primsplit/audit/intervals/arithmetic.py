@@ -169,6 +169,9 @@ def quotient(at: At, x: Range, y: Range) -> Range:
     nan, inf = _of_infinities(at, x, y, is_sum=False), Level.NEVER
     if bool(np.any(y.has_zero)):
         nan, inf = _by_zero(at, x, y, nan)
+    elif _is_kept_from_zero(at, y):
+        at.note("division by 0", x, y)
+        inf = Level.CAN
     ends = _inverse_ends(y)
     inverse = Range(*ends, y.dtype, y.shape)
     low, high = _products(x, inverse)
@@ -184,6 +187,15 @@ def _regular(y: Range, at: At) -> Range:
     near = np.min(np.minimum(np.abs(y.low), np.abs(y.high)), initial=np.inf) < smallest(at.dtype)
     return Range(np.asarray(-np.inf), np.asarray(np.inf), y.dtype, y.shape) if near else Range(
         y.low, y.high, y.dtype, y.shape)  # fmt: skip
+
+
+def _is_kept_from_zero(at: At, y: Range) -> bool:
+    """Whether a divisor can be the least positive number that stands for 0, as in the slope of a root at 0."""
+    maker = at.maker(at.op.inputs[-1])
+    if maker is None or maker.kind != "Max":
+        return False
+    numbers = [v.number for v in maker.inputs if isinstance(v, Const)]
+    return any(n is not None and 0 < n < smallest(at.dtype) and bool(np.any(y.low <= n)) for n in numbers)
 
 
 def _quotients(x: Range, y: Range) -> tuple[AnyArray, AnyArray]:

@@ -30,13 +30,17 @@ class Hazard:
 
 @dataclass(slots=True)
 class At:
-    """An op with the ranges of its inputs; `made` tells which op made a value, `types` what its outputs are."""
+    """An op with the ranges of its inputs; `made` tells which op made a value, `types` what its outputs are.
+
+    `found` are the ranges of values that were met before.
+    """
 
     op: Op
     inputs: Sequence[Range | None]
     types: Sequence[tuple[np.dtype[Any], Shape | None]]
     made: Mapping[Var, Op]
     compute: Compute
+    found: Mapping[Var, Range] = field(default_factory=dict)
     hazards: list[Hazard] = field(default_factory=list)
     is_open: bool = False
     """Whether a result may be infinite only because an input's range is not known."""

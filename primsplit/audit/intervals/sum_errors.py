@@ -68,7 +68,7 @@ def reduce_product(at: At, found: Range) -> AnyArray:
 
 def _with_first(at: At, low: AnyArray, high: AnyArray, error: AnyArray) -> At:
     first = replace(at.take(0), low=low, high=high, error=error, value=None)
-    return At(at.op, [first, *at.inputs[1:]], at.types, at.made, at.compute)
+    return At(at.op, [first, *at.inputs[1:]], at.types, at.made, at.compute, at.found)
 
 
 def reduce_l1(at: At, found: Range) -> AnyArray:

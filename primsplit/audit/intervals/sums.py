@@ -17,8 +17,8 @@ import numpy as np
 
 from primsplit.audit.intervals.arithmetic import plus, square, times
 from primsplit.audit.intervals.at import FAITHFUL, At
-from primsplit.audit.intervals.ranges import Level, Range, interval, planes, unbounded, unit
-from primsplit.ir import AnyArray
+from primsplit.audit.intervals.ranges import Level, Range, interval, of_array, planes, unbounded, unit
+from primsplit.ir import AnyArray, Value, Var
 
 Axes = tuple[int, ...] | None
 
@@ -208,7 +208,7 @@ def gemm(at: At) -> Range:
 
 def replace_at(at: At, *inputs: Range) -> At:
     """Return the same op with other inputs."""
-    return At(at.op, inputs, at.types, at.made, at.compute)
+    return At(at.op, inputs, at.types, at.made, at.compute, at.found)
 
 
 def convolution(at: At) -> Range:
@@ -284,6 +284,7 @@ def softmax(at: At) -> Range:
     logs = _log_shares(at, x)
     slack = 2.0**-10 if at.dtype.itemsize < 4 else 1e-4
     if logs is None:
+        _note_no_shares(at, x)
         return Range(np.zeros(()), np.asarray(1 + slack), at.dtype, at.shape, nan=max(x.nan, x.inf))
     low, high = (np.exp(end) for end in logs)
     return x.like(low * (1 - slack), high * (1 + slack), dtype=at.dtype, shape=at.shape)
@@ -300,6 +301,31 @@ def _log_shares(at: At, x: Range) -> tuple[AnyArray, AnyArray] | None:
     return low - sums[1], np.minimum(high - sums[0], 0.0)
 
 
+def _note_no_shares(at: At, x: Range) -> None:
+    """Report a softmax of elements that can all be -inf along its axis, which is 0 / 0."""
+    if x.inf is not Level.CAN:
+        return
+    ends, low = x.whole(), _minus_infinite(at, at.op.inputs[0], x)
+    whole = np.broadcast_to(low, ends[0].shape) if ends is not None and low.ndim else low
+    axis = int(at.op.attributes.get("axis", -1))
+    if bool(np.any(whole.all(axis) if whole.ndim else whole)):
+        at.note("0 / 0", x, always=x.ends == (-np.inf, -np.inf))
+
+
+def _minus_infinite(at: At, value: Value | None, x: Range) -> AnyArray:
+    """Return which elements can be -inf, of a value that an infinite constant is chosen for or added to too."""
+    maker = at.maker(value)
+    if x.inf is not Level.CAN or maker is None or maker.kind not in {"Add", "Where"}:
+        return (x.low == -np.inf) & (x.inf is Level.CAN)
+    inputs = [v for v in maker.inputs if v is not None]
+    ranges = [at.found[v] if isinstance(v, Var) else of_array(v.numpy()) for v in inputs]
+    parts = [_minus_infinite(at, v, r) for v, r in zip(inputs, ranges, strict=True)]
+    if maker.kind == "Add":
+        return np.asarray(parts[0] | parts[1])
+    condition = ranges[0]
+    return np.asarray((parts[1] & (condition.high > 0)) | (parts[2] & (condition.low < 1)))
+
+
 def log_softmax(at: At) -> Range:
     """Return the range of LogSoftmax: at most 0, and so far below as the elements differ and there are many."""
     x = at.take(0)
@@ -307,6 +333,7 @@ def log_softmax(at: At) -> Range:
     if logs is not None:
         slack = 2.0**-10 * (1 + np.abs(logs[0]))
         return x.like(logs[0] - slack, np.minimum(logs[1] + slack, 2.0**-10), dtype=at.dtype, shape=at.shape)
+    _note_no_shares(at, x)
     return Range(np.asarray(-np.inf), np.asarray(2.0**-10), at.dtype, at.shape, nan=max(x.nan, x.inf), inf=x.inf)
 
 

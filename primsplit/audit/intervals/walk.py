@@ -118,7 +118,7 @@ class Walk:
         if op.kind in {"Loop", "Scan"}:
             return _Loop(self, op).results()
         given = within_limits(op, [None if v is None else self.range(v) for v in op.inputs])
-        at = At(op, given, self.types(op), self.made, self.compute)
+        at = At(op, given, self.types(op), self.made, self.compute, self.found)
         results = self.transferred(at)
         if self.errors is not None:
             results = [self.with_error(at, r, is_first=i == 0) for i, r in enumerate(results)]

@@ -48,6 +48,24 @@ def test_a_softmax_divides_by_one_at_least() -> None:
     assert not walk.hazards
 
 
+MASK = np.array([[0.0, -np.inf, -np.inf], [0.0, 0.0, -np.inf], [0.0, 0.0, 0.0]])
+EMPTY = np.array([[0.0, -np.inf, -np.inf], [-np.inf, -np.inf, -np.inf], [0.0, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize(("masked", "always"), [
+    (lambda x: np.where(x > 0.5, x, -np.inf), [False]),
+    (lambda x: np.where(MASK == 0, x, -np.inf), []),
+    (lambda x: np.where(EMPTY == 0, x, -np.inf), [False]),
+    (lambda x: x + MASK, []),
+    (lambda x: x * 0 + EMPTY, [False]),
+    (lambda x: np.where(x > 2.0, x, -np.inf), [True]),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", ["Softmax", "LogSoftmax"])
+def test_a_softmax_of_a_row_that_is_masked_out_is_0_by_0(kind: str, masked: Any, always: list[bool]) -> None:
+    _, walk = walk_of(lambda x: getattr(op, kind)(masked(x), axis=1), ps.spec("float64", [3, 3]), ranges=[(-1, 1)])
+    assert [h.always for each in walk.hazards.values() for h in each.values() if h.kind == "0 / 0"] == always
+
+
 def test_a_product_of_known_matrices_is_close_to_its_elements() -> None:
     block, walk = walk_of(lambda x: W.T @ (W + 0 * x), ps.spec("float64", []), ranges=[(0, 0)])
     found = walk.range(block.results[0])
