@@ -28,6 +28,7 @@ PULLBACK = "pullback of "
 OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
 }  # fmt: skip
+Function = ast.FunctionDef | ast.Lambda
 NAMED = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf}
 """The numbers that NumPy and Python's math have names for."""
 
@@ -62,9 +63,30 @@ def _of_line(place: Place, numbers: Sequence[Const], function: str, known: set[s
     spelled = {value: ast.unparse(n) for n in reversed(own) if (value := _computed(n)) is not None}
     texts = [None if c.type.rank else spelled.get(float(c.numpy())) for c in numbers]
     name, origin = _variable(around, own, place.line, function, known)
+    written = _written(around[-1:])
     for const, text in zip(numbers, texts, strict=True):
-        shown = (name if texts.count(None) == 1 else "", origin) if text is None else (text, "computed")
+        shown: tuple[str, Origin] = ("", origin) if text is None else (text, "computed")
+        if text is None and texts.count(None) == 1 and name:
+            shown = (name, origin)
+        elif text is None and not const.type.rank and float(const.numpy()) in written:
+            shown = (written[float(const.numpy())], "literal")
+        elif text is None:
+            shown = (_loop_variable(around[-1:], own), origin)
         yield frozen_value(shown[0], const.numpy(), place, shown[1])
+
+
+def _written(functions: Sequence[Function]) -> dict[float, str]:
+    """Return the numbers that stand in the text of functions, such as those of a tuple that a loop goes through."""
+    nodes = [n for f in functions for n in ast.walk(f) if isinstance(n, ast.Constant) and type(n.value) in {int, float}]
+    return {float(n.value): ast.unparse(n) for n in nodes if isinstance(n.value, int | float)}
+
+
+def _loop_variable(functions: Sequence[Function], own: Sequence[ast.AST]) -> str:
+    """Return the only variable of a loop of Python's that a line reads; "" where there are others."""
+    loops = [n.target for f in functions for n in ast.walk(f) if isinstance(n, ast.For | ast.comprehension)]
+    targets = {n.id for target in loops for n in ast.walk(target) if isinstance(n, ast.Name)}
+    read = {n.id for n in own if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} & targets
+    return read.pop() if len(read) == 1 else ""
 
 
 def _computed(node: ast.AST) -> float | None:
@@ -98,9 +120,6 @@ def _is_wanted(const: Const, op: Op) -> bool:
     if const.type.rank == 0:
         return const.type.is_float and traits(op.kind).elementwise
     return const.place is None and const.is_short and const.type.dtype.kind not in "iu"
-
-
-Function = ast.FunctionDef | ast.Lambda
 
 
 def _variable(

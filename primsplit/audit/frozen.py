@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from primsplit.audit.assigned import origin_behind
 from primsplit.audit.origins import URGENT, Origin, is_clock, literals, origin_in
 from primsplit.ir import Block, Const, Type, walk
 from primsplit.ir.errors import Place
@@ -24,6 +25,7 @@ from primsplit.ir.parsing import parsed_text
 from primsplit.programs.binding import ARRAY
 from primsplit.programs.labels import input_names
 from primsplit.programs.program import Program
+from primsplit.tracing import is_library
 
 Scope = Mapping[str, Any]
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -71,6 +73,7 @@ def frozen_values(program: Program, function: Callable[..., Any]) -> list[Frozen
         name = "".join(place.variables)
         if name in named or (not name and (place.filename, place.line, _numbers(const.numpy())) in lines):
             continue
+        name = name or _attribute(place)
         origin = _origin_of(name, place) if name else "computed"
         key = (name, place.filename) if name else (place, str(const.type))
         others.setdefault(key, frozen_value(name, const.numpy(), place, origin))
@@ -88,9 +91,24 @@ def literal_values(program: Program) -> list[Frozen]:
 
 
 def _origin_of(name: str, place: Place) -> Origin:
-    """Return the origin of a local variable of the function around a place."""
+    """Return the origin of a local variable of the function around a place, or of an attribute of its object."""
     nodes = [n for function in _functions(place.filename, {place.line}) for n in _inside(function)]
-    return origin_in(nodes, name, place.line)
+    origin = origin_in(nodes, name, place.line) if name.isidentifier() else "attribute"
+    path = ast.parse(name, mode="eval").body
+    return origin if origin == "draw" else origin_behind(path, place.filename, place.line, parsed) or origin
+
+
+def _attribute(place: Place) -> str:
+    """Return the only attribute of a method's object that a line reads, `self.noise`; "" if there are others."""
+    found: set[str] = set()
+    for method in _functions(place.filename, {place.line}):
+        own = method.args.args[0].arg if method.args.args else ""
+        nodes = [n for n in _inside(method) if isinstance(n, ast.Attribute) and n.lineno == place.line]
+        called = {n.func for n in _inside(method) if isinstance(n, ast.Call)}
+        found |= {
+            ast.unparse(n) for n in nodes if n not in called and isinstance(n.value, ast.Name) and n.value.id == own
+        }
+    return found.pop() if len(found) == 1 else ""
 
 
 def _arrays(block: Block) -> Iterator[tuple[Const, Place]]:
@@ -124,6 +142,8 @@ def frozen_value(name: str, value: Any, place: Place | None, origin: Origin) -> 
 
 def _numbers(value: Any) -> tuple[Any, ...]:
     """Return how many elements an array, a list or a number has, and the first thousand; () of other values."""
+    if isinstance(value, dict):
+        value = [*value.values()]
     if isinstance(value, list | tuple):
         parts = [_numbers(part) for part in value]
         return (sum(part[0] for part in parts), *(n for part in parts for n in part[1:])) if all(parts) else ()
@@ -170,7 +190,8 @@ def _named(block: Block, function: Callable[..., Any]) -> Iterator[Frozen]:
         for expression in _outside(node, scope):
             value = _look_up(expression, scope)
             if _is_value(value):
-                origin = _origin(expression, function, scope)
+                behind = origin_behind(expression, filename, expression.lineno, parsed)
+                origin = behind or _origin(expression, function, scope)
                 yield frozen_value(ast.unparse(expression), value, _place(filename, expression, node), origin)
 
 
@@ -239,6 +260,8 @@ def _lines_of(name: str, place: Place) -> set[int]:
 
 
 def _is_value(value: Any) -> bool:
+    if isinstance(value, dict):
+        value = [*value.values()]
     if isinstance(value, list | tuple):
         return bool(value) and all(map(_is_value, value))
     return isinstance(value, np.ndarray | np.generic | bool | int | float | str)
@@ -315,13 +338,16 @@ def _root(node: ast.expr) -> str:
 def _look_up(node: ast.expr, scope: Scope) -> Any:
     """Return the object with this name or path, without running user code; None if there is none.
 
-    A path goes through objects and dicts with constant keys, but not through modules, whose values are not state.
+    A path goes through objects, their classes, modules of the user's and dicts with constant keys.
     """
     if isinstance(node, ast.Name):
         return scope.get(node.id)
     if isinstance(node, ast.Attribute):
         value = _look_up(node.value, scope)
-        return None if inspect.ismodule(value) else getattr(value, "__dict__", {}).get(node.attr)
+        if inspect.ismodule(value):
+            filename = getattr(value, "__file__", None) or ""
+            return None if not filename or is_library(filename) else vars(value).get(node.attr)
+        return inspect.getattr_static(value, node.attr, None)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         value = _look_up(node.value, scope)
         return value.get(node.slice.value) if isinstance(value, dict) else None

@@ -12,9 +12,11 @@ from primsplit.ir import Block, Const, is_call, walk
 from primsplit.ir.errors import Place
 from primsplit.programs.frozen_numbers import CLOCKS, CLOCKS_WITHOUT_ARGUMENT, OF_DATES
 
-Origin = Literal["draw", "clock", "file", "global", "closure", "attribute", "argument", "computed", "literal", ""]
-URGENT: tuple[Origin, ...] = ("draw", "clock")
-"""The origins of values that would be others in each run of the Python function."""
+Origin = Literal[
+    "draw", "clock", "run time", "file", "global", "closure", "attribute", "argument", "computed", "literal", ""
+]
+URGENT: tuple[Origin, ...] = ("draw", "clock", "run time")
+"""The origins of values that would be others in each run of the Python function, or are in each run of the file."""
 READERS = frozenset({
     "fromfile", "fromregex", "genfromtxt", "load", "loadtxt", "memmap", "open", "open_memmap", "read", "read_bytes",
     "read_csv", "read_text", "imread", "loadmat",
@@ -26,6 +28,8 @@ DRAWS = frozenset({
     "rand", "randint", "randn", "random", "random_sample", "rvs", "sample", "shuffle", "standard_normal", "uniform",
 })  # fmt: skip
 """Names of methods of random generators."""
+TIMES = frozenset({function.__name__ for function in CLOCKS} | OF_DATES)
+"""Names of functions that tell the time."""
 
 
 def is_clock(function: Any) -> bool:
@@ -47,8 +51,8 @@ def origin_in(nodes: list[ast.AST], name: str, line: int) -> Origin:
 
 
 def drawn_or_read(called: set[str]) -> Origin:
-    """Return whether functions of these names draw random numbers or read files."""
-    return "draw" if called & DRAWS else "file" if called & READERS else "computed"
+    """Return whether functions of these names draw random numbers, tell the time or read files."""
+    return "draw" if called & DRAWS else "clock" if called & TIMES else "file" if called & READERS else "computed"
 
 
 def calls_behind(

@@ -10,6 +10,7 @@ import typer
 from rich.text import Text
 
 from primsplit.audit.computed_numbers import computed_numbers
+from primsplit.audit.drawn import drawn_values
 from primsplit.audit.frozen import frozen_values, literal_values
 from primsplit.audit.origins import URGENT
 from primsplit.audit.report import report
@@ -150,7 +151,8 @@ def audit(
             with tempfile.TemporaryDirectory() as folder:
                 answer(questions, Asked([target], [file]), folder, json=json)
             return
-        rows = {"frozen": constant_rows(file)} if frozen else {}
+        drawn = [f.as_dict() for f in drawn_values(file.block, file.names)]
+        rows = {"frozen": [*drawn, *constant_rows(file)]} if frozen else {}
         show.files([file], {**rows, "frozen_branches": _frozen_branches(file, model)})
         return
     made = read_subject(target, asked, model, quiet=json)
@@ -210,11 +212,12 @@ def _frozen_branches(file: Any, model: options.ModelOptions) -> list[dict[str, A
 
 def _frozen(made: Subject, *, alone: bool) -> list[dict[str, Any]]:
     """Return what a program holds from outside; with all numbers of its lines if it is shown alone."""
+    drawn = [*drawn_values(made.recorded.block)]
     if isinstance(made, LoadedModel):
-        return made.frozen()
+        return [*(f.as_dict() for f in drawn), *made.frozen()]
     found = frozen_values(made.recorded, made.file.function)
     numbers = computed_numbers(made.recorded, found)
-    drawn = [f for f in numbers if f.origin in URGENT]
+    drawn += [f for f in numbers if f.origin in URGENT]
     rest = [*(f for f in numbers if f.origin not in URGENT), *literal_values(made.recorded)]
     return [f.as_dict() for f in (*drawn, *found, *(rest if alone else ()))]
 

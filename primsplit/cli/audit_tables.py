@@ -110,7 +110,9 @@ def _cost(number: float | None) -> str:
 
 def show_frozen(frozen: list[dict[str, Any]]) -> None:
     """Print the values from outside, the draws in red."""
-    heading("Frozen values: read from outside the arguments, and fixed in the file")
+    is_drawn = any(v.get("origin") == "run time" for v in frozen)
+    title = "Draws at run time, and frozen values" if is_drawn else "Frozen values"
+    heading(f"{title}: read from outside the arguments, and fixed in the file")
     if not frozen:
         console().print("none")
         return

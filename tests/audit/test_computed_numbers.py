@@ -43,6 +43,18 @@ def test_a_draw_is_followed_through_variables() -> None:
     assert of(f) == [("double", "draw", 2 * drawn())]
 
 
+def test_the_numbers_of_tuples_and_of_loops_have_names() -> None:
+    def f(x: Any) -> Any:
+        for a, b in ((0.5, 0.25),):
+            x = x * a + b
+        for step in np.linspace(0.125, 0.75, 2) ** 2:
+            x = np.tanh(x * step)
+        return x
+
+    found = [("0.5", "literal", 0.5), ("0.25", "literal", 0.25)]
+    assert of(f) == [*found, ("step", "computed", 0.015625), ("step", "computed", 0.5625)]
+
+
 def test_a_draw_in_the_line_itself_is_told() -> None:
     def f(x: Any) -> Any:
         return x * np.random.default_rng(7).normal()

@@ -127,6 +127,37 @@ def test_every_array_has_the_name_of_its_variable_and_its_origin(tmp_path: Path)
     }
 
 
+DRAWN = np.random.default_rng(0).normal(size=3)
+STEPS = {"first": (0.5, 0.25), "last": (2.0, 1.0)}
+
+
+class Layer:
+    noise = np.random.default_rng(0).normal(size=3)
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.noise
+
+
+LAYER = Layer()
+
+
+def test_draws_outside_of_the_function_are_draws_and_a_dictionary_is_one_value() -> None:
+    closed = np.random.default_rng(2).normal(size=3)
+
+    def f(x: Any) -> Any:
+        for a, b in STEPS.values():
+            x = x * a + b
+        return np.sum(LAYER(x) * DRAWN * closed * Layer.noise)
+
+    assert _origins(f, X) == {
+        "DRAWN": "draw",
+        "Layer.noise": "draw",
+        "closed": "draw",
+        "self.noise": "draw",
+        "STEPS": "global",
+    }
+
+
 def test_an_array_without_a_variable_stands_beside_those_of_its_line() -> None:
     def f(x: Any) -> Any:
         return np.sum(x * TABLE["weights"] * np.linspace(0.0, 1.0, 3)[:, None])

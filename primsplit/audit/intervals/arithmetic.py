@@ -194,8 +194,8 @@ def _is_kept_from_zero(at: At, y: Range) -> bool:
     maker = at.maker(at.op.inputs[-1])
     if maker is None or maker.kind != "Max":
         return False
-    numbers = [v.number for v in maker.inputs if isinstance(v, Const)]
-    return any(n is not None and 0 < n < smallest(at.dtype) and bool(np.any(y.low <= n)) for n in numbers)
+    numbers = [float(v.number) for v in maker.inputs if isinstance(v, Const) and v.number is not None]
+    return any(0 < n < smallest(at.dtype) and bool(np.any(y.low <= n)) for n in numbers)
 
 
 def _quotients(x: Range, y: Range) -> tuple[AnyArray, AnyArray]:

@@ -316,7 +316,7 @@ def _minus_infinite(at: At, value: Value | None, x: Range) -> AnyArray:
     """Return which elements can be -inf, of a value that an infinite constant is chosen for or added to too."""
     maker = at.maker(value)
     if x.inf is not Level.CAN or maker is None or maker.kind not in {"Add", "Where"}:
-        return (x.low == -np.inf) & (x.inf is Level.CAN)
+        return np.asarray((x.low == -np.inf) & (x.inf is Level.CAN))
     inputs = [v for v in maker.inputs if v is not None]
     ranges = [at.found[v] if isinstance(v, Var) else of_array(v.numpy()) for v in inputs]
     parts = [_minus_infinite(at, v, r) for v, r in zip(inputs, ranges, strict=True)]
