@@ -10,7 +10,7 @@ the values.
 
 import operator
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Protocol, TypeVar
@@ -22,6 +22,7 @@ from primsplit.ops.traits import terms_of
 from primsplit.rules.activity import stops
 from primsplit.tracing import append, current, recording
 from primsplit.tracing.array import Array
+from primsplit.transforms.elements import element_taken
 from primsplit.transforms.smoothness import has_own_rule
 from primsplit.transforms.supports import AS_THE_FIRST
 
@@ -309,6 +310,20 @@ def _entering(op: Op) -> tuple[int, int, Sequence[Value | None]]:
     if op.kind in {"Loop", "Scan"}:
         return *lead_and_carries(op), op.inputs
     return 0, 0, [v for v in op.inputs if v is not None] if is_call(op) else []
+
+
+def parameter_bits(primal: Sequence[Op], wrt: Iterable[Var]) -> tuple[dict[Var, int], dict[Var, int]]:
+    """Return the bits of parameters, and of elements that are taken out of them: each element has a bit of its own."""
+    varies: dict[Var, int] = {}
+    parts: dict[Var, int] = {}
+    free = 0
+    for param in dict.fromkeys(wrt):
+        taken = [(op, index) for op in primal if (index := element_taken(op, param)) is not None]
+        bits = {index: 1 << free + i for i, index in enumerate(dict.fromkeys(index for _, index in taken))}
+        parts.update({op.outputs[0]: bits[index] for op, index in taken})
+        free += len(bits) + 1
+        varies[param] = sum(bits.values()) + (1 << free - 1)
+    return varies, parts
 
 
 def is_closed(op: Op) -> bool:

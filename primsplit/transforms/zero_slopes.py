@@ -30,7 +30,7 @@ from primsplit.tracing import fresh_stack, recording
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import expand_to
 from primsplit.tracing.calls.primitive import Primitive
-from primsplit.transforms.elements import element_taken
+from primsplit.transforms.marked_factors import parameter_bits
 from primsplit.transforms.sign_factors import may_meet, with_unknown_slopes
 from primsplit.transforms.supports import Support, Supports
 
@@ -57,7 +57,7 @@ def settled(primal: Sequence[Op], linear: Block, wrt: Iterable[Var], forward: bo
     meets = may_meet(primal, linear)
     if SETTLED.keys().isdisjoint(linear.kinds) and not meets:
         return linear.ops
-    varies, parts = _parameters(primal, wrt)
+    varies, parts = parameter_bits(primal, wrt)
     linear = with_unknown_slopes(primal, linear, varies, parts, forward) if meets else linear
     settling = _Settling(varies, {}, any(order_of(op.remark) for op in primal), parts)
     settling.forward = forward
@@ -71,21 +71,7 @@ def marked(primal: Sequence[Op], pullback: Block, wrt: Iterable[Var]) -> tuple[O
     """
     if not may_meet(primal, pullback):
         return pullback.ops
-    return with_unknown_slopes(primal, pullback, *_parameters(primal, wrt), forward=False).ops
-
-
-def _parameters(primal: Sequence[Op], wrt: Iterable[Var]) -> tuple[dict[Var, int], dict[Var, int]]:
-    """The bits of the parameters, and of elements that are taken out of them: each element has a bit of its own."""
-    varies: dict[Var, int] = {}
-    parts: dict[Var, int] = {}
-    free = 0
-    for param in dict.fromkeys(wrt):
-        taken = [(op, index) for op in primal if (index := element_taken(op, param)) is not None]
-        bits = {index: 1 << free + i for i, index in enumerate(dict.fromkeys(index for _, index in taken))}
-        parts.update({op.outputs[0]: bits[index] for op, index in taken})
-        free += len(bits) + 1
-        varies[param] = sum(bits.values()) + (1 << free - 1)
-    return varies, parts
+    return with_unknown_slopes(primal, pullback, *parameter_bits(primal, wrt), forward=False).ops
 
 
 @dataclass

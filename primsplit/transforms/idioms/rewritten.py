@@ -29,6 +29,10 @@ REWRITES = tuple(
 )
 """The rewrites in their order, with the operators without one of which they find nothing."""
 fold_repeats = imported("rewrites.loops.repeats.fold_repeats", has=ops_from(5_000))
+with_slopes_beside_jumps = imported(
+    "transforms.idioms.jumps.with_slopes_beside_jumps",
+    "Abs|Equal|Greater|GreaterOrEqual|Less|LessOrEqual|Sign Div|Mul|Where",
+)
 recognize_norms = imported("transforms.idioms.norms.recognize_norms", "ReduceMean")
 
 
@@ -45,6 +49,7 @@ def rewritten(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Block:
     block = _with_each_root_once(fold_repeats(block))
     for rewrite in REWRITES:
         block = rewrite(block)
+    block = with_slopes_beside_jumps(block, wrt)
     return recognize_norms(block, wrt, of)
 
 

@@ -45,6 +45,7 @@ from primsplit.tracing.hooks import HOOKS
 from primsplit.tracing.trees import as_list
 from primsplit.transforms.even_slopes import EvenSlopes
 from primsplit.transforms.idioms.kinks import recognize_kinks
+from primsplit.transforms.idioms.rewritten import with_slopes_beside_jumps
 from primsplit.transforms.primal_list import PrimalList
 from primsplit.transforms.rule_run import is_parameter
 from primsplit.transforms.split import split_op
@@ -101,7 +102,8 @@ def push_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforwa
 
 def push_whole(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforward:
     """Return the tangent list of a whole program, its quotients 0 / 0 settled."""
-    composition = _Composition(HOOKS.with_straight_through(recognize_kinks(block)), wrt, of)
+    known = with_slopes_beside_jumps(recognize_kinks(block), wrt)
+    composition = _Composition(HOOKS.with_straight_through(known), wrt, of)
     made = composition.run(partial(settled, forward=True))
     verified(made.joint())
     return made
