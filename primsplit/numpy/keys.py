@@ -16,6 +16,7 @@ from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import Held, as_array
 from primsplit.tracing.broadcasting import of_shape
+from primsplit.tracing.handles import integer_ranges
 
 Bound = int | Size | Array
 END = 2**62
@@ -115,6 +116,12 @@ def _refused(what: str) -> IndexingError:
     return IndexingError(what, place=tracing.user_place())
 
 
+def _beyond(what: str) -> IndexingError:
+    error = _refused(what)
+    error.numpys = IndexError(what)
+    return error
+
+
 def _as_index(part: Any) -> Any:
     """The part, where it is a list, tuple or range as an array, and what holds an array as that."""
     if isinstance(part, Held):
@@ -167,10 +174,10 @@ def _of_the_run(part: Any, size: Dim, axis: int) -> Entry:
     """The entry of an index that only the run knows. If the function catches an IndexError, that has its own path."""
     # A copy of the handle: writing to the user's index array afterwards does not move what was read with it.
     index = as_int64(Array(as_array(part).value))
-    raise_if_caught(
-        lambda: FUNCTIONS[np.any]((index >= size) | (index < -size)),
-        IndexError(f"an index is out of bounds for axis {axis} with size {size}"),
-    )
+    told = f"an index is out of bounds for axis {axis} with size {size}"
+    if isinstance(size, int) and integer_ranges.are_beyond(part, size):
+        raise _beyond(told)
+    raise_if_caught(lambda: FUNCTIONS[np.any]((index >= size) | (index < -size)), IndexError(told))
     return Fancy(index) if index.ndim else Take(index)
 
 
@@ -191,9 +198,7 @@ def _as_integer(part: Any) -> int:
 
 def _checked_index(index: int, size: Dim, axis: int) -> int:
     if isinstance(size, int) and not -size <= index < size:
-        error = _refused(f"index {index} is out of bounds for axis {axis} with size {size}")
-        error.numpys = IndexError(error.what)
-        raise error
+        raise _beyond(f"index {index} is out of bounds for axis {axis} with size {size}")
     if isinstance(size, Size):
         raise_if_caught(
             lambda: _is_less(size, index + 1 if index >= 0 else -index),

@@ -9,7 +9,8 @@ An integer of the run, such as the sum of a loop, is not expected to outgrow int
 
 import itertools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,12 @@ def note_one_of(value: Value, several: Sequence[Value]) -> None:
     ranges = [range_of(each) for each in several]
     known = [r for r in ranges if r is not None]
     if len(known) == len(ranges) and known:
-        note_range(value, min(r[0] for r in known), max(r[1] for r in known))
+        note_range(value, *around(known))
+
+
+def around(ranges: Sequence[Range]) -> Range:
+    """Return the range that includes several."""
+    return min(r[0] for r in ranges), max(r[1] for r in ranges)
 
 
 def range_of(number: Any) -> Range | None:
@@ -53,6 +59,28 @@ def range_of(number: Any) -> Range | None:
     if value.sizes is not None:
         return -COUNTED, COUNTED
     return (0, 1) if value.type.dtype == np.bool_ else current().ranges.get(value)
+
+
+def are_beyond(number: Any, size: int) -> bool:
+    """Whether all numbers that an index may be are out of bounds for an axis of this size."""
+    known = range_of(number)
+    return known is not None and (known[0] >= size or known[1] < -size)
+
+
+@contextmanager
+def narrowed(ranges: Mapping[Var, Range]) -> Iterator[None]:
+    """Return a context manager inside of which scalar integers have these ranges, as on one side of a branch."""
+    noted = current().ranges
+    before = {value: noted.get(value) for value in ranges}
+    noted.update(ranges)
+    try:
+        yield
+    finally:
+        for value, known in before.items():
+            if known is None:
+                del noted[value]
+            else:
+                noted[value] = known
 
 
 def fitted(ufunc: np.ufunc, operands: Sequence[Any]) -> tuple[Any, ...]:

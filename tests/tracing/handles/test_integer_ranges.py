@@ -134,3 +134,18 @@ def test_counters_and_sizes_need_no_check() -> None:
         return ps.fori_loop(0, len(x), lambda k, s: s + (k + 1) * x[k], 0.0) * (len(x) * 2 + 1)
 
     assert "OverflowError" not in ps.trace(f, ps.spec("float64", ["N"])).listing()
+
+
+@pytest.mark.parametrize("beyond", [5, -6])
+def test_an_index_that_is_out_of_bounds_on_every_path_is_refused_when_it_is_traced(beyond: int) -> None:
+    table = np.arange(5.0)
+
+    def looked_up(x: Any) -> Any:
+        place = beyond
+        for k in range(BRANCHES):
+            if x[k] > 0:
+                place = place + (1 if beyond > 0 else -1)
+        return table[place] * x[0]
+
+    with pytest.raises(PrimsplitError, match="out of bounds for axis 0 with size 5"):
+        ps.trace(looked_up, ps.spec("float64", [BRANCHES]))

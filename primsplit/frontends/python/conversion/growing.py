@@ -18,6 +18,7 @@ from primsplit.tracing import constant, size_vector, trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
 from primsplit.tracing.branching.paths import NotJoined
+from primsplit.tracing.handles import integer_ranges
 
 
 class Grown:
@@ -153,6 +154,8 @@ def place_in(count: Any, place: Any, otherwise: str) -> Any:
 
 
 def _checked(place: Any, count: Any, wrong: Callable[[], Any], error: Exception) -> Any:
+    if isinstance(count, int) and integer_ranges.are_beyond(place, count):
+        raise error
     raise_if_caught(wrong, error)
     # In a side, and where the number of elements is known, reading fails without a check, which would not be joined.
     return place if isinstance(count, int) or tracing.current().path is None else refusing(place, wrong(), error)

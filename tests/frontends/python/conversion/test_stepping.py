@@ -126,3 +126,38 @@ def test_loops_are_ended_by_what_python_counts_in_names_lists_and_objects() -> N
     program = ps.trace(fitted, 9.0)
     for x in (9.0, 0.0, -1.0):
         np.testing.assert_allclose(program(x), fitted(x), rtol=1e-12)
+
+
+def resampled(particles: Any, weights: Any) -> Any:
+    """Systematic resampling: a `while` that the cumulated weights end, or else the length of the array."""
+    count = len(weights)
+    if 1.0 / (weights @ weights) < count / 1.05:
+        cumulated, indexes, index = np.cumsum(weights), [], 0
+        for k in range(count):
+            while (k + 0.37) / count > cumulated[index]:
+                index += 1
+            indexes.append(index)
+        particles, weights = particles[indexes], np.full(count, 1.0 / count)
+    return np.sum(particles * weights * np.arange(1.0, count + 1))
+
+
+def test_a_while_that_only_the_end_of_an_array_ends_is_recorded_up_to_there() -> None:
+    """A particle filter of six particles recorded 943 paths, and was refused for a branch that could raise."""
+    rng = np.random.default_rng(4)
+    particles, step = rng.normal(size=6), 1e-6 * np.eye(6)
+    derivative = ps.value_and_grad(resampled)
+    skewed = [w / w.sum() for w in rng.uniform(size=(4, 6)) ** 3]
+    for weights in (*skewed, np.full(6, 1 / 6)):
+        value, slope = derivative(particles, weights)
+        np.testing.assert_allclose(value, resampled(particles, weights), rtol=1e-12)
+        central = [(resampled(particles + e, weights) - resampled(particles - e, weights)) / 2e-6 for e in step]
+        np.testing.assert_allclose(slope, central, rtol=1e-6, atol=1e-9)
+
+
+def test_a_run_in_which_the_loop_reads_beyond_the_array_fails() -> None:
+    particles, weights = np.arange(6.0), np.array([0.8, 0.01, 0.01, 0.01, 0.01, 0.01])
+    program = ps.trace(resampled, particles, np.arange(6.0))
+    with pytest.raises(IndexError):
+        resampled(particles, weights)
+    with pytest.raises(Exception, match="out of bounds"):
+        program(particles, weights)
