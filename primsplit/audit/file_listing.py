@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.audit.line_order import by_demand, by_lines, line_of
+from primsplit.audit.line_order import by_demand, by_lines
 from primsplit.audit.sections import GRADS, NO_LINE
 from primsplit.audit.written import Written
 from primsplit.ir import AnyArray, Block, Const, Op, Type, Value, Var, walk
@@ -83,7 +83,7 @@ class FilePrinter(Printer):
 
     def op(self, op: Op, depth: int) -> Iterator[Line]:
         """Yield the lines of an op, under the user's line if that is another one than before."""
-        place = line_of(op)
+        place = op.line
         group = self.part, place
         if group != self.group:
             if place is not None or (self.group is not None and self.group[1] is not None):

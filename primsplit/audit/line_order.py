@@ -11,7 +11,6 @@ the file, which a change elsewhere may turn round; of two operands the one that 
 from collections.abc import Sequence
 
 from primsplit.ir import Block, Op, Var, reads
-from primsplit.ir.errors import Place
 from primsplit.ir.running_order import in_order
 
 
@@ -41,9 +40,4 @@ def by_lines(ops: Sequence[Op]) -> list[Op]:
     """Return the ops with those of a line one after the other."""
     made = {v: i for i, op in enumerate(ops) for v in op.outputs}
     needs = [{made[v] for v in reads(op) if v in made} for op in ops]
-    return [ops[i] for i in in_order(needs, [*map(line_of, ops)])]
-
-
-def line_of(op: Op) -> Place | None:
-    """Return the user's line of an op."""
-    return op.place.whole_line if op.place is not None and op.place.filename else None
+    return [ops[i] for i in in_order(needs, [op.line for op in ops])]

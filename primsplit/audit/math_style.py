@@ -42,7 +42,7 @@ from primsplit.audit.users_names import users_names
 from primsplit.audit.written import Written
 from primsplit.ir import Const, Op, Var
 from primsplit.ir.notation.literals import bytes_text
-from primsplit.ir.plain_text import in_one_line
+from primsplit.ir.plain_text import counted, in_one_line
 
 ROUNDS = 3
 """The most passes that write statements into their readers. Names, and so lines, are shorter after each."""
@@ -231,8 +231,8 @@ def _head(file: Written, made: Sequence[Mathematics], first: Written | None) -> 
     told_captures = ((name if name in shown else written.get(name, ""), count) for name, count in stored)
     captures = [f"{name} {_bytes(count)}" for name, count in told_captures if name]
     held = f"   captures: {', '.join(captures)}" if captures else ""
-    counted = f"{_counted(total, 'node')}{': ' + sections if sections else ''}{held}"
-    yield in_one_line(f"{counted}   sha256 {file.digest[:16]}")
+    nodes = f"{counted(total, 'node')}{': ' + sections if sections else ''}{held}"
+    yield in_one_line(f"{nodes}   sha256 {file.digest[:16]}")
 
 
 def _bytes(count: str) -> str:
@@ -243,8 +243,4 @@ def _foot(file: Written, made: Sequence[Mathematics]) -> str:
     count, total = sum(m.count for m in made), sum(1 for _ in file.ops())
     plumbing = len({op for m in made for op in m.plumbing})
     told = f": {plumbing} of shape plumbing (--all)" if plumbing else ""
-    return f"{_counted(count, 'statement')}, {_counted(total, 'node')}{told}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{counted(count, 'statement')}, {counted(total, 'node')}{told}"

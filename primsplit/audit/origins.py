@@ -11,6 +11,7 @@ import numpy as np
 from primsplit.ir import Block, Const, is_call, walk
 from primsplit.ir.errors import Place
 from primsplit.programs.frozen_numbers import CLOCKS, CLOCKS_WITHOUT_ARGUMENT, OF_DATES
+from primsplit.tracing.use_sites import last_name
 
 Origin = Literal[
     "draw", "clock", "run time", "file", "global", "closure", "attribute", "argument", "computed", "literal", ""
@@ -47,7 +48,7 @@ def origin_in(nodes: list[ast.AST], name: str, line: int) -> Origin:
     values = [n.value for n in assigned if n.value is not None and name in _targets(n)]
     if not values:
         return "computed"
-    return drawn_or_read({_name(node.func) for node in ast.walk(values[-1]) if isinstance(node, ast.Call)})
+    return drawn_or_read({last_name(node.func) for node in ast.walk(values[-1]) if isinstance(node, ast.Call)})
 
 
 def drawn_or_read(called: set[str]) -> Origin:
@@ -67,7 +68,7 @@ def calls_behind(
     if not values or name in parameters or name in seen:
         return None
     inside = [*ast.walk(values[-1])]
-    found = {_name(node.func) for node in inside if isinstance(node, ast.Call)}
+    found = {last_name(node.func) for node in inside if isinstance(node, ast.Call)}
     own = {n for each in assigned for n in _targets(each)} | parameters
     for other in {n.id for n in inside if isinstance(n, ast.Name)} & own:
         before = calls_behind(nodes, other, values[-1].lineno, parameters, seen | {name})
@@ -80,10 +81,6 @@ def calls_behind(
 def _targets(node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> set[str]:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
-
-
-def _name(function: ast.expr) -> str:
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def literals(block: Block, tree_of: Any) -> Iterator[tuple[str, Const, Place]]:

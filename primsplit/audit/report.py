@@ -7,7 +7,6 @@ from typing import Any
 from primsplit.audit.frozen import value_text
 from primsplit.ir import Block, Op, is_call
 from primsplit.ir.dims import Dim
-from primsplit.ir.errors import Place
 from primsplit.ir.notation.literals import bytes_text
 from primsplit.programs.api import SplitProgram
 from primsplit.programs.carried import Carried
@@ -53,8 +52,8 @@ def _state(carried: Carried) -> dict[str, Any]:
 
 def _lines(primal: Block, pullback: Block) -> list[dict[str, Any]]:
     """One row for each of the user's lines, in the order in which they first run."""
-    forward = Counter(map(_place, operators(primal)))
-    backward = Counter(map(_place, operators(pullback)))
+    forward = Counter(op.line for op in operators(primal))
+    backward = Counter(op.line for op in operators(pullback))
     rows = []
     for place in dict.fromkeys((*forward, *backward)):
         where = "sums of cotangents" if place is None else str(place)
@@ -69,10 +68,6 @@ def operators(block: Block) -> Iterator[Op]:
         yield op
         for inner in () if is_call(op) else op.blocks():
             yield from operators(inner)
-
-
-def _place(op: Op) -> Place | None:
-    return op.place.whole_line if op.place is not None and op.place.filename else None
 
 
 def _stored(made: SplitProgram) -> str:

@@ -9,7 +9,7 @@ from rich.text import Text
 from primsplit.cli.audit_tables import heading
 from primsplit.cli.late import unified
 from primsplit.cli.output import console, plain, size_text, table
-from primsplit.ir.plain_text import in_one_line
+from primsplit.ir.plain_text import counted, in_one_line
 
 COLOURS = {"+": "green", "-": "red"}
 STATUSES = ("same", "changed", "added", "removed")
@@ -67,10 +67,10 @@ def verdict(found: Any) -> str:
         moved = f"; {found.moved} of them are for other lines" if found.moved else ""
         return f"No difference: {_are(totals['node']['same'])} the same{moved}."
     what = "statement" if found.mathematics is not None and found.mathematics.changes else "node"
-    told = [f"{_counted(totals[what][status], what)} {status}" for status in STATUSES[1:] if totals[what][status]]
-    told += [f"{_counted(found.retyped, 'node')} in other types"] if found.retyped else []
+    told = [f"{counted(totals[what][status], what)} {status}" for status in STATUSES[1:] if totals[what][status]]
+    told += [f"{counted(found.retyped, 'node')} in other types"] if found.retyped else []
     rows = {"array": found.arrays, "input": found.inputs, "output": found.outputs, "state": found.states}
-    told += [_counted(len(of), name) for name, of in rows.items() if of]
+    told += [counted(len(of), name) for name, of in rows.items() if of]
     told += ["another version of the operators"] if found.opsets else []
     return f"They differ: {', '.join(told)}."
 
@@ -79,12 +79,8 @@ def _totals(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     return {status: sum(of[status] for of in counts.values()) for status in STATUSES}
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def _are(count: int) -> str:
-    return f"{_counted(count, 'node')} {'is' if count == 1 else 'are'}"
+    return f"{counted(count, 'node')} {'is' if count == 1 else 'are'}"
 
 
 def _shown(found: Any, *, nodes: bool) -> Any:
@@ -100,7 +96,7 @@ def notes_of(found: Any, numbers: Mapping[str, Any] | None, *, nodes: bool = Fal
     if found.renamed:
         notes.append(f"Renamed: {', '.join(f'{a} is now {b}' for a, b in found.renamed.items())}.")
     if found.retyped:
-        notes.append(f"{_counted(found.retyped, 'node')} compute in other types, as what they read does.")
+        notes.append(f"{counted(found.retyped, 'node')} compute in other types, as what they read does.")
     if found.moved and not found.is_same:
         notes.append(f"{_are(found.moved)} the same and for another line.")
     if found.before.producer != found.after.producer:

@@ -45,6 +45,11 @@ class Op:
     _blocks: "tuple[Block, ...] | None" = field(default=None, init=False, repr=False)
     _reads: tuple[Var, ...] | None = field(default=None, init=False, repr=False)
 
+    @property
+    def line(self) -> Place | None:
+        """The user's line that recorded it, None if it has none."""
+        return self.place.whole_line if self.place is not None and self.place.filename else None
+
     def blocks(self) -> Sequence["Block"]:
         """Return the sub-blocks, such as the branches of an If; computed once."""
         if not self.attributes:

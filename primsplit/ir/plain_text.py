@@ -36,6 +36,11 @@ def in_json(text: str) -> str:
     return "\n".join(_UNUSUAL.sub(lambda found: _escaped_in_json(found[0]), line) for line in text.split("\n"))
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number of things in words, such as "1 node" and "2 nodes"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def _escaped(character: str) -> str:
     return character if is_shown(character) else character.encode("unicode_escape").decode()
 

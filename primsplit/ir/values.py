@@ -214,7 +214,7 @@ def data_of(array: AnyArray, name: str = "") -> AnyArray | Data:
     if array.size <= SMALL or array.dtype.itemsize not in {1, 2, 4, 8} or array.dtype.kind == "O":
         return array
     key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype, name)
-    known, owner = _met.get(key), _owner(array)
+    known, owner = _met.get(key), owner_of(array)
     if known is not None and known.owner() is owner and (known.array is array or _same_bits(known.array, array)):
         return known
     loaded = _loaded(array)
@@ -222,7 +222,7 @@ def data_of(array: AnyArray, name: str = "") -> AnyArray | Data:
     return made
 
 
-def _owner(array: AnyArray) -> AnyArray:
+def owner_of(array: AnyArray) -> AnyArray:
     """Return the array that owns the memory of this one, or through which NumPy sees the memory of another."""
     while isinstance(array.base, np.ndarray):
         array = array.base

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from primsplit import tracing
 from primsplit.ir import Const
 from primsplit.ir.scoped import Scoped
+from primsplit.ir.values import owner_of
 from primsplit.tracing.array import Array
 
 
@@ -60,7 +61,7 @@ def is_written_later(made: npt.NDArray[Any], sources: Iterable[Any]) -> bool:
     place = tracing.user_instruction()
     if place is None or place in _run.value.written:
         return place is not None
-    owner = _owner(made)
+    owner = owner_of(made)
     _run.value.made[id(owner)] = weakref.ref(owner), place
     return False
 
@@ -72,15 +73,9 @@ def made_at(array: Any) -> tracing.Instruction | None:
     """
     if not isinstance(array, np.ndarray):
         return None
-    owner = _owner(array)
+    owner = owner_of(array)
     known, place = _run.value.made.get(id(owner), (None, None))
     return place if known is not None and known() is owner else None
-
-
-def _owner(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 def running_plainly() -> AbstractContextManager[object]:

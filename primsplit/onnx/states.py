@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from primsplit.ir import Type, dims
+from primsplit.ir import Type
 from primsplit.ir.errors import ParseError
 from primsplit.ir.machine import memory
 from primsplit.ir.names import StatePair
+from primsplit.tracing.specs import may_be
 
 STATES = "primsplit.states"
 """The key of the metadata."""
@@ -80,14 +81,8 @@ def _check_row(row: Any, inputs: Mapping[str, Type], outputs: Mapping[str, Type]
     own = inputs[given]
     if own.shape is None or not all(isinstance(d, int) for d in own.shape) or own.dtype.hasobject:
         raise _error(f"the state {name} is {own}, and a state is an array of numbers whose sizes are known")
-    if next_one is not None and not _may_be(outputs[next_one], own):
+    if next_one is not None and not may_be(outputs[next_one], own):
         raise _error(f"the state {name} is {own}, and its next value {outputs[next_one]}")
-
-
-def _may_be(next_one: Type, own: Type) -> bool:
-    if next_one.dtype != own.dtype or next_one.shape is None or own.shape is None:
-        return next_one.dtype == own.dtype
-    return len(next_one.shape) == len(own.shape) and all(map(dims.could_be, next_one.shape, own.shape))
 
 
 def _check_memory(types: Iterable[Type]) -> None:

@@ -279,7 +279,7 @@ def _lines(split: Split) -> dict[Var, dict[str, str]]:
     """Return the place in the user's program of each value, and the text of that line."""
     found = {param: {"place": "", "source": ""} for param in split.primal.params}
     for op in split.primal.ops:
-        line = op.place.whole_line if op.place is not None and op.place.filename else None
+        line = op.line
         told = {"place": "" if line is None else str(line), "source": "" if line is None else line.source}
         found.update(dict.fromkeys(op.outputs, told))
     return found

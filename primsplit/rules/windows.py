@@ -14,8 +14,9 @@ from primsplit.ir import Type
 from primsplit.ir.dims import Dim, Shape, Size
 from primsplit.ir.errors import PrimsplitError
 from primsplit.ops import op
-from primsplit.ops.inference.windows import halves, same_padding, span_of, window_count
+from primsplit.ops.inference.windows import span_of, window_count
 from primsplit.ops.schema import text
+from primsplit.rewrites.decompositions import windows as decompositions
 from primsplit.tracing.array import Array
 
 
@@ -101,24 +102,17 @@ def windows_over(
 
     With SAME padding there are ceil(size / stride), dilated or not.
     """
-    rank = len(sizes)
-    steps, spread = tuple(strides or (1,) * rank), tuple(dilations or (1,) * rank)
-    given = list(pads or [0] * (2 * rank))
-    ends: list[tuple[Dim, Dim]] = list(zip(given[:rank], given[rank:], strict=True))
-    spans = [span_of(k, d) for k, d in zip(kernel, spread, strict=True)]
     auto = text(auto_pad)
-    if auto == "VALID":
-        ends = [(0, 0)] * rank
-    if auto.startswith("SAME"):
-        totals = map(same_padding, sizes, spans, steps)
-        ends = [halves(t, upper=auto == "SAME_UPPER") for t in totals]
+    plain = decompositions.windows_over(sizes, kernel, strides=strides, dilations=dilations, pads=pads, auto_pad=auto)
+    spans, steps = plain.spans, plain.strides
+    before, after = plain.before, plain.after
+    ends = zip(before, after, strict=True)
     ceil = bool(ceil_mode) and not auto.startswith("SAME")
     counts = tuple(window_count(n, k, s, e, ceil=ceil) for n, k, s, e in zip(sizes, spans, steps, ends, strict=True))
-    before, after = zip(*ends, strict=True)
     lengths = (n + b + a for n, b, a in zip(sizes, before, after, strict=True))
     # A stride past the end of the array is as good as one to the end, and what is recorded grows with it.
     steps = tuple(min(s, max(n, 1)) if isinstance(n, int) else s for s, n in zip(steps, lengths, strict=True))
-    return Windows(sizes, tuple(kernel), steps, spread, before, after, counts)
+    return Windows(sizes, plain.kernel, steps, plain.dilations, before, after, counts)
 
 
 def padded(x: Array, before: Shape, after: Shape, value: float = 0.0) -> Array:

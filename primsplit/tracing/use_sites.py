@@ -118,7 +118,8 @@ def _meant(named: ast.expr, frame: FrameType) -> Any:
     return next((space[named.id] for space in spaces if named.id in space), None)
 
 
-def _last_name(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
+    """Return `c` of an expression `a.b.c`, `a` of a name, "" of others."""
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
@@ -145,8 +146,8 @@ def is_computed_with(filename: str, line: int, column: int) -> bool:
             return False
         if isinstance(node, ast.BinOp):
             return not (isinstance(node.left, ast.Constant) and isinstance(node.left.value, str))
-        if isinstance(node, ast.Call) and inner is not node.func and _last_name(node.func) != "abs":
-            return _last_name(node.func) in _MADE_OF_NUMBERS
+        if isinstance(node, ast.Call) and inner is not node.func and last_name(node.func) != "abs":
+            return last_name(node.func) in _MADE_OF_NUMBERS
     return False
 
 
@@ -176,7 +177,7 @@ def _is_shown(nodes: Sequence[ast.AST], known: frozenset[str]) -> bool:
 
 
 def _is_call_that_shows(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and _last_name(node.func) in _TELLING | {"append"}
+    return isinstance(node, ast.Call) and last_name(node.func) in _TELLING | {"append"}
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -239,5 +240,5 @@ def _tells(node: ast.AST, inner: ast.AST | None) -> bool:
     if isinstance(node, ast.Raise):
         return True
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        return _last_name(node.value.func) in _TELLING
+        return last_name(node.value.func) in _TELLING
     return False

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from primsplit.ir import Block, Op, Value, Var, is_call, reads, walk
-from primsplit.ir.analysis.carries import lead_and_carries, settled
+from primsplit.ir.analysis.carries import lead_and_carries, needed_back, settled
 from primsplit.ir.analysis.dependence import SHAPES, needed
 from primsplit.ir.analysis.orders import order_of
 from primsplit.ir.dims import symbols
@@ -91,7 +91,8 @@ def _smoothly_needed_by(op: Op, wanted: Sequence[bool]) -> set[Var]:
     if _is_opaque(op):
         return _floats(reads(op))
     if op.kind in {"Loop", "Scan"}:
-        return _needed_turns(op, wanted)
+        inside, begun = needed_back(op, wanted, lambda body, results: smoothly_needed(body.ops, results))
+        return inside | _floats(begun)
     sides = [smoothly_needed(side.ops, itertools.compress(side.results, wanted)) for side in op.blocks()]
     found = set().union(*sides)
     if is_call(op):
@@ -99,21 +100,6 @@ def _smoothly_needed_by(op: Op, wanted: Sequence[bool]) -> set[Var]:
         given = [v for v in op.inputs if v is not None]
         return _floats(v for v, p in zip(given, body.params, strict=True) if p in found)
     return found
-
-
-def _needed_turns(op: Op, wanted: Sequence[bool]) -> set[Var]:
-    """Return the same for a loop: grow the wanted carries to a fixed point."""
-    (body,) = op.blocks()
-    lead, carries = lead_and_carries(op)
-    results, own = body.results[lead // 2 :], body.params[lead:]
-    while True:
-        inside = smoothly_needed(body.ops, itertools.compress(results, wanted))
-        grown = [w or (i < carries and own[i] in inside) for i, w in enumerate(wanted)]
-        if grown == list(wanted):
-            break
-        wanted = grown
-    begun = [own[i] in inside or (i < carries and wanted[i]) for i in range(len(own))]
-    return inside | _floats(itertools.compress(op.inputs[lead:], begun))
 
 
 def _floats(values: Iterable[Value | None]) -> set[Var]:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from primsplit.ir.errors import SpecError, lines_of_cure
-from primsplit.ir.plain_text import in_json, in_lines, in_one_line
+from primsplit.ir.plain_text import counted, in_json, in_lines, in_one_line
 
 HIDDEN = {
     "\x1b": "\\x1b",
@@ -64,3 +64,7 @@ def test_a_name_in_an_error_stays_in_its_line() -> None:
     assert "\x1b" not in told
     assert "\x1b" not in repr(error)
     assert lines_of_cure("") == ()
+
+
+def test_one_thing_has_no_plural() -> None:
+    assert [counted(count, "node") for count in (0, 1, 2)] == ["0 nodes", "1 node", "2 nodes"]

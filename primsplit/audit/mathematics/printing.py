@@ -5,7 +5,6 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from primsplit.audit.line_order import line_of
 from primsplit.audit.mathematics.ordering import read_by
 from primsplit.audit.mathematics.remarks import Remarks
 from primsplit.audit.mathematics.shown import Shown
@@ -51,7 +50,7 @@ class Printer:
         last: Place | None = None
         inner = side
         for line in lines:
-            place = line_of(line.op)
+            place = line.op.line
             beside = [_where(place) if place != last else "", self.shape(line), line.note]
             last = place
             text = self.text(line)
@@ -81,7 +80,7 @@ class Printer:
         """Yield statements under remarks that say what they are the gradient of; `around` is the line of their loop."""
         inner = side
         for line in lines:
-            place = line_of(line.op)
+            place = line.op.line
             is_told = place is not None and place != around and not line.head and not line.is_passed
             if place is not None and is_told:
                 told = self.told(line, side, last[1])
@@ -96,7 +95,7 @@ class Printer:
     def told(self, line: Shown, side: str, before: str = "") -> str:
         """Return the statement of the forward pass that one belongs to, on this side of a branch; "" without one."""
         values = {name[2:] for name in self.assigned_names(line) if name.startswith(("d_", "t_"))}
-        return self.remarks.of(line_of(line.op), side, self.read_names(line) | values, before)
+        return self.remarks.of(line.op.line, side, self.read_names(line) | values, before)
 
     def remark(self, place: Place, told: str, depth: int) -> str:
         """Return `# Grad of: h = tanh(x @ w)`, with the line where no statement of the forward pass is there."""

@@ -8,7 +8,6 @@ derivative reads, or of which it computes the cotangents; of equal ones that of 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from primsplit.audit.line_order import line_of
 from primsplit.audit.mathematics.shown import Shown
 from primsplit.ir.errors import Place
 
@@ -33,13 +32,13 @@ class Remarks:
 
     def learn(self, line: Shown, text: str, side: Side, names: Iterable[str]) -> None:
         """Note the text of a statement, with the names that it reads and those of the cotangents of what it assigns."""
-        place = line_of(line.op)
+        place = line.op.line
         if line.head or line.is_passed:
             return
         told = Told(text, frozenset(names))
         for key in {(place, side), (place, "")} if place is not None else set():
             self.at.setdefault(key, []).append(told)
-        for own in {line_of(op) for op in line.ops} - {None, place}:
+        for own in {op.line for op in line.ops} - {None, place}:
             assert own is not None
             for key in {(own, side), (own, "")}:
                 self.around.setdefault(key, []).append(told)

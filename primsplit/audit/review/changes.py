@@ -71,7 +71,7 @@ class Comparing:
         self.new = StatementPrinter(matching.after.file, {})
         self.same = {a for a, b in matching.ops.items() if matching.is_same(a, b)}
         self.begins, self.retyped = self._types()
-        self.lines = {_line(a): _line(b) for a, b in matching.ops.items() if _line(a) is not None}
+        self.lines = {line_of(a): line_of(b) for a, b in matching.ops.items() if line_of(a) is not None}
         self.moved = sum(_number(a) != _number(b) for a, b in matching.ops.items() if a in self.same)
         self.counts: Mapping[str, Mapping[str, int]] = {}
 
@@ -135,17 +135,17 @@ class Comparing:
         op, old = spot.op, self.back.get(spot.op)
         if old is None:
             after = _listed(op, self.new.statement(op))
-            return Change(status, spot.section, spot.inside, None, after, _count(op), _line(op))
+            return Change(status, spot.section, spot.inside, None, after, _count(op), line_of(op))
         is_other = old.kind != op.kind
         before, after = (
             _listed(o, printer.statement(o) if is_other else [printer.head(o, typed=old in self.begins)])
             for printer, o in ((self.old, old), (self.new, op))
         )
-        return Change(status, spot.section, spot.inside, before, after, _count(op) if is_other else 1, _line(op))
+        return Change(status, spot.section, spot.inside, before, after, _count(op) if is_other else 1, line_of(op))
 
     def removal(self, spot: _Spot) -> Change:
         before = _listed(spot.op, self.old.statement(spot.op))
-        line = self.lines.get(_line(spot.op), _line(spot.op))
+        line = self.lines.get(line_of(spot.op), line_of(spot.op))
         return Change(REMOVED, spot.section, spot.inside, before, None, _count(spot.op), line)
 
 
@@ -173,14 +173,15 @@ def _spots(printer: StatementPrinter, partners: Mapping[Op, Op]) -> Iterator[_Sp
 
 
 def _listed(op: Op, lines: Iterator[str] | list[str]) -> Listed:
-    return Listed(tuple(lines), _line(op), op.remark)
+    return Listed(tuple(lines), line_of(op), op.remark)
 
 
 def _count(op: Op) -> int:
     return sum(1 for _ in walk(Block("", (), (op,), ())))
 
 
-def _line(op: Op) -> Place | None:
+def line_of(op: Op) -> Place | None:
+    """Return the user's line of an op."""
     return None if op.place is None else op.place.whole_line
 
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from primsplit.audit.review.changes import ADDED, CHANGED, REMOVED, SAME, STATUSES, Change, Comparing, Listed
+from primsplit.audit.review.changes import ADDED, CHANGED, REMOVED, SAME, STATUSES, Change, Comparing, Listed, line_of
 from primsplit.audit.review.matching import Matching
 from primsplit.audit.shown_rows import ShownRow, shown_rows
 from primsplit.audit.written import Written
@@ -154,11 +154,6 @@ def _counts(rows: Sequence[ShownRow], changes: Sequence[Change]) -> dict[str, di
     for name, counts in found.items():
         counts[SAME] = every[name] - counts[CHANGED] - counts[ADDED]
     return {name: {status: counts[status] for status in STATUSES} for name, counts in found.items()}
-
-
-def line_of(op: Op) -> Place | None:
-    """Return the user's line of an op."""
-    return None if op.place is None else op.place.whole_line
 
 
 def _change(old: _Statement | None, new: _Statement | None, row: ShownRow) -> Change:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from primsplit.frontends.loops.loopset import Axis, Bent, Index, Linear, Loop, LoopSet, Operation, Picked, Reference
+from primsplit.frontends.loops.ranges import Bounds, highest
 
 
 def loops_of(index: Index | Reference) -> Iterator[str]:
@@ -196,14 +197,8 @@ class Building:
             return index.length
         if isinstance(index, Picked):
             raise AssertionError("an array that is written where numbers say is an argument")
-        reach = Linear((), index.offset + 1)
-        for symbol, factor in index.terms:
-            loop = self.ranges.get(symbol) if isinstance(symbol, str) else None
-            if loop is None:
-                reach += Linear.of([(symbol, factor)])
-            else:
-                reach += (loop.stop - 1) * factor if factor > 0 else loop.start * factor
-        return reach
+        bounds = {name: Bounds(loop.start, loop.stop) for name, loop in self.ranges.items()}
+        return highest(index, bounds) + 1
 
     def finished(self) -> LoopSet:
         """The nest: without what nothing reads, its loops those that are left."""

@@ -26,6 +26,11 @@ def with_args(function: Callable[..., Any], args: Any) -> Callable[..., Any]:
     return lambda *own: function(*own, *rest)
 
 
+def as_vector(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """The function with its result as a vector of float64."""
+    return lambda x: np.ravel(cast_to(array_like(function(x)), np.float64))
+
+
 def _check_real(x: Any) -> None:
     """Raise UnsupportedFunction for complex numbers, whose imaginary parts NumPy would drop."""
     if holds_complex(x):

@@ -1,9 +1,10 @@
 """Run a data-flow analysis through a loop: repeat its step until the facts about the carries no longer change."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from primsplit.ir import Op
+from primsplit.ir import Block, Op, Value, Var
 
 Fact = TypeVar("Fact")
 
@@ -37,3 +38,26 @@ def settled(
         if joined == carried:
             return list(ends), [*carried, *results[count:]]
         carried = joined
+
+
+def needed_back(
+    op: Op, wanted: Sequence[bool], needed_in: Callable[[Block, Sequence[Value]], set[Var]]
+) -> tuple[set[Var], list[Value | None]]:
+    """Return what the wanted outputs of a loop need inside of its body, and the inputs that they need from outside.
+
+    `needed_in` returns what some results of the body need. A carry that a step needs is wanted from the step before it:
+    the wanted outputs grow by such carries until they are a fixed point. A Loop's number of steps and its condition are
+    not among the inputs.
+    """
+    (body,) = op.blocks()
+    lead, carries = lead_and_carries(op)
+    results, own = body.results[lead // 2 :], body.params[lead:]
+    wanted = list(wanted)
+    while True:
+        inside = needed_in(body, list(itertools.compress(results, wanted)))
+        grown = [w or (i < carries and own[i] in inside) for i, w in enumerate(wanted)]
+        if grown == wanted:
+            break
+        wanted = grown
+    begun = [own[i] in inside or (i < carries and wanted[i]) for i in range(len(own))]
+    return inside, list(itertools.compress(op.inputs[lead:], begun))

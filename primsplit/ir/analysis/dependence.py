@@ -5,7 +5,7 @@ import operator
 from collections.abc import Iterable, Sequence
 
 from primsplit.ir import Block, Op, Value, Var, is_call, reads
-from primsplit.ir.analysis.carries import lead_and_carries, settled
+from primsplit.ir.analysis.carries import lead_and_carries, needed_back, settled
 
 SHAPES = frozenset({"Shape", "Size"})
 
@@ -47,18 +47,12 @@ def _needed_by(op: Op, wanted: Sequence[bool]) -> set[Var]:
 
 
 def _needed_turns(op: Op, wanted: Sequence[bool]) -> set[Var]:
-    """Return the same for a loop: grow the wanted carries to a fixed point, then add what the loop reads for them."""
-    (body,) = op.blocks()
-    lead, carries = lead_and_carries(op)
-    own = body.params[lead:]
-    while True:
-        inside = needed(body.ops, [*body.results[: lead // 2], *itertools.compress(body.results[lead // 2 :], wanted)])
-        grown = [w or (i < carries and own[i] in inside) for i, w in enumerate(wanted)]
-        if grown == wanted:
-            break
-        wanted = grown
-    begun = [own[i] in inside or (i < carries and wanted[i]) for i in range(len(own))]
-    return inside | _vars(op.inputs[:lead]) | _vars(itertools.compress(op.inputs[lead:], begun))
+    """Return the same for a loop, whose condition is always needed."""
+    lead, _ = lead_and_carries(op)
+    inside, begun = needed_back(
+        op, wanted, lambda body, results: needed(body.ops, [*body.results[: lead // 2], *results])
+    )
+    return inside | _vars(op.inputs[:lead]) | _vars(begun)
 
 
 def _vars(values: Iterable[Value | None]) -> set[Var]:

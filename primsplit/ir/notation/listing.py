@@ -205,7 +205,7 @@ class Printer:
         return found
 
     def comment(self, op: Op) -> str:
-        place = op.place.whole_line if op.place is not None and op.place.filename else None
+        place = op.line
         if place is None:
             return "" if op.remark == SUMMED else op.remark
         told = place.short

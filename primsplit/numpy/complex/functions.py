@@ -13,7 +13,7 @@ from primsplit.tracing.array import Array
 from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
 
-def _real(name: str) -> Callable[..., Array]:
+def real_form(name: str) -> Callable[..., Array]:
     """The form of a ufunc for real arrays."""
     found: Callable[..., Array] = ufuncs.ELEMENTWISE[name]
     return found
@@ -24,13 +24,13 @@ def absolute(z: Pair) -> Array:
     """The distance from 0, whose gradient there is 0."""
     if z.real is None or z.imag is None:
         return op.Abs(z.some)
-    return _real("hypot")(z.real, z.imag)
+    return real_form("hypot")(z.real, z.imag)
 
 
 def angle(z: Pair) -> Array:
     """The angle, whose gradient at 0 is 0."""
     real, imaginary = z.whole()
-    return _real("arctan2")(imaginary, real)
+    return real_form("arctan2")(imaginary, real)
 
 
 @elementwise("exp")
@@ -78,7 +78,7 @@ def sqrt(z: Pair) -> Pair:
 @primitive
 def root(x: Array, y: Array) -> Parts:
     """t + i y / 2 t, with t = sqrt((abs(x) + abs(z)) / 2); below 0 the parts are swapped, with the sign of y."""
-    t = op.Sqrt(op.Mul(op.Add(op.Abs(x), _real("hypot")(x, y)), 0.5))
+    t = op.Sqrt(op.Mul(op.Add(op.Abs(x), real_form("hypot")(x, y)), 0.5))
     other = op.Div(op.Abs(y), op.Where(op.Equal(t, 0.0), 1.0, op.Add(t, t)))
     right = op.Not(op.Less(x, 0.0))
     imaginary = op.Where(right, other, t)
@@ -106,7 +106,7 @@ def _addition(name: str, first: tuple[str, str], second: tuple[str, str], sign: 
     @elementwise(name)
     def found(z: Pair) -> Pair:
         x, y = z.whole()
-        real, imaginary = (op.Mul(_real(f)(x), _real(g)(y)) for f, g in (first, second))
+        real, imaginary = (op.Mul(real_form(f)(x), real_form(g)(y)) for f, g in (first, second))
         return Pair(real, imaginary if sign > 0 else op.Neg(imaginary))
 
 
@@ -122,7 +122,7 @@ def _asked(name: str, join: str) -> None:
     @elementwise(name)
     def asked(z: Pair) -> Array:
         x, y = z.whole()
-        found: Array = getattr(op, join)(_real(name)(x), _real(name)(y))
+        found: Array = getattr(op, join)(real_form(name)(x), real_form(name)(y))
         return found
 
 

@@ -5,7 +5,16 @@ from typing import Any
 
 from primsplit.ir import Type
 from primsplit.numpy.complex.arithmetic import quotient
-from primsplit.numpy.complex.matrices import Parts, difference, interleaved, interleaved_rows, of_rows, product, turned
+from primsplit.numpy.complex.matrices import (
+    Parts,
+    difference,
+    interleaved,
+    interleaved_rows,
+    of_rows,
+    product,
+    times,
+    turned,
+)
 from primsplit.numpy.dense.loop import counting, cut, identity_like, loop, lower, on_diagonal, scalar, size, upper
 from primsplit.numpy.dense.qr import scale_of
 from primsplit.numpy.dense.triangular import solve_triangular
@@ -33,8 +42,8 @@ def tall_qr(x: Array, y: Array) -> QR:
         head = Parts(*(op.Gather(p, place, axis=-2) for p in column))
         tail = Parts(*(op.Where(op.Greater(numbers, i), p, 0.0) for p in column))
         vector, tau = _reflector(head, tail, here)
-        scaled = _times(vector, Parts(tau.real, op.Neg(tau.imag)))
-        return [*difference((x, y), product(scaled, product(turned(vector), (x, y))))], [*vector, *_times(vector, tau)]
+        scaled = times(vector, Parts(tau.real, op.Neg(tau.imag)))
+        return [*difference((x, y), product(scaled, product(turned(vector), (x, y))))], [*vector, *times(vector, tau)]
 
     x, y, *stacked = loop(scalar(size(x, -1)), forth, [x, y])
     last = op.Sub(scalar(size(stacked[0], 0)), 1)
@@ -69,11 +78,6 @@ def _reflector(head: Parts, tail: Parts, here: Array) -> tuple[Parts, Parts]:
     real, imaginary = quotient(c, d, gap, b)
     tau = Parts(op.Where(none, 0.0, op.Div(op.Neg(gap), beta)), op.Div(op.Neg(b), beta))
     return Parts(op.Where(here, 1.0, real), op.Where(here, 0.0, imaginary)), tau
-
-
-def _times(z: Parts, number: Parts) -> Parts:
-    (a, b), (c, d) = z, number
-    return Parts(op.Sub(op.Mul(a, c), op.Mul(b, d)), op.Add(op.Mul(a, d), op.Mul(b, c)))
 
 
 @rrule(tall_qr)

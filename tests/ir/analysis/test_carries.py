@@ -2,8 +2,12 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
+import primsplit as ps
 from primsplit.ir import Op, Type, Var
-from primsplit.ir.analysis.carries import lead_and_carries, settled
+from primsplit.ir.analysis.carries import lead_and_carries, needed_back, settled
+from primsplit.ir.analysis.dependence import needed
 
 ONE = Type("float32", [])
 
@@ -40,3 +44,19 @@ def test_the_rows_of_a_scan_keep_their_facts() -> None:
 
     ends, outputs = settled(loop("Scan", 2, num_scan_inputs=1), [1, 4], 0, step, max)
     assert (ends, outputs) == ([], [4, 4])
+
+
+def test_a_wanted_carry_wants_the_carries_that_its_step_reads() -> None:
+    # The first carry is the sum of the second, which is the sum of the third; nothing reads the fourth.
+    def turn(carries: list[ps.Array], row: ps.Array) -> tuple[list[ps.Array], ps.Array]:
+        a, b, c, d = carries
+        return [a + b, b + c, c * 2.0, d + row], row
+
+    block = ps.trace(lambda x, rows: ps.scan(turn, [x[i] for i in range(4)], rows)[0], np.ones(4), np.ones(5)).block
+    (scan,) = [op for op in block.ops if op.kind == "Scan"]
+    count = len(scan.outputs)
+    for wanted, carries in ((0, 3), (1, 2), (2, 1)):
+        _, begun = needed_back(
+            scan, [i == wanted for i in range(count)], lambda body, results: needed(body.ops, results)
+        )
+        assert begun == list(scan.inputs[wanted : wanted + carries])

@@ -21,7 +21,7 @@ import copy
 from collections.abc import Sequence
 
 from primsplit.frontends.python.conversion.exits import Asks
-from primsplit.frontends.python.conversion.plainer import OwnStatements, at
+from primsplit.frontends.python.conversion.plainer import OwnStatements, assignment, at
 
 
 def without_raising(function: ast.FunctionDef, asks: Asks) -> None:
@@ -39,7 +39,7 @@ class _Tries(OwnStatements):
         if not body or not any(map(self.asks, tests)):
             return node
         caught = f"_joined_caught_{next(self.numbers)}"
-        first = at(node, _give(caught, False))
+        first = at(node, assignment(caught, False))
         tried = at(node, ast.Try(self._body(node, node.body, caught), node.handlers, self._behind(node, caught), []))
         handled = at(tests[0], ast.If(ast.Name(caught, ast.Load()), body, []))
         if not node.finalbody:
@@ -61,7 +61,7 @@ class _Tries(OwnStatements):
         """Return statements that set the name `caught` instead of raising, and run the rest only where they do not."""
         for k, branch in enumerate(body):
             if isinstance(branch, ast.If) and self._raises(branch, node):
-                then = [*branch.body[:-1], at(branch.body[-1], _give(caught, True))]
+                then = [*branch.body[:-1], at(branch.body[-1], assignment(caught, True))]
                 rest = self._body(node, body[k + 1 :], caught) or [at(branch, ast.Pass())]
                 return [*body[:k], at(branch, ast.If(branch.test, then, rest))]
         return [*body]
@@ -135,7 +135,3 @@ def _name(error: ast.expr) -> str:
     """Return the name of the class of an error; "" if it has none."""
     raised = error.func if isinstance(error, ast.Call) else error
     return raised.id if isinstance(raised, ast.Name) and raised.id[:1].isupper() else ""
-
-
-def _give(name: str, value: bool) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))

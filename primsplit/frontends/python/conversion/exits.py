@@ -17,7 +17,7 @@ that raises.
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
-from primsplit.frontends.python.conversion.plainer import OwnStatements, at
+from primsplit.frontends.python.conversion.plainer import OwnStatements, assignment, at
 
 Asks = Callable[[ast.expr], bool]
 _LAST = ast.Return | ast.Raise
@@ -91,7 +91,7 @@ class _Loops(OwnStatements):
         except _NotPlain:
             return node
         names = (ends.ended, *(name for name, _, _ in ends.returns))
-        before: list[ast.stmt] = [at(node, _give(name, False)) for name in names]
+        before: list[ast.stmt] = [at(node, assignment(name, False)) for name in names]
         after: list[ast.stmt] = []
         if node.orelse:
             after.append(at(tests[0], ast.If(_not(ends.ended), node.orelse, [])))
@@ -133,14 +133,14 @@ class _Ends:
         return [*body] or [ast.Pass()]
 
     def _end(self, node: ast.Break | ast.Return | ast.Raise, test: ast.expr | None) -> list[ast.stmt]:
-        ended = at(node, _give(self.ended, True))
+        ended = at(node, assignment(self.ended, True))
         if isinstance(node, ast.Break):
             return [ended]
         if test is None:
             raise _NotPlain
         name = f"{self.returned}_{len(self.returns)}"
         self.returns.append((name, test, node))
-        return [at(node, _give(name, True)), ended]
+        return [at(node, assignment(name, True)), ended]
 
     def _branch(self, node: ast.If, rest: Sequence[ast.stmt]) -> list[ast.stmt]:
         """Return an `if` that has an exit, with what follows in its other side or behind a test of `ended`."""
@@ -201,10 +201,6 @@ def _tests_before(body: Sequence[ast.stmt]) -> Iterator[ast.expr]:
         if isinstance(node, ast.If) and _goes_on([node]):
             yield node.test
             yield from _tests_before([*node.body, *node.orelse])
-
-
-def _give(name: str, value: bool) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
 
 
 def _not(name: str) -> ast.expr:

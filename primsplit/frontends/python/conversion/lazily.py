@@ -51,7 +51,7 @@ def _only_computes(iterator: Any) -> bool:
         return _is_quiet(iterator) and _holders(iterator) == [_ALONE] and _only_computes(_source(iterator))
     if type(iterator) in _OF_PARTS:
         is_alone = max(_holders(iterator), default=0) <= _ALONE_IN[type(iterator)]
-        return is_alone and all(map(_is_quiet_part, _parts(iterator)))
+        return is_alone and all(map(_is_quiet_part, parts_of_iterator(iterator)))
     return type(iterator) in _ITERATORS
 
 
@@ -60,7 +60,8 @@ def _source(generator: Any) -> Any:
     return generator.gi_frame.f_locals.get(".0") if generator.gi_frame is not None else None
 
 
-def _parts(iterator: Any) -> list[Any]:
+def parts_of_iterator(iterator: Any) -> list[Any]:
+    """Return the iterators that an `enumerate`, `zip` or `map` reads, and the function of a `map`."""
     return [part for part in iterator.__reduce__()[1] if not isinstance(part, int)]
 
 
@@ -72,7 +73,7 @@ def _holders(iterator: Any) -> list[int]:
     """Return the reference count of each iterator that this one consumes, including the counting call's own."""
     if isinstance(iterator, types.GeneratorType):
         return [sys.getrefcount(_source(iterator))]
-    return [sys.getrefcount(part) for part in _parts(iterator) if _is_iterator(part)]
+    return [sys.getrefcount(part) for part in parts_of_iterator(iterator) if _is_iterator(part)]
 
 
 (_ALONE,) = _holders(_ for _ in [])

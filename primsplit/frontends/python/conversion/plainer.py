@@ -15,6 +15,9 @@ import ast
 import copy
 import itertools
 from collections.abc import Callable, Sequence, Set
+from typing import TypeVar
+
+Made = TypeVar("Made", bound=ast.AST)
 
 RESULT = "_joined_result"
 """The name that holds the result of a function whose branches return."""
@@ -44,7 +47,7 @@ def _without_continue(body: list[ast.stmt], skipped: str) -> list[ast.stmt]:
             marked = at(node, ast.If(node.test, _marked(then, skipped), _marked(otherwise, skipped)))
             test = ast.copy_location(ast.UnaryOp(ast.Not(), ast.Name(skipped, ast.Load())), node.test)
             behind = at(node.test, ast.If(test, _without_continue(rest, skipped), []))
-            return [*body[:k], at(node, _given(skipped, False)), marked, behind]
+            return [*body[:k], at(node, assignment(skipped, False)), marked, behind]
         sides = (_without_continue(side, skipped) for side in (then, otherwise))
         return [*body[:k], at(node, ast.If(node.test, *sides))]
     return body
@@ -54,7 +57,7 @@ def _marked(body: list[ast.stmt], skipped: str) -> list[ast.stmt]:
     """Return statements that set the name `skipped` in place of `continue`."""
     for k, node in enumerate(body):
         if isinstance(node, ast.Continue):
-            return [*body[:k], at(node, _given(skipped, True))]
+            return [*body[:k], at(node, assignment(skipped, True))]
         if isinstance(node, ast.If) and _goes_on(node):
             first = at(node, ast.If(node.test, _marked(node.body, skipped), _marked(node.orelse, skipped)))
             test = ast.copy_location(ast.UnaryOp(ast.Not(), ast.Name(skipped, ast.Load())), node.test)
@@ -64,7 +67,8 @@ def _marked(body: list[ast.stmt], skipped: str) -> list[ast.stmt]:
     return body
 
 
-def _given(name: str, value: bool) -> ast.stmt:
+def assignment(name: str, value: bool) -> ast.stmt:
+    """Return the statement that assigns True or False to a name."""
     return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
 
 
@@ -324,8 +328,8 @@ def _taken_out(test: ast.expr) -> tuple[ast.NamedExpr | None, ast.expr]:
     return assignment, test
 
 
-def at(node: ast.AST, made: ast.stmt) -> ast.stmt:
-    """Return the statement with the source lines of another node."""
+def at(node: ast.AST, made: Made) -> Made:
+    """Return a new node, and the new nodes in it, at the position of another."""
     return ast.fix_missing_locations(ast.copy_location(made, node))
 
 

@@ -21,6 +21,7 @@ from primsplit import tracing
 from primsplit.frontends.python.conversion.either import Either
 from primsplit.frontends.python.conversion.growing import Grown
 from primsplit.frontends.python.conversion.identity import note_joined
+from primsplit.frontends.python.conversion.lazily import parts_of_iterator
 from primsplit.frontends.python.conversion.missing import NotAssigned, is_missing
 from primsplit.frontends.python.conversion.one_if import Side, Statement
 from primsplit.frontends.python.conversion.rewriting import Join
@@ -234,16 +235,13 @@ def _owns_all(pairs: Any) -> bool:
     """Whether an `enumerate` or `zip` is the only one that consumes its iterators."""
     if max(_holders(pairs), default=0) > _ALONE[type(pairs)]:
         return False
-    return all(type(part) in _ITERATORS or (type(part) in _ALONE and _owns_all(part)) for part in _parts(pairs))
-
-
-def _parts(pairs: Any) -> list[Any]:
-    return [part for part in pairs.__reduce__()[1] if not isinstance(part, int)]
+    parts = parts_of_iterator(pairs)
+    return all(type(part) in _ITERATORS or (type(part) in _ALONE and _owns_all(part)) for part in parts)
 
 
 def _holders(pairs: Any) -> list[int]:
     """Return the reference count of each iterator, including the counting call's own."""
-    return [sys.getrefcount(part) for part in _parts(pairs)]
+    return [sys.getrefcount(part) for part in parts_of_iterator(pairs)]
 
 
 _ALONE = {kind: _holders(kind([0]))[0] for kind in (enumerate, zip)}

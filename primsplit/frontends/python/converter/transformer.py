@@ -7,9 +7,8 @@ evaluated there, and its result takes that place.
 """
 
 import ast
-from typing import TypeVar
 
-Made = TypeVar("Made", bound=ast.AST)
+from primsplit.frontends.python.conversion.plainer import at, later
 
 OPERATORS = "_ps"
 """The name of the operators in a copy."""
@@ -39,7 +38,7 @@ class Transformer(ast.NodeTransformer):
 
     def _asked(self, node: ast.AST, operator: str, *operands: ast.expr) -> ast.expr:
         owner = ast.Attribute(ast.Name(OPERATORS, ast.Load()), operator, ast.Load())
-        return _at(node, ast.Call(owner, [*operands], []))
+        return at(node, ast.Call(owner, [*operands], []))
 
     def _body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         visited = (self.visit(s) for s in statements)
@@ -102,20 +101,20 @@ class Transformer(ast.NodeTransformer):
 
     def _noted(self, node: ast.stmt, name: str) -> ast.stmt:
         """Return a statement that notes a global or nonlocal name before the function may assign it."""
-        return _at(node, ast.Expr(self._asked(node, "assigning", _function_of_nothing(ast.Name(name, ast.Load())))))
+        return at(node, ast.Expr(self._asked(node, "assigning", later(ast.Name(name, ast.Load())))))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         self.in_place.add(node.target)
         self.generic_visit(node)
         if not isinstance(node.target, ast.Name):
             return node
-        read = _at(node, ast.Name(node.target.id, ast.Load()))
+        read = at(node, ast.Name(node.target.id, ast.Load()))
         value = self._asked(node, f"in_place_{BINARY[type(node.op)]}", read, node.value)
-        return _at(node, ast.Assign([node.target], value))
+        return at(node, ast.Assign([node.target], value))
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
         self.generic_visit(node)
-        node.body.insert(0, _at(node.body[0], ast.Expr(self._asked(node.body[0], "caught"))))
+        node.body.insert(0, at(node.body[0], ast.Expr(self._asked(node.body[0], "caught"))))
         return node
 
     def visit_For(self, node: ast.For) -> ast.For:
@@ -165,12 +164,3 @@ def _attribute_name(name: str) -> ast.expr:
     owner = ast.arg("owner")
     arguments = ast.arguments([], [owner], None, [], [], None, [])
     return ast.Lambda(arguments, ast.Attribute(ast.Name("owner", ast.Load()), name, ast.Load()))
-
-
-def _function_of_nothing(value: ast.expr) -> ast.expr:
-    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)
-
-
-def _at(node: ast.AST, new: Made) -> Made:
-    """Return a new node, and the new nodes in it, at the position of another."""
-    return ast.fix_missing_locations(ast.copy_location(new, node))

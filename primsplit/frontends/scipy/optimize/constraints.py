@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from primsplit import tracing
-from primsplit.frontends.scipy.operands import with_args
+from primsplit.frontends.scipy.operands import as_vector, with_args
 from primsplit.frontends.scipy.optimize.bounds import Box
 from primsplit.frontends.scipy.optimize.descent import descent
 from primsplit.frontends.scipy.optimize.implicit import recorded, root_of
@@ -19,10 +19,9 @@ from primsplit.frontends.scipy.optimize.systems import damped_newton
 from primsplit.ir import Type
 from primsplit.ir.errors import ShapeError
 from primsplit.numpy.dense.loop import until
-from primsplit.numpy.ufuncs import cast_to
 from primsplit.ops import op
 from primsplit.tracing.array import Array, unsupported
-from primsplit.tracing.asarray import array_like, holds_traced
+from primsplit.tracing.asarray import holds_traced
 from primsplit.tracing.calls.primitive import stop_gradient
 from primsplit.tracing.calls.recorded import StandIn
 from primsplit.transforms.gradient import vector_jacobian
@@ -60,14 +59,14 @@ def limits_of(constraints: Any) -> Limits:
 
 def _of_one(constraint: Any) -> Limits:
     if isinstance(constraint, dict):
-        function = _vector(with_args(constraint["fun"], constraint.get("args", ())))
+        function = as_vector(with_args(constraint["fun"], constraint.get("args", ())))
         kind = str(constraint["type"]).lower()
         if kind not in {"eq", "ineq"}:
             raise ShapeError(f"a constraint is of type 'eq' or 'ineq', not {kind!r}", place=tracing.user_place())
         return Limits((function,), ()) if kind == "eq" else Limits((), (function,))
     if holds_traced((constraint.lb, constraint.ub)):
         raise unsupported("a constraint of scipy.optimize with traced sides")
-    function = _vector((lambda x: constraint.A @ x) if hasattr(constraint, "A") else constraint.fun)
+    function = as_vector((lambda x: constraint.A @ x) if hasattr(constraint, "A") else constraint.fun)
     low, high = np.broadcast_arrays(np.atleast_1d(constraint.lb), np.atleast_1d(constraint.ub))
     is_equal = low == high
 
@@ -81,10 +80,6 @@ def _of_one(constraint: Any) -> Limits:
 
     lower, upper = ~is_equal & np.isfinite(low), ~is_equal & np.isfinite(high)
     return Limits(rows(is_equal, low, 1.0), (*rows(lower, low, 1.0), *rows(upper, high, -1.0)))
-
-
-def _vector(function: Function) -> Function:
-    return lambda x: np.ravel(cast_to(array_like(function(x)), np.float64))
 
 
 class _Point(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from primsplit.frontends.scipy.operands import of_at_least, with_args
+from primsplit.frontends.scipy.operands import as_vector, of_at_least, with_args
 from primsplit.frontends.scipy.optimize.implicit import recorded, root_of
 from primsplit.numpy import failing
 from primsplit.numpy.axes import size_as
@@ -39,10 +39,6 @@ class Fit(NamedTuple):
     jac: Any
     grad: Any
     success: Any
-
-
-def _residuals(function: Function) -> Function:
-    return lambda x: np.ravel(cast_to(array_like(function(x)), np.float64))
 
 
 def _slopes(f: Function, x: Any) -> tuple[Any, Any]:
@@ -95,7 +91,7 @@ LIMIT = 1e12
 
 def _fitted(function: Function, start: Array) -> Array:
     """The x whose residuals have the least squares near the start."""
-    f = _residuals(function)
+    f = as_vector(function)
     made = recorded(_gradient(f), StandIn(start.type))
     found = stop_gradient(_search(f, start))
     return root_of("least_squares", [made], [found], lambda _, x: op.Identity(x), coupled=True)
@@ -125,7 +121,7 @@ def least_squares(
 
     start = _start(x0)
     wrong = ValueError("Residuals are not finite in the initial point.")
-    return _fit(function, refusing(start, ~np.isfinite(_residuals(function)(start)), wrong))
+    return _fit(function, refusing(start, ~np.isfinite(as_vector(function)(start)), wrong))
 
 
 def _start(x0: Any) -> Array:
@@ -135,7 +131,7 @@ def _start(x0: Any) -> Array:
 
 def _fit(function: Function, start: Array) -> Fit:
     x = _fitted(function, start)
-    values, slopes = _slopes(_residuals(function), x)
+    values, slopes = _slopes(as_vector(function), x)
     return Fit(x, np.sum(values * values) / 2, values, slopes, slopes.T @ values, ~np.isnan(np.sum(x)))
 
 
@@ -191,7 +187,7 @@ def curve_fit(
         return (f(xdata, *(p[i] for i in range(count))) - ydata) * weights
 
     fitted = _fitted(residuals, given)
-    values, slopes = _slopes(_residuals(residuals), fitted)
+    values, slopes = _slopes(as_vector(residuals), fitted)
     covariance = failing.nan_where_singular.inv(slopes.T @ slopes)
     if absolute_sigma:
         return fitted, covariance

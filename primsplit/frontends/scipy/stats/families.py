@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.frontends.scipy.stats.kinds import TINY, Continuous, Discrete, both, special
+from primsplit.frontends.scipy.stats.kinds import TINY, Continuous, Discrete, both
+from primsplit.frontends.scipy.stats.moments import special
 from primsplit.numpy.validity import missing
 
 _betaln, _gammaln, _log_ndtr, _xlog1py, _xlogy = map(special, ("betaln", "gammaln", "log_ndtr", "xlog1py", "xlogy"))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.scipy.stats.families import is_count, log_choices
-from primsplit.frontends.scipy.stats.kinds import LARGEST, TINY, Bounded, Continuous, Discrete, both, special
+from primsplit.frontends.scipy.stats.kinds import LARGEST, TINY, Bounded, Continuous, Discrete, both
+from primsplit.frontends.scipy.stats.moments import special
 from primsplit.numpy.transformations import logarithmic_quotient
 from primsplit.numpy.validity import missing
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from primsplit.frontends.scipy.stats.moments import Moments
-from primsplit.numpy.ufuncs import ELEMENTWISE, cast_to
+from primsplit.numpy.ufuncs import cast_to
 from primsplit.numpy.validity import defined, where_valid
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import array_like
@@ -375,12 +375,3 @@ def _bound(names: tuple[str, ...], parameters: tuple[Any, ...], named: dict[str,
     if missing:
         raise TypeError(f"missing parameters: {', '.join(missing)}")
     return [cast_to(array_like(given[n]), np.float64) for n in names]
-
-
-def special(name: str) -> Function:
-    """A function of scipy.special for traced arrays, looked up when it is called."""
-
-    def call(*values: Any) -> Any:
-        return ELEMENTWISE[name](*values)
-
-    return call

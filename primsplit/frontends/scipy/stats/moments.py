@@ -14,7 +14,7 @@ from primsplit.numpy.ufuncs import ELEMENTWISE
 Function = Callable[..., Any]
 
 
-def _of(name: str) -> Function:
+def special(name: str) -> Function:
     """A function of scipy.special for traced arrays, looked up when it is called."""
 
     def call(*values: Any) -> Any:
@@ -23,7 +23,7 @@ def _of(name: str) -> Function:
     return call
 
 
-_gammaln, _psi, _betaln = map(_of, ("gammaln", "psi", "betaln"))
+_gammaln, _psi, _betaln = map(special, ("gammaln", "psi", "betaln"))
 EULER = float(np.euler_gamma)
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from primsplit.frontends.scipy.stats.families import CONTINUOUS
-from primsplit.frontends.scipy.stats.kinds import TINY, Continuous, both, special
+from primsplit.frontends.scipy.stats.kinds import TINY, Continuous, both
+from primsplit.frontends.scipy.stats.moments import special
 
 _gammaln, _log_ndtr, _ndtri, _xlogy = map(special, ("gammaln", "log_ndtr", "ndtri", "xlogy"))
 

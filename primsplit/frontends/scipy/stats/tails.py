@@ -8,7 +8,7 @@ import numpy as np
 
 from primsplit.frontends.scipy.stats.families import tangent
 from primsplit.frontends.scipy.stats.further import log_between
-from primsplit.frontends.scipy.stats.kinds import special
+from primsplit.frontends.scipy.stats.moments import special
 from primsplit.numpy.transformations import exponential_quotient
 from primsplit.special.quadrature import gauss_jacobi
 
