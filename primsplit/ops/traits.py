@@ -136,13 +136,6 @@ def _holds(condition: Condition | None, op: Op) -> bool:
     return condition is None or (value.decode() if isinstance(value, bytes) else value) in condition[1]
 
 
-def is_linear(op: Op) -> bool:
-    """Whether the results are linear in the first input, the others fixed. Of casts those between floats are."""
-    first = op.inputs[0] if op.inputs else None
-    is_cast = first is not None and first.type.is_float != op.outputs[0].type.is_float
-    return terms_of(op) == ((0,),) and not is_cast
-
-
 def moved(kind: str, count: int) -> Positions:
     """Return the inputs, of so many, whose elements the operator moves."""
     found = traits(kind).moves

@@ -21,7 +21,6 @@ from primsplit.ops.traits import (
     TRAITS,
     Condition,
     Traits,
-    is_linear,
     kinds_where,
     moved,
     moved_inputs,
@@ -138,13 +137,6 @@ def test_a_scatter_that_adds_moves_nothing_and_is_a_sum_and_one_that_multiplies_
     assert {how: terms_of(found) for how, found in ops.items()} == {
         "none": ((0,), (2,)), "add": ((0,), (2,)), "mul": (),
     }  # fmt: skip
-
-
-def test_a_cast_is_linear_between_floats_alone() -> None:
-    assert is_linear(first_op(lambda x: op.Cast(x, to=np.float64), "float32[4]"))
-    assert not is_linear(first_op(lambda x: op.Cast(x, to=np.int64), "float32[4]"))
-    assert not is_linear(first_op(lambda x: op.Mul(x, x), "float32[4]"))
-    assert is_linear(first_op(lambda x: op.Div(x, np.float32(3)), "float32[4]"))
 
 
 def test_elementwise_operators_are_those_that_commute_with_a_shuffle() -> None:

@@ -8,7 +8,7 @@ from primsplit.ir import Block, Var, is_call
 from primsplit.ir.parts import Split
 from primsplit.rewrites.inline import inline_calls
 from primsplit.rules.table import RULES, status
-from primsplit.transforms.tangents.pushforward import Pushforward, push_block
+from primsplit.transforms.tangents.pushforward import Pushforward, push_whole
 from tests.rules.row import subject_of
 from tests.rules.rows import ROWS, Row
 
@@ -25,7 +25,7 @@ def pushed_of(row: Row) -> Pushforward:
     """The tangent list of the operator: by its forward rule where it has one."""
     program = subject_of(row).program()
     floats = [i for i, t in enumerate(program.types) if t.is_float]
-    return push_block(program.block, floats, [i for i, r in enumerate(program.block.results) if r.type.is_float])
+    return push_whole(program.block, floats, [i for i, r in enumerate(program.block.results) if r.type.is_float])
 
 
 def kinds_of(block: Block) -> Iterator[str]:

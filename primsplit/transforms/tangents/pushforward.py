@@ -51,7 +51,7 @@ from primsplit.transforms.rule_run import is_parameter
 from primsplit.transforms.split import split_op
 from primsplit.transforms.tangents.even_tangents import EvenTangents
 from primsplit.transforms.tangents.transposition import transpose
-from primsplit.transforms.zero_slopes import Settle, settled
+from primsplit.transforms.zero_slopes import settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +89,14 @@ class Pushforward:
         return tuple(c for c in self.captures if c not in known)
 
 
-def push_block(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforward:
-    """Return the tangent list of a block for tangents of some parameters, of some results.
+def push_whole(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforward:
+    """Return the tangent list of a program for tangents of some parameters, of some results; quotients 0 / 0 settled.
 
     What does not depend on the tangents is computed in the primal: the tangent list is linear and nothing else. Raises
     MissingRule if an operator has no derivative, RuleError if a rule's pullback is not linear.
     """
-    made = _Composition(HOOKS.with_straight_through(block), wrt, of).run()
-    verified(made.joint())
-    return made
-
-
-def push_whole(block: Block, wrt: Sequence[int], of: Sequence[int]) -> Pushforward:
-    """Return the tangent list of a whole program, its quotients 0 / 0 settled."""
     known = with_slopes_beside_jumps(recognize_kinks(block), wrt)
-    composition = _Composition(HOOKS.with_straight_through(known), wrt, of)
-    made = composition.run(partial(settled, forward=True))
+    made = _Composition(HOOKS.with_straight_through(known), wrt, of).run()
     verified(made.joint())
     return made
 
@@ -119,7 +111,7 @@ class _Composition:
         self.primal = PrimalList()
         self.tangents: dict[Var, Value] = {}
 
-    def run(self, settle: Settle | None = None) -> Pushforward:
+    def run(self) -> Pushforward:
         block = self.block
         with recording(place=NOWHERE) as recorded:
             self.even = EvenTangents(EvenSlopes(self.primal.ops, recorded.ops, self.primal.value))
@@ -134,8 +126,8 @@ class _Composition:
         found = {i: self.tangents[r] for i in self.of if isinstance(r := block.results[i], Var) and r in self.tangents}
         fixed, linear = _apart(live_ops(recorded.ops, found.values()), seeds)
         primal = replace(block, ops=(*self.primal.ops, *fixed), results=results)
-        if settle is not None:
-            linear = live_ops(settle(primal.ops, Block("", (), tuple(linear), ()), params), found.values())
+        ops = settled(primal.ops, Block("", (), tuple(linear), ()), params, forward=True)
+        linear = live_ops(ops, found.values())
         return _made(primal, linear, seeds, found, self.wrt, self.of)
 
     def step(self, op: Op) -> None:

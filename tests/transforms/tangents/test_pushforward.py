@@ -10,7 +10,7 @@ from primsplit.ir.analysis.dependence import dependent
 from primsplit.ops import op
 from primsplit.programs.pushed import push_program
 from primsplit.tracing import trees
-from primsplit.transforms.tangents.pushforward import push_block
+from primsplit.transforms.tangents.pushforward import push_whole
 from tests.recording import record
 
 
@@ -36,7 +36,7 @@ def test_the_listing_of_a_tangent_list() -> None:
 
 def test_what_does_not_depend_on_the_tangent_is_computed_in_the_primal() -> None:
     block = record(lambda x: op.Sin(x) * 2.0, "float64[N]")
-    pushed = push_block(block, [0], [0])
+    pushed = push_whole(block, [0], [0])
     assert [o.kind for o in pushed.tangent.ops] == ["Mul", "Mul"]
     assert "Cos" in [o.kind for o in pushed.primal.ops]
 
@@ -45,14 +45,14 @@ def test_zeros_are_made_where_they_are_read_rather_than_captured() -> None:
     block = record(
         lambda x: op.ScatterND(op.Expand(0.0, op.Shape(x)), np.array([[1]]), op.Slice(x, [0], [1])), "float64[N]"
     )
-    pushed = push_block(block, [0], [0])
+    pushed = push_whole(block, [0], [0])
     assert all(c.type.rank == 1 and c.type.dtype == np.int64 for c in pushed.captures)
 
 
 def test_an_input_that_the_result_ignores_has_no_tangent_op() -> None:
     block = record(lambda x, y: op.Mul(x, 2.0), "float64[3]", "float64[3]")
-    assert push_block(block, [1], [0]).targets == ()
-    assert len(push_block(block, [0, 1], [0]).tangent.ops) == 1
+    assert push_whole(block, [1], [0]).targets == ()
+    assert len(push_whole(block, [0, 1], [0]).tangent.ops) == 1
 
 
 def test_a_diamond_of_sixty_stages_is_pushed_once_an_op() -> None:
@@ -62,7 +62,7 @@ def test_a_diamond_of_sixty_stages_is_pushed_once_an_op() -> None:
         return x
 
     block = record(chain, "float64[3]")
-    pushed = push_block(block, [0], [0])
+    pushed = push_whole(block, [0], [0])
     assert len(pushed.tangent.ops) == 60 * 5
 
 

@@ -8,7 +8,7 @@ import pytest
 from primsplit.ir import free
 from primsplit.ops import op
 from primsplit.tracing.calls.linearity import explain_nonlinearity
-from primsplit.transforms.tangents.pushforward import push_block
+from primsplit.transforms.tangents.pushforward import push_whole
 from tests.recording import record
 
 
@@ -23,7 +23,7 @@ from tests.recording import record
 )
 def test_a_derived_list_is_linear_and_reads_the_primal_alone(function: Any) -> None:
     block = record(function, "float64[N,4]")
-    pushed = push_block(block, [0], [0])
+    pushed = push_whole(block, [0], [0])
     assert explain_nonlinearity(pushed.tangent, pushed.tangents) == ""
     assert not free(pushed.tangent)
     defined = {*pushed.primal.params, *(v for o in pushed.primal.ops for v in o.outputs)}
