@@ -42,6 +42,8 @@ class Jump:
     argument: Value
     sides: Sides
     place: Value
+    is_local: bool = False
+    """Whether these are its numbers near 0 alone: `floor(x)` has others."""
 
     def numbers(self, dtype: np.dtype[Any]) -> list[AnyArray]:
         """Return the three numbers, or slopes, in this dtype."""
@@ -63,7 +65,8 @@ class Jump:
     @property
     def is_number(self) -> bool:
         """Whether it is one number below 0 and one above."""
-        return not any(side.degree or side.number.size != 1 for side in (self.sides[0], self.sides[2]))
+        beside = self.sides[0], self.sides[2]
+        return all(side.degree == 0 and side.number.size == 1 and side.number == side.number for side in beside)
 
     @property
     def is_odd(self) -> bool:
@@ -91,14 +94,16 @@ class Jumps:
         (out,) = op.outputs
         jump = self.of(op.inputs[0])
         if jump is not None and op.kind in VIEWS:
-            self.found[out] = Jump(jump.argument, jump.sides, out)
+            if not jump.is_local:
+                self.found[out] = Jump(jump.argument, jump.sides, out)
             return
         inputs = [self.sides(v, place) for v in op.inputs]
         known = [sides for sides in inputs if sides is not None]
         sides = _sides_of(op, known) if len(known) == len(inputs) else None
         if sides is not None:
-            arguments = [jump.argument for v in op.inputs if (jump := self.of(v)) is not None]
-            self.found[out] = Jump(arguments[0] if arguments else place, sides, place)
+            jumps = [jump for v in op.inputs if (jump := self.of(v)) is not None]
+            is_local = op.kind in {"Ceil", "Floor"} or any(jump.is_local for jump in jumps)
+            self.found[out] = Jump(jumps[0].argument if jumps else place, sides, place, is_local)
 
     def _place(self, op: Op) -> Value | None:
         for value in op.inputs:
@@ -106,7 +111,7 @@ class Jumps:
             if jump is not None:
                 return jump.place
         row = traits(op.kind)
-        if op.kind in {"Abs", "IsNaN", "Reciprocal", "Sign"}:
+        if op.kind in {"Abs", "Ceil", "Floor", "IsNaN", "Reciprocal", "Sign"}:
             return op.inputs[0] if isinstance(op.inputs[0], Var) and op.inputs[0].type.is_float else None
         if row.compares and all(v is not None and v.type.is_float for v in op.inputs):
             return next((v for v, zero in (op.inputs, op.inputs[::-1]) if isinstance(v, Var) and _is_zero(zero)), None)
@@ -167,10 +172,18 @@ def _side_of(op: Op, inputs: Sequence[Side]) -> Side | None:
     numbers = [side.number for side in inputs]
     if degree is None:
         return None
+    if op.kind in {"Ceil", "Floor"} and inputs[0].degree:
+        return Side(np.asarray(_rounded(op.kind, inputs[0])))
     if op.kind == "Where":
         return inputs[1 if numbers[0] else 2]
     found = np.sign(numbers[0]) if op.kind == "Sign" else evaluate(op.kind, numbers, op.attributes)
     return None if found is None else Side(np.asarray(found), degree)
+
+
+def _rounded(kind: str, side: Side) -> AnyArray:
+    """Return the rounded value of a small number; of a large one, of a negative degree, there is none."""
+    numbers = np.sign(side.number) if side.degree > 0 else np.full_like(side.number, np.nan)
+    return np.minimum(numbers, 0) if kind == "Floor" else np.maximum(numbers, 0)
 
 
 def _degree(op: Op, inputs: Sequence[Side]) -> int | None:
@@ -184,7 +197,7 @@ def _degree(op: Op, inputs: Sequence[Side]) -> int | None:
         return degrees[0]
     if op.kind == "Reciprocal":
         return -degrees[0]
-    if op.kind in {"IsNaN", "Sign"}:
+    if op.kind in {"Ceil", "Floor", "IsNaN", "Sign"}:
         return 0
     if traits(op.kind).compares:
         return 0 if _are_comparable(inputs) else None

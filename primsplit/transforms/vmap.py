@@ -18,6 +18,7 @@ from primsplit.tracing.broadcasting import axis_back, axis_first
 from primsplit.tracing.calls.recorded import StandIn, merged, record_call
 from primsplit.transforms.batching.table import repeated
 from primsplit.transforms.batching.transform import batch_block
+from primsplit.transforms.idioms.opposite_branches import recognize_opposite_branches
 
 Function = Callable[..., Any]
 Axes = Any
@@ -60,6 +61,7 @@ def batched_call(
 
     stand_ins = [StandIn(m.of_one, weak=m.array.weak, scalar=_is_number(m)) for m in arrays]
     block, result_spec = record_call(getattr(function, "__name__", "f"), stand_ins, call)
+    block = recognize_opposite_branches(block)  # whose sides are far apart in a batch
     batched_block, flags = batch_block(block, [m.is_batched for m in arrays], size)
     values = tracing.inline(batched_block, [m.array.value for m in arrays])
     wanted = _prefix(out_axes, trees.parted(trees.unflatten(result_spec, [Array(v) for v in values])), "out_axes")

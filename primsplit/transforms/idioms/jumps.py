@@ -116,14 +116,36 @@ class _Walk:
                 return partial(_beside_jump, op, group, others, jump, self.mended[op.outputs[0]][1])
             if jump.is_odd and jump.place is jump.argument and len(group) == 1 and self.is_unseen_sign(group[0]):
                 return partial(_with_sign, op, others, jump)
-        return None
+        return self.mended_sum(op, *op.inputs) or self.mended_sum(op, *op.inputs[::-1])
 
     def mended_quotient(self, op: Op) -> Callable[[], object] | None:
         n, divisor = op.inputs
         jump = self.jumps.of(divisor)
-        if n is None or divisor is None or jump is None or not jump.is_even or not self.is_alike(jump.argument, n):
+        if n is None or divisor is None or jump is None or not self.is_even_beside(jump, n):
             return None
         return lambda: operators.Div(_read(n), _number_beside(_read(n), _read(divisor), jump))
+
+    def mended_sum(self, op: Op, total: Value | None, other: Value | None) -> Callable[[], object] | None:
+        """Return what records a product with a sum of functions of signs and other terms."""
+        made = self.made.get(total) if isinstance(total, Var) else None
+        if made is None or made.kind not in {"Add", "Sub"} or other is None:
+            return None
+        terms = [(v, self.jumps.of(v)) for v in made.inputs if v is not None]
+        if not any(self.is_even_beside(jump, other) for _, jump in terms):
+            return None
+
+        def write() -> None:
+            beside = [
+                _number_beside(_read(other), _read(v), jump) if jump and self.is_even_beside(jump, other) else _read(v)
+                for v, jump in terms
+            ]
+            operators.Mul(getattr(operators, made.kind)(*beside), _read(other), types=[op.outputs[0].type])
+
+        return write
+
+    def is_even_beside(self, jump: Jump | None, other: Value) -> bool:
+        """Whether a function of signs is even, and another value varies as the signs do."""
+        return jump is not None and jump.is_even and self.is_alike(jump.argument, other)
 
     def factors(self, product: Op, most: int) -> Iterator[Value]:
         """Yield the factors of a product, and of at most so many products that are factors."""
@@ -231,7 +253,7 @@ def _is_there(other: Array, function: Array, jump: Jump) -> Array:
     """Return where the signs are 0, and another factor is."""
     at = jump.numbers(function.dtype)[1]
     found: Array = operators.And(operators.Equal(other, 0.0), operators.Equal(function, at))
-    return found
+    return operators.And(found, operators.Equal(_read(jump.place), 0.0)) if jump.is_local else found
 
 
 def _with_sign(op: Op, others: Sequence[Value], jump: Jump) -> None:
@@ -245,8 +267,11 @@ def _with_sign(op: Op, others: Sequence[Value], jump: Jump) -> None:
         sign = operators.Where(operators.Greater(x, 0.0), one, -one)
     else:
         sign = operators.Sign(x)
-    others_product = reduce(operator.mul, map(_read, others))
-    operators.Mul(others_product, sign * above, types=[op.outputs[0].type])
+    made = reduce(operator.mul, map(_read, others)) * (sign * above)
+    if jump.is_local:
+        known = operators.Mul(*[_read(v) for v in op.inputs if v is not None])
+        made = operators.Where(operators.Equal(x, 0.0), made, known)
+    operators.Identity(made, types=[op.outputs[0].type])
 
 
 def _on_line(op: Op, jump: Jump) -> None:

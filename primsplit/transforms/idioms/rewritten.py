@@ -31,7 +31,7 @@ REWRITES = tuple(
 fold_repeats = imported("rewrites.loops.repeats.fold_repeats", has=ops_from(5_000))
 with_slopes_beside_jumps = imported(
     "transforms.idioms.jumps.with_slopes_beside_jumps",
-    "Abs|Equal|Greater|GreaterOrEqual|Less|LessOrEqual|Sign Div|Mul|Where",
+    "Abs|Ceil|Equal|Floor|Greater|GreaterOrEqual|Less|LessOrEqual|Sign Div|Mul|Where",
 )
 recognize_norms = imported("transforms.idioms.norms.recognize_norms", "ReduceMean")
 

@@ -35,6 +35,10 @@ SMOOTH: dict[str, tuple[Function, float]] = {
     "|x| where x is positive, else x": (lambda x: np.where(x >= 0, np.abs(x), x), 1),
     "|x| with the sign of a comparison": (lambda x: np.abs(x) * np.where(x < 0, -1, 1), 1),
     "a sign in another shape": (lambda x: (np.sign(x)[..., None] ** 2 * np.sin(x)[..., None])[..., 0], 1),
+    "a sum with a function of a sign": (lambda x: (2 - np.sign(x) ** 2 - x) * np.sin(x), 1),
+    "floors and ceilings": (lambda x: (np.floor(x) + np.ceil(x)) ** 2 * np.sin(x), 1),
+    "one minus a floor and a ceiling": (lambda x: (1 - np.ceil(x) + np.floor(x)) * np.sin(x), 0),
+    "the sign of a norm": (lambda x: np.sign(np.sqrt(x * x)) * np.sin(x), 1),
     "sign(x)**2 hypot(x, x)": (lambda x: np.sign(x) ** 2 * np.hypot(x, x), 0),
 }
 UNKNOWN: dict[str, Function] = {
@@ -42,6 +46,8 @@ UNKNOWN: dict[str, Function] = {
     "(2 (x > 0) - 1) hypot(x, x)": lambda x: ((x > 0) * 2.0 - 1) * np.hypot(x, x),
     "(2 (x >= 0) - 1) hypot(x, x)": lambda x: (2.0 * (x >= 0) - 1) * np.hypot(x, x),
     "x / |x|, guarded, with a root": lambda x: np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x))) * np.hypot(x, x),
+    "(2 floor(x) + 1) hypot(x, x)": lambda x: (2 * np.floor(x) + 1) * np.hypot(x, x),
+    "(floor(x) + ceil(x)) hypot(x, x)": lambda x: (np.floor(x) + np.ceil(x)) * np.hypot(x, x),
     "sign(x)**3 hypot(x, x)": lambda x: np.sign(x) ** 3 * np.hypot(x, x),
 }
 """Smooth too, with a slope other than 0, which the rules do not find."""
@@ -147,6 +153,17 @@ def test_parts_of_a_program_are_searched_too(function: Function) -> None:
     assert ps.grad(function)(0.0) == 2.75
     assert ps.jvp(function, (0.0,), (1.0,))[1] == 2.75
     np.testing.assert_allclose(ps.grad(function)(0.4), differences(function, 0.4), rtol=1e-7)
+
+
+def test_a_branch_of_a_batch_gives_a_value_or_its_negative_too() -> None:
+    """As without a batch, where the slope is unknown: a plausible 0 it is not."""
+
+    def function(x: Any) -> Any:
+        return np.abs(x) if x >= 0 else -np.abs(x)
+
+    for found in (ps.grad(lambda x: np.sum(ps.vmap(function)(x)))(PLACES), ps.vmap(ps.grad(function))(PLACES)):
+        assert not np.any(found[HERE] == 0)
+        np.testing.assert_array_equal(found[~HERE], 1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
