@@ -102,6 +102,7 @@ def functions() -> dict[str, Any]:
         cumsum=lambda a, axis=0, dtype=None, **flags: _cumulated(own, a, axis, flags),
         split=np.split,
         norm=np.linalg.norm,
+        cholesky=np.linalg.cholesky,
         attention=_attention,
         **{
             name: _with_windows(own[f"_{name}"])

@@ -22,6 +22,7 @@ WRITTEN_OUT = {
     "erfcinv": "erfcinv(y)   the inverse of erfc",
     "erfcx": "erfcx(x)   exp(x**2) * erfc(x)",
     "erfinv": "erfinv(y)   the inverse of erf",
+    "raises": "raises(error)   fails the run with the error",
     "log_ndtr": "log_ndtr(x)   log(ndtr(x))",
     "ndtr": "ndtr(x)   the probability that a standard normal number is less than x",
     "ndtri": "ndtri(p)   the inverse of ndtr",

@@ -17,6 +17,8 @@ and to add these up is not taken for a sum.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from primsplit.audit.mathematics.checks import with_checks
+from primsplit.audit.mathematics.dense import with_dense
 from primsplit.audit.mathematics.patches import with_patches
 from primsplit.audit.mathematics.sameness import same_blocks, same_values
 from primsplit.audit.mathematics.shortcuts import PIECES, SUMS, as_first_side, scatter_in_parts, with_masks
@@ -32,7 +34,9 @@ def recognized(statements: Sequence[Statement], sizes: Sizes) -> list[Statement]
     """Return the statements, with sums in the place of branches that add up in stages, and the like."""
     if not sizes.is_folded:
         return [*statements]
-    found = [sum_in_stages(s, sizes) or _scatter(s, sizes) or s for s in statements]
+    found = [
+        sum_in_stages(s, sizes) or _scatter(s, sizes) or s for s in with_dense(with_checks(statements, sizes), sizes)
+    ]
     return with_masks(
         with_special(with_window_pullbacks(with_window_grads(with_patches(found, sizes), sizes), sizes), sizes)
     )

@@ -166,6 +166,7 @@ class Naming:
                 else wanted
             )
         value = _assigned(line, target)
+        wanted = wanted or _of_source(line)
         if not wanted and value is not None:
             wanted = self.described(value)
             if len(wanted) > SHORT_NAME or not wanted:
@@ -244,6 +245,13 @@ def _functions(lines: Sequence[Shown]) -> dict[str, Shown]:
         elif names:
             read |= names
     return {own: line for own, line in found.items() if own not in read}
+
+
+def _of_source(line: Shown) -> str:
+    """Return the variable that the user's line assigns what a check hands on: its node has the name of the check."""
+    source = "" if line.op.kind != "listed::checked" or line.op.place is None else line.op.place.source
+    match = re.match(r"([A-Za-z]\w*) = ", source)
+    return "" if match is None else match[1]
 
 
 def _assigned(line: Shown, target: str) -> ast.expr | None:
