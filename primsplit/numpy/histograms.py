@@ -69,8 +69,8 @@ def _edges(values: Array, bins: Any, range_: Any) -> Array:
         known = edges.known()
         unsorted = ValueError("`bins` must increase monotonically, when an array")
         if known is None:
-            return checked(edges, op.Less(slab(edges, 0, 1, END), slab(edges, 0, 0, -1)), unsorted)
-        if np.any(known[1:] < known[:-1]):
+            return checked(edges, op.Not(op.GreaterOrEqual(slab(edges, 0, 1, END), slab(edges, 0, 0, -1))), unsorted)
+        if np.any(known[1:] < known[:-1]) or np.isnan(known).any():
             raise unsorted
         return edges
     if range_ is not None:

@@ -330,7 +330,7 @@ def _like(x: Array) -> Any:
 
 @implements(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Array:
-    """np.digitize, for bins that rise or fall."""
+    """np.digitize, for bins that rise or fall; NaN does neither."""
     edges, values = array_like(bins), array_like(x)
     known = edges.known()
     side = "left" if right else "right"
@@ -341,11 +341,12 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     count = size_as(edges.shape[0], np.int64)
     falling = op.Sub(count, searchsorted(op.Slice(edges, [-1], [-END], [0], [-1]), values, side))
     if known is not None:
-        if np.any(known[1:] > known[:-1]):
+        if not np.all(known[1:] <= known[:-1]):
             raise unsorted
         return falling
     before, after = slab(edges, 0, 0, -1), slab(edges, 0, 1, END)
-    is_wrong = op.And(any_of(op.Less(before, after)), any_of(op.Greater(before, after)))
+    rises, falls = op.LessOrEqual(before, after), op.GreaterOrEqual(before, after)
+    is_wrong = op.And(any_of(op.Not(rises)), any_of(op.Not(falls)))
     falling = op.Add(falling, zero_unless(is_wrong, unsorted))
     rising = op.Add(rising, zero_unless(is_wrong, unsorted))
     return select(op.LessOrEqual(slab(edges, 0, 0, 1), slab(edges, 0, -1, END)), rising, falling)

@@ -59,3 +59,21 @@ def test_edges_have_the_dtype_of_all_coordinates_and_of_a_range_float64(ends: An
     for one, other in [("float32", "float32"), ("float32", "float64"), ("uint8", "float32")]:
         x, y = np.arange(5).astype(one), np.arange(5)[::-1].astype(other)
         check_agrees(lambda x, y: np.histogram2d(x, y, 3, range=ends), x, y)
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_edges_with_nan_are_in_no_order(place: int) -> None:
+    values, edges = np.array([0.5, 1.5]), np.array([0.0, 1.0, 2.0])
+    missing = np.where(np.arange(3) == place, np.nan, edges)
+    functions = (
+        lambda v, b: np.histogram(v, b)[0],
+        lambda v, b: np.histogram2d(v, v, [b, b])[0],
+        lambda v, b: np.digitize(v, b),
+    )
+    for f in functions:
+        program = ps.trace(f, values, edges)
+        np.testing.assert_array_equal(program(values, edges), f(values, edges))
+        with pytest.raises(ValueError, match="monotonic"):
+            program(values, missing)
+        with pytest.raises(ValueError, match="monotonic"):
+            ps.trace(lambda v, f=f: f(v, missing), values)

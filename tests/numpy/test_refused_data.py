@@ -69,6 +69,8 @@ CASES = {
     "period of an interpolation": Case(lambda p: np.interp(0.5, TABLE, TABLE, period=p), 2.0, 0.0),
     "digitize": Case(lambda b: np.digitize(TABLE, b), array(0, 1, 2), array(0, 2, 1)),
     "digitize, falling": Case(lambda b: np.digitize(TABLE, b, right=True), array(2, 1, 0), array(1, 2, 0)),
+    "digitize, a missing edge": Case(lambda b: np.digitize(TABLE, b), array(0, 1, 2), array(math.nan, 1, 2)),
+    "digitize, a missing edge in front": Case(lambda b: np.digitize(TABLE, b), array(2, 1, 0), array(math.nan, 1, 2)),
     "histogram of NaN": Case(lambda x: np.histogram(x, 3)[0], array(1, 2), array(1, math.nan)),
     "histogram of infinity": Case(lambda x: np.histogram(x, 3)[0], array(1, 2), array(1, -math.inf)),
     "edges of a histogram": Case(lambda b: np.histogram(TABLE, b)[0], array(0, 1, 2), array(0, 2, 1)),

@@ -91,7 +91,8 @@ def _filtered(
     if place in {0, len(parts) - 1}:
         found = np.min(np.stack(parts), axis=0) if place == 0 else np.max(np.stack(parts), axis=0)
     else:
-        found = np.sort(np.stack(parts), axis=0)[place]
+        ordered = np.sort(np.stack(parts), axis=0)
+        found = np.where(np.isnan(ordered[-1]), np.nan, ordered[place])  # NaN comes last
     return as_given(found, input)
 
 

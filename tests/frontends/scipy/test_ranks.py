@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.ndimage as scipys
+from scipy import signal
 
+import primsplit as ps
 from primsplit.testing import check_grads
 
 random = np.random.default_rng(6)
@@ -38,3 +40,25 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
 def test_it_is_scipys_with_gradients(name: str) -> None:
     function, given = FUNCTIONS[name]
     check_grads(lambda x: function(x), given)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: scipys.median_filter(x, 3),
+        lambda x: scipys.rank_filter(x, 1, 3),
+        lambda x: scipys.percentile_filter(x, 20, 3),
+        lambda x: scipys.maximum_filter(x, 3),
+        lambda x: signal.medfilt(x, 3),
+        lambda x: signal.order_filter(x, np.ones(3), 1),
+    ],
+)
+def test_a_window_with_a_missing_number_has_no_rank(f: Any) -> None:
+    x = np.array([4.0, 1.0, 3.0, 7.0, 6.0, 9.0, 2.0])
+    missing = np.where(np.arange(7) == 2, np.nan, x)
+    program = ps.trace(f, x)
+    np.testing.assert_array_equal(program(x), f(x))
+    near = np.abs(np.arange(7) - 2) < 2
+    np.testing.assert_array_equal(program(missing), np.where(near, np.nan, f(x)))
+    slopes = ps.grad(lambda x: np.sum(f(x)[4:]))(missing)
+    np.testing.assert_array_equal(slopes, ps.grad(lambda x: np.sum(f(x)[4:]))(x))

@@ -3,13 +3,14 @@
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from primsplit import tracing
 from primsplit.frontends.python.overrides.chosen import is_number
+from primsplit.frontends.python.overrides.exact_sums import exact_sum
 from primsplit.frontends.python.overrides.number_errors import raise_as_python
 from primsplit.frontends.python.overrides.table import ModuleSubstitute, Substitute, holds_array, register, when_traced
 from primsplit.ir.errors import ShapeError
@@ -105,19 +106,24 @@ def _modf(x: Any) -> tuple[Any, Any]:
     return Array((number - whole).value, weak=True), Array(whole.value, weak=True)
 
 
-def _in_sequence(name: str, combine: Function, first: float, *, keeps_classes: bool) -> Substitute:
-    """Return a substitute for math.fsum or math.prod."""
+def _in_sequence(name: str, combine: Callable[..., Any]) -> Substitute:
+    """Return a substitute for math.fsum or math.prod, which combines a list."""
     original = getattr(math, name)
 
     def call(values: Iterable[Any], **options: Any) -> Any:
         listed = list(values)
-        if not holds_array(listed):
-            return original(listed, **options)
-        start = options.get("start", first)
-        numbers = [v if keeps_classes and is_number(v) else _number(name, v) for v in listed]
-        return functools.reduce(combine, numbers, start)
+        return combine(listed, **options) if holds_array(listed) else original(listed, **options)
 
     return Substitute(original, call)
+
+
+def _sum(listed: Sequence[Any]) -> Any:
+    numbers = np.stack([_number("fsum", v) for v in listed])
+    return Array(exact_sum(numbers).value, weak=True)
+
+
+def _product(listed: Sequence[Any], *, start: Any = 1) -> Any:
+    return functools.reduce(operator.mul, (v if is_number(v) else _number("prod", v) for v in listed), start)
 
 
 def _register_all() -> None:
@@ -130,8 +136,7 @@ def _register_all() -> None:
         "ldexp": _of_numbers("ldexp", lambda x, i: x * ELEMENTWISE["exp2"](i)),
         **{f.__name__[1:]: when_traced(getattr(math, f.__name__[1:]), f) for f in (_dist, _isclose, _modf)},
     }
-    table |= {"fsum": _in_sequence("fsum", operator.add, 0.0, keeps_classes=False)}
-    table |= {"prod": _in_sequence("prod", operator.mul, 1, keeps_classes=True)}
+    table |= {"fsum": _in_sequence("fsum", _sum), "prod": _in_sequence("prod", _product)}
     for name, substitute in table.items():
         register(getattr(math, name), substitute)
 

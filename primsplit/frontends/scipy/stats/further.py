@@ -13,7 +13,7 @@ from primsplit.numpy.transformations import logarithmic_quotient
 from primsplit.numpy.validity import missing
 
 _betaln, _gammaln, _log_ndtr, _i0e = map(special, ("betaln", "gammaln", "log_ndtr", "i0e"))
-_xlog1py, _xlogy, _ndtri = map(special, ("xlog1py", "xlogy", "ndtri"))
+_xlog1py, _xlogy, _ndtri, _erfcx = map(special, ("xlog1py", "xlogy", "ndtri", "erfcx"))
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -110,6 +110,18 @@ def _is_strength(a: Any, b: Any) -> Any:
     return both(b > 0, ~np.isnan(a))
 
 
+def _exponential_of_normal(z: Any, k: Any) -> Any:
+    """The log density -log(k) + (0.5 / k - z) / k + log_ndtr(z - 1 / k), whose terms cancel for small k.
+
+    There it is the normal distribution's and a term: log_ndtr(-u) is -u**2 / 2 + log(erfcx(u / sqrt(2)) / 2).
+    """
+    u = 1 / k - z
+    is_near = u > 0
+    near = np.log(_erfcx(np.where(is_near, u, 1.0) * math.sqrt(0.5)) / (2 * k)) - z * z / 2
+    far = (0.5 / k - z) / k + _log_ndtr(np.where(is_near, 0.0, -u)) - np.log(k)
+    return np.where(is_near, near, far)
+
+
 FURTHER: dict[str, Continuous] = {
     "arcsine": Continuous("", lambda z: -math.log(math.pi) - np.log(z * (1 - z)) / 2, low=0.0, high=1.0),
     "betaprime": Continuous("a b", lambda z, a, b: _xlogy(a - 1, z) - (a + b) * np.log1p(z) - _betaln(a, b), low=0.0),
@@ -130,7 +142,7 @@ FURTHER: dict[str, Continuous] = {
     ),
     "dgamma": Continuous("a", lambda z, a: _xlogy(a - 1, np.abs(z)) - np.abs(z) - math.log(2) - _gammaln(a)),
     "dweibull": Continuous("c", lambda z, c: np.log(c / 2) + _xlogy(c - 1, np.abs(z)) - np.abs(z) ** c),
-    "exponnorm": Continuous("K", lambda z, k: -np.log(k) + (0.5 / k - z) / k + _log_ndtr(z - 1 / k)),
+    "exponnorm": Continuous("K", _exponential_of_normal),
     "exponweib": Continuous(
         "a c",
         lambda z, a, c: np.log(a * c) + _xlogy(a - 1, -np.expm1(-(z**c))) - z**c + _xlogy(c - 1, z),

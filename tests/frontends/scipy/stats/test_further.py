@@ -63,3 +63,13 @@ def test_the_slope_by_a_shape_is_right_at_its_end_and_outside_of_the_support(
 
 def test_each_log_density_is_scipys_with_its_slopes() -> None:
     check_densities([*FURTHER])
+
+
+@pytest.mark.parametrize("shape", [1e-8, 1e-6, 1e-4])
+def test_exponnorm_of_a_small_shape_is_nearly_normal(shape: float) -> None:
+    """The exponential part moves it by its mean, to first order, and widens it to second order."""
+    x = np.array([-8.0, -1.0, 0.0, 0.6, 2.0, 6.0])
+    value = ps.trace(lambda x: ss.exponnorm.logpdf(x, shape), x)(x)
+    slope = ps.grad(lambda x: np.sum(ss.exponnorm.logpdf(x, shape)))(x)
+    np.testing.assert_allclose(value, ss.norm.logpdf(x, shape), atol=100 * shape**2 + 1e-14)
+    np.testing.assert_allclose(slope, shape - x, atol=100 * shape**2 + 1e-14)
