@@ -114,7 +114,8 @@ class _Walk:
                 continue
             if jump.is_even and self.is_news(op, group, others, jump):
                 return partial(_beside_jump, op, group, others, jump, self.mended[op.outputs[0]][1])
-            if jump.is_odd and jump.place is jump.argument and len(group) == 1 and self.is_unseen_sign(group[0]):
+            is_unseen = len(group) > 1 or self.is_unseen_sign(group[0])
+            if jump.is_odd and jump.place is jump.argument and is_unseen:
                 return partial(_with_sign, op, others, jump)
         return self.mended_sum(op, *op.inputs) or self.mended_sum(op, *op.inputs[::-1])
 
@@ -205,10 +206,10 @@ class _Walk:
     def is_unseen_sign(self, value: Value) -> bool:
         """Whether the rules for signs do not find the sign of which a value is a function."""
         made = self.made.get(value) if isinstance(value, Var) else None
-        while made is not None and made.kind in {"Mul", "Neg", "call::integer_power"}:
+        while made is not None and made.kind in {"Mul", "Neg"}:
             jumping = [v for v in made.inputs if self.jumps.of(v) is not None]
             made = self.made.get(jumping[0]) if len(jumping) == 1 and isinstance(jumping[0], Var) else None
-        return made is not None and sign_argument(made, self.made) is None
+        return made is None or sign_argument(made, self.made) is None
 
     def is_unseen_line(self, op: Op) -> bool:
         """Whether a value is none of the products of |x| and sign(x) of which the rules for |x| know the slope."""
@@ -268,7 +269,7 @@ def _with_sign(op: Op, others: Sequence[Value], jump: Jump) -> None:
     else:
         sign = operators.Sign(x)
     made = reduce(operator.mul, map(_read, others)) * (sign * above)
-    if jump.is_local:
+    if jump.is_local or len(others) > 1 or all(v is not others[0] for v in op.inputs):
         known = operators.Mul(*[_read(v) for v in op.inputs if v is not None])
         made = operators.Where(operators.Equal(x, 0.0), made, known)
     operators.Identity(made, types=[op.outputs[0].type])
