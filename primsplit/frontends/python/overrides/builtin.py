@@ -19,6 +19,7 @@ import numpy as np
 
 from primsplit import tracing
 from primsplit.frontends.python.overrides.chosen import are_numbers, chosen, is_number, is_weak, may_be_chosen
+from primsplit.frontends.python.overrides.lexicographic import are_ordered, ordered
 from primsplit.frontends.python.overrides.table import Substitute, substitute_of
 from primsplit.ir import dims
 from primsplit.ir.dims import Size
@@ -27,6 +28,7 @@ from primsplit.ops import op
 from primsplit.tracing.array import FUNCTIONS, Array
 from primsplit.tracing.asarray import holds_traced
 from primsplit.tracing.handles.concretization import note_classes, numpys_class
+from primsplit.tracing.handles.truths import truths
 from primsplit.tracing.hooks import HOOKS
 
 Function = Callable[..., Any]
@@ -60,20 +62,22 @@ def _extreme(original: Function, is_better: Function, of_sizes: Function) -> Fun
 
     def best_by_key(values: list[Any], key: Function) -> Any:
         keys = [key(v) for v in values]
-        is_traced = any(map(holds_traced, keys)) and all(map(is_number, keys))
+        is_traced = any(map(holds_traced, keys)) and are_ordered(keys)
         if is_traced and all(map(is_number, values)):
             return _by_keys(values, keys, is_better)
-        if not is_traced or not may_be_chosen(values):
+        if not is_traced or not (may_be_chosen(values) or are_ordered(values)):
             return values[original(range(len(values)), key=keys.__getitem__)]
         place = _by_keys([*range(len(values))], keys, is_better)
-        return chosen(values, [place])[0] if isinstance(place, Array) else values[place]
+        if not isinstance(place, Array):
+            return values[place]
+        return chosen(values, [place])[0] if may_be_chosen(values) else _one_of(values, place)
 
     def call(*args: Any, **options: Any) -> Any:
         if options.keys() - {"key"} or not args:
             return original(*args, **options)
         values, key = list(args[0]) if len(args) == 1 else list(args), options.get("key")
-        if key is not None:
-            return best_by_key(values, key)
+        if key is not None or (values and isinstance(values[0], tuple) and are_ordered(values)):
+            return best_by_key(values, key or _itself)
         return functools.reduce(pick, values) if any(map(holds_traced, values)) else original(values)
 
     return call
@@ -83,7 +87,7 @@ def _by_keys(values: list[Any], keys: list[Any], is_better: Function) -> Any:
     """Return the value with the best key, the first of equal ones."""
 
     def pick(best: tuple[Any, Any], new: tuple[Any, Any]) -> tuple[Any, Any]:
-        condition = is_better(new[1], best[1])
+        condition = ordered(is_better, new[1], best[1])
         if not isinstance(condition, Array):
             return new if condition else best
         return _chosen(condition, new[0], best[0]), _chosen(condition, new[1], best[1])
@@ -91,16 +95,33 @@ def _by_keys(values: list[Any], keys: list[Any], is_better: Function) -> Any:
     return functools.reduce(pick, zip(values, keys, strict=True))[0]
 
 
+def _one_of(values: list[Any], place: Array) -> Any:
+    """Return the tuple at a place, number by number: they are of several kinds."""
+    selected = functools.reduce(
+        lambda best, k: _chosen(op.Equal(place, k), values[k], best), range(1, len(values)), values[0]
+    )
+    truths.made += 1
+    HOOKS.note_choice(selected, values, lambda: place)
+    return selected
+
+
 def _chosen(condition: Array, new: Any, best: Any) -> Any:
-    """Return one of two numbers by a condition, without a branch."""
+    """Return one of two numbers, or of two tuples of them, by a condition, without a branch."""
     known = condition.known()
     if known is not None:
         return new if known else best
+    if isinstance(new, tuple):
+        parts = [_chosen(condition, *pair) for pair in zip(new, best, strict=True)]
+        return type(new)(*parts) if hasattr(new, "_fields") else type(new)(parts)
     selected = FUNCTIONS[np.where](Array(HOOKS.scalar_condition(condition)), new, best)
     number = Array(selected.value, weak=is_weak(best) and is_weak(new), scalar=True)
     note_classes(number, [best, new])
     HOOKS.note_choice(number, [best, new], lambda: op.Cast(condition, to=np.int64))
     return number
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _sorted(values: Any, *, key: Any = None, reverse: Any = False) -> Any:
