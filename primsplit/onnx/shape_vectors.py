@@ -12,14 +12,13 @@ from primsplit.ir import Type, Value, dims
 from primsplit.ir.dims import Dim
 from primsplit.ir.errors import ShapeError
 from primsplit.ops.inference import fresh
+from primsplit.ops.inference.table import MOST_AXES
 
 Parts = tuple[Dim | None, ...]
 """The elements of a vector, None for one that only the run knows."""
 
 Known = dict[Value, Parts]
 """The vectors that are known in part."""
-
-MOST_AXES = 64
 
 
 def joined(inputs: Sequence[Value | None], attributes: Mapping[str, Any], known: Mapping[Value, Parts]) -> Parts | None:

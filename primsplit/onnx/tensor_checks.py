@@ -9,12 +9,10 @@ import onnx.helper
 from primsplit.ir.carriers import bits_in_file
 from primsplit.ir.errors import ParseError
 from primsplit.onnx.external_data import check_external
+from primsplit.ops.inference.table import MOST_AXES
 
 MOST_BYTES = 2**62
 """No tensor is larger: beyond that, sizes do not fit in the 64 bits that operators count in."""
-
-MOST_AXES = 64
-"""The most axes of an array of NumPy."""
 
 KNOWN = frozenset(onnx.TensorProto.DataType.values()) - {onnx.TensorProto.UNDEFINED}
 TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")

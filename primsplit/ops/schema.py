@@ -22,14 +22,15 @@ class Schema:
     """One operator: how many inputs and outputs it takes, its attributes, and the types they share.
 
     `inputs` and `outputs` hold (name, type variable) of each formal parameter; the last input is repeated if
-    `variadic`. `types` maps a type variable to the dtypes that it admits, including later ones, which files hold in a
-    carrier.
+    `variadic`. `needed` are the positions of inputs that no node leaves out. `types` maps a type variable to the dtypes
+    that it admits, including later ones, which files hold in a carrier.
     """
 
     kind: str
     inputs: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]
     least_inputs: int
+    needed: tuple[int, ...]
     variadic: bool
     variadic_outputs: bool
     defaults: Mapping[str, Any]
@@ -95,6 +96,7 @@ def schema(kind: str) -> Schema:
         inputs=tuple((p.name, p.type_str) for p in found.inputs),
         outputs=tuple((p.name, p.type_str) for p in found.outputs),
         least_inputs=found.min_input,
+        needed=tuple(i for i, p in enumerate(found.inputs) if p.option == option.Single),
         variadic=bool(found.inputs) and found.inputs[-1].option == option.Variadic,
         variadic_outputs=bool(found.outputs) and found.outputs[-1].option == option.Variadic,
         defaults={

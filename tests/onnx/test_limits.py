@@ -13,7 +13,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import primsplit as ps
-from primsplit.ir.errors import ParseError
+from primsplit.ir.errors import ParseError, ShapeError
 from primsplit.onnx import limits, load
 from tests.onnx.edits import node, written
 
@@ -67,6 +67,23 @@ def test_a_function_of_a_layer_is_called_by_many_layers(tmp_path: Path) -> None:
     program = ps.load(written(tmp_path, function_chain(2, 50)))
     np.testing.assert_array_equal(program(x), x)
     assert len(program.block.ops) == 2500
+
+
+SHAPES = {
+    "a filled vector": node("ConstantOfShape", "count", "s", value=helper.make_tensor("one", 7, [1], [1])),
+    "a repeated vector": node("Tile", "count count", "s"),
+}
+
+
+@pytest.mark.parametrize("reader", ["Expand", "Reshape"])
+@pytest.mark.parametrize("made", SHAPES)
+def test_a_shape_of_billions_of_axes_is_refused_before_its_sizes_are_named(
+    made: str, reader: str, tmp_path: Path
+) -> None:
+    whole = model([SHAPES[made], node(reader, "x s", "y")], [value("x", 1, [1])])
+    whole.graph.initializer.append(numpy_helper.from_array(np.array([2**33]), "count"))
+    with within(2), pytest.raises(ShapeError, match=f"{reader} of 8,589,934,592 axes"):
+        ps.load(written(tmp_path, whole))
 
 
 def with_branches(depth: int) -> onnx.ModelProto:

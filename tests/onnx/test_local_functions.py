@@ -10,7 +10,7 @@ import onnx.parser
 import pytest
 
 import primsplit as ps
-from primsplit.ir.errors import ParseError, UnsupportedFunction
+from primsplit.ir.errors import ParseError, ShapeError, UnsupportedFunction
 
 X = np.random.default_rng(0).standard_normal((2, 3, 4))
 
@@ -89,6 +89,27 @@ def test_an_attribute_that_a_call_leaves_out_is_the_functions_default(tmp_path: 
         ps.load(path)
     onnx.save(onnx.parser.parse_model(DEFAULTS.replace("<k : float = 0.25>", "<k>")), path)
     with pytest.raises(ParseError, match="a Constant has no value"):
+        ps.load(path)
+
+
+NEEDED = {
+    "Range needs its input limit": "r = Range (f, n, f)  y = Mul (a, r)",
+    "Slice needs its input starts": "e = Shape (a)  y = Slice (a, n, e)",
+    "Where needs its input X": "t = Greater (a, f)  y = Where (t, n, a)",
+    "Gemm needs its input B": "y = Gemm (a, n, b)",
+}
+
+
+@pytest.mark.parametrize("told", NEEDED)
+def test_an_argument_that_a_call_leaves_out_and_a_node_needs_is_refused(told: str, tmp_path: Path) -> None:
+    """onnxruntime does not load the model."""
+    path = str(tmp_path / "model.onnx")
+    text = f"""<ir_version: 9, opset_import: ["" : 18, "local" : 1]>
+        m (double[N] x) => (double[N] y) {{ y = local.f (x, "", x) }}
+        <domain: "local", opset_import: ["" : 18]>
+        f (a, n, b) => (y) {{ f = Constant <value = double {{1}}> ()  {NEEDED[told]} }}"""
+    onnx.save(onnx.parser.parse_model(text), path)
+    with pytest.raises(ShapeError, match=told):
         ps.load(path)
 
 

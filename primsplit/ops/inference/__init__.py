@@ -88,6 +88,9 @@ def _check_arity(found: Schema, inputs: Sequence[Value | None], attributes: Mapp
     most = None if found.variadic else len(found.inputs)
     if len(inputs) < found.least_inputs or (most is not None and len(inputs) > most):
         raise PrimsplitError(f"{found.kind} takes {found.least_inputs} to {most} inputs, not {len(inputs)}")
+    for position in found.needed:
+        if position < len(inputs) and inputs[position] is None:
+            raise ShapeError(f"{found.kind} needs its input {found.name(position)}")
     if unknown := set(attributes) - found.attributes:
         raise PrimsplitError(f"{found.kind} has no attribute {', '.join(sorted(unknown))}")
     if missing := found.required - set(attributes):

@@ -7,7 +7,7 @@ import numpy as np
 from primsplit.ir import Type, dims
 from primsplit.ir.dims import Dim, Shape, Size, broadcast_shapes
 from primsplit.ir.errors import ShapeError
-from primsplit.ops.inference.table import Site, UnknownRank, axis_of, fresh, rule, typed
+from primsplit.ops.inference.table import MOST_AXES, Site, UnknownRank, axis_of, fresh, rule, typed
 
 
 def rank_from(site: Site, position: int) -> int:
@@ -15,6 +15,8 @@ def rank_from(site: Site, position: int) -> int:
     (length,) = site.shape(position)
     if isinstance(length, Size):
         raise UnknownRank
+    if length > MOST_AXES:
+        raise ShapeError(f"{site.kind} of {length:,} axes: arrays of NumPy have at most {MOST_AXES}")
     return length
 
 

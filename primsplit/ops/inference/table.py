@@ -11,6 +11,9 @@ from primsplit.ir.dims import Dim, Kinded, Shape, Size, symbol
 from primsplit.ir.errors import ShapeError
 from primsplit.ops.schema import schema
 
+MOST_AXES = 64
+"""The most axes of an array of NumPy."""
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
