@@ -64,7 +64,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Keep collected tests until the end: Python's collector, off until here, seldom walks them."""
+    """Keep collected tests until the end: Python's collector, off until here, never walks them."""
+    gc.freeze()
     gc.set_threshold(200_000, 10, 10)
     gc.enable()
 

@@ -1,6 +1,7 @@
 """The table of stages: what it says of each is true."""
 
-from collections.abc import Callable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -76,14 +77,17 @@ OTHERS = {"cpu": Target((1,), provider="cuda"), "gradients": Target(), "program"
 """Targets that lack what a stage needs."""
 
 
-def states(name: str) -> Iterator[tuple[Stage, Block, Block, Target, Sequence[Any]]]:
-    """Each stage with the block before and after it."""
+@functools.cache
+def states(name: str) -> list[tuple[Stage, Block, Block, Target, Sequence[Any]]]:
+    """Each stage with the block before and after it; two tests read them."""
+    found = []
     function, x, shape = PROGRAMS[name]
     block, target = ps.split(function, ps.spec("float64", shape)).joint().block, Target((1,))
     for stage in STAGES:
-        found = stage.apply(block, target)
-        yield stage, block, found, target, [x, np.ones(())][: len(block.params)]
-        block = found
+        after = stage.apply(block, target)
+        found.append((stage, block, after, target, [x, np.ones(())][: len(block.params)]))
+        block = after
+    return found
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -102,6 +106,7 @@ def test_a_stage_that_does_not_round_keeps_every_bit(name: str) -> None:
     assert "optimize" in fired
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_stage_that_is_skipped_by_its_kinds_or_its_condition_would_have_changed_nothing(name: str) -> None:
     """Whatever its operators are: they are what the stage looks for, not a part of that."""

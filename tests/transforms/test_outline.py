@@ -69,11 +69,12 @@ def test_steps_with_branches_and_loops_fold_too(function, least, tmp_path: Path)
     random = np.random.default_rng(0)
     ps.split(folded).save(tmp_path / "folded.onnx", form="functions")
     session = onnxruntime.InferenceSession(tmp_path / "folded.onnx")
+    unrolled, joint = ps.split(program).joint(), ps.split(folded).joint()
     for scale in (0.3, 1.0, 3.0):
         x, w = random.normal(size=(50, 3)) * scale, random.normal(size=3)
         np.testing.assert_allclose(folded(x, w), function(x, w), rtol=1e-12)
-        plain = ps.split(program).joint()(x, w)
-        for found in (ps.split(folded).joint()(x, w), session.run(None, {"x": x, "w": w})):
+        plain = unrolled(x, w)
+        for found in (joint(x, w), session.run(None, {"x": x, "w": w})):
             for a, b in zip(plain, found, strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-14)
 

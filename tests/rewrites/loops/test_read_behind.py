@@ -41,6 +41,7 @@ def decays(read):
 X, Y = np.array([[0.3, -1.2, 0.8], [2.0, 0.1, -0.4]]), np.array([1.05, 0.9, -0.95])
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("read", READ.values(), ids=READ)
 def test_states_that_are_read_behind_a_loop_are_rows_of_its_scan(read, monkeypatch) -> None:
     f = decays(read)

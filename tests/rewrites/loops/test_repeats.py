@@ -6,11 +6,20 @@ import pytest
 import primsplit as ps
 from primsplit import tracing
 from primsplit.ir import walk
-from primsplit.rewrites.loops.repeats import LARGE, STEPS, fold_repeats
+from primsplit.rewrites.loops import repeats
+from primsplit.rewrites.loops.repeats import STEPS, fold_repeats
 from primsplit.testing import check_grads
 from primsplit.tracing.array import Array
 
 pytestmark = pytest.mark.filterwarnings("ignore::primsplit.ir.errors.UnrolledLoopWarning")
+
+LARGE = 1_000
+"""The ops of a large program in these tests: the package's limit takes five times as long, by the same code."""
+
+
+@pytest.fixture(autouse=True)
+def _smaller_programs_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeats, "LARGE", LARGE)
 
 
 def swings(count, function=None):
