@@ -38,10 +38,10 @@ class Condition:
 
 
 @cache
-def pass_named(path: str) -> Callable[..., Block]:
-    """Import a pass of the package, such as "rewrites.inline.inline_calls"."""
+def pass_named(path: str) -> Callable[..., Any]:
+    """Import a pass, or another function, of the package, such as "rewrites.inline.inline_calls"."""
     module, _, name = path.rpartition(".")
-    found: Callable[..., Block] = getattr(import_module(f"primsplit.{module}"), name)
+    found: Callable[..., Any] = getattr(import_module(f"primsplit.{module}"), name)
     return found
 
 
@@ -52,7 +52,8 @@ def imported(path: str, kinds: str = "", has: Condition | None = None) -> Callab
     def run(block: Block, *about: Any, **named: Any) -> Block:
         if not has_each(block, wanted) or not (has is None or has(block)):
             return block
-        return pass_named(path)(block, *about, **named)
+        found: Block = pass_named(path)(block, *about, **named)
+        return found
 
     return run
 

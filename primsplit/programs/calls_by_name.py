@@ -8,7 +8,7 @@ import itertools
 import operator
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodWrapperType, ModuleType
 from typing import Any, NamedTuple
 
@@ -241,6 +241,22 @@ class _Loaded(NamedTuple):
             chain = Chain("global", f"an item of {self.text}", (), None, self.line, self.column)
             yield from ((chain, item) for item in [*values] if callable(item))
 
+    def called_with(self, arguments: Sequence["_Loaded"]) -> Iterator[tuple[Chain, Any]]:
+        """Yield what may be called in a call of the value: itself, or the items of a table that it goes over."""
+        if any(self.value is each for each in ITERATORS):
+            yield from (item for argument in arguments for item in argument.items())
+        if self.is_looked_up:
+            yield from self.told((arguments[0].value,) if arguments else ())
+
+
+def _result(
+    function: FunctionType, callee: _Loaded, arguments: Sequence[_Loaded], reach: Callable[[Any, str], Any]
+) -> _Loaded:
+    """Return the result of a call, known where the call looks up an attribute or an item."""
+    found = _found(function, callee.value, [a.value for a in arguments], reach)
+    text = f"{callee.text}({', '.join(a.text for a in arguments)})"
+    return _Loaded(found, text, found is not None, callee.line, callee.column)
+
 
 def looked_up(function: FunctionType, code: CodeType, reach: Callable[[Any, str], Any]) -> Iterator[tuple[Chain, Any]]:
     """Yield what a code of this function looks up by a text or an index, and calls of it, each with its value."""
@@ -259,16 +275,10 @@ def looked_up(function: FunctionType, code: CodeType, reach: Callable[[Any, str]
             stack.append(item)
             yield from item.told(None)
         elif each.opname == "CALL" and len(stack) > (each.arg or 0):
-            count = each.arg or 0
-            arguments = [stack.pop() for _ in range(count)][::-1]
+            arguments = [stack.pop() for _ in range(each.arg or 0)][::-1]
             callee = stack.pop()
-            if any(callee.value is each for each in ITERATORS):
-                yield from (item for argument in arguments for item in argument.items())
-            if callee.is_looked_up:
-                yield from callee.told((arguments[0].value,) if arguments else ())
-            found = _found(function, callee.value, [a.value for a in arguments], reach)
-            text = f"{callee.text}({', '.join(a.text for a in arguments)})"
-            result = _Loaded(found, text, found is not None, callee.line, callee.column)
+            yield from callee.called_with(arguments)
+            result = _result(function, callee, arguments, reach)
             stack.append(result)
             yield from result.told(None)
         elif each.opname == "MAKE_FUNCTION" and stack:

@@ -16,6 +16,7 @@ from primsplit.ir import NOWHERE, Block, Const, Op, Renaming, Value, Var, is_cal
 from primsplit.ir.caching.limited import Limited
 from primsplit.ir.carriers import FLOAT8
 from primsplit.ir.errors import DtypeError, PrimsplitError, RuleError, UnsupportedFunction
+from primsplit.ir.passes import pass_named
 from primsplit.ir.providers import Provider
 from primsplit.ir.runtimes import OLDEST, Runtime, cured_by, fault
 from primsplit.ops.inference import infer
@@ -39,7 +40,6 @@ from primsplit.rewrites.decompositions.table import (
 from primsplit.rewrites.decompositions.windows import unless_negative
 from primsplit.rewrites.inline import inline_calls
 from primsplit.rewrites.rewriting import Rewriter
-from primsplit.targets.cuda import for_cuda
 from primsplit.tracing import close, fresh_stack, recording
 from primsplit.tracing.calls.recorded import open_inputs
 from primsplit.tracing.registering import Epoch
@@ -86,7 +86,7 @@ class _Legalizer(Rewriter):
         return None
 
     def composition_of(self, op: Op) -> Composition | None:
-        on_cuda = for_cuda(op) if self.provider == "cuda" else None
+        on_cuda = pass_named("targets.cuda.for_cuda")(op) if self.provider == "cuda" else None
         return on_cuda or (None if _is_sound(op, self.runtime) else find_composition(op, self.runtime))
 
 

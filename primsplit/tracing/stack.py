@@ -72,8 +72,8 @@ class Recording:
     """
 
     __slots__ = (
+        "_alike",
         "again",
-        "alike",
         "bindings",
         "classes",
         "counted",
@@ -100,7 +100,7 @@ class Recording:
         self.again: int = 0 if outer is None else outer.again
         self.path: Path | None = None
         self.examples: Examples | None = None if outer is None else outer.examples
-        self.alike = Alike()
+        self._alike: Alike | None = None
         self.bindings: dict[Var, Value] = {}
         self.ops: list[Op] = []
         self.place: Place | None = place or (None if outer is None else outer.place)
@@ -113,6 +113,13 @@ class Recording:
         self.variables: Variables = Variables() if outer is None else outer.variables
         self.ranges: dict[Var, tuple[int, int]] = {} if outer is None else outer.ranges
         self.classes: dict[Value, Classes] = {} if outer is None else outer.classes
+
+    @property
+    def alike(self) -> Alike:
+        """The table of its equal values, created when it is first asked for."""
+        if self._alike is None:
+            self._alike = Alike()
+        return self._alike
 
     def snapshot(self) -> "Snapshot":
         """Return what was recorded so far, for `restore`."""

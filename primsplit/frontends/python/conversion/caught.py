@@ -21,7 +21,8 @@ import copy
 from collections.abc import Sequence
 
 from primsplit.frontends.python.conversion.exits import Asks
-from primsplit.frontends.python.conversion.plainer import OwnStatements, assignment, at
+from primsplit.frontends.python.conversion.plainer import OwnStatements, assignment
+from primsplit.frontends.python.converter.transformer import at
 
 
 def without_raising(function: ast.FunctionDef, asks: Asks) -> None:

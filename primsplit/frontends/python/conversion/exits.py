@@ -17,7 +17,8 @@ that raises.
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
-from primsplit.frontends.python.conversion.plainer import OwnStatements, assignment, at
+from primsplit.frontends.python.conversion.plainer import OwnStatements, assignment
+from primsplit.frontends.python.converter.transformer import at
 
 Asks = Callable[[ast.expr], bool]
 _LAST = ast.Return | ast.Raise

@@ -18,6 +18,7 @@ from primsplit.frontends.python.conversion.harmless import (
     what_does_more,
 )
 from primsplit.frontends.python.conversion.statements import Effects, Refused, effects
+from primsplit.frontends.python.conversion.stepping import parts_of_iterator
 from primsplit.ir.parsing import parsed_text, undisturbed
 from primsplit.tracing import is_library
 from primsplit.tracing.array import Array
@@ -58,11 +59,6 @@ def _only_computes(iterator: Any) -> bool:
 def _source(generator: Any) -> Any:
     """Return the iterator that a generator expression consumes; None for other generators, and at its end."""
     return generator.gi_frame.f_locals.get(".0") if generator.gi_frame is not None else None
-
-
-def parts_of_iterator(iterator: Any) -> list[Any]:
-    """Return the iterators that an `enumerate`, `zip` or `map` reads, and the function of a `map`."""
-    return [part for part in iterator.__reduce__()[1] if not isinstance(part, int)]
 
 
 def _is_iterator(part: Any) -> bool:

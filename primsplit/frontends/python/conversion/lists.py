@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence, Set
 from typing import TypeGuard
 
 from primsplit.frontends.python.conversion.exits import Asks
-from primsplit.frontends.python.conversion.plainer import OwnStatements, at
+from primsplit.frontends.python.conversion.plainer import OwnStatements
+from primsplit.frontends.python.converter.transformer import at
 
 
 def with_growing(function: ast.FunctionDef, own: Set[str], helper: str, asks: Asks, *, grows: bool) -> set[int]:

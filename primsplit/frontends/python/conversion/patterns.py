@@ -16,7 +16,8 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from primsplit.frontends.python.conversion.plainer import OwnStatements, at
+from primsplit.frontends.python.conversion.plainer import OwnStatements
+from primsplit.frontends.python.converter.transformer import at
 
 
 class _NotPlain(Exception):

@@ -15,9 +15,8 @@ import ast
 import copy
 import itertools
 from collections.abc import Callable, Sequence, Set
-from typing import TypeVar
 
-Made = TypeVar("Made", bound=ast.AST)
+from primsplit.frontends.python.converter.transformer import at
 
 RESULT = "_joined_result"
 """The name that holds the result of a function whose branches return."""
@@ -328,17 +327,7 @@ def _taken_out(test: ast.expr) -> tuple[ast.NamedExpr | None, ast.expr]:
     return assignment, test
 
 
-def at(node: ast.AST, made: Made) -> Made:
-    """Return a new node, and the new nodes in it, at the position of another."""
-    return ast.fix_missing_locations(ast.copy_location(made, node))
-
-
 def bound(names: Set[str]) -> ast.stmt:
     """Return a statement that makes names local to the function in which it stands, also if only sides assign them."""
     assignments: list[ast.stmt] = [ast.Assign([ast.Name(n, ast.Store())], ast.Constant(None)) for n in sorted(names)]
     return ast.If(ast.Constant(False), assignments, [])
-
-
-def later(node: ast.expr) -> ast.Lambda:
-    """Return the expression as a function without arguments."""
-    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), node)

@@ -29,10 +29,8 @@ from primsplit.frontends.python.conversion.plainer import (
     as_choice,
     as_sum_of_choices,
     as_sum_of_ones,
-    at,
     binds,
     bound,
-    later,
     with_names_before,
     with_one_return,
     without_continues,
@@ -57,6 +55,7 @@ from primsplit.frontends.python.conversion.statements import (
 )
 from primsplit.frontends.python.conversion.storing import Stores
 from primsplit.frontends.python.conversion.yielding import with_yields_behind
+from primsplit.frontends.python.converter.transformer import at, later
 
 _TRUE, _FALSE, _STEP = "_true_side", "_false_side", "_step"
 SIDES = frozenset({_TRUE, _FALSE, _STEP})

@@ -21,7 +21,6 @@ from primsplit import tracing
 from primsplit.frontends.python.conversion.either import Either
 from primsplit.frontends.python.conversion.growing import Grown
 from primsplit.frontends.python.conversion.identity import note_joined
-from primsplit.frontends.python.conversion.lazily import parts_of_iterator
 from primsplit.frontends.python.conversion.missing import NotAssigned, is_missing
 from primsplit.frontends.python.conversion.one_if import Side, Statement
 from primsplit.frontends.python.conversion.rewriting import Join
@@ -237,6 +236,11 @@ def _owns_all(pairs: Any) -> bool:
         return False
     parts = parts_of_iterator(pairs)
     return all(type(part) in _ITERATORS or (type(part) in _ALONE and _owns_all(part)) for part in parts)
+
+
+def parts_of_iterator(iterator: Any) -> list[Any]:
+    """Return the iterators that an `enumerate`, `zip` or `map` reads, and the function of a `map`."""
+    return [part for part in iterator.__reduce__()[1] if not isinstance(part, int)]
 
 
 def _holders(pairs: Any) -> list[int]:

@@ -18,9 +18,9 @@ from primsplit.frontends.python.conversion.either import Either, settled
 from primsplit.frontends.python.conversion.growing import place_in
 from primsplit.frontends.python.conversion.identity import note_joined
 from primsplit.frontends.python.conversion.lookups import is_unknown_place, item
-from primsplit.frontends.python.conversion.plainer import at, later
 from primsplit.frontends.python.conversion.reading import Reads
 from primsplit.frontends.python.converter.operators import OPERATORS
+from primsplit.frontends.python.converter.transformer import at, later
 from primsplit.ops import op
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array

@@ -13,7 +13,8 @@ import ast
 from collections.abc import Sequence
 
 from primsplit.frontends.python.conversion.exits import Asks
-from primsplit.frontends.python.conversion.plainer import OwnStatements, at
+from primsplit.frontends.python.conversion.plainer import OwnStatements
+from primsplit.frontends.python.converter.transformer import at
 
 
 def with_yields_behind(function: ast.FunctionDef, asks: Asks) -> None:

@@ -7,8 +7,9 @@ evaluated there, and its result takes that place.
 """
 
 import ast
+from typing import TypeVar
 
-from primsplit.frontends.python.conversion.plainer import at, later
+Made = TypeVar("Made", bound=ast.AST)
 
 OPERATORS = "_ps"
 """The name of the operators in a copy."""
@@ -164,3 +165,13 @@ def _attribute_name(name: str) -> ast.expr:
     owner = ast.arg("owner")
     arguments = ast.arguments([], [owner], None, [], [], None, [])
     return ast.Lambda(arguments, ast.Attribute(ast.Name("owner", ast.Load()), name, ast.Load()))
+
+
+def later(value: ast.expr) -> ast.Lambda:
+    """Return the expression as a function without arguments."""
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)
+
+
+def at(node: ast.AST, new: Made) -> Made:
+    """Return a new node, and the new nodes in it, at the position of another."""
+    return ast.fix_missing_locations(ast.copy_location(new, node))
