@@ -237,6 +237,11 @@ class _Maker:
         """The values of the file that have a name of the user's."""
         return users_names(self.file)
 
+    @cached_property
+    def taken(self) -> set[str]:
+        """The names that the file has."""
+        return {*self.file.names.values()}
+
     def name_outputs(self, op: Op, bodies: Sequence[Block], lead: int = 0, carried: int = 0) -> None:
         """Name outputs after the variables of the user's that bodies compute them in.
 
@@ -246,9 +251,10 @@ class _Maker:
         for i, var in enumerate(op.outputs):
             results = [(body.results[i + lead], body) for body in bodies]
             inner = [r for r, body in results if r in self.users and any(r in each.outputs for each in body.ops)]
-            if not inner or var in self.users:
+            told = dict(enumerate(_carries_told(op, carried))).get(i, "")
+            if not (inner or (told and told not in self.taken)) or var in self.users:
                 continue
-            wanted = min((self.file.names[r] for r in inner), key=len)
+            wanted = min((self.file.names[r] for r in inner), key=len, default=told)
             ending = "_steps" if op.kind != "If" and i >= carried else ""
             is_carry = op.kind != "If" and not ending
             if not is_carry or not wanted.startswith(("d_", "t_")):  # a step's cotangent may be that of another value
@@ -341,6 +347,21 @@ class _Maker:
             return literal(None)
         sizes = [d if isinstance(d, int) else 0 for d in told.shape]
         return call("np.zeros", literal((0, *sizes[1:])), literal(told.dtype.name))
+
+
+def _carries_told(op: Op, carried: int) -> list[str]:
+    """Return the variables that the user's line assigns the last carries of a loop: `(pos, vel), ys = ps.scan(...)`."""
+    source = "" if op.place is None or op.kind != "Scan" or op.remark else op.place.source
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return []
+    target = body[0].targets[0] if len(body) == 1 and isinstance(body[0], ast.Assign) else None
+    if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+        return []
+    found = [n for n in ast.walk(target.elts[0]) if isinstance(n, ast.Name)]
+    in_order = sorted(found, key=lambda n: (n.lineno, n.col_offset))
+    return [n.id for n in in_order] if len(found) == carried else []
 
 
 def _given(value: Value | None) -> Value:

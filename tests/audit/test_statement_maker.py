@@ -51,3 +51,18 @@ def test_variables_of_branches_and_loops_are_called_after_what_is_computed_in_th
     assert scan.targets[0].startswith("level")
     assert "gap_steps" in scan.targets
     assert [s.name for s in scan.scanned] == ["xs_t"]
+
+
+def test_a_carry_has_the_name_that_the_users_line_assigns_it(tmp_path: Path) -> None:
+    def main(h: Any, xs: Any) -> Any:
+        def step(carry: Any, x: Any) -> Any:
+            (position, speed), count = carry
+            speed = speed - position + x
+            return ((position + speed, speed), count + 1.0), position * count
+
+        ((place, speed), count), kept = ps.scan(step, ((h, h * 0.5), 0.0), xs)
+        return place * speed * count + np.sum(kept)
+
+    (path,) = ps.export(main, 1.0, np.ones(4), path=tmp_path / "f.onnx", mode="value")
+    (loop,) = (s for s in statements_of(read_written(str(path))).main.statements if isinstance(s, Scan))
+    assert [target for target, _ in loop.initial] == ["place", "speed", "count"]
