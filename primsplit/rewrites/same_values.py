@@ -28,7 +28,7 @@ def same_computation(one: Op, other: Op, made_by: Mapping[Var, Op], depth: int =
     """Whether two ops with one result compute the same; never two draws."""
     if one.kind != other.kind or len(one.outputs) != 1 or len(one.inputs) != len(other.inputs) or depth <= 0:
         return False
-    if _attributes(one) != _attributes(other) or not _is_repeatable(one):
+    if _attributes(one) != _attributes(other) or not is_repeatable(one):
         return False
     pairs = zip(one.inputs, other.inputs, strict=True)
     return all(same_value(a, b, made_by, depth - 1) for a, b in pairs)
@@ -39,10 +39,11 @@ def _attributes(op: Op) -> Key:
     return attribute_key({k: v for k, v in op.attributes.items() if not is_call(op) or k not in {"rule", "frule"}})
 
 
-def _is_repeatable(op: Op) -> bool:
+def is_repeatable(op: Op) -> bool:
+    """Whether an operator, or all of a call's, always return the same for the same inputs."""
     if not is_call(op):
         return is_deterministic(op.kind)
-    return all(_is_repeatable(inner) for block in op.blocks() for inner in block.ops)
+    return all(is_repeatable(inner) for block in op.blocks() for inner in block.ops)
 
 
 def opposite_value(a: Value | None, b: Value | None, made_by: Mapping[Var, Op], depth: int = DEPTH) -> bool:

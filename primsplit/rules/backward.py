@@ -72,7 +72,8 @@ class Backward:
         if value.type.shape is None:
             return {}
         pairs = zip(self.carried, carries, strict=False)
-        types = {k: c.type for k, c in pairs if may_be_faint(c.type, value.type.shape[walk.axis])}
+        length, fed = value.type.shape[walk.axis], any(k >= self.turns.count for k in self.live)
+        types = {k: c.type for k, c in pairs if may_be_faint(c.type, length, fed=fed)}
         seeds = [c for k, c in self.given.items() if k in self.live and c.type.is_float]
         least = {dtype: least_beside(seeds, dtype) for dtype in {t.dtype for t in types.values()} if seeds}
         return {k: least[t.dtype] for k, t in types.items() if t.dtype in least}

@@ -23,6 +23,10 @@ from primsplit.tracing.calls.primitive import Primitive, primitive, rrule
 
 LONG = {"float32": 128, "float64": 1024}
 """The steps from which on a loop is long: a cotangent that halves each time is then below the normal numbers."""
+UNFED = 4
+"""So many times fewer steps are long if no step adds a cotangent of its own, as that of a value that it stacks: one of
+which each step leaves a tenth is then below the normal numbers.
+"""
 LARGE = 64
 """The elements from which on a carry is large: the three operators of a step take longer than fewer denormals."""
 FAR = 2.0**-40
@@ -42,8 +46,8 @@ def _without_faint(x: Array, least: Array) -> tuple[Array, Callable[..., Any]]:
     return without_faint(x, least), lambda d: (d, None)
 
 
-def may_be_faint(type: Type, length: Dim) -> bool:
-    """Whether a loop of this length is long, and carries many floats of this type.
+def may_be_faint(type: Type, length: Dim, *, fed: bool = True) -> bool:
+    """Whether a loop of this length is long, and carries many floats of this type. It is `fed` if steps add to them.
 
     A length that only the run knows is long for float32, and not for float64, whose loops seldom decay to 1e-308.
     """
@@ -53,7 +57,7 @@ def may_be_faint(type: Type, length: Dim) -> bool:
     is_large = isinstance(count, Size) or count >= LARGE
     if isinstance(length, Size):
         return is_large and type.dtype == np.float32
-    return is_large and length >= LONG[type.dtype.name]
+    return is_large and length >= LONG[type.dtype.name] // (1 if fed else UNFED)
 
 
 class _Measuring(Primitive):

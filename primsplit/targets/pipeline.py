@@ -18,9 +18,11 @@ from primsplit.ir.passes import (
     imported,
     may_be_empty,
     one_of,
+    ops_from,
     reads_vector,
 )
 from primsplit.rewrites import gradients_last, optimize
+from primsplit.rewrites.loops import LARGE
 from primsplit.rewrites.order import results_apart
 from primsplit.targets.legalize import legalize
 from primsplit.targets.stages import (
@@ -139,6 +141,16 @@ STAGES: tuple[Stage, ...] = (
         "Merge writes to elements, as of a Python loop, into one.",
         kinds="ScatterND",
         bench="idioms stores",
+    ),
+    plain(
+        "rewrites.loops.repeats.fold_repeats",
+        "speed",
+        "Write equal steps of a large program as a Scan.",
+        "cpu",
+        "values",
+        "program",
+        has=ops_from(LARGE),
+        bench="loading 5,000 operators, value",
     ),
     plain(
         "rewrites.optimize",

@@ -19,8 +19,9 @@ Purpose = Literal["form", "speed", "fault", "digits", "own"]
 """The purpose of a stage: a file cannot hold the program otherwise, or it runs faster, or a runtime would compute it
 wrongly or lose digits. "own" is a stage of the user's.
 """
-Need = Literal["cpu", "gradients", "program"]
-"""The only targets of a stage: files for the CPU, files with gradients, or programs that are no function of a file."""
+Need = Literal["cpu", "gradients", "values", "program"]
+"""The only targets of a stage: files for the CPU, with gradients or without, or programs that are no function of a
+file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,12 @@ class Target:
 
     def meets(self, needs: Set[Need]) -> bool:
         """Whether the target has all of these needs."""
-        has = {"cpu": self.provider == "cpu", "gradients": bool(self.gradients), "program": not self.is_function}
+        has = {
+            "cpu": self.provider == "cpu",
+            "gradients": bool(self.gradients),
+            "values": not self.gradients,
+            "program": not self.is_function,
+        }
         return all(has[need] for need in needs)
 
     def stays(self, op: Op) -> bool:

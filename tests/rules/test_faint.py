@@ -29,6 +29,12 @@ def test_a_cotangent_close_to_the_smallest_normal_number_is_0_and_any_other_is_k
     np.testing.assert_array_equal(slopes, np.where(right < TINY * 2.0**above, 0.0, right)[:, None] * np.ones(64))
 
 
+def test_a_loop_whose_steps_add_no_cotangents_is_long_from_32_steps_on() -> None:
+    slopes = ps.grad(lambda xs: np.sum(ps.scan(lambda h, x: (HALF / 8 * h + x, None), START, xs)[0]))(inputs(32))
+    assert not slopes[:5].any()
+    np.testing.assert_array_equal(slopes[5:, 0], np.ldexp(1.0, -4 * np.arange(27))[::-1])
+
+
 def test_a_step_of_a_recurrence_that_forgets_has_no_denormal_products() -> None:
     """Half of a carry is kept, and 1e-5 of it is the gradient of an input: none of them is below 1e-37."""
 
@@ -58,8 +64,13 @@ def test_denormal_cotangents_are_kept_where_one_of_two_results_has_small_values(
 
 
 def test_denormal_cotangents_of_short_loops_and_small_carries_are_kept() -> None:
-    short = ps.grad(lambda xs: np.float32(2.0**-40) * forgetting(START, xs))(inputs(100))
-    assert short[0, 0] == np.ldexp(1.0, -139)
+    short = ps.grad(lambda xs: np.sum(ps.scan(lambda h, x: (HALF / 16 * h + x, None), START, xs)[0]))(inputs(28))
+    assert short[0, 0] == np.ldexp(1.0, -135)
+
+    def last(xs: Any) -> Any:
+        return np.sum(ps.scan(lambda h, x: (HALF * h + x,) * 2, START, xs)[1][-1])
+
+    assert ps.grad(lambda xs: np.float32(2.0**-40) * last(xs))(inputs(100))[0, 0] == np.ldexp(1.0, -139)
 
     def small(xs: Any) -> Any:
         return np.sum(ps.scan(lambda h, x: (np.float32(0.5) * h + x, None), START[:3], xs)[0])

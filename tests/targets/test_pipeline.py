@@ -73,7 +73,12 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], Any, Sequence[int | str]]] = {
     "choices": (choices, X, X.shape),
 }
 """Functions, arrays for them, and the sizes that are told beforehand."""
-OTHERS = {"cpu": Target((1,), provider="cuda"), "gradients": Target(), "program": Target((1,), is_function=True)}
+OTHERS = {
+    "cpu": Target((1,), provider="cuda"),
+    "gradients": Target(),
+    "values": Target((1,)),
+    "program": Target((1,), is_function=True),
+}
 """Targets that lack what a stage needs."""
 
 

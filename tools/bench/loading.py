@@ -16,14 +16,15 @@ OBSERVATIONS, COLUMNS = 100_000, 50
 
 def rows() -> Iterator[Row]:
     """The rows of this file."""
-    yield load_row()
+    yield load_row(is_value=False)
+    yield load_row(is_value=True)
     yield closure_row(prepared=False)
     yield closure_row(prepared=True)
     yield tiny_row()
 
 
-def load_row() -> Row:
-    """A new session of a gradient of 5,000 operators, opened as a program's call opens it."""
+def load_row(*, is_value: bool) -> Row:
+    """A new session of 5,000 operators and their gradient, or of their value, opened as a program's call opens it."""
 
     def program() -> Any:
         import primsplit as ps
@@ -33,7 +34,8 @@ def load_row() -> Row:
                 x = np.tanh(x) * y + np.sin(x)
             return x.sum()
 
-        return ps.split(function, ps.spec("float32", [32, 128]), ps.spec("float32", [128])).joint()
+        specs = ps.spec("float32", [32, 128]), ps.spec("float32", [128])
+        return ps.trace(function, *specs) if is_value else ps.split(function, *specs).joint()
 
     def ours(_: int) -> Ours:
         from primsplit.programs.runtime import Session
@@ -55,7 +57,8 @@ def load_row() -> Row:
         "all passes": partial(stock, without=()),
         "without merging": partial(stock, without=("CommonSubexpressionElimination",)),
     }
-    return Row("loading 5,000 operators", "float32", f"{4 * STEPS:,} operators", ours, peers, budget=3.0)
+    name = "loading 5,000 operators" + (", value" if is_value else "")
+    return Row(name, "float32", f"{4 * STEPS:,} operators", ours, peers, budget=3.0)
 
 
 def _loaded(_: Any) -> Any:

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Type, Var, has_blocks, reads
-from primsplit.ops.schema import exists, schema
+from primsplit.ir.dims import Dim
 from primsplit.rewrites.loops.steps import Slot, Steps
-from primsplit.rewrites.rewriting import literal_shape
+from primsplit.rewrites.same_values import is_repeatable
 
 FEW = 16
 """The most values of single steps that are read behind a Scan, each by a Gather, and the fewest of one that is not."""
@@ -66,16 +66,20 @@ class _Rows:
         made: list[Op] = []
         inputs: list[Any] = []
         for run in _runs(op.inputs, inside):
-            shape = literal_shape(run[0].type) if len(run) >= FEW else None
-            if shape is None or 0 in shape:
+            shape = run[0].type.shape if len(run) >= FEW else None
+            known = [d for d in shape or () if isinstance(d, int)]
+            if shape is None or 0 in known or len(known) < len(shape) - 1:
                 inputs += run
             else:
                 made += self._joined(op, shape, inside[run[0]][0], [inside[v][1] for v in run])
                 inputs.append(made[-1].outputs[0])
         return [*made, replace(op, inputs=tuple(inputs))] if made else [op]
 
-    def _joined(self, op: Op, shape: tuple[int, ...], slot: Slot, at: Sequence[int]) -> Iterator[Op]:
-        """Yield the ops that concatenate the values of a slot, of that shape, of steps that are equally far apart."""
+    def _joined(self, op: Op, shape: Sequence[Dim], slot: Slot, at: Sequence[int]) -> Iterator[Op]:
+        """Yield the ops that concatenate the values of a slot, of that shape, of steps that are equally far apart.
+
+        The shape has at most one size that is open.
+        """
         found, dtype, count = self.of(slot), op.outputs[0].type.dtype, len(at)
         axis = int(op.attributes["axis"]) % len(shape)
         if list(at) != list(range(self.steps.count)):
@@ -90,7 +94,8 @@ class _Rows:
             yield op.beside("Transpose", (found,), (turned,), {"perm": order})
             found = turned
         sizes = (*shape[:axis], count * shape[axis], *shape[axis + 1 :])
-        yield op.beside("Reshape", (found, Const(np.array(sizes))), (Var(Type(dtype, sizes)),))
+        told = np.array([d if isinstance(d, int) else -1 for d in sizes])
+        yield op.beside("Reshape", (found, Const(told)), (Var(Type(dtype, sizes)),))
 
 
 def _runs(values: Sequence[Any], inside: Mapping[Var, tuple[Slot, int]]) -> Iterator[list[Any]]:
@@ -151,7 +156,7 @@ def _moved(
         of = frozenset(slots[v][0] for v in reads(op) if v in slots)
         look = (op.kind, *(v.type.key for v in op.outputs), of)
         read = [step_of[v] for v in reads(op) if v in step_of]
-        is_apart = any(v in unmoved for v in reads(op)) or has_blocks(op) or not _is_pure(op)
+        is_apart = any(v in unmoved for v in reads(op)) or has_blocks(op) or not is_repeatable(op)
         if is_apart or not read or (allowed is not None and look not in allowed):
             unmoved.update(op.outputs)
             continue
@@ -159,7 +164,3 @@ def _moved(
         moved.setdefault(max(read), []).append(op)
         looks[id(op)] = look
     return moved, looks
-
-
-def _is_pure(op: Op) -> bool:
-    return exists(op.kind) and schema(op.kind).deterministic

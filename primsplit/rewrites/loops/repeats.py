@@ -12,22 +12,26 @@ The last step stays: what is carried is read behind the Scan as it was. For what
 `read_behind.py`.
 """
 
+import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from primsplit.ir import Block, Const, Op, Value, Var, has_blocks, same_types, same_values
-from primsplit.ops.schema import exists, schema
+from primsplit.ir.caching.fingerprint import fingerprint
 from primsplit.ops.traits import traits
+from primsplit.rewrites.loops import LARGE
 from primsplit.rewrites.loops.read_behind import folded, with_readers
 from primsplit.rewrites.loops.steps import Steps
+from primsplit.rewrites.same_values import is_repeatable
 
-LARGE = 5_000
-"""The fewest ops of a program in which repeats are looked for."""
 STEPS = 64
 """The fewest steps of a Scan."""
 MUCH = 2**15
 """The most bytes of a result of a step: a Scan writes once more what the gradient reads of it."""
+OPEN = 32
+"""What a size that only the run knows counts for: a usual batch."""
 HUGE = 50_000
 """From so many ops on, larger results are folded too: loading them would take longer than many runs."""
 LONGEST = 512
@@ -118,7 +122,7 @@ class _Search:
         a, b = self.ops[k], self.ops[k + period]
         if self.looks[k] != self.looks[k + period] or len(a.inputs) != len(b.inputs) or a.remark != b.remark:
             return False
-        if not exists(a.kind) or not schema(a.kind).deterministic or has_blocks(a) or not _are_alike(a, b):
+        if has_blocks(a) or not _are_alike(a, b) or not is_repeatable(a):
             return False
         if any(v.sizes is not None for v in a.outputs):
             return False
@@ -156,8 +160,11 @@ class _Search:
 
     def is_light(self, value: Value) -> bool:
         """Whether a value of a step, or one that it reads alone, may be a row of what a Scan reads or writes."""
-        size = value.type.literal_nbytes()
-        return len(self.ops) >= HUGE or (size is not None and size <= MUCH)
+        shape = value.type.shape
+        if len(self.ops) >= HUGE or shape is None:
+            return shape is not None
+        sizes = [d if isinstance(d, int) else OPEN for d in shape]
+        return math.prod(sizes) * value.type.dtype.itemsize <= MUCH
 
     def place(self, value: Value | None) -> int:
         """The place at which a value is computed; -1 for parameters, constants and what captures read."""
@@ -180,11 +187,18 @@ class _Search:
 
 
 def _are_alike(a: Op, b: Op) -> bool:
-    """Whether two ops have the same attributes."""
+    """Whether two ops have the same attributes: calls have one body, and rules that read the same."""
     if a.attributes.keys() != b.attributes.keys():
         return False
-    pairs = [(value, b.attributes[name]) for name, value in a.attributes.items()]
-    return all(x is y or bool(np.array_equal(x, y)) for x, y in pairs)
+    return all(_are_equal(value, b.attributes[name]) for name, value in a.attributes.items())
+
+
+def _are_equal(x: Any, y: Any) -> bool:
+    if x is y or type(x) is not type(y) or isinstance(x, Block):
+        return x is y
+    if hasattr(type(x), "depends_on"):
+        return bool(fingerprint(x) == fingerprint(y))
+    return bool(np.array_equal(x, y))
 
 
 def _is_plain(value: Const) -> bool:

@@ -13,6 +13,7 @@ from primsplit.ir import Block, walk
 from primsplit.ir.analysis.orders import order_of
 from primsplit.ir.passes import imported, ops_from
 from primsplit.rewrites.cse import merge_common
+from primsplit.rewrites.loops import LARGE
 
 REWRITES = tuple(
     imported(f"transforms.idioms.{path}", kinds)
@@ -28,7 +29,7 @@ REWRITES = tuple(
     )
 )
 """The rewrites in their order, with the operators without one of which they find nothing."""
-fold_repeats = imported("rewrites.loops.repeats.fold_repeats", has=ops_from(5_000))
+fold_repeats = imported("rewrites.loops.repeats.fold_repeats", has=ops_from(LARGE))
 with_slopes_beside_jumps = imported(
     "transforms.idioms.jumps.with_slopes_beside_jumps",
     "Abs|Ceil|Equal|Floor|Greater|GreaterOrEqual|Less|LessOrEqual|Sign Div|Mul|Where",

@@ -2,14 +2,19 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import primsplit as ps
 from primsplit import tracing
 from primsplit.ir import walk
+from primsplit.rewrites import loops
 from primsplit.rewrites.loops import repeats
 from primsplit.rewrites.loops.repeats import STEPS, fold_repeats
+from primsplit.targets.pipeline import STAGES
+from primsplit.targets.stages import Target
 from primsplit.testing import check_grads
 from primsplit.tracing.array import Array
+from primsplit.transforms.idioms import rewritten
 
 pytestmark = pytest.mark.filterwarnings("ignore::primsplit.ir.errors.UnrolledLoopWarning")
 
@@ -105,6 +110,81 @@ def test_layers_that_share_a_matrix_are_one_scan() -> None:
     assert found.count("Scan") == 1
     assert found.count("MatMul") <= 3
     check_grads(of_layers(LARGE // 4), x / 1e3, w, order=1)
+
+
+def of_squares(x, y):
+    """Steps with calls: a square, and the logistic function."""
+    for _ in range(LARGE // 5):
+        x = expit(np.tanh(x) ** 2 * y) + np.sin(x)
+    return np.sum(x)
+
+
+def test_steps_with_calls_are_one_scan(monkeypatch) -> None:
+    monkeypatch.setattr(rewritten, "fold_repeats", fold_repeats)
+    x, y = np.linspace(-1.0, 1.0, 6), np.linspace(0.1, 0.2, 6)
+    found = [op.kind for op in walk(fold_repeats(ps.trace(of_squares, x, y).block))]
+    assert found.count("Scan") == 1
+    assert found.count("call::square") <= 3
+    got = ps.split(of_squares, x, y, seed="ones").joint()
+    assert len(got.block.ops) < 100
+    assert got(x, y)[0] == pytest.approx(of_squares(x, y), rel=1e-12)
+
+
+SPEC, OPEN_ROWS = ps.spec("float32", ["N", 3]), np.linspace(-1.0, 1.0, 12).reshape(4, 3).astype(np.float32)
+
+
+def of_open_rows(x, w):
+    seen = []
+    for _ in range(LARGE // 4):
+        x = np.tanh(x * w) + np.sin(x)
+        seen.append(x)
+    return np.sum(x) + np.mean(np.stack(seen))
+
+
+@pytest.mark.parametrize("rows", [4, 1, 0])
+def test_steps_of_a_size_that_is_open_are_one_scan(rows, monkeypatch) -> None:
+    monkeypatch.setattr(rewritten, "fold_repeats", fold_repeats)
+    w = np.array([0.5, 1.0, 1.5], np.float32)
+    assert kinds(of_open_rows, SPEC, w).count("Scan") == 1
+    got = ps.split(of_open_rows, SPEC, w, seed="ones").joint()
+    assert len(got.block.ops) < 200
+    x = OPEN_ROWS[:rows]
+    wanted = ps.split(by_open_scan, x, w, seed="ones").joint()(x, w)
+    for a, b in zip(got(x, w), wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def by_open_scan(x, w):
+    """The same by a Scan that the user wrote."""
+
+    def step(x, _):
+        x = np.tanh(x * w) + np.sin(x)
+        return x, x
+
+    last, seen = ps.scan(step, x, np.zeros(LARGE // 4))
+    return np.sum(last) + np.mean(seen)
+
+
+def test_files_without_gradients_are_folded_too() -> None:
+    count = loops.LARGE // 8
+    program = ps.trace(swings(count), *data(count))
+    assert [node.op_type for node in program.to_onnx().graph.node].count("Scan") == 1
+    assert program(*data(count)) == pytest.approx(swings(count)(*data(count)), rel=1e-12)
+
+
+@pytest.mark.parametrize("count", [loops.LARGE - 1, loops.LARGE])
+def test_both_tables_of_passes_fold_from_the_same_number_of_ops_on(count, monkeypatch) -> None:
+    monkeypatch.setattr(repeats, "LARGE", loops.LARGE)
+
+    def f(x):
+        for _ in range(count):
+            x = np.sin(x)
+        return x
+
+    block = ps.trace(f, np.float64(0.5)).block
+    stage = next(stage for stage in STAGES if stage.name == "fold_repeats")
+    for found in (rewritten.fold_repeats(block), stage.apply(block, Target())):
+        assert (found is block) == (count < loops.LARGE)
 
 
 KEPT = {
