@@ -160,7 +160,7 @@ def _shifted(row: Array, b: int) -> Array:
 
 
 def _by_elements(a: Array, v: Array) -> Array:
-    """The same sums for one number of `v` after the other."""
+    """The convolution by a scan over the numbers of `v`."""
 
     def step(rest: Array, by: Array) -> tuple[list[Array], list[Array]]:
         total = op.Add(rest, op.Mul(a, by))

@@ -203,7 +203,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 def _of_any_degree(coefficients: Array, point: Array) -> Array:
-    """The same by a scan over as many coefficients as the run has."""
+    """The polynomial by a scan over its coefficients, for a number of them that only the run knows."""
     dtype = common_dtype(coefficients, point)
     point, walked = cast_to(point, dtype), cast_to(coefficients, dtype)
     start = zeros_like(point)

@@ -41,7 +41,7 @@ class Carried:
         return StatePair(self.name, self.input, self.output, self.state.initial)
 
     def own(self) -> "Carried":
-        """Return the same with a value of its own, which starts at the initial one."""
+        """Return a copy whose state is a new one, at its initial value: calls of the two do not see each other."""
         return replace(self, state=self.state.own())
 
     @classmethod

@@ -153,7 +153,7 @@ class Compiled(FunctionLike):
         raise AssertionError("there is always another attempt")
 
     def _known(self) -> Known:
-        """Return what is known of the function as it is now."""
+        """Return the programs recorded for what the function reads now; an empty record if that has changed."""
         known = self.known
         if known is None or known.rules != Epoch.count or not known.unchanged:
             read, unchanged = watched_fingerprint(self.of)
@@ -201,7 +201,7 @@ class Compiled(FunctionLike):
         return self.program(*args, **named).prepare(*args, **named)
 
     def depends_on(self) -> tuple[Any, ...]:
-        """Return which transform of which function it is; not the programs recorded so far."""
+        """Return the transform and its function, which decide what a call computes; the recorded programs do not."""
         return Same(self.record), self.of
 
     def program(self, *args: Any, **named: Any) -> Program:

@@ -78,7 +78,10 @@ class SizeRewriter(Rewriter):
         return any(dims.at_least(size, least) for least in self.known)
 
     def _answers(self, op: Op) -> tuple[Answer, Answer] | None:
-        """Return what is at least 0 where a truth value is true, and where it is false; None if nothing is known."""
+        """Return the sizes that are at least 0 where the result of `op` is true, and those where it is false.
+
+        None if neither is known.
+        """
         if op.kind in {"And", "Or", "Not"}:
             parts = [self.answers.get(v, ((), ())) for v in op.inputs if v is not None]
             true, false = (tuple(size for part in parts for size in part[side]) for side in (0, 1))
@@ -101,7 +104,10 @@ class SizeRewriter(Rewriter):
 
 
 def _unequal(a: Dim, b: Dim) -> Answer:
-    """Return what is at least 0 where two sizes differ: the factors of one that is not 0, less 1."""
+    """Return sizes that are at least 0 where two sizes differ.
+
+    If one is 0, the other is not: each of its factors is at least 1.
+    """
     sizes: Sequence[Dim] = [size for size, zero in ((a, b), (b, a)) if dims.same(zero, 0)]
     return tuple(part - 1 for size in sizes for part in dims.factors(size))
 

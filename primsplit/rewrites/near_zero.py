@@ -83,7 +83,7 @@ class Jumps:
         self.found: MutableMapping[Var, Jump] = {}
 
     def of(self, value: Value | None) -> Jump | None:
-        """Return what is known of a value."""
+        """Return the value as a function of a sign; None if it is not known to be one."""
         return self.found.get(value) if isinstance(value, Var) else None
 
     def note(self, op: Op) -> None:

@@ -8,7 +8,7 @@ from primsplit.tracing.array import Array
 
 @rrule("CenterCropPad")
 def center_crop_pad(x: Array, shape: Array, *, axes: list[int] | None = None) -> tuple[Array, Pullback]:
-    """The same around the middle, back to the old sizes: both round the distance from the start down."""
+    """The cotangent is cropped and padded around its middle to the old sizes: both round the start down."""
     z = op.CenterCropPad(x, shape, axes=axes)
     rank = len(x.shape)
 

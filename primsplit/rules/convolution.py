@@ -244,7 +244,7 @@ def _channels_last(x: Array, windows: Windows, channels: int, group: int) -> Arr
 
 
 def _one_dimension_up(x: Array, dy: Array, windows: Windows, channels: int, group: int) -> Array:
-    """The same with the channels as one more spatial axis, for dilated taps along the last one."""
+    """As `_channels_innermost`, with the channels as one more spatial axis: for dilated taps along the last one."""
     batch, results, rank = x.shape[0], dy.shape[1], windows.rank
     spatial = list(range(2, 2 + rank))
     rows = _channels_last(x, windows, channels, group)

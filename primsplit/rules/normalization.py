@@ -298,7 +298,7 @@ def _pulled_apart(made: Standardized, dy: Array, scale: Array, bias: Array | Non
 
 
 def _pulled_by_rows(made: Standardized, dy: Array, scale: Array, bias: Array | None) -> Pulled:
-    """The same with a scale and bias for each element of a row: sums are products, n a + b is one operator.
+    """Return the cotangents for a scale and bias of one number for each element of a row: sums are products.
 
     With rows [R, K], mean(g) and mean(g n) of g = dy scale are products of dy and dy n with scale / K.
     """

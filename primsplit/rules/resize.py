@@ -178,7 +178,7 @@ def _matrix(made: Resizing, position: int, dtype: np.dtype[Any]) -> Array:
 
 
 def _matrix_of_all(made: Resizing, position: int, dtype: np.dtype[Any]) -> Array:
-    """The same if an axis's scale depends on the others: these are constant here, and one element of each is kept.
+    """Return the matrix of one axis whose scale depends on the others: these are constant, one element of each is kept.
 
     They follow two axes that are not resized, which is the rank that onnxruntime interpolates at.
     """

@@ -100,7 +100,10 @@ def _fitted(x: Array, axis: int, size: Dim) -> Array:
 
 
 def _fitted_along(found: Array, axis: Array, size: Array, x: Array) -> Array:
-    """The same along an axis that only the run knows, in the shape of `x` but for the parts."""
+    """Return the first `size` elements along an axis that only the run knows, padded with zeros.
+
+    Apart from its last axis, of two parts, the result has the shape of `x`.
+    """
     where, end = op.Reshape(axis, [1]), op.Reshape(size, [1])
     rank = len(x.shape)
     longer = op.Pad(found, op.Concat(np.zeros(1, np.int64), end, axis=0), None, where, types=[_unknown(found, rank)])

@@ -59,7 +59,7 @@ class Windows:
 
     @property
     def whole(self) -> "Windows":
-        """The same windows over an array that holds the padding."""
+        """The windows over an array to which the padding was added: they have no pads."""
         rows = zip(self.sizes, self.before, self.after, strict=True)
         none = (0,) * self.rank
         return replace(self, sizes=tuple(n + b + a for n, b, a in rows), before=none, after=none)

@@ -177,7 +177,7 @@ def _between_zeros(x: Array, order: int) -> Array:
 
 
 def _wave(x: Array, order: int) -> Array:
-    """The same from 8 on: Hankel's form (10.17.3), with the phase split into two parts so that it is not rounded."""
+    """J_order(x) / x**order from x = 8 on, by Hankel's form (10.17.3); the phase is in two parts, so not rounded."""
     inverse = op.Reciprocal(x)
     square = inverse * inverse
     cosine, sine = op.Cos(x), op.Sin(x)

@@ -235,7 +235,7 @@ def _shapes_growth(first: Array, second: Array, place: Array, most: Orders, shif
 
 
 def _growth(rates: dict[Orders, Array], place: Array, most: Orders) -> Jet:
-    """The same for x**p (1 - x)**q and a factor whose logarithm has these derivatives."""
+    """x**p (1 - x)**q f over its value, by the change of p and q; `rates` are the derivatives of log f."""
     for orders, power in (((1, 0), op.Log(place)), ((0, 1), log1p(-place))):
         if orders in rates:
             rates[orders] = rates[orders] + power

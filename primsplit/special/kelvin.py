@@ -165,7 +165,7 @@ def _second_near(x: Array, order: int) -> Pair:
 
 
 def _second_regular(x: Array, order: int = 1) -> Pair:
-    """The same without the pole at 0."""
+    """The sums of `_second_near` without the pole at 0."""
     t, end = x * x * 0.25, SECOND_FROM**2 / 4
     harmonic = [math.fsum(1.0 / j for j in range(1, k + 1)) for k in range(64)]
     logarithm = op.Log(x * 0.5)

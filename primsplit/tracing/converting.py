@@ -26,7 +26,7 @@ class Converting(Protocol):
     """The part of a conversion that earlier rooms use."""
 
     def changed(self, kind: type, name: str) -> Any:
-        """Return what is called in place of a special method of a class; None if Python calls the same."""
+        """Return the function to call in place of a special method of a class; None to leave the call to Python."""
         ...
 
 

@@ -67,7 +67,9 @@ CALL_BACK = frozenset({"accumulate", "filter", "list", "map", "max", "min", "nex
 
 
 def returned_part(nodes: Nodes) -> tuple[int, int] | None:
-    """Return which of the values that a function returns the last node has, and how many there are; None for none.
+    """Return the position, among the values that a function returns, of the last node's value, and their number.
+
+    None if the node is not returned.
 
     A tuple in a tuple counts as its parts: `np.exp(x)` of `return (h, c), np.exp(x)` is the last of three.
     """

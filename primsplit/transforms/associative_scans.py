@@ -48,7 +48,7 @@ def linear_recurrence(a: Array, b: Array, *, loops: bool = False) -> Array:
 
 
 def _in_pairs(a: Array, b: Array, length: int) -> Array:
-    """The same from that of half the length: each two neighbours together give every second element.
+    """Solve the recurrence by one of half the length, whose steps are two steps each: it gives every second element.
 
     About two passes over all elements, where doubling has as many as the length has bits.
     """
@@ -72,7 +72,7 @@ def _parted(x: Array, axis: int) -> tuple[Array, Array]:
 
 
 def _of_any_length(a: Array, b: Array, length: Dim) -> Array:
-    """The same with as many steps of doubling as the run needs.
+    """Solve a recurrence of a length that only the run knows, by a loop of doubling steps.
 
     What lies before the first element is 0, so that it adds nothing to what is complete.
     """

@@ -77,7 +77,7 @@ class Factors:
         return self.found[mark].get(value, 0) if isinstance(value, Var) else 0
 
     def fact(self, value: Value | None) -> Fact:
-        """Return what is known of a value."""
+        """Return the parameters that a value varies with, then those of its factors with each mark."""
         return self.bits(value), *(self.marked(mark, value) for mark in range(len(self.marks)))
 
     @property

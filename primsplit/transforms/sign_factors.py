@@ -178,7 +178,7 @@ class _Meeting:
         return found
 
     def _after_slope(self, factors: Factors, op: Op, bits: int) -> Array:
-        """Return it in a tangent list, in which the sign multiplies the tangent of the root."""
+        """Return NaN where a sign makes the slope 0 by chance, in tangents: it multiplies the tangent of the root."""
         dtype = op.outputs[0].type.dtype
         for i, j in self._pairs(op):
             tangent, factor = op.inputs[i], op.inputs[j]

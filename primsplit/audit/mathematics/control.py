@@ -75,7 +75,7 @@ def _inline(folding: Folding, side: Suite) -> None:
 
 
 def _body(folding: Folding, suite: Suite, results: Assigned, op: Op) -> list[Shown]:
-    """Return what is shown of a body, which ends with these assignments, all at once."""
+    """Return the lines that the page shows for a body; they end with these assignments, made all at once."""
     around, folding.lines = folding.lines, []
     folding.suite(recognized(suite.statements, folding.sizes), id(suite))
     _finish(folding, results, op)

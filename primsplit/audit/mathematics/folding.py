@@ -72,7 +72,7 @@ class Folding:
     named_as: dict[Const, str] = field(default_factory=dict)
 
     def run(self) -> list[Shown]:
-        """Return what is shown of the function."""
+        """Return the lines that the page shows for the function."""
         self.sizes.names.update(self.function.names)
         for value, own in self.function.names.items():
             if isinstance(value, Var):

@@ -104,7 +104,7 @@ def _sum_of(line: Shown) -> str | None:
 
 
 def _added(value: ast.expr | None) -> ast.expr | None:
-    """Return what is added up by a sum."""
+    """Return `d` of `sum(d)`; None for other expressions."""
     is_sum = isinstance(value, ast.Call) and ast.unparse(value.func) == "sum"
     return value.args[0] if isinstance(value, ast.Call) and is_sum else None
 

@@ -24,7 +24,7 @@ class Chosen:
     choices: tuple[Condition, ...] = ()
 
     def chosen(self, condition: Term, *, where: bool) -> "Chosen":
-        """The same where a condition is true, or where it is not."""
+        """The cotangent where a condition is true, or false if `where` is False, and 0 elsewhere."""
         choice = condition.at, where
         return self if choice in self.choices else Chosen(self.term, (*self.choices, choice))
 

@@ -19,7 +19,7 @@ __all__ = ["binary_closing", "binary_dilation", "binary_erosion", "binary_openin
 
 
 class Neighbourhood(NamedTuple):
-    """Which neighbours count, how often it is done, where, and what is outside of the image."""
+    """The arguments of SciPy's functions: which neighbours count, the number of iterations, the mask, the border."""
 
     structure: Any = None
     iterations: Any = 1

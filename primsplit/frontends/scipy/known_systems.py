@@ -47,7 +47,7 @@ class Ordered:
         return op.Gather(solved, np.argsort(self.order), axis=0, types=[b.type])
 
     def solve_known(self, b: Numbers) -> Numbers:
-        """The same for a known vector."""
+        """The solution for one right side that is known: a vector of NumPy's."""
         return self.factors.solve_known(b[self.order])[np.argsort(self.order)]
 
 

@@ -49,7 +49,7 @@ class Through:
 
 
 class Newton(Through):
-    """The same polynomial as KroghInterpolator: a site that is there again has a slope for its value, in SciPy."""
+    """KroghInterpolator: the polynomial through the sites. SciPy takes a repeated site's value for a slope: refused."""
 
     repeated = TraceError("KroghInterpolator of sites that the run finds equal, whose values are slopes, has no form")
 

@@ -70,7 +70,7 @@ class Partition:
         return op.Slice(op.Reshape(found, [count * rows, -1]), [0], [self.size], [0], types=[b.type])
 
     def solve_known(self, b: Numbers) -> Numbers:
-        """The same for a known vector."""
+        """The solution for one right side that is known: a vector of NumPy's."""
         count, rows = self.inverses.shape[:2]
         padded = np.zeros(count * rows)
         padded[: self.size] = b

@@ -151,7 +151,10 @@ class RadialBasis:
 
 
 def of_known(made: Any) -> RadialBasis:
-    """The same interpolant as one of SciPy's. Raises UnsupportedFunction for one with neighbors or complex values."""
+    """Return the interpolant of an RBFInterpolator of SciPy's.
+
+    Raises UnsupportedFunction for one with neighbors or complex values.
+    """
     if made.neighbors is not None or np.dtype(made.d_dtype).kind == "c":
         raise unsupported("scipy.interpolate.RBFInterpolator with neighbors or of complex values")
     found = object.__new__(RadialBasis)

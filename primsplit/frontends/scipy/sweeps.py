@@ -70,7 +70,7 @@ class Sweeps:
         return scan(step, [op.Identity(none, types=[kept])], scanned, backward=True)[1]
 
     def solve_known(self, b: Numbers) -> Numbers:
-        """The same for a known vector."""
+        """The solution for one right side that is known: a vector of NumPy's."""
         count, rows, _ = self.backward.shape
         below = self.forward.shape[1] - rows
         padded = np.zeros(count * rows + below)

@@ -47,7 +47,7 @@ def _needed_by(op: Op, wanted: Sequence[bool]) -> set[Var]:
 
 
 def _needed_turns(op: Op, wanted: Sequence[bool]) -> set[Var]:
-    """Return the same for a loop, whose condition is always needed."""
+    """Return what the wanted outputs of a loop need. Its condition is always needed."""
     lead, _ = lead_and_carries(op)
     inside, begun = needed_back(
         op, wanted, lambda body, results: needed(body.ops, [*body.results[: lead // 2], *results])

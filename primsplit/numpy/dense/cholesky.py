@@ -76,7 +76,7 @@ def _panel(panel: Array, most: int, width: int | None) -> tuple[Array, Array]:
 
 
 def _panel_of_batch(columns: Array, most: int, width: int | None) -> tuple[Array, Array]:
-    """The same for many matrices, a column a step."""
+    """The panel of each of many matrices, a column a step."""
 
     def step(rest: Array, place: Array) -> tuple[list[Array], list[Array]]:
         column = op.Gather(rest, place, axis=-1)

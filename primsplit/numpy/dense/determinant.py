@@ -156,7 +156,7 @@ def _inner(x: Array, y: Array) -> Array:
 
 
 def _slope_by_values(a: Array, x: Array) -> Array:
-    """The same without a quotient, in the coordinates of A = U diag(s) V^T: Y = U^T X V.
+    """The slope of `_divided` without a quotient, in the coordinates of A = U diag(s) V^T: Y = U^T X V.
 
     The slope has there, at i and j, - p_ij Y_ji, and on its diagonal the sums of p_ij Y_jj over the other j, where p_ij
     is the product of all but two singular values. n^3 numbers.

@@ -46,7 +46,7 @@ def _by_rows(t: Array, b: Array, *, lower: bool, unit: bool) -> Array:
 
 
 def _blocked(t: Array, b: Array, *, lower: bool, unit: bool) -> Array:
-    """The same for any size, a block of rows a step."""
+    """Solve a triangular system of any size, a block of rows a step."""
     n = size(t, -1)
 
     def step(i: Array, rest: Array, done: Array) -> tuple[list[Array], list[Array]]:

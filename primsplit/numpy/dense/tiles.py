@@ -221,12 +221,12 @@ class System:
 
 
 def refined(block: Array, inverse: Array, b: Array) -> Array:
-    """The solution by the inverse of a block, refined once."""
+    """The solution of D X = B by the inverse of D, a block, refined once."""
     x = op.MatMul(inverse, b)
     return op.Add(x, op.MatMul(inverse, op.Sub(b, op.MatMul(block, x))))
 
 
 def refined_right(block: Array, inverse: Array, b: Array) -> Array:
-    """The same for X D = B."""
+    """The solution of X D = B by the inverse of D, a block, refined once."""
     x = op.MatMul(b, inverse)
     return op.Add(x, op.MatMul(op.Sub(b, op.MatMul(x, block)), inverse))

@@ -30,7 +30,7 @@ def softmax_cross_entropy(
     ignore_index: int | None = None,
     reduction: str = "mean",
 ) -> tuple[Array, Array]:
-    """The same of the logarithms of the softmax, which are the second result."""
+    """The negative log likelihoods of the softmax of the scores, reduced; and the logarithms of the softmax."""
     losses, logarithms = op.SoftmaxCrossEntropyLoss(
         scores, target, weight, ignore_index=ignore_index, reduction="none", outputs=2
     )

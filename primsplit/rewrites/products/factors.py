@@ -102,7 +102,7 @@ class _PuttingOff(OfDerivatives):
         return _Owing(before.base, factor, (*before.scalars, *found.scalars))
 
     def operands_factors(self, op: Op) -> _Owing | None:
-        """Return the same op on its operands' bases, which owes all of their factors; None if they owe none."""
+        """Return the op on the bases of its operands; its result owes their factors. None if they owe none."""
         if self.owing.keys().isdisjoint(op.inputs):
             return None
         before = [None if v is None else self.owing.get(v, _Owing(v)) for v in op.inputs]

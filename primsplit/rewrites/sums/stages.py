@@ -124,7 +124,7 @@ def parted_and_rest(x: Array, axis: int, depth: int = 1) -> tuple[Array, Array]:
 
 
 def _cut_by(x: Array, axis: int, lengths: Sequence[int]) -> tuple[Array, Array]:
-    """Return the same, by literal lengths."""
+    """Return the parts and the rest of an array, as `parted_and_rest` does, for parts of literal lengths."""
     size, whole = x.shape[axis], math.prod(lengths)
     front, back = x.shape[:axis], x.shape[axis + 1 :]
     if isinstance(size, Size):
@@ -172,7 +172,7 @@ def _staged(x: Array, kind: str, groups: Groups, *, is_part: bool = False) -> Ar
 
 
 def _parted(x: Array, kind: str, groups: Groups, place: int) -> Array:
-    """Return the same, one group split in two."""
+    """Return the reduction, as `_staged` does, with the group at `place` split in two."""
     size, (first, last) = groups[place][0], STAGES[kind]
     if isinstance(size, Size) and len(groups) == 1:
         return _of_vector(x, kind, size)
@@ -189,7 +189,10 @@ def _parted(x: Array, kind: str, groups: Groups, place: int) -> Array:
 
 
 def _cut(x: Array, kind: str, groups: Groups, place: int) -> Array:
-    """Return the same, whole parts of one length reduced side by side, and the rest by itself."""
+    """Return the reduction with the group at `place` cut into parts of one length, and a rest that is shorter.
+
+    The parts are reduced side by side, the rest by itself.
+    """
     parts, rest = parted_and_rest(x, place, 1 if _is_wide(groups, place) else 2)
     joined = _of_parts(parts, rest, kind, place, in_rows=_is_narrow(groups, place))
     last = STAGES[kind][1]

@@ -98,7 +98,7 @@ def linearity(ops: Sequence[Op], cotangents: Sequence[Var], result: Value) -> Li
 
 
 def _in_each_way(ops: Sequence[Op], cotangents: Sequence[Var], result: Value) -> Linearity | None:
-    """Return what is known of a result that is linear as long as comparisons and integers come out alike; else None."""
+    """Return the verdict on a result that is linear while its comparisons and integers stay as they are; else None."""
     check = _Noted()
     (power,) = powers(ops, cotangents, [result], check=check, choices_are_fixed=True)
     first = next(filter(_is_choice, check.ops), None)

@@ -257,7 +257,7 @@ class OfElements(LinearScan):
         return self.expanded(Array(tracing.constant(np.ones((), self.dtype))) if x is ONE else x, self.one)
 
     def expanded(self, x: Array, one: Type) -> Array:
-        """The same for all steps, of a type in each."""
+        """Repeat a value for all steps: [n, ...], `one` is its type in each step."""
         shape = (self.length, *(one.shape or ()))
         return operators.Expand(x, tracing.size_vector(shape), types=[Type(one.dtype, shape)])
 

@@ -111,7 +111,7 @@ def _chosen(terms: Sequence[Term], conditions: Sequence[Term], dtype: np.dtype[A
 
 
 def _masked(terms: Sequence[Term], conditions: Sequence[Term], labels: Labels, dtype: np.dtype[Any]) -> Array:
-    """The same over these labels, its axes of size 1 where nothing has them."""
+    """The array of `_chosen`, with an axis for each of these labels: of size 1 where no term has it."""
     zero, total = np.zeros((), dtype), None
     for term in terms:
         factor = widened(term.ordered(labels), labels)
