@@ -71,6 +71,7 @@ def assert_model_listed(path: Path, mode: ModeName | None) -> None:
     assert_listed(made.derived, made.mode)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_the_listing_of_a_model_is_its_file(path: Path) -> None:
     assert_model_listed(path, None)

@@ -99,6 +99,7 @@ TABLE = np.sort(RANDOM.standard_normal(100))
 WANTED = np.concatenate([RANDOM.standard_normal(20), TABLE[:5], [np.inf, -np.inf]]).reshape(3, 9)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("size", [0, 1, 9, 64, 65, 100])
 def test_searchsorted_is_numpys(size: int, side: Any) -> None:

@@ -23,6 +23,7 @@ SETS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 @pytest.mark.parametrize("name", SETS)
 def test_a_set_operation_of_any_dtype_is_numpys(name: str, dtype: str) -> None:
@@ -31,7 +32,7 @@ def test_a_set_operation_of_any_dtype_is_numpys(name: str, dtype: str) -> None:
     check_agrees(SETS[name], a, b)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("sizes", [(0, 3), (3, 0), (1, 1)], ids=str)
 def test_a_set_operation_of_few_numbers_is_numpys(name: str, sizes: tuple[int, int]) -> None:

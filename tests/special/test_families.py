@@ -206,7 +206,7 @@ COMPOSED = {
 """A Loop, and arithmetic around incomplete gamma and beta functions and their inverses, whose programs are long."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in COMPOSED)) for n in GRADIENTS])
 def test_first_and_second_derivatives_agree_with_central_differences(name: str) -> None:
     function, args = GRADIENTS[name]

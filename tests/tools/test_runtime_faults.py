@@ -63,10 +63,14 @@ def has_it(fault: Fault, version: Version) -> bool:
     return started and (fault.before is None or version < version_of(fault.before))
 
 
-@pytest.mark.parametrize("fault", [RECORDS[name] for name in TRIED], ids=lambda fault: fault.name)
-def test_what_was_found_in_other_versions_is_what_the_record_says(fault: Fault) -> None:
-    wrong = {v: what for v, what in TRIED[fault.name].items() if has_it(fault, version_of(v)) == (what == "right")}
-    assert wrong == {} or fault.name in NOT_SEEN | MOSTLY
+def test_what_was_found_in_other_versions_is_what_the_records_say() -> None:
+    wrong = {
+        (name, v): what
+        for name in TRIED.keys() - NOT_SEEN - MOSTLY.keys()
+        for v, what in TRIED[name].items()
+        if has_it(RECORDS[name], version_of(v)) == (what == "right")
+    }
+    assert wrong == {}
 
 
 MOSTLY = {

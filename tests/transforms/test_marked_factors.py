@@ -110,6 +110,7 @@ def drawn(seed: int, factors: list[Function], roots: list[Function]) -> tuple[Fu
     return made[0], made[1]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("seed", range(24))
 def test_a_sign_and_a_root_in_any_parts_have_no_plausible_slope(seed: int) -> None:
     sign, root = drawn(seed, SIGNS, WRITTEN_OUT)
@@ -123,6 +124,7 @@ def test_a_sign_and_a_root_in_any_parts_have_no_plausible_slope(seed: int) -> No
         np.testing.assert_allclose(slopes(function, at), difference(function, at), rtol=1e-6)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("seed", range(24))
 def test_what_vanishes_with_its_sign_keeps_the_slope_of_the_product(seed: int) -> None:
     factor, root = drawn(seed, FLAT, ROOTS)

@@ -1,5 +1,6 @@
 """Loops run as far as every index stays inside of its axis; what does not fit is told by both sources."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -16,8 +17,6 @@ def inside(index: int, size: int) -> bool:
     return 0 <= index < size
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("m", SIZES)
 @pytest.mark.parametrize(
     ("text", "stays"),
     [
@@ -34,12 +33,13 @@ def inside(index: int, size: int) -> bool:
         ("t := x[mod(i+3)]", lambda i, n, m: inside(i, n)),
     ],
 )
-def test_a_loop_runs_over_all_turns_that_stay_inside(text: str, stays: Any, n: int, m: int) -> None:
+def test_a_loop_runs_over_all_turns_that_stay_inside(text: str, stays: Any) -> None:
     nest = parse_notation(text)
-    shapes = {"x": (n,), "y": (m,)}
-    sizes = check(nest, {name: shapes[name] for name, _ in nest.arguments})
-    turns = [i for i in range(-10, 10) if stays(i, n, m)]
-    assert list(range(*sizes.ranges["i"])) == turns
+    for n, m in itertools.product(SIZES, SIZES):
+        shapes = {"x": (n,), "y": (m,)}
+        sizes = check(nest, {name: shapes[name] for name, _ in nest.arguments})
+        turns = [i for i in range(-10, 10) if stays(i, n, m)]
+        assert list(range(*sizes.ranges["i"])) == turns, (n, m)
 
 
 @pytest.mark.parametrize("step", [1, 2, 3])

@@ -111,7 +111,7 @@ LONG = {"spline_filter", "map_coordinates, wrapped", "shift to the edge"}
 """Programs like those of other rows, or of many poles: slow tests."""
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in GRADIENTS])
 def test_gradients_agree_with_central_differences(name: str) -> None:
     function, args = GRADIENTS[name]

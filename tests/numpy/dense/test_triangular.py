@@ -26,7 +26,7 @@ def read(t: Array, *, lower: bool, unit: bool) -> Array:
     return part - np.diag(np.diag(part) - 1) if unit else part
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("shape", [(), ("N",)])
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("transposed", [0, 1])

@@ -47,6 +47,7 @@ def kinds(graph: Any) -> Iterator[str]:
             yield from kinds(attribute.g)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 8])
 @pytest.mark.parametrize(("function", "make", "columns"), FUNCTIONS, ids=NAMES)
 def test_many_matrices_are_solved_without_a_loop(

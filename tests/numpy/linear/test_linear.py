@@ -77,6 +77,7 @@ SQUARE: list[tuple[str, Callable[..., Any], Callable[..., Array]]] = [
 ]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("n", [0, 1, 2, 31, 32, 33, 70])
 @pytest.mark.parametrize(("function", "make"), [row[1:] for row in SQUARE], ids=[row[0] for row in SQUARE])
 def test_a_symbolic_size_may_be_zero_one_or_around_a_panels_width(

@@ -135,6 +135,7 @@ SIZED: list[tuple[str, Callable[..., Any], tuple[int, ...]]] = [
 ]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("function", "shape"), [r[1:] for r in SIZED], ids=[f"{r[0]} {r[2]}" for r in SIZED])
 def test_a_symbolic_size_may_be_zero_or_one(function: Callable[..., Any], shape: tuple[int, ...]) -> None:
     a = normal(*shape)
@@ -160,7 +161,8 @@ def test_full_matrices_are_bases_and_several_added_vectors_have_no_gradient(shap
     np.testing.assert_allclose(vh @ vh.T, np.eye(shape[1]), atol=tolerance)
     count = min(shape)
     np.testing.assert_allclose((u[:, :count] * s) @ vh[:count], a, atol=tolerance)
-    check_grads(lambda a: np.linalg.svd(a)[1], a.astype(float), order=1, symbolic=False)
+    if dtype == "float64":
+        check_grads(lambda a: np.linalg.svd(a)[1], a, order=1, symbolic=False)
     if shape[0] != shape[1]:
         with pytest.raises(MissingRule, match="full_matrices"):
             ps.split(lambda a: sum(np.sum(part) for part in np.linalg.svd(a)[::2]), a)
@@ -231,7 +233,7 @@ GENERAL = {
 }
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", GENERAL)
 def test_singular_vectors_are_orthonormal_also_without_full_rank(name: str, dtype: str) -> None:

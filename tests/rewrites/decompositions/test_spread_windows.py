@@ -18,7 +18,7 @@ FORMS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @pytest.mark.parametrize("kind", [*POOLS, "Conv"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -19,7 +19,7 @@ FORMS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @pytest.mark.parametrize("kind", POOLS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

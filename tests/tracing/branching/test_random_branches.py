@@ -102,7 +102,7 @@ def near_a_kink(function, x) -> bool:
     return abs(ahead - behind) > 1e-3 * (abs(ahead) + abs(behind)) + 1e-9
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_a_random_function_of_branches_does_what_python_does(seed) -> None:
     check(seed, gradient=seed % 4 == 0)

@@ -71,7 +71,7 @@ def _check(found: Any, wanted: Any) -> None:
         assert np.all(np.isnan(found) | np.isclose(found, wanted)), found
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_gradient_in_a_file_has_the_true_derivative_at_0_or_nan(name: str, dtype: Any, tmp_path: Path) -> None:

@@ -742,10 +742,11 @@ def test_what_does_more_is_right_or_refused(function: Callable[..., Any], monkey
     monkeypatch.setattr(paths, "MOST", 17)
     for module in (paths, exploring):
         monkeypatch.setattr(module, "FEW", 16)
-    for x in (NINE[:7], -NINE[:7]):
-        wanted = function(x)
-        with contextlib.suppress(ps.PrimsplitError):
-            np.testing.assert_allclose(ps.trace(function, x)(x), wanted, rtol=1e-12)
+    wanted = [function(x) for x in (NINE[:7], -NINE[:7])]
+    with contextlib.suppress(ps.PrimsplitError):
+        program = ps.trace(function, NINE[:7])
+        for x, value in zip((NINE[:7], -NINE[:7]), wanted, strict=True):
+            np.testing.assert_allclose(program(x), value, rtol=1e-12)
 
 
 def looks_up(x):

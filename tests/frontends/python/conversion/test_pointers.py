@@ -497,7 +497,7 @@ def _few_paths(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_few_paths")
 @pytest.mark.parametrize("function", FOLLOWED)
 def test_a_name_that_is_one_of_several_arrays_is_what_it_is_in_python(function: Callable[..., Any]) -> None:
-    check_grads(function, FIVE, symbolic=False)
+    check_grads(function, FIVE, symbolic=False, order=1)
     program = ps.trace(function, FIVE)
     for x in (-FIVE, FIVE[::-1].copy(), FIVE * 2.5, FIVE**2, np.roll(FIVE, 2)):
         np.testing.assert_allclose(program(x), function(x), rtol=1e-12)
@@ -546,7 +546,7 @@ def test_arrays_that_are_exchanged_again_and_again_are_each_looked_at_once() -> 
     program = ps.trace(nelder_mead, np.ones(3))
     for x in (np.array([0.9, 0.7, -0.5]), np.array([-1.2, 0.1, 2.0])):
         np.testing.assert_allclose(program(x), nelder_mead(x), rtol=1e-12)
-    check_grads(nelder_mead, np.array([0.9, 0.7, -0.5]), symbolic=False)
+    check_grads(nelder_mead, np.array([0.9, 0.7, -0.5]), symbolic=False, order=1)
 
 
 def of_other_sizes_and_written_to(x):

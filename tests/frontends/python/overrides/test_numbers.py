@@ -21,7 +21,7 @@ QUESTIONS = ("isfinite", "isinf", "isnan")
 
 @pytest.mark.parametrize("name", [n for n in SMOOTH if hasattr(math, n)])
 def test_a_function_of_math_has_its_derivatives(name: str) -> None:
-    check_grads(lambda x: x * getattr(math, name)(x[0]), X)
+    check_grads(lambda x: x * getattr(math, name)(x[0]), X, order=1)
 
 
 def test_functions_of_two_numbers_and_of_those_above_one_have_their_derivatives() -> None:

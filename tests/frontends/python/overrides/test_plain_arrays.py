@@ -261,9 +261,10 @@ SERVED: list[Callable[[Any], Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("function", SERVED, ids=lambda f: f.__name__)
 def test_tables_are_read_and_copies_written_wherever_they_are_held(function: Callable[[Any], Any]) -> None:
-    check_grads(function, X[:2] if function == MESH.moved else X, symbolic=False, value_tolerance=1e-12)
+    check_grads(function, X[:2] if function == MESH.moved else X, symbolic=False, order=1, value_tolerance=1e-12)
     assert "If" not in [op.kind for op in ps.trace(function, X[:2] if function == MESH.moved else X).block.ops]
 
 

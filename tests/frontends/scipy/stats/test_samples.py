@@ -33,6 +33,7 @@ def agree(function: Callable[..., Any], *given: Any) -> None:
             np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", SUMMARIES)
 def test_axes_are_scipys(name: str) -> None:
     function = getattr(st, name)

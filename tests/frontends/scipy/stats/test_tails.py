@@ -84,7 +84,7 @@ OF_THE_REST = {"f", "genlogistic", "moyal"}
 """Families of which SciPy takes the quantile of 1 - q."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", [n for n, d in stats.DISTRIBUTIONS.items() if "isf" in d.methods])
 def test_a_quantile_of_a_small_part_is_scipys(name: str) -> None:
     known = SHAPES.get(name, ())
