@@ -140,6 +140,8 @@ def _changed_method(conversion: Conversion, method: types.MethodType) -> Any:
         owner = substitute_of(method.__self__)
         if isinstance(owner, ModuleSubstitute) and method.__name__ in owner.own:
             return owner.own[method.__name__]
+    if type(function) is _WRAPPER:
+        return types.MethodType(_uncached(conversion, function), method.__self__)
     copied = conversion.method(function)
     return method if copied is function else types.MethodType(of_coefficients(function, copied), method.__self__)
 
