@@ -74,6 +74,7 @@ ORDINARY: dict[str, tuple[Function, float]] = {
     "a relative error": (lambda x: 2 * np.abs(x - 1) / (np.abs(x) + 1), -2.0),
     "a norm": (lambda x: np.hypot(x, x), 0.0),
     "a mask of other numbers": (lambda x: np.where(np.abs(x) > 1, 0, np.sin(x)), 1.0),
+    "a difference of maxima": (lambda x: np.maximum(x, 0.0) - np.maximum(-x, 0.0), 1.0),
     "a bound": (lambda x: np.clip(x, 0, 1), 1.0),
 }
 PLACES = np.array([0.0, -0.0, 0.6, -0.3, 1.7])
