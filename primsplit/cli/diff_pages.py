@@ -61,7 +61,7 @@ def _cell(text: str) -> str:
 
 
 def verdict(found: Any) -> str:
-    """Return what was found, in one line."""
+    """Return the number of differences of each kind, in one line."""
     totals = {what: _totals(counts) for what, counts in (("statement", found.shown_counts), ("node", found.counts))}
     if found.is_same:
         moved = f"; {found.moved} of them are for other lines" if found.moved else ""

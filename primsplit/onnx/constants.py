@@ -23,7 +23,7 @@ class Constants:
         return self.holds_one_of(node.name, node.op_type, f"{node.domain}::{node.op_type}")
 
     def holds_one_of(self, *names: str) -> bool:
-        """Whether one of the names is one of these."""
+        """Whether one of the names was said to be a constant."""
         found = self.names.intersection(names)
         self.met |= found
         return bool(found)

@@ -76,7 +76,7 @@ def _import_contrib(proto: onnx.ModelProto) -> None:
 
 
 def _check(proto: onnx.ModelProto, path: str) -> None:
-    """Refuse what the checker of onnx accepts."""
+    """Refuse faults of a model that onnx's checker accepts."""
     _check_imports(proto, path)
     for tensor in all_tensors(proto):
         check_tensor(tensor, path)

@@ -22,7 +22,7 @@ def in_running_order(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _sort(graph: onnx.GraphProto | onnx.FunctionProto) -> None:
-    """Move nodes behind those that they read, and no others."""
+    """Move each node behind the nodes whose results it reads. A graph in such an order stays as it is."""
     makers = {name: place for place, node in enumerate(graph.node) for name in node.output if name}
     needs = [{makers[name] for name in _read(node) if name in makers} for node in graph.node]
     if all(max(each, default=-1) < place for place, each in enumerate(needs)):

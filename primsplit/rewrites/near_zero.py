@@ -64,13 +64,13 @@ class Jump:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is one number below 0 and one above."""
+        """Whether the value is one number for all x below 0, and one for all x above."""
         beside = self.sides[0], self.sides[2]
         return all(side.degree == 0 and side.number.size == 1 and side.number == side.number for side in beside)
 
     @property
     def is_odd(self) -> bool:
-        """Whether it is one number above 0 and its negative below."""
+        """Whether the value is one number for all x above 0, and its negative below."""
         below, _, above = self.sides
         return self.is_number and bool(below.number == -above.number) and bool(above.number != 0)
 

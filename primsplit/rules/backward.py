@@ -137,7 +137,7 @@ class Backward:
         return record(f"{self.split.primal.name}.pullback", types, body)
 
     def _pulled(self, carries: Sequence[Value], names: Renaming) -> list[Value]:
-        """Record one step's pullback; return the carries after it, and what it stacks.
+        """Record one step's pullback; return the carries after it, and the cotangents that the loop stacks.
 
         `names` holds the step's captures.
         """

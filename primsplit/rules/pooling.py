@@ -190,7 +190,7 @@ def _along(windows: Windows, axis: int, amount: Dim) -> tuple[Dim, ...]:
 
 
 def _taps_along(x: Array, windows: Windows, axis: int) -> list[Array]:
-    """Return what each tap of one axis reads.
+    """Return, for each tap along one axis, the elements that it reads in all windows.
 
     The axis is split by remainders of the stride, so that no Slice has steps.
     """

@@ -94,7 +94,7 @@ class State(NDArrayOperatorsMixin, Held):
         return self.arrays[self.side]
 
     def turn(self) -> None:
-        """Make what was written to the other array the value."""
+        """Exchange the two arrays: the one that was written to holds the value from now on."""
         self.side = 1 - self.side
 
     def assign(self, value: npt.ArrayLike) -> None:

@@ -151,7 +151,7 @@ def note_in_side(array: Any) -> None:
 
 
 def _note_everywhere(key: object, make: Callable[[], saved_state.Note]) -> None:
-    """Note what no journal undoes."""
+    """Note a change in all undo logs; journals do not undo changes of this kind."""
     for log in _logs.value:
         if isinstance(log, UndoLog):
             log.note(key, make)

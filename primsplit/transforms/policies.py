@@ -111,7 +111,7 @@ def with_policy(
 
 
 def _kept(split: Split, policy: Policy, at_hand: Set[Var], names: Mapping[Var, str] | None) -> set[Var]:
-    """Return what the policy keeps beside what exists anyway."""
+    """Return the values that the policy stores for the pullback; parameters and results exist anyway."""
     if isinstance(policy, Cheap):
         return _dear(split, policy.costs, at_hand)
     if isinstance(policy, str):

@@ -177,7 +177,7 @@ def _drop_copy(folding: Folding, at: int) -> None:
 
 
 def _at_once(lines: Sequence[Shown], op: Op) -> list[Shown]:
-    """Return the assignments one after the other, or as one where one reads what another one sets."""
+    """Return the assignments as lines, or as one line if a later one reads a variable that an earlier one sets."""
     seen: set[str] = set()
     for line in lines:
         if seen & read_by(line):
@@ -211,7 +211,7 @@ def _starts(folding: Folding, initial: Sequence[tuple[str, ast.expr]], statement
 
 
 def _collected(collected: Sequence[Collected], step: str) -> Assigned:
-    """Return what a step adds to arrays."""
+    """Return the assignments `array[step] = item` of one step of a loop."""
     return [(f"{c.target}[{step}]", c.item) for c in collected]
 
 

@@ -74,7 +74,10 @@ def _key(line: Shown) -> Hashable:
 
 
 def _before(lines: Sequence[Sequence[Shown]]) -> list[set[int]]:
-    """Return for each statement those that must stay before it: what it reads, and who reads or sets what it sets."""
+    """Return, for each statement, the earlier ones that must stay before it.
+
+    They set a variable that it reads, or they read or set a variable that it sets.
+    """
     writers: dict[str, set[int]] = {}
     readers: dict[str, set[int]] = {}
     found = []

@@ -20,14 +20,14 @@ class NestBuilder:
         self.building = Building(name)
 
     def arrays(self, *names: str) -> tuple["Elements", ...]:
-        """Arrays that are given."""
+        """Arrays that are arguments of the nest."""
         for name in names:
             self.building.arguments[name] = 0
             self.building.versions[name] = name
         return tuple(Elements(self, name) for name in names)
 
     def whole_number(self, name: str) -> Linear:
-        """A whole number that is given: an index or the end of a range may depend on it."""
+        """A whole number that is an argument: an index or the end of a range may depend on it."""
         self.building.integer(name)
         return Linear(((name, 1),))
 

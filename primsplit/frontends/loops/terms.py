@@ -74,13 +74,13 @@ class Term:
         return self.apply("logical_and", other)
 
     def equal(self, other: Number) -> "Term":
-        """1 where it is the other."""
+        """1 where the term equals the other, else 0."""
         return self.apply("equal", other)
 
     def above(self, other: Number) -> "Term":
-        """1 where it is greater than the other."""
+        """1 where the term is greater than the other, else 0."""
         return self.apply("greater", other)
 
     def below(self, other: Number) -> "Term":
-        """1 where it is less than the other."""
+        """1 where the term is less than the other, else 0."""
         return self.apply("less", other)

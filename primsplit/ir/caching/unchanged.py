@@ -95,7 +95,7 @@ class Unchanged:
         self.size = 0
 
     def __bool__(self) -> bool:
-        """Whether every place still holds what it did."""
+        """Whether every place still holds the object that it held when it was noted."""
         for get, key, expected in self.entries:
             if get(key, ABSENT) is not expected:
                 return False

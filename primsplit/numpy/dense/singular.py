@@ -230,14 +230,14 @@ def pseudo_inverse(a: Array, cutoff: Array) -> Array:
 
 
 def cut_pseudo_inverse(a: Array, factors: Factors, cutoff: Array) -> Array:
-    """The pseudo-inverse by these factors, without what is faint."""
+    """The pseudo-inverse by the factors of `reduced_svd`; singular values up to the cutoff count as 0."""
     u, s, vh = factors
     found = op.MatMul(op.Mul(swapped(vh), op.Unsqueeze(_reciprocals(s, cutoff), [-2])), swapped(u))
     return op.Identity(found, types=[Type(a.dtype, (*a.shape[:-2], a.shape[-1], a.shape[-2]))])
 
 
 def _reciprocals(s: Array, cutoff: Array) -> Array:
-    """Those of the singular values that are kept, 0 for the others."""
+    """The reciprocals of the singular values above the cutoff, 0 for the others."""
     kept = is_kept(s, cutoff)
     return op.Where(kept, op.Reciprocal(op.Where(kept, s, 1.0)), op.Mul(s, 0.0))
 

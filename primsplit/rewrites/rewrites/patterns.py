@@ -54,7 +54,7 @@ class Rewrite:
         self.first = first_inner(root)
 
     def depends_on(self) -> tuple[Any, ...]:
-        """Return what decides its behaviour."""
+        """Return the parts that decide what the rewrite does: its pattern, its functions, and whether it is exact."""
         return str(pattern_text(self.root)), self.check, self.build, self.exact
 
     def __repr__(self) -> str:

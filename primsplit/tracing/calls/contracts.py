@@ -11,7 +11,7 @@ Function = Callable[..., Any]
 
 
 def called_with(function: Function, told: str, cure: str, *args: Any, **named: Any) -> Any:
-    """Return what the user's function returns.
+    """Call a function of the user's, and return its result.
 
     Raises RuleError if its signature, if it has one, takes other arguments.
     """

@@ -186,7 +186,7 @@ def _product(inputs: Sequence[Power]) -> Power:
 
 
 def _either(one: Power, other: Power) -> Power:
-    """Return the power of what is one value or the other; zero on one side does not contradict the other."""
+    """Return the power of a value that is one of two: a 0 fits any power of the other."""
     powers = {one, other} - {math.inf}
     if len(powers) < 2:
         return powers.pop() if powers else math.inf

@@ -149,7 +149,7 @@ def _turn_by_turn(factors: Sequence[Term], masks: Sequence[Term], form: Form) ->
 def _summed(
     factors: Sequence[Term], masks: Sequence[Term], form: Form, sizes: Mapping[Label, Dim], summed: Labels
 ) -> Array:
-    """The product, made, and summed over these labels."""
+    """The product of the factors under their masks, summed over these labels."""
     labels = (*form.result, *summed)
     total: Array | None = None
     for under in dict.fromkeys(form.under):
