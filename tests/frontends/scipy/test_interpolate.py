@@ -114,3 +114,10 @@ def test_points_outside_are_not_a_number_where_scipy_says_so() -> None:
     found = ps.trace(lambda x: (closed(x), table(x)), x)(x)
     for values in found:
         np.testing.assert_array_equal(np.isnan(values), [True, False, True])
+
+
+def test_a_table_at_one_point_is_a_number_with_a_slope() -> None:
+    for table in (scipys.interp1d(SITES, VALUES), scipys.interp1d(SITES, VALUES, bounds_error=False, fill_value=2.0)):
+        value, slope = ps.value_and_grad(lambda x, table=table: table(x))(0.5 * (SITES[1] + SITES[2]))
+        assert value.shape == ()
+        np.testing.assert_allclose(slope, (VALUES[2] - VALUES[1]) / (SITES[2] - SITES[1]))

@@ -143,7 +143,8 @@ class _Interpolants:
         found = self._inside(made, sites, y, x)
         if not made._extrapolate:
             place = x.reshape((*x.shape, *(1,) * (y.ndim - 1)))
-            below, above = made._fill_value_below, made._fill_value_above
+            fills = made._fill_value_below, made._fill_value_above
+            below, above = (np.reshape(v, ()) if np.size(v) == 1 else v for v in fills)  # SciPy gives a number an axis
             found = np.where(place < sites[0], below, np.where(place > sites[-1], above, found))
         return placed(found, x.ndim, made.axis)
 
