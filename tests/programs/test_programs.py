@@ -46,7 +46,7 @@ def _close(found: np.ndarray, wanted: np.ndarray, tolerance: float, name: str) -
     np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * scale, err_msg=name)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @each
 def test_values_and_gradients_are_numpys_and_those_of_central_differences(row: Row) -> None:
     check_grads(row.function, *row.arguments, **row.options)

@@ -113,9 +113,11 @@ def test_a_rule_that_fails_says_at_which_node(tmp_path: Path) -> None:
     def broken(*_: object, **__: object) -> object:
         return json.loads("?")
 
+    split = sys.modules["primsplit.transforms.split"]
+    find_rule = split.find_rule
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(broken.__globals__, "__name__", "primsplit.rules.broken")
-        patch.setattr(sys.modules["primsplit.transforms.split"], "find_rule", lambda op: broken)
+        patch.setattr(split, "find_rule", lambda op: broken if op.kind == "ThresholdedRelu" else find_rule(op))
         with pytest.raises(PrimsplitError, match="at ThresholdedRelu: JSONDecodeError") as caught:
             ps.split(program)
     assert "model.onnx:2" in str(caught.value)
