@@ -16,11 +16,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from primsplit.ir import Block, Const, Op, Value, Var, has_blocks, same_types, same_values
 from primsplit.ir.caching.fingerprint import fingerprint
 from primsplit.ops.traits import traits
+from primsplit.rewrites.cse import attribute_key
 from primsplit.rewrites.loops import LARGE
 from primsplit.rewrites.loops.read_behind import folded, with_readers
 from primsplit.rewrites.loops.steps import Steps
@@ -72,7 +71,7 @@ class _Search:
         self.block = block
         self.ops = block.ops
         self.made = {v: (k, i) for k, op in enumerate(block.ops) for i, v in enumerate(op.outputs)}
-        self.looks = [(op.kind, *((v.type.dtype, v.type.shape) for v in op.outputs)) for op in block.ops]
+        self.looks = [(op.kind, *(v.type.key for v in op.outputs)) for op in block.ops]
 
     def regions(self) -> Iterator[Steps]:
         """Yield repeated steps around a few places."""
@@ -194,11 +193,11 @@ def _are_alike(a: Op, b: Op) -> bool:
 
 
 def _are_equal(x: Any, y: Any) -> bool:
-    if x is y or type(x) is not type(y) or isinstance(x, Block):
+    if x is y or type(x) is not type(y):
         return x is y
     if hasattr(type(x), "depends_on"):
         return bool(fingerprint(x) == fingerprint(y))
-    return bool(np.array_equal(x, y))
+    return attribute_key({"": x}) == attribute_key({"": y})
 
 
 def _is_plain(value: Const) -> bool:

@@ -13,6 +13,7 @@ from primsplit.rewrites.loops.repeats import STEPS, fold_repeats
 from primsplit.targets.pipeline import STAGES
 from primsplit.targets.stages import Target
 from primsplit.testing import check_grads
+from primsplit.testing.reference import evaluate
 from primsplit.tracing.array import Array
 from primsplit.transforms.idioms import rewritten
 
@@ -227,3 +228,17 @@ def test_steps_that_read_a_value_of_the_first_one_stay() -> None:
     folded_block = fold_repeats(program.block)
     again = ps.trace(lambda given: Array(tracing.inline(folded_block, [given.value])[0]), x)
     np.testing.assert_allclose(again(x), f(x), rtol=1e-10)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_open_sizes_that_may_be_equal_are_compared_without_asking(rows) -> None:
+    def f(x, y):
+        for t in range(LARGE):
+            x, y = np.sin(x) + 1e-3 * t, np.cos(y)
+        return x * y
+
+    x, y = np.linspace(0.1, 0.9, rows), np.array([0.3])
+    program = ps.trace(f, ps.spec("float64", ["N"]), ps.spec("float64", [1]))
+    folded = fold_repeats(program.block)
+    assert len(folded.ops) < LARGE
+    np.testing.assert_allclose(evaluate(folded, [x, y])[0], f(x, y), rtol=1e-12)
