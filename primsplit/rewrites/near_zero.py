@@ -44,6 +44,8 @@ class Jump:
     place: Value
     is_local: bool = False
     """Whether these are its numbers near 0 alone: `floor(x)` has others."""
+    is_test: bool = False
+    """Whether it only tells 0 from other numbers, as `x != 0` does, and numbers computed from such tests."""
 
     def numbers(self, dtype: np.dtype[Any]) -> list[AnyArray]:
         """Return the three numbers, or slopes, in this dtype."""
@@ -103,7 +105,8 @@ class Jumps:
         if sides is not None:
             jumps = [jump for v in op.inputs if (jump := self.of(v)) is not None]
             is_local = op.kind in {"Ceil", "Floor"} or any(jump.is_local for jump in jumps)
-            self.found[out] = Jump(jumps[0].argument if jumps else place, sides, place, is_local)
+            is_test = _is_test(op, sides) or (bool(jumps) and all(jump.is_test for jump in jumps))
+            self.found[out] = Jump(jumps[0].argument if jumps else place, sides, place, is_local, is_test)
 
     def _place(self, op: Op) -> Value | None:
         for value in op.inputs:
@@ -150,6 +153,11 @@ def _constant(value: Const) -> Sides | None:
         return None
     side = Side(value.numpy())
     return side, side, side
+
+
+def _is_test(op: Op, sides: Sides) -> bool:
+    """Whether the result of an op is a Boolean that is the same below 0 and above."""
+    return op.outputs[0].type.dtype == np.bool_ and bool(np.all(sides[0].number == sides[2].number))
 
 
 def times(one: Sides, other: Sides) -> Sides:

@@ -6,6 +6,7 @@ other factor is 0 too, the number beside 0 changes no value:
     s = Sign(x)                          s = Sign(x);  t = Mul(s, s)
     z = Mul(Mul(s, s), y)     becomes    z = Mul(y, Where(y == 0 and t == 0, 1, t))
 
+A test for 0 chooses a side, as a `where` does, and stays: in `(x == 0) * f(x) + (x != 0) * g(x)` f has the slope at 0.
 The other factor must vary with parameters that the sign varies with, and with no others: a mask of data keeps the
 slope 0 by weights that are 0. A function of the sign that is odd, as `2 heaviside(x, 0.5) - 1`, becomes a multiple of
 the sign, which the rules for signs know (`transforms/sign_factors.py`). A choice that is a line has the line's slope:
@@ -100,9 +101,11 @@ class _Walk:
     def mending(self, op: Op) -> Callable[[], object] | None:
         """Return what records the result of an op in another way; None if it stays."""
         jump = self.jumps.of(op.outputs[0])
+        if jump is not None and (jump.is_test or jump.is_number):
+            return None
         if jump is not None and jump.is_line and jump.place is jump.argument and self.is_unseen_line(op):
             return partial(_on_line, op, jump)
-        if op.kind == "Where" or (jump is not None and jump.is_number):
+        if op.kind == "Where":
             return None
         if op.kind == "Div":
             return self.mended_quotient(op)
@@ -110,7 +113,7 @@ class _Walk:
         for group in self.groups(factors):
             jump = self.product(group)
             others = [v for v in factors if all(v is not one for one in group)]
-            if jump is None or not any(self.meet(jump.argument, v) for v in others):
+            if jump is None or jump.is_test or not any(self.meet(jump.argument, v) for v in others):
                 continue
             if jump.is_even and self.is_news(op, group, others, jump):
                 return partial(_beside_jump, op, group, others, jump, self.mended[op.outputs[0]][1])
@@ -146,7 +149,7 @@ class _Walk:
 
     def is_even_beside(self, jump: Jump | None, other: Value) -> bool:
         """Whether a function of signs is even, and another value varies as the signs do."""
-        return jump is not None and jump.is_even and self.is_alike(jump.argument, other)
+        return jump is not None and jump.is_even and not jump.is_test and self.is_alike(jump.argument, other)
 
     def factors(self, product: Op, most: int) -> Iterator[Value]:
         """Yield the factors of a product, and of at most so many products that are factors."""
@@ -183,7 +186,8 @@ class _Walk:
         first = self.jumps.found[group[0]]
         made = [self.jumps.sides(value, first.place) for value in group]
         known = [sides for sides in made if sides is not None]
-        return replace(first, sides=reduce(times, known)) if len(known) == len(made) else None
+        is_test = all(self.jumps.found[value].is_test for value in group)
+        return replace(first, sides=reduce(times, known), is_test=is_test) if len(known) == len(made) else None
 
     def meet(self, argument: Value, other: Value) -> bool:
         """Whether two values vary with a common parameter."""

@@ -26,8 +26,6 @@ SMOOTH: dict[str, tuple[Function, float]] = {
     "sqrt(1 + sign(x)**2) sin(x)": (lambda x: np.sqrt(1 + np.sign(x) ** 2) * np.sin(x), np.sqrt(2)),
     "a quotient by a function of a sign": (lambda x: np.sin(x) / (1 + np.sign(x) ** 2), 0.5),
     "a rounded sign": (lambda x: np.rint(0.9 * np.sign(x)) ** 2 * np.sin(x), 1),
-    "a mask by a comparison": (lambda x: (x != 0) * np.sin(x), 1),
-    "the opposite mask": (lambda x: (1 - (x == 0)) * np.sin(x), 1),
     "comparisons for a sign": (lambda x: ((x > 0) * 1.0 - (x < 0) * 1.0) ** 2 * np.sin(x), 1),
     "two steps": (lambda x: 4 * np.heaviside(x, 0.5) * (np.heaviside(x, 0.5) - 1) * np.sin(x) + np.sin(x), 1),
     "x / |x|, guarded": (lambda x: np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x))) ** 2 * np.sin(x), 1),
@@ -54,6 +52,13 @@ UNKNOWN: dict[str, Function] = {
     "sign(x)**3 hypot(x, x)": lambda x: np.sign(x) ** 3 * np.hypot(x, x),
 }
 """Smooth too, with a slope other than 0, which the rules do not find."""
+
+
+def masked_quotient(x: Any) -> Any:
+    is_zero = np.asarray(x == 0, float)
+    return is_zero * x / 2 + (1 - is_zero) * (1 - np.cos(x)) / (x + is_zero)
+
+
 ORDINARY: dict[str, tuple[Function, float]] = {
     "maximum": (lambda x: np.maximum(x, 0.0), 0.5),
     "relu by a choice": (lambda x: np.where(x > 0, x, 0.0), 0.0),
@@ -76,6 +81,11 @@ ORDINARY: dict[str, tuple[Function, float]] = {
     "a mask of other numbers": (lambda x: np.where(np.abs(x) > 1, 0, np.sin(x)), 1.0),
     "a difference of maxima": (lambda x: np.maximum(x, 0.0) - np.maximum(-x, 0.0), 1.0),
     "a bound": (lambda x: np.clip(x, 0, 1), 1.0),
+    "a test for 0": (lambda x: (x != 0) * np.sin(x), 0.0),
+    "a choice by a test for 0": (lambda x: np.where(x != 0, x, 0.0), 0.0),
+    "(1 - cos(x)) / x with its limit, by masks": (masked_quotient, 0.5),
+    "sin(x) and its slope, by masks": (lambda x: (x == 0) * x + (x != 0) * np.sin(x), 1.0),
+    "a mask by a size": (lambda x: (np.abs(x) > 0) * np.sin(x) + (1 - (np.abs(x) > 0)) * x, 1.0),
 }
 PLACES = np.array([0.0, -0.0, 0.6, -0.3, 1.7])
 HERE = PLACES == 0
