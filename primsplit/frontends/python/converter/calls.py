@@ -34,6 +34,7 @@ from primsplit.frontends.python.overrides.table import (
     substitute_of,
     substitute_of_method,
 )
+from primsplit.ir.caching.fingerprint import objects_met
 from primsplit.ir.caching.held import content, is_written_by_python
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import holds_traced
@@ -309,13 +310,15 @@ class Called:
 
 
 def _uncached(conversion: Conversion, cached: Any) -> Any:
-    """Return a cached function that bypasses its cache for traced arguments."""
+    """Return a cached function that bypasses its cache where arguments, or what the function reads, are traced.
+
+    The user's cache would keep the traced result for later calls.
+    """
     inner = callee(conversion, cached.__wrapped__, is_package=False)
-    if inner is cached.__wrapped__:
-        return cached
 
     def call(*args: Any, **options: Any) -> Any:
-        return (inner if holds_traced([*args, *options.values()]) else cached)(*args, **options)
+        read = objects_met((cached.__wrapped__, args, options))
+        return (inner if any(map(holds_traced, read)) else cached)(*args, **options)
 
     return call
 

@@ -251,6 +251,8 @@ def _has_own_attributes(conversion: Conversion, kind: type) -> bool:
         return False
     if any(conversion.changed(kind, name) is not None for name in ("__getattr__", "__setattr__")):
         return True
-    held = [v for base in kind.__mro__ if base is not object for v in vars(base).values() if type(v) in _COMPUTED]
+    values = [v for base in kind.__mro__ if base is not object for v in vars(base).values()]
+    # `in` would compare by ==, which the type of a traced array refuses.
+    held = [v for v in values if any(type(v) is computed for computed in _COMPUTED)]
     functions = [f for v in held for f in ((v.fget, v.fset) if type(v) is property else (v.func,))]
     return any(type(f) is FunctionType and conversion.copy(f) is not f for f in functions)

@@ -38,3 +38,39 @@ def test_a_cached_method_is_called_past_its_cache_for_traced_arguments() -> None
     assert [float(program(x)) for x in (1.5, -1.5)] == [9.0, 4.5]
     assert Cached.grown.cache_info().currsize == 1
     assert type(owner.grown(3.0)) is float
+
+
+def test_a_cached_method_that_reads_traced_state_leaves_nothing_in_the_cache() -> None:
+    """The cache kept an array of the trace, which the next trace took for a constant: its gradient was 0."""
+
+    class Scaled:
+        rate: Any = 1.0
+
+        def _times(self, n: int) -> Any:
+            return self.rate * n
+
+        times = functools.cache(_times)
+
+    outside = Scaled()
+
+    def function(x: Any) -> Any:
+        inside = Scaled()
+        inside.rate, outside.rate = x, 2 * x
+        return inside.times(3) + outside.times(4)
+
+    for _ in range(2):
+        assert ps.grad(function)(2.0) == 11.0
+    assert Scaled.times.cache_info().currsize == 0
+
+
+def test_a_class_attribute_may_be_traced() -> None:
+    def function(x: Any) -> Any:
+        class Spring:
+            stiffness = 2 * x
+
+            def energy(self, at: float) -> Any:
+                return self.stiffness * at**2 if at > 1 else self.stiffness
+
+        return Spring().energy(3.0) + Spring().energy(0.5)
+
+    assert ps.grad(function)(2.0) == 20.0
