@@ -10,7 +10,6 @@ An integer of the run, such as the sum of a loop, is not expected to outgrow int
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from primsplit.ir import Const, Value, Var
 from primsplit.ir.dims import Size
 from primsplit.ir.errors import DtypeError
+from primsplit.ir.scoped import as_block
 from primsplit.tracing import current, user_place
 
 Range = tuple[int, int]
@@ -67,7 +67,7 @@ def are_beyond(number: Any, size: int) -> bool:
     return known is not None and (known[0] >= size or known[1] < -size)
 
 
-@contextmanager
+@as_block
 def narrowed(ranges: Mapping[Var, Range]) -> Iterator[None]:
     """Return a context manager inside of which scalar integers have these ranges, as on one side of a branch."""
     noted = current().ranges
