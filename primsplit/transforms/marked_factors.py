@@ -179,9 +179,27 @@ class Factors:
         current().learn(value)
         if not self.marked(mark, value) & bits:
             return Array(value)
-        if (mark, value, bits) not in self._other:
-            self._compute(mark, value, self.made[value], bits)
+        waiting = [value]  # a chain of factors may be longer than Python's stack
+        while waiting:
+            needed = self._needed(mark, waiting[-1], bits)
+            if needed is not None:
+                waiting.append(needed)
+            elif (mark, last := waiting.pop(), bits) not in self._other:
+                self._compute(mark, last, self.made[last], bits)
         return Array(self._other[mark, value, bits])
+
+    def _needed(self, mark: int, value: Var, bits: int) -> Var | None:
+        """Return a value whose other value must be recorded before that of this one; None if there is none."""
+        if (mark, value, bits) in self._other:
+            return None
+        op = self.made[value]
+        if is_closed(op):
+            factors: list[Value | None] = [*(v for block in op.blocks() for v in free(block)), *op.inputs]
+        else:
+            own = self.marks[mark].bits(self, op)
+            factors = [op.inputs[i] for i in factors_of(op)] if own is None else []
+        marked = (v for v in factors if isinstance(v, Var) and self.marked(mark, v) & bits)
+        return next((v for v in marked if (mark, v, bits) not in self._other), None)
 
     def _compute(self, mark: int, value: Var, op: Op, bits: int) -> None:
         for read in reads(op):

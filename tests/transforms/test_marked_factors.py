@@ -202,3 +202,18 @@ def test_rows_of_a_batch_are_told_apart() -> None:
 
     np.testing.assert_array_equal(np.isnan(ps.grad(function)(x)), [True, False, False, False])
     np.testing.assert_array_equal(np.isnan(ps.jvp(function, (x,), (np.ones(4),))[1]), True)
+
+
+@pytest.mark.filterwarnings("ignore::primsplit.ir.errors.UnrolledLoopWarning")
+def test_a_chain_of_factors_may_be_longer_than_pythons_stack() -> None:
+    def function(x: Any) -> Any:
+        product = np.sign(x)
+        for _ in range(600):
+            product = product * (1 - 1e-4 * np.exp(x))
+        return np.sum(product * np.hypot(x, x))
+
+    x = np.array([0.0, -0.5])
+    found = ps.grad(function)(x)
+    step = np.array([0.0, 1e-6])
+    assert np.isnan(found[0])
+    assert found[1] == pytest.approx((function(x + step) - function(x - step)) / 2e-6, rel=1e-7)
