@@ -9,7 +9,7 @@ Numbers that grow with x, as |x| does, have the degree 1. The quotient of x and 
 """
 
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,7 +97,7 @@ class Jumps:
         jump = self.of(op.inputs[0])
         if jump is not None and op.kind in VIEWS:
             if not jump.is_local:
-                self.found[out] = Jump(jump.argument, jump.sides, out)
+                self.found[out] = replace(jump, place=out)
             return
         inputs = [self.sides(v, place) for v in op.inputs]
         known = [sides for sides in inputs if sides is not None]

@@ -84,6 +84,10 @@ ORDINARY: dict[str, tuple[Function, float]] = {
     "a test for 0": (lambda x: (x != 0) * np.sin(x), 0.0),
     "a choice by a test for 0": (lambda x: np.where(x != 0, x, 0.0), 0.0),
     "(1 - cos(x)) / x with its limit, by masks": (masked_quotient, 0.5),
+    "masks in another shape": (
+        lambda x: ((x == 0)[..., None] * x[..., None] + (x != 0)[..., None] * np.sin(x)[..., None])[..., 0],
+        1.0,
+    ),
     "sin(x) and its slope, by masks": (lambda x: (x == 0) * x + (x != 0) * np.sin(x), 1.0),
     "a mask by a size": (lambda x: (np.abs(x) > 0) * np.sin(x) + (1 - (np.abs(x) > 0)) * x, 1.0),
 }
