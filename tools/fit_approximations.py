@@ -1,16 +1,14 @@
 """Fit what the error functions, the gamma function and the exponential integrals are made of.
 
-`python -m tools.fit_approximations [NAME.py ...]` writes these tables, or both; it needs mpmath.
+`python -m tools.fit_approximations` writes them into the file of fits; it needs mpmath.
 """
 
-import sys
-from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import mpmath as mp
 
-from tools.rational_fits import Target, in_two_parts, write_table
+from tools.rational_fits import Target, write
 
 ERFCX_SCALE = 4
 ZERO_OF_DIGAMMA_GUESS = 1.4616321449683623
@@ -19,7 +17,13 @@ ZERO_OF_EI_GUESS = 0.3725
 
 def targets() -> list[Target]:
     """List what the error functions, the gamma function and its derivatives are made of."""
-    return [*error_function_targets(), *gamma_targets(), *digamma_targets(), erfinv_target("FAR", 6.1, 27.5, 8, 6.0)]
+    return [
+        *error_function_targets(),
+        *gamma_targets(),
+        *digamma_targets(),
+        erfinv_target("FAR", 6.1, 27.5, 8, 6.0),
+        *integral_targets(),
+    ]
 
 
 def error_function_targets() -> list[Target]:
@@ -120,18 +124,6 @@ def trigamma_rest(v: Any) -> Any:
     return x**3 * (mp.psi(1, x) - 1 / x - 1 / (2 * x * x))
 
 
-def constants() -> list[str]:
-    """The lines of the constants beside the fits."""
-    zero = mp.findroot(mp.digamma, ZERO_OF_DIGAMMA_GUESS)
-    return [
-        f"ERFCX_SCALE = {ERFCX_SCALE}.0",
-        "",
-        "# The positive zero of digamma, in two parts.",
-        f"DIGAMMA_ZERO = {in_two_parts(zero)}",
-        "",
-    ]
-
-
 def integral_targets() -> list[Target]:
     """List what the exponential integrals are made of."""
     none = mp.mpf("1e-12")
@@ -162,19 +154,5 @@ def scaled_expi(t: Any) -> Any:
     return mp.exp(-1 / t) * mp.ei(1 / t) / t
 
 
-def expi_zero() -> list[str]:
-    """The lines of the zero of Ei."""
-    zero = mp.findroot(mp.ei, ZERO_OF_EI_GUESS)
-    return ["# The zero of Ei, in two parts.", f"EXPI_ZERO = {in_two_parts(zero)}", ""]
-
-
-TABLES: dict[str, tuple[Callable[[], Sequence[str]], Callable[[], Sequence[Target]]]] = {
-    "numpy/approximations/coefficients.py": (constants, targets),
-    "special/integral_coefficients.py": (expi_zero, integral_targets),
-}
-"""The first lines of each table, and the targets that are fitted."""
-
-
 if __name__ == "__main__":
-    for name in sys.argv[1:] or TABLES:
-        write_table(name, "fit_approximations", *TABLES[name])
+    write(targets)

@@ -1,6 +1,6 @@
 """Fit what the Bessel functions of orders 0 and 1 are made of: I and K, the modified ones, and J.
 
-`python -m tools.fit_bessel` writes their table; it needs mpmath.
+`python -m tools.fit_bessel` writes them into the file of fits; it needs mpmath.
 """
 
 from functools import partial
@@ -8,7 +8,7 @@ from typing import Any
 
 import mpmath as mp
 
-from tools.rational_fits import Target, in_two_parts, write_table
+from tools.rational_fits import Target, write
 
 
 def targets() -> list[Target]:
@@ -79,14 +79,5 @@ def phase_factor(order: int, part: int, v: Any) -> Any:
     return x * found.imag if part else found.real
 
 
-def zeros() -> list[str]:
-    """The lines of the zeros of J0 and J1 up to 8."""
-    lines = ["# The first two positive zeros of J0 and of J1, each in two parts.", "BESSEL_J_ZEROS = ("]
-    for order in (0, 1):
-        first, second = (in_two_parts(mp.besseljzero(order, k)) for k in (1, 2))
-        lines += [f"    ({first}, {second}),"]
-    return [*lines, ")", ""]
-
-
 if __name__ == "__main__":
-    write_table("special/bessel_coefficients.py", "fit_bessel", zeros, targets)
+    write(targets)

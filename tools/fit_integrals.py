@@ -1,13 +1,13 @@
 """Derive the fits of integrals that oscillate or grow: Dawson's, Fresnel's, sine and cosine integrals, dilogarithm.
 
-`python -m tools.fit_integrals` writes their table; it needs mpmath.
+`python -m tools.fit_integrals` writes them into the file of fits; it needs mpmath.
 """
 
 from typing import Any
 
 import mpmath as mp
 
-from tools.rational_fits import Target, write_table
+from tools.rational_fits import Target, write
 
 FRESNEL_FROM = 1.6
 """The least argument for the auxiliary functions of Fresnel's integrals."""
@@ -80,4 +80,4 @@ def wave_far(v: Any) -> tuple[Any, Any]:
 
 
 if __name__ == "__main__":
-    write_table("special/wave_coefficients.py", "fit_integrals", list, targets)
+    write(targets)

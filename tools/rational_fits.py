@@ -1,4 +1,4 @@
-"""Fits of functions by polynomials and rational functions, and the tables that they are written to.
+"""Fits of functions by polynomials and rational functions, and the file that they are written to.
 
 A smooth function on an interval is sampled at Chebyshev points and fitted in the relative sense by iterated linear
 least squares (Sanathanan and Koerner, IEEE Trans. Automat. Control 8, 1963), with Lawson's reweighting (1961) towards
@@ -6,6 +6,7 @@ the least maximum. The largest relative error of each fit, at 50 digits, is writ
 tenth of the rounding of a double. mpmath computes with 100 digits.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import mpmath as mp
 
-PACKAGE = Path(__file__).parent.parent / "primsplit"
+FILE = Path(__file__).parents[1] / "primsplit/numpy/approximations/fits.json"
 DIGITS = 100
 ROUNDS = 8
 
@@ -98,55 +99,26 @@ def about(coefficients: Sequence[Any], centre: Any, half: Any) -> list[Any]:
     return result
 
 
-def in_two_parts(number: Any) -> str:
-    """The text of a number as two floats whose sum it is."""
-    high = float(number)
-    return f"({high!r}, {float(number - mp.mpf(high))!r})"
-
-
-def written(target: Target) -> list[str]:
-    """The lines of one table entry."""
+def row(target: Target) -> dict[str, Any]:
+    """Return a fit as the file holds it: coefficients from the constant upwards."""
     result = fit(target)
     centre, half = middle(target)
     origin = target.origin
     top, bottom = (about(part, centre - origin, half) for part in (result.numerator, result.denominator))
-    unit = bottom[0]
-    top, bottom = [c / unit for c in top], [c / unit for c in bottom]
+    top, bottom = ([float(c / bottom[0]) for c in part] for part in (top, bottom))
     low, high = (mp.nstr(mp.chop(mp.mpf(end), mp.mpf("1e-11")), 6) for end in (target.low, target.high))
-    lines = [
-        f"# {target.formula}, for {low} to {high}; relative error {mp.nstr(result.error, 2)}",
-        f"{target.name} = Rational(",
-    ]
-    lines += tuple_of("numerator", top)
-    if len(bottom) > 1:
-        lines += tuple_of("denominator", bottom)
-    if origin:
-        lines.append(f"    origin={float(origin)!r},")
-    return [*lines, ")", ""]
+    says = f"{target.formula}, for {low} to {high}; relative error {mp.nstr(result.error, 2)}"
+    return {
+        "fit": says,
+        "numerator": top,
+        **({"denominator": bottom} if len(bottom) > 1 else {}),
+        **({"origin": float(origin)} if origin else {}),
+    }
 
 
-def tuple_of(name: str, coefficients: Sequence[Any]) -> list[str]:
-    """The lines of one tuple of coefficients."""
-    return [f"    {name}=(", *[f"        {written_number(c)}," for c in coefficients], "    ),"]
-
-
-def written_number(c: Any) -> str:
-    """A coefficient as the formatter writes it."""
-    return repr(float(c)).replace("e+", "e")
-
-
-def write_table(
-    name: str, tool: str, first: Callable[[], Sequence[str]], targets: Callable[[], Sequence[Target]]
-) -> None:
-    """Write the table that a tool makes, at a path in the package: what stands first in it, and the fits."""
+def write(targets: Callable[[], Sequence[Target]]) -> None:
+    """Fit these targets and write them into the package's file of fits, among the others."""
     mp.mp.dps = DIGITS
-    lines = [
-        f'"""Coefficients of special functions. Made by `python -m tools.{tool}`; do not edit."""',
-        "",
-        "from primsplit.numpy.approximations.rational import Rational",
-        "",
-        *first(),
-    ]
-    for target in targets():
-        lines += written(target)
-    (PACKAGE / name).write_text("\n".join(lines[:-1]) + "\n")
+    rows = json.loads(FILE.read_text()) | {target.name: row(target) for target in targets()}
+    lines = [f" {json.dumps(name)}: {json.dumps(rows[name])}" for name in sorted(rows)]
+    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -11,25 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from primsplit.numpy.approximations.coefficients import FITS
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.rational import Rational, horner
 from primsplit.numpy.axes import array_like
 from primsplit.numpy.ufuncs import cast_to, elementwise
 from primsplit.ops import op
-from primsplit.special.bessel_coefficients import (
-    BESSEL_I0_TAIL,
-    BESSEL_I1_TAIL,
-    BESSEL_J0,
-    BESSEL_J0_P,
-    BESSEL_J0_Q,
-    BESSEL_J1,
-    BESSEL_J1_P,
-    BESSEL_J1_Q,
-    BESSEL_J_ZEROS,
-)
 from primsplit.tracing.array import Array, implements
 from primsplit.tracing.calls.primitive import Function, primitive, rrule
 
+BESSEL_J_ZEROS = (
+    ((2.404825557695773, -1.176691651530894e-16), (5.520078110286311, 8.088597146146722e-17)),
+    ((3.8317059702075125, -1.5269184090088067e-16), (7.015586669815619, -9.414165653410389e-17)),
+)
+"""The first two positive zeros of J0 and of J1, each in two parts."""
 NEAR = 8.0
 TERMS = 26
 """At |x| = 8 the next term of the power series is below 1e-22 of the sum."""
@@ -79,7 +74,7 @@ def _far(x: Array, order: int) -> Array:
     finite = op.Where(x > OVERFLOWN, OVERFLOWN, x)
     inverse = op.Reciprocal(finite)
     root = op.Sqrt(inverse)
-    last, found = BESSEL_I0_TAIL(inverse) * root, BESSEL_I1_TAIL(inverse) * (root * inverse)
+    last, found = FITS["BESSEL_I0_TAIL"](inverse) * root, FITS["BESSEL_I1_TAIL"](inverse) * (root * inverse)
     for n in range(1, order):
         last, found = found, (last - found * (2.0 * n)) * (inverse * inverse)
     half = op.Exp(finite * 0.5)
@@ -111,7 +106,7 @@ def i0_of(x: Any) -> Array:
 @elementwise("i0e", is_total=True)
 def i0e(x: Array) -> Array:
     """exp(-|x|) I0(x). At 0, where it has a kink, the derivative is 0."""
-    return in_float64(x, lambda wide: _scaled(wide, lambda near: bessel_quotient(near, 0), BESSEL_I0_TAIL))
+    return in_float64(x, lambda wide: _scaled(wide, lambda near: bessel_quotient(near, 0), FITS["BESSEL_I0_TAIL"]))
 
 
 @elementwise("i1e", is_total=True)
@@ -119,7 +114,7 @@ def i1e(x: Array) -> Array:
     """exp(-|x|) I1(x)."""
 
     def signed(wide: Array) -> Array:
-        tail = _scaled(wide, lambda near: near * bessel_quotient(near, 1), BESSEL_I1_TAIL)
+        tail = _scaled(wide, lambda near: near * bessel_quotient(near, 1), FITS["BESSEL_I1_TAIL"])
         return op.Where(wide < -NEAR, -tail, tail)
 
     return in_float64(x, signed)
@@ -170,7 +165,7 @@ def _oscillating(size: Array, order: int) -> Array:
 
 def _between_zeros(x: Array, order: int) -> Array:
     """J_order(x) / x**order for |x| up to 8, with the zeros as factors."""
-    found = (BESSEL_J1 if order else BESSEL_J0)(x * x)
+    found = FITS["BESSEL_J1" if order else "BESSEL_J0"](x * x)
     for high, low in BESSEL_J_ZEROS[order]:
         found = found * ((x - high - low) * (x + high))
     return found
@@ -183,9 +178,9 @@ def _wave(x: Array, order: int) -> Array:
     cosine, sine = op.Cos(x), op.Sin(x)
     even, odd = cosine + sine, sine - cosine
     if order == 0:
-        found = BESSEL_J0_P(square) * even - BESSEL_J0_Q(square) * inverse * odd
+        found = FITS["BESSEL_J0_P"](square) * even - FITS["BESSEL_J0_Q"](square) * inverse * odd
     else:
-        found = (BESSEL_J1_P(square) * odd + BESSEL_J1_Q(square) * inverse * even) * inverse
+        found = (FITS["BESSEL_J1_P"](square) * odd + FITS["BESSEL_J1_Q"](square) * inverse * even) * inverse
     return found * (op.Sqrt(inverse) * math.sqrt(1 / math.pi))
 
 

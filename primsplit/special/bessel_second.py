@@ -6,6 +6,7 @@ and 10.29.4.
 
 import math
 
+from primsplit.numpy.approximations.coefficients import FITS
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.rational import Rational
 from primsplit.numpy.approximations.signs import with_end
@@ -13,11 +14,10 @@ from primsplit.numpy.ufuncs import Elementwise, elementwise
 from primsplit.numpy.units import unit
 from primsplit.ops import op
 from primsplit.special.bessel import bessel_quotient
-from primsplit.special.bessel_coefficients import BESSEL_K0, BESSEL_K0_TAIL, BESSEL_K1, BESSEL_K1_TAIL
 from primsplit.special.incomplete import TINY
 from primsplit.tracing.array import Array
 
-TAILS: tuple[Rational, Rational] = (BESSEL_K0_TAIL, BESSEL_K1_TAIL)
+TAILS: tuple[Rational, Rational] = (FITS["BESSEL_K0_TAIL"], FITS["BESSEL_K1_TAIL"])
 
 
 def _near(x: Array, order: int) -> Array:
@@ -25,8 +25,8 @@ def _near(x: Array, order: int) -> Array:
     first: Array = bessel_quotient(x, order)
     growing = op.Log(x * 0.5) * first
     if order == 0:
-        return BESSEL_K0(x * x) - growing
-    return op.Reciprocal(x) + x * (BESSEL_K1(x * x) + growing)
+        return FITS["BESSEL_K0"](x * x) - growing
+    return op.Reciprocal(x) + x * (FITS["BESSEL_K1"](x * x) + growing)
 
 
 def _second(x: Array, order: int, *, scaled: bool) -> Array:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from primsplit.numpy.approximations import gamma
-from primsplit.numpy.approximations.coefficients import STIRLING
+from primsplit.numpy.approximations.coefficients import FITS
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.rational import horner
 from primsplit.numpy.approximations.signs import cos_pi, sin_pi
@@ -111,7 +111,7 @@ def _gamma(x: Array) -> Array:
     large = op.Clip(z, 6.0, OVERFLOWN)
     inverse = op.Reciprocal(large)
     half = op.Pow(large, large * 0.5 - 0.25)
-    correction = op.Exp(STIRLING(inverse * inverse) * inverse) * math.sqrt(2 * math.pi)
+    correction = op.Exp(FITS["STIRLING"](inverse * inverse) * inverse) * math.sqrt(2 * math.pi)
     far = half * op.Exp(-large) * half * correction
     value = op.Where(z >= 6.0, far, op.Exp(gamma.lgamma(op.Clip(z, None, 6.0))))
     value = op.Where(op.Equal(z, math.inf), math.inf, value)

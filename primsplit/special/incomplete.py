@@ -7,7 +7,7 @@ import numpy as np
 
 from primsplit.ir.dims import broadcast_shapes
 from primsplit.ir.errors import MissingRule
-from primsplit.numpy.approximations.coefficients import STIRLING
+from primsplit.numpy.approximations.coefficients import FITS
 from primsplit.numpy.approximations.exponential import log1p
 from primsplit.ops import op
 from primsplit.tracing.array import Array
@@ -86,7 +86,7 @@ def number(value: float) -> Array:
 def stirling_rest(x: Array) -> Array:
     """The remainder of Stirling's formula for the logarithm of gamma."""
     inverse = op.Reciprocal(x)
-    return STIRLING(inverse * inverse) * inverse
+    return FITS["STIRLING"](inverse * inverse) * inverse
 
 
 def log_of_ratio(x: Array, start: Array, away: Array) -> Array:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from primsplit.numpy.approximations.coefficients import LGAMMA
+from primsplit.numpy.approximations.coefficients import FITS
 from primsplit.numpy.approximations.exponential import expm1
 from primsplit.numpy.approximations.signs import with_end
 from primsplit.numpy.dense.loop import until
@@ -114,7 +114,7 @@ def _gamma_fraction(a: Jet, x: Array) -> Jet:
 
 def _small_upper(a: Array, x: Array) -> Array:
     """The upper function for x up to 1.1 and small a, where 1 minus the lower one cancels (8.7.3)."""
-    logarithm = a * op.Log(x) - a * (a - 1.0) * LGAMMA(a + 1.0)
+    logarithm = a * op.Log(x) - a * (a - 1.0) * FITS["LGAMMA"](a + 1.0)
     total, factor = x * 0.0, ones_like(x)
     for n in range(1, SMALL_TERMS):
         factor = factor * (x * (-1.0 / n))

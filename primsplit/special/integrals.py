@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from primsplit.numpy.approximations.coefficients import FITS
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.exponential import log1p
 from primsplit.numpy.approximations.signs import with_end
@@ -18,18 +19,11 @@ from primsplit.ops import op
 from primsplit.special.gamma import digamma, gamma_function
 from primsplit.special.incomplete import EPS, MOST, TINY, all_settled, held, nothing, number, settled_factor
 from primsplit.special.incomplete import in_float64 as widened
-from primsplit.special.integral_coefficients import (
-    EXP1,
-    EXP1_TAIL,
-    EXPI,
-    EXPI_FAR,
-    EXPI_FARTHER,
-    EXPI_FARTHEST,
-    EXPI_ZERO,
-)
 from primsplit.tracing.array import Array
 from primsplit.tracing.broadcasting import ones_like
 
+EXPI_ZERO = (0.3725074107813666, 1.3140183414386028e-17)
+"""The zero of Ei, in two parts."""
 EULER = 0.5772156649015329
 SERIES_TERMS = 20
 """At x = 1 the next term of the series of E_n is below 1e-18."""
@@ -40,8 +34,8 @@ def _exp1(x: Array) -> Array:
     near = op.Clip(x, 0.0, 1.0)
     far = op.Clip(x, 1.0, None)
     inverse = op.Reciprocal(far)
-    by_series = EXP1(near) * near - (op.Log(near) + EULER)
-    value = op.Where(x > 1.0, op.Exp(-far) * inverse * EXP1_TAIL(inverse), by_series)
+    by_series = FITS["EXP1"](near) * near - (op.Log(near) + EULER)
+    value = op.Where(x > 1.0, op.Exp(-far) * inverse * FITS["EXP1_TAIL"](inverse), by_series)
     value = op.Where(op.Equal(x, math.inf), 0.0, value)
     return op.Where(op.Or(x < 0.0, op.IsNaN(x)), math.nan, value)
 
@@ -55,9 +49,13 @@ def _expi(x: Array) -> Array:
     logarithm = op.Where(op.Abs(ratio) < 0.5, log1p(ratio), op.Log(near) - math.log(high))
     far = op.Clip(x, 6.0, 1e300)
     inverse = op.Reciprocal(far)
-    tail = op.Where(far > 12.0, op.Where(far > 24.0, EXPI_FARTHEST(inverse), EXPI_FARTHER(inverse)), EXPI_FAR(inverse))
+    tail = op.Where(
+        far > 12.0,
+        op.Where(far > 24.0, FITS["EXPI_FARTHEST"](inverse), FITS["EXPI_FARTHER"](inverse)),
+        FITS["EXPI_FAR"](inverse),
+    )
     half = op.Exp(far * 0.5)  # in two halves: the exponential alone overflows before the result does
-    positive = op.Where(x > 6.0, half * (tail * inverse) * half, logarithm + away * EXPI(near))
+    positive = op.Where(x > 6.0, half * (tail * inverse) * half, logarithm + away * FITS["EXPI"](near))
     positive = op.Where(op.Equal(x, math.inf), math.inf, positive)
     value = op.Where(x > 0.0, positive, -_exp1(op.Where(x > 0.0, 1.0, -x)))
     return op.Where(op.IsNaN(x), x, value)

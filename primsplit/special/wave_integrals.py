@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from primsplit.numpy.approximations.coefficients import FITS
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.exponential import log1p
 from primsplit.numpy.approximations.rational import horner
@@ -18,20 +19,6 @@ from primsplit.numpy.ufuncs import Elementwise, elementwise
 from primsplit.numpy.units import Slope, Unit, unit
 from primsplit.ops import op
 from primsplit.special.integrals import EULER, exp1, expi
-from primsplit.special.wave_coefficients import (
-    COSINE,
-    COSINE_FAR,
-    DAWSON,
-    DAWSON_FAR,
-    DAWSON_MIDDLE,
-    DILOGARITHM,
-    FRESNEL_C,
-    FRESNEL_F,
-    FRESNEL_G,
-    FRESNEL_S,
-    SINE,
-    SINE_FAR,
-)
 from primsplit.tracing.array import Array
 
 FINITE = 1e150
@@ -56,8 +43,8 @@ def _dawson(x: Array) -> Array:
     inverse = op.Reciprocal(op.Clip(size, near, None))
     square = inverse * inverse
     close = op.Clip(size, None, near)
-    fitted = op.Where(size > far, DAWSON_FAR(square), DAWSON_MIDDLE(square)) * inverse
-    value = op.Where(size > near, fitted, close * DAWSON(close * close))
+    fitted = op.Where(size > far, FITS["DAWSON_FAR"](square), FITS["DAWSON_MIDDLE"](square)) * inverse
+    value = op.Where(size > near, fitted, close * FITS["DAWSON"](close * close))
     return sign * op.Where(op.Equal(size, math.inf), 0.0, value)
 
 
@@ -96,19 +83,19 @@ def _fresnel(x: Array, near: Callable[[Array], Array], far: Callable[[Array, Arr
     close, away = op.Clip(size, None, FRESNEL_FROM), op.Clip(size, FRESNEL_FROM, FINITE)
     inverse = op.Reciprocal(away)
     square = inverse * inverse
-    f = FRESNEL_F(square * square) * (inverse * (1 / math.pi))
-    g = FRESNEL_G(square * square) * (inverse * square * (1 / math.pi**2))
+    f = FITS["FRESNEL_F"](square * square) * (inverse * (1 / math.pi))
+    g = FITS["FRESNEL_G"](square * square) * (inverse * square * (1 / math.pi**2))
     turn = op.Where(size > FINITE, 0.0, away * away * 0.5)
     return sign * op.Where(size > FRESNEL_FROM, 0.5 + far(f, g, cos_pi(turn), sin_pi(turn)), near(close))
 
 
 def _fresnel_s(x: Array) -> Array:
     """Equations 7.5.4 and 7.5.3."""
-    return _fresnel(x, lambda c: c * c * c * FRESNEL_S(_fourth(c)), lambda f, g, cos, sin: -f * cos - g * sin)
+    return _fresnel(x, lambda c: c * c * c * FITS["FRESNEL_S"](_fourth(c)), lambda f, g, cos, sin: -f * cos - g * sin)
 
 
 def _fresnel_c(x: Array) -> Array:
-    return _fresnel(x, lambda c: c * FRESNEL_C(_fourth(c)), lambda f, g, cos, sin: f * sin - g * cos)
+    return _fresnel(x, lambda c: c * FITS["FRESNEL_C"](_fourth(c)), lambda f, g, cos, sin: f * sin - g * cos)
 
 
 def _fourth(x: Array) -> Array:
@@ -144,7 +131,7 @@ def _auxiliary(size: Array) -> tuple[Array, Array, Array]:
     far = op.Clip(size, WAVE_FROM, FINITE)
     inverse = op.Reciprocal(far)
     square = inverse * inverse
-    return SINE_FAR(square) * inverse, COSINE_FAR(square) * square, far
+    return FITS["SINE_FAR"](square) * inverse, FITS["COSINE_FAR"](square) * square, far
 
 
 def _sine_integral(x: Array) -> Array:
@@ -152,7 +139,7 @@ def _sine_integral(x: Array) -> Array:
     f, g, far = _auxiliary(size)
     near = op.Clip(size, None, WAVE_FROM)
     wave = (math.pi / 2) - f * op.Cos(far) - g * op.Sin(far)
-    return sign * op.Where(size > WAVE_FROM, wave, near * SINE(near * near))
+    return sign * op.Where(size > WAVE_FROM, wave, near * FITS["SINE"](near * near))
 
 
 def _cosine_integral(x: Array) -> Array:
@@ -161,7 +148,7 @@ def _cosine_integral(x: Array) -> Array:
     f, g, far = _auxiliary(size)
     near = op.Clip(size, None, WAVE_FROM)
     square = near * near
-    sums = op.Log(near) + EULER + square * COSINE(square)
+    sums = op.Log(near) + EULER + square * FITS["COSINE"](square)
     value = op.Where(size > WAVE_FROM, f * op.Sin(far) - g * op.Cos(far), sums)
     value = op.Where(op.Equal(x, math.inf), 0.0, value)
     return op.Where(op.Or(op.IsNaN(x), op.Equal(x, -math.inf)), math.nan, value)
@@ -220,7 +207,7 @@ def _spence(z: Array) -> Array:
     is_small = inner < 0.5
     t = op.Where(is_small, inner, 1.0 - inner)
     lowest = op.Clip(t, -0.5, None)
-    fitted = lowest * DILOGARITHM(lowest)
+    fitted = lowest * FITS["DILOGARITHM"](lowest)
     safe = op.Where(op.And(is_small, inner > 0.0), inner, 0.25)
     product = op.Where(inner > 0.0, op.Log(safe) * log1p(-safe), 0.0)
     value = op.Where(is_small, math.pi**2 / 6 - product - fitted, fitted)

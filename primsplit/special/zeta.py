@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from primsplit.numpy.approximations import error_function
-from primsplit.numpy.approximations.coefficients import STIRLING
+from primsplit.numpy.approximations.coefficients import FITS
 from primsplit.numpy.approximations.signs import sin_pi, with_end
 from primsplit.numpy.ufuncs import elementwise
 from primsplit.numpy.units import unit
@@ -99,7 +99,7 @@ def _reflection(s: Array) -> tuple[Array, Array]:
     half = op.Pow(t * (1.0 / 16.0), t * 0.5) * op.Pow(np.asarray(BASE), t * 0.5)
     steps = functools.reduce(op.Mul, (s + float(k) for k in range(1, round(SHIFT))), s)
     factor = op.Where(is_small, (2 * math.pi) ** SHIFT / steps, 1.0) * (2 * math.sqrt(2 * math.pi))
-    return half, half * op.Exp(STIRLING(inverse * inverse) * inverse) * op.Sqrt(inverse) * factor
+    return half, half * op.Exp(FITS["STIRLING"](inverse * inverse) * inverse) * op.Sqrt(inverse) * factor
 
 
 @elementwise("_riemann_zeta")

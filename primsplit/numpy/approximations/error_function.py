@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from primsplit.numpy.approximations.coefficients import ERF, ERFCX, ERFCX_SCALE, ERFINV_CENTRE, ERFINV_FAR, ERFINV_TAIL
+from primsplit.numpy.approximations.coefficients import FITS
 from primsplit.numpy.approximations.exponential import log1p
 from primsplit.numpy.approximations.signs import odd
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 
+ERFCX_SCALE = 4.0
 NEAR = 0.5
 ROOT_HALF = math.sqrt(0.5)
 # A multiple of 2**-20 below 2**6 has an exact square.
@@ -115,8 +116,8 @@ def _log_ndtr(x: Array) -> Array:
 def _erfinv(y: Array) -> Array:
     w = -op.Log((1.0 - y) * (1.0 + y))
     s = op.Sqrt(w)
-    tail = op.Where(op.Equal(op.Abs(y), 1.0), math.inf, s * ERFINV_TAIL(s))
-    return op.Where(w >= CENTRE_OF_ERFINV, odd(y, tail), y * ERFINV_CENTRE(w))
+    tail = op.Where(op.Equal(op.Abs(y), 1.0), math.inf, s * FITS["ERFINV_TAIL"](s))
+    return op.Where(w >= CENTRE_OF_ERFINV, odd(y, tail), y * FITS["ERFINV_CENTRE"](w))
 
 
 def _erfcinv(x: Array) -> Array:
@@ -125,14 +126,14 @@ def _erfcinv(x: Array) -> Array:
     product = x * (2.0 - x)
     w = -op.Log(product)
     s = op.Sqrt(op.Max(w, CENTRE_OF_ERFINV))
-    tail = s * op.Where(s > TAIL_OF_ERFINV, ERFINV_FAR(s), ERFINV_TAIL(op.Min(s, TAIL_OF_ERFINV)))
+    tail = s * op.Where(s > TAIL_OF_ERFINV, FITS["ERFINV_FAR"](s), FITS["ERFINV_TAIL"](op.Min(s, TAIL_OF_ERFINV)))
     tail = op.Where(op.Equal(product, 0.0), math.inf, tail)
-    return op.Where(w >= CENTRE_OF_ERFINV, odd(y, tail), y * ERFINV_CENTRE(w))
+    return op.Where(w >= CENTRE_OF_ERFINV, odd(y, tail), y * FITS["ERFINV_CENTRE"](w))
 
 
 def _erf_near(x: Array) -> Array:
     """erf for |x| < 1/2."""
-    return x * ERF(x * x)
+    return x * FITS["ERF"](x * x)
 
 
 def _erfc_of_positive(a: Array) -> Array:
@@ -143,7 +144,7 @@ def _erfc_of_positive(a: Array) -> Array:
 def _erfcx_of_positive(a: Array) -> Array:
     """exp(a**2) erfc(a) for a >= 1/2, infinity too."""
     t = 1.0 - 2.0 * ERFCX_SCALE / (a + ERFCX_SCALE)
-    return 0.5 * ERFCX(t) / (a + 0.5)
+    return 0.5 * FITS["ERFCX"](t) / (a + 0.5)
 
 
 def exact_square(a: Array) -> tuple[Array, Array]:

@@ -8,20 +8,14 @@ to 1, not to the result. Coefficients: tools/fit_approximations.py.
 
 import math
 
-from primsplit.numpy.approximations.coefficients import (
-    DIGAMMA,
-    DIGAMMA_TAIL,
-    DIGAMMA_ZERO,
-    LGAMMA,
-    STIRLING,
-    TRIGAMMA,
-    TRIGAMMA_TAIL,
-)
+from primsplit.numpy.approximations.coefficients import FITS
 from primsplit.numpy.approximations.error_function import in_float64
 from primsplit.numpy.approximations.signs import cos_pi, sin_pi
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 
+DIGAMMA_ZERO = (1.4616321449683622, 9.549995429965697e-17)
+"""The positive zero of digamma, in two parts."""
 FIT_ENDS = 6.0
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -56,12 +50,12 @@ def _lgamma(x: Array) -> Array:
 def _lgamma_near(z: Array) -> Array:
     """On [1/2, 6]; a larger z is only kept finite."""
     z = op.Min(z, FIT_ENDS)
-    return (z - 1.0) * (z - 2.0) * LGAMMA(z)
+    return (z - 1.0) * (z - 2.0) * FITS["LGAMMA"](z)
 
 
 def _lgamma_far(z: Array) -> Array:
     inverse = op.Reciprocal(z)
-    return (z - 0.5) * (op.Log(z) - 1.0) + (STIRLING(inverse * inverse) * inverse + (HALF_LOG_TWO_PI - 0.5))
+    return (z - 0.5) * (op.Log(z) - 1.0) + (FITS["STIRLING"](inverse * inverse) * inverse + (HALF_LOG_TWO_PI - 0.5))
 
 
 def _digamma(x: Array) -> Array:
@@ -77,18 +71,18 @@ def _digamma(x: Array) -> Array:
 def _digamma_near(z: Array) -> Array:
     high, low = DIGAMMA_ZERO
     z = op.Min(z, FIT_ENDS)
-    return ((z - high) - low) * DIGAMMA(z)
+    return ((z - high) - low) * FITS["DIGAMMA"](z)
 
 
 def _digamma_far(z: Array) -> Array:
     inverse = op.Reciprocal(z)
     square = inverse * inverse
-    return op.Log(z) - (0.5 * inverse + square * DIGAMMA_TAIL(square))
+    return op.Log(z) - (0.5 * inverse + square * FITS["DIGAMMA_TAIL"](square))
 
 
 def _trigamma(x: Array) -> Array:
     z = _shifted(x, below=1.0)
-    positive = op.Where(z < FIT_ENDS, TRIGAMMA(op.Min(z, FIT_ENDS)), _trigamma_far(z))
+    positive = op.Where(z < FIT_ENDS, FITS["TRIGAMMA"](op.Min(z, FIT_ENDS)), _trigamma_far(z))
     sine = sin_pi(_left(x)) * (1.0 / math.pi)
     reflected = op.Reciprocal(sine * sine) - positive
     inverse = op.Reciprocal(x)
@@ -98,7 +92,7 @@ def _trigamma(x: Array) -> Array:
 def _trigamma_far(z: Array) -> Array:
     inverse = op.Reciprocal(z)
     square = inverse * inverse
-    return inverse + (0.5 * square + square * inverse * TRIGAMMA_TAIL(square))
+    return inverse + (0.5 * square + square * inverse * FITS["TRIGAMMA_TAIL"](square))
 
 
 def _left(x: Array) -> Array:
