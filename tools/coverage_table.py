@@ -23,7 +23,7 @@ import pytest
 import primsplit
 from primsplit.onnx.definitions.families import DEFINITIONS
 from primsplit.rules.table import RULES
-from primsplit.testing.watching import Watcher
+from tools.watching import Watcher
 
 TABLE = Path(primsplit.__file__).parent / "rules" / "tested.json"
 Tests = dict[str, list[tuple[int, str]]]

@@ -22,11 +22,11 @@ import primsplit as ps
 from primsplit import testing
 from primsplit.audit.coverage import name_rows
 from primsplit.ir.errors import PrimsplitError, RunError
-from primsplit.testing.watching import Watcher
 from primsplit.tracing import trees
 from primsplit.tracing.specs import leaf_type
 from tests.numpy import agreement
 from tools.node_differences import Verdict, refused
+from tools.watching import Watcher
 
 Function = Callable[..., Any]
 SAID = {"right", "nothing to batch", "results of different shapes", "a size that differs between examples"}

@@ -9,7 +9,7 @@ import json
 import numpy as np
 import primsplit as ps
 from primsplit import testing
-from primsplit.testing.watching import Watcher
+from tools.watching import Watcher
 
 watcher = Watcher()
 watcher.install()

@@ -1,7 +1,7 @@
 """Watches tests: which operators they differentiate, and which NumPy and SciPy functions they trace.
 
-This is a module of the package so that its frames, which come between a user's line and the function that the line
-calls, do not count as the user's.
+What is watched is wrapped, and the wrappers come between a user's line and the function that the line calls. `_ours`
+makes them functions of the package by their file and module, so that their frames do not count as the user's.
 """
 
 import functools
@@ -9,7 +9,8 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterable, MutableMapping
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar, cast
 
 from primsplit import testing, tracing
 from primsplit.audit.coverage import name_of, ufunc_name
@@ -36,6 +37,14 @@ CALL = "call::"
 CHECKS = ("check_grads", "check_rrule")
 KEYS = ("differentiated", "written", "recorded", "loaded", "checked", "sized", "traced")
 Names = dict[str, set[str]]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _ours(wrapper: F) -> F:
+    given: Any = wrapper
+    code = given.__code__.replace(co_filename=testing.__file__)
+    found: Any = FunctionType(code, {**globals(), "__name__": testing.__name__}, closure=given.__closure__)
+    return cast(F, found)
 
 
 class Watcher:
@@ -91,6 +100,7 @@ class Watcher:
 
     def _check(self, check: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(check)
+        @_ours
         def watched(*args: Any, **named: Any) -> Any:
             given = inspect.signature(check).bind(*args, **named)
             given.apply_defaults()
@@ -107,6 +117,7 @@ class Watcher:
         return watched
 
     def _composition(self, run: Callable[[Any], None]) -> Callable[[Any], None]:
+        @_ours
         def watched(composition: Any) -> None:
             self.seen["loaded"] |= self.read_away
             if self.checking:
@@ -116,6 +127,7 @@ class Watcher:
         return watched
 
     def _reading(self, read: Callable[..., Any]) -> Callable[..., Any]:
+        @_ours
         def watched(file: Any, proto: Any, *beside: Any, **named: Any) -> Any:
             self.read_away |= {node.op_type for node in nodes_of(proto.graph)} & UNSUPPORTED.keys()
             return read(file, proto, *beside, **named)
@@ -134,6 +146,7 @@ class Watcher:
                 self.seen["differentiated"].add(kind)
 
     def _model(self, make: Callable[..., Any]) -> Callable[..., Any]:
+        @_ours
         def watched(program: NamedBlock, *beside: Any, **named: Any) -> Any:
             self.seen["written"].update(op.kind for op in walk(program.block))
             return make(program, *beside, **named)
@@ -141,6 +154,7 @@ class Watcher:
         return watched
 
     def _definition(self, body: Callable[..., Any]) -> Callable[..., Any]:
+        @_ours
         def watched(definition: Definition, *args: Any, **named: Any) -> Any:
             if not definition.kind.startswith("primsplit::"):
                 self.seen["recorded"].add(definition.kind)
@@ -155,9 +169,11 @@ class Watcher:
     def _substitutes(self) -> None:
         """Watch functions that are replaced only where a function is run again; SciPy's by what registers them."""
 
+        @_ours
         def call(substitute: Substitute, *args: Any, **named: Any) -> Any:
             return self._served(substitute.original, functools.partial(given, substitute))(*args, **named)
 
+        @_ours
         def element(substitute: Substitute, key: Any) -> Any:
             return self._served(substitute.original, functools.partial(indexed, substitute))(key)
 
@@ -179,7 +195,9 @@ class Watcher:
     def _methods(self, module: Any, prefix: str) -> None:
         register = module.register_method
 
+        @_ours
         def watched(owner: type, name: str, traced: Callable[..., Any]) -> None:
+            @_ours
             def call(self_: Any, *args: Any, **named: Any) -> Any:
                 known = (name for c in type(self_).__mro__ if (name := f"{prefix}.{c.__name__}") in self.served)
                 return self._function(functools.partial(traced, self_), *known)(*args, **named)
@@ -198,6 +216,7 @@ class Watcher:
         """The function; a call is noted if the user's program makes it, not a rule or another function."""
 
         @functools.wraps(function)
+        @_ours
         def watched(*args: Any, **named: Any) -> Any:
             in_rule = tracing.is_recording() and tracing.current().place is not None
             if self.inside or not tracing.is_recording() or in_rule or _in_ours():
