@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from primsplit.ir import Const, Op, Type, Value, same_types
+from primsplit.ir import Const, Op, Type, Value, Var, same_types
 from primsplit.ir.carriers import FLOAT8
 from primsplit.ir.dims import Shape, broadcast_shapes, is_one, same_shape
 from primsplit.ir.errors import ShapeError
@@ -23,6 +23,8 @@ from primsplit.rewrites.rewriting import integers
 RESHAPES = tuple(sorted(kinds_where(lambda t: t.keeps == "order") - {"Identity"}))
 CHAIN = 8
 """The most reshapes in a row that are followed."""
+STEPS_UP = 64
+"""The most ops between a Shape and the value whose sizes it reads instead."""
 
 
 def _permutation(op: Op) -> list[int]:
@@ -90,6 +92,38 @@ def _is_full(site: Site) -> bool:
     """Whether the shape that a Reshape asks for does not refer to the sizes of its input."""
     wanted = integers(site.input(1))
     return bool(site.attribute("allowzero")) or (wanted is not None and 0 not in wanted)
+
+
+@rewrite("Shape")
+def shape_of_operand(site: Site) -> Rewritten:
+    """Read sizes from the first value that has them, so that no value is computed for its shape alone."""
+    asked = site.input(0)
+    if asked is None or asked.type.shape is None:
+        return None
+    start, end, _ = slice(site.attribute("start"), site.attribute("end")).indices(len(asked.type.shape))
+    wanted = asked.type.shape[start:end]
+    if all(isinstance(size, int) for size in wanted):
+        return None
+    value = asked
+    for _ in range(STEPS_UP):
+        earlier = _operand_with_sizes(site, value, wanted)
+        if earlier is None:
+            break
+        value, start = earlier
+    return None if value is asked else site.becomes("Shape", [value], {"start": start, "end": start + len(wanted)})
+
+
+def _operand_with_sizes(site: Site, value: Value, wanted: Shape) -> tuple[Value, int] | None:
+    """Return an operand of the op that defines the value, and the first of its axes that have these sizes."""
+    made = site.made_by.get(value) if isinstance(value, Var) else None
+    if made is None or _may_fail(site, made):
+        return None
+    for operand in (v for v in made.inputs if v is not None):
+        sizes = operand.type.shape or ()
+        for start in range(len(sizes) - len(wanted) + 1):
+            if same_shape(sizes[start : start + len(wanted)], wanted):
+                return operand, start
+    return None
 
 
 @rewrite("Expand")
@@ -200,18 +234,17 @@ def _narrow(site: Site, value: Value) -> Value | None:
     if isinstance(value, Const):
         found = number(value) if value.type.rank else None
         return None if found is None else scalar(found, value.type.dtype)
-    made = site.made_by.get(value)
+    made = site.maker(value, "Expand", "ConstantOfShape", *RESHAPES)
     if made is None:
         return None
+    source = made.inputs[0]
     if made.kind == "Expand":
-        source = made.inputs[0]
         return source if source is not None and source.type.shape is not None else None
-    if made.kind in RESHAPES:
-        return _without_leading_ones(made)
     if made.kind == "ConstantOfShape":
         given = made.attributes.get("value")
         return scalar(np.float32(0) if given is None else given.reshape(-1)[0], value.type.dtype)
-    return None
+    narrow = None if source is None else _narrow(site, source)
+    return narrow if narrow is not None and narrow.type.rank == 0 else _without_leading_ones(made)
 
 
 def _without_leading_ones(made: Op) -> Value | None:
@@ -235,21 +268,38 @@ def _broadcasts_to(shapes: Sequence[Shape], type: Type) -> bool:
 def before_expanding(site: Site) -> Rewritten:
     """f(Expand(x)) = Expand(f(x)), also with another scalar operand: compute on fewer elements.
 
-    The standard expands no floats of eight bits.
+    So for a reshaped Expand of a single element. The standard expands no floats of eight bits.
     """
-    place = next((i for i, v in enumerate(site.op.inputs) if site.maker(v, "Expand") is not None), None)
-    if place is None or site.type.shape is None or site.type.dtype.name in FLOAT8:
+    place, spread = next(((i, s) for i, v in enumerate(site.op.inputs) if (s := _spread(site, v))), (0, []))
+    if not spread or site.type.dtype.name in FLOAT8:
         return None
-    expanded = site.maker(site.op.inputs[place], "Expand")
-    others = [v for i, v in enumerate(site.op.inputs) if i != place]
-    if expanded is None or not all(v is not None and v.type.rank == 0 for v in others):
+    source = spread[0].inputs[0]
+    others = [None if v is None else _as_scalar(v) for i, v in enumerate(site.op.inputs) if i != place]
+    if source is None or source.type.shape is None or any(v is None for v in others):
         return None
-    source = expanded.inputs[0]
-    if (
-        source is None
-        or source.type.shape is None
-        or not same_shape(expanded.outputs[0].type.shape or (), site.type.shape)
-    ):
+    if site.type.shape is None or not same_shape(spread[-1].outputs[0].type.shape or (), site.type.shape):
         return None
-    inputs = [source if i == place else v for i, v in enumerate(site.op.inputs)]
-    return site.becomes("Expand", [site.make(Type(site.type.dtype, source.type.shape), inputs), expanded.inputs[1]])
+    found = site.make(Type(site.type.dtype, source.type.shape), [*others[:place], source, *others[place:]])
+    for op in spread[:-1]:
+        wide = Var(Type(site.type.dtype, op.outputs[0].type.shape))
+        site.add(op.beside(op.kind, (found, *op.inputs[1:]), (wide,), op.attributes))
+        found = wide
+    return site.becomes(spread[-1].kind, [found, *spread[-1].inputs[1:]], spread[-1].attributes)
+
+
+def _spread(site: Site, value: Value | None) -> list[Op]:
+    """Return the Expand that made a value; for an Expand of a single element, also the Reshape of it that did."""
+    made = site.maker(value, "Expand", *RESHAPES)
+    if made is None or made.kind == "Expand":
+        return [] if made is None else [made]
+    inner = site.maker(made.inputs[0], "Expand")
+    source = None if inner is None else inner.inputs[0]
+    return [] if inner is None or source is None or source.type.rank != 0 else [inner, made]
+
+
+def _as_scalar(value: Value) -> Value | None:
+    """Return the value if it is a scalar, or the number that a constant is filled with; None for others."""
+    found = number(value)
+    if found is None:
+        return value if value.type.rank == 0 else None
+    return scalar(found, value.type.dtype)

@@ -9,8 +9,10 @@ import pytest
 
 from primsplit.ir import Const
 from primsplit.ops import op
-from primsplit.rewrites import simplify
-from tests.recording import record
+from primsplit.rewrites import drop_dead_code, simplify
+from primsplit.tracing.broadcasting import of_shape
+from tests.random_programs import run
+from tests.recording import kinds, record
 from tests.rewrites.rewrites.simplified import F32, check_leaves, check_stays
 
 GOES: dict[str, tuple[Callable[..., Any], list[str]]] = {
@@ -33,6 +35,13 @@ GOES: dict[str, tuple[Callable[..., Any], list[str]]] = {
     "expanded to itself": (lambda x: op.Expand(x, [4, 3]), []),
     "an operand expanded": (lambda x: op.Mul(x, op.Expand(op.ReduceMax(x, [0]), op.Shape(x))), ["ReduceMax", "Mul"]),
     "a number expanded": (lambda x: op.Add(x, op.Expand(F32(2), [4, 3])), ["Add"]),
+    "a number expanded and reshaped": (
+        lambda x: op.Add(x, op.Unsqueeze(op.Expand(F32(2), op.Shape(x, end=1)), [1])), ["Add"]
+    ),
+    "work on a number expanded and reshaped": (
+        lambda x: op.Add(x, op.Mul(op.Reshape(op.Expand(F32(2), op.Shape(x, end=1)), [4, 1]), np.full((1, 1), F32(3)))),
+        ["Mul", "Add"],
+    ),
     "a fill": (lambda x: op.Add(x, op.ConstantOfShape([4, 3], value=np.array([2.0], F32))), ["Add"]),
     "work before an expansion": (
         lambda x: op.Expand(op.Mul(op.Neg(op.Expand(op.ReduceMax(x, [0]), [4, 3])), F32(0.3)), [2, 4, 3]),
@@ -97,3 +106,27 @@ def test_a_squeeze_in_the_place_of_a_reduction_names_its_axes() -> None:
     (squeeze,) = (each for each in block.ops if each.kind == "Squeeze")
     assert isinstance(squeeze.inputs[1], Const)
     np.testing.assert_array_equal(squeeze.inputs[1].numpy(), [0, 1])  # a batch has one axis more
+
+
+SHAPES: dict[str, Callable[..., Any]] = {
+    "of a sum": lambda x: op.Shape(op.Exp(op.ReduceSum(x, [1], keepdims=0))),
+    "of axes in the middle": lambda x: op.Shape(op.Unsqueeze(op.Exp(x), [0]), start=1, end=3),
+    "of an axis that was moved": lambda x: op.Shape(op.Transpose(x, perm=[1, 0]), start=-1),
+}
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+@pytest.mark.parametrize("name", SHAPES)
+def test_sizes_are_read_from_the_first_value_that_has_them(name: str, rows: int) -> None:
+    block = record(SHAPES[name], "float32[N,3]")
+    after = drop_dead_code(simplify(block))
+    assert kinds(after) == ["Shape"]
+    assert after.ops[0].inputs == (after.params[0],)
+    np.testing.assert_array_equal(*(run(b, [np.ones((rows, 3), np.float32)])[0] for b in (block, after)))
+
+
+def test_a_shape_of_an_array_that_must_fit_is_read_from_it() -> None:
+    block = record(lambda x, y: op.Shape(op.Exp(of_shape(x, y.shape))), "float32[K]", "float32[N]")
+    after = drop_dead_code(simplify(block))
+    assert "Reshape" in kinds(after)
+    assert "Exp" not in kinds(after)
