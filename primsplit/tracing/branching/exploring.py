@@ -26,7 +26,7 @@ from primsplit import tracing
 from primsplit.ir.errors import NumberAsked, Place, PrimsplitError, ShapeError
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.following import Exploration, Recorded, Run
-from primsplit.tracing.branching.paths import FEW, INDEX, MOST, WAYS_OUT, Endless, NotJoined, Path, asks_for_order
+from primsplit.tracing.branching.paths import FEW, MOST, PLACES, WAYS_OUT, Endless, NotJoined, Path, asks_for_order
 from primsplit.tracing.branching.tree import begin_alike
 from primsplit.tracing.branching.unread import without_unread
 from primsplit.tracing.branching.users_errors import OF_PYTHON, packages_read, packages_through
@@ -306,8 +306,8 @@ class Joining:
         return self
 
     def asks_for(self, error: Exception) -> bool:
-        """Let the lists at the place of an error have indices that only the run knows; return False if they had."""
-        if isinstance(error, NumberAsked) and error.what.startswith(INDEX) and not self.of_one_type:
+        """Let lists and dictionaries be read at traced indices at the place of an error; return False if they were."""
+        if isinstance(error, NumberAsked) and error.what.startswith(PLACES) and not self.of_one_type:
             is_new = error.place is not None and error.place not in self.asked
             self.asked |= {p for p in (error.place,) if p is not None}
             if is_new:

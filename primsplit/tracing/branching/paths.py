@@ -35,8 +35,8 @@ WAYS_OUT = (
 )
 
 
-INDEX = "an integer index"
-"""The beginning of the error for a list that is indexed by a traced number."""
+PLACES = "an integer index", "a hash"
+"""The beginnings of the errors for a list or a dictionary that is indexed by a traced number."""
 
 
 class Endless(ConcretizationError):

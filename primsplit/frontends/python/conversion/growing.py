@@ -111,7 +111,7 @@ def extreme(name: str, function: Callable[[Any], Any], held: Any) -> Any:
     if held.elements is not None:
         return function(held.elements)
     stack, count = _numbers(held), length(held)
-    first = _checked(0, count, lambda: count == 0, ValueError(f"{name}() arg is an empty sequence"))
+    first = checked_place(0, count, lambda: count == 0, ValueError(f"{name}() arg is an empty sequence"))
     best = Array(op.Gather(stack, first).value, weak=stack.weak, scalar=True)
     last = count - 1
     for place in range(1, held.most):
@@ -141,8 +141,13 @@ def element(held: Any, place: Any) -> Any:
     index = place_in(count, place, "list index out of range")
     if isinstance(place, int) and place < 0:
         index = np.where(count + index < 0, count, count + index)
-    leaves, spec = trees.flatten(held.stack)
-    return trees.unflatten(spec, [Array(op.Gather(a, index).value, weak=a.weak, scalar=True) for a in leaves])
+    return element_of_stack(held.stack, index)
+
+
+def element_of_stack(stack: Any, place: Any) -> Any:
+    """Return the element at a place of elements that are stacked leaf by leaf."""
+    leaves, spec = trees.flatten(stack)
+    return trees.unflatten(spec, [Array(op.Gather(a, place).value, weak=a.weak, scalar=True) for a in leaves])
 
 
 def place_in(count: Any, place: Any, otherwise: str) -> Any:
@@ -150,10 +155,11 @@ def place_in(count: Any, place: Any, otherwise: str) -> Any:
 
     If the function catches that, the run takes its own path.
     """
-    return _checked(place, count, lambda: (place >= count) | (place < -count), IndexError(otherwise))
+    return checked_place(place, count, lambda: (place >= count) | (place < -count), IndexError(otherwise))
 
 
-def _checked(place: Any, count: Any, wrong: Callable[[], Any], error: Exception) -> Any:
+def checked_place(place: Any, count: Any, wrong: Callable[[], Any], error: Exception) -> Any:
+    """Return a place in `count` elements. A run in which it is `wrong` fails, or takes a path of its own if caught."""
     if isinstance(count, int) and integer_ranges.are_beyond(place, count):
         raise error
     raise_if_caught(wrong, error)

@@ -3,17 +3,19 @@
 ```
 [2.0, 3.0][k]                   Gather([2.0, 3.0], k)
 {"a": 2.0, "b": 3.0}[key]       Gather([2.0, 3.0], Gather(places, number of key))
+{0: 2.0, 7: 3.0}[k]             Gather([2.0, 3.0], ArgMax(Equal([0, 7], k)))
 ```
 """
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from primsplit import tracing
 from primsplit.frontends.python.conversion.either import Either, settled
-from primsplit.frontends.python.conversion.growing import Grown, element
+from primsplit.frontends.python.conversion.growing import Grown, checked_place, element, element_of_stack
 from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.ir.errors import TraceError
 from primsplit.ops import op
@@ -53,6 +55,10 @@ def item(held: Any, index: Any) -> Any:
     index = settled(index)
     if type(index) is Either:
         return _by_key(held, index)
+    if type(held) in {dict, ChosenDict} and (found := keys_of_the_run(held, index)) is not None:
+        things = [held[key] for key in found.keys]
+        if all(map(_is_read, things)) and (stack := Grown(things).stack_of_numbers()) is not None:
+            return _chosen(element_of_stack(stack, found.place))
     if not is_unknown_place(index) or type(held) not in {list, tuple, ChosenList} or not all(map(_is_read, held)):
         return OPERATORS[False].indexed(held)[index]
     listed = Grown(held)
@@ -73,6 +79,51 @@ def _by_key(held: Any, key: Either) -> Any:
     places = np.zeros(max(possible) + 1, np.int64)
     places[possible] = range(len(possible))
     return _chosen(element(Grown(None, stack, listed.most), op.Gather(places, key.number)))
+
+
+class Keys(NamedTuple):
+    """Keys of a dictionary that a traced key may equal, and the place among them of the one that it equals.
+
+    For a key that is missing, the place is their count: a run that reads there fails.
+    """
+
+    keys: list[Any]
+    place: Any
+
+
+def keys_of_the_run(held: Mapping[Any, Any], key: Any) -> Keys | None:
+    """Return the keys of a dictionary that `key` may equal.
+
+    None if it is no traced integer or truth value, or tuple with one, or if the dictionary has other keys than integers
+    and strings.
+    """
+    parts, is_tuple = (key, True) if type(key) is tuple else ((key,), False)
+    unknown = [k for k, part in enumerate(parts) if _is_unknown_key(part)]
+    rows = {thing: thing if is_tuple else (thing,) for thing in held if isinstance(thing, tuple) is is_tuple}
+    if not unknown or not all(isinstance(part, _KEYS) for row in rows.values() for part in row):
+        return None
+    keys = [thing for thing, row in rows.items() if len(row) == len(parts) and all(map(_may_equal, row, parts))]
+    if not keys:
+        return None
+    columns = [np.array([rows[thing][k] for thing in keys], np.int64) for k in unknown]
+    equal = [np.equal(column, parts[k].astype(np.int64)) for k, column in zip(unknown, columns, strict=True)]
+    is_found = functools.reduce(np.logical_and, equal).astype(np.int64)
+    place = np.argmax(np.concatenate([is_found, np.ones(1, np.int64)]))
+    return Keys(keys, checked_place(place, len(keys), lambda: place == len(keys), KeyError("a key is missing")))
+
+
+_KEYS = int | np.integer | np.bool_ | str | None
+"""Keys that are known to equal a traced integer, or not to."""
+
+
+def _is_unknown_key(part: Any) -> bool:
+    return type(part) is Array and part.known() is None and part.dtype.kind in "ib" and part.shape == ()
+
+
+def _may_equal(known: Any, part: Any) -> bool:
+    if not _is_unknown_key(part):
+        return bool(known == part)
+    return isinstance(known, int | np.integer | np.bool_) and -(2**63) <= int(known) < 2**63
 
 
 def _is_read(value: Any) -> bool:

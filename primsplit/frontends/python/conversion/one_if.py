@@ -60,7 +60,7 @@ from primsplit.numpy.converted_run import is_converted, made_at
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.branching.conditions import scalar_condition
-from primsplit.tracing.branching.paths import INDEX, NotJoined
+from primsplit.tracing.branching.paths import PLACES, NotJoined
 from primsplit.tracing.branching.raising import raising_op
 from primsplit.tracing.control.branching import choose
 from primsplit.tracing.handles.views import Choice
@@ -146,7 +146,7 @@ class Statement:
                 raise
             raised = f"a side raises {type(error).__name__}: {error}"
             why = error.what if isinstance(error, PrimsplitError) else raised
-            index_at = error.place if isinstance(error, NumberAsked) and error.what.startswith(INDEX) else None
+            index_at = error.place if isinstance(error, NumberAsked) and error.what.startswith(PLACES) else None
             raise NotJoined(self.join.at, why, index_at=index_at) from error
         finally:
             self._take_back()

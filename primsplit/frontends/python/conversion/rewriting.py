@@ -314,7 +314,8 @@ class Writer(Stores):
             return self._called("item", node, self.visit(node.value), self._told(node.slice))
         is_asked = isinstance(node.ctx, ast.Load) and self._asks(node)
         self._noted(node)
-        if not is_asked or isinstance(node.slice, ast.Slice | ast.Tuple | ast.Constant):
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if not is_asked or any(isinstance(p, ast.Slice) for p in parts) or isinstance(node.slice, ast.Constant):
             return node
         self.looks_up = True
         return self._called("item", node, node.value, node.slice)

@@ -17,7 +17,7 @@ from primsplit import tracing
 from primsplit.frontends.python.conversion.either import Either, settled
 from primsplit.frontends.python.conversion.growing import place_in
 from primsplit.frontends.python.conversion.identity import note_joined
-from primsplit.frontends.python.conversion.lookups import is_unknown_place, item
+from primsplit.frontends.python.conversion.lookups import Keys, is_unknown_place, item, keys_of_the_run
 from primsplit.frontends.python.conversion.reading import Reads
 from primsplit.frontends.python.converter.operators import OPERATORS
 from primsplit.frontends.python.converter.transformer import at, later
@@ -25,6 +25,7 @@ from primsplit.ops import op
 from primsplit.tracing import trees
 from primsplit.tracing.array import Array
 from primsplit.tracing.asarray import as_array
+from primsplit.tracing.handles.concretization import no_number
 
 
 class Stores(Reads):
@@ -106,7 +107,11 @@ def put(value: Any, held: Any, index: Any) -> None:
 def changed(held: Any, index: Any, name: str, value: Callable[[], Any]) -> None:
     """Perform `held[index] += value()`, or the augmented assignment with this name in `operator`."""
     index = settled(index)
-    put(getattr(operator, name)(item(held, index), value()), held, index)
+    new = getattr(operator, name)(item(held, index), value())
+    if type(held) is not dict or (found := keys_of_the_run(held, index)) is None:
+        put(new, held, index)
+    else:
+        _put_by_number(new, held, found)
 
 
 def _put_by_key(value: Any, held: Any, key: Either) -> None:
@@ -118,6 +123,14 @@ def _put_by_key(value: Any, held: Any, key: Either) -> None:
         raise key.refusal()
     for k, thing in zip(possible, things, strict=True):
         held[thing] = _chosen(op.Equal(key.number, k), value, held[thing])
+
+
+def _put_by_number(value: Any, held: dict[Any, Any], found: Keys) -> None:
+    """Store a value that was computed from the element of a traced key, which is thus in the dictionary."""
+    if not _are_alike([value, *(held[key] for key in found.keys)]):
+        raise no_number(as_array(found.place).type, "a hash")
+    for k, key in enumerate(found.keys):
+        held[key] = _chosen(op.Equal(found.place, k), value, held[key])
 
 
 def _are_alike(values: list[Any]) -> bool:

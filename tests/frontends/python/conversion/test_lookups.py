@@ -175,3 +175,81 @@ def test_a_line_looks_up_lists_and_arrays_at_an_index_of_the_run(function: Funct
         h = 1e-6
         expected = function(x), (function(x + h) - function(x - h)) / (2 * h)
         np.testing.assert_allclose(derivative(x), expected, rtol=1e-7)
+
+
+COST = {(0, 0): 1.0, (0, 1): 2.0, (1, 0): 3.0, (1, 1): 5.0, "a": 3.0, 1: 6.0, (1,): 4.0, (0, "a"): 3.0, (0, 1, 2): 7.0}
+
+
+def by_an_integer(x: Any) -> Any:
+    return {0: 1.5, 1: x[1], 7: 9.0}[int(x[0])] * x[0]
+
+
+def by_a_truth_value(x: Any) -> Any:
+    return {True: x[0] * x[1], False: x[1] ** 2}[x[0] > 1]
+
+
+def by_a_tuple(x: Any) -> Any:
+    i, j = int(x[0]), int(x[1])
+    return COST[i, j] * x[0] + COST[(1, j)] * x[1] if x[0] > 0.3 else COST[j, 0] * x[1]
+
+
+def a_path_back(x: Any) -> Any:
+    best = {(i, j): (i - x[0]) ** 2 + j * x[1] for i in range(4) for j in range(4)}
+    i, j, total = 3, 3, 0.0
+    while i > 0 and j > 0:
+        total += best[i, j]
+        if best[i - 1, j] < best[i, j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return total
+
+
+def counted(x: Any) -> Any:
+    counts = {0: 0, 1: 0, 2: x[0]}
+    for value in x:
+        counts[int(value)] += 1
+    return counts[0] * x[1] + counts[1] * x[0] + counts[2]
+
+
+def missing_and_caught(x: Any) -> Any:
+    try:
+        return {0: x[1]}[int(x[0])] * x[0]
+    except IndexError:
+        return 9.0
+    except KeyError:
+        return x[0] ** 2
+
+
+BY_KEY = [by_an_integer, by_a_truth_value, by_a_tuple, a_path_back, counted, missing_and_caught]
+
+
+@pytest.mark.parametrize("function", BY_KEY, ids=lambda f: f.__name__)
+@pytest.mark.filterwarnings("ignore:the derivative by x")
+def test_a_dictionary_is_read_by_a_key_of_the_run(function: Function) -> None:
+    derivative, h = ps.value_and_grad(function), 1e-6
+    for x in np.array([[0.2, 0.3], [1.2, 0.4], [0.6, 1.7], [1.9, 1.3]]):
+        expected = [(function(x + step) - function(x - step)) / (2 * h) for step in h * np.eye(2)]
+        value, slopes = derivative(x)
+        np.testing.assert_allclose(value, function(x), rtol=1e-12)
+        np.testing.assert_allclose(slopes, expected, rtol=1e-7, atol=1e-8)
+
+
+def test_a_run_whose_key_is_missing_fails() -> None:
+    program = ps.trace(by_an_integer, ps.spec("float64", [2]))
+    with pytest.raises(Exception, match=r"out of|indices element|KeyError|missing"):
+        program(np.array([3.0, 1.0]))
+
+
+def of_objects(x: Any) -> Any:
+    return {0: HELD, 1: HELD}[int(x)][0] * x
+
+
+def of_other_keys(x: Any) -> Any:
+    return {0: 1.0, 1.5: 2.0}[int(x)] * x
+
+
+@pytest.mark.parametrize("function", [of_objects, of_other_keys], ids=lambda f: f.__name__)
+def test_other_dictionaries_are_not_read_by_a_key_of_the_run(function: Function) -> None:
+    with pytest.raises(ps.PrimsplitError, match="a hash was asked"):
+        ps.trace(function, ps.spec("float64", []))
