@@ -130,6 +130,8 @@ class _Zeroing(SizeRewriter):
         """Whether a product would not be written if its axis were empty, which it may be."""
         if self.above(a[-1] if a else 1, 0) or self.is_zeroed(op, a[-1]):
             return False
+        if any(dims.same(a[-1], part) for size in op.outputs[0].type.shape or () for part in dims.factors(size)):
+            return False  # without elements to add there are none to write
         is_stack = len(a) > 2 or len(b) > 2
         return len(b) == 1 or (is_stack and not self.turned.keys().isdisjoint(op.inputs))
 

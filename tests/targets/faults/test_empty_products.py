@@ -51,11 +51,12 @@ def test_a_size_that_is_known_costs_nothing() -> None:
         (lambda a, b: a @ b.T, (["M", "K"], ["N", "K"]), "int64", False),
         (lambda a, b: a @ b, (["B", "M", "K"], ["B", "K", "N"]), "float32", False),
         (lambda a, b: a.swapaxes(1, 2) @ b, (["B", "K", "M"], ["B", "K", "N"]), "float32", True),
+        (lambda a, b: a.swapaxes(1, 2) @ b, (["B", "K", "M"], ["B", "K", "K"]), "float32", False),
         (lambda a, v: a @ v, (["M", "K"], ["K"]), "float32", True),
     ],
 )
 def test_products_that_onnxruntime_writes_cost_nothing(function, specs, dtype, costs) -> None:
-    """A vector and a stack that is turned need a choice of zeros; two matrices and other stacks do not."""
+    """A vector and a stack that is turned need a choice of zeros; two matrices, other stacks, empty results do not."""
     program = ps.trace(function, *(ps.spec(dtype, s) for s in specs))
     assert any(n.op_type in {"Where", "If"} for n in program.to_onnx().graph.node) == costs
 
