@@ -204,8 +204,7 @@ def _in_paths(run: Run, before: tracing.Snapshot, asked: Set[Place]) -> Recorded
 def _without_joins(exploration: "Exploration", joining: "Joining", failure: Endless | NumberAsked | None) -> Recorded:
     """Return what the function returns, path by path. Raises the failure of its first path, if there is one."""
     if isinstance(failure, NumberAsked):
-        joining.explain_number(failure)
-        raise failure
+        raise joining.explained(failure)
     try:
         if failure is not None:
             raise failure
@@ -340,15 +339,21 @@ class Joining:
             self.left_out[error.at] = error.what
         return True
 
-    def explain_number(self, error: NumberAsked) -> None:
-        """Let an error begin with the first branch that is not joined: else joins would serve what was asked for."""
+    def explained(self, error: NumberAsked) -> PrimsplitError:
+        """Return the error, beginning with the first branch that is not joined: else joins would serve what was asked.
+
+        If a run with joins failed at the same place, return its error, which knows more.
+        """
+        if self.failure is not None and self.failure.place == error.place:
+            return self.failure
         if self.failure is not None or not self.left_out or error.place is None:
-            return
+            return error
         (at, why), *_ = self.left_out.items()
         error.because = (f"so line {error.place.line} fails: {error.what}",)
         error.what = f"the branch at line {at[1]} cannot become one If: {why}"
         error.place = next((p for p in self.asked if (p.filename, p.line) == at), error.place)
         error.cures = WAYS_OUT
+        return error
 
     def explain(self, error: Endless) -> None:
         """Let an error begin with the first reason why branches are not joined, if there is one.

@@ -8,7 +8,7 @@
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -17,7 +17,7 @@ from primsplit import tracing
 from primsplit.frontends.python.conversion.either import Either, settled
 from primsplit.frontends.python.conversion.growing import Grown, checked_place, element, element_of_stack
 from primsplit.frontends.python.converter.operators import OPERATORS
-from primsplit.ir.errors import TraceError
+from primsplit.ir.errors import NumberAsked, TraceError
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 
@@ -59,11 +59,24 @@ def item(held: Any, index: Any) -> Any:
         things = [held[key] for key in found.keys]
         if all(map(_is_read, things)) and (stack := Grown(things).stack_of_numbers()) is not None:
             return _chosen(element_of_stack(stack, found.place))
-    if not is_unknown_place(index) or type(held) not in {list, tuple, ChosenList} or not all(map(_is_read, held)):
+    if not is_unknown_place(index) or type(held) not in {list, tuple, ChosenList}:
         return OPERATORS[False].indexed(held)[index]
+    if not all(map(_is_read, held)):
+        return _of_others(held, index)
     listed = Grown(held)
     stack = listed.stack_of_numbers()
     return held[index] if stack is None else _chosen(element(Grown(None, stack, listed.most), index))
+
+
+def _of_others(held: Sequence[Any], index: Array) -> Any:
+    """Return the element that Python reads, as for known examples. Raises NumberAsked that says why it is not read."""
+    try:
+        return OPERATORS[False].indexed(held)[index]
+    except NumberAsked as error:
+        kind = next(type(thing).__name__ for thing in held if not _is_read(thing))
+        error.what = f"an element of a list with a {kind} is read at an index known only at run time"
+        error.cures = ("Keep the numbers in lists or arrays of their own: write xs[k] for points[k].x.",)
+        raise
 
 
 def _by_key(held: Any, key: Either) -> Any:

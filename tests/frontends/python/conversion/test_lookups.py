@@ -177,6 +177,28 @@ def test_a_line_looks_up_lists_and_arrays_at_an_index_of_the_run(function: Funct
         np.testing.assert_allclose(derivative(x), expected, rtol=1e-7)
 
 
+class Point:
+    """An object with a number."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+
+def of_points(x: Any) -> Any:
+    points = [Point(x), Point(2 * x)]
+    for _ in range(12):
+        near = points[np.argmin([(p.x - 1) ** 2 for p in points])]
+        if near.x < 3:
+            points.append(Point(near.x + x))
+    return points[-1].x
+
+
+def test_a_refused_list_of_objects_is_named_first() -> None:
+    """It is refused where it is read, before paths are followed one by one."""
+    with pytest.raises(ps.PrimsplitError, match=r"^an element of a list with a Point .* at run time\n.*near = points"):
+        ps.trace(of_points, ps.spec("float64", []))
+
+
 COST = {(0, 0): 1.0, (0, 1): 2.0, (1, 0): 3.0, (1, 1): 5.0, "a": 3.0, 1: 6.0, (1,): 4.0, (0, "a"): 3.0, (0, 1, 2): 7.0}
 
 
@@ -237,7 +259,7 @@ def test_a_dictionary_is_read_by_a_key_of_the_run(function: Function) -> None:
 
 def test_a_run_whose_key_is_missing_fails() -> None:
     program = ps.trace(by_an_integer, ps.spec("float64", [2]))
-    with pytest.raises(Exception, match=r"out of|indices element|KeyError|missing"):
+    with pytest.raises(ps.PrimsplitError, match="out of data bounds"):
         program(np.array([3.0, 1.0]))
 
 
