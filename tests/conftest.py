@@ -16,7 +16,7 @@ import pytest
 from primsplit.ops.verify import checking
 from primsplit.tracing.hooks import HOOKS, Hooks
 from tests.refusals import reason_of
-from tests.sweeps import chance, kept
+from tests.sweeps import kept, tenths
 
 
 def pytest_configure() -> None:
@@ -56,7 +56,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     tenth = config.getoption("--slow-tenth")
     if tenth is None:
         return
-    left_out = {i for i in items if i.get_closest_marker("slow") and chance(i.nodeid) % 10 != tenth}
+    slow = {i.nodeid: i for i in items if i.get_closest_marker("slow")}
+    left_out = {slow[name] for name, its in tenths([*slow]).items() if its != tenth}
     config.hook.pytest_deselected(items=[*left_out])
     items[:] = [i for i in items if i not in left_out]
     if config.option.markexpr == "not slow":

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.sweeps import kept
+from tests.sweeps import kept, tenths
 
 NAMES = [f"test_file.py::test_of[{name}-{dtype}]" for name in "abcdefghijk" for dtype in ("f2", "f4", "f8", "i8")]
 
@@ -24,6 +24,19 @@ def test_a_case_that_is_asked_for_alone_runs() -> None:
 
 def test_new_cases_at_the_end_change_nothing_before() -> None:
     assert kept(NAMES[:8], 4) == kept(NAMES, 4).intersection(NAMES[:8])
+
+
+def test_each_tenth_has_an_equal_share_of_each_function() -> None:
+    names = [f"test_file.py::{function}[{i}]" for function in ("test_this", "test_that") for i in range(30)]
+    found = tenths(names)
+    assert list(found) == names
+    for function in ("test_this", "test_that"):
+        its = [tenth for name, tenth in found.items() if function in name]
+        assert [its.count(tenth) for tenth in range(10)] == [3] * 10
+
+
+def test_functions_of_one_case_are_in_all_tenths() -> None:
+    assert {*tenths([f"test_file.py::test_{i}" for i in range(100)]).values()} == {*range(10)}
 
 
 @pytest.mark.sweep(5)

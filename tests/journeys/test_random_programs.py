@@ -74,7 +74,8 @@ def test_a_random_program_is_right_in_every_form(program: list[Step]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
 @given(programs(INPUTS, most=14))
-@settings(max_examples=1500, deadline=None, suppress_health_check=QUIET)
-def test_many_long_random_programs_are_right_in_every_form(program: list[Step]) -> None:
+@settings(max_examples=150, deadline=None, suppress_health_check=QUIET)
+def test_many_long_random_programs_are_right_in_every_form(part: int, program: list[Step]) -> None:
     _check_program(program)

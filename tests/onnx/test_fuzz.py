@@ -14,7 +14,7 @@ from primsplit.ir.errors import PrimsplitError
 from tests.onnx.seeds import SEEDS, changed_bytes, changed_field
 
 FAST = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-LONG = settings(max_examples=15_000, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=1500, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 models = st.sampled_from(SEEDS)
 draws = st.randoms(use_true_random=False)
@@ -69,18 +69,20 @@ def test_fields_that_are_not_what_they_were(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
 @given(models, draws)
 @LONG
 def test_bytes_that_are_not_what_they_were_at_length(
-    tmp_path_factory: pytest.TempPathFactory, model: Callable[[], onnx.ModelProto], random: random.Random
+    tmp_path_factory: pytest.TempPathFactory, part: int, model: Callable[[], onnx.ModelProto], random: random.Random
 ) -> None:
     with_other_bytes(model, random, tmp_path_factory.getbasetemp())
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
 @given(models, draws)
 @LONG
 def test_fields_that_are_not_what_they_were_at_length(
-    tmp_path_factory: pytest.TempPathFactory, model: Callable[[], onnx.ModelProto], random: random.Random
+    tmp_path_factory: pytest.TempPathFactory, part: int, model: Callable[[], onnx.ModelProto], random: random.Random
 ) -> None:
     with_other_fields(model, random, tmp_path_factory.getbasetemp())

@@ -50,16 +50,18 @@ def test_a_batch_of_a_random_program_is_numpys(program: list[Step], batched: lis
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
 @given(programs(INPUTS, most=14), flags)
-@settings(max_examples=300, deadline=None, suppress_health_check=QUIET)
-def test_batches_of_many_long_random_programs_are_numpys(program: list[Step], batched: list[bool]) -> None:
+@settings(max_examples=30, deadline=None, suppress_health_check=QUIET)
+def test_batches_of_many_long_random_programs_are_numpys(part: int, program: list[Step], batched: list[bool]) -> None:
     _check(program, batched)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
 @given(sources(), st.integers(0, 3))
-@settings(max_examples=100, deadline=None, suppress_health_check=QUIET)
-def test_batches_of_many_programs_of_branches_and_loops_are_their_examples(source: str, seed: int) -> None:
+@settings(max_examples=10, deadline=None, suppress_health_check=QUIET)
+def test_batches_of_many_programs_of_branches_and_loops_are_their_examples(part: int, source: str, seed: int) -> None:
     points = [p for p in (arguments(3, seed + 10 * i) for i in range(3)) if is_far_from_branching(source, p)]
     assume(points)
     program = compiled(source, lambda a, b: a > b)
