@@ -18,7 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from primsplit.audit.statements import Assignment, Branch, Statement
-from primsplit.ir import Block, Const, Op, Value, Var, reads
+from primsplit.ir import Block, Const, Op, Value, Var, dims, reads
 from primsplit.ops.traits import traits
 
 SUMS = frozenset({"ReduceSum", "ReduceMean"})
@@ -240,4 +240,17 @@ class _Sources:
         if first in self.updates and op.kind in PIECES:
             self.updates.update(op.outputs)
             return True
+        if self.numbers(op):
+            self.places.update(op.outputs)
+            return True
         return not any(v in known for v in op.inputs for known in (self.arrays, self.places, self.updates))
+
+    def numbers(self, op: Op) -> bool:
+        """Whether an op is a part of numbering places in the order of elements: first * size + second."""
+        if op.kind == "Add":
+            return all(v in self.places for v in op.inputs)
+        lengths = [size for v in self.arrays if v is not None for size in v.type.shape or ()]
+        factor = op.inputs[1] if op.kind == "Mul" and op.inputs[0] in self.places else None
+        number = factor.number if isinstance(factor, Const) else None
+        found = [number.item()] if number is not None else [] if factor is None else factor.sizes or ()
+        return len(found) == 1 and any(dims.same(found[0], size) for size in lengths)

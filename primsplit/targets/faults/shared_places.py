@@ -136,9 +136,10 @@ def _ordered(step: Op) -> list[Op]:
         return _unless(step, lambda _, size: op.Less(size, ALONE), alone(step), functools.partial(_by_rows, step))
     rows, size = product((indices.type.shape or ())[:-1]), product(updates.type.shape or ())
     if not (isinstance(rows, int) and isinstance(size, int)):
-        in_turn = functools.partial(_in_turn, step, None, CHAIN)
-        several = _unless(step, _are_copies_cheap, in_turn, functools.partial(_by_elements, step))
-        large = alone(several[-1], several[:-1])
+        large: Branch = functools.partial(_by_elements, step)
+        if not dims.at_least(CHAIN * product(_operands(step)[0].type.shape or ()), COPIES * size):
+            several = _unless(step, _are_copies_cheap, functools.partial(_in_turn, step, None, CHAIN), large)
+            large = alone(several[-1], several[:-1])
         return _unless(step, lambda _, size: op.Less(size, ALONE), alone(step), large)
     each = max(1, ALONE * rows // size)
     count, whole = math.ceil(rows / each), product(_operands(step)[0].type.shape or ())

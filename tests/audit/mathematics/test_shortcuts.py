@@ -82,3 +82,31 @@ def test_a_side_that_changes_the_updates_is_shown(tmp_path: Path) -> None:
     text = list_as_mathematics(read_written(path))
     assert "added in parts" not in text
     assert "  if " in text
+
+
+def labels(path: Path) -> str:
+    """Write the gradient of log-probabilities at labels, which are places of two axes each."""
+
+    def loss(scores: Any, label: Any) -> Any:
+        return np.sum(np.sin(scores[np.arange(scores.shape[0]), label]))
+
+    ps.export(loss, ps.spec("float64", ["B", 7]), ps.spec("int64", ["B"]), wrt=(0,), path=path)
+    return str(path)
+
+
+def test_places_of_two_axes_that_are_numbered_are_one_scatter(tmp_path: Path) -> None:
+    path = labels(tmp_path / "f.onnx")
+    assert "if " not in list_as_mathematics(read_written(path))
+    assert_statements_compute(path, [np.linspace(-1, 1, 21).reshape(3, 7), np.array([6, 0, -1])])
+
+
+def test_places_that_are_numbered_by_another_size_are_shown(tmp_path: Path) -> None:
+    path = labels(tmp_path / "f.onnx")
+    model = onnx.load(path)
+    for graph in graphs(model.graph):
+        for node in graph.node:
+            if node.op_type == "Mul" and graph is not model.graph:
+                graph.initializer.append(helper.make_tensor("eight", onnx.TensorProto.INT64, [], [8]))
+                node.input[1] = "eight"
+    onnx.save(model, path)
+    assert "  if " in list_as_mathematics(read_written(path))

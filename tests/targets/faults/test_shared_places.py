@@ -10,6 +10,7 @@ import pytest
 
 import primsplit as ps
 from primsplit.ir import Const
+from primsplit.onnx.protobufs import graphs
 from primsplit.ops import op
 from primsplit.targets.faults.shared_places import ALONE, are_distinct
 from primsplit.targets.finish import finish
@@ -131,3 +132,15 @@ def test_updates_of_rows_that_constants_remove_load(tmp_path: Path) -> None:
     _, gradient = ps.load(tmp_path / "gradient.onnx")(x)
     np.testing.assert_allclose(gradient, 2 * x)
     onnxruntime.InferenceSession(tmp_path / "gradient.onnx")
+
+
+def test_updates_of_numbers_into_rows_of_seven_are_not_shared_out_over_copies_of_the_array() -> None:
+    """However many rows there are, eight copies of the array cost more than one thread that adds by elements."""
+
+    def added(x: Any, places: Any) -> Any:
+        np.add.at(x, (places[:, 0], places[:, 1]), x[:, 0])
+        return x
+
+    program = ps.trace(added, ps.spec("float32", ["B", 7]), ps.spec("int64", ["B", 2]))
+    scatters = [n.op_type for g in graphs(program.to_onnx().graph) for n in g.node if n.op_type.startswith("Scatter")]
+    assert sorted(scatters) == ["ScatterElements", "ScatterND"]
