@@ -10,7 +10,7 @@ become one, which stacks the results of both. If the steps of two Scans run the 
 sequences that the first stacks, they become one Scan, whose step runs that loop once.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -52,19 +52,30 @@ def _with_fewer(block: Block) -> Block:
     """Return the block with each of its own loops merged with the first that fits; itself if there are none."""
     numbering = Numbering()
     kept: list[Numbered] = []
+    places: defaultdict[Hashable, set[int]] = defaultdict(set)  # in `kept`, of the loops with a key
     current = _loops_by_output(block)
     for op in _with_company(block):
         second = numbering.loop(current[op.outputs[0]])
-        for k, first in enumerate(kept):
-            joined = _joined(block, first, second, numbering)
+        for k in sorted({k for key in _keys(second) for k in places.get(key, ())}):
+            joined = _joined(block, kept[k], second, numbering)
             if joined is not None:
                 block, current = joined, _loops_by_output(joined)
                 kept = [replace(n, loop=Parts(current[n.loop.loop.outputs[0]])) for n in kept]
                 kept[k] = numbering.loop(kept[k].loop.loop)
                 break
         else:
+            k = len(kept)
             kept.append(second)
+        for key in _keys(kept[k]):
+            places[key].add(k)
     return block
+
+
+def _keys(loop: Numbered) -> set[Hashable]:
+    """Return a key that another loop must share to be merged with this one: a carry, or that Scans run loops."""
+    parts = loop.loop
+    walks = {(loop.length, "walk")} if parts.is_scan and not parts.body.kinds.isdisjoint(LOOPS) else set()
+    return {*((loop.length, carry) for carry in loop.carries[parts.lead :]), *walks}
 
 
 def _loops_by_output(block: Block) -> dict[Var, Op]:

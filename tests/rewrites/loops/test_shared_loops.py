@@ -13,6 +13,7 @@ from primsplit.ir import Block, Var, walk
 from primsplit.programs.export import derive
 from primsplit.rewrites import optimize
 from primsplit.rewrites.inline import inline_calls
+from primsplit.rewrites.loops import shared_loops
 from primsplit.rewrites.loops.shared_loops import share_loops
 from primsplit.testing import check_grads
 from primsplit.testing.reference import evaluate
@@ -175,3 +176,25 @@ def test_what_is_shared_has_the_same_bits(rows: Any) -> None:
 
 def test_the_derivatives_are_those_of_central_differences() -> None:
     check_grads(course, X, ROWS, step=1e-3, modes=("reverse", "forward"), resize=(1, 0))
+
+
+def test_loops_that_have_nothing_in_common_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each starts from 0, and walks what the loop before it stacks."""
+
+    def chain(x: Any) -> Any:
+        for k in range(12):
+            x = ps.scan(lambda total, e, k=k: (total + e, np.sin(total + (k + 1.0) * e)), 0.0, x)[1]
+        return x
+
+    compared = []
+    original = shared_loops._joined
+
+    def joined(*loops: Any) -> Any:
+        compared.append(loops)
+        return original(*loops)
+
+    monkeypatch.setattr(shared_loops, "_joined", joined)
+    block = before(ps.trace(chain, X))
+    assert sum(op.kind in LOOPS for op in block.ops) == 12
+    assert share_loops(block) is block
+    assert compared == []
