@@ -39,7 +39,8 @@ class Reason(str):
     def of(cls, error: BaseException) -> "Reason":
         """Return the reason for an error. Only what holds no traced value is kept: numbers, texts, lists of them.
 
-        Of a group its errors are kept too, and of `raise X from Y` the cause Y, without their tracebacks.
+        Another argument is replaced by a text that says so. Of a group its errors are kept too, and of `raise X from Y`
+        the cause Y, without their tracebacks.
         """
         reason = cls(f"{RAISES}{type(error).__name__}: {error}".removesuffix(": "))
         reason.error_class = type(error)
@@ -78,7 +79,7 @@ def _slots(error: BaseException) -> dict[str, Any]:
 
 
 def _arguments(error: BaseException) -> tuple[Any, ...]:
-    """Return what an error is made of: its plain arguments, or a group's message and copies of its errors.
+    """Return what an error is made of: its arguments, or a group's message and copies of its errors.
 
     Nothing is kept of a group with an error that cannot be copied.
     """
@@ -86,7 +87,23 @@ def _arguments(error: BaseException) -> tuple[Any, ...]:
         with suppress(Exception):  # a user's class may refuse with any error
             return error.message, [_copied(each) for each in error.exceptions]
         return ()
-    return copy.deepcopy(tuple(error.args)) if all(map(_is_plain, error.args)) else ()
+    return tuple(_kept(argument) for argument in error.args)
+
+
+def _kept(argument: Any) -> Any:
+    """Return a copy of an argument, or a text in place of one that may hold a traced value."""
+    if _is_plain(argument):
+        return copy.deepcopy(argument)
+    if isinstance(argument, str):  # the text of a traced value, which refuses to be compared
+        return str.__str__(argument)
+    shown = type(argument).__name__
+    with suppress(Exception):  # a user's class may refuse with any error
+        shown = str.__str__(repr(argument))
+    return f"<{shown[:_SHOWN]}: numbers of the run are not kept>"
+
+
+_SHOWN = 200
+"""How many characters of an argument that is not kept are shown."""
 
 
 def _copied(error: E) -> E:
@@ -122,6 +139,8 @@ def _is_plain(value: Any) -> bool:
         return all(map(_is_plain, (*value.keys(), *value.values())))
     if type(value) in _HOLDERS:
         return all(map(_is_plain, value))
+    if type(value) is np.ndarray:
+        return not value.dtype.hasobject
     return type(value) in _PLAIN or isinstance(value, _PLAIN_KINDS)
 
 

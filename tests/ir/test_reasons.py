@@ -244,7 +244,53 @@ def test_a_traced_value_does_not_leave_with_an_error() -> None:
 
     with pytest.raises(ValueError, match="negative") as caught:
         ps.grad(f)(BAD)
-    assert caught.value.args == ()
+    what, number = caught.value.args
+    assert what == "negative"
+    assert type(number) is str
+    assert number.endswith("numbers of the run are not kept>")
+
+
+def test_arrays_leave_with_an_error_as_copies() -> None:
+    table = np.arange(3.0)
+
+    def f(x):
+        if x[0] < 0:
+            raise ValueError(7, table)
+        return np.sum(x)
+
+    gradient = ps.grad(f)
+    with pytest.raises(ValueError, match="7") as caught:
+        gradient(BAD)
+    np.testing.assert_array_equal(caught.value.args[1], [0.0, 1.0, 2.0])
+    assert caught.value.args[1] is not table
+
+
+def by_str(x: Any) -> Any:
+    if x[0] < 0:
+        raise ValueError("x = " + str(x[0]))
+    return np.sum(x)
+
+
+def by_repr(x: Any) -> Any:
+    if x[0] < 0:
+        raise ValueError(repr(x) + " is bad")
+    return np.sum(x)
+
+
+def by_a_name(x: Any) -> Any:
+    if x[0] < 0:
+        message = "x = " + str(x)
+        raise KeyError(message)
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("function", [by_str, by_repr, by_a_name])
+def test_a_message_that_is_joined_from_texts_of_traced_values_leaves(function: Callable[[Any], Any]) -> None:
+    with pytest.raises((ValueError, KeyError)) as caught:
+        ps.grad(function)(BAD)
+    (message,) = caught.value.args
+    assert type(message) is str
+    assert "float64" in message
 
 
 def test_each_branch_raises_its_own_class() -> None:

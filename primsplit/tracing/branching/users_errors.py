@@ -42,7 +42,7 @@ def is_the_functions(error: BaseException) -> bool:
     if not _is_users(error.__traceback__):
         return False
     if isinstance(error, TypeError | AttributeError) and not _is_raised(error):
-        return Array.__name__ not in str(error) and "traced" not in str(error)
+        return Array.__name__ not in text_of(error) and "traced" not in text_of(error)
     return isinstance(error, OF_PYTHON) or _is_raised(error)
 
 
@@ -91,6 +91,11 @@ def errors_not_caught() -> Iterator[None]:
             if (first := next(filter(_is_caught, made), None)) is not None:
                 made[:] = [first]
                 raise first
+
+
+def text_of(error: BaseException) -> str:
+    """Return the text of an error, also where that is the text of a traced value, at which the user must not look."""
+    return str.__str__(str(error))
 
 
 def _is_caught(error: PrimsplitError) -> bool:
@@ -161,11 +166,11 @@ _NOT_TAKEN = re.compile(rf"(not|got|convert) '?{Array.__name__}\b|^object suppor
 
 def _array_asked(error: Exception) -> NumberAsked | None:
     """Return the error for a compiled function that takes only NumPy's own arrays; None for any other error."""
-    if str(error) == "Error setting single item of array.":  # by `known.flat[i] = x`, which hides what x said
+    if text_of(error) == "Error setting single item of array.":  # by `known.flat[i] = x`, which hides what x said
         return NumberAsked(
             "a traced value is written into a NumPy array", place=_last_place(error.__traceback__, _is_users_file)
         )
-    message = str(error)
+    message = text_of(error)
     if message == "object __array__ method not producing an array":  # which made a traced one
         return NumberAsked(
             "an object's __array__ gives a traced array, where NumPy's compiled code wants one of its own",
@@ -197,7 +202,7 @@ def asked_by_library(error: BaseException) -> NumberAsked | None:
     library that received one and refuses its type.
     """
     name, place = "", None
-    is_told = re.search(rf"\b{Array.__name__}\b", str(error)) is not None
+    is_told = re.search(rf"\b{Array.__name__}\b", text_of(error)) is not None
     if not is_told and _is_raised(error) and _is_of_copy(error.__traceback__):
         return None
     for frame, line in walk_tb(error.__traceback__):
@@ -214,7 +219,7 @@ def asked_by_library(error: BaseException) -> NumberAsked | None:
     return NumberAsked(
         f"{name} raised {type(error).__name__} for values that are known only at run time",
         place=place,
-        because=(str(error).partition("\n")[0],),
+        because=(text_of(error).partition("\n")[0],),
         cure="Put the line into a function with @ps.primitive and give it a rule with @ps.rrule.",
     )
 
@@ -230,13 +235,13 @@ def asked_by_compiled(error: BaseException) -> PrimsplitError | None:
     is_compiled = not _is_raised(error)
     if is_compiled and (asked := _at_its_line(last_made(_is_recordings), error)) is not None:
         return asked
-    is_told = _TRACED.search(str(error)) is not None and is_compiled
+    is_told = _TRACED.search(text_of(error)) is not None and is_compiled
     if not is_told and not any(_is_of_pythons_library(error, frame) for frame, _ in walk_tb(error.__traceback__)):
         return None
     return NumberAsked(
         f"a function of Python's raised {type(error).__name__} for a value that is known only at run time",
         place=tracing.user_place(),
-        because=(str(error).partition("\n")[0],),
+        because=(text_of(error).partition("\n")[0],),
         cure="Call it outside of the try statement, or put it into a function with @ps.primitive and @ps.rrule.",
     )
 
