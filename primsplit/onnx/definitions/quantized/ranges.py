@@ -16,29 +16,39 @@ from primsplit.ops.traits import traits
 from primsplit.tracing.array import Array
 
 LEVELS = 255.0
-PRODUCTS = frozenset({"ConvInteger", "MatMulInteger"})
+INTEGERS, ZERO_POINT = "integers", "zero point"
+"""In the place of powers: only their difference is numbers divided by the scale."""
+FACTORS: Mapping[str, tuple[tuple[int, int], ...]] = {
+    "Mul": ((0, 2), (1, 2)),
+    "DequantizeLinear": ((0, 2), (1, 3)),
+    **dict.fromkeys(("ConvInteger", "MatMulInteger"), ((0, 2), (1, 3))),
+}
+"""The factors of what an operator returns: the positions of each, and of its zero point if it has one."""
+Powers = dict[Var, int | str]
 
 
 def smooth_scale(x: Array, scale: Value) -> Array:
     """Return (max(x, 0) - min(x, 0)) / 255.
 
-    Equal extremes share the gradient evenly, an extreme of 0 has half of it.
+    Equal extremes share the gradient evenly, an extreme of 0 has half of it. NaN where all numbers are 0: there the
+    operator's scale jumps to 1.
     """
     zero = np.zeros((), x.dtype)
     high = op.Max(op.ReduceMax(x, keepdims=0), zero)
     low = op.Min(op.ReduceMin(x, keepdims=0), zero)
-    found: Array = cast_to(op.Mul(op.Sub(high, low), 1.0 / LEVELS), scale.type.dtype)
+    factor = op.Where(op.Equal(high, low), x.dtype.type(np.nan), x.dtype.type(1.0 / LEVELS))
+    found: Array = cast_to(op.Mul(op.Sub(high, low), factor), scale.type.dtype)
     return found
 
 
 def cancels(origin: Op, block: Block) -> bool:
     """Whether no result of the block varies with the scale alone: what reads the integers is multiplied by it."""
     integers, scale, zero = origin.outputs
-    powers = {integers: -1, scale: 1, zero: 0}
+    powers: Powers = {integers: INTEGERS, scale: 1, zero: ZERO_POINT}
     return _walk(block.ops, powers) and not any(powers.get(r, 0) for r in block.results if isinstance(r, Var))
 
 
-def _walk(ops: Iterable[Op], powers: dict[Var, int]) -> bool:
+def _walk(ops: Iterable[Op], powers: Powers) -> bool:
     """Note each value's power of the scale; return False if one is not known."""
     for step in ops:
         if not any(isinstance(v, Var) and v in powers for v in step.inputs) and not step.blocks():
@@ -50,7 +60,7 @@ def _walk(ops: Iterable[Op], powers: dict[Var, int]) -> bool:
     return True
 
 
-def _powers_of(step: Op, powers: Mapping[Var, int]) -> list[int] | None:
+def _powers_of(step: Op, powers: Powers) -> list[int | str] | None:
     """Return the powers of an op's outputs; None if they are not known."""
     given = [powers.get(v, 0) if isinstance(v, Var) else 0 for v in step.inputs]
     if is_call(step):
@@ -62,11 +72,21 @@ def _powers_of(step: Op, powers: Mapping[Var, int]) -> list[int] | None:
         return None
     if not any(given):
         return [0] * len(step.outputs)
-    if step.kind in PRODUCTS:
-        return [given[0] + given[1]]
-    if step.kind in {"Mul", "DequantizeLinear"}:
-        return [given[0] + given[1]]
+    if step.kind == "Sub" and given == [INTEGERS, ZERO_POINT]:
+        return [-1]
+    if step.kind in FACTORS:
+        given += [0] * (4 - len(given))
+        found = [_power_of_difference(given[place], given[zero]) for place, zero in FACTORS[step.kind]]
+        known = [power for power in found if power is not None]
+        return [sum(known)] if len(known) == len(found) else None
     return [given[0]] if traits(step.kind).terms == ((0,),) and not any(given[1:]) else None
+
+
+def _power_of_difference(value: int | str, zero: int | str) -> int | None:
+    """Return the power of a factor minus its zero point; None if it is not known."""
+    if value == INTEGERS and zero == ZERO_POINT:
+        return -1
+    return value if isinstance(value, int) and zero == 0 else None
 
 
 def _read_inside(block: Block) -> Iterable[Value | None]:

@@ -75,3 +75,33 @@ def test_a_scale_in_a_loop_and_a_batch_has_its_gradient() -> None:
     rows = np.stack([X, -X])
     expected = np.array([[0, -1, 1], [0, 1, -1]]) / 255
     np.testing.assert_allclose(ps.grad(of_rows)(rows), expected, rtol=1e-6)
+
+
+def test_the_scale_of_zeros_jumps_and_has_no_slope() -> None:
+    found = ps.grad(lambda x: op.DynamicQuantizeLinear(x, outputs=3)[1])(np.zeros(2, np.float32))
+    assert np.isnan(found).all()
+
+
+@pytest.mark.parametrize("name", ["written out", "without a zero point", "another zero point", "product"])
+def test_the_scale_cancels_where_the_zero_point_is_subtracted_alone(name: str) -> None:
+    """The integers are x / s + 85. What is left of their zero point varies with s, also at zeros.
+
+    Left is (85 - zero) s of each number; s varies by -1/255 with the least, and 1/255 with the greatest of them.
+    """
+
+    def function(x: Any) -> Any:
+        integers, scale, zero = op.DynamicQuantizeLinear(x, outputs=3)
+        if name == "written out":
+            return ((op.Cast(integers, to=np.float32) - op.Cast(zero, to=np.float32)) * scale).sum()
+        if name == "product":
+            return op.Cast(op.MatMulInteger(integers[None], W), to=np.float32).sum() * scale
+        other = () if name == "without a zero point" else (np.uint8(100),)
+        return op.DequantizeLinear(integers, scale, *other).sum()
+
+    left = {"written out": 0, "without a zero point": 3 * 85, "another zero point": -3 * 15, "product": W.sum() * 85}[
+        name
+    ]
+    straight = W.sum(axis=1) if name == "product" else np.ones(3)
+    np.testing.assert_allclose(ps.grad(function)(X), straight + left * np.array([0, -1, 1]) / 255, rtol=0.02)
+    if name == "written out":
+        np.testing.assert_array_equal(ps.grad(function)(np.zeros(3, np.float32)), np.ones(3))
