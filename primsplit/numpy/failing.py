@@ -60,7 +60,8 @@ def _raising(function: Callable[..., Any], is_failed: Callable[[Any], Array], to
             return found
         error = np.linalg.LinAlgError(told)
         if not tracing.is_caught(np.linalg.LinAlgError):
-            return with_error(found, is_failed(found), (a, *(b for b in args if holds_traced(b))), error)
+            excused = without_infinities(a) if is_failed is no_factor else a
+            return with_error(found, is_failed(found), (excused, *(b for b in args if holds_traced(b))), error)
         holds_nan = op.Not(are_finite([array_like(x) for x in (a, *filter(holds_traced, args))]))
         is_finite = Array(op.Or(_all_finite(found), holds_nan).value)  # of NaN or infinity NumPy makes NaN
         if not is_finite:
@@ -76,6 +77,12 @@ def with_error(found: Any, failed: Array, operands: tuple[Any, ...], error: Exce
     """Return `found`; a run in which it `failed` raises the error, unless an operand holds NaN or infinity."""
     given = [x for x in map(plain_or_traced, operands) if x.dtype.kind in "fc"]
     return refusing(found, op.And(failed, are_finite(given)) if given else failed, error)
+
+
+def without_infinities(a: Any) -> Any:
+    """Return an array with 0 for infinities, which excuse no lack of a Cholesky factor: NumPy has one or raises."""
+    parts = [op.Where(op.IsInf(p), np.zeros((), p.dtype), p) for p in _parts(plain_or_traced(a))]
+    return functools.reduce(op.Add, parts)
 
 
 def solved(found: Any, operands: tuple[Any, ...], told: str) -> Any:

@@ -126,3 +126,27 @@ def test_a_matrix_with_nan_is_nan_where_an_error_is_caught() -> None:
     assert np.isnan(program(np.array([np.nan, 1.0])))
     assert program(np.array([-4.0, 1.0])) == -100.0
     assert program(np.array([4.0, 1.0])) == 3.0
+
+
+INFINITE = {
+    "first": np.diag([np.inf, 1.0]),
+    "last": np.diag([1.0, 2.0, np.inf]),
+    "between": np.array([[4.0, 1.0, 0.0], [1.0, np.inf, 2.0], [0.0, 2.0, 5.0]]),
+    "beside": np.array([[1.0, np.inf], [np.inf, 1.0]]),
+    "below 0": np.diag([-np.inf, 1.0]),
+    "first, and no factor": np.diag([np.inf, -1.0]),
+}
+
+
+@pytest.mark.parametrize("matrix", INFINITE.values(), ids=INFINITE)
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_a_cholesky_factor_of_infinities_is_numpys(matrix: Any, is_batch: bool) -> None:
+    matrix = np.stack([matrix, matrix]) if is_batch else matrix
+    program = ps.trace(lambda a: np.linalg.cholesky(a), np.broadcast_to(np.eye(matrix.shape[-1]), matrix.shape))
+    try:
+        expected = np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+            program(matrix)
+    else:
+        np.testing.assert_allclose(program(matrix), expected, rtol=1e-14)

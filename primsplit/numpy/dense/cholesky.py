@@ -64,8 +64,12 @@ def _corner(a: Array) -> Array:
     _, collected = scan(step, [whole], [op.Unsqueeze(counting(a, -1), [1])])
     rows = stacked_rows(collected)
     roots = op.Sqrt(diagonal(rows))
-    failed = op.CumSum(op.Mul(roots, 0.0), np.int64(-2))
-    return lower(swapped(op.Div(rows, op.Add(roots, failed))))
+    nothing = np.zeros((), a.dtype)
+    failed = op.CumSum(op.Where(op.IsNaN(roots), np.full((), np.nan, a.dtype), nothing), np.int64(-2))
+    roots = op.Add(roots, failed)
+    # An infinite pivot is its own root, and the quotient of infinities is none.
+    on_diagonal = op.Cast(identity_like(whole), to=np.bool_)
+    return lower(swapped(op.Where(on_diagonal, roots, op.Div(rows, roots))))
 
 
 def _panel(panel: Array, most: int, width: int | None) -> tuple[Array, Array]:
