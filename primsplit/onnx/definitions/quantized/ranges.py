@@ -5,7 +5,7 @@ scale cancels. The derivative is then that of the numbers, without the scale. Ot
 its own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -18,12 +18,7 @@ from primsplit.tracing.array import Array
 LEVELS = 255.0
 INTEGERS, ZERO_POINT = "integers", "zero point"
 """In the place of powers: only their difference is numbers divided by the scale."""
-FACTORS: Mapping[str, tuple[tuple[int, int], ...]] = {
-    "Mul": ((0, 2), (1, 2)),
-    "DequantizeLinear": ((0, 2), (1, 3)),
-    **dict.fromkeys(("ConvInteger", "MatMulInteger"), ((0, 2), (1, 3))),
-}
-"""The factors of what an operator returns: the positions of each, and of its zero point if it has one."""
+PRODUCTS = frozenset({"ConvInteger", "MatMulInteger"})
 Powers = dict[Var, int | str]
 
 
@@ -74,19 +69,19 @@ def _powers_of(step: Op, powers: Powers) -> list[int | str] | None:
         return [0] * len(step.outputs)
     if step.kind == "Sub" and given == [INTEGERS, ZERO_POINT]:
         return [-1]
-    if step.kind in FACTORS:
-        given += [0] * (4 - len(given))
-        found = [_power_of_difference(given[place], given[zero]) for place, zero in FACTORS[step.kind]]
-        known = [power for power in found if power is not None]
-        return [sum(known)] if len(known) == len(found) else None
+    given += [0] * (4 - len(given))
+    if step.kind in PRODUCTS:
+        return _product((given[0], given[2]), (given[1], given[3]))
+    if step.kind in {"Mul", "DequantizeLinear"}:
+        return _product((given[0], given[2]), (given[1], 0))
     return [given[0]] if traits(step.kind).terms == ((0,),) and not any(given[1:]) else None
 
 
-def _power_of_difference(value: int | str, zero: int | str) -> int | None:
-    """Return the power of a factor minus its zero point; None if it is not known."""
-    if value == INTEGERS and zero == ZERO_POINT:
-        return -1
-    return value if isinstance(value, int) and zero == 0 else None
+def _product(*factors: tuple[int | str, int | str]) -> list[int | str] | None:
+    """Return the power of a product of factors, each less its zero point; None if it is not known."""
+    powers = [-1 if pair == (INTEGERS, ZERO_POINT) else pair[0] if pair[1] == 0 else None for pair in factors]
+    known = [power for power in powers if isinstance(power, int)]
+    return [sum(known)] if len(known) == len(factors) else None
 
 
 def _read_inside(block: Block) -> Iterable[Value | None]:
