@@ -62,6 +62,22 @@ def viterbi(p: Any) -> Any:
     return max(score)
 
 
+def viterbi_of_dictionaries(p: Any) -> Any:
+    """The paths are dictionaries of lists, which are read at the best state."""
+    shown, see = [0, 1, 2, 0], np.array([[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
+    step = np.array([[0.7, 0.3], [0.4, 0.6]])
+    scores, path = {s: np.log(0.5 * see[s, 0]) for s in (0, 1)}, {s: [s] for s in (0, 1)}
+    for seen in shown[1:]:
+        ways: dict[int, tuple[Any, Any]] = {}
+        for s in (0, 1):
+            costs = ((scores[r] + p[0] * np.log(step[r, s]) + p[1] * np.log(see[s, seen]), r) for r in (0, 1))
+            ways[s] = max(costs)
+        scores = {s: score for s, (score, _) in ways.items()}
+        path = {s: [*path[before], s] for s, (_, before) in ways.items()}
+    score, last = max((score, s) for s, score in scores.items())
+    return score + p[2] * sum(path[last])
+
+
 def line_search(p: Any) -> Any:
     x, y, longest = p
 
@@ -213,6 +229,7 @@ def decision_tree(p: Any) -> Any:
 PROGRAMS: dict[Function, list[list[float]]] = {
     hysteresis: [[0.1, 5.0, 15.0], [0.2, 8.0, 22.0], [0.05, 12.0, 20.0]],
     viterbi: [[0.8, 0.7, 0.05], [0.3, 0.6, 0.1], [0.5, 0.9, 0.2]],
+    viterbi_of_dictionaries: [[0.8, 0.7, 0.3], [0.1, 3.0, 0.2], [4.0, 0.3, 0.1]],
     line_search: [[-1.0, 1.0, 0.1], [0.3, 0.2, 0.5], [1.5, 1.0, 0.02]],
     dynamic_window: [[1.0, 0.2, 0.8], [0.5, 1.0, 1.2], [2.0, 0.1, 0.5]],
     kalman_with_gaps: [[0.1, 0.2, 0.0], [0.5, 0.1, 1.0], [2.0, 20.0, 0.3]],

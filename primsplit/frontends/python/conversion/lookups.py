@@ -61,11 +61,10 @@ def item(held: Any, index: Any) -> Any:
             return _chosen(element_of_stack(stack, found.place))
     if not is_unknown_place(index) or type(held) not in {list, tuple, ChosenList}:
         return OPERATORS[False].indexed(held)[index]
-    if not all(map(_is_read, held)):
-        return _of_others(held, index)
     listed = Grown(held)
-    stack = listed.stack_of_numbers()
-    return held[index] if stack is None else _chosen(element(Grown(None, stack, listed.most), index))
+    if not all(map(_is_read, held)) or (stack := listed.stack_of_numbers()) is None:
+        return _of_others(held, index)
+    return _chosen(element(Grown(None, stack, listed.most), index))
 
 
 def _of_others(held: Sequence[Any], index: Array) -> Any:
@@ -73,8 +72,9 @@ def _of_others(held: Sequence[Any], index: Array) -> Any:
     try:
         return OPERATORS[False].indexed(held)[index]
     except NumberAsked as error:
-        kind = next(type(thing).__name__ for thing in held if not _is_read(thing))
-        error.what = f"an element of a list with a {kind} is read at an index known only at run time"
+        kinds = [f"a {type(thing).__name__}" for thing in held if not _is_read(thing)]
+        its = kinds[0] if kinds else "elements of several lengths, or none"
+        error.what = f"an element of a list with {its} is read at an index known only at run time"
         error.cures = ("Keep the numbers in lists or arrays of their own: write xs[k] for points[k].x.",)
         raise
 

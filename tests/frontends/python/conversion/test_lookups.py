@@ -193,10 +193,25 @@ def of_points(x: Any) -> Any:
     return points[-1].x
 
 
-def test_a_refused_list_of_objects_is_named_first() -> None:
+def of_groups(x: Any) -> Any:
+    groups: list[list[Any]] = [[], []]
+    for k in range(12):
+        groups[int(x > k)].append(k * x)
+    return sum(groups[0])
+
+
+@pytest.mark.parametrize(
+    ("function", "first"),
+    [
+        (of_points, r"^an element of a list with a Point is read at .* at run time\n.*near = points"),
+        (of_groups, r"^an element of a list with elements of several lengths, or none is read .*\n.*groups\[int"),
+    ],
+    ids=["of_points", "of_groups"],
+)
+def test_a_refusal_says_first_what_the_list_holds(function: Function, first: str) -> None:
     """It is refused where it is read, before paths are followed one by one."""
-    with pytest.raises(ps.PrimsplitError, match=r"^an element of a list with a Point .* at run time\n.*near = points"):
-        ps.trace(of_points, ps.spec("float64", []))
+    with pytest.raises(ps.PrimsplitError, match=first):
+        ps.trace(function, ps.spec("float64", []))
 
 
 COST = {(0, 0): 1.0, (0, 1): 2.0, (1, 0): 3.0, (1, 1): 5.0, "a": 3.0, 1: 6.0, (1,): 4.0, (0, "a"): 3.0, (0, 1, 2): 7.0}
