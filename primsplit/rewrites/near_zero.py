@@ -10,6 +10,7 @@ Numbers that grow with x, as |x| does, have the degree 1. The quotient of x and 
 
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,15 +55,24 @@ class Jump:
     @property
     def is_line(self) -> bool:
         """Whether it is a multiple of x, which is 0 at 0: of the degree 1, with one factor below 0 and above."""
+        if self.is_test:
+            return False
         below, at, above = self.sides
         numbers = [np.all(side.number == n) for side, n in ((below, -above.number), (at, 0))]
         return below.degree == above.degree == above.number.size == 1 and bool(all(numbers))
 
     @property
-    def is_even(self) -> bool:
-        """Whether it is the same number on both sides of 0, and another one at 0."""
-        below, at, above = self.sides
-        return self.is_number and bool(below.number == above.number) and bool(at.number != above.number)
+    def is_told(self) -> bool:
+        """Whether it is one number on each side of 0, between which that at 0 is not, and no test chooses that."""
+        if self.is_test or not self.is_number:
+            return False
+        below, at, above = (side.number for side in self.sides)
+        return not np.minimum(below, above) <= at <= np.maximum(below, above)
+
+    def beside(self, dtype: np.dtype[Any]) -> AnyArray:
+        """Return the mean of the numbers on both sides of 0."""
+        below, _, above = self.numbers(dtype)
+        return below / 2 + above / 2
 
     @property
     def is_number(self) -> bool:
@@ -132,6 +142,13 @@ class Jumps:
         if same_value(jump.place, place, self.made):
             return jump.sides
         return jump.sides[::-1] if opposite_value(jump.place, place, self.made) else None
+
+    def product(self, values: Sequence[Var]) -> Jump | None:
+        """Return the jump of a product of values that jump at the same place."""
+        jumps = [self.found[value] for value in values]
+        known = [sides for value in values if (sides := self.sides(value, jumps[0].place)) is not None]
+        is_test = all(jump.is_test for jump in jumps)
+        return replace(jumps[0], sides=reduce(times, known), is_test=is_test) if len(known) == len(jumps) else None
 
     def _argument_sides(self, argument: Value, sign: int) -> Sides:
         below = 1 if is_nonnegative(argument, self.made) else -1

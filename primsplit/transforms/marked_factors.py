@@ -24,7 +24,7 @@ from primsplit.tracing import append, current, recording
 from primsplit.tracing.array import Array
 from primsplit.transforms.elements import element_taken
 from primsplit.transforms.smoothness import has_own_rule
-from primsplit.transforms.supports import AS_THE_FIRST
+from primsplit.transforms.supports import AS_THE_FIRST, Supports
 
 T = TypeVar("T")
 SQUARES = frozenset({"call::square", "call::integer_power"})
@@ -62,6 +62,8 @@ class Factors:
     found: tuple[ChainMap[Var, int], ...] = ()
     is_awake: bool = True
     """Whether ops are marked; else all marks come from outside of the block."""
+    supports: Supports = field(default_factory=dict)
+    """Where values are 0 whatever the parameters are, as far as it was asked."""
     _other: dict[tuple[int, Var, int], Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -161,6 +163,7 @@ class Factors:
         """Return the factors of a block, of which only the parameters are known so far."""
         found = tuple(each.new_child() for each in self.found)
         inner = replace(self, varies=self.varies.new_child(), made=self.made.new_child(), found=found)
+        inner.supports = dict(self.supports)
         inner._other = dict(self._other)
         for param, (bits, *marks) in zip(block.params, params, strict=True):
             inner.varies[param] = bits

@@ -73,7 +73,7 @@ class _Slopes:
         if n is None or not isinstance(y, Var) or not factors.bits(y) & bits:
             return None
         zero = operators.Equal(Array(y), 0.0)
-        moves = Support(factors.made, factors.varies, factors.bits(y), {}).of(n)
+        moves = Support(factors.made, factors.varies, factors.bits(y), factors.supports).of(n)
         if moves is not None:
             zero = operators.And(zero, operators.Not(operators.Equal(moves, 0.0)))
         return operators.Where(zero, np.asarray(1, made.type.dtype), Array(made))

@@ -66,5 +66,5 @@ def test_even_and_odd_functions_of_a_sign_are_told() -> None:
     even, odd = jump_of(lambda x: np.sign(x) ** 2), jump_of(np.sign)
     assert even is not None
     assert odd is not None
-    assert (even.is_even, even.is_odd) == (True, False)
-    assert (odd.is_even, odd.is_odd) == (False, True)
+    assert (even.is_told, even.is_odd) == (True, False)
+    assert (odd.is_told, odd.is_odd) == (False, True)

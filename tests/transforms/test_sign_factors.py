@@ -192,3 +192,15 @@ def test_sparse_regression_by_soft_thresholds_has_its_gradient(solve: Any) -> No
     np.testing.assert_allclose(ps.jvp(loss, (1.0, data), (1.0, 0 * data))[1], slope, rtol=1e-12)
     for each in ps.grad(loss, (0, 1))(40.0, data):
         np.testing.assert_array_equal(each, 0 * each)
+
+
+def test_the_ops_of_a_second_derivative_grow_with_the_number_of_signs() -> None:
+    def count(steps: int) -> int:
+        def function(x: Any) -> Any:
+            for _ in range(steps):
+                x = x - 0.1 * np.abs(x) * np.sign(x + 0.1)
+            return x
+
+        return len(ps.trace(lambda x: ps.hvp(function, (x,), x), 0.7).block.ops)
+
+    assert count(24) < 2.5 * count(12)

@@ -6,6 +6,8 @@ other factor is 0 too, the number beside 0 changes no value:
     s = Sign(x)                          s = Sign(x);  t = Mul(s, s)
     z = Mul(Mul(s, s), y)     becomes    z = Mul(y, Where(y == 0 and t == 0, 1, t))
 
+In general the number at 0 is not between those beside, and their mean takes its place.
+
 A test for 0 chooses a side, as a `where` does, and stays: in `(x == 0) * f(x) + (x != 0) * g(x)` f has the slope at 0.
 The other factor must vary with parameters that the sign varies with, and with no others: a mask of data keeps the
 slope 0 by weights that are 0. A function of the sign that is odd, as `2 heaviside(x, 0.5) - 1`, becomes a multiple of
@@ -24,7 +26,7 @@ import numpy as np
 
 from primsplit.ir import Block, Op, Value, Var, is_call
 from primsplit.ops import op as operators
-from primsplit.rewrites.near_zero import Jump, Jumps, times
+from primsplit.rewrites.near_zero import Jump, Jumps
 from primsplit.rewrites.rewriting import drop_dead_code, recorded_beside
 from primsplit.rewrites.same_values import opposite_value, same_value
 from primsplit.rewrites.signs import sign_argument
@@ -101,7 +103,7 @@ class _Walk:
     def mending(self, op: Op) -> Callable[[], object] | None:
         """Return what records the result of an op in another way; None if it stays."""
         jump = self.jumps.of(op.outputs[0])
-        if jump is not None and (jump.is_test or jump.is_number):
+        if jump is not None and jump.is_number:
             return None
         if jump is not None and jump.is_line and jump.place is jump.argument and self.is_unseen_line(op):
             return partial(_on_line, op, jump)
@@ -111,11 +113,11 @@ class _Walk:
             return self.mended_quotient(op)
         factors = [*self.factors(op, MOST_FACTORS)]
         for group in self.groups(factors):
-            jump = self.product(group)
+            jump = self.jumps.product(group)
             others = [v for v in factors if all(v is not one for one in group)]
-            if jump is None or jump.is_test or not any(self.meet(jump.argument, v) for v in others):
+            if jump is None or not any(self.meet(jump.argument, v) for v in others):
                 continue
-            if jump.is_even and self.is_news(op, group, others, jump):
+            if jump.is_told and self.is_news(op, group, others, jump):
                 return partial(_beside_jump, op, group, others, jump, self.mended[op.outputs[0]][1])
             is_unseen = len(group) > 1 or self.is_unseen_sign(group[0])
             if jump.is_odd and jump.place is jump.argument and is_unseen:
@@ -125,7 +127,7 @@ class _Walk:
     def mended_quotient(self, op: Op) -> Callable[[], object] | None:
         n, divisor = op.inputs
         jump = self.jumps.of(divisor)
-        if n is None or divisor is None or jump is None or not self.is_even_beside(jump, n):
+        if n is None or divisor is None or jump is None or not self.is_told_beside(jump, n):
             return None
         return lambda: operators.Div(_read(n), _number_beside(_read(n), _read(divisor), jump))
 
@@ -135,21 +137,21 @@ class _Walk:
         if made is None or made.kind not in {"Add", "Sub"} or other is None:
             return None
         terms = [(v, self.jumps.of(v)) for v in made.inputs if v is not None]
-        if not any(self.is_even_beside(jump, other) for _, jump in terms):
+        if not any(self.is_told_beside(jump, other) for _, jump in terms):
             return None
 
         def write() -> None:
             beside = [
-                _number_beside(_read(other), _read(v), jump) if jump and self.is_even_beside(jump, other) else _read(v)
+                _number_beside(_read(other), _read(v), jump) if jump and self.is_told_beside(jump, other) else _read(v)
                 for v, jump in terms
             ]
             operators.Mul(getattr(operators, made.kind)(*beside), _read(other), types=[op.outputs[0].type])
 
         return write
 
-    def is_even_beside(self, jump: Jump | None, other: Value) -> bool:
-        """Whether a function of signs is even, and another value varies as the signs do."""
-        return jump is not None and jump.is_even and not jump.is_test and self.is_alike(jump.argument, other)
+    def is_told_beside(self, jump: Jump | None, other: Value) -> bool:
+        """Whether the slope at a jump is told, and another value varies as the signs do."""
+        return jump is not None and jump.is_told and self.is_alike(jump.argument, other)
 
     def factors(self, product: Op, most: int) -> Iterator[Value]:
         """Yield the factors of a product, and of at most so many products that are factors."""
@@ -180,14 +182,6 @@ class _Walk:
         """Whether two values jump at the same place."""
         a, b = one.place, other.place
         return same_value(a, b, self.made) or opposite_value(a, b, self.made)
-
-    def product(self, group: Sequence[Var]) -> Jump | None:
-        """Return the jump of a product of values that jump at the same place."""
-        first = self.jumps.found[group[0]]
-        made = [self.jumps.sides(value, first.place) for value in group]
-        known = [sides for sides in made if sides is not None]
-        is_test = all(self.jumps.found[value].is_test for value in group)
-        return replace(first, sides=reduce(times, known), is_test=is_test) if len(known) == len(made) else None
 
     def meet(self, argument: Value, other: Value) -> bool:
         """Whether two values vary with a common parameter."""
@@ -244,13 +238,13 @@ def _beside_jump(op: Op, group: Sequence[Value], others: Sequence[Value], jump: 
         operators.Mul(other, _number_beside(other, function, jump), types=[op.outputs[0].type])
         return
     known = operators.Mul(*[_read(v) for v in op.inputs if v is not None])
-    beside = reduce(operator.mul, [_read(v) for v in others if v not in like], other * jump.numbers(known.dtype)[2])
+    beside = reduce(operator.mul, [_read(v) for v in others if v not in like], other * jump.beside(known.dtype))
     operators.Where(_is_there(other, function, jump), beside, known)
 
 
 def _number_beside(other: Array, function: Array, jump: Jump) -> Array:
     """Return a function of signs, with the number beside 0 where another factor is 0."""
-    found: Array = operators.Where(_is_there(other, function, jump), jump.numbers(function.dtype)[2], function)
+    found: Array = operators.Where(_is_there(other, function, jump), jump.beside(function.dtype), function)
     return found
 
 

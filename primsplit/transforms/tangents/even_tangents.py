@@ -7,15 +7,18 @@ does by 2 y, the result is n times 2, without a division:
     t_z = 2 y t_y                    becomes     t_z = 2 n
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from primsplit.ir import Op, Value, Var
 from primsplit.ops import op as operators
 from primsplit.tracing.array import Array
-from primsplit.transforms.even_slopes import DIVIDED, EvenSlopes, whole
+from primsplit.transforms.even_slopes import DEPTH, DIVIDED, EvenSlopes, whole
 
 QUOTIENTS = DIVIDED | {"call::signed", "call::tangent_signed"}
 """Calls of n and y that are n divided by y, or by its size."""
+Given = dict[Value, None]
+"""The tangents that another one is computed from, in their order."""
 
 
 @dataclass
@@ -28,15 +31,17 @@ class EvenTangents:
     slopes: EvenSlopes
     quotients: dict[Value, tuple[Array, Var, bool]] = field(default_factory=dict)
     signed: dict[Var, tuple[Array, Var]] = field(default_factory=dict)
+    origins: dict[Value, Sequence[Var]] = field(default_factory=dict)
+    """For each tangent those of `signed` that it may be a product with, at most DEPTH."""
 
-    def stand(self, given: set[Value], made: Value) -> Value:
+    def stand(self, given: Given, made: Value) -> Value:
         """Return a tangent that was computed from the given ones, or a product in its place without a division."""
-        return self.unsigned(self.divided(given, made))
-
-    def divided(self, given: set[Value], made: Value) -> Value:
-        """Return a tangent, or a product in its place without a division."""
         inside = self.noted(made)
-        given = given if inside is None else {inside}
+        tangents = given if inside is None else {inside: None}
+        return self.unsigned({**tangents, **given}, self.divided(tangents, inside, made))
+
+    def divided(self, given: Given, inside: Value | None, made: Value) -> Value:
+        """Return a tangent, or a product in its place without a division."""
         if len(given) != 1 or not isinstance(made, Var) or inside is made:
             return made
         (tangent,) = given
@@ -53,19 +58,25 @@ class EvenTangents:
         found = operators.Mul(n, whole(smooth, made), types=[made.type])
         return operators.Where(operators.IsNaN(Array(root)), Array(root), found).value if is_open else found.value
 
-    def unsigned(self, made: Value) -> Value:
+    def unsigned(self, given: Given, made: Value) -> Value:
         """Return a tangent without the sign of x, if it is that of |x| times a factor which has the sign again."""
         if not isinstance(made, Var):
             return made
-        for tangent, (n, x) in [*self.signed.items()][::-1]:
+        origins = [*dict.fromkeys(one for v in given for one in self.origins.get(v, ()))][:DEPTH]
+        self.origins[made] = origins
+        for tangent in origins:
+            n, x = self.signed[tangent]
             factor = self.slopes.over(made, tangent) if self.slopes.has_sign(x) else None
             if factor is None:
                 continue
             product = n * whole(factor, made)
             found = self.slopes.unsigned(product.value, x)
             if found is not None:
-                return whole(found, made).value
+                made = whole(found, made).value
+                self.origins.setdefault(made, origins)
+                return made
             self.signed[made] = product, x
+            self.origins[made] = [made, tangent]
             break
         return made
 
@@ -89,7 +100,7 @@ class EvenTangents:
             self.quotients[made] = Array(n), root, maker.kind == "call::root_quotient"
             return
         if isinstance(made, Var):
-            self.signed[made] = Array(n), root
+            self.signed[made], self.origins[made] = (Array(n), root), [made]
         size = self.slopes.size_of(root)
         if size is not None:
             self.quotients[made] = Array(n) * Array(root), size, False

@@ -147,7 +147,7 @@ class _Composition:
         remark = remark_of("tangent", op)
         for inner in pushed.tangent.ops:
             append(rename(inner, names, place=op.place, remark=remark, sizes=sizes))
-        given = {names[t] for t in pushed.tangents if t in names}
+        given = {names[t]: None for t in pushed.tangents if t in names}
         for position, result in zip(pushed.targets, pushed.tangent.results, strict=True):
             self.tangents[op.outputs[position]] = self.even.stand(given, renamed(result, names))
 

@@ -40,6 +40,7 @@ SMOOTH: dict[str, tuple[Function, float]] = {
     "floors and ceilings": (lambda x: (np.floor(x) + np.ceil(x)) ** 2 * np.sin(x), 1),
     "one minus a floor and a ceiling": (lambda x: (1 - np.ceil(x) + np.floor(x)) * np.sin(x), 0),
     "the sign of a norm": (lambda x: np.sign(np.sqrt(x * x)) * np.sin(x), 1),
+    "a step times a choice: its slopes are 0 and 1": (lambda x: (x >= 0) * np.where(x > 0, x, -x), 0.5),
     "sign(x)**2 hypot(x, x)": (lambda x: np.sign(x) ** 2 * np.hypot(x, x), 0),
 }
 UNKNOWN: dict[str, Function] = {
