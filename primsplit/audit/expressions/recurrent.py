@@ -1,10 +1,17 @@
 """Recurrent layers."""
 
 import ast
+from collections.abc import Sequence
 
 from primsplit.audit.expressions.nodes import Builder, Node
 from primsplit.audit.expressions.normalization import first_of
 from primsplit.audit.trees import call, literal, name
+
+NUMBERS = {
+    "affine": (1.0, 0.0), "elu": (1.0,), "hardsigmoid": (0.2, 0.5), "leakyrelu": (0.01,), "scaledtanh": (1.0, 1.0),
+    "thresholdedrelu": (1.0,),
+}  # fmt: skip
+"""The standard's alpha, and beta, of the activation functions that have them."""
 
 
 def recurrent(cell: str, activations: list[str], states: int, **options: str) -> Builder:
@@ -25,8 +32,6 @@ def recurrent(cell: str, activations: list[str], states: int, **options: str) ->
             if node.attribute(attribute):
                 named[argument] = literal(node.attribute(attribute))
         if node.has(count):
-            if direction == "bidirectional":
-                raise node.refusal("has peepholes in both directions")
             named["peepholes"] = node.argument(count)
         return first_of(call("_recurrent", name(cell), *given, **named), len(node.op.outputs), states + 1)
 
@@ -34,13 +39,25 @@ def recurrent(cell: str, activations: list[str], states: int, **options: str) ->
 
 
 def _activations(node: Node, defaults: list[str]) -> list[object]:
-    """Return the names of the functions, with their numbers where the node has some."""
+    """Return the names of the functions, with their numbers."""
     sides = 2 if node.attribute("direction", "forward") == "bidirectional" else 1
-    names = list(node.attribute("activations") or defaults * sides)
-    numbers = [list(node.attribute(f"activation_{which}") or []) for which in ("alpha", "beta")]
-    if not any(numbers):
-        return [*names]
-    return [(n, *(v[i] if i < len(v) else None for v in numbers)) for i, n in enumerate(names)]
+    numbers = (node.attribute(f"activation_{which}") for which in ("alpha", "beta"))
+    return with_numbers(node.attribute("activations") or defaults * sides, *numbers)
+
+
+def with_numbers(
+    names: Sequence[str], alphas: Sequence[float] | None = None, betas: Sequence[float] | None = None
+) -> list[object]:
+    """Return functions by their names, those that have numbers with these: alpha, then beta.
+
+    The given numbers go, in order, to the functions that have such a number.
+    """
+    given = (iter(alphas or ()), iter(betas or ()))
+    found: list[object] = []
+    for each in names:
+        numbers = [next(left, own) for left, own in zip(given, NUMBERS.get(each.lower(), ()), strict=False)]
+        found.append((each, *numbers) if numbers else each)
+    return found
 
 
 BUILDERS: dict[str, Builder] = {

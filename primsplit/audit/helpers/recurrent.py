@@ -14,9 +14,11 @@ def activation(name: str, alpha: Any = None, beta: Any = None) -> Any:
         "tanh": np.tanh,
         "relu": lambda x: np.maximum(x, 0),
         "affine": lambda x: alpha * x + beta,
-        "leakyrelu": lambda x: np.where(x < 0, (0.01 if alpha is None else alpha) * x, x),
-        "elu": lambda x: np.where(x < 0, (1.0 if alpha is None else alpha) * np.expm1(x), x),
-        "hardsigmoid": lambda x: np.clip((0.2 if alpha is None else alpha) * x + (0.5 if beta is None else beta), 0, 1),
+        "leakyrelu": lambda x: np.where(x < 0, alpha * x, x),
+        "thresholdedrelu": lambda x: np.where(x > alpha, x, 0),
+        "scaledtanh": lambda x: alpha * np.tanh(beta * x),
+        "elu": lambda x: np.where(x < 0, alpha * np.expm1(np.minimum(x, 0)), x),
+        "hardsigmoid": lambda x: np.clip(alpha * x + beta, 0, 1),
         "softsign": lambda x: x / (1 + np.abs(x)),
         "softplus": lambda x: np.logaddexp(x, 0),
     }[name.lower()]
@@ -34,34 +36,34 @@ def recurrent(
     activations: Any,
     clip: Any = None,
     layout: int = 0,
+    peepholes: Any = None,
     **more: Any,
 ) -> Any:
-    """Return the states of a cell after each step, and the last ones; the states that steps hand on are `first`.
+    """Return the states of a cell after each step, and the last ones, 0 without steps; `first` are those to start from.
 
     A cell gets functions, clipped sums' limits, a step's input, the weights and the states.
     """
     x = np.swapaxes(x, 0, 1) if layout else x
     steps, batch, hidden = x.shape[0], x.shape[1], r.shape[2]
+    lengths = np.full(batch, steps) if lengths is None else lengths
     every, last = [], []
     for d in range(w.shape[0]):
         is_back = direction == "reverse" or d == 1
-        own = activations[d * len(activations) // w.shape[0] : (d + 1) * len(activations) // w.shape[0]]
-        functions = [activation(*f) if isinstance(f, tuple) else activation(f) for f in own]
+        names = activations[d * len(activations) // w.shape[0] : (d + 1) * len(activations) // w.shape[0]]
+        functions = [activation(*f) if isinstance(f, tuple) else activation(f) for f in names]
         bias = np.zeros(2 * w.shape[1], x.dtype) if b is None else b[d]
         states = [np.zeros((batch, hidden), x.dtype) if s is None else (s[:, d] if layout else s[d]) for s in first]
         outputs = np.zeros((steps, batch, hidden), x.dtype)
+        own = more if peepholes is None else {**more, "peepholes": peepholes[d]}
         for t in range(steps):
-            at = np.full(batch, steps - 1 - t if is_back else t)
-            runs = np.full((batch, 1), True)
-            if lengths is not None:
-                at = np.where(t < lengths, lengths - 1 - t if is_back else t, t)
-                runs = (t < lengths)[:, None]
+            at = np.where(t < lengths, lengths - 1 - t if is_back else t, t)
+            runs = (t < lengths)[:, None]
             rows = np.arange(batch)
-            new = cell(functions, clip, x[at, rows], w[d], r[d], bias, states, **more)
+            new = cell(functions, clip, x[at, rows], w[d], r[d], bias, states, **own)
             states = [np.where(runs, n, s) for n, s in zip(new, states, strict=True)]
             outputs[at, rows] = np.where(runs, new[0], 0)
         every.append(outputs)
-        last.append(states)
+        last.append([np.where(lengths[:, None] > 0, s, 0) for s in states])
     y = np.stack(every, axis=1)
     ends = [np.stack(parts) for parts in zip(*last, strict=True)]
     if layout:
@@ -108,7 +110,7 @@ def lstm_cell(
     h, c = states
     wb, rb = np.split(b, 2)
     i, o, f, g = np.split(x @ w.T + h @ r.T + wb + rb, 4, axis=-1)
-    pi, po, pf = np.zeros((3, 1), x.dtype) if peepholes is None else np.split(peepholes[0], 3)
+    pi, po, pf = np.zeros((3, 1), x.dtype) if peepholes is None else np.split(peepholes, 3)
     i = functions[0](clipped(i + pi * c, clip))
     f = 1 - i if coupled else functions[0](clipped(f + pf * c, clip))
     c = f * c + i * functions[1](clipped(g, clip))

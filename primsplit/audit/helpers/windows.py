@@ -102,7 +102,7 @@ def max_pool(
 ) -> Any:
     """Return the greatest element of each window, and its place in the flat array (by columns if requested)."""
     _, wide = pool_pads(a.shape[2:], kernel, strides, dilations, pads, ceil)
-    least = -np.inf if a.dtype.kind == "f" else np.iinfo(a.dtype).min
+    least = np.iinfo(a.dtype).min if a.dtype.kind in "iu" else -np.inf
     found = windows(padded(a, wide, least), kernel, strides, dilations)
     places = np.arange(a.size).reshape(a.shape)
     if columns:
@@ -110,7 +110,8 @@ def max_pool(
         places = inner + places[(slice(None), slice(None), *[slice(0, 1)] * (a.ndim - 2))]
     at = windows(padded(places, wide, -1), kernel, strides, dilations)
     flat = found.reshape(*found.shape[: a.ndim], -1)
-    first = np.argmax(np.where(at.reshape(flat.shape) < 0, least, flat), axis=-1, keepdims=True)
+    is_greatest = (flat == np.max(flat, axis=-1, keepdims=True)) | np.isnan(flat)
+    first = np.argmax(is_greatest & (at.reshape(flat.shape) >= 0), axis=-1, keepdims=True)
     picked = [np.take_along_axis(v.reshape(flat.shape), first, axis=-1)[..., 0] for v in (found, at)]
     return tuple(picked)
 

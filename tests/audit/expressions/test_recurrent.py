@@ -1,8 +1,5 @@
 """Recurrent layers as calls of a helper."""
 
-import pytest
-
-from primsplit.ir.errors import PrimsplitError
 from tests.audit.expressions.written import text_of
 
 LAYER = ("float32[5,2,3]", "float32[1,4,3]", "float32[1,4,4]")
@@ -21,7 +18,13 @@ def test_numbers_of_functions_go_with_their_names() -> None:
     assert "activations=[('Affine', 0.5, 1.0)]" in text
 
 
-def test_peepholes_in_both_directions_are_refused() -> None:
+def test_a_number_goes_to_the_first_function_that_has_one() -> None:
+    text = text_of("GRU", *LAYER, outputs=2, activations=["Sigmoid", "LeakyRelu"], activation_alpha=[0.25])
+    assert "activations=['Sigmoid', ('LeakyRelu', 0.25)]" in text
+    text = text_of("RNN", *LAYER, outputs=2, activations=["HardSigmoid"])
+    assert "activations=[('HardSigmoid', 0.2, 0.5)]" in text
+
+
+def test_peepholes_of_both_directions_are_one_argument() -> None:
     inputs = (*LAYER, None, None, None, None, "float32[2,12]")
-    with pytest.raises(PrimsplitError, match="peepholes in both directions"):
-        text_of("LSTM", *inputs, direction="bidirectional")
+    assert "peepholes=h" in text_of("LSTM", *inputs, direction="bidirectional")

@@ -44,7 +44,13 @@ def test_short_sequences_end_early_and_begin_at_their_end_when_reversed() -> Non
     np.testing.assert_array_equal(y[:, 0, :, 0], [[6, 1], [6, 0], [4, 0]])
 
 
+def test_a_sequence_without_steps_ends_in_zeros() -> None:
+    x, w = np.ones((2, 2, 1), np.float32), np.ones((1, 1, 1), np.float32)
+    _, last = recurrent(rnn_cell, x, w, w, None, np.array([0, 2]), w, activations=["Relu"])
+    np.testing.assert_array_equal(last[0, :, 0], [0, 3])
+
+
 def test_activations_have_the_standards_numbers() -> None:
     x = np.array([-1.0, 0.5])
-    np.testing.assert_allclose(activation("HardSigmoid")(x), [0.3, 0.6])
+    np.testing.assert_allclose(activation("HardSigmoid", 0.2, 0.5)(x), [0.3, 0.6])
     np.testing.assert_allclose(activation("LeakyRelu", 0.5)(x), [-0.5, 0.5])
