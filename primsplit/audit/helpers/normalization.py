@@ -48,7 +48,7 @@ def rms_norm(a: AnyArray, scale: Any, axis: int = -1, epsilon: float = 1e-5) -> 
 
 def group_norm(a: AnyArray, scale: Any, bias: Any, num_groups: int, epsilon: float = 1e-5) -> Any:
     """Return groups of channels, each shifted to the mean 0 and scaled to the variance 1."""
-    groups = a.reshape(a.shape[0], num_groups, -1)
+    groups = a.reshape(a.shape[0], num_groups, np.prod(a.shape[1:]) // num_groups)
     wide = groups.astype(np.float32) if a.dtype.itemsize < 4 else groups
     centred = wide - np.mean(wide, axis=-1, keepdims=True)
     found = centred / np.sqrt(np.mean(np.square(centred), axis=-1, keepdims=True) + epsilon)

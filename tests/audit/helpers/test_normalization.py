@@ -61,3 +61,8 @@ def test_norms() -> None:
     np.testing.assert_allclose(np.abs(lp_norm(A, 1, 1)).sum(axis=1), 1)
     np.testing.assert_array_equal(lp_norm(np.zeros((1, 2))), [[0, 0]])
     np.testing.assert_allclose(mean_variance_norm(A, (0, 2)).std(axis=(0, 2)), 1)
+
+
+def test_groups_of_no_instances_are_none() -> None:
+    found = group_norm(np.zeros((0, 4, 3)), np.ones(4), np.zeros(4), 2)
+    assert found.shape == (0, 4, 3)
