@@ -28,6 +28,12 @@ def test_counted():
 WEAK = "from toy.numbers import clipped\n\ndef test_clipped():\n    clipped(1)\n"
 
 
+@pytest.fixture(autouse=True)
+def _without_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run starts a pytest, which would import plugins that these tests do without for half of its time."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
 def tree(root: Path, test: str) -> Path:
     """A package `toy` with one module."""
     files = {"toy/__init__.py": "", "toy/numbers.py": CODE, "tests/test_numbers.py": test}
