@@ -9,6 +9,6 @@ families = import_families(
     __name__,
     "activation", "branches", "centre", "contraction", "convolution", "cumulative", "deformed", "discrete",
     "dropout", "elementwise", "forward", "indexing", "layout", "loops", "losses", "normalization", "ordering",
-    "pooling", "product", "quantization", "random", "recurrent", "reduction", "refused", "regions", "resize",
+    "pooling", "product", "quantization", "recurrent", "reduction", "regions", "resize",
     "response", "sampling", "spectrum", "unpooling",
 )  # fmt: skip

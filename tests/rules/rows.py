@@ -243,7 +243,7 @@ INTEGER = frozenset({
 RANDOM = frozenset({
     "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
 })  # fmt: skip
-"""Operators that give other numbers each time; tests/rules/test_random.py has them."""
+"""Operators that give other numbers each time; tests/rules/test_discrete.py has them."""
 
 
 def rows_of(module: str) -> list[Any]:

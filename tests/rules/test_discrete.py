@@ -1,4 +1,4 @@
-"""Random operators: no gradient flows through what they draw, and a pullback reads the draw of the forward pass."""
+"""Operators without a gradient: none flows through what they draw, and a pullback reads what was drawn."""
 
 from collections.abc import Callable
 from typing import Any
