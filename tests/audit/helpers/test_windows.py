@@ -90,3 +90,10 @@ def test_the_cotangent_of_a_window_is_added_at_its_greatest_element() -> None:
     for place, value in zip(places.ravel(), highest.ravel(), strict=True):
         expected[place] += value
     np.testing.assert_allclose(max_pool_grad(highest, A, **told).ravel(), expected)
+
+
+def test_an_unsigned_zero_beside_padding_has_its_place_in_the_array() -> None:
+    a = np.zeros((1, 1, 2), np.uint8)
+    highest, places = max_pool(a, kernel=[2], strides=[1], dilations=[1], pads=[1, 0])
+    np.testing.assert_array_equal(highest, a)
+    np.testing.assert_array_equal(places, [[[0, 0]]])
