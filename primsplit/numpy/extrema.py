@@ -24,6 +24,7 @@ from primsplit.numpy.axes import count_along, reduced, size_as, with_ones
 from primsplit.numpy.refusing import raise_if_caught
 from primsplit.numpy.scans import lowest
 from primsplit.numpy.ufuncs import cast_to
+from primsplit.numpy.units import nan_where
 from primsplit.ops import op
 from primsplit.tracing.array import Array
 from primsplit.tracing.calls.named import called_by_name, named
@@ -164,9 +165,10 @@ def _axes(axis: Axis) -> tuple[int, ...]:
 
 
 def _shares(dy: Array, x: Array, y: Array, axes: Sequence[int], keepdims: bool) -> Array:
-    """The cotangent of each element. Where y is NaN no element equals it, and none has a share."""
+    """The cotangent of each element; NaN where y is NaN, but a cotangent of 0 stays 0."""
     winners = op.Cast(op.Equal(x, y if keepdims else with_ones(y, axes)), to=dy.dtype)
     count = op.Max(op.ReduceSum(winners, list(axes), keepdims=1), 1.0)
+    dy = nan_where(op.IsNaN(y), dy)
     return op.Mul(winners, op.Div(dy if keepdims else with_ones(dy, axes), count), types=[x.type])
 
 

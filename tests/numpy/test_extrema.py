@@ -16,9 +16,10 @@ FUNCTIONS: dict[str, Any] = {"max": np.max, "min": np.min}
 
 
 def shares(which: str, x: Any, axis: Any) -> Any:
-    """1 over how many elements are equal to the extremum, at each of them; 0 elsewhere, and where there is a NaN."""
-    is_best = x == FUNCTIONS[which](x, axis=axis, keepdims=True)
-    return is_best / np.maximum(is_best.sum(axis=axis, keepdims=True), 1)
+    """1 over how many elements are equal to the extremum, at each of them; 0 elsewhere. NaN where the extremum is."""
+    best = FUNCTIONS[which](x, axis=axis, keepdims=True)
+    is_best = x == best
+    return np.where(np.isnan(best), np.nan, is_best / np.maximum(is_best.sum(axis=axis, keepdims=True), 1))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -41,6 +42,14 @@ def test_values_are_numpys_and_equal_extrema_share_the_gradient(
     np.testing.assert_allclose(
         pullback(dy)[0], 2 * shares(which, rows, axis), rtol=1e-3 if dtype == "float16" else 1e-6
     )
+
+
+@pytest.mark.parametrize("which", FUNCTIONS)
+def test_a_maximum_of_nan_that_nobody_asks_for_has_the_slope_0(which: str) -> None:
+    found, pullback = ps.vjp(lambda x: FUNCTIONS[which](x, axis=1), np.array([[np.nan, 1.0], [2.0, 2.0]]))
+    np.testing.assert_array_equal(found, [np.nan, 2.0])
+    np.testing.assert_array_equal(pullback(np.array([0.0, 1.0]))[0], [[0.0, 0.0], [0.5, 0.5]])
+    np.testing.assert_array_equal(pullback(np.array([1.0, 1.0]))[0], [[np.nan, np.nan], [0.5, 0.5]])
 
 
 @pytest.mark.parametrize("which", FUNCTIONS)
