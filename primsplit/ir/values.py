@@ -2,10 +2,9 @@
 
 import math
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
-from weakref import WeakValueDictionary, ref
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -195,31 +194,32 @@ def _mapped_file(array: AnyArray | np.generic) -> str:
     return "" if base is None or base.filename is None else os.fspath(base.filename)
 
 
-@dataclass(frozen=True, slots=True)
-class _Met(Loaded):
-    """Data of an array that may come again. `owner` returns the owner of its memory, None once that is gone."""
+SAMPLE = 1024
+"""The elements of a long array by which another one of the same bits is sought."""
 
-    owner: Callable[[], object] = field(kw_only=True)
-
-
-_met: WeakValueDictionary[Any, _Met] = WeakValueDictionary()
+_met: WeakValueDictionary[Any, Loaded] = WeakValueDictionary()
 
 
 def data_of(array: AnyArray, name: str = "") -> AnyArray | Data:
-    """Return the data for a Const of an array; a long array of the same memory, bits and name gets the same data.
+    """Return the data for a Const of an array; a long array of the same bits and name gets the same data.
 
-    What a loop reads in each of its steps is then copied, and written to a file, once. Another array that took the
-    memory of one that is gone gets data of its own: a file does not depend on where arrays lie.
+    What a loop reads in each of its steps, or a function constructs in each of its calls, is then written to a file
+    once. One whose owner may write to it again, or that is mapped from a file, shares data with no other array.
     """
     if array.size <= SMALL or array.dtype.itemsize not in {1, 2, 4, 8} or array.dtype.kind == "O":
         return array
-    key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype, name)
-    known, owner = _met.get(key), owner_of(array)
-    if known is not None and known.owner() is owner and (known.array is array or _same_bits(known.array, array)):
+    some = np.asarray(array.flat[:: -(-array.size // SAMPLE)]).tobytes()
+    key = (array.shape, array.dtype, name, _mapped_file(array), some)
+    known = _met.get(key)
+    if known is not None and (known.array is array or (_may_stay(known, array) and _same_bits(known.array, array))):
         return known
-    loaded = _loaded(array)
-    made = _met[key] = _Met(loaded.array, loaded.is_shared, loaded.file, owner=ref(owner))
+    made = _met[key] = _loaded(array)
     return made
+
+
+def _may_stay(known: Loaded, array: AnyArray) -> bool:
+    """Whether nobody may write to these data again, but for the owner of the array, if it is the same memory."""
+    return not known.is_shared or np.may_share_memory(known.array, array)
 
 
 def owner_of(array: AnyArray) -> AnyArray:

@@ -1,4 +1,4 @@
-"""Constants: arrays that do not change, whose data are shared for one array and never for two of one address."""
+"""Constants: arrays that do not change, whose data are shared by equal arrays."""
 
 import numpy as np
 import pytest
@@ -24,17 +24,22 @@ def test_a_long_array_and_its_view_have_the_same_data_until_they_are_written_to(
     np.testing.assert_array_equal(data.numpy() if not isinstance(data, np.ndarray) else data, np.arange(100.0))
 
 
-def test_an_array_in_the_memory_of_another_with_the_same_bits_has_data_of_its_own() -> None:
-    memory = bytearray(np.arange(100.0).tobytes())
-    first = data_of(np.frombuffer(memory))
-    second = data_of(np.frombuffer(memory))
-    assert first is not second
+def test_equal_long_arrays_have_the_same_data_and_others_of_equal_samples_do_not() -> None:
+    one, other = np.arange(5000.0), np.arange(5000.0)
+    data = data_of(one)
+    assert data_of(other) is data
+    other[3] = -1.0
+    assert data_of(other) is not data
+    assert data_of(one.astype(np.int64)) is not data
+    assert data_of(-np.zeros(100)) is not data_of(np.zeros(100))
 
 
-def test_other_rows_of_an_array_have_data_of_their_own() -> None:
-    array = np.zeros((4, 100))
-    assert data_of(array[0]) is data_of(array[0])
-    assert data_of(array[0]) is not data_of(array[1])
+def test_an_array_whose_owner_may_write_to_it_again_shares_no_data_with_an_equal_one() -> None:
+    frozen = np.arange(100.0)
+    frozen.flags.writeable = False
+    data = data_of(frozen)
+    assert data_of(frozen[:]) is data
+    assert data_of(np.arange(100.0)) is not data
 
 
 def test_arrays_are_equal_bit_by_bit() -> None:

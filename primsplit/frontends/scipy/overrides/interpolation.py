@@ -1,7 +1,6 @@
 """Substitutes for SciPy's interpolants: of plain tables at traced points, and splines of traced values."""
 
 import functools
-import math
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -26,6 +25,7 @@ from primsplit.frontends.scipy.interpolate import (
     within,
 )
 from primsplit.frontends.scipy.knots import of_knots, through
+from primsplit.frontends.scipy.known_splines import coefficients_through, of_spline, pieces_of, powers_of
 from primsplit.frontends.scipy.one_polynomial import (
     Newton,
     Through,
@@ -34,7 +34,7 @@ from primsplit.frontends.scipy.one_polynomial import (
     of_known,
     of_newton,
 )
-from primsplit.frontends.scipy.operands import ascending, double, not_empty, of_at_least, of_length, wide
+from primsplit.frontends.scipy.operands import ascending, double, finite, not_empty, of_at_least, of_length, wide
 from primsplit.frontends.scipy.radial import RadialBasis
 from primsplit.frontends.scipy.radial import of_known as radial_of_known
 from primsplit.frontends.scipy.smoothing import is_long
@@ -106,12 +106,12 @@ class _Interpolants:
         def at(m: int) -> Any:
             return np.moveaxis(made(breaks[:-1], nu=m, extrapolate=True), made.axis, 0)
 
-        return placed(piecewise(_pieces(at, made.k), breaks, x, order=nu, extrapolate=asked), np.ndim(x), made.axis)
+        return placed(piecewise(powers_of(at, made.k), breaks, x, order=nu, extrapolate=asked), np.ndim(x), made.axis)
 
     def fitted(self, made: Any, x: Any, nu: int = 0, ext: Any = None) -> Any:
         """A UnivariateSpline."""
         beyond, breaks = read_ext(made.ext if ext is None else ext), made.get_knots()
-        pieces = _pieces(lambda m: made(breaks[:-1], nu=m, ext=0), made._eval_args[2])
+        pieces = powers_of(lambda m: made(breaks[:-1], nu=m, ext=0), made._eval_args[2])
         return extended(lambda at: piecewise(pieces, breaks, at, order=nu), x, breaks, ext=beyond, order=nu)
 
     def spline_integral(self, made: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
@@ -198,6 +198,14 @@ class _Interpolants:
             return lines(sites, y, axis, extrapolate=True) if k == 1 else through(sites, y, k, axis)
         if not _is_linear(bc_type):
             raise unsupported(f"a spline of traced values with bc_type={bc_type!r}")
+        if not holds_traced(x) and is_long(x):
+            knots = self.module.make_interp_spline(x, np.zeros(len(x)), k=k, t=t, bc_type=bc_type).t
+            given: Any = operand(wide(y))
+            given = of_length(np.moveaxis(given, axis, 0), len(x), 0)
+            given = finite(given) if check_finite else given
+            through_all = coefficients_through(x, knots, k, given, _ends_of(bc_type))
+            if through_all is not None:
+                return Piecewise(*pieces_of(knots, through_all, k), True, axis)
 
         def make(values: Any) -> tuple[Any, Any]:
             return of_spline(self.module.make_interp_spline(x, values, k=k, t=t, bc_type=bc_type))
@@ -211,13 +219,9 @@ class _Interpolants:
         if extrapolate != "periodic" and not extrapolate:
             raise unsupported("scipy.interpolate.BSpline of traced coefficients with extrapolate=False")
         count = len(t) - k - 1
-
-        def make(values: Any) -> tuple[Any, Any]:
-            return of_spline(self.module.BSpline(t, values, k))
-
-        given: Any = operand(c)
-        used = np.moveaxis(np.moveaxis(given, axis, 0)[:count], 0, axis)
-        return spline_of_values(make, range(count), used, extrapolate, axis)
+        given: Any = operand(wide(c))
+        used = of_length(np.moveaxis(given, axis, 0)[:count], count, 0)
+        return Piecewise(*pieces_of(np.asarray(t, np.float64), used, k), extrapolate, axis)
 
     def of_powers(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Piecewise:
         """PPoly of traced coefficients between known breaks."""
@@ -325,17 +329,6 @@ def on_the_grid(grid: Any, xi: Any) -> Any:
     return asked
 
 
-def of_spline(made: Any) -> tuple[Any, Any]:
-    """The coefficients of the pieces of a BSpline, and their ends."""
-    breaks = np.unique(made.t[made.k : len(made.t) - made.k])
-    return _pieces(lambda m: made(breaks[:-1], nu=m), made.k), breaks
-
-
-def _pieces(derivative: Callable[[int], Any], degree: int) -> Any:
-    """The coefficients of the pieces, highest power first, by the derivatives at their left ends."""
-    return np.stack([derivative(m) / math.factorial(m) for m in range(degree, -1, -1)])
-
-
 def may_ascend(x: Any) -> bool:
     """Whether places ascend, or are traced."""
     return holds_traced(x) or bool(np.all(np.diff(x) > 0))
@@ -345,6 +338,12 @@ def _is_linear(bc_type: Any) -> bool:
     """Whether the conditions at the ends are known to leave a spline linear in its values."""
     ends = bc_type if isinstance(bc_type, tuple) else (bc_type,)
     return all(e is None or (isinstance(e, str) and e in ENDS) for e in ends)
+
+
+def _ends_of(bc_type: Any) -> list[tuple[int, ...]]:
+    """The orders of the derivatives that are 0 at the first site and at the last one."""
+    ends = bc_type if isinstance(bc_type, tuple) else (bc_type, bc_type)
+    return [{"natural": (2,), "clamped": (1,)}.get(end, ()) for end in ends]
 
 
 METHODS = (

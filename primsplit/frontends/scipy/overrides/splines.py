@@ -8,8 +8,9 @@ import numpy as np
 from primsplit.frontends.python.overrides.table import register, register_method, when_traced
 from primsplit.frontends.scipy.interpolate import Piecewise, piecewise, spline_of_values
 from primsplit.frontends.scipy.knots import Knotted, through
+from primsplit.frontends.scipy.known_splines import coefficients_through, of_spline, pieces_of
 from primsplit.frontends.scipy.operands import double, not_empty, of_at_least, of_length
-from primsplit.frontends.scipy.overrides.interpolation import extended, of_spline, read_ext
+from primsplit.frontends.scipy.overrides.interpolation import extended, read_ext
 from primsplit.frontends.scipy.smoothing import is_long, smoothing_spline
 from primsplit.numpy.complex.operands import holds_complex
 from primsplit.tracing.array import unsupported
@@ -88,6 +89,11 @@ class _Splines:
             made = through(x, y, k)
             return made.t, np.concatenate([made.c, np.zeros(k + 1)]), k
         count = len(x)
+        if is_long(x):
+            knots = self.module.splrep(x, np.zeros(count), k=k, s=0)[0]
+            found = coefficients_through(x, knots, k, of_length(array_like(double(y)), count))
+            if found is not None:
+                return knots, np.concatenate([found, np.zeros(k + 1)]), k
         columns = [self.module.splrep(x, column, k=k, s=0) for column in np.eye(count)]
         matrix = np.stack([c for _, c, _ in columns], axis=1)
         return columns[0][0], matrix @ array_like(y), k
@@ -114,8 +120,7 @@ class _Splines:
             return Knotted(knots, coefficients, order)
         count = len(knots) - order - 1
         used = of_length(of_at_least(array_like(coefficients), count)[:count], count)
-        matrix, breaks = of_spline(self.module.BSpline(knots, np.eye(count), order))
-        return Fitted(np.tensordot(matrix, used, axes=1), breaks)
+        return Fitted(*pieces_of(knots, used, order))
 
     def univariate(
         self, x: Any, y: Any, w: Any = None, bbox: Any = (None, None), k: int = 3, s: Any = None, ext: Any = 0,
@@ -135,6 +140,11 @@ class _Splines:
             raise unsupported("such a scipy.interpolate.UnivariateSpline of traced values")
         if holds_traced(x):
             return through(x, y, k)
+        if is_long(x):
+            knots = self.module.InterpolatedUnivariateSpline(x, np.zeros(len(x)), k=k)._eval_args[0]
+            found = coefficients_through(x, knots, k, of_length(array_like(double(y)), len(x)))
+            if found is not None:
+                return Fitted(*pieces_of(knots, found, k), read_ext(ext))
         return self._fitted(lambda v: self.module.InterpolatedUnivariateSpline(x, v, k=k), x, y, k, ext)
 
     def least_squares(
