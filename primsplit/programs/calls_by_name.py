@@ -147,6 +147,13 @@ def attributes_of_results(code: CodeType) -> tuple[tuple[str, int], ...]:
 
 
 @functools.lru_cache(maxsize=4096)
+def texts(code: CodeType) -> tuple[tuple[str | bytes, int], ...]:
+    """Return the constant texts that a code, but not the codes inside of it, loads, each with its line."""
+    found = [(i.argval, i.positions) for i in _instructions(code) if i.opname in {"LOAD_CONST", "RETURN_CONST"}]
+    return tuple((v, p.lineno) for v, p in found if isinstance(v, str | bytes) and p is not None and p.lineno)
+
+
+@functools.lru_cache(maxsize=4096)
 def _imported(code: CodeType) -> Mapping[str, tuple[str, str]]:
     """Return the local variables that code imports: the module and the name in it, "" for the module itself."""
     found: dict[str, tuple[str, str]] = {}

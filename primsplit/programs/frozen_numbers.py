@@ -22,7 +22,8 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from types import FunctionType, ModuleType
+from pathlib import PurePath
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,17 @@ from primsplit.ir.caching.fingerprint import objects_read
 from primsplit.ir.caching.held import attribute_of, function_in
 from primsplit.ir.errors import FrozenNumberWarning, Place, warn_at
 from primsplit.ir.scoped import as_block
-from primsplit.programs.calls_by_name import Call, Chain, attributes_of_results, call_of, codes, looked_up, meanings
+from primsplit.programs.calls_by_name import (
+    Call,
+    Chain,
+    attributes_of_results,
+    call_of,
+    chains,
+    codes,
+    looked_up,
+    meanings,
+    texts,
+)
 from primsplit.tracing.undo_log import undo_log
 
 CLOCKS: tuple[Any, ...] = (
@@ -41,11 +52,26 @@ CLOCKS: tuple[Any, ...] = (
     *(getattr(time, name) for name in ("clock_gettime", "clock_gettime_ns") if hasattr(time, name)),
     *(getattr(os, name) for name in ("getloadavg",) if hasattr(os, name)),
 )  # fmt: skip
+CLOCKS_BY_NAME = frozenset({
+    ("resource", "getrusage"), ("genericpath", "getmtime"), ("genericpath", "getatime"), ("genericpath", "getctime"),
+    ("shutil", "disk_usage"), ("gc", "get_count"), ("gc", "get_stats"), ("_tracemalloc", "get_traced_memory"),
+    ("tracemalloc", "get_traced_memory"),
+})  # fmt: skip
+"""Functions that read times and counters, by their modules: of modules that are not imported to know them."""
+FILE_TIMES = frozenset({
+    "st_mtime", "st_atime", "st_ctime", "st_birthtime", "st_mtime_ns", "st_atime_ns", "st_ctime_ns", "st_birthtime_ns",
+})  # fmt: skip
+"""Attributes of what `os.stat` and `Path.stat` return."""
+DEVICES = {
+    "/dev/urandom": False, "/dev/random": False, "/dev/hwrng": False, "/proc/sys/kernel/random/uuid": False,
+    "/proc/uptime": True, "/proc/loadavg": True, "/proc/stat": True, "/proc/self/stat": True,
+}  # fmt: skip
+"""Files with other numbers each time that they are read; whether those are times."""
 CLOCKS_WITHOUT_ARGUMENT: tuple[Any, ...] = (time.localtime, time.gmtime, time.ctime, time.asctime)
 OF_PROCESS = frozenset({
     ("posix", "getpid"), ("nt", "getpid"), ("posix", "getppid"), ("nt", "getppid"), ("posix", "times"), ("nt", "times"),
     ("_thread", "get_ident"), ("_thread", "get_native_id"), ("sys", "getrefcount"), ("_socket", "gethostname"),
-    ("platform", "node"),
+    ("platform", "node"), ("uuid", "getnode"), ("threading", "active_count"),
 })  # fmt: skip
 """The functions whose result is another in each process, thread or machine, by their modules."""
 OF_OBJECTS: tuple[Any, ...] = (id, hash)
@@ -55,6 +81,8 @@ UNSEEDED = frozenset({
     "default_rng", "RandomState", "SeedSequence", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64", "Random",
 })  # fmt: skip
 """Constructors of generators that draw other numbers each time if they are given no seed."""
+SYSTEM_DRAWS = (os.urandom, *(getattr(os, name) for name in ("getrandom",) if hasattr(os, name)))
+UUIDS = frozenset({"uuid1", "uuid4", "uuid6", "uuid7"})
 SCIPYS_SEEDS = ("rng", "random_state", "seed")
 """The parameters by which SciPy's functions take a generator. Without one they draw."""
 SCIPYS_SOLVERS = ("scipy.optimize.", "scipy.sparse.linalg.")
@@ -145,6 +173,7 @@ def _sites(function: FunctionType) -> Iterator[Site]:
         read = itertools.chain(meanings(function, code, _reach), looked_up(function, code, _reach))
         known = [(chain, _called(value)) for chain, value in read if value is not None]
         seeded = [_owner(v) for c, v in known if attribute_of(v, "__name__") in SEEDING and c.given != ()]
+        yield from _of_files(code, known)
         for chain, value in known:
             place = Place(code.co_filename, chain.line, code.co_name)
             if isinstance(value, Iterator):
@@ -165,6 +194,17 @@ def _sites(function: FunctionType) -> Iterator[Site]:
             for name, line in attributes_of_results(code):
                 if name in SCIPYS_METHODS and not any(s is shared for s in seeded):
                     yield Site(name, Place(code.co_filename, line, code.co_name), shared, DRAW)
+
+
+def _of_files(code: CodeType, known: Sequence[tuple[Chain, Any]]) -> Iterator[Site]:
+    """Yield the sites that read the time of a file, or a file with other numbers each time."""
+    chained = [(chain.path[-1], chain.line) for chain in chains(code) if chain.path]
+    times = [(name, line) for name, line in (*attributes_of_results(code), *chained) if name in FILE_TIMES]
+    paths = [*texts(code), *((v, c.line) for c, v in known if isinstance(v, str | bytes | PurePath))]
+    devices = [(os.fsdecode(path), line) for path, line in paths if "\0" not in os.fsdecode(path)]
+    told = [(name, line, TIME) for name, line in times]
+    told += [(path, line, TIME if DEVICES[path] else DRAW) for path, line in devices if path in DEVICES]
+    yield from (Site(name, Place(code.co_filename, line, code.co_name), None, says) for name, line, says in told)
 
 
 def _owner(value: Any) -> Any:
@@ -188,7 +228,8 @@ def _called(value: Any) -> Any:
 
 
 def _is_clock(chain: Chain, call: Call | None, value: Any) -> bool:
-    if any(value is each for each in CLOCKS):
+    is_named = (attribute_of(value, "__module__"), attribute_of(value, "__name__")) in CLOCKS_BY_NAME
+    if is_named or any(value is each for each in CLOCKS):
         return True
     if value is time.strftime:
         return call is None or call.positional < 2
@@ -213,10 +254,10 @@ def _is_of_process(chain: Chain, value: Any, filename: str) -> bool:
 def _is_fresh(chain: Chain, value: Any) -> bool:
     """Whether a call draws from the system, or creates a generator without a seed."""
     is_of_system = isinstance(attribute_of(value, "__self__"), random.SystemRandom) or value is random.SystemRandom
-    if is_of_system or value is os.urandom:
+    if is_of_system or any(value is each for each in SYSTEM_DRAWS):
         return True
     where, name = attribute_of(value, "__module__"), attribute_of(value, "__name__")
-    if where == "secrets" or (where == "uuid" and name in {"uuid1", "uuid4"}):
+    if where == "secrets" or (where == "uuid" and name in UUIDS):
         return isinstance(value, FunctionType)
     is_kind = name in UNSEEDED and str(where).partition(".")[0] in {"numpy", "random"}
     return is_kind and chain.given in {(), (None,)}
@@ -273,7 +314,7 @@ def _reach(value: Any, name: str) -> Any:
     if _is_generator(value):
         return getattr(value, name, None)
     if isinstance(value, type):
-        return getattr(value, name, None) if value.__module__ == "datetime" else vars(value).get(name)
+        return getattr(value, name, None) if issubclass(value, datetime.date) else vars(value).get(name)
     if name in SCIPYS_METHODS and type(value).__module__.startswith("scipy.stats"):
         return np.random.random  # what draws where no generator is given
     if name in {"random", "integers"} and type(value).__module__ == SCIPYS_SEQUENCES:

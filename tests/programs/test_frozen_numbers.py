@@ -2,6 +2,7 @@
 
 import datetime
 import functools
+import gc
 import importlib
 import itertools
 import logging
@@ -10,6 +11,7 @@ import operator
 import os
 import pathlib
 import random
+import resource
 import secrets
 import socket
 import subprocess
@@ -282,6 +284,47 @@ FROZEN: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
+HERE = pathlib.Path(__file__)
+DEVICE = pathlib.Path("/dev/urandom")
+
+
+class Later(datetime.datetime):
+    """A date with its class's clocks."""
+
+
+def by_a_file_time(w: Any) -> Any:
+    found = os.stat(HERE)
+    return np.sum(w) * found.st_mtime
+
+
+def by_a_device(w: Any) -> Any:
+    with open("/dev/urandom", "rb") as device:
+        return np.sum(w) * device.read(1)[0]
+
+
+FROZEN |= {
+    "use of resources": (
+        lambda w: np.sum(w) * resource.getrusage(resource.RUSAGE_SELF).ru_utime,
+        "resource.getrusage",
+    ),
+    "time of a file": (by_a_file_time, "st_mtime"),
+    "time of a file by a call": (lambda w: np.sum(w) * os.stat(HERE).st_ctime_ns, "st_ctime_ns"),
+    "time of a path": (lambda w: np.sum(w) * HERE.stat().st_atime, "st_atime"),
+    "getmtime": (lambda w: np.sum(w) * os.path.getmtime(HERE), "os.path.getmtime"),
+    "device": (by_a_device, "/dev/urandom"),
+    "device of bytes": (lambda w: np.sum(w) * os.read(os.open(b"/dev/urandom", os.O_RDONLY), 1)[0], "/dev/urandom"),
+    "device as a path": (lambda w: np.sum(w) * np.fromfile(DEVICE, np.uint8, 1)[0], "/dev/urandom"),
+    "counts of the collector": (lambda w: np.sum(w) * gc.get_count()[0], "gc.get_count"),
+    "now of a subclass": (lambda w: np.sum(w) * Later.now().second, "Later.now"),
+}
+if sys.platform == "linux":
+    FROZEN["getrandom"] = (lambda w: np.sum(w) * os.getrandom(1)[0], "os.getrandom")
+    FROZEN["time since the start"] = (
+        lambda w: np.sum(w) * float(pathlib.Path("/proc/uptime").read_text().split()[0]),
+        "/proc/uptime",
+    )
+
+
 @pytest.mark.parametrize("name", FROZEN)
 def test_what_is_frozen_is_told_at_its_line(name: str) -> None:
     function, called = FROZEN[name]
@@ -381,6 +424,8 @@ SILENT: dict[str, Callable[[Any], Any]] = {
     "another function of a table": lambda w: np.sum(w) * CLOCKS["a"][1](1.0),
     "other functions of a loop": lambda w: np.sum(w) * sum(f(1.0) for f in (math.sin, math.cos)),
     "default that is replaced": by_a_default_that_is_replaced,
+    "size of a file": lambda w: np.sum(w) * os.stat(HERE).st_size,
+    "text of another file": lambda w: np.sum(w) * len("/dev/null"),
     "date that is given": lambda w: np.sum(w) * datetime.date(2020, 1, 1).day,
 }
 
