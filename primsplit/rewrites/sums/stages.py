@@ -32,8 +32,8 @@ SHORT = 32
 """The least length of a part: shorter ones take longer than a copy."""
 PART = 128
 """About the greatest length of a part: a mean of N(1e4, 1) keeps the digits that its variance needs."""
-DIVISORS = (*range(128, 1024), *range(127, 31, -1))
-"""The lengths of rows that are tried in the run, the best one first: shorter rows take longer than a copy."""
+DIVISORS = ((128, 1024, 1), (127, SHORT - 1, -1))
+"""Ranges of the lengths of rows that are tried in the run, the best one first."""
 MOST = 2**31
 """No array of a run has more numbers."""
 LONG = 2**18
@@ -240,10 +240,11 @@ def _of_vector(x: Array, kind: str, size: Size) -> Array:
 def _by_divisor(x: Array, kind: str, size: Size) -> Array:
     """Return the reduction of a long vector, in rows of a length that divides its size; cut if there is none."""
     first, last = STAGES[kind]
-    place = op.ArgMin(op.Mod(_number(size), np.array([*DIVISORS, 1])), axis=0, keepdims=0)
+    lengths = op.Concat(*(op.Range(*map(np.int64, each)) for each in DIVISORS), axis=0)
+    length = op.Gather(lengths, op.ArgMin(op.Mod(_number(size), lengths), axis=0, keepdims=1))
 
     def parted() -> list[Value]:
-        shape = op.Gather(np.array([(-1, length) for length in DIVISORS]), place)
+        shape = op.Concat([-1], length, axis=0)
         wide = op.Reshape(x, shape, types=[Type(x.dtype, (fresh("rows"), fresh("length")))])
         sums = _reduce(wide, first, 1)
         return [_cut(sums, last, [(sums.shape[0], True)], 0).value]
@@ -252,7 +253,7 @@ def _by_divisor(x: Array, kind: str, size: Size) -> Array:
         return [_cut(x, kind, [(size, True)], 0).value]
 
     then, other = record("parted", [], parted), record("cut", [], cut)
-    (made,) = emit_if(op.Less(place, len(DIVISORS)).value, then, other, [Type(x.dtype, ())])
+    (made,) = emit_if(op.Equal(op.Mod(_number(size), length), [0]).value, then, other, [Type(x.dtype, ())])
     return Array(made)
 
 

@@ -73,3 +73,10 @@ def test_a_mean_keeps_the_digits_that_a_variance_far_from_0_needs(count: int, is
     x = (1e4 + np.random.default_rng(count).standard_normal(count)).astype(np.float32)
     program = ps.trace(np.mean, ps.spec("float32", ["N" if is_symbolic else count]))
     assert float(program(x)) == pytest.approx(float(np.mean(x.astype(float))), rel=1.3e-7)
+
+
+def test_a_file_holds_no_table_of_the_lengths_that_are_tried() -> None:
+    program = ps.trace(np.sum, ps.spec("float32", ["N"]))
+    graph = program.to_onnx(provenance="none").graph
+    assert max(len(tensor.raw_data) for tensor in graph.initializer) < 64
+    assert graph.ByteSize() < 6_000
