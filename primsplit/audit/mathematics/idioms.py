@@ -38,7 +38,8 @@ def recognized(statements: Sequence[Statement], sizes: Sizes) -> list[Statement]
         sum_in_stages(s, sizes) or _scatter(s, sizes) or s for s in with_dense(with_checks(statements, sizes), sizes)
     ]
     return with_masks(
-        with_special(with_window_pullbacks(with_window_grads(with_patches(found, sizes), sizes), sizes), sizes)
+        with_special(with_window_pullbacks(with_window_grads(with_patches(found, sizes), sizes), sizes), sizes),
+        sizes,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from primsplit.audit.mathematics.idioms import shown_suites
+from primsplit.audit.mathematics.shortcuts import Idiom
 from primsplit.audit.mathematics.sizes import Sizes
 from primsplit.audit.statements import Assignment, Branch, Loop, Scan, Statement
 from primsplit.audit.trees import variable_nodes
@@ -13,7 +14,10 @@ from primsplit.audit.trees import variable_nodes
 
 @dataclass
 class Uses:
-    """The number of statements that read each variable, and the body and section of the last one."""
+    """The number of statements that read each variable, and the body and section of the last one.
+
+    A function that is recognized reads a variable as often as it names it.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     tests: Counter[str] = field(default_factory=Counter)
@@ -22,7 +26,8 @@ class Uses:
     def count(self, statements: Sequence[Statement], sizes: Sizes, key: int = 0) -> None:
         """Count the readers among statements, and those in their bodies."""
         for statement in statements:
-            for read in {*_names(_read(statement))}:
+            names = [*_names(_read(statement))]
+            for read in names if isinstance(statement, Idiom) else {*names}:  # the square of a value reads it once
                 self.counts[read] += 1
                 self.readers[read] = (key, statement.section)
             if isinstance(statement, Branch) and isinstance(statement.test, ast.Name):

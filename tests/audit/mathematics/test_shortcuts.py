@@ -110,3 +110,34 @@ def test_places_that_are_numbered_by_another_size_are_shown(tmp_path: Path) -> N
                 node.input[1] = "eight"
     onnx.save(model, path)
     assert "  if " in list_as_mathematics(read_written(path))
+
+
+def rectified(path: Path) -> str:
+    def loss(x: Any) -> Any:
+        h = np.maximum(x, 0)
+        return np.sum(np.sin(h) * h)
+
+    ps.export(loss, ps.spec("float32", [128, 128]), path=path)
+    return str(path)
+
+
+def test_the_share_of_a_maximum_with_0_is_a_choice(tmp_path: Path) -> None:
+    path = rectified(tmp_path / "f.onnx")
+    text = list_as_mathematics(read_written(path))
+    assert "where(x > 0, d_h, where(x < 0, 0, 0.5 * d_h))" in text
+    assert "relu" not in text
+    x = np.linspace(-1, 1, 128 * 128, dtype=np.float32).reshape(128, 128)
+    x[0, 0] = 0
+    assert_statements_compute(path, [x])
+
+
+def test_another_share_at_ties_is_shown(tmp_path: Path) -> None:
+    path = rectified(tmp_path / "f.onnx")
+    model = onnx.load(path)
+    for tensor in (t for g in graphs(model.graph) for t in g.initializer):
+        if onnx.numpy_helper.to_array(tensor).tolist() == 0.5:
+            tensor.CopyFrom(onnx.numpy_helper.from_array(np.float32(0.25), tensor.name))
+    onnx.save(model, path)
+    text = list_as_mathematics(read_written(path))
+    assert "0.25 * d_h" in text
+    assert "relu(x)" in text
