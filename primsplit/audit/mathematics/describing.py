@@ -154,8 +154,8 @@ def _of_call(value: ast.Call, of: Mapping[str, str]) -> str:
     if not isinstance(value.func, ast.Name) or not value.args:
         return ""
     function, given = value.func.id, [*value.args]
-    if function == "where":
-        given = [*given[1:], given[0]]
+    if function == "where":  # the value that takes fewest words to name
+        given = [*sorted(given[1:], key=lambda part: len(described(part, of))), given[0]]
     parts = [part for each in given for part in (each.elts if isinstance(each, ast.Tuple | ast.List) else [each])]
     operand = next((name for part in parts if (name := described(part, of))), "")
     return _joined(operand, ENDINGS[function]) if function in ENDINGS else _joined(function, operand)
