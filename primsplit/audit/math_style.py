@@ -44,6 +44,8 @@ from primsplit.ir import Const, Op, Var
 from primsplit.ir.notation.literals import bytes_text
 from primsplit.ir.plain_text import counted, in_one_line
 
+MOST_CAPTURES = 6
+"""The most captures that the head of a listing names; the report has a table of all."""
 ROUNDS = 3
 """The most passes that write statements into their readers. Names, and so lines, are shorter after each."""
 
@@ -230,6 +232,8 @@ def _head(file: Written, made: Sequence[Mathematics], first: Written | None) -> 
     written = {own: text_of(renamed(value, made[0].naming.of)) for own, value in made[0].written.items()}
     told_captures = ((name if name in shown else written.get(name, ""), count) for name, count in stored)
     captures = [f"{name} {_bytes(count)}" for name, count in told_captures if name]
+    if len(captures) > MOST_CAPTURES:
+        captures[MOST_CAPTURES - 1 :] = [f"and {len(captures) - MOST_CAPTURES + 1} more"]
     held = f"   captures: {', '.join(captures)}" if captures else ""
     nodes = f"{counted(total, 'node')}{': ' + sections if sections else ''}{held}"
     yield in_one_line(f"{nodes}   sha256 {file.digest[:16]}")
